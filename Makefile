@@ -1,0 +1,73 @@
+# Each target sets up what it needs in .venv by itself; a second run starts at once.
+PYTHON ?= python3
+CASE   ?= pca
+ROUNDS ?= 5
+ARGS   ?=
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PINS   := pyproject.toml constraints.txt
+TORCH  := $(shell sed -n 's/^\(torch==.*\)/\1/p' constraints.txt)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test test-slow lint bench docs clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+demo: $(VENV)/.installed-base ## reduce the bundled digits; writes lowland-demo/
+	@$(BIN)/lowland demo
+
+test: $(VENV)/.installed-test ## run the tests and the examples in docstrings (ARGS="-k pca" to choose)
+	@$(BIN)/python -m pytest $(ARGS)
+
+test-slow: $(VENV)/.installed-test ## run the long checks only
+	@$(BIN)/python -m pytest -m slow $(ARGS)
+
+lint: $(VENV)/.installed-test ## check style and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(VENV)/.installed-bench ## compare speed, memory and accuracy with peers (CASE=pca, svd, all; ROUNDS=5)
+	@$(BIN)/python -m benchmarks.run $(CASE) --rounds $(ROUNDS) $(ARGS)
+
+docs: $(VENV)/.installed-docs ## build the documentation in docs/_build/html
+	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+clean: ## remove what was built; .venv stays
+	rm -rf build dist docs/_build lowland-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "make: no '$(PYTHON)' found. Install Python 3.11 or newer, or name yours: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "make: Lowland needs Python 3.11 or newer and '$(PYTHON)' is `$(PYTHON) -V 2>&1`." >&2; \
+	  echo "      Name a newer one: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "make: '$(PYTHON)' has no venv module. On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@echo "making $(VENV) with `$(PYTHON) -V`"
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+# The stamps are renewed when the declared packages change. Every extra contains the bare install.
+$(VENV)/.installed-base: $(PINS) | $(BIN)/python
+	@echo "installing lowland into $(VENV) (about a minute the first time)"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/.installed-test: $(PINS) | $(BIN)/python
+	@echo "installing $(TORCH) into $(VENV) (the largest part)"
+	@$(PIP) $(TORCH)
+	@echo "installing lowland[test] into $(VENV) (a minute or two the first time)"
+	@$(PIP) -e '.[test]'
+	@touch $(VENV)/.installed-base $@
+
+$(VENV)/.installed-%: $(PINS) | $(BIN)/python
+	@echo "installing lowland[$*] into $(VENV) (a minute or two the first time)"
+	@$(PIP) -e '.[$*]'
+	@touch $(VENV)/.installed-base $@

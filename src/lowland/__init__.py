@@ -1,0 +1,79 @@
+"""Lowland: dimensionality reduction with a plan before, evidence after, and `transform` for every method.
+
+>>> import lowland
+>>> Y = lowland.PCA(n_components=2).fit_transform([[1.0, 0.0], [2.0, 0.1], [3.0, -0.1]])
+>>> Y.shape
+(3, 2)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Where each public name lives. Nothing is imported before it is used: see the cold-start rule in docs/architecture.md.
+_HOME = {
+    "PCA": "methods.pca",
+    "ProbabilisticPCA": "methods.probabilistic_pca",
+    "TruncatedSVD": "methods.truncated_svd",
+    "Cancelled": "errors",
+    "DataError": "errors",
+    "DominantColumnWarning": "errors",
+    "LowlandError": "errors",
+    "LowlandWarning": "errors",
+    "MemoryLimitError": "errors",
+    "MissingExtraError": "errors",
+    "ModelFileError": "errors",
+    "NotConvergedWarning": "errors",
+    "RankWarning": "errors",
+    "FitInfo": "reducer",
+    "Plan": "planning",
+    "Reducer": "reducer",
+    "RowSource": "rows",
+    "config": "settings",
+    "load": "modelfile",
+    "plan": "planning",
+    "save": "modelfile",
+}
+_ROOMS = ("data", "dimension", "moments", "registry", "settings", "spectral")
+
+__all__ = [*sorted(_HOME), *_ROOMS, "__version__"]  # noqa: PLE0604
+
+if TYPE_CHECKING:
+    from . import data, dimension, moments, registry, settings, spectral
+    from .errors import (
+        Cancelled,
+        DataError,
+        DominantColumnWarning,
+        LowlandError,
+        LowlandWarning,
+        MemoryLimitError,
+        MissingExtraError,
+        ModelFileError,
+        NotConvergedWarning,
+        RankWarning,
+    )
+    from .methods.pca import PCA
+    from .methods.probabilistic_pca import ProbabilisticPCA
+    from .methods.truncated_svd import TruncatedSVD
+    from .modelfile import load, save
+    from .planning import Plan, plan
+    from .reducer import FitInfo, Reducer
+    from .rows import RowSource
+    from .settings import config
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in _ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'lowland' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,73 @@
+"""NumPy, torch, CuPy: namespace and device, nothing else."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+
+def is_foreign(x: Any) -> bool:
+    """Tell whether x is an array of torch or CuPy; neither library is imported to find out."""
+    for name, kind in (("torch", "Tensor"), ("cupy", "ndarray")):
+        module = sys.modules.get(name)
+        if module is not None and isinstance(x, getattr(module, kind)):
+            return True
+    return False
+
+
+def namespace(*arrays: Array) -> Any:
+    """Return the array namespace of the arguments: ``numpy``, or array-api-compat's wrapper of another library."""
+    if not any(is_foreign(a) for a in arrays):
+        return np
+    import array_api_compat
+
+    return array_api_compat.array_namespace(*[a for a in arrays if is_foreign(a)])
+
+
+def dtype_of(x: Array) -> np.dtype[Any]:
+    """Return the dtype of x as a NumPy dtype, whatever the library."""
+    return np.dtype(str(x.dtype).rpartition(".")[2])
+
+
+def to_numpy(x: Array) -> np.ndarray[Any, Any]:
+    """Bring an array to NumPy (from a device if need be)."""
+    if not is_foreign(x):
+        return np.asarray(x)
+    if hasattr(x, "get"):  # CuPy
+        return np.asarray(x.get())
+    return np.asarray(x.detach().cpu().numpy())
+
+
+def like(x: Any, reference: Array, dtype: Any = None) -> Array:
+    """Return x as an array of the reference's library and device; its dtype is kept unless given."""
+    if not is_foreign(reference):
+        return np.asarray(to_numpy(x), dtype=dtype)
+    xp = namespace(reference)
+    import array_api_compat
+
+    target = getattr(xp, np.dtype(dtype).name) if dtype is not None else None
+    if is_foreign(x):
+        return x if target is None else xp.astype(x, target, copy=False)
+    return xp.asarray(np.ascontiguousarray(x), dtype=target, device=array_api_compat.device(reference))
+
+
+def cast(x: Array, dtype: Any) -> Array:
+    """Return x in another dtype, without a copy where it has it already."""
+    if not is_foreign(x):
+        return x.astype(dtype, copy=False)
+    xp = namespace(x)
+    return xp.astype(x, getattr(xp, np.dtype(dtype).name), copy=False)
+
+
+def t(x: Array) -> Array:
+    """Transpose a matrix."""
+    return x.mT
+
+
+def eps(x: Array) -> float:
+    """Return the machine precision of the array's dtype."""
+    return float(np.finfo(dtype_of(x)).eps)

@@ -1,0 +1,42 @@
+"""The list of commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cyclopts import App, Parameter
+
+from .. import __version__
+from . import apply, demo, info, methods, plan, reduce
+from .answer import Answer
+
+COMMANDS: dict[str, Callable[..., Answer]] = {
+    "demo": demo.demo,
+    "info": info.info,
+    "methods": methods.methods,
+    "plan": plan.plan,
+    "reduce": reduce.reduce,
+    "transform": apply.transform,
+    "inverse": apply.inverse,
+}
+
+JSON_KEYS = {
+    "demo": demo.KEYS,
+    "info": info.KEYS,
+    "methods": methods.KEYS,
+    "plan": plan.KEYS,
+    "reduce": reduce.KEYS,
+    "transform": apply.KEYS,
+    "inverse": apply.KEYS,
+}
+
+app = App(
+    name="lowland",
+    help="Bring high-dimensional data down to where it can be seen, and say how far to trust the view.\n\n"
+    "Start with `lowland demo`, or with `lowland info DATA` on a table of your own.",
+    version=__version__,
+    default_parameter=Parameter(negative=()),
+    suppress_keyboard_interrupt=False,
+)
+for _place, (_name, _command) in enumerate(COMMANDS.items()):
+    app.command(_command, name=_name, sort_key=_place)

@@ -1,0 +1,61 @@
+"""The page on the command line, made from the help texts themselves.
+
+``python -m lowland.cli.document docs/cli.md`` writes it; a test fails when it is out of date.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+from .app import COMMANDS, JSON_KEYS, app
+
+_INTRODUCTION = """\
+# The command line
+
+This page is made from the help texts of the commands: `python -m lowland.cli.document docs/cli.md`.
+
+Data and answers go to stdout, messages to stderr. Every command ends with one sentence on what was found
+and the next command to try.
+
+| exit code | meaning |
+|---|---|
+| 0 | done |
+| 1 | failure |
+| 2 | the command was called in a way that cannot work |
+| 3 | the data or the model file cannot be used; the message names the place |
+| 4 | an optional package is missing; the message gives the install command |
+| 130 | interrupted; no file is left half written |
+| 141 | the reader of stdout has gone, as in `lowland reduce data.csv \\| head` |
+
+With `--json` a command prints one JSON object on stdout; commands that make data then need `--out`. The
+object has the keys `command`, `warnings` (a list of texts), `summary`, `next`, and those listed below for
+each command. After a failure it has `error` and `exit_code`.
+
+`--debug`, or the environment variable `LOWLAND_DEBUG=1`, shows the traceback of an error.
+"""
+
+
+def help_text(*words: str) -> str:
+    """Return the help of the program or of one command as plain text, 88 characters wide."""
+    from rich.console import Console
+
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=88, color_system=None, force_terminal=False, legacy_windows=False)
+    app.help_print([*words], console=console)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().strip().splitlines())
+
+
+def document() -> str:
+    """Return the page in Markdown."""
+    pieces = [_INTRODUCTION, f"```text\n{help_text()}\n```\n"]
+    for name in COMMANDS:
+        keys = "\n".join(f"| `{key}` | {meaning} |" for key, meaning in JSON_KEYS[name].items())
+        pieces.append(f"## lowland {name}\n\n```text\n{help_text(name)}\n```\n")
+        pieces.append(f"| JSON key | meaning |\n|---|---|\n{keys}\n")
+    return "\n".join(pieces)
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(document(), encoding="utf-8")

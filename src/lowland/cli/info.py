@@ -1,0 +1,160 @@
+"""`lowland info`: what is in a file, be it a table or a model."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from rich.table import Table as Grid
+
+from .answer import Answer
+from .options import Common
+from .outputs import is_table
+
+if TYPE_CHECKING:
+    from ..data.inspection import Inspection
+
+KEYS = {
+    "file": "the file that was read",
+    "kind": '"table", "sparse matrix" or "model"',
+    "contents": "table: n_rows, n_columns, types, missing, infinite, empty, constant, dominant, "
+    "duplicate_columns, duplicate_rows, non_numeric, faults, categories, row_numbers; sparse matrix: n_rows, "
+    "n_columns, stored, density, missing, infinite, empty_rows, empty_columns; model: class, method, "
+    "parameters, format_version, "
+    "lowland_version, feature_names, n_features, fit_info, arrays, bytes",
+}
+
+_LISTED = 12  # names in one line of the table; --json has all of them
+
+
+def info(
+    file: Annotated[
+        Path, Parameter(help="A table (by its ending: .csv, .parquet, .npy, …) or a model file.")
+    ],
+    /,
+    *,
+    common: Common | None = None,
+) -> Answer:
+    """Say what is in a table or a model file.
+
+    Table: shape, types, missing values, constant, dominant and duplicate columns, duplicate rows, and the
+    next command to try. Model: method, parameters, columns, evidence of the fit.
+
+    Example: lowland info iris.csv
+    """
+    return _table(file) if is_table(file) else _model(file)
+
+
+def _table(file: Path) -> Answer:
+    from ..data.inspection import inspect_matrix, inspect_table
+    from ..data.reading import read_any
+    from ..data.table import Table
+
+    data = read_any(file)
+    if not isinstance(data, Table):
+        matrix = inspect_matrix(data, file.name)
+        facts = {"file": file, "kind": "sparse matrix", "contents": matrix.to_dict()}
+        rows = [(name.replace("_", " "), _text(value)) for name, value in matrix.to_dict().items()]
+        summary = (
+            f"{file.name} is a sparse matrix of {matrix.n_rows:,} rows and {matrix.n_columns:,} columns; "
+            f"{100 * matrix.density:.3g} % of its entries are stored."
+        )
+        return Answer(facts, summary, matrix.next_command(str(file)), shown=[_grid(rows)])
+    found = inspect_table(data)
+    facts = {"file": file, "kind": "table", "contents": found.to_dict()}
+    rows = [*_rows(found), *(("note", text) for text in data.notes)]
+    return Answer(facts, _sentence(file, found), found.next_command(str(file)), shown=[_grid(rows)])
+
+
+def _rows(found: Inspection) -> list[tuple[str, str]]:
+    kinds: dict[str, list[str]] = {}
+    for name, kind in found.types.items():
+        kinds.setdefault(kind, []).append(name)
+    rows = [("rows", f"{found.n_rows:,}"), ("columns", f"{found.n_columns:,}")]
+    rows += [(kind, _names(names)) for kind, names in kinds.items()]
+    rows.append(("missing", _counts(found.missing)))
+    rows.append(("infinite", _counts(found.infinite)))
+    rows.append(("constant", _names(found.constant)))
+    if found.dominant is not None:
+        name, share = found.dominant
+        rows.append(("dominant", f"{name} ({100 * share:.0f} % of the variance)"))
+    twins = [f"{name} = {first}" for name, first in found.duplicate_columns.items()]
+    rows += [("duplicate columns", _names(twins)), ("duplicate rows", f"{found.duplicate_rows:,}")]
+    if found.row_numbers is not None:
+        rows.append(("row numbers", found.row_numbers))
+    return rows + [("fault", text) for text in found.faults.values()]
+
+
+def _sentence(file: Path, found: Inspection) -> str:
+    """Name what would disturb a reduction, or say that nothing would."""
+    from ..report.facts import count
+
+    disturbing = [
+        (len(found.missing), "column", " with missing values"),
+        (len(found.infinite), "column", " with infinite values"),
+        (len(found.faults), "column", " with text among numbers"),
+        (len(found.constant), "constant column", ""),
+        (len(found.duplicate_columns), "duplicate column", ""),
+        (found.duplicate_rows, "duplicate row", ""),
+    ]
+    said = [count(n, noun) + more for n, noun, more in disturbing if n]
+    if found.dominant is not None:
+        said.append(f"{found.dominant[0]} owns {100 * found.dominant[1]:.0f} % of the variance")
+    text = f"{file.name} has {found.n_rows:,} rows and {found.n_columns:,} columns"
+    return (
+        f"{text}: {', '.join(said)}." if said else f"{text}; nothing in it stands in the way of a reduction."
+    )
+
+
+def _model(file: Path) -> Answer:
+    from ..modelfile import describe
+    from ..reducer import FitInfo
+    from ..settings import format_bytes
+
+    held = describe(file)
+    names = held["feature_names"]
+    rows = [
+        ("method", f"{held['class']} ({held['method']})"),
+        ("columns", f"{held['n_features']:,}" + (f": {_names(names)}" if names else ", without names")),
+        ("parameters", ", ".join(f"{name}={value}" for name, value in held["parameters"].items())),
+        *((f"fit: {name}", text) for name, text in FitInfo.from_dict(held["fit_info"]).rows()[1:]),
+        *((f"array {name}", _array(array)) for name, array in held["arrays"].items()),
+        ("format", f"{held['format_version']}, written by Lowland {held['lowland_version']}"),
+        ("size", format_bytes(held["bytes"])),
+    ]
+    facts = {"file": file, "kind": "model", "contents": held}
+    summary = f"{file.name} is a fitted {held['class']} for rows of {held['n_features']:,} columns."
+    words = ["lowland", "transform", str(file), "NEW.csv", "--out", "embedding.csv"]
+    return Answer(facts, summary, shlex.join(words), shown=[_grid(rows)])
+
+
+def _array(array: dict[str, Any]) -> str:
+    return f"{array['dtype']} {' × '.join(map(str, array['shape']))}"
+
+
+def _grid(rows: list[tuple[str, str]]) -> Grid:
+    grid = Grid(box=None, show_header=False, pad_edge=False)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, text in rows:
+        grid.add_row(name, text)
+    return grid
+
+
+def _names(names: list[str]) -> str:
+    if not names:
+        return "none"
+    more = f", … ({len(names):,} in all)" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return _names([f"{name} ({n:,})" for name, n in counts.items()])
+
+
+def _text(value: Any) -> str:
+    return (
+        f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
+    )

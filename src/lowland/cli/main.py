@@ -1,0 +1,124 @@
+"""The entry point: run one command, turn its outcome into output and an exit code.
+
+0 ok · 1 failure · 2 usage · 3 bad data or model file · 4 missing extra · 130 interrupted · 141 reader gone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from ..errors import DataError, LowlandError, LowlandWarning, MissingExtraError, ModelFileError
+from .answer import Answer, UsageError, fail, show, show_json, warn
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; never raises SystemExit.
+
+    >>> main(["methods", "--json"]) and None  # doctest: +ELLIPSIS
+    {
+      "command": "methods",
+    ...
+    """
+    from cyclopts import CycloptsError
+
+    from .app import app
+    from .options import Common
+
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug, json = "--debug" in words, "--json" in words  # until the options are read
+    try:
+        command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
+        common = bound.arguments.get("common") or Common()
+        debug, json = common.debug, common.json
+        with _plain_warnings() as messages:
+            answer = command(*bound.args, **bound.kwargs)
+        if isinstance(answer, Answer):
+            show_json(command.__name__, answer, messages) if json else show(answer)
+        sys.stdout.flush()
+        return 0
+    except KeyboardInterrupt:
+        fail("interrupted; no file is left half written")
+        return 130
+    except BrokenPipeError:
+        # The reader of stdout has gone (`| head`): give the interpreter somewhere to flush what is left.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except CycloptsError as error:
+        return _failed(UsageError(f"{error} `{_help_for(words)}` shows what is possible."), debug, json)
+    except Exception as error:
+        return _failed(error, debug, json)
+
+
+def _failed(error: Exception, debug: bool, json: bool) -> int:
+    """Tell what went wrong, with the traceback where it was asked for, and return the exit code."""
+    if debug or os.environ.get("LOWLAND_DEBUG", "0") not in ("", "0"):
+        traceback.print_exception(error, file=sys.stderr)
+    code, text = exit_code(error), _describe(error)
+    fail(text)
+    if json:
+        import json as encoder
+
+        print(encoder.dumps({"error": text, "exit_code": code}, ensure_ascii=False, indent=2))
+    return code
+
+
+def exit_code(error: Exception) -> int:
+    """Return the exit code of an error.
+
+    >>> exit_code(DataError("row 3 is empty")), exit_code(OSError("disk full"))
+    (3, 1)
+    """
+    if isinstance(error, UsageError):
+        return 2
+    if isinstance(error, DataError | ModelFileError):
+        return 3
+    if isinstance(error, MissingExtraError):
+        return 4
+    return 1
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, LowlandError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
+    return f"unexpected {type(error).__name__}: {error} (run again with --debug to see where)"
+
+
+def _help_for(words: Sequence[str]) -> str:
+    from .app import COMMANDS
+
+    return f"lowland {words[0]} --help" if words and words[0] in COMMANDS else "lowland --help"
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[list[str]]:
+    """Print the library's warnings as plain lines, each once, and collect them; leave others alone."""
+    messages: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LowlandWarning)
+        usual = warnings.showwarning
+
+        def plainly(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> Any:
+            if not issubclass(category, LowlandWarning):
+                return usual(message, category, filename, lineno, file, line)
+            if str(message) not in messages:
+                messages.append(str(message))
+                warn(str(message))
+            return None
+
+        warnings.showwarning = plainly
+        yield messages

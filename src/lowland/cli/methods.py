@@ -1,0 +1,71 @@
+"""`lowland methods`: what can be used, read from the registry."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from .. import registry
+from .answer import Answer
+from .model import find_method
+from .options import Common
+
+KEYS = {
+    "methods": "a list of name, class, family, needs, abilities, summary; with NAME also parameters "
+    "(name, default, allowed)",
+}
+
+
+def methods(
+    name: Annotated[str | None, Parameter(help="Show the parameters of this method.")] = None,
+    /,
+    *,
+    common: Common | None = None,
+) -> Answer:
+    """List the methods, or the parameters of one.
+
+    Example: lowland methods pca
+    """
+    if name is not None:
+        return _one(find_method(name))
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "class", "family", "abilities", "what it does"):
+        table.add_column(heading, overflow="fold", no_wrap=heading in ("name", "class"))
+    for row in registry.METHODS:
+        table.add_row(row.name, row.class_name, row.family, ", ".join(sorted(row.abilities)), row.summary)
+    facts = {"methods": [_describe(row) for row in registry.METHODS]}
+    return Answer(facts, f"There are {len(registry.METHODS)} methods.", "lowland methods pca", shown=[table])
+
+
+def _one(row: registry.Method) -> Answer:
+    rules = _parameters(row)
+    table = Table(box=None, pad_edge=False)
+    for heading in ("parameter", "default", "allowed"):
+        table.add_column(heading, overflow="fold")
+    for rule in rules:
+        table.add_row(rule["name"], str(rule["default"]), rule["allowed"])
+    facts = {"methods": [{**_describe(row), "parameters": rules}]}
+    summary = f"{row.class_name} has {len(rules)} parameters, each set with --set name=value. {row.summary}"
+    return Answer(
+        facts, summary, f"lowland reduce DATA.csv --method {row.name} --report report.html", shown=[table]
+    )
+
+
+def _describe(row: registry.Method) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "class": row.class_name,
+        "family": row.family,
+        "needs": row.needs,
+        "abilities": sorted(row.abilities),
+        "summary": row.summary,
+    }
+
+
+def _parameters(row: registry.Method) -> list[dict[str, Any]]:
+    cls = row.load()
+    defaults = cls().get_params(deep=False)
+    rules = cls._parameters.items()
+    return [{"name": name, "default": defaults[name], "allowed": rule.describe()} for name, rule in rules]

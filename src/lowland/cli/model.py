@@ -1,0 +1,73 @@
+"""From options to a model, and the one place where the command line runs one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .. import registry
+from ..errors import DataError
+from ..parameters import parse
+from .answer import UsageError
+from .options import MethodOptions
+from .progress import progress_bar
+
+if TYPE_CHECKING:
+    from ..reducer import Reducer
+    from .inputs import Input
+
+DEFAULT_COMPONENTS = "2"
+
+
+def find_method(name: str) -> registry.Method:
+    """Find a method by name; a wrong name is a usage error that lists the near ones."""
+    try:
+        return registry.method(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def build_model(options: MethodOptions) -> Reducer:
+    """Make the unfitted model that the options describe."""
+    cls = find_method(options.method).load()
+    texts = _assignments(options)
+    try:
+        values = {key: parse(cls.__name__, cls._parameters, key, text) for key, text in texts.items()}
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return cls(**values)
+
+
+def _assignments(options: MethodOptions) -> dict[str, str]:
+    """Collect the texts of all parameters, each given once."""
+    texts: dict[str, str] = {}
+    for item in options.set:
+        key, separator, text = item.partition("=")
+        key = key.strip().replace("-", "_")
+        if not separator or not key:
+            raise UsageError(f"--set {item}: write it as key=value, such as --set solver=svd")
+        if key in texts:
+            raise UsageError(f"--set {key} is given twice")
+        texts[key] = text.strip()
+    if options.components is not None and "n_components" in texts:
+        raise UsageError("--components and --set n_components say the same; give one of them")
+    texts.setdefault("n_components", options.components or DEFAULT_COMPONENTS)
+    if options.scale:
+        cls = find_method(options.method).load()
+        if "scale" not in cls._parameters:
+            raise UsageError(
+                f"{cls.__name__} does not scale its columns: leave --scale out, or use --method pca"
+            )
+        if "scale" in texts:
+            raise UsageError("--scale and --set scale say the same; give one of them")
+        texts["scale"] = "true"
+    return texts
+
+
+def run(work: Callable[[Any], Any], given: Input) -> Any:
+    """Call the library on rows from a file, with progress; errors name the place in the file."""
+    with progress_bar():
+        try:
+            return work(given.rows)
+        except ValueError as error:  # the parameters were checked before, so it is the data that do not fit
+            raise DataError(given.locate(str(error))) from error

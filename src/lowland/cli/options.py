@@ -1,0 +1,112 @@
+"""Options that several commands share, each declared once."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from .answer import UsageError
+
+DataFile = Annotated[
+    Path, Parameter(help="Table to read: .csv, .tsv, .txt (each also .gz), .parquet, .npy or .npz.")
+]
+ModelIn = Annotated[Path, Parameter(help="Model file that `lowland reduce --model` wrote.")]
+OutFile = Annotated[
+    Path | None,
+    Parameter(
+        help="Write the result here: .csv, .tsv (also .gz), .parquet, .npy or .npz. Default: CSV on stdout."
+    ),
+]
+IdColumn = Annotated[
+    str | None, Parameter(name="--id", help="Column that names the rows: kept, not reduced.")
+]
+KeepColumns = Annotated[
+    bool, Parameter(help="Append the coordinates to all columns of the table.", show_default=False)
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Common:
+    """What every command takes."""
+
+    json: Annotated[bool, Parameter(help="Answer with one JSON object on stdout.", show_default=False)] = (
+        False
+    )
+    debug: Annotated[bool, Parameter(help="Show the traceback of an error.", show_default=False)] = False
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class MethodOptions:
+    """Which method, with which parameters."""
+
+    method: Annotated[str, Parameter(help="Method to use; `lowland methods` lists them.")] = "pca"
+    components: Annotated[
+        str | None,
+        Parameter(
+            help="Dimensions to keep: a number, a share of the variance such as 0.95, auto, or none for all. "
+            "Default: 2."
+        ),
+    ] = None
+    scale: Annotated[
+        bool, Parameter(help="Give every column the same variance first.", show_default=False)
+    ] = False
+    set: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="Set a parameter of the method, as key=value; may be repeated. "
+            "`lowland methods NAME` lists the keys.",
+            show_default=False,
+        ),
+    ] = ()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ColumnOptions:
+    """Which columns of the table are reduced."""
+
+    columns: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="Columns to reduce, separated by commas. Default: all numeric ones.", show_default=False
+        ),
+    ] = ()
+    drop: Annotated[
+        tuple[str, ...], Parameter(help="Columns to leave out, separated by commas.", show_default=False)
+    ] = ()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class KeepOptions:
+    """Which columns go along without being reduced."""
+
+    color: Annotated[str | None, Parameter(help="Column that colours the picture: kept, not reduced.")] = None
+    id: IdColumn = None
+    keep_columns: KeepColumns = False
+
+    @property
+    def aside(self) -> tuple[str, ...]:
+        """Names that are kept and never reduced."""
+        return tuple(name for name in (self.id, self.color) if name is not None)
+
+
+def split_names(texts: Sequence[str], option: str) -> list[str] | None:
+    """Read column names from comma-separated texts; a name with a comma is put in double quotes.
+
+    >>> split_names(['a,b', '"c,d"'], "--columns")
+    ['a', 'b', 'c,d']
+    """
+    if not texts:
+        return None
+    names = [name.strip() for row in csv.reader(texts, skipinitialspace=True) for name in row]
+    if not names or not all(names):
+        raise UsageError(f"{option} takes column names separated by commas, such as {option} height,weight")
+    return names

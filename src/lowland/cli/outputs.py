@@ -1,0 +1,76 @@
+"""Outputs are checked before the work starts, so that nothing is computed in vain."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..data.formats import READABLE, WRITABLE
+from .answer import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def is_table(path: Path) -> bool:
+    """Tell by its name whether a file is a table (anything else is taken for a model)."""
+    return path.name.lower().endswith(READABLE)
+
+
+def check_outputs(
+    *,
+    out: Path | None = None,
+    model: Path | None = None,
+    report: Path | None = None,
+    inputs: tuple[Path, ...] = (),
+    json: bool = False,
+) -> None:
+    """Raise `UsageError` if an output cannot be written where and as it was asked for."""
+    if json and out is None:
+        raise UsageError("--json fills stdout, so the data must go to a file: add --out FILE")
+    if out is not None and not out.name.lower().endswith(WRITABLE):
+        raise UsageError(f"--out {out}: the name must end in one of {', '.join(WRITABLE)}")
+    if model is not None and (is_table(model) or model.suffix.lower() in (".html", ".htm")):
+        raise UsageError(
+            f"--model {model}: such names are for tables and pages; use one such as model.lowland"
+        )
+    if report is not None and report.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"--report {report}: the name must end in .html")
+    taken = {_key(path): str(path) for path in inputs}
+    for option, path in (("--out", out), ("--model", model), ("--report", report)):
+        if path is None:
+            continue
+        _check_place(option, path)
+        if _key(path) in taken:
+            raise UsageError(f"{option} {path} would overwrite {taken[_key(path)]}; choose another name")
+        taken[_key(path)] = f"{option} {path}"
+
+
+def check_kept(out: Path | None, ids: pl.Series | None, kept: pl.DataFrame | None) -> None:
+    """Raise `UsageError` if the columns that go along cannot be held by the kind of file asked for."""
+    from ..data.table import not_numeric
+
+    if out is None or out.suffix.lower() not in (".npy", ".npz"):
+        return
+    columns = [*([] if ids is None else [ids]), *([] if kept is None else kept.get_columns())]
+    wrong = [column.name for column in columns if not_numeric(column.dtype) is not None]
+    if wrong:
+        raise UsageError(
+            f"--out {out} holds numbers only, which these columns are not: {', '.join(wrong)}; "
+            "write .csv or .parquet, or do not keep them"
+        )
+
+
+def _key(path: Path) -> str:
+    return os.path.realpath(path)
+
+
+def _check_place(option: str, path: Path) -> None:
+    folder = path.parent
+    if not folder.is_dir():
+        raise UsageError(f"{option} {path}: there is no folder {str(folder)!r}; make it first")
+    if path.is_dir():
+        raise UsageError(f"{option} {path} is a folder; give a file name")
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"{option} {path}: the folder {str(folder)!r} cannot be written to")

@@ -1,0 +1,61 @@
+"""`lowland plan`: the cost before the work."""
+
+from __future__ import annotations
+
+import shlex
+
+from rich.text import Text
+
+from .answer import Answer
+from .inputs import read_input
+from .model import DEFAULT_COMPONENTS, build_model, run
+from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
+
+KEYS = {
+    "data": "the file that was read",
+    "rows": "number of rows",
+    "columns": "number of columns that would be reduced",
+    "plan": "method, algorithm, bytes, model_bytes, seconds (rough), approximate, parts (bytes by name)",
+    "memory_limit": "memory limit in force, in bytes",
+    "fits": "whether the plan stays within the limit",
+}
+
+
+def plan(
+    data: DataFile,
+    /,
+    *,
+    method: MethodOptions | None = None,
+    columns: ColumnOptions | None = None,
+    common: Common | None = None,
+) -> Answer:
+    """Say what a reduction would cost, without doing it: algorithm, memory, rough time, approximate or not.
+
+    Example: lowland plan big.parquet --method pca --components 50
+    """
+    from ..planning import plan as cost_of
+    from ..settings import format_bytes, memory_limit
+
+    options = method or MethodOptions()
+    model = build_model(options)
+    given = read_input(data, columns or ColumnOptions(), KeepOptions())
+    cost = run(lambda rows: cost_of(model, rows), given)
+    limit = memory_limit()
+    fits = cost.bytes <= limit
+    facts = {
+        "data": data,
+        "rows": given.shape[0],
+        "columns": given.shape[1],
+        "plan": cost.to_dict(),
+        "memory_limit": limit,
+        "fits": fits,
+    }
+    verdict = "it fits" if fits else f"it does not fit: {cost.remedy}"
+    price = f"{format_bytes(cost.bytes)} and about {cost.seconds:.2g} s"
+    summary = (
+        f"{cost.method} by {cost.algorithm} would take {price}; "
+        f"the memory limit is {format_bytes(limit)}: {verdict}."
+    )
+    words = ["lowland", "reduce", str(data), "--method", options.method]
+    words += ["--components", options.components or DEFAULT_COMPONENTS, "--out", "embedding.csv"]
+    return Answer(facts, summary, shlex.join(words), shown=[Text(str(cost))])

@@ -1,0 +1,35 @@
+"""A progress bar on stderr, only where a person can see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ..settings import config
+from .answer import stderr
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+
+@contextmanager
+def progress_bar() -> Iterator[None]:
+    """Show the stages of the work inside as bars while stderr is a terminal; otherwise stay silent."""
+    console = stderr()
+    if not console.is_terminal:
+        yield
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    tasks: dict[str, TaskID] = {}
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+
+        def advance(stage: str, done: int, total: int | None) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage, total=total)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        with config(progress=advance):
+            yield

@@ -1,0 +1,175 @@
+"""`lowland reduce`: from a table to coordinates, a model and a report."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from .answer import Answer
+from .inputs import Input, read_input
+from .model import build_model, run
+from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions, OutFile
+from .outputs import check_kept, check_outputs
+
+if TYPE_CHECKING:
+    from ..reducer import Reducer
+
+ModelOut = Annotated[Path | None, Parameter(help="Write the fitted model here, such as model.lowland.")]
+ReportOut = Annotated[
+    Path | None, Parameter(help="Write a report here: one HTML file that needs no network.")
+]
+
+KEYS = {
+    "data": "the file that was read",
+    "method": "class of the method",
+    "parameters": "parameters of the method, by name",
+    "rows": "number of rows",
+    "columns": "names of the reduced columns (x0, x1, … where the file has none)",
+    "left_out": "columns that are not numeric, with the reason",
+    "n_components": "dimensions that were kept",
+    "variance_shares": "share of the variance that each kept dimension holds, or null",
+    "fit_info": "what the fit did: algorithm, solver, residual, seconds, …",
+    "out": "file with the coordinates",
+    "model": "model file, or null",
+    "report": "report file, or null",
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that was asked of one reduction."""
+
+    data: Path
+    method: MethodOptions
+    columns: ColumnOptions
+    keep: KeepOptions
+    out: Path | None = None
+    model: Path | None = None
+    report: Path | None = None
+
+    def command(self, **files: str | None) -> str:
+        """Write the command that does this again, with other files where they are named."""
+        words = ["lowland", "reduce", str(self.data), "--method", self.method.method]
+        words += ["--components", self.method.components] if self.method.components is not None else []
+        words += ["--scale"] if self.method.scale else []
+        for item in self.method.set:
+            words += ["--set", item]
+        for text in self.columns.columns:
+            words += ["--columns", text]
+        for text in self.columns.drop:
+            words += ["--drop", text]
+        words += ["--color", self.keep.color] if self.keep.color else []
+        words += ["--id", self.keep.id] if self.keep.id else []
+        words += ["--keep-columns"] if self.keep.keep_columns else []
+        for option in ("out", "model", "report"):
+            file = files.get(option, getattr(self, option))
+            words += [f"--{option}", str(file)] if file else []
+        return shlex.join(words)
+
+
+def reduce(
+    data: DataFile,
+    /,
+    *,
+    method: MethodOptions | None = None,
+    columns: ColumnOptions | None = None,
+    keep: KeepOptions | None = None,
+    out: OutFile = None,
+    model: ModelOut = None,
+    report: ReportOut = None,
+    common: Common | None = None,
+) -> Answer:
+    """Reduce a table to a few dimensions.
+
+    Numeric columns are reduced, others are reported and left out. Without --out the coordinates go to stdout
+    as CSV.
+
+    Example: lowland reduce iris.csv --color species --out flat.csv --model iris.lowland --report iris.html
+    """
+    check_outputs(
+        out=out, model=model, report=report, inputs=(data,), json=common is not None and common.json
+    )
+    job = Job(
+        data, method or MethodOptions(), columns or ColumnOptions(), keep or KeepOptions(), out, model, report
+    )
+    return perform(job)
+
+
+def perform(job: Job) -> Answer:
+    """Do the work of `reduce` once its outputs are checked: fit, then write each file whole."""
+    from ..data.writing import embedding_frame, write_table
+    from ..modelfile import save
+    from ..report.facts import sentence
+
+    fitted = build_model(job.method)
+    given = read_input(job.data, job.columns, job.keep)
+    ids, kept = given.kept(job.keep)
+    check_kept(job.out, ids, kept)
+    embedding = run(fitted.fit_transform, given)
+    frame = embedding_frame(embedding, [str(name) for name in fitted.get_feature_names_out()], ids, kept)
+    page = None if job.report is None else _page(job, fitted, embedding, given)
+    if job.out is not None:
+        write_table(job.out, frame)
+    if job.model is not None:
+        save(fitted, job.model)
+    if job.report is not None and page is not None:
+        from ..report.html import write_page
+
+        write_page(job.report, page)
+    summary = sentence(fitted, given.shape[0])
+    return Answer(_facts(job, fitted, given), summary, _next(job), rows=frame if job.out is None else None)
+
+
+def _page(job: Job, fitted: Reducer, embedding: Any, given: Input) -> str:
+    from ..report.facts import count
+    from ..report.html import render_report
+
+    color = None
+    if job.keep.color is not None and given.table is not None:
+        color = given.table.column(job.keep.color)
+    rows, columns = given.shape
+    facts = {"file": job.data.name, "rows": f"{rows:,}", "columns reduced": f"{columns:,}"}
+    if given.left_out:
+        facts["left out"] = ", ".join(f"{name} ({reason})" for name, reason in given.left_out.items())
+    return render_report(
+        fitted,
+        embedding,
+        color=color,
+        color_name=job.keep.color,
+        title=f"{job.data.name} in {count(embedding.shape[1], 'dimension')}",
+        data_summary=facts,
+        command=job.command(),
+    )
+
+
+def _facts(job: Job, fitted: Reducer, given: Input) -> dict[str, Any]:
+    from ..report.facts import column_names, shares_of
+
+    return {
+        "data": job.data,
+        "method": type(fitted).__name__,
+        "parameters": fitted.get_params(deep=False),
+        "rows": given.shape[0],
+        "columns": column_names(fitted),
+        "left_out": dict(given.left_out),
+        "n_components": fitted.n_components_,
+        "variance_shares": shares_of(fitted),
+        "fit_info": fitted.fit_info_.to_dict(),
+        "out": job.out,
+        "model": job.model,
+        "report": job.report,
+    }
+
+
+def _next(job: Job) -> str:
+    """Name the step that is still missing: a report, then a model, then new rows."""
+    stem = job.data.name.split(".")[0]
+    if job.report is None:
+        return job.command(report=f"{stem}.html")
+    if job.model is None:
+        return job.command(model=f"{stem}.lowland")
+    return shlex.join(["lowland", "transform", str(job.model), "NEW.csv", "--out", "new.csv"])

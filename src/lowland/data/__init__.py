@@ -1,0 +1,73 @@
+"""The only readers and writers of tables, and generators of known shapes.
+
+>>> from lowland import data
+>>> X, truth = data.swiss_roll(200, random_state=0)
+>>> X.shape, truth.shape
+((200, 3), (200, 2))
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+_HOME = {
+    "ArrayTable": "table",
+    "Inspection": "inspection",
+    "MatrixInspection": "inspection",
+    "Selection": "table",
+    "Table": "table",
+    "check_output": "writing",
+    "digits": "samples",
+    "embedding_frame": "writing",
+    "inspect_matrix": "inspection",
+    "inspect_table": "inspection",
+    "low_rank": "samples",
+    "noisy_circle": "samples",
+    "read_any": "reading",
+    "read_matrix": "reading",
+    "read_table": "reading",
+    "s_curve": "samples",
+    "swiss_roll": "samples",
+    "write_table": "writing",
+}
+
+__all__ = [
+    "ArrayTable",
+    "Inspection",
+    "MatrixInspection",
+    "Selection",
+    "Table",
+    "check_output",
+    "digits",
+    "embedding_frame",
+    "inspect_matrix",
+    "inspect_table",
+    "low_rank",
+    "noisy_circle",
+    "read_any",
+    "read_matrix",
+    "read_table",
+    "s_curve",
+    "swiss_roll",
+    "write_table",
+]
+
+if TYPE_CHECKING:
+    from .inspection import Inspection, MatrixInspection, inspect_matrix, inspect_table
+    from .reading import read_any, read_matrix, read_table
+    from .samples import digits, low_rank, noisy_circle, s_curve, swiss_roll
+    from .table import ArrayTable, Selection, Table
+    from .writing import check_output, embedding_frame, write_table
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'lowland.data' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

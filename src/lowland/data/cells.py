@@ -1,0 +1,101 @@
+"""From cells of text to a typed column. The type depends on all cells, never on the first ones alone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
+
+_NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", flags=re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A typed column; ``stray`` is the row and the text of the first cell that spoils a column of numbers."""
+
+    values: pl.Series
+    stray: tuple[int, str] | None = None
+
+
+def is_number(cell: str) -> bool:
+    """Tell whether a cell is written as a number; infinities are, missing values are not.
+
+    >>> [is_number(cell) for cell in ("1e-3", "-inf", " 5. ", "NaN", "1,5", "x")]
+    [True, True, True, False, False, False]
+    """
+    return _NUMBER.fullmatch(cell.strip()) is not None
+
+
+def typed(name: str, cells: Any) -> Typed:
+    """Type a column of text cells (an Arrow array of strings; missing cells are null already).
+
+    All whole numbers that fit: integers; all numbers: floats; all true/false: booleans; else text. Space
+    around a number does not count. Text among at least as many numbers is a mistake and reported as stray.
+
+    >>> typed("a", pa.chunked_array([["1", None, " 2.5"]])).values.to_list()
+    [1.0, None, 2.5]
+    >>> typed("a", pa.chunked_array([["1", "2", "abc"]])).stray
+    (2, 'abc')
+    """
+    found = _numbers(cells)
+    if found is None:
+        trimmed = _trimmed(cells)
+        found = _numbers(trimmed)
+        if found is None:
+            found = _truth_values(trimmed)
+        if found is None:
+            return _text(name, cells, trimmed)
+    return Typed(_series(name, found))
+
+
+def _series(name: str, column: Any) -> pl.Series:
+    series = pl.Series(name, column)
+    return series.fill_nan(None) if series.dtype == pl.Float64 else series  # e.g. NAN, which floats can spell
+
+
+def _numbers(cells: Any) -> Any:
+    """Return the cells as integers or floats, or None if some cell is neither."""
+    try:
+        floats = pc.cast(cells, pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    if cells.null_count == len(cells):
+        return floats
+    try:
+        return pc.cast(
+            cells, pa.int64()
+        )  # fails at the first fraction, so it costs little where it is in vain
+    except pa.ArrowInvalid:
+        return floats
+
+
+def _trimmed(cells: Any) -> Any:
+    bare = pc.utf8_trim_whitespace(cells)
+    missing = pc.is_in(bare, value_set=pa.array(MISSING, bare.type))
+    return pc.if_else(missing, pa.scalar(None, bare.type), bare)
+
+
+def _truth_values(cells: Any) -> Any:
+    lower = pc.utf8_lower(cells)
+    words = pc.is_in(lower, value_set=pa.array(["true", "false"], lower.type))
+    if not pc.all(pc.or_(words, pc.is_null(cells))).as_py():
+        return None
+    return pc.equal(lower, "true")
+
+
+def _text(name: str, cells: Any, trimmed: Any) -> Typed:
+    """Keep the cells as they stand, and look for the one that spoils a column of numbers."""
+    bare = pl.Series(name, trimmed)
+    numbers = bare.cast(pl.Float64, strict=False)
+    stray = None
+    if 2 * numbers.count() >= bare.count():
+        row = (numbers.is_null() & bare.is_not_null()).arg_max()
+        if row is not None:
+            stray = (row, str(bare[row]))
+    return Typed(pl.Series(name, pc.if_else(pc.is_null(trimmed), pa.scalar(None, cells.type), cells)), stray)

@@ -1,0 +1,247 @@
+"""CSV and TSV. The parsing is pyarrow's; the header, the places of errors and the types are ours."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NoReturn
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+
+from ..errors import DataError
+from ..planning import check_allocation
+from .cells import MISSING, is_number, typed
+from .formats import open_bytes
+from .table import Table
+
+_CHUNK = 1 << 22
+_LARGEST_BLOCK = 2**31 - 1
+_BYTES_PER_BYTE = 2  # measured: the text and the numbers of a file take 1.7 times its length
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """What one pass over the bytes tells."""
+
+    n_bytes: int
+    n_lines: int
+    n_quotes: int
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How the file is laid out: what the first line tells."""
+
+    separator: str
+    names: list[str]
+    header: bool
+    width: int  # characters in the first records: how wide a block must at least be
+
+
+def read_delimited(path: Path, separator: str | None) -> Table:
+    """Read a text file with one record a line; ``separator`` None takes tab or comma from the first line."""
+    scan = _scan(path)
+    check_allocation(
+        _BYTES_PER_BYTE * scan.n_bytes,
+        f"reading {path.name}",
+        "save the numbers as .npy, which is read from disk as needed, or raise LOWLAND_MEMORY_LIMIT",
+    )
+    layout = _layout(path, separator)
+    if scan.n_quotes % 2:
+        _refuse_open_quote(path, layout.separator)
+    columns = _parse(path, layout, scan)
+    n_rows = len(columns[0])
+    if n_rows == 0:
+        raise _no_rows(path)
+    # Blank lines and line breaks inside quotes only ever add lines: equal counts mean one line for each row.
+    first_line = 1 + layout.header if scan.n_lines == n_rows + layout.header else None
+    series: list[pl.Series] = []
+    faults: dict[str, str] = {}
+    for name in layout.names:
+        column = typed(name, columns.pop())  # popped, so that the text is freed as the numbers come
+        series.append(column.values)
+        if column.stray is not None:
+            row, cell = column.stray
+            line = first_line + row if first_line is not None else _line_of(path, layout, row)
+            faults[name] = _stray(path.name, line, name, cell)
+    notes = (
+        ()
+        if layout.header
+        else ("the first line holds only numbers: it is a row, and columns are x0, x1, …",)
+    )
+    return Table(pl.DataFrame(series), path.name, first_line, faults, notes)
+
+
+def _stray(file: str, line: int, name: str, cell: str) -> str:
+    shown = cell if len(cell) <= 40 else cell[:39] + "…"
+    return (
+        f"{file}, line {line}, column {name!r}: {shown!r} is not a number; "
+        f"correct it, or leave the column out with --drop {shlex.quote(name)}"
+    )
+
+
+def _scan(path: Path) -> _Scan:
+    n_bytes, breaks, quotes, last = 0, 0, 0, b""
+    with open_bytes(path) as file:
+        while chunk := file.read(_CHUNK):
+            if b"\0" in chunk:
+                raise DataError(
+                    f"{path.name} is not a text file in UTF-8: it holds zero bytes; save it as UTF-8 text"
+                )
+            n_bytes, breaks, last = n_bytes + len(chunk), breaks + chunk.count(b"\n"), chunk[-1:]
+            quotes += chunk.count(b'"')
+    if n_bytes == 0:
+        raise DataError(f"{path.name} is empty; a table needs a header line and at least one row")
+    return _Scan(n_bytes, breaks + (last != b"\n"), quotes)
+
+
+def _no_rows(path: Path) -> DataError:
+    return DataError(f"{path.name} has a header and no rows; a table needs at least one row of values")
+
+
+def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record with the line it begins on; slow, for the first lines and for finding errors."""
+    with open_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+        reader = csv.reader(text, delimiter=separator)
+        line = 1
+        try:
+            for cells in reader:
+                yield line, cells
+                line = reader.line_num + 1
+        except UnicodeDecodeError:
+            _refuse_encoding(path)
+        except csv.Error as error:
+            raise DataError(f"{path.name}, line {line}: {error}") from error
+
+
+def _refuse_encoding(path: Path) -> NoReturn:
+    with open_bytes(path) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise DataError(
+                    f"{path.name}, line {number}: byte {error.start + 1} is not UTF-8; save the file as UTF-8"
+                ) from error
+    raise DataError(f"{path.name} is not UTF-8; save the file as UTF-8")
+
+
+def _refuse_open_quote(path: Path, separator: str) -> None:
+    """Refuse a quote that is never closed: it would swallow all rows after it into one cell."""
+    begin = 1
+    for begin, _ in _records(path, separator):  # noqa: B007
+        pass
+    with open_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+        last = csv.reader(islice(text, begin - 1, None), delimiter=separator, strict=True)
+        try:
+            for _ in last:
+                pass
+        except csv.Error as error:
+            if "end of data" in str(error):
+                raise DataError(
+                    f"{path.name}, line {begin}: a quote is opened and never closed; close it"
+                ) from error
+
+
+def _layout(path: Path, separator: str | None) -> _Layout:
+    if separator is None:
+        with open_bytes(path) as file:
+            separator = "\t" if b"\t" in file.readline() else ","
+    first, *rest = [cells for _, cells in islice(_records(path, separator), 2)] or [[]]
+    if not any(cell.strip() for cell in first):
+        raise DataError(f"{path.name}: the first line is blank; it must name the columns")
+    second = rest[0] if rest else []
+    _check_separator(path.name, separator, first, second)
+    width = sum(map(len, first)) + sum(map(len, second)) + len(first) + len(second)
+    words = [cell.strip() for cell in first]
+    numbers = [is_number(word) for word in words]
+    if any(numbers) and all(
+        number or word in MISSING[1:] for number, word in zip(numbers, words, strict=True)
+    ):
+        return _Layout(separator, [f"x{j}" for j in range(len(words))], header=False, width=width)
+    names = [word or f"column_{j}" for j, word in enumerate(words, start=1)]
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        listed = ", ".join(map(repr, twice))
+        raise DataError(
+            f"{path.name}, line 1: more than one column is named {listed}; give each its own name"
+        )
+    if not rest:
+        raise _no_rows(path)
+    return _Layout(separator, names, header=True, width=width)
+
+
+def _check_separator(file: str, separator: str, first: list[str], second: list[str]) -> None:
+    """Refuse a file that is plainly separated by something else, which would be one column of text."""
+    if len(first) != 1 or not second:
+        return
+    line = separator.join(second)
+    for other, word in ((";", "semicolons"), ("\t", "tabs"), (",", "commas"), ("|", "bars"), (" ", "spaces")):
+        counts = {len(cell.strip().split(other)) for cell in (first[0], line)}
+        if other == separator or counts == {1} or len(counts) > 1:
+            continue
+        if any(is_number(part.replace(",", ".")) for part in line.split(other)):
+            wanted = "tabs" if separator == "\t" else "commas"
+            raise DataError(
+                f"{file}, line 1: the cells seem to be separated by {word}, where {wanted} are expected; "
+                "use commas in .csv and tabs in .tsv files"
+            )
+
+
+def _parse(path: Path, layout: _Layout, scan: _Scan) -> list[Any]:
+    """Return the columns as Arrow strings, last one first."""
+    kinds = {name: pa.string() for name in layout.names}
+    parse = arrow_csv.ParseOptions(
+        delimiter=layout.separator,
+        newlines_in_values=scan.n_quotes > 0,
+        # In a file of one column a blank line is a missing value; with more columns it cannot be a row.
+        ignore_empty_lines=len(layout.names) > 1,
+    )
+    convert = arrow_csv.ConvertOptions(
+        column_types=kinds, null_values=list(MISSING), strings_can_be_null=True
+    )
+    block = min(_LARGEST_BLOCK, max(_CHUNK, 16 * layout.width))
+    while True:
+        read = arrow_csv.ReadOptions(
+            block_size=block, column_names=layout.names, skip_rows_after_names=int(layout.header)
+        )
+        try:
+            with open_bytes(path) as file:
+                table = arrow_csv.read_csv(
+                    file, read_options=read, parse_options=parse, convert_options=convert
+                )
+            return list(reversed(table.columns))
+        except pa.ArrowInvalid as error:
+            if "straddling" in str(error) and block < min(scan.n_bytes, _LARGEST_BLOCK):
+                block = min(_LARGEST_BLOCK, 16 * block)  # some later line is far wider than the first
+                continue
+            _explain(path, layout, error)
+
+
+def _explain(path: Path, layout: _Layout, error: Exception) -> NoReturn:
+    """Find the place of what pyarrow refused."""
+    if "UTF8" in str(error):
+        _refuse_encoding(path)
+    expected = len(layout.names)
+    for line, cells in _records(path, layout.separator):
+        if cells and len(cells) != expected:
+            raise DataError(
+                f"{path.name}, line {line}: expected {expected} columns as in line 1, got {len(cells)}; "
+                "look for a missing or extra separator, or a quote that is not closed"
+            ) from error
+    raise DataError(f"{path.name} cannot be read as a table: {error}") from error
+
+
+def _line_of(path: Path, layout: _Layout, row: int) -> int:
+    """Return the line on which a row begins, by reading up to it."""
+    lone = len(layout.names) == 1
+    lines = (line for line, cells in _records(path, layout.separator) if cells or lone)
+    return next(islice(lines, row + layout.header, None))

@@ -1,0 +1,287 @@
+"""A first look at a table: what is in it, what would disturb a reduction, and the next command to try."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from .table import Table, not_numeric
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_DOMINANT = 0.5
+_DOMINANT_OF_TWO = 0.75  # of two columns, one always has half
+_MOST_COLOURS = 20
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What `inspect_table` found; every mapping holds only the columns that it concerns.
+
+    ``types``: what each column holds. ``missing`` (null or NaN) and ``infinite``: counts. ``dominant``: the
+    column that owns more than half of the variance of all numeric columns (three quarters where there are
+    only two), with its share.
+    ``duplicate_columns``: column → the earlier one it repeats (constant ones apart). ``duplicate_rows``:
+    how many rows repeat an earlier row. ``non_numeric``: column → what it holds. ``faults``: columns of
+    numbers with text in them, with the place. ``categories``: text columns with few distinct values, which
+    can give colours. ``row_numbers``: the first column, if it only counts the rows.
+    """
+
+    source: str
+    n_rows: int
+    n_columns: int
+    types: dict[str, str]
+    missing: dict[str, int]
+    infinite: dict[str, int]
+    empty: list[str]
+    constant: list[str]
+    dominant: tuple[str, float] | None
+    duplicate_columns: dict[str, str]
+    duplicate_rows: int
+    non_numeric: dict[str, str]
+    faults: dict[str, str]
+    categories: dict[str, int]
+    row_numbers: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain values."""
+        return asdict(self)
+
+    def next_command(self, path: str) -> str:
+        """Write a command line that reduces this table, with a remedy for each thing that was found."""
+        aside = {self.row_numbers, *self.non_numeric, *self.empty}
+        drop = [
+            name
+            for name in self.types
+            if name in self.faults or (name in self.infinite and name not in aside)
+        ]
+        left = [name for name in self.types if name not in aside and name not in drop]
+        if not left:
+            return "lowland demo"
+        method = "probabilistic_pca" if any(name in self.missing for name in left) else "pca"
+        components = max(1, min(2, len(left), self.n_rows - 1))
+        stem = Path(path).name.split(".")[0]
+        words = ["lowland", "reduce", path, "--method", method, "--components", str(components)]
+        if self.dominant is not None and _can_scale(method):
+            words.append("--scale")
+        if drop:
+            words += ["--drop", _listed(drop)]
+        if self.row_numbers is not None:
+            words += ["--id", self.row_numbers]
+        if self.categories:
+            words += ["--color", next(iter(self.categories))]
+        words += ["--out", f"{stem}-embedding.csv", "--report", f"{stem}-report.html"]
+        return shlex.join(words)
+
+
+@dataclass(frozen=True)
+class MatrixInspection:
+    """What `inspect_matrix` found in a sparse matrix."""
+
+    source: str
+    n_rows: int
+    n_columns: int
+    stored: int
+    density: float
+    missing: int
+    infinite: int
+    empty_rows: int
+    empty_columns: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain values."""
+        return asdict(self)
+
+    def next_command(self, path: str) -> str:
+        """Write a command line that reduces this matrix without making it dense."""
+        stem = Path(path).name.split(".")[0]
+        components = str(max(1, min(2, self.n_rows, self.n_columns)))
+        words = ["lowland", "reduce", path, "--method", "truncated_svd", "--components", components]
+        return shlex.join([*words, "--out", f"{stem}-embedding.csv", "--report", f"{stem}-report.html"])
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """One numeric column in figures; the spread is taken over finite values."""
+
+    missing: int
+    infinite: int
+    low: float | None
+    high: float | None
+    std: float
+
+    @property
+    def constant(self) -> bool:
+        return self.low is not None and self.low == self.high and self.infinite == 0
+
+
+def inspect_table(table: Table) -> Inspection:
+    """Look over a table: shape, types, missing, constant, dominant and duplicate columns, duplicate rows.
+
+    Examples
+    --------
+    >>> table = Table(pl.DataFrame({"a": [1.0, 2.0, None], "b": [1000.0, 0.0, 50.0]}), "small.csv")
+    >>> found = inspect_table(table)
+    >>> found.missing, found.dominant[0]
+    ({'a': 1}, 'b')
+    """
+    frame = table.frame
+    row_numbers = _row_numbers(table)
+    reasons = {
+        name: "text among numbers" if name in table.faults else table._reason(name) for name in frame.columns
+    }
+    numbers = {name: _figures(frame[name]) for name, reason in reasons.items() if reason is None}
+    others = {name: reason for name, reason in reasons.items() if reason is not None}
+    empty = [name for name, reason in others.items() if reason == "empty"]
+    missing = {
+        name: numbers[name].missing if name in numbers else frame[name].null_count() for name in frame.columns
+    }
+    constant = [
+        name
+        for name in frame.columns
+        if (numbers[name].constant if name in numbers else name not in empty and _one_value(frame[name]))
+    ]
+    return Inspection(
+        source=table.source,
+        n_rows=table.n_rows,
+        n_columns=table.n_columns,
+        types={name: _kind(frame[name].dtype) for name in frame.columns},
+        missing={name: count for name, count in missing.items() if count},
+        infinite={name: figures.infinite for name, figures in numbers.items() if figures.infinite},
+        empty=empty,
+        constant=constant,
+        dominant=_dominant({name: f.std for name, f in numbers.items() if name != row_numbers}),
+        duplicate_columns=_duplicate_columns(frame, numbers, {*constant, *empty}),
+        duplicate_rows=table.n_rows - frame.n_unique(),
+        non_numeric={
+            name: reason for name, reason in others.items() if reason != "empty" and name not in table.faults
+        },
+        faults=dict(table.faults),
+        categories=_categories(frame, others, table),
+        row_numbers=row_numbers,
+    )
+
+
+def inspect_matrix(matrix: csr_array[Any], source: str) -> MatrixInspection:
+    """Look over a sparse matrix: shape, density, values that are not finite, empty rows and columns."""
+    values = np.asarray(matrix.data)
+    floating = values.dtype.kind == "f"
+    n_rows, n_columns = matrix.shape
+    return MatrixInspection(
+        source=source,
+        n_rows=int(n_rows),
+        n_columns=int(n_columns),
+        stored=int(matrix.nnz),
+        density=float(matrix.nnz / (n_rows * n_columns)),
+        missing=int(np.isnan(values).sum()) if floating else 0,
+        infinite=int(np.isinf(values).sum()) if floating else 0,
+        empty_rows=int(n_rows - np.count_nonzero(np.diff(matrix.indptr))),
+        empty_columns=int(n_columns - np.unique(matrix.indices).size),
+    )
+
+
+def _figures(column: pl.Series) -> _Numbers:
+    values = column.cast(pl.Float64)
+    nan = int(values.is_nan().sum() or 0)
+    infinite = int(values.is_infinite().sum() or 0)
+    finite = values.filter(values.is_finite()) if nan + infinite + values.null_count() else values
+    if len(finite) == 0:
+        return _Numbers(values.null_count() + nan, infinite, None, None, 0.0)
+    low, high = _float(finite.min()), _float(finite.max())
+    std = 0.0
+    if low < high:
+        size = max(abs(low), abs(high))  # squares of very large or small values would not be finite
+        std = size * _float((finite / size).std())
+    return _Numbers(values.null_count() + nan, infinite, low, high, std)
+
+
+def _float(value: Any) -> float:
+    return float(value)
+
+
+def _one_value(column: pl.Series) -> bool:
+    return column.drop_nulls().n_unique() == 1
+
+
+def _dominant(spread: Mapping[str, float]) -> tuple[str, float] | None:
+    if len(spread) < 2 or max(spread.values()) == 0:
+        return None
+    largest = max(spread, key=lambda name: spread[name])
+    share = 1.0 / sum((std / spread[largest]) ** 2 for std in spread.values())
+    return (largest, share) if share > (_DOMINANT_OF_TWO if len(spread) == 2 else _DOMINANT) else None
+
+
+def _duplicate_columns(
+    frame: pl.DataFrame, numbers: Mapping[str, _Numbers], skip: set[str]
+) -> dict[str, str]:
+    """Compare in full only those columns whose figures, or first cells, agree."""
+    groups: dict[Any, list[str]] = {}
+    found: dict[str, str] = {}
+    for name in (name for name in frame.columns if name not in skip):
+        column = frame[name]
+        key: Any = numbers.get(name) or (column.dtype, column.null_count(), str(column.head(50).to_list()))
+        rivals = groups.setdefault(key, [])
+        twin = next((rival for rival in rivals if _same(column, frame[rival], name in numbers)), None)
+        if twin is None:
+            rivals.append(name)
+        else:
+            found[name] = twin
+    return found
+
+
+def _same(a: pl.Series, b: pl.Series, numeric: bool) -> bool:
+    if numeric:
+        a, b = a.cast(pl.Float64).fill_nan(None), b.cast(pl.Float64).fill_nan(None)
+    return a.equals(b, null_equal=True)
+
+
+def _categories(frame: pl.DataFrame, others: Mapping[str, str], table: Table) -> dict[str, int]:
+    counts = {
+        name: frame[name].drop_nulls().n_unique()
+        for name, reason in others.items()
+        if reason == "text" and name not in table.faults
+    }
+    return {
+        name: count for name, count in counts.items() if 2 <= count <= min(_MOST_COLOURS, table.n_rows // 2)
+    }
+
+
+def _row_numbers(table: Table) -> str | None:
+    """Name the first column if it counts the rows from 0 or 1, as other programs write into files."""
+    name = table.names[0]
+    column = table.frame[name]
+    if not column.dtype.is_integer() or table.n_columns < 2 or table.n_rows < 3 or column.null_count():
+        return None
+    counting = int(column[0]) in (0, 1) and bool((column.cast(pl.Int64).diff().drop_nulls() == 1).all())
+    return name if counting else None
+
+
+def _kind(dtype: pl.DataType) -> str:
+    other = not_numeric(dtype)
+    if other is not None:
+        return other
+    if dtype == pl.Boolean:
+        return "true/false"
+    return "whole numbers" if dtype.is_integer() else "numbers"
+
+
+def _listed(names: list[str]) -> str:
+    """Join names by commas; one that holds a comma or a quote is quoted, as in a CSV file."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
+
+
+def _can_scale(method: str) -> bool:
+    from .. import registry
+
+    return "scale" in registry.method(method).load()._parameters

@@ -1,0 +1,275 @@
+"""`Table`: named columns in row order, and the choice of those that are reduced."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from ..planning import check_allocation
+
+Matrix = NDArray[np.floating[Any]]
+
+_TOO_BIG = "choose fewer columns, or raise the limit with lowland.config or LOWLAND_MEMORY_LIMIT"
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The numbers chosen from a table.
+
+    ``X`` is C-contiguous: float32 if every chosen column is, else float64; a missing value is NaN.
+    ``left_out`` maps each column that was passed over to the reason, such as ``{"species": "text"}``.
+    """
+
+    X: Matrix
+    names: list[str]
+    left_out: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A rectangular table with named columns and a row order.
+
+    Parameters
+    ----------
+    frame : the columns, as a polars DataFrame.
+    source : the file's name, for messages.
+    first_line : the line of the file that holds the first row; None where lines mean nothing.
+    faults : columns of numbers with some text in them, each with the message that `select` raises for it.
+    notes : what the reader decided by itself and the user may want to know.
+
+    Examples
+    --------
+    >>> table = Table(pl.DataFrame({"a": [1, 2], "b": [0.5, None], "kind": ["x", "y"]}), "small.csv", 2)
+    >>> chosen = table.select()
+    >>> chosen.names, chosen.left_out
+    (['a', 'b'], {'kind': 'text'})
+    >>> chosen.X
+    array([[1. , 0.5],
+           [2. , nan]])
+    """
+
+    frame: pl.DataFrame
+    source: str
+    first_line: int | None = None
+    faults: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+        return self.frame.columns
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.frame.height
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self.names)
+
+    def column(self, name: str) -> pl.Series:
+        """Return one column; a wrong name is a DataError that lists the near ones."""
+        self._require([name])
+        return self._series(name)
+
+    def place(self, row: int, column: str | None = None) -> str:
+        """Say where a row (counted from 0) stands in the file, for messages.
+
+        >>> Table(pl.DataFrame({"a": [1, 2]}), "small.csv", 2).place(1, "a")
+        "small.csv, line 3, column 'a'"
+        """
+        where = f"row {row}" if self.first_line is None else f"line {self.first_line + row}"
+        return f"{self.source}, {where}" + ("" if column is None else f", column {column!r}")
+
+    def select(
+        self,
+        columns: Sequence[str] | None = None,
+        drop: Sequence[str] | None = None,
+        keep_aside: Sequence[str] = (),
+    ) -> Selection:
+        """Choose the columns to reduce and return them as one matrix.
+
+        Parameters
+        ----------
+        columns : names to reduce, in this order; each must be numeric. Default: every numeric column.
+        drop : names to leave out.
+        keep_aside : names that are never reduced (a colour, an identity).
+        """
+        drop = drop or ()
+        self._require([*(columns or ()), *drop, *keep_aside])
+        chosen, left_out = self._choose(columns, set(drop), set(keep_aside))
+        for name in chosen:
+            if name in self.faults:
+                raise DataError(self.faults[name])
+        if not chosen:
+            passed = ", ".join(f"{name} ({why})" for name, why in left_out.items())
+            raise DataError(
+                f"{self.source}: no column of numbers is left to reduce"
+                + (f"; left out: {passed}" if passed else "")
+            )
+        return Selection(self._matrix(chosen), chosen, left_out)
+
+    def _choose(
+        self, columns: Sequence[str] | None, drop: Collection[str], aside: Collection[str]
+    ) -> tuple[list[str], dict[str, str]]:
+        chosen: list[str] = []
+        left_out: dict[str, str] = {}
+        if columns is None:
+            for name in self.names:
+                if name in drop or name in aside:
+                    continue
+                reason = None if name in self.faults else self._reason(name)
+                if reason is None:
+                    chosen.append(name)
+                else:
+                    left_out[name] = reason
+            return chosen, left_out
+        twice = sorted(name for name, n in Counter(columns).items() if n > 1)
+        if twice:
+            raise DataError(f"{self.source}: these columns are asked for twice: {', '.join(twice)}")
+        for name in columns:
+            # Both wishes are the user's own: what is set aside is not reduced, and the report says so.
+            if name in drop or name in aside:
+                left_out[name] = "dropped" if name in drop else "kept aside"
+                continue
+            reason = None if name in self.faults else self._reason(name)
+            if reason not in (None, "empty"):  # no values at all: all NaN, which some methods can fill
+                raise DataError(
+                    f"{self.source}, column {name!r}: it holds {reason}; only numbers can be reduced"
+                )
+            chosen.append(name)
+        return chosen, left_out
+
+    def _reason(self, name: str) -> str | None:
+        """Say why a column cannot be reduced, or None."""
+        series = self.frame[name]
+        if name.startswith("__index_level_"):  # where pandas puts row labels in Parquet files
+            return "row labels"
+        if series.null_count() == len(series):
+            return "empty"
+        return not_numeric(series.dtype)
+
+    def _series(self, name: str) -> pl.Series:
+        return self.frame[name]
+
+    def _matrix(self, names: list[str]) -> Matrix:
+        chosen = self.frame.select(names)
+        single = all(dtype == pl.Float32 for dtype in chosen.dtypes)
+        kind = pl.Float32 if single else pl.Float64
+        check_allocation(
+            self.n_rows * len(names) * (4 if single else 8), f"the numbers of {self.source}", _TOO_BIG
+        )
+        return np.ascontiguousarray(chosen.select(pl.all().cast(kind)).to_numpy(order="c"))
+
+    def _require(self, wanted: Sequence[str]) -> None:
+        known = set(self.names)
+        for name in wanted:
+            if name not in known:
+                self._unknown(name)
+
+    def _unknown(self, name: str) -> NoReturn:
+        lower = {known.lower(): known for known in self.names}
+        near = [lower[key] for key in difflib.get_close_matches(name.lower(), list(lower), n=3, cutoff=0.5)]
+        if near:
+            hint = f"did you mean {' or '.join(map(repr, near))}?"
+        else:
+            more = f", … ({self.n_columns} in all)" if self.n_columns > 10 else ""
+            hint = f"it has {', '.join(map(repr, self.names[:10]))}{more}"
+        raise DataError(f"{self.source} has no column {name!r}; {hint}")
+
+
+class ArrayTable(Table):
+    """A table that is one 2-D array, perhaps mapped from disk; ``frame`` is built only when asked for.
+
+    `select` without a choice of columns gives the array itself where it is float32 or float64 in C order.
+
+    >>> array = np.eye(3)
+    >>> ArrayTable(array, "eye.npy").select().X is array
+    True
+    """
+
+    array: NDArray[Any]
+    _labels: list[str]
+
+    def __init__(self, array: NDArray[Any], source: str, names: Sequence[str] | None = None) -> None:
+        labels = [f"x{j}" for j in range(array.shape[1])] if names is None else list(names)
+        # A frozen dataclass stores its own fields this way too; `frame` comes later, from the array.
+        for name, value in {"array": array, "source": source, "first_line": None, "_labels": labels}.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "faults", {})
+        object.__setattr__(self, "notes", ())
+
+    def __repr__(self) -> str:
+        return f"ArrayTable({self.source!r}, {self.n_rows} × {self.n_columns}, {self.array.dtype})"
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The columns as a polars DataFrame: a copy of the array."""
+        size = self.array.shape[0] * self.array.shape[1] * _working(self.array.dtype).itemsize
+        check_allocation(size, f"the columns of {self.source}", _TOO_BIG)
+        return pl.DataFrame([self._numbered(j) for j in range(self.n_columns)])
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in order."""
+        return list(self._labels)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.array.shape[0])
+
+    def _reason(self, name: str) -> str | None:
+        return None  # an array of numbers has no other columns
+
+    def _series(self, name: str) -> pl.Series:
+        return self._numbered(self._labels.index(name))
+
+    def _numbered(self, j: int) -> pl.Series:
+        column = np.ascontiguousarray(self.array[:, j], dtype=_working(self.array.dtype))
+        return pl.Series(self._labels[j], column)
+
+    def _matrix(self, names: list[str]) -> Matrix:
+        kind = _working(self.array.dtype)
+        if names == self._labels and self.array.dtype == kind and self.array.flags.c_contiguous:
+            return self.array
+        check_allocation(self.n_rows * len(names) * kind.itemsize, f"the numbers of {self.source}", _TOO_BIG)
+        chosen = self.array
+        if names != self._labels:
+            place = {name: j for j, name in enumerate(self._labels)}
+            chosen = np.take(self.array, [place[name] for name in names], axis=1)
+        return np.ascontiguousarray(chosen, dtype=kind)
+
+
+def _working(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(np.float32) if dtype == np.float32 else np.dtype(np.float64)
+
+
+def not_numeric(dtype: pl.DataType) -> str | None:
+    """Say what a column of this type holds instead of numbers, or None; booleans are numbers, 0 and 1.
+
+    >>> not_numeric(pl.Date()), not_numeric(pl.Boolean())
+    ('dates', None)
+    """
+    if dtype.is_numeric() or dtype == pl.Boolean:
+        return None
+    if dtype.is_temporal():
+        return "durations" if dtype == pl.Duration else "times" if dtype == pl.Time else "dates"
+    if isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
+        return "text"
+    if isinstance(dtype, pl.Null):
+        return "empty"
+    if dtype.is_nested():
+        return "nested values"
+    return "binary values" if isinstance(dtype, pl.Binary) else "objects"

@@ -1,0 +1,130 @@
+"""The one way tables become files, and coordinates columns: `write_table`, `embedding_frame`."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import DataError
+from .atomic import atomic_file
+from .formats import WRITABLE, suffix
+from .table import Table, not_numeric
+
+
+def check_output(path: str | Path) -> str:
+    """Return the file's ending if a table can be written there; to be asked before long work begins.
+
+    >>> check_output("embedding.csv")
+    '.csv'
+    """
+    file = Path(path)
+    if file.is_dir():
+        raise DataError(f"{file} is a folder; name a file in it")
+    ending = suffix(file, WRITABLE, "write")
+    if not file.parent.is_dir():
+        raise DataError(f"{file}: the folder {file.parent} does not exist; make it first")
+    return ending
+
+
+def write_table(path: str | Path, frame: pl.DataFrame) -> None:
+    """Write a table as ``.csv .tsv`` (also with ``.gz``), ``.parquet``, ``.npy`` or ``.npz``, by its name.
+
+    The file appears whole or not at all. Missing values are empty cells in text files and NaN in arrays.
+    Arrays hold numbers only; ``.npz`` keeps the names of the columns beside them. The same table gives the
+    same bytes.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from lowland.data import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "pair.tsv")
+    ...     write_table(file, pl.DataFrame({"a": [1, 2], "b": [0.1, None]}))
+    ...     read_table(file).frame.rows()
+    [(1, 0.1), (2, None)]
+    """
+    ending = check_output(path)
+    name = Path(path).name
+    matrix = _matrix(name, frame) if ending in (".npy", ".npz") else None
+    with atomic_file(path) as file:
+        if matrix is None:
+            _write_frame(file, name, ending, frame)
+        elif ending == ".npy":
+            np.save(file, matrix, allow_pickle=False)
+        else:
+            np.savez(file, X=matrix, columns=np.array(frame.columns, dtype=np.str_))
+
+
+def embedding_frame(
+    Y: ArrayLike, names: Sequence[str], ids: pl.Series | None = None, keep: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Put coordinates behind the columns that are kept, in the same row order.
+
+    Parameters
+    ----------
+    Y : coordinates, rows by components.
+    names : a name for each coordinate; one that is taken gets the ending ``_1``, ``_2``, …
+    ids : a column that tells the rows apart; it comes first, unless ``keep`` holds it already.
+    keep : further columns of the table.
+
+    Examples
+    --------
+    >>> embedding_frame([[0.5], [1.5]], ["pca0"], keep=pl.DataFrame({"pca0": ["a", "b"]})).columns
+    ['pca0', 'pca0_1']
+    """
+    coordinates = np.asarray(Y)
+    if coordinates.ndim != 2 or coordinates.shape[1] != len(names):
+        raise DataError(f"coordinates of shape {coordinates.shape} do not fit {len(names)} names")
+    kept: list[pl.Series] = [] if keep is None else keep.get_columns()
+    if ids is not None and not any(column.name == ids.name and column.equals(ids) for column in kept):
+        kept = [ids.alias(_free(ids.name, [column.name for column in kept])), *kept]
+    columns: dict[str, Any] = {column.name: column for column in kept}
+    for column in kept:
+        if len(column) != coordinates.shape[0]:
+            raise DataError(
+                f"column {column.name!r} has {len(column)} rows, the coordinates {coordinates.shape[0]}"
+            )
+    for j, name in enumerate(names):
+        columns[_free(name, columns)] = np.ascontiguousarray(coordinates[:, j])
+    return pl.DataFrame(columns)
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    label, count = name, 0
+    while label in taken:
+        count += 1
+        label = f"{name}_{count}"
+    return label
+
+
+def _matrix(file: str, frame: pl.DataFrame) -> NDArray[Any]:
+    others = [name for name, dtype in frame.schema.items() if not_numeric(dtype) not in (None, "empty")]
+    if others:
+        raise DataError(
+            f"{file} holds numbers only, and not these columns: {', '.join(others)}; write .csv or .parquet"
+        )
+    if frame.width == 0:
+        raise DataError(f"{file}: the table has no columns")
+    return Table(frame, file)._matrix(frame.columns)
+
+
+def _write_frame(file: BinaryIO, name: str, ending: str, frame: pl.DataFrame) -> None:
+    try:
+        if ending == ".parquet":
+            frame.write_parquet(file)
+            return
+        separator = "\t" if ending.startswith(".tsv") else ","
+        if not ending.endswith(".gz"):
+            frame.write_csv(file, separator=separator)
+            return
+        # No name and no time in the packed file: the same table gives the same bytes.
+        with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+            frame.write_csv(cast(BinaryIO, packed), separator=separator)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{name} cannot hold this table: {error}; .parquet can hold every type") from error

@@ -1,0 +1,78 @@
+"""Parallel analysis: keep the components that independent columns of the same variances would not show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from ..settings import report_progress
+from ..spectral import dense
+from ..spectral.solve import DENSE_LIMIT
+
+Array = np.ndarray[Any, Any]
+
+
+def null_spectrum(
+    n_rows: int, variances: Array, rng: np.random.Generator, *, draws: int = 20, quantile: float = 0.95
+) -> Array:
+    """Return the upper quantile of each eigenvalue under independence.
+
+    The scatter of n rows of independent normal columns is Wishart; Bartlett's triangular factor draws it from
+    the moments alone, so no rows are simulated when there are many.
+    """
+    dof, d = n_rows - 1, len(variances)
+    size = min(dof, d)
+    if size > DENSE_LIMIT:
+        raise DataError(
+            f"n_components='auto' compares whole spectra and is limited to {DENSE_LIMIT} dimensions (here {size}); "
+            "give a number, or a share of variance such as 0.95"
+        )
+    deviations = np.sqrt(variances)
+    found = np.empty((draws, size))
+    for i in range(draws):
+        if dof >= d:
+            factor = np.tril(rng.standard_normal((d, d)), -1)
+            factor[np.arange(d), np.arange(d)] = np.sqrt(rng.chisquare(dof - np.arange(d)))
+            M = factor * deviations[:, None]
+        else:
+            M = (rng.standard_normal((dof, d)) * deviations).T
+        gram = M.T @ M
+        found[i] = dense.eigh(gram)[0][::-1][:size] / dof
+        report_progress("parallel analysis", i + 1, draws)
+    return np.asarray(np.quantile(found, quantile, axis=0))
+
+
+def parallel_analysis(
+    spectrum: Any, n_rows: int, variances: Any, *, random_state: int = 0, draws: int = 20, quantile: float = 0.95
+) -> int:
+    """Return how many leading eigenvalues exceed what independent columns would give; at least 1.
+
+    Parameters
+    ----------
+    spectrum : eigenvalues of the covariance, descending.
+    n_rows : number of rows behind them.
+    variances : variances of the columns (ones for standardised data).
+    quantile : how far above the null spectrum a value must lie.
+
+    Examples
+    --------
+    >>> parallel_analysis([2.6, 0.2, 0.2], 500, [1.0, 1.0, 1.0])
+    1
+
+    References
+    ----------
+    J. L. Horn, A rationale and test for the number of factors in factor analysis, Psychometrika 30 (1965).
+    """
+    values = np.asarray(spectrum, dtype=np.float64)
+    null = null_spectrum(
+        n_rows,
+        np.asarray(variances, dtype=np.float64),
+        np.random.default_rng(random_state),
+        draws=draws,
+        quantile=quantile,
+    )
+    m = min(len(values), len(null))
+    below = np.flatnonzero(values[:m] <= null[:m])
+    return max(1, int(below[0]) if len(below) else m)

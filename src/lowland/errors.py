@@ -1,0 +1,46 @@
+"""Errors and warnings of our own, so that callers can catch what they can act on.
+
+Every message says what happened, the likely cause and the next step.
+"""
+
+from __future__ import annotations
+
+
+class LowlandError(Exception):
+    """Base of every error that Lowland raises by itself."""
+
+
+class DataError(LowlandError, ValueError):
+    """The data cannot be used as given; the message names the row, the column or the file."""
+
+
+class MemoryLimitError(LowlandError, MemoryError):
+    """The work would pass the memory limit; raised before anything is allocated."""
+
+
+class ModelFileError(LowlandError, ValueError):
+    """A model file is truncated, altered, foreign or from a newer format."""
+
+
+class MissingExtraError(LowlandError, ImportError):
+    """An optional package is needed; the message gives the install command."""
+
+
+class Cancelled(LowlandError):
+    """The progress callback asked to stop; nothing was written and the model stays unfitted."""
+
+
+class LowlandWarning(UserWarning):
+    """Base of every warning that Lowland gives by itself."""
+
+
+class RankWarning(LowlandWarning):
+    """The data have fewer dimensions than were asked for."""
+
+
+class DominantColumnWarning(LowlandWarning):
+    """One unscaled column owns most of the variance, so the axes only repeat it."""
+
+
+class NotConvergedWarning(LowlandWarning):
+    """An iteration stopped before its tolerance; the achieved residual is in ``fit_info_``."""

@@ -1,0 +1,58 @@
+"""How much memory a piece of work took, measured."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+_WORTH_WATCHING = 32_000_000  # below this a sampling thread would only measure noise
+
+
+@dataclass
+class Peak:
+    """The growth of memory, filled in when the watch ends; None where the system does not tell."""
+
+    bytes: int | None = None
+
+
+def resident() -> int | None:
+    """Return the resident memory of this process in bytes (Linux), else None."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return None
+
+
+@contextmanager
+def watch(planned: int, every: float = 0.005) -> Iterator[Peak]:
+    """Measure the peak growth of resident memory while the block runs.
+
+    Work planned to be large is sampled from a thread of its own, since the kernel's high-water mark cannot be
+    reset without disturbing other observers; small work is measured at its end.
+    """
+    peak, before = Peak(), resident()
+    if before is None:
+        yield peak
+        return
+    highest, done = before, threading.Event()
+
+    def sample() -> None:
+        nonlocal highest
+        while not done.wait(every):
+            highest = max(highest, resident() or 0)
+
+    thread = threading.Thread(target=sample, daemon=True) if planned >= _WORTH_WATCHING else None
+    if thread is not None:
+        thread.start()
+    try:
+        yield peak
+    finally:
+        highest = max(highest, resident() or 0)
+        done.set()
+        if thread is not None:
+            thread.join()
+        peak.bytes = highest - before

@@ -1,0 +1,1 @@
+"""One file a method, named after it; `lowland.registry` lists them."""

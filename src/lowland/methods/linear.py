@@ -1,0 +1,131 @@
+"""What the linear methods share: a row maps to A x + a, and back by B y + b."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from .. import arrays
+from ..errors import DataError, DominantColumnWarning, NotConvergedWarning, RankWarning
+from ..reducer import Recorder, Reducer
+from ..rows import as_rows
+from ..spectral.rowspace import RowSpace
+
+Array = Any
+
+DOMINANT_SHARE = 0.9
+
+
+class Compressor(NamedTuple):
+    """The pair of affine maps y = A x + a and x′ = B y + b."""
+
+    A: Array
+    a: Array
+    B: Array
+    b: Array
+
+
+class LinearReducer(Reducer):
+    """A reducer whose two ways are affine; subclasses give `compressor`."""
+
+    _allow_sparse: ClassVar[bool] = True
+
+    def compressor(self) -> Compressor:
+        """Return A, a, B, b of the optimal linear compressor: y = A x + a, x′ = B y + b."""
+        raise NotImplementedError
+
+    def _offset(self) -> Array:
+        """Return what is subtracted from rows before they are multiplied (zeros where nothing is)."""
+        raise NotImplementedError
+
+    def _transform_block(self, block: Array) -> Array:
+        A, a, *_ = self._maps()
+        if sp.issparse(block):
+            return np.asarray(block @ A.T) + a
+        mean = arrays.like(self._offset(), block, np.float64)
+        return (arrays.cast(block, np.float64) - mean) @ arrays.t(arrays.like(A, block, np.float64))
+
+    def transform(self, X: Any) -> Array:
+        """Reduce rows, new or old, one by one: the result for a row does not depend on its neighbours."""
+        check_is_fitted(self)
+        self._held = self.compressor()
+        try:
+            return super().transform(X)
+        finally:
+            del self._held
+
+    def _maps(self) -> Compressor:
+        return self._held
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Map reduced rows back to the original columns: b + B y, the closest rows the model can make."""
+        check_is_fitted(self)
+        source = as_rows(X, allow_nan=self._allow_nan, allow_sparse=False, owner=type(self).__name__)
+        if source.n_features != self.n_components_:
+            raise DataError(
+                f"the reduced rows must have {self.n_components_} columns, one for each component; "
+                f"these have {source.n_features}"
+            )
+        maps = self.compressor()
+        return source.map_blocks(lambda block: self._inverse_block(block, maps), self.n_features_in_)
+
+    def _inverse_block(self, block: Array, maps: Compressor) -> Array:
+        Y = arrays.cast(block, np.float64)
+        return Y @ arrays.t(arrays.like(maps.B, block, np.float64)) + arrays.like(maps.b, block, np.float64)
+
+    def residual(self, X: Any) -> Array:
+        """Return x − x̂: the rows without their linear component."""
+        source = self._rows(X, reset=False)
+        if source.sparse:
+            raise DataError("the residual of sparse rows is dense: give a dense array with X.toarray() if it fits in memory")
+        maps = self.compressor()
+        self._held = maps
+        try:
+            return source.map_blocks(
+                lambda block: arrays.cast(block, np.float64) - self._inverse_block(self._transform_block(block), maps),
+                self.n_features_in_,
+            )
+        finally:
+            del self._held
+
+
+def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> None:
+    """Write what a row-space decomposition did into the record, and warn where it fell short."""
+    solved = space.solved
+    record.note(
+        algorithm=solved.route,
+        solver=solved.solver,
+        iterations=solved.products or None,
+        residual=solved.residual,
+    )
+    if space.short:
+        record.warn(
+            f"{owner}: the data have rank {len(space.values)}, below the {asked} components asked for; "
+            f"n_components_ is {len(space.values)}",
+            RankWarning,
+        )
+    if not solved.converged:
+        record.warn(
+            f"{owner}: the iteration stopped before its tolerance (residual {solved.residual:.2g}); "
+            "solver='covariance' or 'svd' does not iterate on the rows",
+            NotConvergedWarning,
+        )
+
+
+def warn_dominant(record: Recorder, variances: Array, names: Any, owner: str) -> None:
+    """Warn when one unscaled column owns nearly all of the variance."""
+    total = float(variances.sum())
+    if len(variances) < 2 or total <= 0:
+        return
+    top = int(np.argmax(variances))
+    share = float(variances[top] / total)
+    if share > DOMINANT_SHARE:
+        name = repr(str(names[top])) if names is not None else str(top)
+        record.warn(
+            f"{owner}: column {name} owns {share:.1%} of the variance, so the first component mostly repeats it; "
+            "if the columns have different units, use scale=True",
+            DominantColumnWarning,
+        )

@@ -1,0 +1,294 @@
+"""Principal component analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .. import arrays
+from ..errors import DataError
+from ..moments import Accumulator, Moments, RFactor
+from ..parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Nothing, Real, Rule, check
+from ..planning import DataShape, Plan, check_allocation
+from ..reducer import Recorder, seed
+from ..rows import RowSource
+from ..spectral import rowspace
+from ..spectral.routes import degrees
+from ..spectral.rowspace import ROUTES, RowSpace, Scaling, Wanted
+from .linear import Compressor, LinearReducer, tell, warn_dominant
+
+Array = Any
+
+_LEARNED = (
+    "components_",
+    "explained_variance_",
+    "explained_variance_ratio_",
+    "singular_values_",
+    "mean_",
+    "scale_",
+    "spectrum_",
+    "total_variance_",
+    "n_components_",
+    "n_samples_",
+)
+
+
+class PCA(LinearReducer):
+    """Principal component analysis: the orthogonal directions of largest variance (Pearson 1901; Hotelling 1933).
+
+    C = (X − 1mᵀ)ᵀ(X − 1mᵀ)/(N − ddof) = V Λ Vᵀ;   y = Vᵀ(x − m);   x̂ = m + V y.
+
+    Parameters
+    ----------
+    n_components : int; a share of the variance in (0, 1); None for all (the rank); or "auto" (parallel analysis:
+        components that independent columns would not show, at least 1).
+    solver : "auto" chooses by shape (`lowland.spectral.rowspace.table`); "covariance" eigenvectors of C; "gram" the dual
+        problem for fewer rows than columns; "svd" QR and singular values, keeps the smallest ones; "krylov" block
+        Krylov on the rows; "power" repeated multiplication and deflation.
+    center : subtract the mean (off: uncentred second moments).
+    scale : divide each column by its standard deviation (correlation PCA).
+    whiten : divide coordinates by √λ, so that they have unit variance.
+    ddof : variances are divided by N − ddof: 1 as in R's prcomp, 0 as in princomp.
+    random_state : seed of the iterative solvers and of parallel analysis; None is seed 0.
+
+    Attributes
+    ----------
+    components_ : (k, D) rows are the directions. ``explained_variance_``, ``eigenvalues_`` : (k,) λ.
+    explained_variance_ratio_ : (k,) λ over the total variance. ``singular_values_`` : (k,) of the centred rows.
+    mean_, scale_ : (D,) what was subtracted and divided by (``scale_`` is None unless ``scale``); float64.
+    spectrum_ : all eigenvalues where they are cheap, else those computed; ``total_variance_`` their exact sum over all.
+    n_components_, n_samples_, fit_info_.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> X = np.array([[1.0, 0.0], [2.0, 0.1], [3.0, -0.1], [4.0, 0.3]])
+    >>> pca = lowland.PCA(n_components=1, scale=True).fit(X)
+    >>> pca.transform(X).shape, pca.fit_info_.algorithm
+    ((4, 1), 'svd')
+    >>> bool(np.allclose(lowland.PCA().fit(X).inverse_transform(lowland.PCA().fit_transform(X)), X))
+    True
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        "n_components": AnyOf((Nothing(), Integer(1), Real(0, 1), Choice(("auto",)))),
+        "solver": Choice(("auto", *ROUTES)),
+        "center": Boolean(),
+        "scale": Boolean(),
+        "whiten": Boolean(),
+        "ddof": Integer(0),
+        "random_state": RANDOM_STATE,
+    }
+    _state: ClassVar[tuple[str, ...]] = (*_LEARNED, "accumulator_")
+
+    components_: Array
+    explained_variance_: Array
+    explained_variance_ratio_: Array
+    singular_values_: Array
+    mean_: Array
+    scale_: Array | None
+    spectrum_: Array
+    total_variance_: float
+    n_samples_: int
+    accumulator_: Accumulator
+
+    def __init__(
+        self,
+        n_components: int | float | str | None = None,
+        *,
+        solver: str = "auto",
+        center: bool = True,
+        scale: bool = False,
+        whiten: bool = False,
+        ddof: int = 1,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.solver = solver
+        self.center = center
+        self.scale = scale
+        self.whiten = whiten
+        self.ddof = ddof
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
+        """Learn the directions from the rows of X; a weight of 2 counts a row twice."""
+        return self._run_fit(X, sample_weight)
+
+    def partial_fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
+        """Take in more rows, exactly: any batches in any order give the same model as one fit.
+
+        Sums are kept (an R factor with ``solver="svd"``), and solved when a result is first asked for.
+        """
+        first = "accumulator_" not in vars(self)
+        if first:
+            check(type(self).__name__, self._parameters, self.get_params(deep=False))
+            if self.solver in ("gram", "krylov"):
+                raise ValueError(
+                    f"PCA: partial_fit keeps sums over rows, which solver={self.solver!r} does not use; "
+                    "take 'auto', 'covariance', 'svd' or 'power'"
+                )
+            self._forget()
+        rows = self._rows(X, reset=first).weighted(sample_weight)
+        if first:
+            d = rows.n_features
+            check_allocation(2 * 8 * d * d, f"exact partial_fit on {d} columns", "use fit with solver='krylov', or fewer columns")
+            self.accumulator_ = RFactor(d) if self.solver == "svd" else Moments(d, precise=True)
+            self._dtype = rows.dtype
+        self.accumulator_.update(rows)
+        for name in (*_LEARNED, "fit_info_"):
+            vars(self).pop(name, None)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only for names that are not set: after partial_fit, solve when a result is first read.
+        if name in (*_LEARNED, "fit_info_") and "accumulator_" in vars(self):
+            self._solve_accumulator()
+            return vars(self)[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "components_" in vars(self) or "accumulator_" in vars(self)
+
+    def _solve_accumulator(self) -> None:
+        record = Recorder(type(self).__name__)
+        with record.stage("solve"):
+            space = rowspace.from_accumulator(
+                self.accumulator_,
+                self._wanted(),
+                self._scaling(),
+                rng=seed(self.random_state),
+                solver="power" if self.solver == "power" else "auto",
+            )
+        self._learn(space, record, getattr(self, "_dtype", np.dtype(np.float64)))
+        self.fit_info_ = record.info(None)
+
+    def _wanted(self) -> Wanted:
+        k = self.n_components
+        if k is None:
+            return Wanted()
+        if isinstance(k, str):
+            return Wanted(rule=self._parallel)
+        return Wanted(share=float(k)) if 0 < k < 1 else Wanted(count=int(k))
+
+    def _parallel(self, solved: Any) -> int:
+        from ..dimension import parallel_analysis
+
+        variances = solved.variances if solved.scale is None else np.where(solved.variances > 0, 1.0, 0.0)
+        divisor = degrees(solved.weight, self.ddof)
+        key = int(seed(self.random_state).integers(2**31))
+        return parallel_analysis(solved.spectrum / divisor, max(2, round(solved.weight)), variances, random_state=key)
+
+    def _scaling(self) -> Scaling:
+        return Scaling(self.center, self.scale, self.ddof)
+
+    def _plan(self, shape: DataShape) -> Plan:
+        wanted = self._wanted()
+        name = rowspace.route(shape, wanted) if self.solver == "auto" else self.solver
+        smaller = min(shape.n_rows or shape.n_features, shape.n_features)
+        k = min(smaller, wanted.count or smaller)
+        parts, seconds = rowspace.cost(name, shape, k)
+        return Plan(
+            method="PCA",
+            algorithm=name,
+            bytes=sum(parts.values()) + shape.copied,
+            seconds=seconds,
+            model_bytes=k * shape.n_features * shape.dtype.itemsize + 16 * shape.n_features + 40 * k,
+            parts=parts,
+            remedy="ask for few components with solver='krylov', or reduce fewer columns",
+        )
+
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        wanted = self._wanted()
+        self._check_count(wanted.count, rows.n_rows, rows.n_features)
+        with record.stage("solve"):
+            space = rowspace.decompose(rows, wanted, self._scaling(), solver=self.solver, rng=seed(self.random_state))
+        self._learn(space, record, rows.dtype)
+
+    def _check_count(self, count: int | None, n: int | None, d: int) -> None:
+        limit = d if n is None else min(n, d)
+        if count is not None and count > limit:
+            raise DataError(
+                f"PCA: n_components={count} is more than min(rows, columns) = {limit}"
+                + (f" (n_samples = {n}, n_features = {d})" if n is not None else "")
+                + f"; ask for {limit} at most"
+            )
+
+    def _learn(self, space: RowSpace, record: Recorder, dtype: Any) -> None:
+        solved = space.solved
+        count = self._wanted().count
+        self._check_count(count, solved.n_rows, len(solved.mean))
+        divisor = degrees(solved.weight, self.ddof)
+        if solved.weight <= self.ddof:
+            raise DataError(
+                f"PCA: the weights sum to {solved.weight:g}, which leaves no degree of freedom with ddof={self.ddof}; "
+                "scale them to sum to the number of rows, or use ddof=0"
+            )
+        tell(record, space, count, "PCA")
+        if self.center and not self.scale:
+            warn_dominant(record, solved.variances, getattr(self, "feature_names_in_", None), "PCA")
+        self.n_components_, self.n_samples_ = len(space.values), solved.n_rows
+        self.components_ = np.ascontiguousarray(space.directions.T).astype(dtype)
+        self.singular_values_ = space.values
+        self.explained_variance_ = space.values**2 / divisor
+        self.total_variance_ = solved.total / divisor
+        self.explained_variance_ratio_ = self.explained_variance_ / self.total_variance_
+        self.spectrum_ = solved.spectrum / divisor
+        self.mean_ = solved.mean if self.center else np.zeros_like(solved.mean)
+        self.scale_ = solved.scale
+        record.evidence["share of variance"] = float(self.explained_variance_ratio_.sum())
+        record.evidence["components"] = self.n_components_
+        if not solved.complete:
+            record.evidence["spectrum"] = f"{len(solved.spectrum)} largest values and the total"
+
+    @property
+    def eigenvalues_(self) -> Array:
+        """Eigenvalues of the covariance, the same as ``explained_variance_``."""
+        return self.explained_variance_
+
+    @property
+    def loadings_(self) -> Array:
+        """(D, k) V √λ: with ``scale`` the correlations of columns and components."""
+        return self.components_.T * np.sqrt(self.explained_variance_)
+
+    def _offset(self) -> Array:
+        return self.mean_
+
+    def compressor(self) -> Compressor:
+        """Return A, a, B, b of the optimal linear compressor: y = A x + a, x′ = B y + b.
+
+        Without scaling and whitening A = Vᵀ, a = −Vᵀm, B = V, b = m.
+        """
+        V = self.components_.astype(np.float64)
+        root = np.sqrt(self.explained_variance_)[:, None] if self.whiten else 1.0
+        scale = 1.0 if self.scale_ is None else self.scale_
+        A = V / scale / root
+        B = (V * scale * root).T
+        return Compressor(A, -A @ self.mean_, B, self.mean_)
+
+    def contributions(self, X: Any) -> Array:
+        """Return each row's share of each component's variance: y²/((N − ddof) λ). Over the training rows they sum to 1."""
+        Y = self._coordinates(X)
+        degrees_of_freedom = self.singular_values_**2 / self.explained_variance_
+        return Y**2 / (self.explained_variance_ * degrees_of_freedom)
+
+    def cos2(self, X: Any) -> Array:
+        """Return how well each component shows each row: y²/‖x − m‖², between 0 and 1; 0 for a row at the mean."""
+        Y = self._coordinates(X)
+        source = self._rows(X, reset=False)
+        scale = 1.0 if self.scale_ is None else self.scale_
+
+        def squares(block: Array) -> Array:
+            B = block.toarray() if hasattr(block, "toarray") else arrays.to_numpy(block)
+            Z = (B.astype(np.float64) - self.mean_) / scale
+            return (Z * Z).sum(axis=1, keepdims=True)
+
+        length = arrays.to_numpy(source.map_blocks(squares, 1)).astype(np.float64)
+        return np.divide(Y**2, length, out=np.zeros_like(Y), where=length > 0)
+
+    def _coordinates(self, X: Any) -> Array:
+        """Return coordinates in float64 with their variances, whitened or not."""
+        Y = arrays.to_numpy(self.transform(X)).astype(np.float64)
+        return Y * np.sqrt(self.explained_variance_) if self.whiten else Y

@@ -1,0 +1,533 @@
+"""Mean and scatter of rows, exact and mergeable; R factors where squares would lose precision.
+
+Each block is shifted by a pilot row mean (so a large mean costs no digits), its scatter summed, and merged with
+what came before by Chan, Golub and LeVeque (1983):
+
+    S = S₁ + S₂ + (n₁n₂/n) δδᵀ,   δ = m₂ − m₁.
+
+Blocks have a fixed size and are merged in row order, so streaming, threads and one array give the same bits.
+`RFactor` keeps R with RᵀR = S instead (Demmel, Grigori, Hoemmen, Langou 2012: QR of tall matrices by blocks):
+singular values far below √eps·σ₁ survive there.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import arrays, pool
+from .errors import DataError
+from .planning import check_allocation
+from .rows import Block, RowSource, block_rows, require_finite
+from .settings import report_progress
+
+Array = Any
+Piece = TypeVar("Piece")
+Part = tuple[int, float, Array, Array]  # rows, weight, mean and summary of a block
+
+_TILED = 1024  # wider scatters are summed by tiles of the result, narrower ones by blocks of rows
+_TILES = 8
+_PILOT_ROWS = 64
+
+
+class Scratch:
+    """Buffers that each thread reuses from block to block, freed with this object."""
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def take(self, rows: int, columns: int, dtype: Any) -> np.ndarray[Any, Any]:
+        """Return an uninitialised matrix; what the thread took before is overwritten."""
+        held = getattr(self._local, "buffer", None)
+        if held is None or held.size < rows * columns or held.dtype != dtype:
+            held = self._local.buffer = np.empty(rows * columns, dtype=dtype)
+        return held[: rows * columns].reshape(rows, columns)
+
+
+def subtract(rows: Array, shift: Array, scratch: Scratch, dtype: Any = None) -> Array:
+    """Return rows − shift in a buffer (NumPy) or a new array (other libraries)."""
+    if arrays.is_foreign(rows):
+        return arrays.cast(rows, dtype or arrays.dtype_of(rows)) - arrays.like(shift, rows, dtype or arrays.dtype_of(rows))
+    out = scratch.take(*rows.shape, dtype or rows.dtype)
+    if out.dtype == np.float32 and isinstance(shift, np.ndarray) and shift.dtype == np.float64:
+        near = shift.astype(np.float32)  # x − near is exact where x is near; what the rounding of shift lost follows
+        np.subtract(rows, near, out=out)
+        return np.subtract(out, (shift - near).astype(np.float32), out=out)
+    return np.subtract(rows, shift, out=out)
+
+
+def _pilot(rows: Array) -> Array:
+    """Return a rough mean of the block, representable in its dtype; exact for constant columns."""
+    xp = arrays.namespace(rows)
+    sample = rows[:: max(1, rows.shape[0] // _PILOT_ROWS)]
+    middle = xp.mean(sample, axis=0)
+    same = xp.min(sample, axis=0) == xp.max(sample, axis=0)
+    return xp.where(same, sample[0, :], middle)
+
+
+def symmetric_sum(
+    pieces: Iterable[Piece],
+    prepare: Callable[[Piece, Scratch], Array],
+    n: int,
+    *,
+    stage: str,
+    total: int | None = None,
+) -> Array:
+    """Return Σ ZᵀZ over pieces, Z = prepare(piece) with n columns, summed in float64 in the order of the pieces."""
+    scratch = Scratch()
+    out: Array = None
+    if n <= _TILED:
+
+        def product(piece: Piece) -> Array:
+            Z = prepare(piece, scratch)
+            return arrays.t(Z) @ Z
+
+        for P in pool.run(product, pieces, stage=stage, total=total):
+            out = _zeros(n, P) if out is None else out
+            out += P
+    else:
+        for done, piece in enumerate(pieces, start=1):
+            Z = prepare(piece, scratch)
+            out = _zeros(n, Z) if out is None else out
+            _add_tiles(out, Z)
+            report_progress(stage, done, total)
+        if out is not None:
+            _mirror(out)
+    return out
+
+
+def _zeros(n: int, reference: Array) -> Array:
+    check_allocation(8 * n * n, f"the {n} × {n} scatter matrix", "reduce fewer columns, or use solver='krylov'")
+    xp = arrays.namespace(reference)
+    if xp is np:
+        return np.zeros((n, n))
+    return arrays.like(np.zeros((n, n)), reference)
+
+
+def _add_tiles(out: Array, Z: Array, coefficient: float = 0.0, delta: Array = None) -> None:
+    """Add ZᵀZ + c·δδᵀ to the upper triangle of ``out``, tiles in parallel."""
+    n = out.shape[0]
+    edges = [n * i // _TILES for i in range(_TILES + 1)]
+
+    def tile(j: int) -> None:
+        a, b = edges[j], edges[j + 1]
+        out[:b, a:b] += arrays.t(Z[:, :b]) @ Z[:, a:b]
+        if delta is not None and coefficient:
+            out[:b, a:b] += coefficient * delta[:b, None] * delta[None, a:b]
+
+    if arrays.is_foreign(out):
+        for j in range(_TILES):
+            tile(j)
+        return
+    for _ in pool.run(tile, reversed(range(_TILES))):
+        pass
+
+
+def _mirror(S: Array) -> None:
+    """Copy the upper triangle below the diagonal, by strips so that no second matrix is needed."""
+    n = S.shape[0]
+    for a in range(0, n, 512):
+        b = min(n, a + 512)
+        S[b:, a:b] = arrays.t(S[a:b, b:])
+        corner = S[a:b, a:b]
+        xp = arrays.namespace(S)
+        S[a:b, a:b] = xp.triu(corner) + arrays.t(xp.triu(corner, k=1))
+
+
+class Accumulator:
+    """What `Moments` and `RFactor` share: counts, mean, and rows held back until a block is full."""
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = n_features
+        self.n_rows = 0  # rows with a positive weight
+        self.weight = 0.0
+        self.mean: Array = np.zeros(n_features)
+        self._held: list[Block] = []
+
+    # -- what the two kinds write -------------------------------------------------------------------------
+
+    def _reduce(self, block: Block, scratch: Scratch) -> Part:
+        """Return rows, weight, mean and the summary of one block."""
+        raise NotImplementedError
+
+    def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
+        """Merge a summary whose mean differs by delta."""
+        raise NotImplementedError
+
+    def _copy_summary(self) -> Array:
+        raise NotImplementedError
+
+    # -- shared -------------------------------------------------------------------------------------------
+
+    def update(self, source: RowSource, *, stage: str = "scatter") -> Self:
+        """Add rows. Those that do not fill a block wait for the next call, so the cut into calls leaves no trace."""
+        size = block_rows(self.n_features)
+        waiting = sum(b.rows.shape[0] for b in self._held)
+        scratch = Scratch()
+        blocks = self._full_blocks(source.blocks(size, size - waiting), size)
+        for part in pool.run(lambda b: self._reduce(b, scratch), blocks, stage=stage, total=source.block_count()):
+            self._add(part)
+        return self
+
+    def _full_blocks(self, blocks: Iterator[Block], size: int) -> Iterator[Block]:
+        for block in blocks:
+            held, self._held = [*self._held, block], []
+            if sum(b.rows.shape[0] for b in held) < size:
+                held[-1] = Block(block.start, _owned(block.rows), block.weights)  # the caller may reuse its batch
+                self._held = _compact(held)
+                return
+            yield _join_blocks(held)
+
+    def _add(self, part: Part, join: Callable[[Array, float, Array], None] | None = None) -> None:
+        n, weight, mean, summary = part
+        if weight == 0:
+            return
+        delta = mean - self.mean if self.weight else mean * 0
+        total = self.weight + weight
+        (join or self._join)(summary, self.weight * weight / total, delta)
+        self.mean = self.mean + delta * (weight / total) if self.weight else mean
+        self.weight, self.n_rows = total, self.n_rows + n
+
+    def merge(self, other: Self) -> Self:
+        """Add what another accumulator has seen."""
+        if other.n_features != self.n_features:
+            raise DataError(f"cannot merge {other.n_features} columns into {self.n_features}")
+        self._flush()
+        done = other.finished()
+        self._add((done.n_rows, done.weight, done.mean, done._copy_summary()))
+        return self
+
+    def finished(self) -> Self:
+        """Return an accumulator that has taken in the rows held back; this one stays ready for more."""
+        if not self._held:
+            return self
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._adopt(self._copy_summary())
+        twin._flush()
+        return twin
+
+    def _adopt(self, summary: Array) -> None:
+        raise NotImplementedError
+
+    def _flush(self) -> None:
+        held, self._held = self._held, []
+        if held:
+            self._take(_join_blocks(held), Scratch())
+
+    def _take(self, block: Block, scratch: Scratch) -> None:
+        self._add(self._reduce(block, scratch))
+
+    def _state(self) -> dict[str, Any]:
+        held = _join_blocks(self._held) if self._held else None
+        out: dict[str, Any] = {
+            "n_features": self.n_features,
+            "n_rows": self.n_rows,
+            "weight": self.weight,
+            "mean": arrays.to_numpy(self.mean),
+        }
+        if held is not None:
+            out["held"] = held.rows.toarray() if sp.issparse(held.rows) else arrays.to_numpy(held.rows)
+            out["held_weights"] = np.ones(held.rows.shape[0]) if held.weights is None else np.asarray(held.weights)
+        return out
+
+    @classmethod
+    def _restore(cls, state: dict[str, Any]) -> Self:
+        self = cls(int(state["n_features"]))
+        self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
+        self.mean = np.asarray(state["mean"])
+        if "held" in state:
+            w = np.asarray(state["held_weights"])
+            self._held = [Block(0, np.asarray(state["held"]), None if (w == 1).all() else w)]
+        return self
+
+
+class Moments(Accumulator):
+    """Count, mean and scatter Σ w (x − m)(x − m)ᵀ of rows seen so far.
+
+    >>> import numpy as np
+    >>> from lowland.rows import as_rows
+    >>> X = np.array([[1.0, 0.0], [2.0, 0.1], [3.0, -0.1]])
+    >>> m = Moments(2).update(as_rows(X[:1])).update(as_rows(X[1:])).finished()
+    >>> np.round(m.mean, 6).tolist(), np.round(m.scatter, 6).tolist()
+    ([2.0, 0.0], [[2.0, -0.1], [-0.1, 0.02]])
+    """
+
+    def __init__(self, n_features: int, *, precise: bool = False) -> None:
+        super().__init__(n_features)
+        self.scatter: Array = None
+        self._tiled = n_features > _TILED
+        self._dtype = np.float64 if precise else None  # products of float32 rows in float64 as well
+
+    def update(self, source: RowSource, *, stage: str = "scatter") -> Self:
+        """Add rows; see `Accumulator.update`."""
+        if not self._tiled or source.sparse:
+            return super().update(source, stage=stage)
+        # Wide scatters: one block at a time, its tiles in parallel, so that only one matrix of D×D is held.
+        size, scratch = block_rows(self.n_features), Scratch()
+        waiting = sum(b.rows.shape[0] for b in self._held)
+        blocks = self._full_blocks(source.blocks(size, size - waiting), size)
+        for done, block in enumerate(blocks, start=1):
+            self._take(block, scratch)
+            report_progress(stage, done, source.block_count())
+        return self
+
+    def _take(self, block: Block, scratch: Scratch) -> None:
+        if self._tiled and not sp.issparse(block.rows):
+            self._add(self._center(block, scratch), self._join_rows)
+        else:
+            super()._take(block, scratch)
+
+    def _center(self, block: Block, scratch: Scratch) -> Part:
+        """Return rows, weight, mean and the centred rows of one block (times √w)."""
+        n, weight, pilot, sums, Z = _shifted(block, scratch, self._dtype)
+        offset = sums / weight if weight else sums
+        Z -= arrays.cast(offset, arrays.dtype_of(Z)) if block.weights is None else _root(block, Z) * offset
+        return n, weight, arrays.cast(pilot, np.float64) + offset, Z
+
+    def _reduce(self, block: Block, scratch: Scratch) -> Part:
+        if sp.issparse(block.rows):
+            return _sparse_moments(block)
+        n, weight, pilot, sums, Z = _shifted(block, scratch, self._dtype)
+        S = arrays.cast(arrays.t(Z) @ Z, np.float64)
+        offset = sums / weight if weight else sums
+        S = S - offset[:, None] * sums[None, :]
+        return n, weight, arrays.cast(pilot, np.float64) + offset, S
+
+    def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
+        if self.scatter is None:
+            self.scatter = _zeros(self.n_features, summary)
+        self.scatter += summary
+        if coefficient:
+            self.scatter += coefficient * delta[:, None] * delta[None, :]
+
+    def _join_rows(self, centered: Array, coefficient: float, delta: Array) -> None:
+        if self.scatter is None:
+            self.scatter = _zeros(self.n_features, centered)
+        _add_tiles(self.scatter, centered, coefficient, delta)
+
+    def finished(self) -> Self:
+        """Return moments of all rows seen, with a full symmetric scatter; this one stays ready for more."""
+        done = super().finished()
+        if done.scatter is None:
+            raise DataError("no rows with a positive weight were given")
+        if self._tiled:
+            _mirror(done.scatter)
+        return done
+
+    def _copy_summary(self) -> Array:
+        return self.scatter if self.scatter is None else self.scatter + 0.0
+
+    def _adopt(self, summary: Array) -> None:
+        self.scatter = summary
+
+    def to_state(self) -> tuple[str, dict[str, Any]]:
+        """Return the name and the plain values from which `from_state` rebuilds this object."""
+        state = self._state()
+        if self.scatter is not None:
+            state["scatter"] = arrays.to_numpy(self.scatter)
+        return "Moments", state
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Rebuild from `to_state`."""
+        self = cls._restore(state)
+        self._dtype = np.float64  # only accumulators that go on over calls are stored, and they are precise
+        self.scatter = np.asarray(state["scatter"]) if "scatter" in state else None
+        return self
+
+
+class ColumnMoments(Accumulator):
+    """Count, mean and Σ w (x − m)² of each column: what routes need that never form the scatter."""
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
+        self.squares: Array = None
+
+    def _reduce(self, block: Block, scratch: Scratch) -> Part:
+        if sp.issparse(block.rows):
+            return _sparse_columns(block)
+        n, weight, pilot, sums, Z = _shifted(block, scratch)
+        offset = sums / weight if weight else sums
+        xp = arrays.namespace(Z)
+        squares = xp.sum(Z * Z, axis=0, dtype=xp.float64) - offset * sums
+        return n, weight, arrays.cast(pilot, np.float64) + offset, squares
+
+    def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
+        self.squares = (summary if self.squares is None else self.squares + summary) + coefficient * delta * delta
+
+    def _copy_summary(self) -> Array:
+        return self.squares
+
+    def _adopt(self, summary: Array) -> None:
+        self.squares = summary
+
+
+class RFactor(Accumulator):
+    """Count, mean and triangular R with RᵀR = scatter of rows seen so far: no squares are formed."""
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features)
+        self.R: Array = None
+
+    def _reduce(self, block: Block, scratch: Scratch) -> Part:
+        rows = block.rows.toarray() if sp.issparse(block.rows) else block.rows  # one block, never the table
+        block = Block(block.start, rows, block.weights)
+        n, weight, pilot, sums, Z = _shifted(block, scratch, np.float64)
+        offset = sums / weight if weight else sums
+        Z -= offset if block.weights is None else _root(block, Z) * offset
+        return n, weight, arrays.cast(pilot, np.float64) + offset, _triangle(Z)
+
+    def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
+        if self.R is None:
+            self.R = summary
+            return
+        xp = arrays.namespace(summary)
+        self.R = _triangle(xp.concat([self.R, summary, np.sqrt(coefficient) * delta[None, :]], axis=0))
+
+    def finished(self) -> Self:
+        """Return the factor of all rows seen; this one stays ready for more."""
+        done = super().finished()
+        if done.R is None:
+            raise DataError("no rows with a positive weight were given")
+        return done
+
+    def _copy_summary(self) -> Array:
+        return self.R
+
+    def _adopt(self, summary: Array) -> None:
+        self.R = summary
+
+    def to_state(self) -> tuple[str, dict[str, Any]]:
+        """Return the name and the plain values from which `from_state` rebuilds this object."""
+        state = self._state()
+        if self.R is not None:
+            state["R"] = arrays.to_numpy(self.R)
+        return "RFactor", state
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Rebuild from `to_state`."""
+        self = cls._restore(state)
+        self.R = np.asarray(state["R"]) if "R" in state else None
+        return self
+
+
+def _triangle(Z: Array) -> Array:
+    """Return the R of Z = QR; a matrix with fewer rows than columns is its own (trapezoidal) factor."""
+    if Z.shape[0] <= Z.shape[1]:
+        return Z + 0.0
+    if arrays.is_foreign(Z):
+        return arrays.namespace(Z).linalg.qr(Z, mode="reduced")[1]
+    return np.linalg.qr(Z, mode="r")
+
+
+def _root(block: Block, Z: Array) -> Array:
+    return arrays.like(np.sqrt(block.weights)[:, None], Z, arrays.dtype_of(Z))
+
+
+def _shifted(block: Block, scratch: Scratch, dtype: Any = None) -> tuple[int, float, Array, Array, Array]:
+    """Return rows, weight, the pilot, Σ w (x − pilot) and √w (x − pilot); refuse what is not finite."""
+    with np.errstate(all="ignore"):
+        pilot = _pilot(block.rows)
+        Z = subtract(block.rows, pilot, scratch, dtype)
+        xp = arrays.namespace(Z)
+        if block.weights is None:
+            n, weight = Z.shape[0], float(Z.shape[0])
+            factor = xp.ones((1, n), dtype=Z.dtype) if xp is np else arrays.like(np.ones((1, n)), Z, arrays.dtype_of(Z))
+        else:
+            n, weight = int(np.count_nonzero(block.weights)), float(block.weights.sum())
+            root = _root(block, Z)
+            Z *= root
+            factor = arrays.t(root)
+        sums = arrays.cast(factor @ Z, np.float64)[0, :]
+    if not bool(xp.all(xp.isfinite(sums))):
+        require_finite(block)
+        raise DataError(
+            f"sums of the rows from {block.start} on overflow {arrays.dtype_of(Z)}: divide the large columns by a constant"
+        )
+    return n, weight, pilot, sums, Z
+
+
+def _sparse_moments(block: Block) -> Part:
+    """Return the moments of a sparse block; zeros keep the mean small beside the spread, so no shift is needed."""
+    require_finite(block)
+    B = block.rows.astype(np.float64)
+    n, weight = B.shape[0], float(B.shape[0])
+    if block.weights is not None:
+        n, weight = int(np.count_nonzero(block.weights)), float(block.weights.sum())
+        root = np.sqrt(block.weights)
+        sums = np.asarray(B.T @ block.weights)
+        B = sp.diags_array(root, format="csr") @ B
+    else:
+        sums = np.asarray(B.sum(axis=0)).ravel()
+    mean = sums / weight if weight else sums
+    S = (B.T @ B).toarray()
+    S -= mean[:, None] * sums[None, :]
+    return n, weight, mean, S
+
+
+def _sparse_columns(block: Block) -> Part:
+    require_finite(block)
+    B = block.rows.astype(np.float64)
+    w = np.ones(B.shape[0]) if block.weights is None else block.weights
+    weight = float(w.sum())
+    sums = np.asarray(B.T @ w)
+    mean = sums / weight if weight else sums
+    squares = np.asarray(B.power(2).T @ w) - mean * sums
+    return int(np.count_nonzero(w)), weight, mean, squares.clip(0)
+
+
+def _owned(rows: Array) -> Array:
+    return rows.copy() if hasattr(rows, "copy") else rows.clone()
+
+
+def _compact(held: list[Block]) -> list[Block]:
+    """Join the rows that wait once they are many, so that single rows cost a copy of log n times at most."""
+    if len(held) > 64:
+        return [_join_blocks(held)]
+    return held
+
+
+def _join_blocks(held: list[Block]) -> Block:
+    if len(held) == 1:
+        return held[0]
+    weights = None
+    if any(b.weights is not None for b in held):
+        weights = np.concatenate([np.ones(b.rows.shape[0]) if b.weights is None else b.weights for b in held])
+    if sp.issparse(held[0].rows):
+        rows = sp.vstack([b.rows for b in held], format="csr")
+    else:
+        rows = arrays.namespace(*[b.rows for b in held]).concat([b.rows for b in held], axis=0)
+    return Block(held[0].start, rows, weights)
+
+
+def moments(source: RowSource, *, precise: bool = False) -> Moments:
+    """Return the mean and the scatter of all rows, in one pass; ``precise`` multiplies float32 rows in float64."""
+    return Moments(source.n_features, precise=precise).update(source).finished()
+
+
+def column_moments(source: RowSource) -> ColumnMoments:
+    """Return the mean and the centred squares of each column, in one pass."""
+    return ColumnMoments(source.n_features).update(source, stage="columns").finished()
+
+
+def r_factor(source: RowSource) -> RFactor:
+    """Return the mean and the R factor of all rows, in one pass."""
+    return RFactor(source.n_features).update(source, stage="QR").finished()
+
+
+__all__ = [
+    "Accumulator",
+    "ColumnMoments",
+    "Moments",
+    "RFactor",
+    "column_moments",
+    "moments",
+    "r_factor",
+    "symmetric_sum",
+]

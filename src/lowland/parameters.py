@@ -1,0 +1,203 @@
+"""Limits of parameters, declared once as data: Python checks, command-line values and help texts come from here."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Rule(Protocol):
+    """A set of allowed values that can check a value, read one from text and describe itself."""
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        ...
+
+    def parse(self, text: str) -> Any:
+        """Read a value from text; ValueError if the text is none of the allowed values."""
+        ...
+
+    def describe(self) -> str:
+        """Say in words what is allowed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few names."""
+
+    names: tuple[str, ...]
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is one of the names."""
+        return isinstance(value, str) and value in self.names
+
+    def parse(self, text: str) -> str:
+        """Read a name."""
+        if text not in self.names:
+            raise ValueError(text)
+        return text
+
+    def describe(self) -> str:
+        """List the names."""
+        return " or ".join(repr(n) for n in self.names)
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number from ``low`` up."""
+
+    low: int = 0
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is such a number."""
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= self.low
+
+    def parse(self, text: str) -> int:
+        """Read a whole number."""
+        value = int(text)
+        if not self.accepts(value):
+            raise ValueError(text)
+        return value
+
+    def describe(self) -> str:
+        """Say the lower limit."""
+        return f"a whole number ≥ {self.low}"
+
+
+@dataclass(frozen=True)
+class Real:
+    """A finite number between two limits, both left out unless ``closed``."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    closed: bool = False
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value lies between the limits."""
+        if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
+            return False
+        if self.closed:
+            return self.low <= value <= self.high
+        return self.low < value < self.high
+
+    def parse(self, text: str) -> float:
+        """Read a number."""
+        value = float(text)
+        if not self.accepts(value):
+            raise ValueError(text)
+        return value
+
+    def describe(self) -> str:
+        """Say the limits."""
+        brackets = "[]" if self.closed else "()"
+        return f"a number in {brackets[0]}{self.low:g}, {self.high:g}{brackets[1]}"
+
+
+@dataclass(frozen=True)
+class Boolean:
+    """Yes or no."""
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is a boolean (NumPy's too)."""
+        return isinstance(value, bool) or type(value).__name__ == "bool"
+
+    def parse(self, text: str) -> bool:
+        """Read true/false, yes/no, on/off, 1/0."""
+        known = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+        try:
+            return known[text.lower()]
+        except KeyError:
+            raise ValueError(text) from None
+
+    def describe(self) -> str:
+        """Name both."""
+        return "true or false"
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """None."""
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is None."""
+        return value is None
+
+    def parse(self, text: str) -> None:
+        """Read the word none."""
+        if text.lower() != "none":
+            raise ValueError(text)
+
+    def describe(self) -> str:
+        """Say None."""
+        return "None"
+
+
+@dataclass(frozen=True)
+class Seed:
+    """What seeds a random generator: a whole number, or NumPy's generator objects."""
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value can seed."""
+        return Integer(0).accepts(value) or type(value).__name__ in ("RandomState", "Generator")
+
+    def parse(self, text: str) -> int:
+        """Read a whole number."""
+        return Integer(0).parse(text)
+
+    def describe(self) -> str:
+        """Say what can seed."""
+        return "a whole number ≥ 0 (or a NumPy generator)"
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """A value that one of several rules allows."""
+
+    rules: tuple[Rule, ...]
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether some rule allows the value."""
+        return any(rule.accepts(value) for rule in self.rules)
+
+    def parse(self, text: str) -> Any:
+        """Read by the first rule that can."""
+        for rule in self.rules:
+            try:
+                return rule.parse(text)
+            except ValueError:
+                continue
+        raise ValueError(text)
+
+    def describe(self) -> str:
+        """Join the descriptions."""
+        return ", or ".join(rule.describe() for rule in self.rules)
+
+
+RANDOM_STATE: Rule = AnyOf((Nothing(), Seed()))
+
+
+def check(owner: str, rules: Mapping[str, Rule], values: Mapping[str, Any]) -> None:
+    """Raise ValueError for the first value that its rule does not allow.
+
+    >>> check("PCA", {"ddof": Integer(0)}, {"ddof": -1})
+    Traceback (most recent call last):
+    ...
+    ValueError: PCA: ddof must be a whole number ≥ 0; got -1
+    """
+    for name, rule in rules.items():
+        if not rule.accepts(values[name]):
+            raise ValueError(f"{owner}: {name} must be {rule.describe()}; got {values[name]!r}")
+
+
+def parse(owner: str, rules: Mapping[str, Rule], name: str, text: str) -> Any:
+    """Read the value of one parameter from text, as given to ``--set name=text``."""
+    if name not in rules:
+        raise ValueError(f"{owner} has no parameter {name!r}; it has {', '.join(sorted(rules))}")
+    try:
+        return rules[name].parse(text)
+    except ValueError:
+        raise ValueError(f"{owner}: {name} must be {rules[name].describe()}; got {text!r}") from None

@@ -1,0 +1,166 @@
+"""What a fit will cost, said before it works; one memory limit for everything.
+
+(The module is not called ``plan`` because ``lowland.plan`` is the function.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import settings
+from .errors import MemoryLimitError
+from .settings import format_bytes
+
+if TYPE_CHECKING:
+    from .reducer import Reducer
+
+# Arithmetic of one modest core, for the rough seconds of a plan (64-bit; 32-bit counts double).
+FLOPS_PER_CORE = 2.5e10
+SPARSE_FLOPS_PER_CORE = 1.0e9
+
+
+@dataclass(frozen=True)
+class DataShape:
+    """What a plan needs to know of the data. ``n_rows`` is None where a stream does not say its length."""
+
+    n_rows: int | None
+    n_features: int
+    dtype: np.dtype[Any]
+    density: float = 1.0
+    sparse: bool = False
+    reiterable: bool = True
+    copied: int = 0  # bytes that were or will be taken to turn the input into an array
+
+    @property
+    def entries(self) -> int:
+        """Stored entries of the table."""
+        return int((self.n_rows or 0) * self.n_features * self.density)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cost of a fit, before it is run.
+
+    ``bytes`` is the peak of memory that the fit takes beyond the data it is given, ``model_bytes`` what the
+    fitted model keeps, ``seconds`` a rough guess for this machine's number of threads; ``parts`` names the
+    largest pieces of memory.
+    """
+
+    method: str
+    algorithm: str
+    bytes: int
+    seconds: float
+    approximate: bool = False
+    model_bytes: int = 0
+    parts: Mapping[str, int] = field(default_factory=dict)
+    remedy: str = "reduce fewer rows or columns"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
+
+    def require(self, limit: int | None = None) -> None:
+        """Raise `MemoryLimitError` if the plan passes the limit (default: the one in force)."""
+        limit = settings.memory_limit() if limit is None else limit
+        if self.bytes > limit:
+            largest = max(self.parts, key=lambda name: self.parts[name], default="")
+            raise MemoryLimitError(
+                f"{self.method} by {self.algorithm} would take {format_bytes(self.bytes)}"
+                + (f" (most of it for {largest}: {format_bytes(self.parts[largest])})" if largest else "")
+                + f", and the limit is {format_bytes(limit)}. To go on: {self.remedy}, or raise the limit with"
+                f' lowland.config(memory_limit="{math.ceil(self.bytes / 1e9)}GB") or LOWLAND_MEMORY_LIMIT.'
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values."""
+        return {
+            "method": self.method,
+            "algorithm": self.algorithm,
+            "bytes": self.bytes,
+            "model_bytes": self.model_bytes,
+            "seconds": self.seconds,
+            "approximate": self.approximate,
+            "parts": dict(self.parts),
+        }
+
+    def __str__(self) -> str:
+        rows = [
+            ("method", self.method),
+            ("algorithm", self.algorithm),
+            ("memory", format_bytes(self.bytes)),
+            *((f"  {name}", format_bytes(size)) for name, size in self.parts.items()),
+            ("model", format_bytes(self.model_bytes)),
+            ("time", f"about {self.seconds:.2g} s"),
+            ("approximate", "yes" if self.approximate else "no"),
+        ]
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+
+
+def plan(
+    model: Reducer,
+    X: Any = None,
+    *,
+    shape: tuple[int, int] | None = None,
+    dtype: Any = "float64",
+    density: float | None = None,
+) -> Plan:
+    """Say what ``model.fit`` would cost, without doing it.
+
+    Parameters
+    ----------
+    model : a reducer, not necessarily fitted.
+    X : the data; or give ``shape`` (rows, columns), with ``dtype`` and, for a sparse table, ``density``
+        (the share of entries that are stored, in (0, 1]).
+
+    Examples
+    --------
+    >>> import lowland
+    >>> p = lowland.plan(lowland.PCA(n_components=10), shape=(1_000_000, 100))
+    >>> p.algorithm, p.approximate, p.bytes < 1e9
+    ('covariance', False, True)
+    """
+    if (X is None) == (shape is None):
+        raise ValueError("plan needs either the data or shape=(rows, columns)")
+    if X is not None:
+        from .rows import as_rows
+
+        return model._plan(as_rows(X, allow_nan=True).shape)
+    rows, columns = shape or (0, 0)
+    if rows < 1 or columns < 1:
+        raise ValueError(f"shape must be (rows, columns), both at least 1; got {shape}")
+    if density is not None and not 0 < density <= 1:
+        raise ValueError(f"density is the share of stored entries, in (0, 1]; got {density}")
+    kind = np.dtype(dtype)
+    working = kind if kind in (np.float32, np.float64) else np.dtype(np.float64)
+    return model._plan(
+        DataShape(int(rows), int(columns), working, 1.0 if density is None else density, density is not None)
+    )
+
+
+def check_allocation(nbytes: int, what: str, remedy: str) -> None:
+    """Raise `MemoryLimitError` if one piece of memory alone would pass the limit.
+
+    Plans refuse before a fit begins; this stands before each large allocation, for data whose size shows only
+    while they stream in, and as a second lock should a plan be wrong.
+    """
+    limit = settings.memory_limit()
+    if nbytes > limit:
+        raise MemoryLimitError(
+            f"{what} would take {format_bytes(nbytes)}, and the limit is {format_bytes(limit)}. To go on: {remedy}."
+        )
+
+
+def dense_seconds(flops: float, dtype: np.dtype[Any]) -> float:
+    """Turn dense arithmetic into rough seconds."""
+    return flops / (FLOPS_PER_CORE * settings.threads() * (8 // dtype.itemsize))
+
+
+def sparse_seconds(flops: float) -> float:
+    """Turn sparse arithmetic into rough seconds."""
+    return flops / (SPARSE_FLOPS_PER_CORE * settings.threads())

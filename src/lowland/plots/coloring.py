@@ -1,0 +1,76 @@
+"""What a colour column means: groups with names, or a scale of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+GROUPS_MOST = 40  # a legend longer than this cannot be read: rarer groups share one entry
+_FEW_NUMBERS = 12  # so many different whole numbers are taken for groups
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Numbers, one a row; ``present`` is False where the value is missing."""
+
+    values: np.ndarray[Any, Any]
+    present: np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A group number for each row, a label for each group; ``missing`` and ``others`` are numbers, or -1."""
+
+    codes: np.ndarray[Any, Any]
+    labels: tuple[str, ...]
+    missing: int = -1
+    others: int = -1
+
+
+def read_colors(color: Any, n: int) -> Scale | Groups:
+    """Read a colour column: a sequence, array or Series with one value a row.
+
+    >>> read_colors([1, 2, 1], 3).labels
+    ('1', '2')
+    >>> read_colors([0.5, float("nan"), 1.5], 3).present.tolist()
+    [True, False, True]
+    """
+    values = color.to_list() if hasattr(color, "to_list") else np.asarray(color).tolist()
+    if len(values) != n:
+        raise ValueError(f"the colour has {len(values)} values for {n} rows")
+    known = [value for value in values if not _is_missing(value)]
+    numeric = bool(known) and all(type(value) in (int, float) for value in known)
+    few = all(type(value) is int for value in known) and len(set(known)) <= _FEW_NUMBERS
+    if numeric and not few:
+        numbers = np.array([np.nan if value is None else value for value in values], dtype=float)
+        return Scale(numbers, np.isfinite(numbers))
+    return _groups(values, known)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and np.isnan(value))
+
+
+def _groups(values: list[Any], known: list[Any]) -> Groups:
+    counts: dict[Any, int] = {}
+    for value in known:
+        counts[value] = counts.get(value, 0) + 1
+    names = sorted(counts, key=lambda value: (value, "") if isinstance(value, int) else (0, str(value)))
+    rare: list[Any] = []
+    if len(names) > GROUPS_MOST:
+        names = sorted(names, key=lambda value: -counts[value])  # stable: equal counts stay in order of name
+        names, rare = names[:GROUPS_MOST], names[GROUPS_MOST:]
+    codes = {name: code for code, name in enumerate(names)}
+    labels = [str(name) for name in names]
+    others = missing = -1
+    if rare:
+        others = len(labels)
+        labels.append(f"{len(rare):,} further groups")
+        codes.update(dict.fromkeys(rare, others))
+    if len(known) < len(values):
+        missing = len(labels)
+        labels.append("missing")
+    found = np.array([missing if _is_missing(value) else codes[value] for value in values], dtype=np.int64)
+    return Groups(found, tuple(labels), missing, others)

@@ -1,0 +1,62 @@
+"""How the pictures look: one set of colours that colour-blind readers can tell apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK = "#1f2328"  # text and axes
+FAINT = "#8c959f"  # grid, missing values, what is left over
+ACCENT = "#3f6fd8"
+SECOND = "#d9822b"
+
+# Ten hues of even strength (Petroff, arXiv:2107.02270); with shapes they tell 60 groups apart.
+PALETTE = (
+    "#3f90da",
+    "#ffa90e",
+    "#bd1f01",
+    "#94a4a2",
+    "#832db6",
+    "#a96b59",
+    "#e76300",
+    "#b9ac70",
+    "#717581",
+    "#92dadd",
+)
+SHAPES = ("o", "s", "^", "D", "v", "P")
+
+
+def new_figure(width: float = 7.0, height: float = 4.6) -> tuple[Figure, Axes]:
+    """Return an empty figure, not known to pyplot, with one pair of plain axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.patch.set_alpha(0.0)
+    axes = figure.add_subplot()
+    axes.patch.set_alpha(0.0)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(FAINT)
+    axes.tick_params(colors=INK, which="both", labelsize=9)
+    axes.xaxis.label.set_color(INK)
+    axes.yaxis.label.set_color(INK)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def literal(text: str) -> str:
+    """Return a text that matplotlib shows as it is, not as mathematics."""
+    return text.replace("$", r"\$")
+
+
+def shorten(text: str, limit: int = 32) -> str:
+    """Cut a long name for a legend.
+
+    >>> shorten("abcdefgh", 5)
+    'abcd…'
+    """
+    return text if len(text) <= limit else text[: limit - 1] + "…"

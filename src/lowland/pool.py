@@ -1,0 +1,128 @@
+"""One pool of threads for all of Lowland.
+
+Work is cut into pieces that do not depend on the number of threads, each piece runs BLAS on one thread, and
+results are taken in order: so the same input gives the same bits on any number of threads, and nothing
+oversubscribes the machine.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+
+from . import settings
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_lock = threading.Lock()
+_executors: dict[int, ThreadPoolExecutor] = {}
+_inside = threading.local()
+_controller: Any = None
+_PANEL = 1 << 18  # entries of a matrix that one task multiplies
+
+
+def _executor(size: int) -> ThreadPoolExecutor:
+    with _lock:
+        if size not in _executors:
+            for old in _executors.values():
+                old.shutdown(wait=False)
+            _executors.clear()
+            _executors[size] = ThreadPoolExecutor(size, thread_name_prefix="lowland")
+        return _executors[size]
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread inside: its sums then do not depend on the machine, and our pool does not collide."""
+    global _controller
+    if _controller is None:
+        from threadpoolctl import ThreadpoolController
+
+        _controller = ThreadpoolController()
+    with _controller.limit(limits=1, user_api="blas"):
+        yield
+
+
+def run(
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    stage: str | None = None,
+    total: int | None = None,
+) -> Iterator[Result]:
+    """Apply ``work`` to each item on the pool and yield the results in order; only a few are under way at once.
+
+    With a ``stage`` the progress callback is told after each result, and may cancel.
+
+    >>> list(run(lambda i: i * i, range(4)))
+    [0, 1, 4, 9]
+    """
+    size = settings.threads()
+    with one_blas_thread():
+        if size == 1 or getattr(_inside, "worker", False):
+            source: Iterator[Result] = map(work, items)
+        else:
+            source = _in_order(_executor(size), work, items, 2 * size)
+        for done, result in enumerate(source, start=1):
+            if stage is not None:
+                settings.report_progress(stage, done, total)
+            yield result
+
+
+def _in_order(
+    executor: ThreadPoolExecutor, work: Callable[[Item], Result], items: Iterable[Item], ahead: int
+) -> Iterator[Result]:
+    def task(item: Item) -> Result:
+        _inside.worker = True
+        return work(item)
+
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            waiting.append(executor.submit(task, item))
+            if len(waiting) >= ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:  # cancelled or failed: do not leave threads working on arrays that are gone
+            future.cancel()
+        for future in waiting:
+            if not future.cancelled():
+                future.exception()
+
+
+def matmul(A: Any, B: Any) -> Any:
+    """Return A @ B, by fixed panels of rows of A on the pool (NumPy; other libraries thread by themselves)."""
+    if not isinstance(A, np.ndarray) or not isinstance(B, np.ndarray) or A.size * B.shape[1] < 1 << 22:
+        return A @ B
+    n = A.shape[0]
+    step = max(64, -(-_PANEL // A.shape[1]))
+    out = np.empty((n, B.shape[1]), dtype=np.result_type(A, B))
+
+    def panel(start: int) -> None:
+        np.matmul(A[start : start + step], B, out=out[start : start + step])
+
+    for _ in run(panel, range(0, n, step)):
+        pass
+    return out
+
+
+def tmatmul(A: Any, B: Any) -> Any:
+    """Return Aᵀ @ B for tall A and B, by fixed panels of rows on the pool, summed in order."""
+    if not isinstance(A, np.ndarray) or not isinstance(B, np.ndarray) or A.size * B.shape[1] < 1 << 22:
+        return A.mT @ B
+    n = A.shape[0]
+    step = max(1024, -(-n // 16))
+
+    def panel(start: int) -> Any:
+        return A[start : start + step].T @ B[start : start + step]
+
+    return sum(run(panel, range(step, n, step)), start=panel(0))

@@ -1,0 +1,254 @@
+"""The contract that every method keeps: `Reducer` and the record of a fit, `FitInfo`."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import memory, parameters, pool
+from .errors import DataError
+from .planning import DataShape, Plan
+from .rows import RowSource, as_rows
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class FitInfo:
+    """What a fit did and how far it can be trusted; immutable, printed as a small table.
+
+    ``residual`` is the measured relative error of the eigen- or singular pairs, ``approximation_error`` the
+    measured error of an approximate algorithm, ``seconds`` the time of each stage, ``peak_bytes`` the memory
+    the process grew by; ``evidence`` maps further names (share of variance, …) to values.
+    """
+
+    method: str
+    algorithm: str
+    solver: str = ""
+    iterations: int | None = None
+    residual: float | None = None
+    approximate: bool = False
+    approximation_error: float | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    peak_bytes: int | None = None
+    warnings: tuple[str, ...] = ()
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seconds", MappingProxyType(dict(self.seconds)))
+        object.__setattr__(self, "evidence", MappingProxyType(dict(self.evidence)))
+        object.__setattr__(self, "warnings", tuple(self.warnings))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be copied or sent to a process by itself
+        return FitInfo.from_dict, (self.to_dict(),)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain values."""
+        out = {f.name: getattr(self, f.name) for f in fields(self)}
+        out.update(seconds=dict(self.seconds), evidence=dict(self.evidence), warnings=list(self.warnings))
+        return out
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build the record from plain values; names it does not know are left out."""
+        known = {f.name for f in fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in known})
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return (name, text) pairs for a table."""
+        out = [("method", self.method), ("algorithm", self.algorithm)]
+        if self.solver:
+            out.append(("solver", self.solver))
+        if self.iterations is not None:
+            out.append(("iterations", str(self.iterations)))
+        if self.residual is not None:
+            out.append(("residual", f"{self.residual:.2g}"))
+        out.append(("approximate", "yes" if self.approximate else "no"))
+        if self.approximation_error is not None:
+            out.append(("approximation error", f"{self.approximation_error:.3g}"))
+        total = sum(self.seconds.values())
+        stages = ", ".join(f"{name} {value:.2g}" for name, value in self.seconds.items())
+        out.append(("seconds", f"{total:.2g}" + (f" ({stages})" if stages else "")))
+        if self.peak_bytes is not None:
+            from .settings import format_bytes
+
+            out.append(("memory", format_bytes(self.peak_bytes)))
+        for name, value in self.evidence.items():
+            out.append((name, f"{value:.4g}" if isinstance(value, float) else str(value)))
+        out.extend(("warning", text) for text in self.warnings)
+        return out
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        cells = "".join(f"<tr><th>{escape(n)}</th><td>{escape(t)}</td></tr>" for n, t in self.rows())
+        return f"<table>{cells}</table>"
+
+
+class Recorder:
+    """Collects what `FitInfo` will hold while a fit runs."""
+
+    def __init__(self, method: str) -> None:
+        self.values: dict[str, Any] = {"method": method, "algorithm": ""}
+        self.seconds: dict[str, float] = {}
+        self.messages: list[str] = []
+        self.evidence: dict[str, Any] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time one stage."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+    def warn(self, message: str, category: type[Warning]) -> None:
+        """Warn the caller and keep the message in the record."""
+        self.messages.append(message)
+        warnings.warn(message, category, stacklevel=6)
+
+    def note(self, **values: Any) -> None:
+        """Set fields of the record."""
+        self.values.update(values)
+
+    def info(self, peak_bytes: int | None) -> FitInfo:
+        """Close the record."""
+        return FitInfo(
+            **self.values,
+            seconds=self.seconds,
+            peak_bytes=peak_bytes,
+            warnings=tuple(self.messages),
+            evidence=self.evidence,
+        )
+
+
+class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of every method: scikit-learn's conventions, a plan before, a record after, row-wise `transform`.
+
+    A subclass declares ``_parameters`` (the limits of its constructor's arguments), ``_state`` (the learned
+    attributes that a model file holds), and writes ``_plan``, ``_fit`` and ``_transform_block``.
+    """
+
+    _parameters: ClassVar[Mapping[str, parameters.Rule]] = {}
+    _state: ClassVar[tuple[str, ...]] = ()
+    _allow_nan: ClassVar[bool] = False
+    _allow_sparse: ClassVar[bool] = False
+
+    fit_info_: FitInfo
+    n_components_: int
+    n_features_in_: int
+
+    # -- what a subclass writes ---------------------------------------------------------------------------
+
+    def _plan(self, shape: DataShape) -> Plan:
+        """Say the cost of a fit on data of this shape."""
+        raise NotImplementedError
+
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        """Learn from the rows."""
+        raise NotImplementedError
+
+    def _transform_block(self, block: Array) -> Array:
+        """Map one block of rows; each row must not depend on the others."""
+        raise NotImplementedError
+
+    # -- what it gets -------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Learn the reduction from the rows of X."""
+        return self._run_fit(X)
+
+    def fit_transform(self, X: Any, y: None = None, **fit_params: Any) -> Array:
+        """Learn the reduction and return the reduced rows."""
+        source = as_rows(X, allow_nan=self._allow_nan, allow_sparse=self._allow_sparse, owner=type(self).__name__)
+        if not source.reiterable:
+            raise DataError(
+                "fit_transform needs the rows twice and these blocks can be read only once; "
+                "call fit, then transform on a second reading"
+            )
+        return self.fit(X, **fit_params).transform(X)
+
+    def transform(self, X: Any) -> Array:
+        """Reduce rows, new or old, one by one: the result for a row does not depend on its neighbours."""
+        check_is_fitted(self)
+        source = self._rows(X, reset=False)
+        return self._map_rows(source, self._transform_block, self.n_components_)
+
+    def _rows(self, X: Any, *, reset: bool) -> RowSource:
+        """Turn input into a row source and check names and number of columns against the fit."""
+        source = as_rows(X, allow_nan=self._allow_nan, allow_sparse=self._allow_sparse, owner=type(self).__name__)
+        validate_data(self, source.named(), reset=reset, skip_check_array=True)
+        if reset:
+            self.n_features_in_ = source.n_features
+        elif source.n_features != self.n_features_in_:
+            raise DataError(
+                f"X has {source.n_features} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return source
+
+    def _run_fit(self, X: Any, sample_weight: Any = None) -> Self:
+        """Check, plan, fit, record: the one road of every `fit`."""
+        parameters.check(type(self).__name__, self._parameters, self.get_params(deep=False))
+        self._forget()
+        source = self._rows(X, reset=True).weighted(sample_weight)
+        cost = self._plan(source.shape)
+        cost.require()
+        record = Recorder(type(self).__name__)
+        try:
+            with memory.watch(cost.bytes) as peak:
+                self._fit(source, record)
+        except BaseException:
+            self._forget()  # a cancelled or failed fit leaves no half-learned model
+            raise
+        self.fit_info_ = record.info(peak.bytes)
+        return self
+
+    def _forget(self) -> None:
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__")]:
+            delattr(self, name)
+
+    def _map_rows(self, source: RowSource, work: Callable[[Array], Array], width: int) -> Array:
+        """Apply row-wise work to every block, on our threads, into one result."""
+        return source.map_blocks(work, width)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._allow_sparse
+        tags.input_tags.allow_nan = self._allow_nan
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def seed(random_state: Any) -> np.random.Generator:
+    """Return the generator of a fit. None means seed 0: the same call gives the same result."""
+    if random_state is None:
+        return np.random.default_rng(0)
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    return np.random.default_rng(int(random_state))
+
+
+__all__ = ["FitInfo", "Recorder", "Reducer", "seed"]
+

@@ -1,0 +1,84 @@
+"""Each method once: what it is called, what it needs and what it can do.
+
+The command line, the model file, the contract tests and later rooms read this table. It imports no method
+until one is asked for, so that ``lowland --help`` stays quick.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .reducer import Reducer
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row of the table.
+
+    ``needs`` is what `fit` takes ("rows"; later "distances", "kernel"). The abilities tell what the class has:
+    ``inverse``, ``missing`` (NaN), ``sparse``, ``partial`` (`partial_fit`), ``stream`` (blocks read once).
+    """
+
+    name: str
+    class_name: str
+    module: str
+    family: str
+    summary: str
+    needs: str = "rows"
+    abilities: frozenset[str] = frozenset()
+
+    def load(self) -> type[Reducer]:
+        """Import and return the class."""
+        return getattr(importlib.import_module(self.module), self.class_name)  # type: ignore[no-any-return]
+
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        "pca",
+        "PCA",
+        "lowland.methods.pca",
+        "linear",
+        "Principal component analysis: the directions of largest variance.",
+        abilities=frozenset({"inverse", "sparse", "partial", "stream"}),
+    ),
+    Method(
+        "truncated_svd",
+        "TruncatedSVD",
+        "lowland.methods.truncated_svd",
+        "linear",
+        "Truncated singular value decomposition, uncentred: LSI for term counts and other sparse tables.",
+        abilities=frozenset({"inverse", "sparse", "partial"}),
+    ),
+    Method(
+        "probabilistic_pca",
+        "ProbabilisticPCA",
+        "lowland.methods.probabilistic_pca",
+        "linear",
+        "Probabilistic PCA: a Gaussian model with few directions; takes and fills missing values.",
+        abilities=frozenset({"inverse", "missing", "stream"}),
+    ),
+)
+
+
+def method(name: str) -> Method:
+    """Find a method by its name or class name; ValueError that lists the near ones.
+
+    >>> method("PCA").name
+    'pca'
+    """
+    key = name.lower().replace("-", "_")
+    for row in METHODS:
+        if key in (row.name, row.class_name.lower()):
+            return row
+    near = difflib.get_close_matches(key, [row.name for row in METHODS], n=3, cutoff=0.5)
+    hint = f"did you mean {', '.join(near)}?" if near else "`lowland methods` lists all of them."
+    raise ValueError(f"no method is called {name!r}; {hint}")
+
+
+def by_class(class_name: str) -> Method | None:
+    """Find a method by the exact name of its class, or None."""
+    return next((row for row in METHODS if row.class_name == class_name), None)

@@ -1,0 +1,178 @@
+"""The report of one reduction: pictures, evidence, and how to do it again, in one HTML file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import __version__
+from ..data.atomic import atomic_file
+from . import page
+from .facts import Spectrum, axis_labels, count, sentence, spectrum_of, top_loadings
+from .svg import inline_svg
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..reducer import Reducer
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    model: Reducer,
+    embedding: ArrayLike,
+    *,
+    color: Any = None,
+    color_name: str | None = None,
+    title: str,
+    data_summary: Mapping[str, object],
+    command: str | None = None,
+) -> None:
+    """Write the report of a fitted model to one HTML file, whole or not at all.
+
+    Parameters
+    ----------
+    path : file to write; an existing one is replaced when the new one is complete.
+    model : the fitted model.
+    embedding : the coordinates it gave, one row a point.
+    color, color_name : a column that colours the points, and its name.
+    title : heading of the page.
+    data_summary : facts about the data, by name, such as ``{"file": "iris.csv", "rows": 150}``.
+    command : the command line that does the same again.
+
+    Examples
+    --------
+    >>> import lowland, pathlib, tempfile
+    >>> X = [[1.0, 0.0, 2.0], [2.0, 1.0, 0.0], [0.0, 2.0, 1.5]]
+    >>> model = lowland.PCA(n_components=2).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "points.html")
+    ...     write_report(file, model, model.transform(X), title="Three points", data_summary={"rows": 3})
+    ...     file.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    text = render_report(
+        model,
+        embedding,
+        color=color,
+        color_name=color_name,
+        title=title,
+        data_summary=data_summary,
+        command=command,
+    )
+    write_page(path, text)
+
+
+def render_report(
+    model: Reducer,
+    embedding: ArrayLike,
+    *,
+    color: Any = None,
+    color_name: str | None = None,
+    title: str,
+    data_summary: Mapping[str, object],
+    command: str | None = None,
+) -> str:
+    """Return the text of the report; see `write_report`. The same input gives the same text."""
+    Y = np.asarray(embedding)
+    spectrum = spectrum_of(model)
+    pieces = [page.heading(title), page.paragraph(sentence(model, len(Y)), "lead")]
+    pieces += [page.paragraph(f"Warning: {text}", "warning") for text in model.fit_info_.warnings]
+    pieces.append(_picture(model, Y, color, color_name))
+    if spectrum is not None:
+        pieces += [_variance(model, spectrum), _dimensions(spectrum)]
+    pieces += [_columns(model), _evidence(model, data_summary), _replay(model, command)]
+    pieces.append(page.footer(f"Made with Lowland {__version__}."))
+    return page.document(title, [piece for piece in pieces if piece])
+
+
+def write_page(path: str | os.PathLike[str], text: str) -> None:
+    """Write a page whole or not at all."""
+    with atomic_file(os.fspath(path)) as file:
+        file.write(text.encode())
+
+
+def _picture(model: Reducer, Y: np.ndarray[Any, Any], color: Any, name: str | None) -> str:
+    from ..plots.scatter import scatter
+
+    labels = axis_labels(model)
+    shown = f"The first two of {Y.shape[1]} dimensions. " if Y.shape[1] > 2 else ""
+    hue = f", coloured by {name}" if color is not None and name else ""
+    caption = f"{shown}Every one of the {len(Y):,} rows is one point{hue}."
+    if Y.shape[1] == 1:
+        caption += " Only the place from left to right counts; the height keeps points apart."
+    axes = " against ".join(labels[:2])
+    drawing = scatter(Y, color=color, color_name=name, labels=labels)
+    svg = inline_svg(drawing, "scatter", f"Picture of the data: {axes}", caption)
+    return page.section("The picture", page.figure(svg, caption))
+
+
+def _variance(model: Reducer, spectrum: Spectrum) -> str:
+    from ..plots.spectrum import scree
+
+    kept = model.n_components_
+    shares = spectrum.shares
+    listed = ", ".join(f"{i + 1}: {100 * share:.1f} %" for i, share in enumerate(shares[:10]))
+    caption = (
+        "Bars: the share of the variance in each component; line: all up to it together. "
+        f"Blue: the {count(kept, 'kept component')}."
+    )
+    if 1.0 - float(shares.sum()) > 1e-6:
+        caption += (
+            f" Only {count(len(shares), 'component')} computed: the open bar is the rest of the variance."
+        )
+    svg = inline_svg(
+        scree(spectrum.values, spectrum.total, kept=kept),
+        "scree",
+        "Share of variance by component",
+        f"{listed}.",
+    )
+    return page.section("Share of the variance", page.figure(svg, caption))
+
+
+def _dimensions(spectrum: Spectrum) -> str:
+    from ..dimension import advice
+
+    found = advice(spectrum.values, spectrum.total)
+    rows = [
+        (f"{100 * share:.0f} % of the variance", count(m, "component") if m else "more than were computed")
+        for share, m in found.counts.items()
+    ]
+    if found.drop is not None and found.drop_ratio is not None:
+        rows.append(("largest drop", f"after component {found.drop}, by a factor of {found.drop_ratio:.3g}"))
+    return page.section(
+        "How many dimensions", page.paragraph(found.sentence), page.table(rows, "Components needed")
+    )
+
+
+def _columns(model: Reducer) -> str:
+    loadings = top_loadings(model)
+    if not loadings:
+        return ""
+    cards = "\n".join(page.bars(item.label, item.columns, item.left) for item in loadings)
+    text = "The columns that weigh most in each component; a minus sign means that they run against it."
+    if model.n_components_ > len(loadings):
+        text += f" The first {len(loadings)} of {model.n_components_} components."
+    return page.section("What the axes mean", page.paragraph(text), f'<div class="cards">\n{cards}\n</div>')
+
+
+def _evidence(model: Reducer, data_summary: Mapping[str, object]) -> str:
+    given = [(name, str(value)) for name, value in model.get_params(deep=False).items()]
+    return page.section(
+        "What was done",
+        page.table([(str(name), str(value)) for name, value in data_summary.items()], "Data"),
+        page.table(model.fit_info_.rows(), "Fit"),
+        page.table(given, f"Parameters of {type(model).__name__}"),
+    )
+
+
+def _replay(model: Reducer, command: str | None) -> str:
+    if command is None:
+        call = " ".join(
+            repr(model).split()
+        )  # scikit-learn's repr: the parameters that differ from their defaults
+        command = f"lowland.{call}.fit_transform(X)"
+    return page.section("Do it again", page.command(command))

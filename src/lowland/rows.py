@@ -1,0 +1,394 @@
+"""`RowSource`: the one way rows reach a fit.
+
+Arrays, sparse matrices, data frames and iterators of blocks look the same from here on: consecutive blocks of
+rows in a fixed size, in float32 or float64, with the place of each block for messages. Files, clusters and
+devices come in as further sources.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import arrays, pool
+from .errors import DataError
+from .planning import DataShape
+
+Array = Any
+
+_BLOCK_ENTRIES = 1 << 22  # 32 MB in float64: large enough for BLAS, small beside the data
+
+
+class Block(NamedTuple):
+    """Consecutive rows, the number of the first one, and their weights if any."""
+
+    start: int
+    rows: Array
+    weights: Array | None
+
+
+def block_rows(n_features: int) -> int:
+    """Return the fixed number of rows in a block: it depends on the width alone, so sums do too."""
+    return int(min(8192, max(256, _BLOCK_ENTRIES // max(1, n_features))))
+
+
+class RowSource(ABC):
+    """Rows to be read in blocks. Use `as_rows` to make one, or `RowSource.from_blocks` for an iterator."""
+
+    n_rows: int | None
+    n_features: int
+    dtype: np.dtype[Any]
+    reiterable: bool = True
+    weights: np.ndarray[Any, Any] | None = None
+
+    @property
+    @abstractmethod
+    def shape(self) -> DataShape:
+        """What a plan needs to know."""
+
+    @property
+    def sparse(self) -> bool:
+        """Tell whether blocks are scipy.sparse (CSR)."""
+        return False
+
+    @property
+    def array(self) -> Array | None:
+        """The whole table where it lies in memory, else None."""
+        return None
+
+    @abstractmethod
+    def _blocks(self, size: int, first: int) -> Iterator[Block]:
+        """Yield blocks of ``size`` rows in order; the first has ``first`` rows, the last may be shorter."""
+
+    def blocks(self, size: int | None = None, first: int | None = None) -> Iterator[Block]:
+        """Yield consecutive blocks of ``size`` rows (default: `block_rows`); the last may be shorter.
+
+        ``first`` is the length of the first block, for a reader that still holds rows of an earlier one.
+        """
+        size = size or block_rows(self.n_features)
+        return self._blocks(size, first or size)
+
+    def named(self) -> Any:
+        """Return what carries the column names (a data frame), or an array of the right width."""
+        return np.empty((1, self.n_features), dtype=np.float32)
+
+    def weighted(self, sample_weight: Any) -> RowSource:
+        """Attach a weight to each row: weight 2 counts a row twice, 0 leaves it out."""
+        if sample_weight is None:
+            return self
+        if self.n_rows is None:
+            raise DataError("sample_weight needs rows of known number; give the blocks as one array")
+        w = np.asarray(sample_weight, dtype=np.float64)
+        if w.shape != (self.n_rows,):
+            raise DataError(f"sample_weight must have one value for each of the {self.n_rows} rows; its shape is {w.shape}")
+        if not np.isfinite(w).all() or (w < 0).any():
+            bad = int(np.flatnonzero(~(np.isfinite(w) & (w >= 0)))[0])
+            raise DataError(f"sample_weight must be finite and not negative; row {bad} has {w[bad]}")
+        if not w.any():
+            raise DataError("all sample weights are zero: no row is left")
+        self.weights = w
+        return self
+
+    def count(self) -> int:
+        """Return the number of rows, reading the source if it does not know."""
+        if self.n_rows is None:
+            self.n_rows = sum(block.rows.shape[0] for block in self.blocks())
+        return self.n_rows
+
+    def map_blocks(self, work: Callable[[Array], Array], width: int) -> Array:
+        """Apply row-wise work to every block on the pool and join the results, in the source's precision."""
+
+        def step(block: Block) -> Array:
+            require_finite(block, self.allow_nan)
+            return arrays.cast(work(block.rows), self.dtype)
+
+        parts = pool.run(step, self.blocks(), stage="transform", total=self.block_count())
+        if self.n_rows is None or arrays.is_foreign(self.array):
+            found = list(parts)
+            return arrays.namespace(*found).concat(found, axis=0)
+        out = np.empty((self.n_rows, width), dtype=self.dtype)
+        start = 0
+        for part in parts:
+            out[start : start + len(part)] = part
+            start += len(part)
+        return out
+
+    allow_nan: bool = False
+
+    def block_count(self) -> int | None:
+        """Return the number of blocks, or None where the length is not known."""
+        return None if self.n_rows is None else -(-self.n_rows // block_rows(self.n_features))
+
+    @staticmethod
+    def from_blocks(
+        blocks: Iterable[Any] | Callable[[], Iterable[Any]], *, n_rows: int | None = None
+    ) -> RowSource:
+        """Make a source from blocks of rows.
+
+        ``blocks`` is an iterator or generator (can be read once) or a function that starts a new reading
+        (can be read as often as needed). Results do not depend on how the rows are cut into blocks.
+
+        >>> import numpy as np
+        >>> X = np.arange(12.0).reshape(6, 2)
+        >>> source = RowSource.from_blocks(lambda: (X[:4], X[4:]))
+        >>> [block.rows.shape for block in source.blocks(3)]
+        [(3, 2), (3, 2)]
+        """
+        return BlockRows(blocks, n_rows=n_rows)
+
+
+class ArrayRows(RowSource):
+    """Rows of an array or sparse matrix in memory (or memory-mapped)."""
+
+    def __init__(self, array: Array, carrier: Any = None, copied: int = 0) -> None:
+        self._array, self._carrier, self._copied = array, carrier, copied
+        self.n_rows, self.n_features = int(array.shape[0]), int(array.shape[1])
+        kind = arrays.dtype_of(array)
+        self.dtype = kind if kind in (np.float32, np.float64) else _working(kind)
+
+    @property
+    def shape(self) -> DataShape:
+        """What a plan needs to know."""
+        density = self._array.nnz / max(1, self._array.shape[0] * self.n_features) if self.sparse else 1.0
+        return DataShape(self.n_rows, self.n_features, self.dtype, density, self.sparse, copied=self._copied)
+
+    @property
+    def sparse(self) -> bool:
+        """Tell whether the rows are scipy.sparse."""
+        return sp.issparse(self._array)
+
+    @property
+    def array(self) -> Array | None:
+        """The whole table."""
+        return self._array
+
+    def named(self) -> Any:
+        """Return the data frame that the rows came from, or a stand-in of the right width."""
+        return super().named() if self._carrier is None else self._carrier
+
+    def _blocks(self, size: int, first: int) -> Iterator[Block]:
+        start, stop = 0, first
+        while start < self._array.shape[0]:
+            weights = None if self.weights is None else self.weights[start:stop]
+            yield Block(start, arrays.cast(self._array[start:stop], self.dtype), weights)
+            start, stop = stop, stop + size
+
+
+class BlockRows(RowSource):
+    """Rows that come as blocks of any size, once or again."""
+
+    def __init__(self, blocks: Iterable[Any] | Callable[[], Iterable[Any]], *, n_rows: int | None = None) -> None:
+        self.reiterable = callable(blocks)
+        self._make = blocks if callable(blocks) else None
+        self._pending: Iterator[Any] | None = iter(blocks()) if callable(blocks) else iter(blocks)
+        self.n_rows = n_rows
+        first = next(self._pending, None)
+        if first is None:
+            raise DataError("the blocks hold no rows: the iterator was empty")
+        self._first: RowSource | None = as_rows(first, allow_nan=True)
+        self.n_features, self.dtype = self._first.n_features, self._first.dtype
+        self._is_sparse = self._first.sparse
+
+    @property
+    def shape(self) -> DataShape:
+        """What a plan needs to know."""
+        return DataShape(self.n_rows, self.n_features, self.dtype, 1.0, self._is_sparse, self.reiterable)
+
+    @property
+    def sparse(self) -> bool:
+        """Tell whether the first block was scipy.sparse."""
+        return self._is_sparse
+
+    def _pieces(self) -> Iterator[Array]:
+        """Yield the blocks as they come, each checked against the first."""
+        if self._first is None:
+            if self._make is None:
+                raise DataError("these blocks can be read only once and were read already; give a function instead")
+            self._pending = iter(self._make())
+            self._first = as_rows(next(self._pending), allow_nan=True)
+        first, rest = self._first, self._pending
+        self._first = self._pending = None
+        yield first.array
+        for number, piece in enumerate(rest or (), start=1):
+            rows = as_rows(piece, allow_nan=True)
+            if rows.n_features != self.n_features or rows.sparse != self._is_sparse:
+                raise DataError(
+                    f"block {number} has {rows.n_features} columns ({'sparse' if rows.sparse else 'dense'}); "
+                    f"block 0 had {self.n_features} ({'sparse' if self._is_sparse else 'dense'})"
+                )
+            yield rows.array
+
+    def _blocks(self, size: int, first: int) -> Iterator[Block]:
+        start, held, full, waiting = 0, 0, first, list[Array]()
+        for piece in self._pieces():
+            offset = 0
+            while offset < piece.shape[0]:
+                part = piece[offset : offset + full - held]
+                waiting.append(arrays.cast(part, self.dtype))
+                held, offset = held + part.shape[0], offset + part.shape[0]
+                if held == full:
+                    yield self._block(start, waiting)
+                    start, held, full, waiting = start + full, 0, size, []
+        if waiting:
+            yield self._block(start, waiting)
+        if self.n_rows is not None and start + held != self.n_rows:
+            raise DataError(f"the blocks hold {start + held} rows; n_rows said {self.n_rows}")
+        self.n_rows = start + held
+
+    def _block(self, start: int, parts: list[Array]) -> Block:
+        if len(parts) == 1:
+            rows = parts[0]
+        elif self._is_sparse:
+            rows = sp.vstack(parts, format="csr")
+        else:
+            rows = arrays.namespace(*parts).concat(parts, axis=0)
+        weights = None if self.weights is None else self.weights[start : start + rows.shape[0]]
+        return Block(start, rows, weights)
+
+
+def _working(kind: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the precision that other kinds of numbers are converted to."""
+    return np.dtype(np.float32) if kind == np.float16 else np.dtype(np.float64)
+
+
+def as_rows(X: Any, *, allow_nan: bool = False, allow_sparse: bool = True, owner: str = "Lowland") -> RowSource:
+    """Turn what a user has into a `RowSource`: array, sparse matrix, data frame, Arrow table, tensor, blocks.
+
+    Nothing is copied where the input is already an array of floats.
+    """
+    source = _source(X, owner)
+    if source.sparse and not allow_sparse:
+        raise DataError(f"{owner} does not take sparse data; give a dense array with X.toarray() if it fits in memory")
+    if source.n_features < 1:
+        raise DataError(f"Found array with 0 feature(s) (shape={_shape_text(X)}) while a minimum of 1 is required.")
+    if source.n_rows == 0:
+        raise DataError(f"Found array with 0 sample(s) (shape={_shape_text(X)}) while a minimum of 1 is required.")
+    source.allow_nan = allow_nan
+    return source
+
+
+def _source(X: Any, owner: str) -> RowSource:
+    if isinstance(X, RowSource):
+        return X
+    if sp.issparse(X):
+        return ArrayRows(_sparse(X))
+    if arrays.is_foreign(X):
+        return ArrayRows(_dense(X))
+    if isinstance(X, Iterator) or (callable(X) and not hasattr(X, "__array__")):
+        return BlockRows(X)
+    if hasattr(X, "__dataframe__") or hasattr(X, "__narwhals_dataframe__") or hasattr(X, "__arrow_c_stream__"):
+        return _frame(X)
+    if isinstance(X, str | bytes):
+        raise DataError(f"{owner} takes rows, not a file name; read it first with lowland.data.read_table({X!r})")
+    array = np.asarray(X) if not isinstance(X, np.ndarray) else X
+    return ArrayRows(_dense(array), copied=0 if array is X else array.nbytes)
+
+
+def _dense(array: Array) -> Array:
+    if array.ndim != 2:
+        raise DataError(
+            f"Expected a 2-D table of rows and columns, got {array.ndim}-D data of shape {tuple(array.shape)}. "
+            "Reshape your data either using array.reshape(-1, 1) if your data has a single feature or "
+            "array.reshape(1, -1) if it contains a single sample."
+        )
+    if isinstance(array, np.ndarray) and array.dtype.kind not in "fiub":
+        if array.dtype.kind == "c":
+            raise DataError("Complex data not supported: give the real and imaginary parts as columns of their own")
+        return _from_objects(array)
+    if arrays.is_foreign(array) and "complex" in str(array.dtype):
+        raise DataError("Complex data not supported: give the real and imaginary parts as columns of their own")
+    return array
+
+
+def _from_objects(array: Array) -> Array:
+    """Turn Python objects or text into numbers, or name the first cell that is none."""
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        for (i, j), value in np.ndenumerate(array):
+            try:
+                float(value)
+            except (TypeError, ValueError) as error:
+                kind = TypeError if isinstance(error, TypeError) else DataError
+                message = f"row {i}, column {j}: {value!r} is not a number ({error}); convert it or leave the column out"
+                raise kind(message) from None
+        raise
+
+
+def _sparse(X: Any) -> Any:
+    if X.ndim != 2:
+        raise DataError(f"Expected a 2-D table of rows and columns, got sparse data of shape {X.shape}")
+    if X.dtype.kind == "c":
+        raise DataError("Complex data not supported: give the real and imaginary parts as columns of their own")
+    if X.dtype.kind not in "fiub":
+        raise DataError(f"sparse data must hold numbers; its dtype is {X.dtype}")
+    csr = sp.csr_array(X)
+    return csr if csr.dtype in (np.float32, np.float64) else csr.astype(_working(csr.dtype))
+
+
+def _frame(X: Any) -> RowSource:
+    """Read a pandas, polars, Arrow or other data frame through narwhals; every column must be numeric."""
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(X, eager_only=True)
+    wrong = [name for name in frame.columns if not (frame[name].dtype.is_numeric() or frame[name].dtype == nw.Boolean)]
+    if wrong:
+        columns = [np.asarray(frame[name].to_numpy(), dtype=object) for name in wrong]
+        for name, column in zip(wrong, columns, strict=True):
+            _column_or_error(name, column)
+    array = frame.to_numpy()
+    if array.dtype.kind not in "fiub":
+        array = np.column_stack([_column_or_error(name, frame[name].to_numpy()) for name in frame.columns])
+    carrier = X if hasattr(X, "columns") and not type(X).__module__.startswith("pyarrow") else frame.to_polars()
+    return ArrayRows(_dense(array), carrier=carrier, copied=array.nbytes)
+
+
+def _column_or_error(name: str, column: Any) -> np.ndarray[Any, Any]:
+    values = np.asarray(column)
+    if values.dtype.kind in "fiub":
+        return values.astype(np.float64)
+    out = np.empty(len(values))
+    for i, value in enumerate(values):
+        try:
+            out[i] = np.nan if value is None else float(value)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else DataError
+            message = f"column {name!r}, row {i}: {value!r} is not a number ({error}); leave the column out or encode it"
+            raise kind(message) from None
+    return out
+
+
+def _shape_text(X: Any) -> str:
+    return str(tuple(getattr(X, "shape", (len(X),) if hasattr(X, "__len__") else ("?",))))
+
+
+def require_finite(block: Block, allow_nan: bool = False) -> None:
+    """Refuse NaN and infinity, with the row and the column named."""
+    values = block.rows.data if sp.issparse(block.rows) else block.rows
+    xp = arrays.namespace(values)
+    with np.errstate(all="ignore"):
+        total = float(xp.sum(values))  # NaN and infinity survive a sum: one pass, no mask
+    if np.isfinite(total):
+        return
+    bad = ~xp.isfinite(values) if not allow_nan else xp.isinf(values)
+    found = np.flatnonzero(arrays.to_numpy(bad))
+    if len(found) == 0:
+        return
+    if sp.issparse(block.rows):
+        entry = int(found[0])
+        row = int(np.searchsorted(block.rows.indptr, entry, side="right")) - 1
+        column = int(block.rows.indices[entry])
+    else:
+        row, column = divmod(int(found[0]), block.rows.shape[1])
+    value = arrays.to_numpy(values).ravel()[found[0]]
+    name = "NaN" if np.isnan(value) else f"infinity ({value})"
+    remedy = (
+        "fill it, leave the row out, or use ProbabilisticPCA, which takes missing values"
+        if np.isnan(value)
+        else "replace it or leave the row out"
+    )
+    raise DataError(f"Input X contains {name} at row {block.start + row}, column {column}: {remedy}.")

@@ -1,0 +1,221 @@
+"""Process-wide settings: memory limit, threads, progress. They never change a result."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .errors import Cancelled
+
+ProgressCallback = Callable[[str, int, int | None], object]
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings in force; see `config`."""
+
+    memory_limit: int | None = None
+    threads: int | None = None
+    progress: ProgressCallback | None = None
+
+
+_current = Settings()
+_UNSET: Any = object()
+
+
+class _Restore:
+    """What `config` returns: leave it alone, or use it in ``with`` to restore the former settings."""
+
+    def __init__(self, former: Settings) -> None:
+        self._former = former
+
+    def __enter__(self) -> Settings:
+        return _current
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _set(self._former)
+
+
+def _set(settings: Settings) -> None:
+    global _current
+    _current = settings
+
+
+def config(
+    *,
+    memory_limit: int | str | None = _UNSET,
+    threads: int | None = _UNSET,
+    progress: ProgressCallback | None = _UNSET,
+) -> _Restore:
+    """Set the memory limit, the number of threads or the progress callback for this process.
+
+    A setting that is not named keeps its value; ``None`` gives its default back.
+
+    Parameters
+    ----------
+    memory_limit : int (bytes) or str such as "8GB"; default: the environment's
+        ``LOWLAND_MEMORY_LIMIT``, else 80 % of what the machine or its cgroup has free.
+        Work that would pass it raises `MemoryLimitError` before it allocates.
+    threads : int; default: the environment's ``LOWLAND_THREADS``, else the cores this process may use.
+        Results do not depend on it.
+    progress : callable ``(stage, done, total)``, called by every long loop; ``total`` is None where it
+        is not known. Returning ``False`` cancels the work: `Cancelled` is raised.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> with lowland.config(threads=1, memory_limit="2GB"):
+    ...     lowland.settings.memory_limit()
+    2000000000
+    """
+    change: dict[str, Any] = {}
+    if memory_limit is not _UNSET:
+        change["memory_limit"] = None if memory_limit is None else parse_bytes(memory_limit)
+    if threads is not _UNSET:
+        if threads is not None and (not isinstance(threads, int) or threads < 1):
+            raise ValueError(f"threads must be a whole number of at least 1, or None; got {threads!r}")
+        change["threads"] = threads
+    if progress is not _UNSET:
+        if progress is not None and not callable(progress):
+            raise ValueError("progress must be a function of (stage, done, total), or None")
+        change["progress"] = progress
+    former = _current
+    _set(replace(former, **change))
+    return _Restore(former)
+
+
+def current() -> dict[str, Any]:
+    """Return the settings that were set by `config`, as a dictionary (None: default)."""
+    return {f.name: getattr(_current, f.name) for f in fields(_current)}
+
+
+def parse_bytes(text: int | str) -> int:
+    """Read a size such as ``"8GB"``, ``"512 MiB"`` or a number of bytes.
+
+    >>> parse_bytes("1.5 GiB")
+    1610612736
+    """
+    if isinstance(text, int):
+        value = float(text)
+    else:
+        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][0-9]+)?)\s*([KMGT]?I?)B?\s*", text, flags=re.IGNORECASE)
+        if match is None or match[2].upper() == "I":
+            raise ValueError(f"cannot read {text!r} as a size: write bytes or something like '8GB' or '512MiB'")
+        value = float(match[1]) * _UNITS[match[2].upper()]
+    if value < 1:
+        raise ValueError(f"a memory limit must be positive; got {text!r}")
+    return int(value)
+
+
+def format_bytes(n: float) -> str:
+    """Write a number of bytes as people read it.
+
+    >>> format_bytes(1_230_000_000)
+    '1.23 GB'
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(n) < 1000:
+            return f"{n:.3g} {unit}"
+        n /= 1000
+    return f"{n:.3g} TB"
+
+
+def memory_limit() -> int:
+    """Return the memory limit in force, in bytes."""
+    if _current.memory_limit is not None:
+        return _current.memory_limit
+    text = os.environ.get("LOWLAND_MEMORY_LIMIT")
+    if text:
+        return parse_bytes(text)
+    return int(0.8 * free_memory())
+
+
+def threads() -> int:
+    """Return the number of threads in force."""
+    if _current.threads is not None:
+        return _current.threads
+    text = os.environ.get("LOWLAND_THREADS")
+    if text:
+        if not text.isdigit() or int(text) < 1:
+            raise ValueError(f"LOWLAND_THREADS must be a whole number of at least 1; it is {text!r}")
+        return int(text)
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
+
+
+def report_progress(stage: str, done: int, total: int | None) -> None:
+    """Tell the callback how far a long loop is; raise `Cancelled` if it answers ``False``."""
+    if _current.progress is not None and _current.progress(stage, done, total) is False:
+        raise Cancelled(f"cancelled in {stage!r} after {done} of {total if total is not None else '?'} steps")
+
+
+def free_memory() -> int:
+    """Return the bytes this process may still take: the machine's or its cgroup's, whichever is less."""
+    free = _machine_free()
+    group = _cgroup_free(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
+    return free if group is None else min(free, group)
+
+
+def _machine_free() -> int:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pages = os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**20  # no /proc: assume half is free
+        page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+        return pages * page // 2
+    return 4 * 2**30
+
+
+def _cgroup_free(root: Path, membership: Path) -> int | None:
+    """Read the tightest limit on the way from this process's cgroup to the root, v2 or v1."""
+    try:
+        lines = [line.split(":", 2) for line in membership.read_text().splitlines()]
+    except OSError:
+        return None
+    found: list[int] = []
+    for _, controllers, path in (line for line in lines if len(line) == 3):
+        if controllers == "":
+            base, limit_file, used_file = root, "memory.max", "memory.current"
+        elif "memory" in controllers.split(","):
+            base, limit_file, used_file = root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        here = base / path.lstrip("/")
+        for folder in (here, *here.parents):
+            if base not in (folder, *folder.parents):
+                break
+            limit, used = _number(folder / limit_file), _number(folder / used_file)
+            if limit is not None and used is not None and limit < 2**60:
+                found.append(max(0, limit - used + _reclaimable(folder)))
+    return min(found, default=None)
+
+
+def _number(file: Path) -> int | None:
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):  # no such controller here, or "max"
+        return None
+
+
+def _reclaimable(folder: Path) -> int:
+    """Return the file cache that the kernel would drop before it runs out."""
+    try:
+        for line in (folder / "memory.stat").read_text().splitlines():
+            name, _, value = line.partition(" ")
+            if name in ("inactive_file", "total_inactive_file"):
+                return int(value)
+    except OSError:
+        return 0
+    return 0

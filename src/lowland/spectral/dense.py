@@ -1,0 +1,52 @@
+"""LAPACK, through NumPy, SciPy or the array library of the input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, pool
+
+Array = Any
+
+
+def eigh(A: Array, subset: tuple[int, int] | None = None) -> tuple[Array, Array]:
+    """Return eigenvalues in ascending order and eigenvectors of a symmetric matrix.
+
+    ``subset`` = (first, last), counted from the smallest and both included.
+    """
+    if arrays.is_foreign(A):
+        values, vectors = arrays.namespace(A).linalg.eigh(A)
+        return (values, vectors) if subset is None else (values[subset[0] : subset[1] + 1], vectors[:, subset[0] : subset[1] + 1])
+    import scipy.linalg
+
+    with pool.one_blas_thread():
+        if subset is None:
+            return scipy.linalg.eigh(A, check_finite=False, driver="evd")
+        return scipy.linalg.eigh(A, check_finite=False, subset_by_index=subset, driver="evr")
+
+
+def svd(A: Array) -> tuple[Array, Array, Array]:
+    """Return U, σ (descending) and V of the thin decomposition A = U diag(σ) Vᵀ."""
+    xp = arrays.namespace(A)
+    with pool.one_blas_thread():
+        U, s, Vt = xp.linalg.svd(A, full_matrices=False)
+    return U, s, arrays.t(Vt)
+
+
+def orthonormal(W: Array) -> tuple[Array, Array]:
+    """Return Q and R of W = QR."""
+    with pool.one_blas_thread():
+        Q, R = arrays.namespace(W).linalg.qr(W)
+    return Q, R
+
+
+def inverse_root(values: Array) -> Array:
+    """Return 1/√λ with zero for λ ≤ 0."""
+    xp = arrays.namespace(values)
+    return xp.where(values > 0, 1.0 / xp.sqrt(xp.where(values > 0, values, xp.ones_like(values))), xp.zeros_like(values))
+
+
+__all__ = ["eigh", "inverse_root", "orthonormal", "svd"]
+_ = np

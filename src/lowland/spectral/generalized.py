@@ -1,0 +1,124 @@
+"""The generalised problem: argmin tr(BCBᵀ) subject to BDBᵀ = I."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import arrays, pool
+from . import dense
+from .solve import DENSE_LIMIT, sign_of_columns
+
+Array = Any
+
+
+def generalized_eigen(C: Array, D: Array, k: int, which: str = "smallest") -> tuple[Array, Array]:
+    """Return k eigenvalues and vectors of C v = λ D v at one end, vectors with vᵀ D v = 1.
+
+    The rows of the minimiser B of tr(BCBᵀ) under BDBᵀ = I are the vectors of the k smallest values, and the
+    minimum is their sum; ``which="largest"`` gives the maximiser.
+
+    Parameters
+    ----------
+    C : symmetric matrix (NumPy, torch or scipy.sparse).
+    D : symmetric positive definite matrix of the same size and kind.
+    k : how many pairs.
+    which : "smallest" (ascending) or "largest" (descending).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> values, vectors = generalized_eigen(np.diag([2.0, 12.0]), np.diag([1.0, 4.0]), k=1)
+    >>> values.tolist(), vectors.ravel().tolist()
+    ([2.0], [1.0, 0.0])
+
+    References
+    ----------
+    B. N. Parlett, The Symmetric Eigenvalue Problem (1998), chapter 15.
+    """
+    if which not in ("largest", "smallest"):
+        raise ValueError(f"which must be 'largest' or 'smallest'; got {which!r}")
+    n = C.shape[0]
+    if C.ndim != 2 or tuple(C.shape) != (n, n) or tuple(D.shape) != (n, n):
+        raise ValueError(f"C and D must be square and of one size; got {tuple(C.shape)} and {tuple(D.shape)}")
+    if not 1 <= k <= n:
+        raise ValueError(f"k must be from 1 to {n}; got {k}")
+    if sp.issparse(C) and sp.issparse(D) and n > DENSE_LIMIT and k < n // 5:
+        values, vectors = _sparse(sp.csc_array(C), sp.csc_array(D), k, which)
+    else:
+        C, D = (A.toarray() if sp.issparse(A) else A for A in (C, D))
+        values, vectors = _dense(_checked(C, "C"), _checked(D, "D"), k, which)
+    return values, vectors * sign_of_columns(vectors)
+
+
+def _checked(A: Array, name: str) -> Array:
+    """Return A in floating point and exactly symmetric; refuse what is not symmetric or not finite."""
+    if not arrays.is_foreign(A):
+        A = np.asarray(A)
+    if arrays.dtype_of(A) not in (np.float32, np.float64):
+        A = arrays.cast(A, np.float64)
+    xp = arrays.namespace(A)
+    if not bool(xp.all(xp.isfinite(A))):
+        raise ValueError(f"{name} contains NaN or infinity")
+    size = float(xp.max(xp.abs(A)))
+    skew = float(xp.max(xp.abs(A - arrays.t(A))))
+    if skew > 100 * arrays.eps(A) * A.shape[0] * size:
+        raise ValueError(f"{name} is not symmetric: {name} − {name}ᵀ reaches {skew:.3g}; give ({name} + {name}ᵀ)/2")
+    return (A + arrays.t(A)) / 2
+
+
+def _not_definite(detail: str) -> ValueError:
+    return ValueError(
+        f"D is not positive definite ({detail}), so BDBᵀ = I cannot be met in every direction; "
+        "reduce both matrices to the range of D first, or add a small multiple of the identity to D"
+    )
+
+
+def _dense(C: Array, D: Array, k: int, which: str) -> tuple[Array, Array]:
+    """Reduce with D = LLᵀ to L⁻¹CL⁻ᵀ, solve, and go back by v = L⁻ᵀy."""
+    xp = arrays.namespace(C, D)
+    n = C.shape[0]
+    d, Q = dense.eigh(D)
+    if float(d[0]) <= n * arrays.eps(D) * float(d[-1]):
+        raise _not_definite(f"its smallest eigenvalue is {float(d[0]):.3g}, its largest {float(d[-1]):.3g}")
+    with pool.one_blas_thread():
+        root = Q / xp.sqrt(d)[None, :]  # D^(−½) up to rotation: rootᵀ D root = I
+        M = arrays.t(root) @ C @ root
+    M = (M + arrays.t(M)) / 2
+    subset = (0, k - 1) if which == "smallest" else (n - k, n - 1)
+    values, Y = dense.eigh(M, subset if 5 * k < n else None)
+    if 5 * k >= n:
+        values, Y = values[subset[0] : subset[1] + 1], Y[:, subset[0] : subset[1] + 1]
+    if which == "largest":
+        values, Y = xp.flip(values, axis=0), xp.flip(Y, axis=1)
+    return values, root @ Y
+
+
+def _sparse(C: Any, D: Any, k: int, which: str) -> tuple[Array, Array]:
+    """ARPACK with D's factor; the small end of a semidefinite C by shift and invert just below zero."""
+    from scipy.sparse.linalg import LinearOperator, eigsh, splu
+
+    n = C.shape[0]
+    for name, A in (("C", C), ("D", D)):
+        skew = abs(A - A.T)
+        if skew.nnz and skew.max() > 1e-10 * abs(A).max():
+            raise ValueError(f"{name} is not symmetric; give ({name} + {name}ᵀ)/2")
+    factor = splu(D, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    pivots = factor.U.diagonal()
+    if (pivots <= 0).any():
+        raise _not_definite("its factor has a pivot that is not positive")
+    start = np.random.default_rng(0).standard_normal(n)
+    solve_d = LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
+    margin = C.diagonal() - (abs(C).sum(axis=1) - abs(C.diagonal()))  # Gershgorin: all ≥ 0 means semidefinite
+    if which == "smallest" and margin.min() >= -1e-12 * abs(C).max():
+        shift = -1e-8 * abs(C).sum(axis=1).max() / pivots.max()
+        values, vectors = eigsh(C, k, M=D, sigma=shift, which="LM", v0=start)
+    else:
+        end = "SA" if which == "smallest" else "LA"
+        values, vectors = eigsh(C, k, M=D, Minv=solve_d, which=end, v0=start, maxiter=100 * n)
+    order = np.argsort(values)
+    if which == "largest":
+        order = order[::-1]
+    return values[order], vectors[:, order]

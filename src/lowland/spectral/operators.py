@@ -1,0 +1,262 @@
+"""Linear maps that know what they are: symmetric, positive semidefinite, a known null vector.
+
+A solver only multiplies; what it may assume it reads off the operator. Everything here follows the array
+namespace of its input.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import arrays, pool
+from ..moments import Scratch, subtract
+from ..rows import Block, RowSource
+from .spmm import spmm
+
+Array = Any
+
+
+class Operator:
+    """A matrix that can multiply: ``A.matmul(V)`` is A V and ``A.rmatmul(U)`` is Aᵀ U.
+
+    ``null`` holds orthonormal columns that A maps to zero, where they are known beforehand.
+    """
+
+    shape: tuple[int, int]
+    symmetric: bool = False
+    psd: bool = False
+    null: Array | None = None
+
+    def matmul(self, V: Array) -> Array:
+        """Return A V."""
+        raise NotImplementedError
+
+    def rmatmul(self, U: Array) -> Array:
+        """Return Aᵀ U."""
+        if self.symmetric:
+            return self.matmul(U)
+        raise NotImplementedError
+
+    def dense(self) -> Array | None:
+        """Return the matrix itself where it lies in memory, else None."""
+        return None
+
+    def reference(self) -> Array:
+        """Return an array whose library and device results shall have."""
+        return np.empty(0)
+
+    def randn(self, rows: int, columns: int, rng: np.random.Generator) -> Array:
+        """Return a seeded start block: the same numbers on every backend."""
+        return arrays.like(rng.standard_normal((rows, columns)), self.reference(), np.float64)
+
+    def __repr__(self) -> str:
+        marks = [name for name in ("symmetric", "psd") if getattr(self, name)]
+        return f"{type(self).__name__}({self.shape[0]} × {self.shape[1]}{''.join(', ' + m for m in marks)})"
+
+
+class Dense(Operator):
+    """A matrix in memory."""
+
+    def __init__(self, A: Array, *, symmetric: bool = False, psd: bool = False) -> None:
+        if A.ndim != 2 or (symmetric and A.shape[0] != A.shape[1]):
+            raise ValueError(f"expected a {'square ' if symmetric else ''}matrix; got shape {tuple(A.shape)}")
+        self.A, self.shape = A, (int(A.shape[0]), int(A.shape[1]))
+        self.symmetric, self.psd = symmetric or psd, psd
+
+    def matmul(self, V: Array) -> Array:
+        """Return A V."""
+        return pool.matmul(self.A, V)
+
+    def rmatmul(self, U: Array) -> Array:
+        """Return Aᵀ U."""
+        return self.matmul(U) if self.symmetric else pool.matmul(arrays.t(self.A), U)
+
+    def dense(self) -> Array | None:
+        """Return the matrix."""
+        return self.A
+
+    def reference(self) -> Array:
+        """Return the matrix."""
+        return self.A
+
+
+class Sparse(Operator):
+    """A scipy.sparse matrix, multiplied on all threads; a transposed copy serves Aᵀ U."""
+
+    def __init__(self, A: Any, *, symmetric: bool = False, psd: bool = False) -> None:
+        self.A = sp.csr_array(A)
+        self.shape = (int(A.shape[0]), int(A.shape[1]))
+        self.symmetric, self.psd = symmetric or psd, psd
+        self._transposed: Any = None
+
+    def matmul(self, V: Array) -> Array:
+        """Return A V."""
+        return spmm(self.A, V)
+
+    def rmatmul(self, U: Array) -> Array:
+        """Return Aᵀ U."""
+        if self.symmetric:
+            return self.matmul(U)
+        if self._transposed is None:
+            self._transposed = self.A.T.tocsr()
+        return spmm(self._transposed, U)
+
+
+class Centered(Operator):
+    """Rows less their mean, divided by a scale, times √weight: √w (X − 1mᵀ) diag(1/s), never stored.
+
+    Dense rows are centred block by block before they are multiplied, so a large mean costs no digits; sparse
+    rows stay sparse, and the mean is taken off the product.
+    """
+
+    def __init__(self, rows: RowSource, mean: Array | None = None, scale: Array | None = None) -> None:
+        self.rows, self.mean, self.scale = rows, mean, scale
+        self.shape = (rows.count(), rows.n_features)
+        self._matrix = Sparse(rows.array) if rows.sparse and rows.array is not None else None
+        self._root = None if rows.weights is None else np.sqrt(rows.weights)[:, None]
+        if mean is not None and rows.weights is None:
+            n = self.shape[0]
+            self.left_null = n**-0.5  # 1ᵀ(X − 1mᵀ) = 0: one left direction is known to vanish
+
+    def reference(self) -> Array:
+        """Return the rows where they lie in memory."""
+        array = self.rows.array
+        return np.empty(0) if array is None or self.rows.sparse else array
+
+    def _unscaled(self, V: Array) -> Array:
+        return V if self.scale is None else V / arrays.like(self.scale, V, np.float64)[:, None]
+
+    def matmul(self, V: Array) -> Array:
+        """Return A V."""
+        W = self._unscaled(V)
+        if self._matrix is not None:
+            out = self._matrix.matmul(W)
+            if self.mean is not None:
+                out -= self.mean[None, :] @ W
+            return out if self._root is None else out * self._root
+        parts = [part for part, _ in self._over_blocks(lambda Z, block: Z @ W)]
+        return arrays.namespace(*parts).concat(parts, axis=0)
+
+    def rmatmul(self, U: Array) -> Array:
+        """Return Aᵀ U."""
+        if self._matrix is not None:
+            W = U if self._root is None else U * self._root
+            out = self._matrix.rmatmul(W)
+            if self.mean is not None:
+                out -= self.mean[:, None] * W.sum(axis=0)[None, :]
+            return self._unscaled(out)
+        total: Array = 0.0
+        for part, _ in self._over_blocks(lambda Z, block: arrays.t(Z) @ U[block.start : block.start + Z.shape[0]]):
+            total = total + part
+        return self._unscaled(total)
+
+    def _over_blocks(self, work: Any) -> Any:
+        scratch = Scratch()
+
+        def step(block: Block) -> tuple[Array, int]:
+            rows = block.rows.toarray() if sp.issparse(block.rows) else block.rows
+            Z = subtract(rows, 0.0 if self.mean is None else self.mean, scratch, np.float64)
+            if block.weights is not None:
+                Z = Z * arrays.like(np.sqrt(block.weights)[:, None], Z, np.float64)
+            return work(Z, block), block.start
+
+        return pool.run(step, self.rows.blocks())
+
+
+class Gram(Operator):
+    """AᵀA of another operator (or A Aᵀ with ``outer=True``), never formed."""
+
+    symmetric = psd = True
+
+    def __init__(self, A: Operator, *, outer: bool = False) -> None:
+        self.A, self.outer = A, outer
+        n = A.shape[0] if outer else A.shape[1]
+        self.shape = (n, n)
+
+    def matmul(self, V: Array) -> Array:
+        """Return AᵀA V or A Aᵀ V."""
+        return self.A.matmul(self.A.rmatmul(V)) if self.outer else self.A.rmatmul(self.A.matmul(V))
+
+    def reference(self) -> Array:
+        """Return the inner operator's."""
+        return self.A.reference()
+
+
+class DoublyCentered(Operator):
+    """c·J A J of a symmetric A, J = I − 11ᵀ/n: −½ J Δ² J of squared distances, J K J of a kernel; no centred copy.
+
+    The constant vector is known to be null.
+    """
+
+    symmetric = True
+
+    def __init__(self, A: Operator, *, factor: float = 1.0, psd: bool = False) -> None:
+        if not A.symmetric:
+            raise ValueError("double centring needs a symmetric matrix")
+        self.A, self.factor, self.psd, self.shape = A, factor, psd, A.shape
+        n = A.shape[0]
+        self.null = arrays.like(np.full((n, 1), n**-0.5), A.reference(), np.float64)
+
+    def matmul(self, V: Array) -> Array:
+        """Return c·J A J V."""
+        xp = arrays.namespace(V)
+        out = self.A.matmul(V - xp.mean(V, axis=0)[None, :])
+        return self.factor * (out - xp.mean(out, axis=0)[None, :])
+
+    def dense(self) -> Array | None:
+        """Return the centred matrix, a copy; only small problems ask for it."""
+        A = self.A.dense()
+        if A is None:
+            return None
+        xp = arrays.namespace(A)
+        mean = xp.mean(A, axis=0)
+        return self.factor * (A - mean[None, :] - mean[:, None] + xp.mean(mean))
+
+    def reference(self) -> Array:
+        """Return the inner operator's."""
+        return self.A.reference()
+
+
+class LowRank(Operator):
+    """F Fᵀ of a tall factor F: a kernel approximated by landmarks."""
+
+    symmetric = psd = True
+
+    def __init__(self, F: Array) -> None:
+        self.F, self.shape = F, (int(F.shape[0]), int(F.shape[0]))
+
+    def matmul(self, V: Array) -> Array:
+        """Return F Fᵀ V."""
+        return pool.matmul(self.F, arrays.t(self.F) @ V)
+
+    def reference(self) -> Array:
+        """Return the factor."""
+        return self.F
+
+
+class Deflated(Operator):
+    """P A P with P = I − QQᵀ: the known vectors Q are taken out of a symmetric operator."""
+
+    symmetric = True
+
+    def __init__(self, A: Operator, Q: Array) -> None:
+        if not A.symmetric:
+            raise ValueError("deflation needs a symmetric operator")
+        self.A, self.Q, self.shape, self.psd = A, Q, A.shape, A.psd
+        self.null = Q if A.null is None else arrays.namespace(Q).linalg.qr(
+            arrays.namespace(Q).concat([A.null, Q], axis=1)
+        )[0]
+
+    def _project(self, V: Array) -> Array:
+        return V - self.Q @ (arrays.t(self.Q) @ V)
+
+    def matmul(self, V: Array) -> Array:
+        """Return P A P V."""
+        return self._project(self.A.matmul(self._project(V)))
+
+    def reference(self) -> Array:
+        """Return the inner operator's."""
+        return self.A.reference()

@@ -1,0 +1,60 @@
+"""The documents' iterative route: multiply, normalise, repeat; then deflate and go on to the next component.
+
+v ← Av/‖Av‖ tends to the eigenvector of the largest eigenvalue at the rate λ₂/λ₁; keeping v orthogonal to what was
+found gives the next one. Kept for its clarity and for few, well separated components; `krylov` does the same work
+with far fewer products.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import arrays
+from ..settings import report_progress
+from .krylov import Found
+from .operators import Operator
+
+Array = Any
+
+
+def power(A: Operator, k: int, *, tol: float, rng: np.random.Generator, max_iter: int = 20_000) -> Found:
+    """Return the k largest eigenpairs of a positive semidefinite operator, component by component."""
+    if not A.psd:
+        raise ValueError("power iteration needs a positive semidefinite operator: a negative end would win")
+    n, xp = A.shape[0], arrays.namespace(A.reference())
+    Q = arrays.like(np.zeros((n, 0)), A.reference(), np.float64) if A.null is None else A.null
+    known = Q.shape[1]
+    values: list[float] = []
+    products, norm, converged = 0, 0.0, True
+    for component in range(k):
+        v, value = _deflate(A.randn(n, 1, rng), Q), 0.0
+        v = v / xp.linalg.vector_norm(v)
+        for _ in range(max_iter):
+            w = _deflate(A.matmul(v), Q)
+            products += 1
+            value = float(xp.sum(v * w))
+            norm = max(norm, value)
+            residual = float(xp.linalg.vector_norm(w - value * v))
+            length = float(xp.linalg.vector_norm(w))
+            if length <= np.finfo(float).eps * norm * n:  # what is left is zero: any direction will do
+                value = max(value, 0.0)
+                break
+            if residual <= tol * norm:
+                break
+            v = w / length
+        else:
+            converged = False
+        values.append(value)
+        Q = xp.concat([Q, v], axis=1)
+        report_progress("power", component + 1, k)
+    order = np.argsort(values, kind="stable")[::-1]
+    vectors = arrays.like(arrays.to_numpy(Q)[:, known:][:, order], A.reference(), np.float64)
+    return Found(None, arrays.like(np.asarray(values)[order], A.reference(), np.float64), vectors, products, converged, norm)
+
+
+def _deflate(v: Array, Q: Array) -> Array:
+    for _ in range(2):
+        v = v - Q @ (arrays.t(Q) @ v)
+    return v

@@ -1,0 +1,382 @@
+"""The five roads from rows to singular values and directions; `rowspace` chooses among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import arrays, pool
+from ..moments import (
+    Accumulator,
+    Moments,
+    RFactor,
+    Scratch,
+    column_moments,
+    moments,
+    r_factor,
+    subtract,
+    symmetric_sum,
+)
+from ..rows import Block, RowSource
+from . import dense
+from .krylov import Found
+from .operators import Centered, Dense, Gram, Operator
+from .solve import DENSE_LIMIT, certified_triplets, eigen, fix_signs, sign_of_columns, singular
+
+if TYPE_CHECKING:
+    from .rowspace import Wanted
+
+Array = Any
+
+_SCREE = 10  # eigenvalues worth having for a scree plot even if fewer components are wanted
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What is done to the columns before the decomposition."""
+
+    center: bool = True
+    scale: bool = False
+    ddof: int = 1
+
+
+@dataclass(frozen=True)
+class Solved:
+    """All that a route found, before it is cut to the wanted components.
+
+    ``spectrum`` holds squared singular values, descending (all of them if ``complete``), ``vectors`` the right
+    singular vectors, ``total`` the exact sum of squares, ``variances`` those of the unscaled columns;
+    ``tolerance`` is the ratio to σ₁ below which a value is rounding.
+    """
+
+    route: str
+    n_rows: int
+    weight: float
+    mean: Array
+    scale: Array | None
+    variances: Array
+    centered: bool
+    total: float
+    spectrum: Array
+    vectors: Array
+    complete: bool
+    tolerance: float
+    residual: float = 0.0
+    solver: str = ""
+    products: int = 0
+    converged: bool = True
+    left: Array | None = None
+
+
+def rank_tolerance(n: int, d: int, dtype: Any) -> float:
+    """Return the ratio to σ₁ below which a singular value is rounding of the data or of the solver."""
+    return float(8 * np.sqrt(min(n, d)) * np.finfo(dtype).eps)
+
+
+def square_tolerance(n: int) -> float:
+    """Return the same where the values were squared: the scatter is right to eps·σ₁² only."""
+    return float(np.sqrt(10 * np.sqrt(n) * _EPS))
+
+
+def degrees(weight: float, ddof: int) -> float:
+    """Return the divisor of variances; where ddof uses up all rows, the plain count."""
+    return weight - ddof if weight > ddof else weight
+
+
+def _deviations(variances: Array, mean: Array) -> Array:
+    """Return standard deviations, 1 for columns that are constant to rounding."""
+    return np.sqrt(np.where(variances > (4 * _EPS * np.abs(mean)) ** 2, variances, 1.0))
+
+
+def _start(name: str, seen: Accumulator, squares: Array, scaling: Scaling) -> Solved:
+    """Fill in what all routes know before they solve."""
+    mean = arrays.to_numpy(seen.mean)
+    variances = arrays.to_numpy(squares).clip(0) / degrees(seen.weight, scaling.ddof)
+    scale = _deviations(variances, mean) if scaling.scale else None
+    sums = variances * degrees(seen.weight, scaling.ddof) + (0.0 if scaling.center else seen.weight * mean**2)
+    total = float((sums / (1.0 if scale is None else scale**2)).sum())
+    empty = np.empty((len(mean), 0))
+    return Solved(
+        name, seen.n_rows, seen.weight, mean, scale, variances, scaling.center, total, empty[0], empty, False, 0.0
+    )
+
+
+def operator(rows: RowSource, solved: Solved, scaling: Scaling) -> Centered:
+    """Return the rows as an operator, centred and scaled as the fit does it."""
+    reference = rows.array if arrays.is_foreign(rows.array) else np.empty(0)
+    mean = arrays.like(solved.mean, reference) if scaling.center else None
+    return Centered(rows, mean, solved.scale)
+
+
+# -- covariance, svd and power: from what one pass has summed --------------------------------------------------------
+
+
+def covariance(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
+    """Eigenvectors of the scatter; a stream that cannot be read again is multiplied in float64 throughout."""
+    return from_accumulator(moments(rows, precise=not rows.reiterable), wanted, scaling, rng)
+
+
+def svd(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
+    """Singular vectors of the R factor: nothing is squared."""
+    solved = from_accumulator(r_factor(rows), wanted, scaling, rng)
+    return replace(solved, tolerance=rank_tolerance(solved.n_rows, rows.n_features, rows.dtype))
+
+
+def power(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
+    """Multiplication with deflation, on the scatter where there are fewer columns than rows."""
+    if rows.n_features <= min(rows.count(), 5000):
+        return replace(from_accumulator(moments(rows), wanted, scaling, rng, "power"), route="power")
+    seen = column_moments(rows)
+    start = _start("power", seen, seen.squares, scaling)
+    return _leading(Gram(operator(rows, start, scaling)), wanted, start, rng, "power")
+
+
+def from_accumulator(
+    seen: Accumulator, wanted: Wanted, scaling: Scaling, rng: np.random.Generator, solver: str = "auto"
+) -> Solved:
+    """Solve for the rows that an accumulator has seen."""
+    done = seen.finished()
+    if isinstance(done, RFactor):
+        return _from_r(done, scaling)
+    assert isinstance(done, Moments)
+    S = done.scatter
+    start = _start("covariance", done, arrays.namespace(S).linalg.diagonal(S), scaling)
+    if not scaling.center:
+        S = S + done.weight * done.mean[:, None] * done.mean[None, :]
+    if start.scale is not None:
+        s = arrays.like(start.scale, S)
+        S = S / s[:, None]
+        S /= s[None, :]
+    return _leading(Dense(S, psd=True), wanted, start, rng, solver)
+
+
+def _from_r(done: RFactor, scaling: Scaling) -> Solved:
+    R, xp = done.R, arrays.namespace(done.R)
+    start = _start("svd", done, xp.sum(R * R, axis=0), scaling)
+    if not scaling.center:
+        R = xp.concat([R, done.mean[None, :] * done.weight**0.5], axis=0)
+    if start.scale is not None:
+        R = R / arrays.like(start.scale, R)[None, :]
+    U, s, V = dense.svd(R)
+    found = certified_triplets(Dense(R), Found(U, s, V, 0, True, float(s[0])), "dense")
+    return replace(
+        start,
+        spectrum=arrays.to_numpy(found.values) ** 2,
+        vectors=found.right,
+        complete=True,
+        tolerance=rank_tolerance(done.n_rows, R.shape[1], np.float64),
+        residual=found.residual,
+        solver="dense",
+    )
+
+
+def _leading(op: Operator, wanted: Wanted, start: Solved, rng: np.random.Generator, solver: str = "auto") -> Solved:
+    """Solve for as many pairs of a scatter or Gram operator as are wanted, growing where the spectrum decides."""
+    free = op.shape[0] - (0 if op.null is None else op.null.shape[1])
+    size = min(free, start.n_rows, len(start.mean))
+    if solver == "auto" and (op.shape[0] <= DENSE_LIMIT or wanted.whole):
+        ask = size
+    elif wanted.count is not None:
+        ask = min(size, wanted.count if solver == "power" else max(wanted.count, _SCREE))
+    else:
+        ask = min(size, 32) if wanted.share is not None else size
+    while True:
+        pairs = eigen(op, ask, rng=rng, solver="dense" if ask == size and solver == "auto" else solver)
+        solved = replace(
+            start,
+            spectrum=arrays.to_numpy(pairs.values).clip(0),
+            vectors=pairs.vectors,
+            complete=ask == size,
+            tolerance=square_tolerance(op.shape[0]),
+            residual=pairs.residual,
+            solver=pairs.solver,
+            products=pairs.products,
+            converged=pairs.converged,
+        )
+        if solved.complete or wanted.pick(solved) is not None:
+            return solved
+        ask = size if 8 * ask > size else 2 * ask
+
+
+# -- gram: the dual problem ----------------------------------------------------------------------------------------
+
+
+def gram(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
+    """Eigenvectors u of K = XXᵀ, then v = Xᵀu/σ: for fewer rows than columns."""
+    seen = column_moments(rows)
+    start = _start("gram", seen, seen.squares, scaling)
+    side = _Columns(rows, start, scaling)
+    op = Dense(side.gram(), psd=True)
+    if scaling.center:  # Xᵀ√w = 0: the weights' roots are a known null vector
+        op.null = arrays.like(side.root / np.linalg.norm(side.root), op.A)[:, None]
+        if start.n_rows == 1:
+            op.null = None
+    solved = _leading(op, wanted, start, rng)
+    return _back_to_columns(side, solved, solved.vectors)
+
+
+def _back_to_columns(side: _Columns, solved: Solved, U: Array) -> Solved:
+    """Turn left vectors into directions by Y = XᵀU, and let the SVD of Y undo what squaring mixed."""
+    k = max(1, int((solved.spectrum > solved.tolerance**2 * solved.spectrum[0]).sum()))
+    k = min(k, U.shape[1])
+    Q, R = dense.orthonormal(side.transposed_times(U[:, :k]))
+    P, s, Y = dense.svd(R)
+    V = pool.matmul(Q, P)
+    signs = sign_of_columns(V)
+    spectrum = solved.spectrum.copy()
+    spectrum[:k] = arrays.to_numpy(s) ** 2
+    left = arrays.namespace(U).concat([U[:, :k] @ Y * signs, U[:, k:]], axis=1)  # a second pass wants all of them
+    return replace(solved, spectrum=spectrum, vectors=V * signs, left=left)
+
+
+class _Columns:
+    """The centred, scaled, weighted rows read by panels of columns."""
+
+    def __init__(self, rows: RowSource, start: Solved, scaling: Scaling) -> None:
+        self.rows, self.start, self.scaling = rows, start, scaling
+        self.n = rows.count()
+        self.root = np.ones(self.n) if rows.weights is None else np.sqrt(rows.weights)
+        self.X = rows.array if rows.array is not None else _gather(rows)
+        self._width = max(64, (1 << 22) // self.n)
+
+    def _panel(self, first: int, scratch: Scratch) -> Array:
+        """Return Zᵀ for columns from ``first`` on: (columns × rows)."""
+        cols = slice(first, first + self._width)
+        X = arrays.cast(self.X[:, cols], self.rows.dtype)
+        mean = self.start.mean[cols] if self.scaling.center else 0.0
+        Z = subtract(X, mean, scratch)
+        if self.start.scale is not None:
+            Z = Z / arrays.like(self.start.scale[cols], Z, arrays.dtype_of(Z))[None, :]
+        if self.rows.weights is not None:
+            Z = Z * arrays.like(self.root, Z, arrays.dtype_of(Z))[:, None]
+        return arrays.t(Z)
+
+    def gram(self) -> Array:
+        """Return XXᵀ of the prepared rows."""
+        if self.rows.sparse:
+            return self._sparse_gram()
+        panels = range(0, self.rows.n_features, self._width)
+        return symmetric_sum(panels, self._panel, self.n, stage="Gram", total=len(panels))
+
+    def _sparse_gram(self) -> Array:
+        X, start = self.X.astype(np.float64), self.start
+        if start.scale is not None:
+            X = X @ sp.diags_array(1 / start.scale)
+        K = (X @ X.T).toarray()
+        if self.scaling.center:
+            m = start.mean if start.scale is None else start.mean / start.scale
+            a = X @ m
+            K -= a[:, None]
+            K -= a[None, :]
+            K += m @ m
+        K *= self.root[:, None]
+        K *= self.root[None, :]
+        return K
+
+    def transposed_times(self, U: Array) -> Array:
+        """Return Xᵀ U."""
+        if self.rows.sparse:
+            return operator(self.rows, self.start, self.scaling).rmatmul(U)
+        scratch = Scratch()
+        kind = arrays.cast(U, self.rows.dtype)
+        parts = list(pool.run(lambda first: self._panel(first, scratch) @ kind, range(0, self.rows.n_features, self._width)))
+        return arrays.cast(arrays.namespace(*parts).concat(parts, axis=0), np.float64)
+
+    def whitened(self, W: Array) -> Array:
+        """Return the scatter of XᵀW, in float64."""
+
+        def prepare(first: int, scratch: Scratch) -> Array:
+            return arrays.cast(self._panel(first, scratch), np.float64) @ W
+
+        if self.rows.sparse:
+            Z = operator(self.rows, self.start, self.scaling).rmatmul(W)
+            return Z.T @ Z
+        panels = range(0, self.rows.n_features, self._width)
+        return symmetric_sum(panels, prepare, W.shape[1], stage="second pass", total=len(panels))
+
+
+def _gather(rows: RowSource) -> Array:
+    blocks = [block.rows for block in rows.blocks()]
+    if rows.sparse:
+        return sp.vstack(blocks, format="csr")
+    return arrays.namespace(*blocks).concat(blocks, axis=0)
+
+
+# -- second pass: what squaring lost -------------------------------------------------------------------------------
+
+
+def second_pass(rows: RowSource, solved: Solved, scaling: Scaling) -> Solved:
+    """Whiten by the first result and sum the scatter again, where it is near the identity and squares lose nothing.
+
+    The idea is that of Cholesky QR done twice (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015).
+    """
+    sigma = np.sqrt(solved.spectrum)
+    floor = np.maximum(sigma, np.sqrt(len(sigma) * _EPS) * sigma[0])
+    tolerance = rank_tolerance(solved.n_rows, rows.n_features, rows.dtype)
+    if solved.route == "gram":
+        side = _Columns(rows, solved, scaling)
+        U = solved.left
+        new, turn = _whitened(side.whitened(U / arrays.like(floor, U)[None, :]), floor)
+        done = replace(solved, spectrum=new**2, tolerance=tolerance)
+        return replace(_back_to_columns(side, done, U @ turn), solver="dense, two passes")
+    V = arrays.to_numpy(solved.vectors)
+    W = V / floor[None, :] / (1.0 if solved.scale is None else solved.scale[:, None])
+    mean = solved.mean if scaling.center else 0.0
+
+    def prepare(block: Block, scratch: Scratch) -> Array:
+        B = block.rows.toarray() if sp.issparse(block.rows) else block.rows
+        Z = subtract(B, mean, scratch, np.float64)
+        if block.weights is not None:
+            Z = Z * arrays.like(np.sqrt(block.weights)[:, None], Z, np.float64)
+        return Z @ arrays.like(W, Z, np.float64)
+
+    G = symmetric_sum(rows.blocks(), prepare, len(floor), stage="second pass", total=rows.block_count())
+    new, turn = _whitened(G, floor)
+    return replace(
+        solved,
+        spectrum=new**2,
+        vectors=fix_signs(V @ arrays.to_numpy(turn)),
+        tolerance=tolerance,
+        solver="dense, two passes",
+    )
+
+
+def _whitened(G: Array, floor: Array) -> tuple[Array, Array]:
+    """Return σ and the turn of the basis from R = G^½ diag(floor)."""
+    G = arrays.to_numpy(G)
+    lam, Q = dense.eigh((G + G.T) / 2)
+    _, sigma, Y = dense.svd((Q * np.sqrt(lam.clip(0))).T * floor[None, :])
+    return sigma, Y
+
+
+# -- krylov: the rows themselves -----------------------------------------------------------------------------------
+
+
+def krylov(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
+    """Block Golub–Kahan on the rows, centred as they are multiplied."""
+    seen = column_moments(rows)
+    start = _start("krylov", seen, seen.squares, scaling)
+    op = operator(rows, start, scaling)
+    size = min(op.shape)
+    ask = min(size, max(wanted.count, _SCREE) if wanted.count is not None else size if wanted.whole else 32)
+    while True:
+        found = singular(op, ask, rng=rng, solver="krylov")
+        solved = replace(
+            start,
+            spectrum=arrays.to_numpy(found.values) ** 2,
+            vectors=found.right,
+            complete=ask == size,
+            tolerance=rank_tolerance(*op.shape, rows.dtype),
+            residual=found.residual,
+            solver="krylov",
+            products=found.products,
+            converged=found.converged,
+            left=found.left,
+        )
+        if solved.complete or wanted.pick(solved) is not None:
+            return solved
+        ask = min(size, 2 * ask)

@@ -1,0 +1,248 @@
+"""The leading directions of a table of rows, by the route that suits its shape.
+
+Five routes give the same answer: the eigenvectors of the scatter XᵀX (``covariance``), of the dual Gram matrix XXᵀ
+(``gram``), the singular vectors of the R factor (``svd``), block Krylov on the rows themselves (``krylov``), and
+multiplication with deflation (``power``). The first two square the singular values: they are exact for
+σ_k > √eps·σ₁, with a second pass where one is not enough; ``auto`` leaves them below that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, pool, settings
+from ..errors import DataError
+from ..moments import Accumulator
+from ..planning import DataShape, dense_seconds, sparse_seconds
+from ..rows import RowSource, block_rows
+from . import krylov, routes
+from .routes import Scaling, Solved
+from .solve import DENSE_LIMIT
+
+Array = Any
+
+ROUTES = ("covariance", "gram", "svd", "krylov", "power")
+_SQUARE_LIMIT = 5000  # a larger scatter or Gram matrix costs more than Krylov passes over the rows
+_SPARSE_SQUARE_LIMIT = 1000
+_SMALL_WORK = 1e8  # multiplications below which the safest route is also fast enough
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How many components: a number, a share of the total, all (the rank), or by a rule on the spectrum."""
+
+    count: int | None = None
+    share: float | None = None
+    rule: Callable[[Solved], int] | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether the whole spectrum is needed to decide."""
+        return self.count is None and self.share is None
+
+    def pick(self, solved: Solved) -> int | None:
+        """Return the number of components given the values found so far; None if more are needed."""
+        found = len(solved.spectrum)
+        if self.count is not None:
+            return min(self.count, found) if found >= self.count or solved.complete else None
+        if self.share is not None:
+            from ..dimension.spectrum import components_for_share
+
+            m = components_for_share(solved.spectrum, solved.total, self.share)
+            return found if m is None and solved.complete else m
+        return self.rule(solved) if self.rule is not None else found
+
+
+@dataclass(frozen=True)
+class RowSpace:
+    """Singular values and right singular vectors of the (centred, scaled, weighted) rows, with their origin.
+
+    ``short`` tells that the rank was below the number asked for; ``left`` holds U where it was asked for.
+    """
+
+    values: Array
+    directions: Array
+    solved: Solved
+    short: bool
+    left: Array | None = None
+
+
+def table() -> list[tuple[str, str]]:
+    """Return the routes and when ``auto`` takes them; the first match wins."""
+    return [
+        ("covariance", "blocks that can be read only once: one pass for mean and scatter"),
+        ("covariance, gram", f"sparse with a smaller side ≤ {_SPARSE_SQUARE_LIMIT}, or many components wanted"),
+        ("krylov", "sparse otherwise"),
+        ("svd", f"N·D·min(N, D) ≤ {_SMALL_WORK:.0e}: the most accurate costs nothing here"),
+        ("covariance", f"D ≤ N, and D ≤ {_SQUARE_LIMIT} or many components wanted"),
+        ("gram", f"N < D, and N ≤ {_SQUARE_LIMIT} or many components wanted"),
+        ("krylov", "both sides large and few components wanted"),
+        ("svd", "in place of covariance or gram when the last wanted σ turns out below 4√eps·σ₁"),
+    ]
+
+
+def route(shape: DataShape, wanted: Wanted) -> str:
+    """Return the route that ``auto`` takes first.
+
+    >>> import numpy as np
+    >>> route(DataShape(1_000_000, 100, np.dtype("f8")), Wanted(count=10))
+    'covariance'
+    """
+    n, d = shape.n_rows, shape.n_features
+    if n is None or not shape.reiterable:
+        return "covariance"
+    square = "covariance" if d <= n else "gram"
+    smaller = min(n, d)
+    few = wanted.count is not None and 5 * wanted.count <= smaller
+    if shape.sparse:
+        return square if smaller <= _SPARSE_SQUARE_LIMIT or not few else "krylov"
+    if float(n) * d * smaller <= _SMALL_WORK:
+        return "svd"
+    return square if smaller <= _SQUARE_LIMIT or not few else "krylov"
+
+
+def decompose(
+    rows: RowSource,
+    wanted: Wanted,
+    scaling: Scaling,
+    *,
+    solver: str = "auto",
+    rng: np.random.Generator,
+    want_left: bool = False,
+) -> RowSpace:
+    """Return the leading row space; ``solver`` is one of `ROUTES` or auto."""
+    name = route(rows.shape, wanted) if solver == "auto" else solver
+    if name in ("gram", "krylov", "power") and not rows.reiterable:
+        raise DataError(f"solver={name!r} reads the rows several times; these blocks can be read only once")
+    with pool.one_blas_thread():
+        solved = getattr(routes, name)(rows, wanted, scaling, rng)
+        if name in ("covariance", "gram") and rows.reiterable:
+            need = _doubt(solved, wanted, rows.dtype)
+            if need == "svd" and solver == "auto":
+                solved = routes.svd(rows, wanted, scaling, rng)
+            elif need and solved.complete:
+                solved = routes.second_pass(rows, solved, scaling)
+            elif need:
+                solved = replace(routes.krylov(rows, wanted, scaling, rng), route=name)
+        space = cut(solved, wanted)
+        return _with_left(rows, space, scaling) if want_left else space
+
+
+def from_accumulator(
+    seen: Accumulator, wanted: Wanted, scaling: Scaling, *, rng: np.random.Generator, solver: str = "auto"
+) -> RowSpace:
+    """Return the leading row space of the rows that an accumulator has seen."""
+    with pool.one_blas_thread():
+        return cut(routes.from_accumulator(seen, wanted, scaling, rng, solver), wanted)
+
+
+def _doubt(solved: Solved, wanted: Wanted, dtype: Any) -> str:
+    """Say what the last wanted value calls for: nothing, a second ``pass``, or ``svd``.
+
+    The scatter is right to about eps·σ₁², so a singular vector to eps·σ₁/σ_k: the limit keeps that within a
+    third of what a backward stable solver may err by, 30·min(N, D)·eps.
+    """
+    k = wanted.pick(solved) or len(solved.spectrum)
+    values = np.sqrt(solved.spectrum)
+    ratio = float(values[k - 1] / values[0]) if values[0] > 0 else 0.0
+    root = 4 * float(np.sqrt(np.finfo(dtype).eps))
+    if ratio >= max(root, 1 / (10 * min(solved.n_rows, len(solved.mean)))):
+        return ""
+    return "svd" if ratio < root else "pass"
+
+
+def cut(solved: Solved, wanted: Wanted) -> RowSpace:
+    """Keep the wanted components, no more than the numerical rank."""
+    spectrum = solved.spectrum
+    top = float(spectrum[0])
+    if not np.isfinite(top) or not np.isfinite(solved.total):
+        raise DataError("the scatter of the data overflows: divide the large columns by a constant")
+    rank = int((spectrum > solved.tolerance**2 * top).sum()) if top > 0 and not _flat(solved) else 0
+    if rank == 0:
+        raise DataError(
+            "the rows do not vary (rank 0): "
+            + ("there is only 1 sample" if solved.n_rows == 1 else "all of them are equal")
+            + "; a reduction needs at least two distinct rows"
+        )
+    complete = solved.complete or rank < len(spectrum)
+    solved = replace(solved, spectrum=spectrum[:rank] if complete else spectrum, complete=complete)
+    k = min(wanted.pick(solved) or rank, rank, solved.vectors.shape[1])
+    short = wanted.count is not None and k < wanted.count
+    values, directions = np.sqrt(spectrum[:k]), arrays.to_numpy(solved.vectors)[:, :k]
+    left = None if solved.left is None else arrays.to_numpy(solved.left)[:, :k]
+    return RowSpace(values, directions, solved, short, left)
+
+
+def _flat(solved: Solved) -> bool:
+    """Tell whether all variance is what rounding of the mean would leave."""
+    if not solved.centered:
+        return False
+    noise = 4 * np.finfo(np.float64).eps * np.abs(solved.mean)
+    return bool((solved.variances <= noise**2).all())
+
+
+def _with_left(rows: RowSource, space: RowSpace, scaling: Scaling) -> RowSpace:
+    if space.left is not None:
+        return space
+    image = routes.operator(rows, space.solved, scaling).matmul(
+        arrays.like(space.directions, rows.array if arrays.is_foreign(rows.array) else np.empty(0), np.float64)
+    )
+    return replace(space, left=arrays.to_numpy(image) / space.values)
+
+
+# -- cost --------------------------------------------------------------------------------------------------------
+
+
+def cost(name: str, shape: DataShape, k: int) -> tuple[dict[str, int], float]:
+    """Return the largest pieces of memory of a route, and its rough seconds."""
+    n, d, size = shape.n_rows or 10**6, shape.n_features, shape.dtype.itemsize
+    threads = settings.threads()
+    block = min(n, block_rows(d)) * d
+    if name in ("covariance", "power"):
+        copies = 3 if d <= DENSE_LIMIT else 0
+        parts = {
+            "blocks of rows": (threads if d <= 1024 else 1) * block * size,
+            "scatter matrix": 8 * d * d * (1 + copies) + (d * d // 2) * 8 + (8 * d * d * 4 if d <= 1024 else 0),
+            "Krylov basis": 0 if d <= DENSE_LIMIT else _basis(k, d) * d * 8,
+        }
+        flops = 1.0 * n * d * d + (10.0 * d**3 if d <= DENSE_LIMIT else 60.0 * _basis(k, d) * d * d)
+    elif name == "gram":
+        panel = min(d * n, max(64 * n, 1 << 22))
+        parts = {
+            "panels of columns": (threads if n <= 1024 else 1) * panel * size,
+            "Gram matrix": 8 * n * n * (5 if n <= DENSE_LIMIT else 1) + (n * n // 2) * 8,
+            "Krylov basis": 0 if n <= DENSE_LIMIT else _basis(k, n) * n * 8,
+            "directions": 3 * 8 * d * k,
+        }
+        flops = 1.0 * n * n * d + 4.0 * n * d * k + (10.0 * n**3 if n <= DENSE_LIMIT else 60.0 * _basis(k, n) * n * n)
+    elif name == "svd":
+        small = min(n, d)
+        tall = n > d
+        parts = {
+            "blocks of rows": threads * block * 8 * (3 if tall else 1),
+            "R factors": 8 * d * small * (8 if tall else 6),
+        }
+        flops = 8.0 * n * d * small + 20.0 * small * small * d
+    else:
+        basis = _basis(k, min(n, d))
+        entries = shape.entries or n * d
+        parts = {
+            "Krylov bases": 8 * (n + d) * (basis + 4 * min(k + 8, basis)),
+            "transposed copy": entries * (size + 4) + 8 * d if shape.sparse else 0,
+            "blocks of rows": 0 if shape.sparse else threads * block * 8,
+        }
+        flops = 8.0 * entries * basis
+    seconds = sparse_seconds(flops) if shape.sparse else dense_seconds(flops, shape.dtype)
+    return {name: int(v) for name, v in parts.items() if v}, seconds
+
+
+def _basis(k: int, n: int) -> int:
+    size = krylov.sizes(k, n)
+    return min(size.basis + size.block, n)
+
+
+__all__ = ["ROUTES", "RowSpace", "Scaling", "Wanted", "cost", "cut", "decompose", "from_accumulator", "route", "table"]

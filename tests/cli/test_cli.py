@@ -1,0 +1,298 @@
+"""The command line, run in the process: exit codes, JSON, help, messages that name the place."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lowland
+from lowland.cli.app import COMMANDS, JSON_KEYS
+from lowland.cli.document import document
+from lowland.cli.progress import progress_bar
+
+Run = Callable[..., Any]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+# -- exit codes ---------------------------------------------------------------------------------------------
+
+
+def test_success_is_0_and_says_what_was_found_and_what_next(run: Run, table: Path) -> None:
+    done = run("reduce", table, "--out", "flat.csv")
+    assert done.code == 0
+    assert done.out == ""
+    assert "PCA brought 30 rows from 3 columns down to 2 dimensions" in done.err
+    assert "next: lowland reduce" in done.err
+
+
+def test_failure_is_1(run: Run, table: Path) -> None:
+    with lowland.config(memory_limit=1):
+        done = run("reduce", table)
+    assert done.code == 1
+    assert "limit" in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["reduce"], "DATA"),
+        (["reduce", "table.csv", "--colour", "kind"], "--colour"),
+        (["redcue", "table.csv"], "reduce"),
+        (["reduce", "table.csv", "--method", "pac"], "did you mean pca"),
+        (["reduce", "table.csv", "--components", "many"], "n_components"),
+        (["reduce", "table.csv", "--set", "solver"], "key=value"),
+        (["reduce", "table.csv", "--set", "solver=fast"], "solver"),
+        (["reduce", "table.csv", "--set", "speed=9"], "no parameter 'speed'"),
+        (["reduce", "table.csv", "--set", "solver=svd", "--set", "solver=gram"], "twice"),
+        (["reduce", "table.csv", "--components", "2", "--set", "n_components=1"], "--components"),
+        (["reduce", "table.csv", "--method", "truncated_svd", "--scale"], "TruncatedSVD does not scale"),
+        (["reduce", "table.csv", "--columns", "a,,b"], "--columns"),
+        (["reduce", "table.csv", "--json"], "--out"),
+        (["reduce", "table.csv", "--out", "flat.xlsx"], ".parquet"),
+        (["reduce", "table.csv", "--out", "nowhere/flat.csv"], "no folder 'nowhere'"),
+        (["reduce", "table.csv", "--out", "table.csv"], "overwrite"),
+        (["reduce", "table.csv", "--model", "model.npy"], "model.lowland"),
+        (["reduce", "table.csv", "--report", "report.pdf"], ".html"),
+        (["reduce", "table.csv", "--id", "name", "--out", "flat.npy"], "name"),
+        (["methods", "pac"], "did you mean pca"),
+    ],
+)
+def test_usage_is_2_and_writes_nothing(run: Run, table: Path, words: list[str], said: str) -> None:
+    before = sorted(os.listdir())
+    done = run(*words)
+    assert done.code == 2
+    assert said in done.err
+    assert "Traceback" not in done.err
+    assert sorted(os.listdir()) == before
+
+
+def test_missing_extra_is_4(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(self: object, X: object) -> None:
+        raise lowland.MissingExtraError("this needs torch: pip install 'lowland[torch]'")
+
+    monkeypatch.setattr(lowland.PCA, "fit_transform", absent)
+    done = run("reduce", table)
+    assert done.code == 4
+    assert "pip install" in done.err
+
+
+def test_interrupt_is_130_and_leaves_no_half_file(
+    run: Run, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pl.DataFrame, "write_csv", stop)
+    done = run("reduce", table, "--out", "flat.csv")
+    assert done.code == 130
+    assert "interrupted" in done.err
+    assert os.listdir() == ["table.csv"]
+
+
+def test_unexpected_error_is_1_and_debug_shows_where(
+    run: Run, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: object, X: object) -> None:
+        raise ZeroDivisionError("a slip")
+
+    monkeypatch.setattr(lowland.PCA, "fit_transform", broken)
+    plain = run("reduce", table)
+    assert plain.code == 1
+    assert "unexpected ZeroDivisionError: a slip" in plain.err
+    assert "Traceback" not in plain.err
+    assert "Traceback" in run("reduce", table, "--debug").err
+    monkeypatch.setenv("LOWLAND_DEBUG", "1")
+    assert "Traceback" in run("reduce", table).err
+
+
+# -- bad data: 3, and the message names the place -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\n1,2\n3,\n5,6\n", ["bad.csv, line 3, column 'b'", "NaN"]),
+        ("a,b\n1,2\n3,4\ninf,6\n", ["bad.csv, line 4, column 'a'", "infinity"]),
+        ("a,b\n1,2\n3,4\n5,-inf\n", ["bad.csv, line 4, column 'b'", "infinity"]),
+        ("a,b\n1,2\n3,4\n5,abc\n", ["bad.csv, line 4, column 'b'", "'abc'", "--drop b"]),
+        ("a,b\n1,2\n3,4,5\n6,7\n", ["bad.csv", "line 3"]),
+        ("", ["bad.csv", "empty"]),
+        ("a,b\n", ["bad.csv", "no rows"]),
+        ("a,b\nx,y\nz,w\n", ["bad.csv", "no column of numbers", "a (text)"]),
+        ("a\n1\n2\n4\n", ["bad.csv", "n_components"]),
+    ],
+    ids=["nan", "inf", "-inf", "text", "ragged", "empty", "header only", "no numbers", "components"],
+)
+def test_bad_csv_is_3(run: Run, tmp_path: Path, text: str, said: list[str]) -> None:
+    (tmp_path / "bad.csv").write_text(text)
+    done = run("reduce", "bad.csv", "--out", "flat.csv")
+    assert done.code == 3
+    for part in said:
+        assert part in done.err
+    assert "Traceback" not in done.err
+    assert os.listdir() == ["bad.csv"]
+
+
+@pytest.mark.parametrize(
+    ("array", "said"),
+    [
+        (np.ones((3, 2), dtype=complex), "complex"),
+        (np.array([[1, "a"], [2, "b"]], dtype=object), "object"),
+        (np.ones((2, 3, 4)), "(2, 3, 4)"),
+        (np.array([[1.0, 2.0], [np.nan, 1.0], [0.0, 4.0]]), "row 1, column 'x0'"),
+    ],
+    ids=["complex", "object", "3-D", "nan"],
+)
+def test_bad_array_is_3(run: Run, tmp_path: Path, array: np.ndarray, said: str) -> None:
+    np.save(tmp_path / "bad.npy", array, allow_pickle=array.dtype == object)
+    done = run("reduce", "bad.npy")
+    assert done.code == 3
+    assert "bad.npy" in done.err
+    assert said in done.err
+
+
+def test_missing_and_unreadable_files_are_3(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes.docx").write_text("x")
+    (tmp_path / "bad.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n")[:-6])
+    (tmp_path / "bad.lowland").write_text("not a model")
+    for words in (
+        ["info", "absent.csv"],
+        ["reduce", "notes.docx"],
+        ["info", "bad.csv.gz"],
+        ["info", "bad.lowland"],
+    ):
+        done = run(*words)
+        assert done.code == 3, words
+        assert words[1] in done.err
+
+
+def test_wrong_column_name_lists_the_near_ones(run: Run, table: Path) -> None:
+    for option in ("--columns", "--drop", "--color", "--id"):
+        done = run("reduce", table, option, "kinds")
+        assert done.code == 3
+        assert "no column 'kinds'; did you mean 'kind'" in done.err
+
+
+def test_too_many_components_is_3(run: Run, table: Path) -> None:
+    done = run("reduce", table, "--components", 4)
+    assert done.code == 3
+    assert "table.csv" in done.err
+    assert "4" in done.err
+    assert "3" in done.err
+
+
+# -- JSON, help and documentation ---------------------------------------------------------------------------
+
+
+def test_json_has_the_documented_keys(run: Run, table: Path, model: Path) -> None:
+    lines = {
+        "demo": ["demo"],
+        "info": ["info", table],
+        "methods": ["methods"],
+        "plan": ["plan", table],
+        "reduce": ["reduce", table, "--out", "o.csv"],
+        "transform": ["transform", model, table, "--out", "t.csv"],
+        "inverse": ["inverse", model, "whole.csv", "--out", "i.csv"],
+    }
+    assert set(lines) == set(COMMANDS)
+    for name, words in lines.items():
+        found = run(*words, "--json").json
+        assert set(found) == {"command", *JSON_KEYS[name], "warnings", "summary", "next"}, name
+        assert found["command"] == name
+        assert found["next"].startswith("lowland ")
+
+
+def test_json_of_a_failure_has_error_and_exit_code(run: Run) -> None:
+    assert run("info", "absent.csv", "--json").json["exit_code"] == 3
+    assert run("reduce", "--json").json["exit_code"] == 2
+
+
+def test_every_next_command_of_a_chain_runs(run: Run, table: Path) -> None:
+    command = run("info", table, "--json").json["next"]
+    for _ in range(3):
+        words = shlex.split(command)[1:]
+        if "NEW.csv" in words:
+            break
+        done = run(*words)
+        assert done.code == 0, command
+        command = next(line for line in done.err.splitlines() if line.startswith("next: "))[6:]
+    assert "transform" in command
+
+
+def test_documentation_is_up_to_date() -> None:
+    page = ROOT / "docs" / "cli.md"
+    assert page.read_text(encoding="utf-8") == document(), "run: python -m lowland.cli.document docs/cli.md"
+
+
+def test_help_and_version_exit_0(run: Run) -> None:
+    for name in COMMANDS:
+        done = run(name, "--help")
+        assert done.code == 0
+        assert "Example: lowland" in done.out
+    assert run("--version").out.strip() == lowland.__version__
+
+
+def _process(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    code = "import sys; from lowland.cli import main; sys.exit(main())"
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, **options)
+
+
+def test_help_is_quick_and_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from lowland.cli import main; main(['--help']); "
+        "heavy = {'numpy', 'sklearn', 'polars', 'matplotlib', 'scipy'} & set(sys.modules); "
+        "print(sorted(heavy), file=sys.stderr)"
+    )
+    best = np.inf
+    for _ in range(3):
+        start = time.perf_counter()
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        best = min(best, time.perf_counter() - start)
+    assert done.stderr.strip() == "[]"
+    assert best < 0.7
+
+
+def test_as_a_process_data_and_messages_are_apart(table: Path) -> None:
+    done = _process("reduce", str(table), "--id", "name")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == "name,pca0,pca1"
+    assert len(done.stdout.splitlines()) == 31
+    assert "down to 2 dimensions" in done.stderr
+    assert _process("reduce", "absent.csv").returncode == 3
+
+
+def test_a_reader_that_leaves_is_141_without_noise(table: Path) -> None:
+    code = "import sys; from lowland.cli import main; sys.exit(main())"
+    words = [sys.executable, "-c", code, "reduce", str(table), "--columns", "a,b"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == 141
+
+
+def test_progress_shows_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    for terminal in (True, False):
+        buffer = io.StringIO()
+        console = Console(file=buffer, force_terminal=terminal, width=80)
+        monkeypatch.setattr("lowland.cli.progress.stderr", lambda console=console: console)
+        with progress_bar():
+            lowland.settings.report_progress("rotating axes", 1, 2)
+        assert ("rotating axes" in buffer.getvalue()) == terminal
+        assert lowland.settings.current()["progress"] is None

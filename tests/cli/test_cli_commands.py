@@ -1,0 +1,259 @@
+"""Each command of the command line: what it writes is what the library gives."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+import lowland
+from lowland import registry
+
+Run = Callable[..., Any]
+
+
+# -- reduce -------------------------------------------------------------------------------------------------
+
+
+def test_coordinates_on_stdout_are_those_of_the_library(run: Run, frame: pl.DataFrame, table: Path) -> None:
+    done = run("reduce", table)
+    found = pl.read_csv(done.out.encode())
+    expected = lowland.PCA(n_components=2).fit_transform(frame.select("a", "b", "c").to_numpy())
+    assert found.columns == ["pca0", "pca1"]
+    np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-12, atol=1e-12)
+    assert "left out: name (text), kind (text)" in done.err
+
+
+def test_columns_and_drop_choose(run: Run, frame: pl.DataFrame, table: Path) -> None:
+    chosen = pl.read_csv(run("reduce", table, "--columns", "c,a").out.encode()).to_numpy()
+    dropped = pl.read_csv(run("reduce", table, "--drop", "b").out.encode()).to_numpy()
+    expected = lowland.PCA(n_components=2).fit_transform(frame.select("c", "a").to_numpy())
+    np.testing.assert_allclose(chosen, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(np.abs(dropped), np.abs(expected), rtol=1e-12, atol=1e-12)
+
+
+def test_a_column_name_with_a_comma_is_quoted(run: Run, frame: pl.DataFrame, tmp_path: Path) -> None:
+    renamed = frame.rename({"a": "a,1"})
+    renamed.write_csv(tmp_path / "comma.csv")
+    done = run("reduce", "comma.csv", "--columns", '"a,1",b', "--json", "--out", "flat.csv")
+    assert done.json["columns"] == ["a,1", "b"]
+
+
+def test_scale_and_set_reach_the_method(run: Run, frame: pl.DataFrame, table: Path) -> None:
+    words = ["--set", "solver=svd", "--set", "ddof=0", "--scale", "--json", "--out", "flat.csv"]
+    found = run("reduce", table, *words).json
+    assert found["parameters"]["solver"] == "svd"
+    assert found["parameters"]["ddof"] == 0
+    assert found["parameters"]["scale"] is True
+    X = frame.select("a", "b", "c").to_numpy()
+    expected = lowland.PCA(n_components=2, solver="svd", ddof=0, scale=True).fit_transform(X)
+    np.testing.assert_allclose(pl.read_csv("flat.csv").to_numpy(), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("text", "kept"), [("1", 1), ("0.999", 3), ("none", 3), ("auto", None)])
+def test_components_in_every_form(run: Run, table: Path, text: str, kept: int | None) -> None:
+    found = run("reduce", table, "--components", text, "--json", "--out", "flat.csv").json
+    expected = {"1": 1, "0.999": 0.999, "none": None, "auto": "auto"}[text]
+    assert found["parameters"]["n_components"] == expected
+    assert pl.read_csv("flat.csv").width == found["n_components"]
+    assert found["n_components"] == kept or (kept is None and 1 <= found["n_components"] <= 3)
+
+
+def test_id_and_color_are_kept_in_row_order_and_not_reduced(
+    run: Run, frame: pl.DataFrame, table: Path
+) -> None:
+    run("reduce", table, "--id", "name", "--color", "a", "--out", "flat.parquet")
+    found = pl.read_parquet("flat.parquet")
+    assert found.columns == ["name", "a", "pca0", "pca1"]
+    assert found["name"].to_list() == frame["name"].to_list()
+    assert found["a"].to_list() == pytest.approx(frame["a"].to_list())
+    expected = lowland.PCA(n_components=2).fit_transform(frame.select("b", "c").to_numpy())
+    np.testing.assert_allclose(found.select("pca0", "pca1").to_numpy(), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_keep_columns_appends_to_the_table(run: Run, frame: pl.DataFrame, table: Path) -> None:
+    run("reduce", table, "--keep-columns", "--id", "name", "--out", "flat.tsv.gz")
+    found = pl.read_csv(gzip.decompress(Path("flat.tsv.gz").read_bytes()), separator="\t")
+    assert found.columns == ["name", "a", "b", "c", "kind", "pca0", "pca1"]
+    assert found["kind"].to_list() == frame["kind"].to_list()
+
+
+def test_every_method_runs_and_its_model_comes_back(run: Run, table: Path) -> None:
+    for row in registry.METHODS:
+        words = ["--method", row.name, "--out", "flat.csv", "--model", "m.lowland", "--report", "r.html"]
+        assert run("reduce", table, *words).code == 0, row.name
+        assert run("transform", "m.lowland", table, "--out", "again.csv").code == 0, row.name
+        first, again = pl.read_csv("flat.csv"), pl.read_csv("again.csv")
+        np.testing.assert_allclose(first.to_numpy(), again.to_numpy(), rtol=1e-12, atol=1e-12)
+        assert Path("r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_sparse_matrix_is_reduced_without_names(run: Run, tmp_path: Path) -> None:
+    X = sp.random_array((40, 12), density=0.3, rng=np.random.default_rng(0), format="csr")
+    sp.save_npz(tmp_path / "counts.npz", X)
+    assert run("reduce", "counts.npz", "--method", "truncated_svd", "--out", "flat.csv").code == 0
+    expected = lowland.TruncatedSVD(n_components=2).fit_transform(X)
+    np.testing.assert_allclose(pl.read_csv("flat.csv").to_numpy(), expected, rtol=1e-12, atol=1e-12)
+    done = run("reduce", "counts.npz", "--color", "a")
+    assert done.code == 2
+    assert "sparse" in done.err
+    assert run("info", "counts.npz", "--json").json["kind"] == "sparse matrix"
+
+
+def test_library_warnings_are_plain_lines_and_in_json(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    big = pl.DataFrame({"big": 1e4 * rng.normal(size=40), "u": rng.normal(size=40), "v": rng.normal(size=40)})
+    big.write_csv(tmp_path / "big.csv")
+    done = run("reduce", "big.csv", "--json", "--out", "flat.csv")
+    lines = [line for line in done.err.splitlines() if line.startswith("warning: ")]
+    assert len(lines) == 1
+    assert "big" in lines[0]
+    assert "Warning:" not in done.err
+    assert len(done.json["warnings"]) == 1
+
+
+# -- transform and inverse ----------------------------------------------------------------------------------
+
+
+def test_transform_repeats_reduce(run: Run, table: Path, model: Path) -> None:
+    assert run("transform", model, table, "--out", "again.csv").code == 0
+    first, again = pl.read_csv("whole.csv"), pl.read_csv("again.csv")
+    assert again.columns == first.columns
+    np.testing.assert_allclose(again.to_numpy(), first.to_numpy(), rtol=1e-12, atol=1e-12)
+
+
+def test_transform_finds_columns_by_name(run: Run, frame: pl.DataFrame, model: Path, tmp_path: Path) -> None:
+    frame.select("c", "kind", "b", pl.lit(9.0).alias("extra"), "a").write_csv(tmp_path / "shuffled.csv")
+    done = run("transform", model, "shuffled.csv", "--id", "kind")
+    assert done.code == 0
+    found = pl.read_csv(done.out.encode())
+    assert found["kind"].to_list() == frame["kind"].to_list()
+    np.testing.assert_allclose(
+        found.drop("kind").to_numpy(), pl.read_csv("whole.csv").to_numpy(), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_transform_names_missing_columns_and_near_ones(
+    run: Run, frame: pl.DataFrame, model: Path, tmp_path: Path
+) -> None:
+    frame.rename({"b": "bb"}).drop("c").write_csv(tmp_path / "other.csv")
+    done = run("transform", model, "other.csv")
+    assert done.code == 3
+    assert "other.csv lacks 2 columns that the model was fitted on: 'b' (near: bb), 'c'" in done.err
+
+
+def test_transform_takes_an_array_by_position_and_refuses_a_wrong_width(
+    run: Run, frame: pl.DataFrame, model: Path, tmp_path: Path
+) -> None:
+    X = frame.select("a", "b", "c").to_numpy()
+    np.save(tmp_path / "new.npy", np.ascontiguousarray(X))
+    np.save(tmp_path / "narrow.npy", np.ascontiguousarray(X[:, :2]))
+    assert run("transform", model, "new.npy", "--out", "again.npy").code == 0
+    np.testing.assert_allclose(
+        np.load("again.npy"), pl.read_csv("whole.csv").to_numpy(), rtol=1e-12, atol=1e-12
+    )
+    done = run("transform", model, "narrow.npy")
+    assert done.code == 3
+    assert "narrow.npy has 2 numeric columns; the model was fitted on 3" in done.err
+
+
+def test_a_model_of_an_array_reads_named_columns_by_position(
+    run: Run, frame: pl.DataFrame, tmp_path: Path
+) -> None:
+    X = frame.select("a", "b", "c").to_numpy()
+    np.save(tmp_path / "data.npy", np.ascontiguousarray(X))
+    assert run("reduce", "data.npy", "--out", "flat.npy", "--model", "m.lowland").code == 0
+    frame.write_csv(tmp_path / "named.csv")
+    assert run("transform", "m.lowland", "named.csv", "--keep-columns", "--out", "again.csv").code == 0
+    found = pl.read_csv("again.csv").select("pca0", "pca1").to_numpy()
+    np.testing.assert_allclose(found, np.load("flat.npy"), rtol=1e-12, atol=1e-12)
+
+
+def test_inverse_with_all_components_restores_the_table(run: Run, frame: pl.DataFrame, model: Path) -> None:
+    assert run("inverse", model, "whole.csv", "--out", "restored.csv").code == 0
+    found = pl.read_csv("restored.csv")
+    assert found.columns == ["a", "b", "c"]
+    np.testing.assert_allclose(found.to_numpy(), frame.select("a", "b", "c").to_numpy(), atol=1e-12)
+
+
+def test_inverse_finds_the_coordinates_among_other_columns(
+    run: Run, frame: pl.DataFrame, table: Path, model: Path
+) -> None:
+    run("transform", model, table, "--keep-columns", "--out", "wide.csv")
+    done = run("inverse", model, "wide.csv", "--id", "name")
+    found = pl.read_csv(done.out.encode())
+    assert found.columns == ["name", "a", "b", "c"]
+    np.testing.assert_allclose(
+        found.drop("name").to_numpy(), frame.select("a", "b", "c").to_numpy(), atol=1e-12
+    )
+
+
+def test_inverse_refuses_a_wrong_number_of_coordinates(run: Run, model: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "two.npy", np.zeros((4, 2)))
+    done = run("inverse", model, "two.npy")
+    assert done.code == 3
+    assert "two.npy has 2 numeric columns; the model takes back 3: pca0, pca1, pca2" in done.err
+
+
+# -- plan, info, methods, demo ------------------------------------------------------------------------------
+
+
+def test_plan_says_cost_and_whether_it_fits(run: Run, table: Path, tmp_path: Path) -> None:
+    done = run("plan", table, "--columns", "a,b")
+    assert done.code == 0
+    assert "algorithm" in done.out
+    assert "it fits" in done.err
+    np.save(tmp_path / "mapped.npy", np.ones((50, 400)))  # reading it takes no memory
+    with lowland.config(memory_limit=500):
+        found = run("plan", "mapped.npy", "--json").json
+    assert found["memory_limit"] == 500
+    assert found["fits"] is False
+    assert found["plan"]["bytes"] > 500
+
+
+def test_info_of_a_table_names_what_stands_in_the_way(run: Run, tmp_path: Path) -> None:
+    rows = ["a,big,twin,flat,kind"]
+    rows += [
+        f"{'' if i == 4 else i * i % 7},{1000 * i % 777},{1000 * i % 777},1,{'xy'[i % 2]}" for i in range(12)
+    ]
+    (tmp_path / "odd.csv").write_text("\n".join(rows) + "\n")
+    done = run("info", "odd.csv")
+    assert "a (1)" in done.out
+    assert "twin = big" in done.out
+    assert "1 column with missing values, 1 constant column, 1 duplicate column" in done.err
+    assert "next: lowland reduce odd.csv --method probabilistic_pca" in done.err
+
+
+def test_info_of_a_model_says_what_is_in_it(run: Run, model: Path) -> None:
+    done = run("info", model)
+    assert "PCA (pca)" in done.out
+    assert "a, b, c" in done.out
+    held = run("info", model, "--json").json["contents"]
+    assert held["feature_names"] == ["a", "b", "c"]
+    assert held["arrays"]["components_"]["shape"] == [3, 3]
+
+
+def test_methods_lists_the_registry_and_the_parameters_of_one(run: Run) -> None:
+    listed = run("methods")
+    for row in registry.METHODS:
+        assert row.name in listed.out
+    one = run("methods", "pca", "--json").json["methods"][0]
+    assert {rule["name"] for rule in one["parameters"]} == set(lowland.PCA._parameters)
+
+
+def test_demo_writes_embedding_model_and_report(run: Run) -> None:
+    done = run("demo", "--folder", "try", "--json")
+    assert done.code == 0
+    assert sorted(os.listdir("try")) == ["digits.csv", "digits.lowland", "embedding.csv", "report.html"]
+    embedding = pl.read_csv("try/embedding.csv")
+    assert embedding.columns == ["digit", "pca0", "pca1"]
+    assert embedding.height == 1797
+    assert done.json["variance_shares"] == pytest.approx([0.148906, 0.136188], abs=1e-6)
+    assert lowland.load("try/digits.lowland").n_features_in_ == 64

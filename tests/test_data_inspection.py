@@ -1,0 +1,125 @@
+"""The first look at a table, and the command it proposes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+
+from lowland.data import ArrayTable, Inspection, Table, inspect_matrix, inspect_table, read_table
+
+
+def look(**columns: object) -> Inspection:
+    return inspect_table(Table(pl.DataFrame(columns), "t.csv"))
+
+
+def test_everything_is_found_at_once() -> None:
+    found = look(
+        a=[1.0, 2.0, 2.0, None, float("nan"), 5.0],
+        same=[1.0, 2.0, 2.0, None, None, 5.0],
+        b=[1, 4, 4, 0, 2, 1],
+        one=[7, 7, 7, 7, 7, 7],
+        far=[1.0, 2.0, 2.0, 4.0, float("inf"), float("-inf")],
+        kind=["x", "y", "y", "x", None, "x"],
+        word=["u", "u", "u", "u", "u", "u"],
+        void=[None] * 6,
+    )
+    assert (found.n_rows, found.n_columns) == (6, 8)
+    assert found.types["a"] == "numbers"
+    assert found.types["b"] == "whole numbers"
+    assert found.missing == {"a": 2, "same": 2, "kind": 1, "void": 6}
+    assert found.infinite == {"far": 2}
+    assert found.constant == ["one", "word"]
+    assert found.empty == ["void"]
+    assert found.duplicate_columns == {"same": "a"}
+    assert found.duplicate_rows == 1
+    assert found.non_numeric == {"kind": "text", "word": "text"}
+    assert found.categories == {"kind": 2}
+    assert found.dominant is None
+    json.dumps(found.to_dict())
+
+
+def test_duplicate_rows_count_every_repetition() -> None:
+    assert look(a=[1, 1, 1, 2, 2, 3], b=list("xxxyyz")).duplicate_rows == 3
+
+
+def test_duplicate_columns_of_text_and_of_other_numeric_types() -> None:
+    found = look(i=[1, 2, 3], f=[1.0, 2.0, 3.0], s=list("abc"), t=list("abc"), u=list("abd"), r=[3, 2, 1])
+    assert found.duplicate_columns == {"f": "i", "t": "s"}
+
+
+def test_the_share_of_a_dominant_column_is_its_share_of_variance() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4)) * [1, 2, 10, 3] + [0, 1e7, 0, 5]
+    found = inspect_table(ArrayTable(X, "x.npy"))
+    variance = X.var(axis=0)
+    assert found.dominant is not None
+    assert found.dominant[0] == "x2"
+    assert found.dominant[1] == pytest.approx(variance[2] / variance.sum(), rel=1e-9)
+    assert inspect_table(ArrayTable(rng.normal(size=(50, 3)), "x.npy")).dominant is None
+    assert look(a=[0.0, 1.0, 0.0], b=[0.0, 0.0, 1.5]).dominant is None  # of two columns, one always has half
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_variances_beyond_the_range_of_floats_are_compared(size: float) -> None:
+    found = look(a=[0.0, 3 * size, 0.0], b=[0.0, size, 0.0])
+    assert found.dominant is not None
+    assert found.dominant[0] == "a"
+    assert found.dominant[1] == pytest.approx(0.9)
+
+
+def test_a_first_column_that_counts_the_rows_is_noticed() -> None:
+    assert look(row=[1, 2, 3], a=[4, 5, 9]).row_numbers == "row"
+    assert look(row=[0, 1, 2], a=[4, 5, 9]).row_numbers == "row"
+    assert look(row=[0, 2, 4], a=[4, 5, 9]).row_numbers is None
+    assert look(a=[4, 5, 9], row=[0, 1, 2]).row_numbers is None
+
+
+def test_text_among_numbers_is_reported_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,oops\n5,6\n")
+    found = inspect_table(read_table(tmp_path / "t.csv"))
+    assert "line 3, column 'b': 'oops'" in found.faults["b"]
+    assert "b" not in found.non_numeric
+    assert "--drop b " in found.next_command("t.csv")
+
+
+def test_the_next_command_has_a_remedy_for_each_finding() -> None:
+    plain = look(a=[1.0, 2.0, 3.0], b=[3.0, 1.0, 2.0], c=[2.0, 3.0, 1.5])
+    assert plain.dominant is None
+    assert plain.next_command("my table.csv") == (
+        "lowland reduce 'my table.csv' --method pca --components 2 "
+        "--out 'my table-embedding.csv' --report 'my table-report.html'"
+    )
+    assert "--scale" in look(a=[1.0, 5.0, 2.0], b=[300.0, 100.0, 2.0]).next_command("t.csv")
+    gaps = look(a=[1.0, None, 2.0], b=[3.0, 1.0, 2.0]).next_command("t.csv")
+    assert "--method probabilistic_pca" in gaps
+    far = look(a=[1.0, 5.0, 2.0], b=[3.0, 1.0, 2.0], c=[1.0, float("inf"), 0.0]).next_command("t.csv")
+    assert "--drop c " in far
+    comma = look(**{"a": [1.0, 2.0, 3.0], "b, c": [3.0, float("inf"), 2.0]}).next_command("t.csv")
+    assert """--drop '"b, c"' """ in comma
+    named = look(row=[1, 2, 3, 4], a=[4, 5, 9, 1], kind=list("xyxy")).next_command("t.csv")
+    assert "--components 1 --id row --color kind " in named
+    assert look(s=list("abc")).next_command("t.csv") == "lowland demo"
+
+
+def test_a_sparse_matrix_is_looked_over_without_making_it_dense() -> None:
+    S = sparse.csr_array(np.array([[1.0, 0, 0], [0, 0, 0], [np.inf, np.nan, 0]]))
+    found = inspect_matrix(S, "s.npz")
+    assert found.to_dict() == {
+        "source": "s.npz",
+        "n_rows": 3,
+        "n_columns": 3,
+        "stored": 3,
+        "density": pytest.approx(1 / 3),
+        "missing": 1,
+        "infinite": 1,
+        "empty_rows": 1,
+        "empty_columns": 1,
+    }
+    assert found.next_command("s.npz").startswith(
+        "lowland reduce s.npz --method truncated_svd --components 2 "
+    )

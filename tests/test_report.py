@@ -1,0 +1,305 @@
+"""Pictures and the report: what they show, that they are safe, offline and the same each time."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lowland
+from lowland.dimension.spectrum import CAVEAT
+from lowland.plots import scatter, scree
+from lowland.plots.coloring import GROUPS_MOST, Groups, Scale, read_colors
+from lowland.plots.scatter import RASTER_ABOVE
+from lowland.report import render_report, write_report
+from lowland.report.facts import axis_labels, top_loadings
+from lowland.report.svg import inline_svg
+
+
+class Reader(HTMLParser):
+    """Collects tags, ids, references and text, and checks that tags close in order."""
+
+    void = frozenset({"meta", "br", "link", "img", "input", "hr"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_startendtag(tag, attrs)
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("href", "src"):
+                self.links.append(value or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def rows(n: int = 60) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    return rng.normal(size=(n, 4)) * np.array([2.0, 1.7, 1.4, 1.0])
+
+
+@pytest.fixture(scope="module")
+def fitted() -> lowland.PCA:
+    import polars as pl
+
+    names = ["height", "<script>alert(1)</script>", 'a "quoted" & odd', "width"]
+    return lowland.PCA(n_components=2).fit(pl.DataFrame(rows(), schema=names))
+
+
+def page(model: lowland.PCA, **options: object) -> str:
+    given: dict[str, object] = {"title": "Points", "data_summary": {"file": "points.csv", "rows": 60}}
+    Y = np.asarray(model.transform(model_rows(model)))
+    return render_report(model, Y, **{**given, **options})
+
+
+def model_rows(model: lowland.PCA) -> object:
+    import polars as pl
+
+    return pl.DataFrame(rows(), schema=[str(name) for name in model.feature_names_in_])
+
+
+# -- the report ---------------------------------------------------------------------------------------------
+
+
+def test_report_holds_all_parts(fitted: lowland.PCA) -> None:
+    text = Reader(page(fitted, command="lowland reduce points.csv --method pca")).text
+    for heading in ("The picture", "Share of the variance", "How many dimensions", "What the axes mean"):
+        assert heading in text
+    assert CAVEAT in text
+    assert "lowland reduce points.csv --method pca" in text
+    for name, value in fitted.fit_info_.rows():
+        assert f"{name} {value}" in text
+    assert f"n_components {fitted.n_components}" in text
+    assert f"PC1 ({100 * fitted.explained_variance_ratio_[0]:.1f} %)" in text
+    held = 100 * fitted.explained_variance_ratio_.sum()
+    assert f"PCA brought 60 rows from 4 columns down to 2 dimensions, which hold {held:.1f} %" in text
+
+
+def test_report_counts_agree_with_the_advice(fitted: lowland.PCA) -> None:
+    found = lowland.dimension.advice(fitted.spectrum_, fitted.total_variance_)
+    text = Reader(page(fitted)).text
+    assert found.sentence in text
+    for share, m in found.counts.items():
+        assert f"{100 * share:.0f} % of the variance {m} component" in text
+
+
+def test_user_text_is_escaped_everywhere(fitted: lowland.PCA) -> None:
+    bad = "<script>alert(2)</script>"
+    color = [bad if i % 2 else "</svg><b>" for i in range(60)]
+    text = page(
+        fitted,
+        title=bad,
+        color=color,
+        color_name=bad,
+        data_summary={bad: bad},
+        command=f"lowland reduce '{bad}'",
+    )
+    read = Reader(text)
+    assert "script" not in read.tags
+    assert "b" not in read.tags
+    assert "<script" not in text
+    assert bad in read.text
+
+
+def test_report_is_offline_and_ids_are_unique(fitted: lowland.PCA) -> None:
+    text = page(fitted, color=np.arange(60.0), color_name="time")
+    read = Reader(text)
+    assert "http:" not in text
+    assert "https:" not in text
+    assert not {"link", "script", "iframe", "object"} & set(read.tags)
+    assert read.tags.count("svg") == 2
+    assert len(read.ids) == len(set(read.ids))
+    inner = [link for link in read.links if not link.startswith("data:")]
+    inner += [f"#{name}" for name in re.findall(r"url\(#([^)]+)\)", text)]
+    assert inner
+    assert {link.removeprefix("#") for link in inner} <= set(read.ids)
+
+
+def test_pictures_have_a_title_and_a_description_for_screen_readers(fitted: lowland.PCA) -> None:
+    text = page(fitted)
+    for name in ("scatter", "scree"):
+        assert f'role="img" aria-labelledby="{name}-title {name}-desc"' in text
+        assert f'<title id="{name}-title">' in text
+        assert f'<desc id="{name}-desc">' in text
+
+
+def test_the_same_input_gives_the_same_bytes(fitted: lowland.PCA, tmp_path: Path) -> None:
+    Y = fitted.transform(model_rows(fitted))
+    for name in ("a.html", "b.html"):
+        write_report(tmp_path / name, fitted, Y, title="Points", data_summary={"rows": 60})
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.html", "b.html"]
+
+
+def test_a_failed_write_leaves_the_old_report(
+    fitted: lowland.PCA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "r.html"
+    file.write_text("old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(lowland.LowlandError, match="No space left"):
+        write_report(file, fitted, rows()[:, :2], title="Points", data_summary={})
+    assert file.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_warnings_of_the_fit_stand_at_the_top() -> None:
+    X = rows() * np.array([1000.0, 1.0, 1.0, 1.0])
+    with pytest.warns(lowland.DominantColumnWarning):
+        model = lowland.PCA(n_components=2).fit(X)
+    text = render_report(model, model.transform(X), title="Points", data_summary={})
+    assert text.index('class="warning"') < text.index("The picture")
+
+
+def test_report_without_a_command_shows_the_call_in_python(fitted: lowland.PCA) -> None:
+    assert "lowland.PCA(n_components=2).fit_transform(X)" in Reader(page(fitted)).text
+
+
+def test_loadings_are_the_largest_of_either_sign(fitted: lowland.PCA) -> None:
+    first = top_loadings(fitted)[0]
+    order = np.argsort(-np.abs(fitted.components_[0]))
+    assert [name for name, _ in first.columns] == [str(fitted.feature_names_in_[j]) for j in order]
+    assert [value for _, value in first.columns] == pytest.approx(fitted.components_[0][order].tolist())
+    assert first.left == 0
+
+
+@pytest.mark.parametrize("name", ["TruncatedSVD", "ProbabilisticPCA"])
+def test_other_methods_have_a_report(name: str) -> None:
+    model = getattr(lowland, name)(n_components=2).fit(rows())
+    text = Reader(render_report(model, model.transform(rows()), title=name, data_summary={})).text
+    assert "Share of the variance" in text
+    assert axis_labels(model)[0] in text
+
+
+# -- scree --------------------------------------------------------------------------------------------------
+
+
+def heights(figure: object) -> list[float]:
+    return [patch.get_height() for patch in figure.axes[0].patches]
+
+
+def test_scree_bars_are_shares_and_the_line_is_their_sum() -> None:
+    figure = scree([4.0, 3.0, 2.0, 1.0], kept=2)
+    assert heights(figure) == pytest.approx([40, 30, 20, 10])
+    assert figure.axes[0].lines[0].get_ydata().tolist() == pytest.approx([40, 70, 90, 100])
+    colors = [patch.get_facecolor() for patch in figure.axes[0].patches]
+    assert colors[0] == colors[1] != colors[2] == colors[3]
+    assert "2 kept" in [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_scree_of_a_partial_spectrum_shows_the_rest_as_an_open_bar() -> None:
+    figure = scree([4.0, 3.0], total=10.0)
+    assert heights(figure) == pytest.approx([40, 30, 30])
+    assert figure.axes[0].patches[-1].get_fill() is False
+    assert figure.axes[0].get_xticklabels()[-1].get_text() == "rest"
+
+
+def test_scree_of_a_long_spectrum_loses_nothing() -> None:
+    figure = scree(np.ones(200))
+    assert sum(heights(figure)) == pytest.approx(100)
+    assert len(heights(figure)) < 100
+
+
+def test_scree_refuses_what_is_no_spectrum() -> None:
+    with pytest.raises(ValueError, match="eigenvalues"):
+        scree([])
+    with pytest.raises(ValueError, match="positive"):
+        scree([0.0, 0.0])
+
+
+# -- scatter ------------------------------------------------------------------------------------------------
+
+
+def points(figure: object) -> int:
+    return sum(len(marks.get_offsets()) for marks in figure.axes[0].collections)
+
+
+@pytest.mark.parametrize("n", [10, RASTER_ABOVE + 1000])
+@pytest.mark.parametrize("kind", [None, "groups", "numbers"])
+def test_every_point_is_drawn(n: int, kind: str | None) -> None:
+    Y = np.random.default_rng(0).normal(size=(n, 2))
+    color = {None: None, "groups": ["u", "v"] * (n // 2), "numbers": Y[:, 0]}[kind]
+    figure = scatter(Y, color=color, color_name="shade")
+    assert points(figure) == n
+    assert all(marks.get_rasterized() == (n > RASTER_ABOVE) for marks in figure.axes[0].collections)
+    svg = inline_svg(figure, "p", "points", "all of them")
+    assert ("<image" in svg) == (n > RASTER_ABOVE or kind == "numbers")
+
+
+def test_groups_have_a_legend_and_numbers_a_colour_bar() -> None:
+    figure = scatter(np.eye(2), color=["cat", None], color_name="animal")
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["cat", "missing"]
+    assert figure.axes[0].get_legend().get_title().get_text() == "animal"
+    figure = scatter(np.eye(2), color=[0.5, float("nan")], color_name="weight")
+    assert figure.axes[1].get_ylabel() == "weight (grey: 1 missing)"
+    assert points(figure) == 2
+
+
+def test_one_coordinate_is_a_strip() -> None:
+    figure = scatter(np.arange(5.0)[:, None], labels=["PC1 (99.0 %)"])
+    assert points(figure) == 5
+    assert figure.axes[0].get_xlabel() == "PC1 (99.0 %)"
+    assert len(figure.axes[0].get_yticks()) == 0
+
+
+def test_dollar_signs_are_text_not_mathematics() -> None:
+    svg = inline_svg(scatter(np.eye(2), color=["$x$", "$"], color_name="$y$"), "p", "t", "d")
+    assert "$x$" in svg
+    assert "$y$" in svg
+
+
+def test_colours_are_read_as_groups_or_scale() -> None:
+    assert isinstance(read_colors([True, False], 2), Groups)
+    assert isinstance(read_colors([10, 2, 10], 3), Groups)
+    assert read_colors([10, 2, 10], 3).labels == ("2", "10")
+    assert isinstance(read_colors(list(range(50)), 50), Scale)
+    assert isinstance(read_colors([0.5, 1.5], 2), Scale)
+    with pytest.raises(ValueError, match="3 values for 2 rows"):
+        read_colors([1, 2, 3], 2)
+
+
+def test_rare_groups_share_an_entry_and_stay_in_the_picture() -> None:
+    names = [f"g{i:03d}" for i in range(GROUPS_MOST + 5)]
+    found = read_colors(names + names[:GROUPS_MOST], 2 * GROUPS_MOST + 5)
+    assert isinstance(found, Groups)
+    assert found.labels[found.others] == "5 further groups"
+    assert int((found.codes == found.others).sum()) == 5
+    assert points(scatter(np.random.default_rng(0).normal(size=(len(names), 2)), color=names)) == len(names)
+
+
+def test_pictures_leave_no_global_state() -> None:
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    inline_svg(scree([2.0, 1.0]), "s", "t", "d")
+    assert dict(mpl.rcParams) == before
