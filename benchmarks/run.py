@@ -17,9 +17,10 @@ ROW = "  {:<20}{:>10}{:>16}{:>11}{:>13}{:>14}{:>16}"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "gensim", "numba")
 
 
-def table(case: Case, results: dict[str, Figures], judged: Figures) -> str:
+def table(case: Case, scale: float, results: dict[str, Figures], judged: Figures) -> str:
     """Lay out one case as text."""
-    lines = [f"\n{case.name}: {case.job}", ROW.format(*HEAD)]
+    small = "" if scale == 1 else f" (at scale {scale:g}, where timings mean nothing)"
+    lines = [f"\n{case.name}: {case.job}{small}", ROW.format(*HEAD)]
     ours = results["lowland"].get("median")
     for name, r in results.items():
         if "error" in r:
@@ -73,7 +74,7 @@ def main() -> None:
             if given.case in ("all", case.name, case.name.split("_")[0]):
                 results = run_case(case, folder, given.rounds, given.scale)
                 judged = verdict(case, results)
-                print(table(case, results, judged))
+                print(table(case, given.scale, results, judged))
                 print(
                     f"  figures: {write(case, given.scale, {'results': results, 'verdict': judged})}",
                     flush=True,

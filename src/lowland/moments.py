@@ -146,6 +146,7 @@ class Accumulator:
         self.n_rows = 0  # rows with a positive weight
         self.weight = 0.0
         self.mean: Array = np.zeros(n_features)
+        self.dtype: np.dtype[Any] | None = None  # of the first rows: results come in their precision
         self._held: list[Block] = []
 
     # -- what the two kinds write -------------------------------------------------------------------------
@@ -165,9 +166,9 @@ class Accumulator:
 
     def update(self, source: RowSource, *, stage: str = "scatter") -> Self:
         """Add rows. Those that do not fill a block wait for the next call, so the cut into calls leaves no trace."""
-        size = block_rows(self.n_features)
+        size, scratch = block_rows(self.n_features), Scratch()
+        self.dtype = self.dtype or source.dtype
         waiting = sum(b.rows.shape[0] for b in self._held)
-        scratch = Scratch()
         blocks = self._full_blocks(source.blocks(size, size - waiting), size)
         for part in pool.run(lambda b: self._reduce(b, scratch), blocks, stage=stage, total=source.block_count()):
             self._add(part)
@@ -229,6 +230,7 @@ class Accumulator:
             "n_rows": self.n_rows,
             "weight": self.weight,
             "mean": arrays.to_numpy(self.mean),
+            "dtype": (self.dtype or np.dtype(np.float64)).name,
         }
         if held is not None:
             out["held"] = held.rows.toarray() if sp.issparse(held.rows) else arrays.to_numpy(held.rows)
@@ -239,7 +241,7 @@ class Accumulator:
     def _restore(cls, state: dict[str, Any]) -> Self:
         self = cls(int(state["n_features"]))
         self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
-        self.mean = np.asarray(state["mean"])
+        self.mean, self.dtype = np.asarray(state["mean"]), np.dtype(str(state["dtype"]))
         if "held" in state:
             w = np.asarray(state["held_weights"])
             self._held = [Block(0, np.asarray(state["held"]), None if (w == 1).all() else w)]
@@ -269,6 +271,7 @@ class Moments(Accumulator):
             return super().update(source, stage=stage)
         # Wide scatters: one block at a time, its tiles in parallel, so that only one matrix of D×D is held.
         size, scratch = block_rows(self.n_features), Scratch()
+        self.dtype = self.dtype or source.dtype
         waiting = sum(b.rows.shape[0] for b in self._held)
         blocks = self._full_blocks(source.blocks(size, size - waiting), size)
         for done, block in enumerate(blocks, start=1):

@@ -141,7 +141,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of every method: scikit-learn's conventions, a plan before, a record after, row-wise `transform`.
 
     A subclass declares ``_parameters`` (the limits of its constructor's arguments), ``_state`` (the learned
-    attributes that a model file holds), and writes ``_plan``, ``_fit`` and ``_transform_block``.
+    attributes that a model file holds), and writes ``_plan``, ``_fit`` and ``_row_map``.
     """
 
     _parameters: ClassVar[Mapping[str, parameters.Rule]] = {}
@@ -163,8 +163,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Learn from the rows."""
         raise NotImplementedError
 
-    def _transform_block(self, block: Array) -> Array:
-        """Map one block of rows; each row must not depend on the others."""
+    def _row_map(self) -> Callable[[Array], Array]:
+        """Return the function that maps a block of rows; each row must not depend on the others."""
         raise NotImplementedError
 
     # -- what it gets -------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Reduce rows, new or old, one by one: the result for a row does not depend on its neighbours."""
         check_is_fitted(self)
         source = self._rows(X, reset=False)
-        return self._map_rows(source, self._transform_block, self.n_components_)
+        return source.map_blocks(self._row_map(), self.n_components_)
 
     def _rows(self, X: Any, *, reset: bool) -> RowSource:
         """Turn input into a row source and check names and number of columns against the fit."""
@@ -222,10 +222,6 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _forget(self) -> None:
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__")]:
             delattr(self, name)
-
-    def _map_rows(self, source: RowSource, work: Callable[[Array], Array], width: int) -> Array:
-        """Apply row-wise work to every block, on our threads, into one result."""
-        return source.map_blocks(work, width)
 
     @property
     def _n_features_out(self) -> int:

@@ -335,14 +335,12 @@ def _frame(X: Any) -> RowSource:
     import narwhals.stable.v2 as nw
 
     frame = nw.from_native(X, eager_only=True)
-    wrong = [name for name in frame.columns if not (frame[name].dtype.is_numeric() or frame[name].dtype == nw.Boolean)]
-    if wrong:
-        columns = [np.asarray(frame[name].to_numpy(), dtype=object) for name in wrong]
-        for name, column in zip(wrong, columns, strict=True):
-            _column_or_error(name, column)
-    array = frame.to_numpy()
-    if array.dtype.kind not in "fiub":
-        array = np.column_stack([_column_or_error(name, frame[name].to_numpy()) for name in frame.columns])
+    columns = list(frame.iter_columns())
+    plain = all(c.dtype.is_numeric() or c.dtype == nw.Boolean for c in columns)
+    array = frame.to_numpy() if plain and columns else np.empty(0, dtype=object)
+    if array.dtype.kind not in "fiub":  # objects, nullable types, text: cell by cell, so that an error names its place
+        values = [_column_or_error(str(c.name), c.to_numpy()) for c in columns]
+        array = np.column_stack(values) if values else np.empty((len(frame), 0))
     carrier = X if hasattr(X, "columns") and not type(X).__module__.startswith("pyarrow") else frame.to_polars()
     return ArrayRows(_dense(array), carrier=carrier, copied=array.nbytes)
 

@@ -231,6 +231,16 @@ def test_info_of_a_table_names_what_stands_in_the_way(run: Run, tmp_path: Path) 
     assert "next: lowland reduce odd.csv --method probabilistic_pca" in done.err
 
 
+def test_names_are_shown_as_they_are(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "[red]odd.csv").write_text("[bold]x,:smile:,$y$\n1,2,3\n2,1,5\n4,4,1\n")
+    done = run("info", "[red]odd.csv")
+    assert "[bold]x, :smile:, $y$" in done.out
+    assert "[red]odd.csv has 3 rows" in done.err
+    assert run("reduce", "[red]odd.csv", "--drop", "[bold]z").err.startswith(
+        "error: [red]odd.csv has no column '[bold]z'"
+    )
+
+
 def test_info_of_a_model_says_what_is_in_it(run: Run, model: Path) -> None:
     done = run("info", model)
     assert "PCA (pca)" in done.out

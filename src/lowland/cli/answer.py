@@ -45,7 +45,7 @@ class Answer:
 
 def stderr() -> Console:
     """Return the console of messages; text from files is never read as markup."""
-    return Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
+    return Console(stderr=True, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def note(text: str) -> None:
@@ -78,9 +78,8 @@ def _show_tables(tables: Sequence[RenderableType]) -> None:
     """Print tables as wide as the terminal; for a file or a pipe, without colours and trailing blanks."""
     terminal = sys.stdout.isatty()
     buffer = io.StringIO()
-    console = Console(
-        file=None if terminal else buffer, markup=False, highlight=False, width=None if terminal else 110
-    )
+    file, width = (None, None) if terminal else (buffer, 110)
+    console = Console(file=file, width=width, markup=False, emoji=False, highlight=False)
     for table in tables:
         console.print(table)
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -41,24 +42,17 @@ class LinearReducer(Reducer):
         """Return what is subtracted from rows before they are multiplied (zeros where nothing is)."""
         raise NotImplementedError
 
-    def _transform_block(self, block: Array) -> Array:
-        A, a, *_ = self._maps()
-        if sp.issparse(block):
-            return np.asarray(block @ A.T) + a
-        mean = arrays.like(self._offset(), block, np.float64)
-        return (arrays.cast(block, np.float64) - mean) @ arrays.t(arrays.like(A, block, np.float64))
+    def _row_map(self) -> Callable[[Array], Array]:
+        A, a, *_ = self.compressor()
+        offset = self._offset()
 
-    def transform(self, X: Any) -> Array:
-        """Reduce rows, new or old, one by one: the result for a row does not depend on its neighbours."""
-        check_is_fitted(self)
-        self._held = self.compressor()
-        try:
-            return super().transform(X)
-        finally:
-            del self._held
+        def project(block: Array) -> Array:
+            if sp.issparse(block):
+                return np.asarray(block @ A.T) + a
+            centered = arrays.cast(block, np.float64) - arrays.like(offset, block, np.float64)
+            return centered @ arrays.t(arrays.like(A, block, np.float64))
 
-    def _maps(self) -> Compressor:
-        return self._held
+        return project
 
     def inverse_transform(self, X: Any) -> Array:
         """Map reduced rows back to the original columns: b + B y, the closest rows the model can make."""
@@ -69,27 +63,25 @@ class LinearReducer(Reducer):
                 f"the reduced rows must have {self.n_components_} columns, one for each component; "
                 f"these have {source.n_features}"
             )
-        maps = self.compressor()
-        return source.map_blocks(lambda block: self._inverse_block(block, maps), self.n_features_in_)
+        return source.map_blocks(self._inverse_map(), self.n_features_in_)
 
-    def _inverse_block(self, block: Array, maps: Compressor) -> Array:
-        Y = arrays.cast(block, np.float64)
-        return Y @ arrays.t(arrays.like(maps.B, block, np.float64)) + arrays.like(maps.b, block, np.float64)
+    def _inverse_map(self) -> Callable[[Array], Array]:
+        *_, B, b = self.compressor()
+
+        def rebuild(block: Array) -> Array:
+            Y = arrays.cast(block, np.float64)
+            return Y @ arrays.t(arrays.like(B, block, np.float64)) + arrays.like(b, block, np.float64)
+
+        return rebuild
 
     def residual(self, X: Any) -> Array:
         """Return x − x̂: the rows without their linear component."""
+        check_is_fitted(self)
         source = self._rows(X, reset=False)
         if source.sparse:
             raise DataError("the residual of sparse rows is dense: give a dense array with X.toarray() if it fits in memory")
-        maps = self.compressor()
-        self._held = maps
-        try:
-            return source.map_blocks(
-                lambda block: arrays.cast(block, np.float64) - self._inverse_block(self._transform_block(block), maps),
-                self.n_features_in_,
-            )
-        finally:
-            del self._held
+        there, back = self._row_map(), self._inverse_map()
+        return source.map_blocks(lambda block: arrays.cast(block, np.float64) - back(there(block)), self.n_features_in_)
 
 
 def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> None:

@@ -136,7 +136,6 @@ class PCA(LinearReducer):
             d = rows.n_features
             check_allocation(2 * 8 * d * d, f"exact partial_fit on {d} columns", "use fit with solver='krylov', or fewer columns")
             self.accumulator_ = RFactor(d) if self.solver == "svd" else Moments(d, precise=True)
-            self._dtype = rows.dtype
         self.accumulator_.update(rows)
         for name in (*_LEARNED, "fit_info_"):
             vars(self).pop(name, None)
@@ -162,7 +161,7 @@ class PCA(LinearReducer):
                 rng=seed(self.random_state),
                 solver="power" if self.solver == "power" else "auto",
             )
-        self._learn(space, record, getattr(self, "_dtype", np.dtype(np.float64)))
+        self._learn(space, record, self.accumulator_.dtype)
         self.fit_info_ = record.info(None)
 
     def _wanted(self) -> Wanted:
