@@ -1,20 +1,44 @@
 """Settings of Sphinx; `make docs` builds the pages and treats warnings as errors."""
 
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+
 import lowland
 
 project = "Lowland"
 author = "The Lowland developers"
 version = release = lowland.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = f"Lowland {version}"
+html_math_renderer = "mathml"
 exclude_patterns = ["_build"]
 
 default_role = "code"  # docstrings name parameters and functions in single backquotes
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 napoleon_google_docstring = False
+napoleon_use_ivar = True
+
+
+def inline_formula(translator: Any, node: nodes.math) -> None:
+    """Write a formula as MathML, which browsers show by themselves: no script from elsewhere is needed."""
+    translator.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def displayed_formula(translator: Any, node: nodes.math_block) -> None:
+    """Write a formula on a line of its own."""
+    translator.body.append(f'<div style="margin: 1rem 0">{tex2mathml(node.astext(), as_block=True)}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> None:
+    """Register the renderer of formulas."""
+    app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))

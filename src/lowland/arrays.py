@@ -52,7 +52,10 @@ def like(x: Any, reference: Array, dtype: Any = None) -> Array:
     target = getattr(xp, np.dtype(dtype).name) if dtype is not None else None
     if is_foreign(x):
         return x if target is None else xp.astype(x, target, copy=False)
-    return xp.asarray(np.ascontiguousarray(x), dtype=target, device=array_api_compat.device(reference))
+    host = np.ascontiguousarray(x)
+    if not host.flags.writeable or min(host.strides, default=0) < 0:  # torch takes neither
+        host = host.copy()
+    return xp.asarray(host, dtype=target, device=array_api_compat.device(reference))
 
 
 def cast(x: Array, dtype: Any) -> Array:

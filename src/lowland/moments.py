@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -27,7 +28,8 @@ from .settings import report_progress
 
 Array = Any
 Piece = TypeVar("Piece")
-Part = tuple[int, float, Array, Array]  # rows, weight, mean and summary of a block
+Mean = tuple[Array, Array]  # a mean in two parts, origin + offset: beside a large origin one number would round the offset
+Part = tuple[int, float, Mean, Array]  # rows, weight, mean and summary of a block
 
 _TILED = 1024  # wider scatters are summed by tiles of the result, narrower ones by blocks of rows
 _TILES = 8
@@ -64,6 +66,7 @@ def _pilot(rows: Array) -> Array:
     """Return a rough mean of the block, representable in its dtype; exact for constant columns."""
     xp = arrays.namespace(rows)
     sample = rows[:: max(1, rows.shape[0] // _PILOT_ROWS)]
+    sample = np.ascontiguousarray(sample) if xp is np else sample  # or the order of sums would depend on the layout
     middle = xp.mean(sample, axis=0)
     same = xp.min(sample, axis=0) == xp.max(sample, axis=0)
     return xp.where(same, sample[0, :], middle)
@@ -146,6 +149,7 @@ class Accumulator:
         self.n_rows = 0  # rows with a positive weight
         self.weight = 0.0
         self.mean: Array = np.zeros(n_features)
+        self._parts: Mean = (self.mean, self.mean)
         self.dtype: np.dtype[Any] | None = None  # of the first rows: results come in their precision
         self._held: list[Block] = []
 
@@ -166,40 +170,61 @@ class Accumulator:
 
     def update(self, source: RowSource, *, stage: str = "scatter") -> Self:
         """Add rows. Those that do not fill a block wait for the next call, so the cut into calls leaves no trace."""
-        size, scratch = block_rows(self.n_features), Scratch()
-        self.dtype = self.dtype or source.dtype
-        waiting = sum(b.rows.shape[0] for b in self._held)
-        blocks = self._full_blocks(source.blocks(size, size - waiting), size)
-        for part in pool.run(lambda b: self._reduce(b, scratch), blocks, stage=stage, total=source.block_count()):
-            self._add(part)
+        scratch = Scratch()
+        with self._batch(source, stage) as blocks:
+            for part in pool.run(lambda b: self._reduce(b, scratch), blocks, stage=stage, total=source.block_count()):
+                self._add(part)
         return self
 
-    def _full_blocks(self, blocks: Iterator[Block], size: int) -> Iterator[Block]:
+    @contextmanager
+    def _batch(self, source: RowSource, stage: str) -> Iterator[Iterator[Block]]:
+        """Give the full blocks of a batch; if it fails or is cancelled, nothing of it stays."""
+        size, saved = block_rows(self.n_features), dict(vars(self))
+        waiting = sum(b.rows.shape[0] for b in self._held)
+        if source.n_rows is None or waiting + source.n_rows >= size:
+            self._adopt(self._copy_summary())  # sums are made in place
+        self.dtype = self.dtype or source.dtype
+        try:
+            yield self._full_blocks(source.blocks(size, size - waiting), size, waiting)
+            if self._held:
+                total = source.block_count() or 1
+                report_progress(stage, total, total)
+        except BaseException:
+            vars(self).update(saved)
+            raise
+
+    def _full_blocks(self, blocks: Iterator[Block], size: int, waiting: int) -> Iterator[Block]:
         for block in blocks:
             held, self._held = [*self._held, block], []
             if sum(b.rows.shape[0] for b in held) < size:
+                require_finite(block)  # at once, not when the block is full
                 held[-1] = Block(block.start, _owned(block.rows), block.weights)  # the caller may reuse its batch
                 self._held = _compact(held)
                 return
-            yield _join_blocks(held)
+            yield _join_blocks(held)._replace(start=block.start - waiting)  # so that rows are those of this batch
+            waiting = 0
 
     def _add(self, part: Part, join: Callable[[Array, float, Array], None] | None = None) -> None:
-        n, weight, mean, summary = part
+        n, weight, (origin, offset), summary = part
         if weight == 0:
             return
-        delta = mean - self.mean if self.weight else mean * 0
+        first, before = self._parts if self.weight else (origin, offset)
+        delta = (origin - first) + (offset - before)
         total = self.weight + weight
         (join or self._join)(summary, self.weight * weight / total, delta)
-        self.mean = self.mean + delta * (weight / total) if self.weight else mean
+        self._parts = first, before + delta * (weight / total)
+        self.mean = self._parts[0] + self._parts[1]
         self.weight, self.n_rows = total, self.n_rows + n
 
     def merge(self, other: Self) -> Self:
         """Add what another accumulator has seen."""
         if other.n_features != self.n_features:
             raise DataError(f"cannot merge {other.n_features} columns into {self.n_features}")
+        if not other.weight and not other._held:
+            return self
         self._flush()
         done = other.finished()
-        self._add((done.n_rows, done.weight, done.mean, done._copy_summary()))
+        self._add((done.n_rows, done.weight, done._parts, done._copy_summary()))
         return self
 
     def finished(self) -> Self:
@@ -230,6 +255,8 @@ class Accumulator:
             "n_rows": self.n_rows,
             "weight": self.weight,
             "mean": arrays.to_numpy(self.mean),
+            "origin": arrays.to_numpy(self._parts[0]),
+            "offset": arrays.to_numpy(self._parts[1]),
             "dtype": (self.dtype or np.dtype(np.float64)).name,
         }
         if held is not None:
@@ -242,6 +269,7 @@ class Accumulator:
         self = cls(int(state["n_features"]))
         self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
         self.mean, self.dtype = np.asarray(state["mean"]), np.dtype(str(state["dtype"]))
+        self._parts = np.asarray(state["origin"]), np.asarray(state["offset"])
         if "held" in state:
             w = np.asarray(state["held_weights"])
             self._held = [Block(0, np.asarray(state["held"]), None if (w == 1).all() else w)]
@@ -270,13 +298,11 @@ class Moments(Accumulator):
         if not self._tiled or source.sparse:
             return super().update(source, stage=stage)
         # Wide scatters: one block at a time, its tiles in parallel, so that only one matrix of D×D is held.
-        size, scratch = block_rows(self.n_features), Scratch()
-        self.dtype = self.dtype or source.dtype
-        waiting = sum(b.rows.shape[0] for b in self._held)
-        blocks = self._full_blocks(source.blocks(size, size - waiting), size)
-        for done, block in enumerate(blocks, start=1):
-            self._take(block, scratch)
-            report_progress(stage, done, source.block_count())
+        scratch = Scratch()
+        with self._batch(source, stage) as blocks:
+            for done, block in enumerate(blocks, start=1):
+                self._take(block, scratch)
+                report_progress(stage, done, source.block_count())
         return self
 
     def _take(self, block: Block, scratch: Scratch) -> None:
@@ -290,16 +316,16 @@ class Moments(Accumulator):
         n, weight, pilot, sums, Z = _shifted(block, scratch, self._dtype)
         offset = sums / weight if weight else sums
         Z -= arrays.cast(offset, arrays.dtype_of(Z)) if block.weights is None else _root(block, Z) * offset
-        return n, weight, arrays.cast(pilot, np.float64) + offset, Z
+        return n, weight, (arrays.cast(pilot, np.float64), offset), Z
 
     def _reduce(self, block: Block, scratch: Scratch) -> Part:
         if sp.issparse(block.rows):
             return _sparse_moments(block)
         n, weight, pilot, sums, Z = _shifted(block, scratch, self._dtype)
-        S = arrays.cast(arrays.t(Z) @ Z, np.float64)
+        S = _require_sums(_square(Z), block)
         offset = sums / weight if weight else sums
         S = S - offset[:, None] * sums[None, :]
-        return n, weight, arrays.cast(pilot, np.float64) + offset, S
+        return n, weight, (arrays.cast(pilot, np.float64), offset), S
 
     def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
         if self.scatter is None:
@@ -357,8 +383,9 @@ class ColumnMoments(Accumulator):
         n, weight, pilot, sums, Z = _shifted(block, scratch)
         offset = sums / weight if weight else sums
         xp = arrays.namespace(Z)
-        squares = xp.sum(Z * Z, axis=0, dtype=xp.float64) - offset * sums
-        return n, weight, arrays.cast(pilot, np.float64) + offset, squares
+        with np.errstate(over="ignore"):
+            squares = _require_sums(xp.sum(Z * Z, axis=0, dtype=xp.float64), block) - offset * sums
+        return n, weight, (arrays.cast(pilot, np.float64), offset), squares
 
     def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
         self.squares = (summary if self.squares is None else self.squares + summary) + coefficient * delta * delta
@@ -383,7 +410,7 @@ class RFactor(Accumulator):
         n, weight, pilot, sums, Z = _shifted(block, scratch, np.float64)
         offset = sums / weight if weight else sums
         Z -= offset if block.weights is None else _root(block, Z) * offset
-        return n, weight, arrays.cast(pilot, np.float64) + offset, _triangle(Z)
+        return n, weight, (arrays.cast(pilot, np.float64), offset), _triangle(Z)
 
     def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
         if self.R is None:
@@ -450,10 +477,25 @@ def _shifted(block: Block, scratch: Scratch, dtype: Any = None) -> tuple[int, fl
         sums = arrays.cast(factor @ Z, np.float64)[0, :]
     if not bool(xp.all(xp.isfinite(sums))):
         require_finite(block)
-        raise DataError(
-            f"sums of the rows from {block.start} on overflow {arrays.dtype_of(Z)}: divide the large columns by a constant"
-        )
+        _require_sums(sums, block)
     return n, weight, pilot, sums, Z
+
+
+def _require_sums(sums: Array, block: Block) -> Array:
+    if not bool(arrays.namespace(sums).all(arrays.namespace(sums).isfinite(sums))):
+        raise DataError(
+            f"sums of the rows from {max(block.start, 0)} on overflow {arrays.dtype_of(block.rows)}: "
+            "divide the large columns by a constant"
+        )
+    return sums
+
+
+def _square(Z: Array) -> Array:
+    """Return ZᵀZ in float64; libraries that add float32 one by one get fewer rows at a time."""
+    step = 512 if arrays.is_foreign(Z) and arrays.dtype_of(Z) == np.float32 else max(1, Z.shape[0])
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = [arrays.t(Z[a : a + step]) @ Z[a : a + step] for a in range(0, Z.shape[0], step)]
+    return sum((arrays.cast(P, np.float64) for P in parts[1:]), start=arrays.cast(parts[0], np.float64))
 
 
 def _sparse_moments(block: Block) -> Part:
@@ -471,7 +513,15 @@ def _sparse_moments(block: Block) -> Part:
     mean = sums / weight if weight else sums
     S = (B.T @ B).toarray()
     S -= mean[:, None] * sums[None, :]
-    return n, weight, mean, S
+    same, value = _constant(block.rows)
+    S[same, :] = S[:, same] = 0.0
+    return n, weight, (np.where(same, value, mean), 0 * mean), S
+
+
+def _constant(rows: Any) -> tuple[Array, Array]:
+    """Tell which columns of a sparse block hold one value, and which: rounding must not give them a variance."""
+    low, high = (np.asarray(f(axis=0).toarray(), dtype=np.float64).ravel() for f in (rows.min, rows.max))
+    return low == high, low
 
 
 def _sparse_columns(block: Block) -> Part:
@@ -482,7 +532,8 @@ def _sparse_columns(block: Block) -> Part:
     sums = np.asarray(B.T @ w)
     mean = sums / weight if weight else sums
     squares = np.asarray(B.power(2).T @ w) - mean * sums
-    return int(np.count_nonzero(w)), weight, mean, squares.clip(0)
+    same, value = _constant(block.rows)
+    return int(np.count_nonzero(w)), weight, (np.where(same, value, mean), 0 * mean), np.where(same, 0.0, squares.clip(0))
 
 
 def _owned(rows: Array) -> Array:
@@ -502,10 +553,11 @@ def _join_blocks(held: list[Block]) -> Block:
     weights = None
     if any(b.weights is not None for b in held):
         weights = np.concatenate([np.ones(b.rows.shape[0]) if b.weights is None else b.weights for b in held])
-    if sp.issparse(held[0].rows):
+    if all(sp.issparse(b.rows) for b in held):
         rows = sp.vstack([b.rows for b in held], format="csr")
     else:
-        rows = arrays.namespace(*[b.rows for b in held]).concat([b.rows for b in held], axis=0)
+        parts = [b.rows.toarray() if sp.issparse(b.rows) else b.rows for b in held]
+        rows = arrays.namespace(*parts).concat(parts, axis=0)
     return Block(held[0].start, rows, weights)
 
 

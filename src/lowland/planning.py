@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -128,16 +128,18 @@ def plan(
     if (X is None) == (shape is None):
         raise ValueError("plan needs either the data or shape=(rows, columns)")
     if X is not None:
+        if isinstance(X, Iterator):
+            raise ValueError("a plan would use up the iterator's first block: give lowland.RowSource.from_blocks(X)")
         from .rows import as_rows
 
         return model._plan(as_rows(X, allow_nan=True).shape)
-    rows, columns = shape or (0, 0)
-    if rows < 1 or columns < 1:
+    if shape is None or len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"shape must be (rows, columns), both at least 1; got {shape}")
+    rows, columns = shape
     if density is not None and not 0 < density <= 1:
         raise ValueError(f"density is the share of stored entries, in (0, 1]; got {density}")
     kind = np.dtype(dtype)
-    working = kind if kind in (np.float32, np.float64) else np.dtype(np.float64)
+    working = np.dtype(np.float32 if kind.kind == "f" and kind.itemsize <= 4 else np.float64)  # as `rows` does it
     return model._plan(
         DataShape(int(rows), int(columns), working, 1.0 if density is None else density, density is not None)
     )

@@ -7,6 +7,7 @@ oversubscribes the machine.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -25,29 +26,43 @@ _lock = threading.Lock()
 _executors: dict[int, ThreadPoolExecutor] = {}
 _inside = threading.local()
 _controller: Any = None
+_limit: Any = None
+_limited = 0  # callers inside `one_blas_thread`
 _PANEL = 1 << 18  # entries of a matrix that one task multiplies
 
 
 def _executor(size: int) -> ThreadPoolExecutor:
     with _lock:
         if size not in _executors:
-            for old in _executors.values():
-                old.shutdown(wait=False)
-            _executors.clear()
+            _executors.clear()  # not shut down: another caller may be using the old one, which ends with its last use
             _executors[size] = ThreadPoolExecutor(size, thread_name_prefix="lowland")
         return _executors[size]
+
+
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork: a pool that seems to have some would wait for ever
+    os.register_at_fork(after_in_child=_executors.clear)
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Keep BLAS to one thread inside: its sums then do not depend on the machine, and our pool does not collide."""
-    global _controller
-    if _controller is None:
-        from threadpoolctl import ThreadpoolController
+    global _controller, _limit, _limited
+    with _lock:  # the limit is the process's: the first caller sets it, the last one takes it back, in any order
+        if _controller is None:
+            import scipy.linalg  # noqa: F401  (brings a BLAS of its own, which the controller must find)
+            from threadpoolctl import ThreadpoolController
 
-        _controller = ThreadpoolController()
-    with _controller.limit(limits=1, user_api="blas"):
+            _controller = ThreadpoolController()
+        if _limited == 0:
+            _limit = _controller.limit(limits=1, user_api="blas")
+        _limited += 1
+    try:
         yield
+    finally:
+        with _lock:
+            _limited -= 1
+            if _limited == 0:
+                _limit.restore_original_limits()
 
 
 def run(

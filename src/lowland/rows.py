@@ -7,6 +7,8 @@ devices come in as further sources.
 
 from __future__ import annotations
 
+import copy
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -60,6 +62,11 @@ class RowSource(ABC):
         """The whole table where it lies in memory, else None."""
         return None
 
+    @property
+    def reference(self) -> Array:
+        """An array of the library and device that the rows are on."""
+        return self.array if arrays.is_foreign(self.array) else np.empty(0)
+
     @abstractmethod
     def _blocks(self, size: int, first: int) -> Iterator[Block]:
         """Yield blocks of ``size`` rows in order; the first has ``first`` rows, the last may be shorter."""
@@ -90,8 +97,12 @@ class RowSource(ABC):
             raise DataError(f"sample_weight must be finite and not negative; row {bad} has {w[bad]}")
         if not w.any():
             raise DataError("all sample weights are zero: no row is left")
-        self.weights = w
-        return self
+        twin = self._twin()  # weights belong to one fit, not to the source
+        twin.weights = w
+        return twin
+
+    def _twin(self) -> RowSource:
+        return copy.copy(self)
 
     def count(self) -> int:
         """Return the number of rows, reading the source if it does not know."""
@@ -184,14 +195,14 @@ class BlockRows(RowSource):
     def __init__(self, blocks: Iterable[Any] | Callable[[], Iterable[Any]], *, n_rows: int | None = None) -> None:
         self.reiterable = callable(blocks)
         self._make = blocks if callable(blocks) else None
-        self._pending: Iterator[Any] | None = iter(blocks()) if callable(blocks) else iter(blocks)
+        self._pending: Iterator[_Numbered] | None = _numbered(blocks() if callable(blocks) else blocks)
         self.n_rows = n_rows
-        first = next(self._pending, None)
-        if first is None:
-            raise DataError("the blocks hold no rows: the iterator was empty")
-        self._first: RowSource | None = as_rows(first, allow_nan=True)
-        self.n_features, self.dtype = self._first.n_features, self._first.dtype
-        self._is_sparse = self._first.sparse
+        self._first = next(self._pending, None)
+        if self._first is None:
+            raise DataError("the blocks hold no rows: the iterator was empty, or all of its blocks were")
+        first = self._first[1]
+        self.n_features, self.dtype, self._is_sparse = first.n_features, first.dtype, first.sparse
+        self._reference = first.reference[:0]
 
     @property
     def shape(self) -> DataShape:
@@ -203,24 +214,40 @@ class BlockRows(RowSource):
         """Tell whether the first block was scipy.sparse."""
         return self._is_sparse
 
+    @property
+    def reference(self) -> Array:
+        """An array of the library and device that the first block was on."""
+        return self._reference
+
     def _pieces(self) -> Iterator[Array]:
         """Yield the blocks as they come, each checked against the first."""
         if self._first is None:
             if self._make is None:
                 raise DataError("these blocks can be read only once and were read already; give a function instead")
-            self._pending = iter(self._make())
-            self._first = as_rows(next(self._pending), allow_nan=True)
+            self._pending = _numbered(self._make())
+            self._first = next(self._pending, None)
+            if self._first is None:
+                raise DataError("the second reading gave no rows: the function must start anew each time it is called")
         first, rest = self._first, self._pending
         self._first = self._pending = None
-        yield first.array
-        for number, piece in enumerate(rest or (), start=1):
-            rows = as_rows(piece, allow_nan=True)
+        for number, rows in itertools.chain([first], rest or ()):
             if rows.n_features != self.n_features or rows.sparse != self._is_sparse:
                 raise DataError(
                     f"block {number} has {rows.n_features} columns ({'sparse' if rows.sparse else 'dense'}); "
                     f"block 0 had {self.n_features} ({'sparse' if self._is_sparse else 'dense'})"
                 )
+            if rows.dtype.itemsize > self.dtype.itemsize:
+                raise DataError(f"block {number} is {rows.dtype}; block 0 was {self.dtype}: give all in one precision")
             yield rows.array
+
+    def _twin(self) -> RowSource:
+        twin = super()._twin()
+        self._first = self._pending = None  # the reading that was begun is the twin's
+        return twin
+
+    def _check_count(self, found: int, *, ended: bool) -> None:
+        if self.n_rows is not None and (found > self.n_rows or (ended and found < self.n_rows)):
+            raise DataError(f"the blocks hold {found} rows{'' if ended else ' or more'}; n_rows said {self.n_rows}")
 
     def _blocks(self, size: int, first: int) -> Iterator[Block]:
         start, held, full, waiting = 0, 0, first, list[Array]()
@@ -230,13 +257,13 @@ class BlockRows(RowSource):
                 part = piece[offset : offset + full - held]
                 waiting.append(arrays.cast(part, self.dtype))
                 held, offset = held + part.shape[0], offset + part.shape[0]
+                self._check_count(start + held, ended=False)
                 if held == full:
                     yield self._block(start, waiting)
                     start, held, full, waiting = start + full, 0, size, []
+        self._check_count(start + held, ended=True)
         if waiting:
             yield self._block(start, waiting)
-        if self.n_rows is not None and start + held != self.n_rows:
-            raise DataError(f"the blocks hold {start + held} rows; n_rows said {self.n_rows}")
         self.n_rows = start + held
 
     def _block(self, start: int, parts: list[Array]) -> Block:
@@ -250,9 +277,23 @@ class BlockRows(RowSource):
         return Block(start, rows, weights)
 
 
+_Numbered = tuple[int, RowSource]
+
+
+def _numbered(pieces: Iterable[Any]) -> Iterator[_Numbered]:
+    """Yield each block that has rows, with its number; an error in one names it."""
+    for number, piece in enumerate(pieces):
+        try:
+            rows = _source(piece, "Lowland")
+        except DataError as error:
+            raise DataError(f"block {number}: {error}") from None
+        if rows.n_rows != 0:
+            yield number, rows
+
+
 def _working(kind: np.dtype[Any]) -> np.dtype[Any]:
     """Return the precision that other kinds of numbers are converted to."""
-    return np.dtype(np.float32) if kind == np.float16 else np.dtype(np.float64)
+    return np.dtype(np.float32 if kind.kind == "f" and kind.itemsize <= 4 else np.float64)
 
 
 def as_rows(X: Any, *, allow_nan: bool = False, allow_sparse: bool = True, owner: str = "Lowland") -> RowSource:
@@ -284,8 +325,22 @@ def _source(X: Any, owner: str) -> RowSource:
         return _frame(X)
     if isinstance(X, str | bytes):
         raise DataError(f"{owner} takes rows, not a file name; read it first with lowland.data.read_table({X!r})")
-    array = np.asarray(X) if not isinstance(X, np.ndarray) else X
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise DataError("the array has masked values: fill them, or mark them with NaN for a method that takes gaps")
+    array = X if isinstance(X, np.ndarray) else _from_lists(X)
     return ArrayRows(_dense(array), copied=0 if array is X else array.nbytes)
+
+
+def _from_lists(X: Any) -> np.ndarray[Any, Any]:
+    """Turn nested lists into an array; rows of different lengths are named."""
+    try:
+        return np.asarray(X)
+    except ValueError:
+        lengths = [len(row) if hasattr(row, "__len__") else 1 for row in X]
+        bad = next((i for i, n in enumerate(lengths) if n != lengths[0]), None)
+        if bad is None:
+            raise
+        raise DataError(f"row {bad} has {lengths[bad]} values, row 0 has {lengths[0]}: give rows of one length") from None
 
 
 def _dense(array: Array) -> Array:
@@ -309,7 +364,7 @@ def _from_objects(array: Array) -> Array:
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError):
-        for (i, j), value in np.ndenumerate(array):
+        for (i, j), value in np.ndenumerate(array.astype(object)):
             try:
                 float(value)
             except (TypeError, ValueError) as error:
@@ -350,7 +405,7 @@ def _column_or_error(name: str, column: Any) -> np.ndarray[Any, Any]:
     if values.dtype.kind in "fiub":
         return values.astype(np.float64)
     out = np.empty(len(values))
-    for i, value in enumerate(values):
+    for i, value in enumerate(values.astype(object)):
         try:
             out[i] = np.nan if value is None else float(value)
         except (TypeError, ValueError) as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import os
 import re
 from collections.abc import Callable
@@ -52,7 +54,7 @@ def _set(settings: Settings) -> None:
 
 def config(
     *,
-    memory_limit: int | str | None = _UNSET,
+    memory_limit: float | str | None = _UNSET,
     threads: int | None = _UNSET,
     progress: ProgressCallback | None = _UNSET,
 ) -> _Restore:
@@ -81,9 +83,10 @@ def config(
     if memory_limit is not _UNSET:
         change["memory_limit"] = None if memory_limit is None else parse_bytes(memory_limit)
     if threads is not _UNSET:
-        if threads is not None and (not isinstance(threads, int) or threads < 1):
+        whole = isinstance(threads, numbers.Integral) and not isinstance(threads, bool)
+        if threads is not None and (not whole or threads < 1):
             raise ValueError(f"threads must be a whole number of at least 1, or None; got {threads!r}")
-        change["threads"] = threads
+        change["threads"] = None if threads is None else int(threads)
     if progress is not _UNSET:
         if progress is not None and not callable(progress):
             raise ValueError("progress must be a function of (stage, done, total), or None")
@@ -98,19 +101,21 @@ def current() -> dict[str, Any]:
     return {f.name: getattr(_current, f.name) for f in fields(_current)}
 
 
-def parse_bytes(text: int | str) -> int:
+def parse_bytes(text: float | str) -> int:
     """Read a size such as ``"8GB"``, ``"512 MiB"`` or a number of bytes.
 
     >>> parse_bytes("1.5 GiB")
     1610612736
     """
-    if isinstance(text, int):
+    value = math.nan
+    if isinstance(text, numbers.Real) and not isinstance(text, bool):
         value = float(text)
-    else:
+    elif isinstance(text, str):
         match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][0-9]+)?)\s*([KMGT]?I?)B?\s*", text, flags=re.IGNORECASE)
-        if match is None or match[2].upper() == "I":
-            raise ValueError(f"cannot read {text!r} as a size: write bytes or something like '8GB' or '512MiB'")
-        value = float(match[1]) * _UNITS[match[2].upper()]
+        if match is not None and match[2].upper() != "I":
+            value = float(match[1]) * _UNITS[match[2].upper()]
+    if not math.isfinite(value):
+        raise ValueError(f"cannot read {text!r} as a size: write bytes or something like '8GB' or '512MiB'")
     if value < 1:
         raise ValueError(f"a memory limit must be positive; got {text!r}")
     return int(value)
@@ -123,10 +128,10 @@ def format_bytes(n: float) -> str:
     '1.23 GB'
     """
     for unit in ("B", "kB", "MB", "GB"):
-        if abs(n) < 1000:
+        if abs(n) < 999.5:  # 999.9 would round to 1e+03
             return f"{n:.3g} {unit}"
         n /= 1000
-    return f"{n:.3g} TB"
+    return f"{n:.3g} TB" if abs(n) < 999.5 else f"{n:.0f} TB"
 
 
 def memory_limit() -> int:
@@ -135,7 +140,10 @@ def memory_limit() -> int:
         return _current.memory_limit
     text = os.environ.get("LOWLAND_MEMORY_LIMIT")
     if text:
-        return parse_bytes(text)
+        try:
+            return parse_bytes(text)
+        except ValueError as error:
+            raise ValueError(f"LOWLAND_MEMORY_LIMIT: {error}") from None
     return int(0.8 * free_memory())
 
 
@@ -145,7 +153,7 @@ def threads() -> int:
         return _current.threads
     text = os.environ.get("LOWLAND_THREADS")
     if text:
-        if not text.isdigit() or int(text) < 1:
+        if not text.isdecimal() or int(text) < 1:
             raise ValueError(f"LOWLAND_THREADS must be a whole number of at least 1; it is {text!r}")
         return int(text)
     if hasattr(os, "sched_getaffinity"):

@@ -210,6 +210,7 @@ def test_plan_says_cost_and_whether_it_fits(run: Run, table: Path, tmp_path: Pat
     assert done.code == 0
     assert "algorithm" in done.out
     assert "it fits" in done.err
+    assert f"next: lowland reduce {table} --method pca --columns a,b --out embedding.csv" in done.err
     np.save(tmp_path / "mapped.npy", np.ones((50, 400)))  # reading it takes no memory
     with lowland.config(memory_limit=500):
         found = run("plan", "mapped.npy", "--json").json

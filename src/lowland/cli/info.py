@@ -56,7 +56,11 @@ def _table(file: Path) -> Answer:
     if not isinstance(data, Table):
         matrix = inspect_matrix(data, file.name)
         facts = {"file": file, "kind": "sparse matrix", "contents": matrix.to_dict()}
-        rows = [(name.replace("_", " "), _text(value)) for name, value in matrix.to_dict().items()]
+        rows = [
+            (name.replace("_", " "), _text(value))
+            for name, value in matrix.to_dict().items()
+            if name != "source"
+        ]
         summary = (
             f"{file.name} is a sparse matrix of {matrix.n_rows:,} rows and {matrix.n_columns:,} columns; "
             f"{100 * matrix.density:.3g} % of its entries are stored."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..data.table import Selection, Table
     from ..reducer import Reducer
 
-_PLACE = re.compile(r"row (\d+), column (\d+)")
+_PLACE = re.compile(r" at row (\d+), column (\d+)")
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class Input:
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     def locate(self, message: str) -> str:
-        """Put the place in the file before a message of the library that names a row and a column."""
+        """Say where in the file it is, in place of the row and column numbers of a message of the library."""
         place = _PLACE.search(message)
         if place is None:
             return f"{self.source}: {message}"
         row, column = int(place[1]), int(place[2])
         name = f"x{column}" if self.names is None else self.names[column]
         where = f"{self.source}, row {row}" if self.table is None else self.table.place(row, name)
-        return f"{where}: {message}"
+        return f"{where}: {message.replace(place[0], '')}"
 
     def kept(self, keep: KeepOptions) -> tuple[pl.Series | None, pl.DataFrame | None]:
         """Return the identifier and the columns that go before the coordinates."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-
 from rich.text import Text
 
 from .answer import Answer
 from .inputs import read_input
-from .model import DEFAULT_COMPONENTS, build_model, run
+from .model import build_model, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
+from .reduce import Job
 
 KEYS = {
     "data": "the file that was read",
@@ -38,7 +37,8 @@ def plan(
 
     options = method or MethodOptions()
     model = build_model(options)
-    given = read_input(data, columns or ColumnOptions(), KeepOptions())
+    chosen = columns or ColumnOptions()
+    given = read_input(data, chosen, KeepOptions())
     cost = run(lambda rows: cost_of(model, rows), given)
     limit = memory_limit()
     fits = cost.bytes <= limit
@@ -51,11 +51,11 @@ def plan(
         "fits": fits,
     }
     verdict = "it fits" if fits else f"it does not fit: {cost.remedy}"
-    price = f"{format_bytes(cost.bytes)} and about {cost.seconds:.2g} s"
+    duration = f"about {cost.seconds:.2g} s" if cost.seconds >= 0.1 else "less than 0.1 s"
+    price = f"{format_bytes(cost.bytes)} and {duration}"
     summary = (
         f"{cost.method} by {cost.algorithm} would take {price}; "
         f"the memory limit is {format_bytes(limit)}: {verdict}."
     )
-    words = ["lowland", "reduce", str(data), "--method", options.method]
-    words += ["--components", options.components or DEFAULT_COMPONENTS, "--out", "embedding.csv"]
-    return Answer(facts, summary, shlex.join(words), shown=[Text(str(cost))])
+    following = Job(data, options, chosen, KeepOptions()).command(out="embedding.csv")
+    return Answer(facts, summary, following, shown=[Text(str(cost))])

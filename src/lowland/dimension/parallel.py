@@ -20,34 +20,42 @@ def null_spectrum(
     """Return the upper quantile of each eigenvalue under independence.
 
     The scatter of n rows of independent normal columns is Wishart; Bartlett's triangular factor draws it from
-    the moments alone, so no rows are simulated when there are many.
+    the moments alone, so no rows are simulated when there are many. Each draw is scaled to the very variances
+    given, as a permutation of the columns would have them: so correlations are compared with correlations.
     """
     dof, d = n_rows - 1, len(variances)
     size = min(dof, d)
     if size > DENSE_LIMIT:
         raise DataError(
-            f"n_components='auto' compares whole spectra and is limited to {DENSE_LIMIT} dimensions (here {size}); "
-            "give a number, or a share of variance such as 0.95"
+            f"n_components='auto' compares whole spectra and is limited to {DENSE_LIMIT} dimensions "
+            f"(here {size}); give a number, or a share of variance such as 0.95"
         )
-    deviations = np.sqrt(variances)
+    lengths = np.sqrt(dof * variances)
     found = np.empty((draws, size))
     for i in range(draws):
         if dof >= d:
-            factor = np.tril(rng.standard_normal((d, d)), -1)
-            factor[np.arange(d), np.arange(d)] = np.sqrt(rng.chisquare(dof - np.arange(d)))
-            M = factor * deviations[:, None]
+            M = np.tril(rng.standard_normal((d, d)), -1)
+            M[np.arange(d), np.arange(d)] = np.sqrt(rng.chisquare(dof - np.arange(d)))
         else:
-            M = (rng.standard_normal((dof, d)) * deviations).T
-        gram = M.T @ M
-        found[i] = dense.eigh(gram)[0][::-1][:size] / dof
+            M = rng.standard_normal((d, dof))
+        M *= (lengths / np.linalg.norm(M, axis=1))[:, None]  # rows of M are the columns of the data
+        found[i] = dense.eigh(M.T @ M)[0][::-1] / dof
         report_progress("parallel analysis", i + 1, draws)
     return np.asarray(np.quantile(found, quantile, axis=0))
 
 
 def parallel_analysis(
-    spectrum: Any, n_rows: int, variances: Any, *, random_state: int = 0, draws: int = 20, quantile: float = 0.95
+    spectrum: Any,
+    n_rows: int,
+    variances: Any,
+    *,
+    random_state: int = 0,
+    draws: int = 20,
+    quantile: float = 0.95,
 ) -> int:
     """Return how many leading eigenvalues exceed what independent columns would give; at least 1.
+
+    The count is cautious: a few strong factors on few columns raise the null spectrum and can hide weak ones.
 
     Parameters
     ----------

@@ -10,8 +10,8 @@ import numpy as np
 
 SHARES = (0.8, 0.9, 0.95)
 CAVEAT = (
-    "These counts describe flat, linear structure only: a circle or a rolled sheet needs more linear dimensions than "
-    "it has, and a spectrum cannot tell curved structure from none."
+    "These counts describe flat, linear structure only: a circle or a rolled sheet needs more linear "
+    "dimensions than it has, and a spectrum cannot tell curved structure from none."
 )
 
 
@@ -19,8 +19,8 @@ CAVEAT = (
 class Advice:
     """How many components reach each share of the variance, and after how many the spectrum drops most.
 
-    A count is None where the computed part of the spectrum does not reach the share. ``drop`` is None for a
-    spectrum of one value.
+    A count is None where the computed part of the spectrum does not reach the share. ``drop`` is None where
+    fewer than two values are above rounding.
     """
 
     counts: Mapping[float, int | None]
@@ -32,9 +32,13 @@ class Advice:
 def components_for_share(spectrum: Any, total: float, share: float) -> int | None:
     """Return the smallest number of components that hold the share of the total, or None if these do not.
 
+    A total of zero has no shares: None.
+
     >>> components_for_share([0.0938, 0.0007], 0.0945, 0.95)
     1
     """
+    if total <= 0:
+        return None
     held = np.cumsum(np.asarray(spectrum, dtype=np.float64))
     reached = np.flatnonzero(held >= share * total * (1 - 1e-12))
     return int(reached[0]) + 1 if len(reached) else None
@@ -43,16 +47,16 @@ def components_for_share(spectrum: Any, total: float, share: float) -> int | Non
 def largest_drop(spectrum: Any) -> tuple[int | None, float | None]:
     """Return after how many values the spectrum falls by the largest ratio, and that ratio.
 
+    Values that are zero to rounding are left out: a fall to zero is the rank, not an elbow.
+
     >>> largest_drop([5.0, 4.0, 0.1, 0.09])
     (2, 40.0)
     """
     values = np.asarray(spectrum, dtype=np.float64)
-    values = values[values > 0]
+    values = values[values > len(values) * np.finfo(np.float64).eps * values[:1].sum()]
     if len(values) < 2:
         return None, None
-    floor = values[0] * len(values) * np.finfo(np.float64).eps  # below this a ratio compares rounding errors
-    usable = max(2, int((values > floor).sum()))
-    ratios = values[: usable - 1] / np.maximum(values[1:usable], floor)
+    ratios = values[:-1] / values[1:]
     return int(np.argmax(ratios)) + 1, float(np.max(ratios))
 
 
@@ -75,10 +79,14 @@ def advice(spectrum: Any, total: float | None = None) -> Advice:
     counts = {share: components_for_share(values, whole, share) for share in SHARES}
     drop, ratio = largest_drop(values)
     reached = [f"{m} for {share:.0%}" for share, m in counts.items() if m is not None]
-    said = f"Components needed: {', '.join(reached)} of the variance." if reached else (
-        f"The {len(values)} computed components hold {values.sum() / whole:.0%} of the variance."
-        if whole > 0
-        else "The data do not vary."
+    said = (
+        f"Components needed: {', '.join(reached)} of the variance."
+        if reached
+        else (
+            f"The {len(values)} computed components hold {values.sum() / whole:.0%} of the variance."
+            if whole > 0
+            else "The data do not vary."
+        )
     )
     if drop is not None and ratio is not None and ratio >= 1.5:
         said += f" The spectrum drops most after {drop} (by a factor of {ratio:.3g})."

@@ -9,41 +9,54 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import arrays, pool
-from ..errors import DataError, NotConvergedWarning
+from ..errors import DataError, NotConvergedWarning, RankWarning
 from ..parameters import RANDOM_STATE, Integer, Real, Rule
 from ..planning import DataShape, Plan, check_allocation
 from ..reducer import Recorder, seed
 from ..rows import RowSource
 from ..settings import report_progress
 from ..spectral import rowspace
+from ..spectral.routes import square_tolerance
 from ..spectral.rowspace import Scaling, Wanted
-from .gaussian import Patterns, closed_form, expected_moments, log_likelihood, posterior
+from .gaussian import (
+    NOISE_FLOOR,
+    Model,
+    Patterns,
+    batches,
+    closed_form,
+    expected_moments,
+    log_likelihood,
+    posterior,
+)
 from .linear import Compressor, LinearReducer, tell, warn_dominant
 
 Array = Any
 
 
 class ProbabilisticPCA(LinearReducer):
-    """A Gaussian with few directions and even noise (Tipping & Bishop 1999); takes and fills missing values (NaN).
+    """A Gaussian with few directions and even noise (Tipping & Bishop 1999); takes and fills gaps (NaN).
 
     x = W z + m + ε,  z ~ N(0, I),  ε ~ N(0, σ²I);   σ² = mean of the discarded λ,  W = V (Λ − σ²I)^½.
 
-    Complete data are solved in closed form. With missing values, EM alternates between the moments expected given
-    what is observed, row patterns taken together, and the closed form; each step raises the likelihood. The
-    coordinates are posterior means E[z | observed part of x]; ``inverse_transform`` gives E[x | z], so
+    Complete data are solved in closed form. With missing values, EM alternates between the moments expected
+    given what is observed, row patterns taken together, and the closed form; no step lowers the likelihood.
+    The coordinates are posterior means E[z | observed part of x]; ``inverse_transform`` gives E[x | z], so
     ``inverse_transform(transform(X))`` fills every gap with its conditional mean.
 
     Parameters
     ----------
-    n_components : number of directions, fewer than the columns (one is left for the noise).
-    max_iter, tol : EM stops when the log-likelihood per row grows by less than ``tol`` times its size.
+    n_components : number of directions; fewer than the columns, or no noise is left and there is no density.
+    max_iter, tol : EM stops when a step raises the log-likelihood per row by less than ``tol`` (times its
+        size where that is above 1).
     random_state : seed of `sample` and of iterative solvers; None is seed 0.
 
     Attributes
     ----------
-    components_ : (k, D) orthonormal directions. ``weights_`` : (D, k) W. ``explained_variance_`` : (k,) λ of the model.
-    noise_variance_ : σ². ``mean_`` : (D,). ``total_variance_``, ``spectrum_`` as in `PCA`. ``log_likelihood_`` : of the
-    training rows. ``n_iter_`` : EM steps (1 for the closed form).
+    components_ : (k, D) orthonormal directions. ``weights_`` : (D, k) W.
+    explained_variance_ : (k,) λ of the model, divided by N. ``noise_variance_`` : σ². ``mean_`` : (D,).
+    total_variance_, spectrum_ : as in `PCA`, divided by N; with gaps, of the expected covariance.
+    log_likelihood_ : of the training rows; infinite where they have no noise.
+    n_iter_ : EM steps (1 for the closed form).
 
     Examples
     --------
@@ -91,7 +104,12 @@ class ProbabilisticPCA(LinearReducer):
     n_iter_: int
 
     def __init__(
-        self, n_components: int = 2, *, max_iter: int = 1000, tol: float = 1e-9, random_state: int | None = None
+        self,
+        n_components: int = 2,
+        *,
+        max_iter: int = 1000,
+        tol: float = 1e-9,
+        random_state: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.max_iter = max_iter
@@ -121,14 +139,19 @@ class ProbabilisticPCA(LinearReducer):
                 f"ProbabilisticPCA: n_components={k} is more than min(rows, columns) = {limit} "
                 f"(n_samples = {rows.n_rows}, n_features = {d}); ask for {limit} at most"
             )
-        patterns = Patterns(d)
+        patterns = Patterns(d, getattr(self, "feature_names_in_", None))
         if rows.reiterable:
             with record.stage("patterns"):
                 patterns.scan(rows)
-        if rows.reiterable and patterns.complete:
-            self._closed_form(rows, record)
-        else:
-            self._expectation_maximisation(rows, patterns, record)
+            if patterns.complete:
+                self._closed_form(rows, record)
+                return
+        check_allocation(
+            4 * 8 * d * d, f"the covariance of {d} columns with missing values", "reduce fewer columns"
+        )
+        with record.stage("patterns"):
+            patterns.collect(rows)
+        self._from_patterns(patterns, rows.dtype, record)
 
     def _closed_form(self, rows: RowSource, record: Recorder) -> None:
         with record.stage("solve"):
@@ -140,23 +163,28 @@ class ProbabilisticPCA(LinearReducer):
         warn_dominant(record, solved.variances, getattr(self, "feature_names_in_", None), "ProbabilisticPCA")
         n = solved.weight
         values = space.values**2 / n
-        left = solved.total / n - float(values.sum())
+        if solved.complete:  # the difference below would leave rounding where there is no noise
+            left = float(solved.spectrum[len(values) :].sum()) / n
+        else:
+            left = max(solved.total / n - float(values.sum()), 0.0)
         self.n_samples_ = solved.n_rows
-        self._learn(values, space.directions, max(left, 0.0), solved.mean, solved.spectrum / n, rows.dtype)
-        self.log_likelihood_, self.n_iter_ = self._closed_likelihood(n), 1
-        record.evidence["log-likelihood per row"] = self.log_likelihood_ / n
-        record.evidence["noise variance"] = self.noise_variance_
+        model = Model(values, space.directions, left, solved.spectrum / n)
+        self._learn(model, solved.mean, rows.dtype)
+        self._conclude(self._closed_likelihood(n), 1, record)
 
-    def _learn(self, values: Array, V: Array, left: float, mean: Array, spectrum: Array, dtype: Any) -> None:
-        """Set the model from its eigenvalues, directions and the variance left over for the noise."""
-        d, k = len(mean), len(values)
-        self.n_components_ = k
-        self.noise_variance_ = left / (d - k) if d > k else 0.0
-        self.components_ = np.ascontiguousarray(V.T).astype(dtype)
-        self.explained_variance_ = values
-        self.total_variance_ = float(values.sum()) + left
-        self.explained_variance_ratio_ = values / self.total_variance_
-        self.spectrum_, self.mean_ = spectrum, mean
+    def _learn(self, model: Model, mean: Array, dtype: Any) -> None:
+        self.n_components_ = len(model.values)
+        self.noise_variance_ = model.noise
+        self.components_ = np.ascontiguousarray(model.V.T).astype(dtype)
+        self.explained_variance_ = model.values
+        self.total_variance_ = float(model.values.sum()) + model.left
+        self.explained_variance_ratio_ = model.values / self.total_variance_
+        self.spectrum_, self.mean_ = model.spectrum, mean
+
+    def _conclude(self, likelihood: float, steps: int, record: Recorder) -> None:
+        self.log_likelihood_, self.n_iter_ = likelihood, steps
+        record.evidence["log-likelihood per row"] = likelihood / self.n_samples_
+        record.evidence["noise variance"] = self.noise_variance_
 
     def _closed_likelihood(self, n: float) -> float:
         """Return the log-likelihood at the optimum: −n/2 (D ln 2π + Σ ln λ + (D − k) ln σ² + D)."""
@@ -166,38 +194,60 @@ class ProbabilisticPCA(LinearReducer):
         tail = (d - k) * np.log(self.noise_variance_) if d > k else 0.0
         return float(-0.5 * n * (d * np.log(2 * np.pi) + np.log(self.explained_variance_).sum() + tail + d))
 
-    def _expectation_maximisation(self, rows: RowSource, patterns: Patterns, record: Recorder) -> None:
-        d, k = rows.n_features, self.n_components
-        check_allocation(4 * 8 * d * d, f"EM on {d} columns with missing values", "reduce fewer columns")
-        with record.stage("patterns"):
-            patterns.collect(rows)
+    def _from_patterns(self, patterns: Patterns, dtype: Any, record: Recorder) -> None:
+        """Learn from rows summed by pattern: in closed form if they turn out complete, else by EM."""
+        k, n = self.n_components, patterns.n_rows
+        mean, S = patterns.start()
+        model = closed_form(S, k)
         history: list[float] = []
-        with record.stage("EM"), pool.one_blas_thread():
-            mean, S = patterns.start()
-            model = closed_form(S, k)
-            for iteration in range(self.max_iter):
-                mean, S, likelihood = expected_moments(patterns, mean, model)
-                history.append(likelihood)
-                report_progress("EM", iteration + 1, self.max_iter)
-                model = closed_form(S, k)
-                if iteration and history[-1] - history[-2] <= self.tol * abs(history[-1]):
-                    break
-            else:
-                record.warn(
-                    f"ProbabilisticPCA: EM did not settle in max_iter={self.max_iter} steps; raise max_iter or tol",
-                    NotConvergedWarning,
-                )
-        self.n_samples_ = patterns.n_rows
-        self._learn(model.values, model.V, model.left, mean, model.spectrum, rows.dtype)
-        self.log_likelihood_, self.n_iter_ = history[-1], len(history)
-        gain = history[-1] - history[-2] if len(history) > 1 else 0.0
-        record.note(algorithm="EM", solver="dense", iterations=len(history), residual=abs(gain / history[-1]))
-        record.evidence["log-likelihood per row"] = history[-1] / patterns.n_rows
-        record.evidence["noise variance"] = self.noise_variance_
-        record.evidence["missing"] = patterns.missing / (patterns.n_rows * d)
+        if not patterns.complete:
+            with record.stage("EM"), pool.one_blas_thread():
+                mean, model, history = self._expectation_maximisation(patterns, mean, model, record)
+        kept = model.significant(10 * NOISE_FLOOR if history else square_tolerance(patterns.n_features) ** 2)
+        if len(kept.values) < k:
+            record.warn(
+                f"ProbabilisticPCA: the data have rank {len(kept.values)}, below the {k} components "
+                f"asked for; n_components_ is {len(kept.values)}",
+                RankWarning,
+            )
+        names = getattr(self, "feature_names_in_", None)
+        warn_dominant(record, patterns.column_moments()[1], names, "ProbabilisticPCA")
+        self.n_samples_ = n
+        self._learn(kept, mean, dtype)
+        if not history:
+            record.note(algorithm="closed form", solver="dense")
+            self._conclude(self._closed_likelihood(n), 1, record)
+            return
+        gain = abs(history[-1] - history[-2]) / max(abs(history[-1]), n) if len(history) > 1 else None
+        record.note(algorithm="EM", solver="dense", iterations=len(history), residual=gain)
+        degenerate = kept.noise == 0 and self.n_components_ < patterns.n_features
+        self._conclude(float("inf") if degenerate else history[-1], len(history), record)
+        record.evidence["missing"] = patterns.missing / (n * patterns.n_features)
         record.evidence["patterns"] = len(patterns.groups)
 
-    # -- use ----------------------------------------------------------------------------------------------------
+    def _expectation_maximisation(
+        self, patterns: Patterns, mean: Array, model: Model, record: Recorder
+    ) -> tuple[Array, Model, list[float]]:
+        """Return the mean and the model that EM ends with, and the log-likelihood before each step."""
+        history: list[float] = []
+        groups = batches(patterns.groups.values(), patterns.n_features)
+        for step in range(1, self.max_iter + 1):
+            next_mean, S, likelihood = expected_moments(groups, mean, model)
+            history.append(likelihood)
+            report_progress("EM", step, self.max_iter)
+            size = max(abs(likelihood), patterns.n_rows)  # one near zero must not ask for the impossible
+            if step > 1 and history[-1] - history[-2] <= self.tol * size:
+                break
+            if step < self.max_iter:
+                mean, model = next_mean, closed_form(S, self.n_components)
+        else:
+            record.warn(
+                f"ProbabilisticPCA: EM did not settle in max_iter={self.max_iter} steps; raise it, or tol",
+                NotConvergedWarning,
+            )
+        return mean, model, history
+
+    # -- use -------------------------------------------------------------------------------------------
 
     @property
     def weights_(self) -> Array:
@@ -228,7 +278,10 @@ class ProbabilisticPCA(LinearReducer):
             if not bool(xp.any(xp.isnan(block))):
                 return whole(block)
             rows = arrays.to_numpy(block).astype(np.float64)
-            return arrays.like(posterior(rows, W, self.mean_, self.noise_variance_), block, np.float64)
+            found = posterior(rows, W, self.mean_, self.noise_variance_)
+            complete = ~np.isnan(rows).any(axis=1)
+            found[complete] = whole(rows[complete])  # the same map whatever rows stand beside it
+            return arrays.like(found, block, np.float64)
 
         return project
 
@@ -258,13 +311,17 @@ class ProbabilisticPCA(LinearReducer):
         """Return the log-likelihood of each row (of its observed part where values are missing)."""
         check_is_fitted(self)
         if self.noise_variance_ <= 0:
-            raise DataError("the noise variance is zero, so the density is not finite; fit with fewer components")
+            raise DataError(
+                "the noise variance is zero, so the density is not finite; fit with fewer components"
+            )
         source = self._rows(X, reset=False)
         W = self.weights_.astype(np.float64)
 
         def work(block: Array) -> Array:
             rows = arrays.to_numpy(block).astype(np.float64)
-            return arrays.like(log_likelihood(rows, W, self.mean_, self.noise_variance_)[:, None], block, np.float64)
+            return arrays.like(
+                log_likelihood(rows, W, self.mean_, self.noise_variance_)[:, None], block, np.float64
+            )
 
         return source.map_blocks(work, 1)[:, 0]
 
@@ -279,4 +336,3 @@ class ProbabilisticPCA(LinearReducer):
         z = rng.standard_normal((n_samples, self.n_components_))
         noise = rng.standard_normal((n_samples, self.n_features_in_)) * np.sqrt(self.noise_variance_)
         return (self.mean_ + z @ self.weights_.T + noise).astype(self.components_.dtype)
-

@@ -6,20 +6,22 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 
-from .. import arrays, pool
+from .. import arrays, parameters, pool
 from ..errors import DataError
 from ..parameters import RANDOM_STATE, Choice, Integer, Rule
 from ..planning import DataShape, Plan
 from ..reducer import Recorder, seed
-from ..rows import RowSource
+from ..rows import RowSource, as_rows, block_rows, require_finite
 from ..spectral import dense, rowspace
+from ..spectral.routes import rank_tolerance
 from ..spectral.rowspace import ROUTES, Scaling, Wanted
 from ..spectral.solve import sign_of_columns
 from .linear import Compressor, LinearReducer, tell
 
 Array = Any
+
+_DENSE_ENTRIES = 1 << 24  # an update works on dense rows: 128 MB of them at a time
 
 
 class TruncatedSVD(LinearReducer):
@@ -38,9 +40,12 @@ class TruncatedSVD(LinearReducer):
 
     Attributes
     ----------
-    U_ : (N, k) left vectors of the training rows. ``components_`` : (k, D) is Vᵀ. ``singular_values_`` : (k,) is Σ.
-    explained_variance_, explained_variance_ratio_ : variances of the coordinates, and their share of the columns' total.
+    U_ : (N, k) left vectors of the training rows.
+    components_ : (k, D) is Vᵀ. ``singular_values_`` : (k,) is Σ.
+    explained_variance_, explained_variance_ratio_ : variances of the coordinates UΣ, and their share of the
+        total variance of the columns.
     energy_ratio_ : (k,) σ² over ‖X‖², the share of the table itself.
+    lost_energy_ : what `partial_fit` has cut off so far, in units of ‖X‖².
 
     Examples
     --------
@@ -83,7 +88,9 @@ class TruncatedSVD(LinearReducer):
     lost_energy_: float
     n_samples_: int
 
-    def __init__(self, n_components: int = 2, *, solver: str = "auto", random_state: int | None = None) -> None:
+    def __init__(
+        self, n_components: int = 2, *, solver: str = "auto", random_state: int | None = None
+    ) -> None:
         self.n_components = n_components
         self.solver = solver
         self.random_state = random_state
@@ -107,14 +114,14 @@ class TruncatedSVD(LinearReducer):
         )
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        limit = rows.n_features if rows.n_rows is None else min(rows.n_rows, rows.n_features)
-        if self.n_components > limit:
-            raise DataError(
-                f"TruncatedSVD: n_components={self.n_components} is more than min(rows, columns) = {limit} "
-                f"(n_samples = {rows.n_rows}, n_features = {rows.n_features}); ask for {limit} at most"
-            )
+        self._refuse_more_than(
+            rows.n_features if rows.n_rows is None else min(rows.n_rows, rows.n_features), rows
+        )
         if not rows.reiterable:
-            raise DataError("TruncatedSVD keeps U and reads the rows twice; give a function that starts a new reading")
+            raise DataError(
+                "TruncatedSVD keeps U and reads the rows twice; give a function that starts a new reading, "
+                "or add the blocks with partial_fit"
+            )
         with record.stage("solve"):
             space = rowspace.decompose(
                 rows,
@@ -132,71 +139,105 @@ class TruncatedSVD(LinearReducer):
         self._learn(np.asarray(space.left), space.values, space.directions, rows.dtype)
         record.evidence["share of the table"] = float(self.energy_ratio_.sum())
 
+    def _refuse_more_than(self, limit: int, rows: RowSource) -> None:
+        if self.n_components > limit:
+            raise DataError(
+                f"TruncatedSVD: n_components={self.n_components} is more than min(rows, columns) = {limit} "
+                f"(n_samples = {rows.n_rows}, n_features = {rows.n_features}); ask for {limit} at most"
+            )
+
     def _learn(self, U: Array, s: Array, V: Array, dtype: Any) -> None:
         self.n_components_ = len(s)
         self.U_, self.components_ = U.astype(dtype), np.ascontiguousarray(V.T).astype(dtype)
         self.singular_values_ = s
-        n = self.n_samples_
-        mean = self.column_sums_[0] / n
-        self.explained_variance_ = (s**2 / n - (V.T @ mean) ** 2).clip(0)
-        total = float(self.column_sums_[1].sum()) / n
+        self.explained_variance_ = s**2 * U.var(axis=0)  # σ²/n − mean² would lose its digits to a large mean
+        total = float(self.column_sums_[1].sum()) / self.n_samples_
         self.explained_variance_ratio_ = self.explained_variance_ / total if total > 0 else 0 * s
         self.energy_ratio_ = s**2 / self.energy_
 
     def partial_fit(self, X: Any, y: None = None) -> Self:
         """Add rows to the decomposition without a refit (Zha & Simon 1999).
 
-        The triplets of [UΣVᵀ; X′] are found from a small matrix. Exact while the rank stays within
-        n_components; what is cut off is summed in ``fit_info_.approximation_error``, the share of ‖X‖² lost so far.
+        The triplets of [UΣVᵀ; X′] are found from a small matrix. The first call is `fit`, unless the rows are
+        fewer than n_components or can be read only once. The result is exact while the rank of all rows stays
+        within n_components. Beyond that, what the updates cut off is summed in ``lost_energy_``, and
+        ``fit_info_.approximation_error`` is its share of ‖X‖²: a fit to all rows at once would hold at most
+        that much more. A call that fails leaves the model as it was.
+
+        >>> import numpy as np, lowland
+        >>> X = np.outer([1.0, 2.0, 3.0, 4.0], [3.0, 4.0])
+        >>> svd = lowland.TruncatedSVD(1).fit(X[:2]).partial_fit(X[2:])
+        >>> bool(np.allclose(svd.singular_values_, lowland.TruncatedSVD(1).fit(X).singular_values_))
+        True
         """
-        if not hasattr(self, "components_"):
-            return self.fit(X)
-        rows = self._rows(X, reset=False)
-        record = Recorder(type(self).__name__)
-        with record.stage("update"), pool.one_blas_thread():
-            for block in rows.blocks():
-                self._add_rows(block.rows)
-        error = self.lost_energy_ / self.energy_
-        record.note(
-            algorithm="update",
-            solver="dense",
-            approximate=error > 8 * np.finfo(np.float64).eps * len(self.U_),
-            approximation_error=error,
-        )
-        record.evidence["share of the table"] = float(self.energy_ratio_.sum())
-        self.fit_info_ = record.info(None)
+        rows = as_rows(X, owner=type(self).__name__)
+        fresh = not hasattr(self, "components_")
+        if fresh:
+            parameters.check(type(self).__name__, self._parameters, self.get_params(deep=False))
+            if rows.reiterable and (rows.n_rows is None or rows.n_rows >= self.n_components):
+                return self.fit(rows)
+        held = dict(self.__dict__)
+        try:
+            self._update(self._rows(rows, reset=fresh), fresh)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(held)
+            raise
         return self
 
-    def _add_rows(self, block: Array) -> None:
-        from ..rows import Block, require_finite
+    def _update(self, rows: RowSource, fresh: bool) -> None:
+        record = Recorder(type(self).__name__)
+        if fresh:
+            self._start_empty(rows)
+        size = max(self.n_components, min(block_rows(rows.n_features), _DENSE_ENTRIES // rows.n_features))
+        with record.stage("update"), pool.one_blas_thread():
+            for block in rows.blocks(size):
+                require_finite(block)
+                X = block.rows.toarray() if rows.sparse else arrays.to_numpy(block.rows)
+                self._add_rows(X.astype(np.float64))
+        if self.n_components_ == 0:
+            raise DataError("all values are zero (rank 0): start with rows that are not")
+        error = self.lost_energy_ / self.energy_
+        record.note(algorithm="update", solver="dense", approximate=error > 0, approximation_error=error)
+        record.evidence["share of the table"] = float(self.energy_ratio_.sum())
+        self.fit_info_ = record.info(None)
 
-        require_finite(Block(self.n_samples_, block, None))
+    def _start_empty(self, rows: RowSource) -> None:
+        """Set the decomposition of no rows at all."""
+        self._refuse_more_than(rows.n_features, rows)
+        d = rows.n_features
+        self.n_samples_, self.energy_, self.lost_energy_ = 0, 0.0, 0.0
+        self.column_sums_ = np.zeros((2, d))
+        self.singular_values_ = np.empty(0)
+        self.U_, self.components_ = np.empty((0, 0), dtype=rows.dtype), np.empty((0, d), dtype=rows.dtype)
+
+    def _add_rows(self, rows: Array) -> None:
         V, s, U = self.components_.T.astype(np.float64), self.singular_values_, self.U_.astype(np.float64)
-        k, m = len(s), block.shape[0]
-        if not sp.issparse(block):
-            block = arrays.to_numpy(block).astype(np.float64)
-        inside = np.asarray(block @ V)  # m × k: what the known concepts explain of the new rows
-        rest = (block.toarray() if sp.issparse(block) else block) - inside @ V.T
+        k, dtype = len(s), self.components_.dtype
+        inside = rows @ V  # m × k: what the known concepts explain of the new rows
+        rest = rows - inside @ V.T
+        again = rest @ V  # once more: a small rest is not yet orthogonal to the known concepts
+        inside, rest = inside + again, rest - again @ V.T
         outside, R = dense.orthonormal(rest.T)  # D × min(m, D): directions that are new
-        small = np.block([[np.diag(s), np.zeros((k, R.shape[0]))], [inside, R.T]])
-        P, values, Q = dense.svd(small)
-        keep = min(max(self.n_components, 1), int((values > 8 * np.finfo(float).eps * np.sqrt(k + m) * values[0]).sum()))
+        P, values, Q = dense.svd(np.block([[np.diag(s), np.zeros((k, len(R)))], [inside, R.T]]))
+        tolerance = rank_tolerance(len(U) + len(rows), len(V), dtype)
+        rank = int((values > tolerance * values[0]).sum())
+        keep = min(self.n_components, rank)
         right = np.hstack([V, outside]) @ Q[:, :keep]
         left = np.vstack([U @ P[:k, :keep], P[k:, :keep]])
         signs = sign_of_columns(right)
-        self.lost_energy_ += float((values[keep:] ** 2).sum())
-        self.energy_ += float((block.power(2) if sp.issparse(block) else block**2).sum())
-        self._add_columns(block)
-        self._learn(left * signs, values[:keep], right * signs, self.components_.dtype)
+        self.lost_energy_ += float((values[keep:rank] ** 2).sum())
+        self.energy_ += float((rows**2).sum())
+        self._add_columns(rows)
+        self._learn(left * signs, values[:keep], right * signs, dtype)
 
-    def _add_columns(self, block: Array) -> None:
+    def _add_columns(self, rows: Array) -> None:
         """Merge the columns' sums and centred squares of new rows."""
-        n, m = self.n_samples_, block.shape[0]
-        sums = np.asarray(block.sum(axis=0)).ravel()
-        raw = np.asarray((block.power(2) if sp.issparse(block) else block**2).sum(axis=0)).ravel()
-        delta = sums / m - self.column_sums_[0] / n
-        squares = self.column_sums_[1] + (raw - sums**2 / m).clip(0) + delta**2 * (n * m / (n + m))
-        self.column_sums_ = np.stack([self.column_sums_[0] + sums, squares])
+        n, m = self.n_samples_, len(rows)
+        mean = rows.mean(axis=0)
+        delta = mean - self.column_sums_[0] / max(n, 1)
+        squares = self.column_sums_[1] + ((rows - mean) ** 2).sum(axis=0) + delta**2 * (n * m / (n + m))
+        self.column_sums_ = np.stack([self.column_sums_[0] + m * mean, squares])
         self.n_samples_ = n + m
 
     def _offset(self) -> Array:
@@ -206,5 +247,3 @@ class TruncatedSVD(LinearReducer):
         """Return A = Vᵀ, a = 0, B = V, b = 0."""
         V = self.components_.astype(np.float64)
         return Compressor(V, np.zeros(len(V)), V.T, np.zeros(V.shape[1]))
-
-

@@ -45,6 +45,17 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+def percent(share: float) -> str:
+    """Write a share so that only the whole reads as 100 %.
+
+    >>> percent(0.6123), percent(0.99999), percent(1.0)
+    ('61.2 %', 'more than 99.9 %', '100 %')
+    """
+    if share > 1 - 1e-9:
+        return "100 %"
+    return "more than 99.9 %" if share > 0.9995 else f"{100 * share:.1f} %"
+
+
 def sentence(model: Reducer, n_rows: int) -> str:
     """Say in one sentence what a fit did."""
     kept = int(model.n_components_)
@@ -55,9 +66,8 @@ def sentence(model: Reducer, n_rows: int) -> str:
     shares = shares_of(model)
     if shares is None:
         return f"{text}."
-    return (
-        f"{text}, which {'holds' if kept == 1 else 'hold'} {100 * float(shares.sum()):.1f} % of the variance."
-    )
+    verb = "holds" if kept == 1 else "hold"
+    return f"{text}, which {verb} {percent(float(shares.sum()))} of the variance."
 
 
 def shares_of(model: Reducer) -> np.ndarray[Any, Any] | None:

@@ -46,7 +46,7 @@ def generalized_eigen(C: Array, D: Array, k: int, which: str = "smallest") -> tu
     if not 1 <= k <= n:
         raise ValueError(f"k must be from 1 to {n}; got {k}")
     if sp.issparse(C) and sp.issparse(D) and n > DENSE_LIMIT and k < n // 5:
-        values, vectors = _sparse(sp.csc_array(C), sp.csc_array(D), k, which)
+        values, vectors = _sparse(sp.csc_array(C, dtype=np.float64), sp.csc_array(D, dtype=np.float64), k, which)
     else:
         C, D = (A.toarray() if sp.issparse(A) else A for A in (C, D))
         values, vectors = _dense(_checked(C, "C"), _checked(D, "D"), k, which)
@@ -102,13 +102,18 @@ def _sparse(C: Any, D: Any, k: int, which: str) -> tuple[Array, Array]:
 
     n = C.shape[0]
     for name, A in (("C", C), ("D", D)):
+        if not np.isfinite(A.data).all():
+            raise ValueError(f"{name} contains NaN or infinity")
         skew = abs(A - A.T)
         if skew.nnz and skew.max() > 1e-10 * abs(A).max():
             raise ValueError(f"{name} is not symmetric; give ({name} + {name}ᵀ)/2")
-    factor = splu(D, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    try:
+        factor = splu(D, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError as error:
+        raise _not_definite(str(error)) from None
     pivots = factor.U.diagonal()
-    if (pivots <= 0).any():
-        raise _not_definite("its factor has a pivot that is not positive")
+    if pivots.min() <= n * np.finfo(np.float64).eps * pivots.max():
+        raise _not_definite(f"the pivots of its factor reach from {pivots.max():.3g} down to {pivots.min():.3g}")
     start = np.random.default_rng(0).standard_normal(n)
     solve_d = LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
     margin = C.diagonal() - (abs(C).sum(axis=1) - abs(C.diagonal()))  # Gershgorin: all ≥ 0 means semidefinite

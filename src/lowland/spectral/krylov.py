@@ -94,17 +94,27 @@ def _project_out(W: Array, Q: Array, recent: int, null: Array | None = None, *, 
     return H
 
 
+def _longest(W: Array) -> float:
+    """Return the length of the longest column: A times orthonormal columns gives none longer than ‖A‖."""
+    xp = arrays.namespace(W)
+    return float(xp.max(xp.linalg.vector_norm(W, axis=0)))
+
+
 def _next_block(W: Array, norm: float, rng: np.random.Generator, A: Operator, *bases: Array | None) -> tuple[Array, Array]:
-    """Return Q, R of W (already orthogonal to the bases). Columns that vanished get fresh random directions."""
+    """Return Q, R of W (already orthogonal to the bases). Columns that vanished get fresh random directions.
+
+    What is left of a short column is partly rounding, so it is made orthogonal to the bases again at full length.
+    """
     Q, R = dense.orthonormal(W)
     xp = arrays.namespace(W)
     diagonal = arrays.to_numpy(xp.abs(xp.linalg.diagonal(R)))
-    lost = np.flatnonzero(diagonal <= 10 * np.finfo(float).eps * max(norm, np.finfo(float).tiny) * np.sqrt(W.shape[0]))
-    if len(lost):
+    eps = np.finfo(float).eps
+    lost = np.flatnonzero(diagonal <= 10 * eps * max(norm, np.finfo(float).tiny) * np.sqrt(W.shape[0]))
+    if len(lost) or (diagonal <= np.sqrt(eps) * norm).any():
         Q = Q + 0.0
-        fresh = A.randn(W.shape[0], len(lost), rng)
-        Q[:, lost] = fresh
-        R[lost, :] = 0.0
+        if len(lost):
+            Q[:, lost] = A.randn(W.shape[0], len(lost), rng)
+            R[lost, :] = 0.0
         for basis in (*bases, *bases):
             _take_out(Q, basis)
         Q, turn = dense.orthonormal(Q)
@@ -133,6 +143,7 @@ def lanczos(
         Q[:, m : m + b] = new
         m += b
         W = sign * A.matmul(new)
+        norm = max(norm, _longest(W))
         products += 1
         H = arrays.to_numpy(_project_out(W, Q[:, :m], recent, null))
         recent = m - b
@@ -188,6 +199,7 @@ def _golub_kahan(
     while True:
         V[:, m : m + b] = new
         W = A.matmul(new)
+        norm = max(norm, _longest(W))
         B[:m, m : m + b] = arrays.to_numpy(_project_out(W, U[:, :m], recent, whole=both_sides))
         left, R = _next_block(W, norm, rng, A, U[:, :m])
         recent = m
@@ -203,7 +215,7 @@ def _golub_kahan(
             continue
         checked = m
         P, sigma, Y = dense.svd(B[:m, :m])
-        norm = float(sigma[0])
+        norm = max(norm, float(sigma[0]))
         residual = np.linalg.norm(arrays.to_numpy(S) @ P[m - b :, :k], axis=0)
         converged = bool((residual <= tol * norm).all())
         report_progress(stage, int((residual <= tol * norm).sum()), k)
@@ -250,15 +262,18 @@ def _identity(n: int, reference: Array) -> Array:
 
 def _small_symmetric(A: Operator, k: int, largest: bool) -> Found:
     """Form a matrix that is no larger than the basis would be, and solve it whole."""
-    M = A.matmul(_identity(A.shape[0], A.reference()))
-    norm = float(arrays.namespace(M).max(arrays.namespace(M).abs(M))) * A.shape[0]
+    M = A.dense()
+    if M is None:
+        M = A.matmul(_identity(A.shape[0], A.reference()))
+    longest = _longest(M)
+    norm = float(arrays.namespace(M).max(arrays.namespace(M).abs(M))) * A.shape[0] or 1.0
     if A.null is not None:  # move the known null vectors to the far end
         M = M - (norm if largest else -norm) * (A.null @ arrays.t(A.null))
     values, vectors = dense.eigh((M + arrays.t(M)) / 2)
     xp = arrays.namespace(M)
     if largest:
         values, vectors = xp.flip(values, axis=0), xp.flip(vectors, axis=1)
-    top = float(arrays.to_numpy(xp.max(xp.abs(values[: max(k, 1)]))))
+    top = max(longest, float(xp.max(xp.abs(values[:k]))))  # ‖A‖ from below, so that a residual is never flattered
     return Found(None, values[:k], vectors[:, :k], 1, True, top)
 
 

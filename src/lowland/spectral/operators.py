@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from .. import arrays, pool
 from ..moments import Scratch, subtract
 from ..rows import Block, RowSource
+from . import dense
 from .spmm import spmm
 
 Array = Any
@@ -57,13 +58,18 @@ class Operator:
         return f"{type(self).__name__}({self.shape[0]} × {self.shape[1]}{''.join(', ' + m for m in marks)})"
 
 
+def _double(A: Array) -> Array:
+    """Return a foreign array in float64: those libraries do not multiply two precisions."""
+    return arrays.cast(A, np.float64) if arrays.is_foreign(A) else A
+
+
 class Dense(Operator):
     """A matrix in memory."""
 
     def __init__(self, A: Array, *, symmetric: bool = False, psd: bool = False) -> None:
         if A.ndim != 2 or (symmetric and A.shape[0] != A.shape[1]):
             raise ValueError(f"expected a {'square ' if symmetric else ''}matrix; got shape {tuple(A.shape)}")
-        self.A, self.shape = A, (int(A.shape[0]), int(A.shape[1]))
+        self.A, self.shape = _double(A), (int(A.shape[0]), int(A.shape[1]))
         self.symmetric, self.psd = symmetric or psd, psd
 
     def matmul(self, V: Array) -> Array:
@@ -87,7 +93,7 @@ class Sparse(Operator):
     """A scipy.sparse matrix, multiplied on all threads; a transposed copy serves Aᵀ U."""
 
     def __init__(self, A: Any, *, symmetric: bool = False, psd: bool = False) -> None:
-        self.A = sp.csr_array(A)
+        self.A = sp.csr_array(A, dtype=None if A.dtype in (np.float32, np.float64) else np.float64)
         self.shape = (int(A.shape[0]), int(A.shape[1]))
         self.symmetric, self.psd = symmetric or psd, psd
         self._transposed: Any = None
@@ -117,14 +123,14 @@ class Centered(Operator):
         self.shape = (rows.count(), rows.n_features)
         self._matrix = Sparse(rows.array) if rows.sparse and rows.array is not None else None
         self._root = None if rows.weights is None else np.sqrt(rows.weights)[:, None]
-        if mean is not None and rows.weights is None:
-            n = self.shape[0]
-            self.left_null = n**-0.5  # 1ᵀ(X − 1mᵀ) = 0: one left direction is known to vanish
+        self.left_null = None  # √w is mapped to zero by Aᵀ; enforcing it undoes the rounding of a large mean
+        if mean is not None:
+            root = np.ones((self.shape[0], 1)) if self._root is None else self._root
+            self.left_null = arrays.like(root / np.linalg.norm(root), self.reference(), np.float64)
 
     def reference(self) -> Array:
         """Return the rows where they lie in memory."""
-        array = self.rows.array
-        return np.empty(0) if array is None or self.rows.sparse else array
+        return self.rows.reference
 
     def _unscaled(self, V: Array) -> Array:
         return V if self.scale is None else V / arrays.like(self.scale, V, np.float64)[:, None]
@@ -136,12 +142,18 @@ class Centered(Operator):
             out = self._matrix.matmul(W)
             if self.mean is not None:
                 out -= self.mean[None, :] @ W
-            return out if self._root is None else out * self._root
+            return self._recentered(out if self._root is None else out * self._root)
         parts = [part for part, _ in self._over_blocks(lambda Z, block: Z @ W)]
-        return arrays.namespace(*parts).concat(parts, axis=0)
+        return self._recentered(arrays.namespace(*parts).concat(parts, axis=0))
+
+    def _recentered(self, U: Array) -> Array:
+        if self.left_null is None:
+            return U
+        return U - self.left_null @ (arrays.t(self.left_null) @ U)
 
     def rmatmul(self, U: Array) -> Array:
         """Return Aᵀ U."""
+        U = self._recentered(U)
         if self._matrix is not None:
             W = U if self._root is None else U * self._root
             out = self._matrix.rmatmul(W)
@@ -226,7 +238,7 @@ class LowRank(Operator):
     symmetric = psd = True
 
     def __init__(self, F: Array) -> None:
-        self.F, self.shape = F, (int(F.shape[0]), int(F.shape[0]))
+        self.F, self.shape = _double(F), (int(F.shape[0]), int(F.shape[0]))
 
     def matmul(self, V: Array) -> Array:
         """Return F Fᵀ V."""
@@ -245,10 +257,11 @@ class Deflated(Operator):
     def __init__(self, A: Operator, Q: Array) -> None:
         if not A.symmetric:
             raise ValueError("deflation needs a symmetric operator")
-        self.A, self.Q, self.shape, self.psd = A, Q, A.shape, A.psd
-        self.null = Q if A.null is None else arrays.namespace(Q).linalg.qr(
-            arrays.namespace(Q).concat([A.null, Q], axis=1)
-        )[0]
+        self.A, self.Q, self.shape, self.psd = A, dense.orthonormal(Q)[0], A.shape, A.psd
+        self.null = self.Q
+        if A.null is not None:  # one vector may lie in both: keep the directions that are there
+            U, s, _ = dense.svd(arrays.namespace(Q).concat([A.null, self.Q], axis=1))
+            self.null = U[:, s > 1e-8]
 
     def _project(self, V: Array) -> Array:
         return V - self.Q @ (arrays.t(self.Q) @ V)

@@ -34,6 +34,7 @@ def power(A: Operator, k: int, *, tol: float, rng: np.random.Generator, max_iter
         for _ in range(max_iter):
             w = _deflate(A.matmul(v), Q)
             products += 1
+            report_progress("power", component, k)
             value = float(xp.sum(v * w))
             norm = max(norm, value)
             residual = float(xp.linalg.vector_norm(w - value * v))

@@ -107,8 +107,7 @@ def _start(name: str, seen: Accumulator, squares: Array, scaling: Scaling) -> So
 
 def operator(rows: RowSource, solved: Solved, scaling: Scaling) -> Centered:
     """Return the rows as an operator, centred and scaled as the fit does it."""
-    reference = rows.array if arrays.is_foreign(rows.array) else np.empty(0)
-    mean = arrays.like(solved.mean, reference) if scaling.center else None
+    mean = arrays.like(solved.mean, rows.reference) if scaling.center else None
     return Centered(rows, mean, solved.scale)
 
 
@@ -176,8 +175,7 @@ def _from_r(done: RFactor, scaling: Scaling) -> Solved:
 
 def _leading(op: Operator, wanted: Wanted, start: Solved, rng: np.random.Generator, solver: str = "auto") -> Solved:
     """Solve for as many pairs of a scatter or Gram operator as are wanted, growing where the spectrum decides."""
-    free = op.shape[0] - (0 if op.null is None else op.null.shape[1])
-    size = min(free, start.n_rows, len(start.mean))
+    size = op.shape[0] - (0 if op.null is None else op.null.shape[1])
     if solver == "auto" and (op.shape[0] <= DENSE_LIMIT or wanted.whole):
         ask = size
     elif wanted.count is not None:
@@ -222,7 +220,7 @@ def gram(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Gener
 def _back_to_columns(side: _Columns, solved: Solved, U: Array) -> Solved:
     """Turn left vectors into directions by Y = XᵀU, and let the SVD of Y undo what squaring mixed."""
     k = max(1, int((solved.spectrum > solved.tolerance**2 * solved.spectrum[0]).sum()))
-    k = min(k, U.shape[1])
+    k = min(k, U.shape[1], len(solved.mean))
     Q, R = dense.orthonormal(side.transposed_times(U[:, :k]))
     P, s, Y = dense.svd(R)
     V = pool.matmul(Q, P)

@@ -146,11 +146,14 @@ def _doubt(solved: Solved, wanted: Wanted, dtype: Any) -> str:
     The scatter is right to about eps·σ₁², so a singular vector to eps·σ₁/σ_k: the limit keeps that within a
     third of what a backward stable solver may err by, 30·min(N, D)·eps.
     """
-    k = wanted.pick(solved) or len(solved.spectrum)
+    possible = min(solved.n_rows - solved.centered, len(solved.mean))
+    k = max(1, min(wanted.pick(solved) or possible, possible))
     values = np.sqrt(solved.spectrum)
-    ratio = float(values[k - 1] / values[0]) if values[0] > 0 else 0.0
+    if values[0] == 0:  # nothing varies: `cut` refuses it
+        return ""
+    ratio = float(values[k - 1] / values[0])
     root = 4 * float(np.sqrt(np.finfo(dtype).eps))
-    if ratio >= max(root, 1 / (10 * min(solved.n_rows, len(solved.mean)))):
+    if ratio >= max(root, 1 / (10 * possible)):
         return ""
     return "svd" if ratio < root else "pass"
 
@@ -189,7 +192,7 @@ def _with_left(rows: RowSource, space: RowSpace, scaling: Scaling) -> RowSpace:
     if space.left is not None:
         return space
     image = routes.operator(rows, space.solved, scaling).matmul(
-        arrays.like(space.directions, rows.array if arrays.is_foreign(rows.array) else np.empty(0), np.float64)
+        arrays.like(space.directions, rows.reference, np.float64)
     )
     return replace(space, left=arrays.to_numpy(image) / space.values)
 

@@ -65,15 +65,15 @@ def table() -> tuple[Choice, ...]:
     return (
         Choice(
             "dense",
-            f"the smaller side is at most {DENSE_LIMIT}",
+            f"the smaller side is at most {DENSE_LIMIT}, and the matrix is in memory or its larger side is no longer",
             "LAPACK is exact and fast at this size, and gives the whole spectrum",
-            lambda A, k: min(A.shape) <= DENSE_LIMIT,
+            lambda A, k: min(A.shape) <= DENSE_LIMIT and (max(A.shape) <= DENSE_LIMIT or A.dense() is not None),
         ),
         Choice(
             "dense",
             "the matrix is in memory and more than a fifth of its pairs are wanted",
             "a Krylov basis of that size would cost more than the full solve",
-            lambda A, k: A.dense() is not None and 5 * k > min(A.shape),
+            lambda A, k: 5 * k > min(A.shape) and A.dense() is not None,  # in this order: to ask may cost a copy
         ),
         Choice("krylov", "all else", "few pairs of a large operator: only products are needed", lambda A, k: True),
     )
@@ -150,7 +150,8 @@ def _dense_pairs(A: Operator, k: int, largest: bool) -> Found:
         values, vectors = (values[n - k :], vectors[:, n - k :]) if largest else (values[:k], vectors[:, :k])
     if largest:
         values, vectors = xp.flip(values, axis=0), xp.flip(vectors, axis=1)
-    return Found(None, values, vectors, 0, True, float(xp.max(xp.abs(values))))
+    norm = max(krylov._longest(M), float(xp.max(xp.abs(values))))  # the wanted end alone may be tiny
+    return Found(None, values, vectors, 0, True, norm)
 
 
 def singular(

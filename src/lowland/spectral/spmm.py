@@ -20,8 +20,11 @@ def _compile() -> Any:
         return _kernel
     import numba as nb
 
+    def fixed(kind: Any, ndim: int = 1) -> Any:  # memory-mapped matrices cannot be written to
+        return nb.types.Array(kind, ndim, "C", readonly=True)
+
     signatures = [
-        nb.void(index[::1], index[::1], value[::1], nb.float64[:, ::1], nb.float64[:, ::1], nb.int64, nb.int64)
+        nb.void(fixed(index), fixed(index), fixed(value), fixed(nb.float64, 2), nb.float64[:, ::1], nb.int64, nb.int64)
         for index in (nb.int32, nb.int64)
         for value in (nb.float32, nb.float64)
     ]

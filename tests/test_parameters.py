@@ -1,0 +1,126 @@
+"""Rules for parameters: what they accept, read from text, and say of themselves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowland.parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Nothing, Real, Seed, check, parse
+
+COMPONENTS = AnyOf((Nothing(), Integer(1), Real(0, 1), Choice(("auto",))))
+
+
+@pytest.mark.parametrize(
+    ("rule", "good", "bad"),
+    [
+        (Choice(("a", "b")), ["a", "b"], ["c", "A", "", None, 1]),
+        (Integer(2), [2, 10**9, np.int32(5), np.uint8(2)], [1, -3, 2.0, "2", True, None, np.float64(3)]),
+        (Real(0, 1), [0.5, 1e-300, np.float32(0.25)], [0, 1, 0.0, 1.0, -0.1, math.nan, math.inf, "0.5", True, None]),
+        (Real(0, 1, closed=True), [0, 1, 0.5], [-1e-9, 1.0000001, math.nan]),
+        (Real(), [-1e300, 0, 5], [math.inf, -math.inf, math.nan, 1j]),
+        (Boolean(), [True, False, np.True_, np.bool_(False)], [0, 1, "true", None]),
+        (Nothing(), [None], [0, False, "none"]),
+        (Seed(), [0, 7, np.random.default_rng(0), np.random.RandomState(0)], [-1, 1.5, "0", None, True]),
+        (RANDOM_STATE, [None, 0], [-1, "0"]),
+        (COMPONENTS, [None, 1, 5, 0.5, "auto"], [0, 1.0, 1.5, -2, "all", True]),
+    ],
+)
+def test_what_rules_accept(rule, good, bad):
+    assert [value for value in good if not rule.accepts(value)] == []
+    assert [value for value in bad if rule.accepts(value)] == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "value"),
+    [
+        (Choice(("a", "b")), "b", "b"),
+        (Integer(0), "12", 12),
+        (Real(0, 1), "0.25", 0.25),
+        (Real(), "-1e-3", -1e-3),
+        (Boolean(), "Yes", True),
+        (Boolean(), "off", False),
+        (Boolean(), "1", True),
+        (Nothing(), "None", None),
+        (Seed(), "3", 3),
+        (RANDOM_STATE, "none", None),
+        (COMPONENTS, "5", 5),
+        (COMPONENTS, "0.9", 0.9),
+        (COMPONENTS, "auto", "auto"),
+        (COMPONENTS, "none", None),
+    ],
+)
+def test_values_from_text(rule, text, value):
+    found = rule.parse(text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (Choice(("a",)), "A"),
+        (Integer(1), "0"),
+        (Integer(1), "1.0"),
+        (Real(0, 1), "1"),
+        (Real(0, 1), "nan"),
+        (Real(), "inf"),
+        (Boolean(), "maybe"),
+        (Nothing(), "null"),
+        (Seed(), "-1"),
+        (COMPONENTS, "1.5"),
+        (COMPONENTS, "many"),
+    ],
+)
+def test_text_that_is_none_of_the_values(rule, text):
+    with pytest.raises(ValueError):  # noqa: PT011 - the rule only signals; `parse` words the message
+        rule.parse(text)
+
+
+@given(st.one_of(st.none(), st.integers(1, 10**12), st.floats(0, 1, exclude_min=True, exclude_max=True)))
+def test_what_is_printed_is_read_back(value):
+    assert COMPONENTS.accepts(value)
+    assert COMPONENTS.parse(str(value)) == value
+
+
+@given(st.text(max_size=8))
+def test_text_gives_an_accepted_value_or_a_value_error(text):
+    for rule in (COMPONENTS, RANDOM_STATE, Boolean(), Real(-1, 1, closed=True)):
+        try:
+            value = rule.parse(text)
+        except ValueError:
+            continue
+        assert rule.accepts(value)
+
+
+def test_check_names_owner_parameter_limits_and_value():
+    rules = {"n_components": COMPONENTS, "ddof": Integer(0)}
+    check("PCA", rules, {"n_components": 3, "ddof": 1})
+    with pytest.raises(ValueError, match=r"^PCA: ddof must be a whole number ≥ 0; got 0\.5$"):
+        check("PCA", rules, {"n_components": 3, "ddof": 0.5})
+    with pytest.raises(ValueError) as error:
+        check("PCA", rules, {"n_components": 0, "ddof": 1})
+    assert str(error.value) == (
+        "PCA: n_components must be None, or a whole number ≥ 1, or a number in (0, 1), or 'auto'; got 0"
+    )
+
+
+def test_parse_names_owner_parameter_limits_and_text():
+    rules = {"whiten": Boolean(), "ddof": Integer(0)}
+    assert parse("PCA", rules, "whiten", "true") is True
+    with pytest.raises(ValueError, match=r"^PCA: ddof must be a whole number ≥ 0; got 'x'$"):
+        parse("PCA", rules, "ddof", "x")
+    with pytest.raises(ValueError, match=r"^PCA has no parameter 'dof'; it has ddof, whiten$"):
+        parse("PCA", rules, "dof", "1")
+
+
+def test_every_default_of_every_method_is_allowed(method):
+    kind = method.load()
+    model = kind()
+    rules = kind._parameters
+    assert set(rules) == set(model.get_params(deep=False))
+    check(kind.__name__, rules, model.get_params(deep=False))
+    assert all(rule.describe() for rule in rules.values())

@@ -1,0 +1,200 @@
+"""The plan: what it says, that it costs nothing, and that a fit beyond the limit is refused before it begins."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import lowland
+from lowland import MemoryLimitError, Plan, RowSource, config, plan
+from lowland.planning import DataShape, check_allocation, dense_seconds, sparse_seconds
+
+GB = 10**9
+
+
+@pytest.fixture
+def small():
+    return Plan("PCA", "covariance", 3 * GB, 12.345, model_bytes=1000, parts={"blocks": GB, "scatter matrix": 2 * GB}, remedy="do less")
+
+
+# -- the record ---------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_is_a_record(small):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        small.bytes = 0
+    with pytest.raises(TypeError):
+        small.parts["blocks"] = 0
+    assert small.to_dict() == {
+        "method": "PCA",
+        "algorithm": "covariance",
+        "bytes": 3 * GB,
+        "model_bytes": 1000,
+        "seconds": 12.345,
+        "approximate": False,
+        "parts": {"blocks": GB, "scatter matrix": 2 * GB},
+    }
+
+
+def test_a_plan_prints_as_a_table(small):
+    assert str(small).splitlines() == [
+        "method            PCA",
+        "algorithm         covariance",
+        "memory            3 GB",
+        "  blocks          1 GB",
+        "  scatter matrix  2 GB",
+        "model             1 kB",
+        "time              about 12 s",
+        "approximate       no",
+    ]
+
+
+def test_a_plan_within_the_limit_passes(small):
+    small.require(3 * GB)
+    with config(memory_limit="3GB"):
+        small.require()
+
+
+def test_a_plan_beyond_the_limit_names_figure_part_limit_and_remedy(small):
+    with pytest.raises(MemoryLimitError) as error, config(memory_limit=3 * GB - 1):
+        small.require()
+    assert str(error.value) == (
+        "PCA by covariance would take 3 GB (most of it for scatter matrix: 2 GB), and the limit is 3 GB. "
+        'To go on: do less, or raise the limit with lowland.config(memory_limit="3GB") or LOWLAND_MEMORY_LIMIT.'
+    )
+    assert isinstance(error.value, MemoryError)
+    with pytest.raises(MemoryLimitError, match=r"would take 5 B, and the limit is 4 B"):
+        Plan("M", "a", 5, 0.0).require(4)
+
+
+def test_single_allocations_are_checked_too():
+    with config(memory_limit="1MB"):
+        check_allocation(10**6, "the matrix", "do less")
+        with pytest.raises(MemoryLimitError, match=r"the matrix would take 1\.5 MB, and the limit is 1 MB\. To go on: do less"):
+            check_allocation(1_500_000, "the matrix", "do less")
+
+
+def test_seconds_count_precision_and_threads():
+    with config(threads=1):
+        one = dense_seconds(1e12, np.dtype("f8"))
+        assert one / dense_seconds(1e12, np.dtype("f4")) == pytest.approx(2)
+        assert sparse_seconds(1e12) > one
+    with config(threads=4):
+        assert one / dense_seconds(1e12, np.dtype("f8")) == pytest.approx(4)
+
+
+# -- plan(model, …) -----------------------------------------------------------------------------------------------
+
+
+def test_the_same_plan_from_data_and_from_their_shape(method):
+    model = method.load()(n_components=2)
+    X = np.zeros((2000, 30), dtype=np.float32)
+    assert plan(model, X) == plan(model, shape=(2000, 30), dtype="float32")
+    assert plan(model, RowSource.from_blocks(lambda: iter([X]), n_rows=2000)).bytes == plan(model, X).bytes
+    assert not vars(model).keys() & {"components_", "n_features_in_"}
+
+
+@pytest.mark.parametrize("name", ["PCA", "TruncatedSVD"])
+def test_the_same_plan_from_sparse_data_and_from_their_density(name, rng):
+    model = getattr(lowland, name)(2)
+    X = sp.random_array((3000, 2000), density=0.01, rng=rng, format="csr")
+    assert plan(model, X) == plan(model, shape=(3000, 2000), density=X.nnz / 6e6)
+    assert plan(model, X).algorithm == "krylov"
+
+
+def test_plans_grow_with_the_work(method):
+    def cost(n, d, **kind):
+        return plan(method.load()(n_components=5), shape=(n, d), **kind)
+
+    base = cost(10_000, 2000)
+    assert cost(10_000, 4000).bytes > base.bytes
+    assert cost(100_000, 2000).seconds > base.seconds
+    assert cost(10_000, 2000, dtype="float32").bytes < base.bytes
+    assert base.model_bytes > 0
+    assert not base.approximate
+
+
+def test_a_plan_for_any_size_takes_no_time_and_no_memory(method):
+    big = plan(method.load()(n_components=2), shape=(10**9, 10**6))
+    assert big.bytes > GB
+    with pytest.raises(MemoryLimitError):
+        big.require(GB)
+
+
+def test_copies_of_the_input_are_planned():
+    frame, array = pd.DataFrame(np.zeros((1000, 30))), np.zeros((1000, 30))
+    model = lowland.PCA(2)
+    assert plan(model, frame).bytes - plan(model, array).bytes == array.nbytes
+
+
+def test_half_precision_is_planned_as_it_is_read():
+    model, X = lowland.PCA(2), np.zeros((3000, 500), dtype=np.float16)
+    assert plan(model, X) == plan(model, shape=X.shape, dtype="float16")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({}, "either the data or shape"),
+        ({"X": np.eye(2), "shape": (2, 2)}, "either the data or shape"),
+        ({"shape": (0, 3)}, r"both at least 1; got \(0, 3\)"),
+        ({"shape": (3, -1)}, "both at least 1"),
+        ({"shape": (3,)}, r"shape must be \(rows, columns\)"),
+        ({"shape": (3, 4, 5)}, r"shape must be \(rows, columns\)"),
+        ({"shape": (3, 3), "density": 0.0}, r"in \(0, 1\]; got 0\.0"),
+        ({"shape": (3, 3), "density": 1.5}, r"in \(0, 1\]; got 1\.5"),
+    ],
+)
+def test_what_cannot_be_planned(arguments, text):
+    with pytest.raises(ValueError, match=text):
+        plan(lowland.PCA(), **arguments)
+
+
+def test_entries_of_a_shape():
+    assert DataShape(100, 20, np.dtype("f8"), 0.1, True).entries == 200
+    assert DataShape(None, 20, np.dtype("f8")).entries == 0
+
+
+# -- the limit stands before the work -----------------------------------------------------------------------------
+
+
+class Untouchable(np.ndarray):
+    """An array that fails the test when its rows are read."""
+
+    def __getitem__(self, key):
+        pytest.fail("rows were read although the plan passes the limit")
+
+
+def test_a_fit_beyond_the_limit_is_refused_before_it_reads_a_row(method):
+    X = np.zeros((500, 60)).view(Untouchable)
+    model = method.load()(n_components=2)
+    with config(memory_limit=plan(model, X).bytes - 1), pytest.raises(MemoryLimitError, match=method.class_name):
+        model.fit(X)
+    assert not hasattr(model, "components_")
+
+
+def test_the_limit_reacts_to_the_plan_alone(rng, monkeypatch):
+    """Where a plan is too small by mistake, the fit begins, and the second lock stands before each large piece."""
+    model, X = lowland.PCA(2, solver="covariance"), rng.standard_normal((100, 50))
+    monkeypatch.setattr(lowland.PCA, "_plan", lambda self, shape: Plan("PCA", "covariance", 1, 0.0))
+    with config(memory_limit=8 * 50 * 50 - 1), pytest.raises(MemoryLimitError, match="50 × 50 scatter matrix"):
+        model.fit(X)
+    with config(memory_limit=8 * 50 * 50):
+        model.fit(X)
+
+
+def test_the_limit_never_changes_a_result(rng):
+    X = rng.standard_normal((3000, 200))
+    free = lowland.PCA(2).fit(X)
+    with config(memory_limit=plan(lowland.PCA(2), X).bytes):
+        tight = lowland.PCA(2).fit(X)
+    assert tight.components_.tobytes() == free.components_.tobytes()
+
+
+def test_partial_fit_knows_the_limit(rng):
+    with config(memory_limit="100kB"), pytest.raises(MemoryLimitError, match="exact partial_fit on 200 columns"):
+        lowland.PCA(2).partial_fit(rng.standard_normal((3, 200)))
