@@ -50,7 +50,7 @@ def X(rng):
     return rng.standard_normal((9000, 5)) @ rng.standard_normal((5, 5)) + [1, -20, 300, 0, 5]
 
 
-# -- right --------------------------------------------------------------------------------------------------------
+# -- right ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 6, 300, 9000])
@@ -59,7 +59,9 @@ def test_moments_against_the_definition(n, X, kind, backend):
     mean, S = reference(X[:n])
     assert (done.n_rows, done.weight) == (n, n)
     np.testing.assert_allclose(to_numpy(done.mean), mean, rtol=1e-14, atol=1e-15)
-    np.testing.assert_allclose(scatter_of(done), np.diag(S) if kind is ColumnMoments else S, rtol=1e-11, atol=1e-12 * n)
+    np.testing.assert_allclose(
+        scatter_of(done), np.diag(S) if kind is ColumnMoments else S, rtol=1e-11, atol=1e-12 * n
+    )
 
 
 def test_sparse_rows_give_the_moments_of_dense_ones(rng, kind):
@@ -96,7 +98,7 @@ def test_blocks_of_weight_zero_are_as_if_absent(X, kind):
     np.testing.assert_allclose(scatter_of(found), np.diag(S) if kind is ColumnMoments else S, rtol=1e-10)
 
 
-# -- large means --------------------------------------------------------------------------------------------------
+# -- large means ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("dtype", "mean"), [(np.float32, 1e5), (np.float64, 1e8)])
@@ -121,7 +123,7 @@ def test_constant_columns_have_exactly_no_scatter(value, make, rng, kind):
     np.testing.assert_array_equal(exact, 0.0)
 
 
-# -- wide rows: tiles ---------------------------------------------------------------------------------------------
+# -- wide rows: tiles ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [1, 700, 1027, 4200])
@@ -154,7 +156,7 @@ def test_wide_scatters_streamed_weighted_merged_and_stored(rng):
     np.testing.assert_allclose(sparse, expected.finished().scatter, atol=1e-10)
 
 
-# -- no trace of the cut ------------------------------------------------------------------------------------------
+# -- no trace of the cut -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -235,7 +237,7 @@ def test_state_goes_on_where_it_stopped(X, kind):
     assert bits(again.update(as_rows(X[8350:]))) == bits(seen.update(as_rows(X[8350:])))
 
 
-# -- refusals -----------------------------------------------------------------------------------------------------
+# -- refusals ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
@@ -286,7 +288,7 @@ def test_a_scatter_beyond_the_limit_is_refused(rng):
         moments.moments(as_rows(rng.standard_normal((50, 40))))
 
 
-# -- progress -----------------------------------------------------------------------------------------------------
+# -- progress ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowland.parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Nothing, Real, Seed, check, parse
+from lowland.parameters import (
+    RANDOM_STATE,
+    AnyOf,
+    Boolean,
+    Choice,
+    Integer,
+    Nothing,
+    Real,
+    Seed,
+    check,
+    parse,
+)
 
 COMPONENTS = AnyOf((Nothing(), Integer(1), Real(0, 1), Choice(("auto",))))
 
@@ -19,7 +30,11 @@ COMPONENTS = AnyOf((Nothing(), Integer(1), Real(0, 1), Choice(("auto",))))
     [
         (Choice(("a", "b")), ["a", "b"], ["c", "A", "", None, 1]),
         (Integer(2), [2, 10**9, np.int32(5), np.uint8(2)], [1, -3, 2.0, "2", True, None, np.float64(3)]),
-        (Real(0, 1), [0.5, 1e-300, np.float32(0.25)], [0, 1, 0.0, 1.0, -0.1, math.nan, math.inf, "0.5", True, None]),
+        (
+            Real(0, 1),
+            [0.5, 1e-300, np.float32(0.25)],
+            [0, 1, 0.0, 1.0, -0.1, math.nan, math.inf, "0.5", True, None],
+        ),
         (Real(0, 1, closed=True), [0, 1, 0.5], [-1e-9, 1.0000001, math.nan]),
         (Real(), [-1e300, 0, 5], [math.inf, -math.inf, math.nan, 1j]),
         (Boolean(), [True, False, np.True_, np.bool_(False)], [0, 1, "true", None]),
@@ -101,7 +116,7 @@ def test_check_names_owner_parameter_limits_and_value():
     check("PCA", rules, {"n_components": 3, "ddof": 1})
     with pytest.raises(ValueError, match=r"^PCA: ddof must be a whole number ≥ 0; got 0\.5$"):
         check("PCA", rules, {"n_components": 3, "ddof": 0.5})
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match="n_components") as error:
         check("PCA", rules, {"n_components": 0, "ddof": 1})
     assert str(error.value) == (
         "PCA: n_components must be None, or a whole number ≥ 1, or a number in (0, 1), or 'auto'; got 0"

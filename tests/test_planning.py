@@ -1,4 +1,4 @@
-"""The plan: what it says, that it costs nothing, and that a fit beyond the limit is refused before it begins."""
+"""The plan: what it says, that it costs nothing, and that a fit beyond the limit is refused beforehand."""
 
 from __future__ import annotations
 
@@ -18,10 +18,18 @@ GB = 10**9
 
 @pytest.fixture
 def small():
-    return Plan("PCA", "covariance", 3 * GB, 12.345, model_bytes=1000, parts={"blocks": GB, "scatter matrix": 2 * GB}, remedy="do less")
+    return Plan(
+        "PCA",
+        "covariance",
+        3 * GB,
+        12.345,
+        model_bytes=1000,
+        parts={"blocks": GB, "scatter matrix": 2 * GB},
+        remedy="do less",
+    )
 
 
-# -- the record ---------------------------------------------------------------------------------------------------
+# -- the record ----------------------------------------------------------------------------------------------
 
 
 def test_a_plan_is_a_record(small):
@@ -64,7 +72,8 @@ def test_a_plan_beyond_the_limit_names_figure_part_limit_and_remedy(small):
         small.require()
     assert str(error.value) == (
         "PCA by covariance would take 3 GB (most of it for scatter matrix: 2 GB), and the limit is 3 GB. "
-        'To go on: do less, or raise the limit with lowland.config(memory_limit="3GB") or LOWLAND_MEMORY_LIMIT.'
+        "To go on: do less, or raise the limit with "
+        'lowland.config(memory_limit="3GB") or LOWLAND_MEMORY_LIMIT.'
     )
     assert isinstance(error.value, MemoryError)
     with pytest.raises(MemoryLimitError, match=r"would take 5 B, and the limit is 4 B"):
@@ -74,7 +83,10 @@ def test_a_plan_beyond_the_limit_names_figure_part_limit_and_remedy(small):
 def test_single_allocations_are_checked_too():
     with config(memory_limit="1MB"):
         check_allocation(10**6, "the matrix", "do less")
-        with pytest.raises(MemoryLimitError, match=r"the matrix would take 1\.5 MB, and the limit is 1 MB\. To go on: do less"):
+        with pytest.raises(
+            MemoryLimitError,
+            match=r"the matrix would take 1\.5 MB, .* limit is 1 MB.*do less",
+        ):
             check_allocation(1_500_000, "the matrix", "do less")
 
 
@@ -87,7 +99,7 @@ def test_seconds_count_precision_and_threads():
         assert one / dense_seconds(1e12, np.dtype("f8")) == pytest.approx(4)
 
 
-# -- plan(model, …) -----------------------------------------------------------------------------------------------
+# -- plan(model, …) ------------------------------------------------------------------------------------------
 
 
 def test_the_same_plan_from_data_and_from_their_shape(method):
@@ -159,7 +171,7 @@ def test_entries_of_a_shape():
     assert DataShape(None, 20, np.dtype("f8")).entries == 0
 
 
-# -- the limit stands before the work -----------------------------------------------------------------------------
+# -- the limit stands before the work ------------------------------------------------------------------------
 
 
 class Untouchable(np.ndarray):
@@ -172,16 +184,22 @@ class Untouchable(np.ndarray):
 def test_a_fit_beyond_the_limit_is_refused_before_it_reads_a_row(method):
     X = np.zeros((500, 60)).view(Untouchable)
     model = method.load()(n_components=2)
-    with config(memory_limit=plan(model, X).bytes - 1), pytest.raises(MemoryLimitError, match=method.class_name):
+    with (
+        config(memory_limit=plan(model, X).bytes - 1),
+        pytest.raises(MemoryLimitError, match=method.class_name),
+    ):
         model.fit(X)
     assert not hasattr(model, "components_")
 
 
 def test_the_limit_reacts_to_the_plan_alone(rng, monkeypatch):
-    """Where a plan is too small by mistake, the fit begins, and the second lock stands before each large piece."""
+    """Where a plan is too small by mistake, a second lock stands before each large piece."""
     model, X = lowland.PCA(2, solver="covariance"), rng.standard_normal((100, 50))
     monkeypatch.setattr(lowland.PCA, "_plan", lambda self, shape: Plan("PCA", "covariance", 1, 0.0))
-    with config(memory_limit=8 * 50 * 50 - 1), pytest.raises(MemoryLimitError, match="50 × 50 scatter matrix"):
+    with (
+        config(memory_limit=8 * 50 * 50 - 1),
+        pytest.raises(MemoryLimitError, match="50 × 50 scatter matrix"),
+    ):
         model.fit(X)
     with config(memory_limit=8 * 50 * 50):
         model.fit(X)
@@ -196,5 +214,8 @@ def test_the_limit_never_changes_a_result(rng):
 
 
 def test_partial_fit_knows_the_limit(rng):
-    with config(memory_limit="100kB"), pytest.raises(MemoryLimitError, match="exact partial_fit on 200 columns"):
+    with (
+        config(memory_limit="100kB"),
+        pytest.raises(MemoryLimitError, match="exact partial_fit on 200 columns"),
+    ):
         lowland.PCA(2).partial_fit(rng.standard_normal((3, 200)))

@@ -107,9 +107,12 @@ def test_a_blas_that_is_loaded_later_is_limited_too():
     code = (
         "from lowland import pool; list(pool.run(lambda i: i, range(2)))\n"
         "import scipy.linalg; from threadpoolctl import threadpool_info\n"
-        "with pool.one_blas_thread(): print([x['num_threads'] for x in threadpool_info() if x['user_api'] == 'blas'])"
+        "with pool.one_blas_thread():\n"
+        "    print([x['num_threads'] for x in threadpool_info() if x['user_api'] == 'blas'])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
     assert set(json.loads(found.stdout)) == {1}
 
 
@@ -169,7 +172,7 @@ def test_a_forked_process_gets_a_pool_of_its_own():
             child.join()
 
 
-# -- products -----------------------------------------------------------------------------------------------------
+# -- products ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(5, 3, 2), (9000, 130, 9), (70, 9000, 8), (20011, 64, 5)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -24,7 +26,7 @@ def joined(source, size=None):
     return np.concatenate(parts)
 
 
-# -- what is taken ------------------------------------------------------------------------------------------------
+# -- what is taken -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,16 @@ def test_tensors_stay_tensors(backend):
 
 @pytest.mark.parametrize(
     ("kind", "working"),
-    [("f4", "f4"), ("f8", "f8"), ("f2", "f4"), ("i8", "f8"), ("u1", "f8"), ("?", "f8"), ("g", "f8"), (">f4", "f4")],
+    [
+        ("f4", "f4"),
+        ("f8", "f8"),
+        ("f2", "f4"),
+        ("i8", "f8"),
+        ("u1", "f8"),
+        ("?", "f8"),
+        ("g", "f8"),
+        (">f4", "f4"),
+    ],
 )
 def test_numbers_are_converted_block_by_block(kind, working):
     source = as_rows(X6.astype(kind))
@@ -112,7 +123,7 @@ def test_sparse_only_where_it_is_taken():
         as_rows(sp.csr_array(X6), allow_sparse=False, owner="ProbabilisticPCA")
 
 
-# -- how rows are cut ---------------------------------------------------------------------------------------------
+# -- how rows are cut ----------------------------------------------------------------------------------------
 
 
 @given(
@@ -126,7 +137,7 @@ def test_blocks_have_the_asked_size_whatever_the_cut(n, size, first, cuts, spars
     X = np.arange(2.0 * n).reshape(n, 2)
     edges = sorted({0, n, *(c for c in cuts if c < n)})
     table = sp.csr_array(X) if sparse else X
-    pieces = [table[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    pieces = [table[a:b] for a, b in itertools.pairwise(edges)]
     whole = as_rows(table).blocks(size, first)
     streamed = RowSource.from_blocks(iter(pieces)).blocks(size, first)
     for a, b in zip(whole, streamed, strict=True):
@@ -167,6 +178,24 @@ def test_a_function_can_be_read_again_and_an_iterator_once():
         joined(once)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_reader_may_use_one_buffer_for_all_its_blocks(threads, rng, backend):
+    X = rng.standard_normal((30_000, 4))
+
+    def read():
+        buffer = backend(np.empty((10_000, 4)))
+        for start in (0, 10_000, 20_000):
+            buffer[:] = backend(X[start : start + 10_000])
+            yield buffer
+
+    with lowland.config(threads=threads):
+        model = lowland.PCA(2, solver="covariance").fit(read())
+    np.testing.assert_allclose(model.mean_, X.mean(axis=0), atol=1e-14)
+    np.testing.assert_allclose(
+        model.explained_variance_, lowland.PCA(2).fit(X).explained_variance_, rtol=1e-12
+    )
+
+
 def test_a_reading_left_half_way_does_not_spoil_the_next():
     source = RowSource.from_blocks(lambda: iter([X6[:3], X6[3:]]))
     assert next(source.blocks(2)).rows.shape == (2, 2)
@@ -177,7 +206,7 @@ def test_a_function_that_does_not_start_anew_is_found_out():
     pieces = iter([X6[:3], X6[3:]])
     source = RowSource.from_blocks(lambda: pieces)
     joined(source)
-    with pytest.raises(DataError, match="second reading.* no rows"):
+    with pytest.raises(DataError, match=r"second reading.* no rows"):
         joined(source)
 
 
@@ -185,7 +214,7 @@ def test_a_reading_of_another_length_is_found_out():
     lengths = iter([6, 5])
     source = RowSource.from_blocks(lambda: iter([X6[: next(lengths)]]))
     assert source.count() == 6
-    with pytest.raises(DataError, match="the blocks hold 5 rows; .* 6"):
+    with pytest.raises(DataError, match=r"the blocks hold 5 rows; .* 6"):
         joined(source)
 
 
@@ -234,7 +263,7 @@ def test_a_refused_fit_transform_or_plan_leaves_an_iterator_whole():
     assert lowland.PCA(1).fit(pieces).n_samples_ == 6
 
 
-# -- weights ------------------------------------------------------------------------------------------------------
+# -- weights -------------------------------------------------------------------------------------------------
 
 
 def test_weights_follow_their_rows():
@@ -264,19 +293,23 @@ def test_weights_need_a_known_number_of_rows():
         RowSource.from_blocks(iter([X6])).weighted(np.ones(6))
 
 
-@pytest.mark.parametrize("make", [as_rows, lambda X: RowSource.from_blocks(lambda: iter([X[:2], X[2:]]), n_rows=6)])
+@pytest.mark.parametrize(
+    "make", [as_rows, lambda X: RowSource.from_blocks(lambda: iter([X[:2], X[2:]]), n_rows=6)]
+)
 def test_weights_of_one_fit_do_not_stick_to_the_source(make):
     source = make(X6 + [[0.0, 1.0]] * 6)
     weighted = lowland.PCA(1).fit(source, sample_weight=[5, 1, 1, 1, 1, 1]).mean_
     plain = lowland.PCA(1).fit(source).mean_
     assert weighted[0] != plain[0]
-    np.testing.assert_allclose(plain, X6.mean(axis=0) + [0, 1])
+    np.testing.assert_allclose(plain, X6.mean(axis=0) + np.array([0, 1]))
 
 
-# -- what is not finite -------------------------------------------------------------------------------------------
+# -- what is not finite --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, r"infinity \(inf\)"), (-np.inf, r"infinity \(-inf\)")])
+@pytest.mark.parametrize(
+    ("value", "name"), [(np.nan, "NaN"), (np.inf, r"infinity \(inf\)"), (-np.inf, r"infinity \(-inf\)")]
+)
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sp.csr_array, "torch"])
 def test_what_is_not_finite_is_named(value, name, make):
     X = np.ones((5, 4))
@@ -296,12 +329,15 @@ def test_huge_values_and_allowed_gaps_pass():
         require_finite(Block(0, np.array([[np.nan, np.inf]]), None), allow_nan=True)
 
 
-# -- row-wise work ------------------------------------------------------------------------------------------------
+# -- row-wise work -------------------------------------------------------------------------------------------
 
 
 def test_map_blocks_joins_in_order_and_in_the_precision_of_the_source(backend):
     X = np.arange(20_000.0).reshape(10_000, 2).astype(np.float32)
-    for source in (as_rows(backend(X)), RowSource.from_blocks(lambda: iter([backend(X[:7]), backend(X[7:])]))):
+    for source in (
+        as_rows(backend(X)),
+        RowSource.from_blocks(lambda: iter([backend(X[:7]), backend(X[7:])])),
+    ):
         out = source.map_blocks(lambda rows: rows[:, :1] * 2.0, 1)
         assert type(out) is type(backend(X))
         assert np.asarray(out).dtype == np.float32

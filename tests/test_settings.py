@@ -21,7 +21,7 @@ def _clean(monkeypatch):
         yield
 
 
-# -- sizes --------------------------------------------------------------------------------------------------------
+# -- sizes ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,9 @@ def test_sizes_are_read(text, value):
     assert parse_bytes(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "lots", "8 XB", "-1GB", "8iB", "1.2.3GB", "GB", "nan", "1e999", None, True])
+@pytest.mark.parametrize(
+    "text", ["", "lots", "8 XB", "-1GB", "8iB", "1.2.3GB", "GB", "nan", "1e999", None, True]
+)
 def test_a_size_that_cannot_be_read_is_refused(text):
     with pytest.raises(ValueError, match="cannot read"):
         parse_bytes(text)
@@ -58,7 +60,14 @@ def test_a_size_must_be_positive(text):
 
 @pytest.mark.parametrize(
     ("n", "text"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (1_230_000, "1.23 MB"), (5 * 10**13, "50 TB"), (-2000, "-2 kB")],
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1 kB"),
+        (1_230_000, "1.23 MB"),
+        (5 * 10**13, "50 TB"),
+        (-2000, "-2 kB"),
+    ],
 )
 def test_sizes_are_written_as_people_read_them(n, text):
     assert format_bytes(n) == text
@@ -69,7 +78,7 @@ def test_sizes_never_come_in_powers_of_ten(n):
     assert "e+" not in format_bytes(n)
 
 
-# -- config -------------------------------------------------------------------------------------------------------
+# -- config --------------------------------------------------------------------------------------------------
 
 
 def test_config_is_kept_until_changed_and_restored_by_with():
@@ -145,7 +154,7 @@ def test_free_memory_is_the_smaller_of_machine_and_group(monkeypatch):
         assert settings.free_memory() == expected
 
 
-# -- cgroups ------------------------------------------------------------------------------------------------------
+# -- cgroups -------------------------------------------------------------------------------------------------
 
 
 def group(root, membership, **files):
@@ -163,13 +172,22 @@ def test_v2_limit_less_use_plus_cache(tmp_path):
     found = group(
         tmp_path,
         "0::/a/b\n",
-        **{"a/b|memory.max": "1000\n", "a/b|memory.current": "600\n", "a/b|memory.stat": "anon 5\ninactive_file 100\n"},
+        **{
+            "a/b|memory.max": "1000\n",
+            "a/b|memory.current": "600\n",
+            "a/b|memory.stat": "anon 5\ninactive_file 100\n",
+        },
     )
     assert found == 500
 
 
 def test_v2_the_tightest_ancestor_counts(tmp_path):
-    files = {"a/b|memory.max": "max\n", "a/b|memory.current": "10\n", "a|memory.max": "300", "a|memory.current": "50"}
+    files = {
+        "a/b|memory.max": "max\n",
+        "a/b|memory.current": "10\n",
+        "a|memory.max": "300",
+        "a|memory.current": "50",
+    }
     assert group(tmp_path, "0::/a/b\n", **files) == 250
 
 
@@ -206,7 +224,7 @@ def test_no_cgroups_at_all(tmp_path):
     assert group(tmp_path, "garbage\n") is None
 
 
-# -- progress -----------------------------------------------------------------------------------------------------
+# -- progress ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("answer", [None, True, 0, ""])

@@ -34,6 +34,7 @@ Part = tuple[int, float, Mean, Array]  # rows, weight, mean and summary of a blo
 _TILED = 1024  # wider scatters are summed by tiles of the result, narrower ones by blocks of rows
 _TILES = 8
 _PILOT_ROWS = 64
+_SINGLE_ROWS = 512  # a float32 sum over more rows loses digits: 13 eps at 8192 rows
 
 
 class Scratch:
@@ -491,11 +492,14 @@ def _require_sums(sums: Array, block: Block) -> Array:
 
 
 def _square(Z: Array) -> Array:
-    """Return ZᵀZ in float64; libraries that add float32 one by one get fewer rows at a time."""
-    step = 512 if arrays.is_foreign(Z) and arrays.dtype_of(Z) == np.float32 else max(1, Z.shape[0])
+    """Return ZᵀZ in float64; float32 products are summed in float64 after every few hundred rows."""
+    step = _SINGLE_ROWS if arrays.dtype_of(Z) == np.float32 else max(1, Z.shape[0])
+    total: Array = None
     with np.errstate(over="ignore", invalid="ignore"):
-        parts = [arrays.t(Z[a : a + step]) @ Z[a : a + step] for a in range(0, Z.shape[0], step)]
-    return sum((arrays.cast(P, np.float64) for P in parts[1:]), start=arrays.cast(parts[0], np.float64))
+        for start in range(0, Z.shape[0], step):
+            P = arrays.cast(arrays.t(Z[start : start + step]) @ Z[start : start + step], np.float64)
+            total = P if total is None else total + P
+    return total
 
 
 def _sparse_moments(block: Block) -> Part:

@@ -255,7 +255,7 @@ class BlockRows(RowSource):
             offset = 0
             while offset < piece.shape[0]:
                 part = piece[offset : offset + full - held]
-                waiting.append(arrays.cast(part, self.dtype))
+                waiting.append(_own(part, self.dtype))
                 held, offset = held + part.shape[0], offset + part.shape[0]
                 self._check_count(start + held, ended=False)
                 if held == full:
@@ -275,6 +275,13 @@ class BlockRows(RowSource):
             rows = arrays.namespace(*parts).concat(parts, axis=0)
         weights = None if self.weights is None else self.weights[start : start + rows.shape[0]]
         return Block(start, rows, weights)
+
+
+def _own(part: Array, dtype: np.dtype[Any]) -> Array:
+    """Copy rows of a block: a reader may fill the same buffer again while they wait or are being worked on."""
+    if sp.issparse(part) or arrays.is_foreign(part):
+        return arrays.cast(part, dtype) + 0 if arrays.is_foreign(part) else part.astype(dtype)
+    return np.array(part, dtype=dtype, order="C")
 
 
 _Numbered = tuple[int, RowSource]

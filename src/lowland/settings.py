@@ -83,8 +83,9 @@ def config(
     if memory_limit is not _UNSET:
         change["memory_limit"] = None if memory_limit is None else parse_bytes(memory_limit)
     if threads is not _UNSET:
-        whole = isinstance(threads, numbers.Integral) and not isinstance(threads, bool)
-        if threads is not None and (not whole or threads < 1):
+        given: Any = threads
+        whole = isinstance(given, numbers.Integral) and not isinstance(given, bool)
+        if given is not None and (not whole or given < 1):
             raise ValueError(f"threads must be a whole number of at least 1, or None; got {threads!r}")
         change["threads"] = None if threads is None else int(threads)
     if progress is not _UNSET:
@@ -107,9 +108,10 @@ def parse_bytes(text: float | str) -> int:
     >>> parse_bytes("1.5 GiB")
     1610612736
     """
+    given: Any = text
     value = math.nan
-    if isinstance(text, numbers.Real) and not isinstance(text, bool):
-        value = float(text)
+    if not isinstance(given, bool) and isinstance(given, numbers.Real):
+        value = float(given)
     elif isinstance(text, str):
         match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][0-9]+)?)\s*([KMGT]?I?)B?\s*", text, flags=re.IGNORECASE)
         if match is not None and match[2].upper() != "I":

@@ -23,11 +23,21 @@ K = 4
 
 def data(rng, n, d, ratio=0.75):
     m = min(n, d)
-    return rng.standard_normal((n, m)) * ratio ** np.arange(m) @ np.linalg.qr(rng.standard_normal((d, m)))[0].T + 2
+    return (
+        rng.standard_normal((n, m)) * ratio ** np.arange(m) @ np.linalg.qr(rng.standard_normal((d, m)))[0].T
+        + 2
+    )
 
 
 def solve(rows, solver, wanted=None, scaling=None, **options):
-    return decompose(rows, wanted or Wanted(count=K), scaling or Scaling(), solver=solver, rng=np.random.default_rng(0), **options)
+    return decompose(
+        rows,
+        wanted or Wanted(count=K),
+        scaling or Scaling(),
+        solver=solver,
+        rng=np.random.default_rng(0),
+        **options,
+    )
 
 
 def prepared(X, scaling, w):
@@ -39,18 +49,24 @@ def prepared(X, scaling, w):
     return np.sqrt(w)[:, None] * Z
 
 
-# -- the same answer ----------------------------------------------------------------------------------------------
+# -- the same answer -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scaling", [Scaling(), Scaling(center=False), Scaling(scale=True)], ids=["centred", "raw", "scaled"])
+@pytest.mark.parametrize(
+    "scaling", [Scaling(), Scaling(center=False), Scaling(scale=True)], ids=["centred", "raw", "scaled"]
+)
 @pytest.mark.parametrize("shape", [(400, 220), (220, 400)], ids=["tall", "wide"])
 @pytest.mark.parametrize("solver", ROUTES)
 def test_routes_against_the_svd(solver, shape, scaling, rng):
     X, w = data(rng, *shape), rng.integers(0, 3, shape[0]).astype(float)
-    for rows, weights in ((as_rows(X), None), (as_rows(X).weighted(w), w), (as_rows(sp.csr_array(X)).weighted(w), w)):
+    for rows, weights in (
+        (as_rows(X), None),
+        (as_rows(X).weighted(w), w),
+        (as_rows(sp.csr_array(X)).weighted(w), w),
+    ):
         space = solve(rows, solver, scaling=scaling, want_left=True)
         Z = prepared(X, scaling, weights)
-        U, s, Vt = np.linalg.svd(Z, full_matrices=False)
+        _, s, Vt = np.linalg.svd(Z, full_matrices=False)
         np.testing.assert_allclose(space.values, s[:K], rtol=1e-9)
         np.testing.assert_allclose(abs(np.sum(space.directions * Vt[:K].T, axis=0)), 1, atol=1e-9)
         np.testing.assert_allclose(Z @ space.directions, space.left * space.values, atol=1e-8 * s[0])
@@ -72,33 +88,51 @@ def test_routes_on_every_library(solver, rng, backend):
 def test_constant_sparse_columns_do_not_wake_up_when_scaled(solver, rng):
     X = data(rng, 300, 6)
     X[:, 2] = 0.1
-    spaces = [solve(as_rows(make(X)), solver, Wanted(count=3), Scaling(scale=True)) for make in (np.asarray, sp.csr_array)]
+    spaces = [
+        solve(as_rows(make(X)), solver, Wanted(count=3), Scaling(scale=True))
+        for make in (np.asarray, sp.csr_array)
+    ]
     for space in spaces:
         np.testing.assert_array_equal(abs(space.directions[2]) < 1e-9, True)
     np.testing.assert_allclose(spaces[0].values, spaces[1].values, rtol=1e-9)
 
 
-# -- no trace -----------------------------------------------------------------------------------------------------
+# -- no trace ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize(
     ("solver", "shape"),
-    [("covariance", (9001, 30)), ("svd", (9001, 30)), ("krylov", (9001, 250)), ("gram", (230, 900)), ("power", (9001, 30))],
+    [
+        ("covariance", (9001, 30)),
+        ("svd", (9001, 30)),
+        ("krylov", (9001, 250)),
+        ("gram", (230, 900)),
+        ("power", (9001, 30)),
+    ],
 )
 def test_threads_and_blocks_leave_no_trace(solver, shape, order, dtype, rng):
     X = np.asarray(data(rng, *shape), dtype=dtype, order=order)
     n = shape[0]
     found = []
-    for threads, cuts in ((1, None), (2, None), (2, (1, 4, n // 2 + 3)), (3, range(7, n, 1999 if n > 999 else 13))):
+    for threads, cuts in (
+        (1, None),
+        (2, None),
+        (2, (1, 4, n // 2 + 3)),
+        (3, range(7, n, 1999 if n > 999 else 13)),
+    ):
         rows = X
         if cuts is not None:
             pieces = [X[a:b] for a, b in itertools.pairwise((0, *cuts, n))]
-            rows = RowSource.from_blocks(lambda pieces=pieces: iter(pieces), n_rows=n if solver == "gram" else None)
+            rows = RowSource.from_blocks(
+                lambda pieces=pieces: iter(pieces), n_rows=n if solver == "gram" else None
+            )
         with config(threads=threads), threadpool_limits(threads, user_api="blas"):
             model = lowland.PCA(3, solver=solver).fit(rows)
-            found.append((model.components_.tobytes(), model.spectrum_.tobytes(), model.transform(X).tobytes()))
+            found.append(
+                (model.components_.tobytes(), model.spectrum_.tobytes(), model.transform(X).tobytes())
+            )
     assert all(other == found[0] for other in found[1:])
 
 
@@ -108,7 +142,7 @@ def test_gram_of_a_stream_of_unknown_length(rng):
     np.testing.assert_array_equal(model.components_, lowland.PCA(3, solver="gram").fit(X).components_)
 
 
-# -- the choice ---------------------------------------------------------------------------------------------------
+# -- the choice ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -144,7 +178,7 @@ def test_routes_that_read_twice_refuse_what_can_be_read_once(solver, rng):
         solve(RowSource.from_blocks(iter([data(rng, 50, 5)])), solver)
 
 
-# -- how many -----------------------------------------------------------------------------------------------------
+# -- how many ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("solver", ROUTES)
@@ -155,7 +189,11 @@ def test_rank_below_what_was_asked(solver, rng):
 
 
 @pytest.mark.parametrize("solver", ROUTES)
-@pytest.mark.parametrize("X", [np.ones((5, 3)), np.full((300, 220), 1e8 + 0.3), np.array([[1.0, 2.0]])], ids=["ones", "large", "one row"])
+@pytest.mark.parametrize(
+    "X",
+    [np.ones((5, 3)), np.full((300, 220), 1e8 + 0.3), np.array([[1.0, 2.0]])],
+    ids=["ones", "large", "one row"],
+)
 def test_rows_that_do_not_vary_are_refused(solver, X):
     with pytest.raises(DataError, match=r"do not vary \(rank 0\)"):
         solve(as_rows(X), solver, Wanted(count=1))
@@ -181,7 +219,7 @@ def test_small_singular_values_survive(rng):
             np.testing.assert_allclose(found, exact, rtol=1e-6, err_msg=solver)
 
 
-# -- evidence, progress, cancel -----------------------------------------------------------------------------------
+# -- evidence, progress, cancel ------------------------------------------------------------------------------
 
 
 def test_the_residual_of_a_fit_reacts(rng, monkeypatch):
@@ -191,7 +229,9 @@ def test_the_residual_of_a_fit_reacts(rng, monkeypatch):
 
     def bad(*args, **options):
         f = real(*args, **options)
-        return krylov.Found(f.left, f.values, f.right + 1e-4 * f.left[: f.right.shape[0]], f.products, True, f.norm)
+        return krylov.Found(
+            f.left, f.values, f.right + 1e-4 * f.left[: f.right.shape[0]], f.products, True, f.norm
+        )
 
     monkeypatch.setattr(krylov, "golub_kahan", bad)
     assert lowland.PCA(3, solver="krylov").fit(X).fit_info_.residual > 1e-6

@@ -9,7 +9,20 @@ import scipy.sparse as sp
 from lowland import config
 from lowland.arrays import to_numpy
 from lowland.errors import Cancelled
-from lowland.spectral import Dense, DoublyCentered, Gram, LowRank, Sparse, choose, dense, eigen, fix_signs, krylov, singular, table
+from lowland.spectral import (
+    Dense,
+    DoublyCentered,
+    Gram,
+    LowRank,
+    Sparse,
+    choose,
+    dense,
+    eigen,
+    fix_signs,
+    krylov,
+    singular,
+    table,
+)
 from lowland.spectral.solve import DENSE_LIMIT, tolerance
 
 SOLVERS = ("dense", "krylov", "power")
@@ -21,7 +34,7 @@ def with_values(rng, values):
     return (A + A.T) / 2, Q
 
 
-# -- the choice ---------------------------------------------------------------------------------------------------
+# -- the choice ----------------------------------------------------------------------------------------------
 
 
 def test_the_table_says_which_solver_and_why():
@@ -65,7 +78,9 @@ def test_to_choose_for_few_pairs_forms_no_matrix(monkeypatch):
 def test_wrong_questions_are_refused(rng):
     A = Dense(np.eye(5), psd=True)
     for k in (0, 6, -1):
-        with pytest.raises(ValueError, match=rf"k must be from 1 to 5 for Dense\(5 × 5, symmetric, psd\); got {k}"):
+        with pytest.raises(
+            ValueError, match=rf"k must be from 1 to 5 for Dense\(5 × 5, symmetric, psd\); got {k}"
+        ):
             eigen(A, k)
         with pytest.raises(ValueError, match="k must be from 1 to 5"):
             singular(A, k)
@@ -74,13 +89,13 @@ def test_wrong_questions_are_refused(rng):
     with pytest.raises(ValueError, match="is not symmetric: use `singular`"):
         eigen(Dense(np.ones((3, 3))), 1)
     for solve in (eigen, singular):
-        with pytest.raises(ValueError, match="no solver 'magic'.*known: auto, dense, krylov"):
+        with pytest.raises(ValueError, match=r"no solver 'magic'.*known: auto, dense, krylov"):
             solve(A, 1, solver="magic")
     with pytest.raises(ValueError, match="k must be from 1 to 4"):
         eigen(DoublyCentered(A), 5)  # the constant vector is spoken for
 
 
-# -- order, number, signs -----------------------------------------------------------------------------------------
+# -- order, number, signs ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -114,7 +129,7 @@ def test_the_sign_rule(backend):
     assert to_numpy(fix_signs(backend(near)))[0, 0] > 0
 
 
-# -- hard spectra -------------------------------------------------------------------------------------------------
+# -- hard spectra --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -145,7 +160,9 @@ def test_more_pairs_than_the_rank(solver, rank, rng, backend):
 def test_more_triplets_than_the_rank(solver, rank, rng, backend):
     A = rng.standard_normal((500, rank)) @ rng.standard_normal((rank, 300))
     found = singular(Dense(backend(A)), 12, solver=solver)
-    np.testing.assert_allclose(to_numpy(found.values), np.linalg.svd(A)[1][:12], atol=1e-10 * float(found.values[0]))
+    np.testing.assert_allclose(
+        to_numpy(found.values), np.linalg.svd(A)[1][:12], atol=1e-10 * float(found.values[0])
+    )
     for Q in (found.left, found.right):
         np.testing.assert_allclose(to_numpy(Q).T @ to_numpy(Q), np.eye(12), atol=1e-11)
 
@@ -156,7 +173,9 @@ def test_the_zero_matrix(solver, backend):
     V = to_numpy(found.vectors)
     np.testing.assert_array_equal(to_numpy(found.values), 0)
     np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-12)
-    centred = eigen(DoublyCentered(Dense(backend(np.zeros((300, 300))), symmetric=True), psd=True), 3, solver=solver)
+    centred = eigen(
+        DoublyCentered(Dense(backend(np.zeros((300, 300))), symmetric=True), psd=True), 3, solver=solver
+    )
     np.testing.assert_allclose(to_numpy(centred.vectors).sum(axis=0), 0, atol=1e-10)
 
 
@@ -166,7 +185,9 @@ def test_slow_spectra_past_the_dense_limit(which, rng):
     expected = np.linspace(0.0, 1.0, n)
     found = eigen(Dense(np.diag(expected), psd=True), 4, which=which)
     assert (found.solver, found.converged) == ("krylov", True)
-    np.testing.assert_allclose(found.values, expected[::-1][:4] if which == "largest" else expected[:4], atol=1e-10)
+    np.testing.assert_allclose(
+        found.values, expected[::-1][:4] if which == "largest" else expected[:4], atol=1e-10
+    )
     assert found.products > 0
 
 
@@ -188,7 +209,7 @@ def test_an_iteration_that_cannot_end_says_so(rng, monkeypatch):
     assert not slow.converged
 
 
-# -- evidence -----------------------------------------------------------------------------------------------------
+# -- evidence ------------------------------------------------------------------------------------------------
 
 
 def turned(vectors, angle=1e-3):
@@ -245,7 +266,7 @@ def test_a_tiny_end_of_the_spectrum_is_measured_against_the_whole(rng):
         assert eigen(Dense(A, psd=True), 3, which="smallest", solver=solver).residual < 1e-11
 
 
-# -- same bits, progress, cancel ----------------------------------------------------------------------------------
+# -- same bits, progress, cancel -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("solver", ["krylov", "power"])

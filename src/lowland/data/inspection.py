@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import shlex
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,8 +19,6 @@ from .table import Table, not_numeric
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_DOMINANT = 0.5
-_DOMINANT_OF_TWO = 0.75  # of two columns, one always has half
 _MOST_COLOURS = 20
 
 
@@ -213,11 +212,13 @@ def _one_value(column: pl.Series) -> bool:
 
 
 def _dominant(spread: Mapping[str, float]) -> tuple[str, float] | None:
-    if len(spread) < 2 or max(spread.values()) == 0:
-        return None
-    largest = max(spread, key=lambda name: spread[name])
-    share = 1.0 / sum((std / spread[largest]) ** 2 for std in spread.values())
-    return (largest, share) if share > (_DOMINANT_OF_TWO if len(spread) == 2 else _DOMINANT) else None
+    """Return the column that owns most of the variance, by the rule of PCA's warning, and its share."""
+    from ..dimension.dominance import dominant_column
+
+    names = list(spread)
+    top = max(spread.values(), default=0.0)
+    found = dominant_column([(s / top) ** 2 for s in spread.values()]) if 0 < top < math.inf else None
+    return None if found is None else (names[found[0]], found[1])
 
 
 def _duplicate_columns(

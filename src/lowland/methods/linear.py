@@ -10,14 +10,13 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from .. import arrays
+from ..dimension.dominance import dominant_column
 from ..errors import DataError, DominantColumnWarning, NotConvergedWarning, RankWarning
 from ..reducer import Recorder, Reducer
 from ..rows import as_rows
 from ..spectral.rowspace import RowSpace
 
 Array = Any
-
-DOMINANT_SHARE = 0.9
 
 
 class Compressor(NamedTuple):
@@ -107,17 +106,14 @@ def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> No
         )
 
 
-def warn_dominant(record: Recorder, variances: Array, names: Any, owner: str) -> None:
-    """Warn when one unscaled column owns nearly all of the variance."""
-    total = float(variances.sum())
-    if len(variances) < 2 or total <= 0:
-        return
-    top = int(np.argmax(variances))
-    share = float(variances[top] / total)
-    if share > DOMINANT_SHARE:
+def warn_dominant(record: Recorder, variances: Array, names: Any, owner: str, remedy: str) -> None:
+    """Warn when one unscaled column owns most of the variance."""
+    found = dominant_column(variances)
+    if found is not None:
+        top, share = found
         name = repr(str(names[top])) if names is not None else str(top)
         record.warn(
             f"{owner}: column {name} owns {share:.1%} of the variance, so the first component mostly repeats it; "
-            "if the columns have different units, use scale=True",
+            f"if the columns have different units, {remedy}",
             DominantColumnWarning,
         )

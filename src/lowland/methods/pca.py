@@ -227,7 +227,7 @@ class PCA(LinearReducer):
             )
         tell(record, space, count, "PCA")
         if self.center and not self.scale:
-            warn_dominant(record, solved.variances, getattr(self, "feature_names_in_", None), "PCA")
+            warn_dominant(record, solved.variances, getattr(self, "feature_names_in_", None), "PCA", "use scale=True")
         self.n_components_, self.n_samples_ = len(space.values), solved.n_rows
         self.components_ = np.ascontiguousarray(space.directions.T).astype(dtype)
         self.singular_values_ = space.values

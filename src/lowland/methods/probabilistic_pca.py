@@ -160,7 +160,7 @@ class ProbabilisticPCA(LinearReducer):
             )
         tell(record, space, self.n_components, "ProbabilisticPCA")
         solved = space.solved
-        warn_dominant(record, solved.variances, getattr(self, "feature_names_in_", None), "ProbabilisticPCA")
+        warn_dominant(record, solved.variances, getattr(self, "feature_names_in_", None), "ProbabilisticPCA", "standardise them first")
         n = solved.weight
         values = space.values**2 / n
         if solved.complete:  # the difference below would leave rounding where there is no noise
@@ -211,7 +211,7 @@ class ProbabilisticPCA(LinearReducer):
                 RankWarning,
             )
         names = getattr(self, "feature_names_in_", None)
-        warn_dominant(record, patterns.column_moments()[1], names, "ProbabilisticPCA")
+        warn_dominant(record, patterns.column_moments()[1], names, "ProbabilisticPCA", "standardise them first")
         self.n_samples_ = n
         self._learn(kept, mean, dtype)
         if not history:

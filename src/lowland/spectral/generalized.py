@@ -46,7 +46,7 @@ def generalized_eigen(C: Array, D: Array, k: int, which: str = "smallest") -> tu
     if not 1 <= k <= n:
         raise ValueError(f"k must be from 1 to {n}; got {k}")
     if sp.issparse(C) and sp.issparse(D) and n > DENSE_LIMIT and k < n // 5:
-        values, vectors = _sparse(sp.csc_array(C, dtype=np.float64), sp.csc_array(D, dtype=np.float64), k, which)
+        values, vectors = _sparse(sp.csc_array(C).astype(np.float64), sp.csc_array(D).astype(np.float64), k, which)
     else:
         C, D = (A.toarray() if sp.issparse(A) else A for A in (C, D))
         values, vectors = _dense(_checked(C, "C"), _checked(D, "D"), k, which)

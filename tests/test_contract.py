@@ -1,0 +1,292 @@
+"""What every registered method must keep: one loop over the registry, dtypes, input kinds and backends."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import lowland
+from lowland.rows import RowSource
+
+N, D = 90, 7
+
+
+@pytest.fixture
+def X(rng):
+    return rng.standard_normal((N, 3)) @ rng.standard_normal((3, D)) + 0.3 * rng.standard_normal((N, D)) + 2.0
+
+
+def build(method, **parameters):
+    return method.load()(n_components=2, **parameters)
+
+
+def same_rows(got, want, dtype):
+    tolerance = 1e-5 if dtype == np.float32 else 1e-12
+    scale = np.abs(want).max()
+    np.testing.assert_allclose(np.asarray(got, dtype=np.float64), want, rtol=tolerance, atol=tolerance * scale)
+
+
+def test_scikit_learn_checks(method):
+    results = check_estimator(method.load()(), on_fail=None, on_skip=None)
+    assert len(results) > 40
+    failed = [f"{r['check_name']}: {r['exception']}" for r in results if r["status"] == "failed"]
+    assert not failed, "\n".join(failed)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_precision_in_is_precision_out(method, X, dtype):
+    model = build(method).fit(X.astype(dtype))
+    assert model.transform(X.astype(dtype)).dtype == dtype
+    assert model.inverse_transform(model.transform(X.astype(dtype))).dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.bool_, np.float16])
+def test_other_numbers_are_converted(method, X, dtype):
+    data = (X > X.mean()).astype(dtype) if dtype == np.bool_ else np.round(10 * X).clip(-100, 100).astype(dtype)
+    want = build(method).fit_transform(data.astype(np.float32 if dtype == np.float16 else np.float64))
+    got = build(method).fit_transform(data)
+    assert got.dtype == (np.float32 if dtype == np.float16 else np.float64)
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda X: X.tolist(),
+        np.asfortranarray,
+        lambda X: np.repeat(X, 2, axis=0)[::2],
+        lambda X: pd.DataFrame(X, columns=list("abcdefg")),
+        lambda X: pl.DataFrame(X, schema=list("abcdefg")),
+        lambda X: pa.table({name: X[:, j] for j, name in enumerate("abcdefg")}),
+        lambda X: RowSource.from_blocks(lambda: (X[:11], X[11:50], X[50:])),
+    ],
+    ids=["list", "fortran", "strided", "pandas", "polars", "arrow", "blocks"],
+)
+def test_every_kind_of_input_gives_the_same(method, X, kind):
+    want = build(method).fit(X).transform(X)
+    model = build(method).fit(kind(X))
+    same_rows(model.transform(X) if not hasattr(model, "feature_names_in_") else model.transform(kind(X)), want, X.dtype)
+    same_rows(model.transform(kind(X)), want, X.dtype)
+
+
+def test_sparse(method, X):
+    S = sp.csr_array(np.where(X > 2, X, 0.0))
+    if "sparse" not in method.abilities:
+        with pytest.raises(lowland.DataError, match="does not take sparse"):
+            build(method).fit(S)
+        return
+    want = build(method).fit_transform(S.toarray())
+    for form in (S, sp.csc_matrix(S), sp.coo_array(S)):
+        same_rows(build(method).fit_transform(form), want, X.dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_backends_agree(method, X, backend, dtype):
+    data = X.astype(dtype)
+    want = build(method).fit(data).transform(data)
+    given = backend(data)
+    got = build(method).fit(given).transform(given)
+    assert type(got) is type(given)
+    same_rows(np.asarray(got), want.astype(np.float64), dtype)
+
+
+def test_streams(method, X):
+    blocks = (X[a : a + 13] for a in range(0, N, 13))
+    if "stream" in method.abilities:
+        same_rows(build(method).fit(blocks).transform(X), build(method).fit(X).transform(X), X.dtype)
+    else:
+        with pytest.raises(lowland.DataError, match="read"):
+            build(method).fit(blocks)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_transform_is_row_wise(method, X, dtype):
+    data = X.astype(dtype)
+    model = build(method).fit(data)
+    whole = model.transform(data)
+    single = np.vstack([model.transform(data[i : i + 1]) for i in range(N)])
+    same_rows(single, whole.astype(np.float64), dtype)
+    np.testing.assert_allclose(model.transform(data[::-1])[::-1], whole, rtol=0, atol=0)
+
+
+def test_missing_values(method, X):
+    X = X.copy()
+    X[4, 2] = np.nan
+    if "missing" in method.abilities:
+        assert np.isfinite(build(method).fit(X).transform(X)).all()
+        return
+    with pytest.raises(lowland.DataError, match=r"NaN at row 4, column 2"):
+        build(method).fit(X)
+    with pytest.raises(lowland.DataError, match=r"NaN at row 4, column 2"):
+        build(method).fit(np.nan_to_num(X)).transform(X)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinity_is_named(method, X, value):
+    X = X.copy()
+    X[71, 5] = value
+    with pytest.raises(lowland.DataError, match=r"infinity.*row 71, column 5"):
+        build(method).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (np.ones((4, 3)) * 1j, "Complex"),
+        (np.ones((4, 3, 2)), "3-D"),
+        (np.ones(4), "1-D"),
+        (np.array([["1", "2"], ["3", "oops"]], dtype=object), r"row 1, column 1: 'oops' is not a number"),
+        (pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "2"]}), r"column 'b', row 0: 'x' is not a number"),
+        (np.ones((0, 3)), "0 sample"),
+        (np.ones((3, 0)), "0 feature"),
+        ("table.csv", "read_table"),
+    ],
+    ids=["complex", "3-D", "1-D", "object", "text column", "no rows", "no columns", "file name"],
+)
+def test_bad_input_names_the_place(method, bad, message):
+    with pytest.raises(ValueError, match=message):
+        build(method).fit(bad)
+
+
+def test_wrong_width_and_names_in_another_order(method, X):
+    model = build(method).fit(X)
+    with pytest.raises(ValueError, match="6 features.*7 features"):
+        model.transform(X[:, :6])
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    model = build(method).fit(frame)
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(frame[list("bacdefg")])
+
+
+def test_more_components_than_there_are(method, X):
+    with pytest.raises(ValueError, match=r"n_components=8 is more than min\(rows, columns\) = 7"):
+        method.load()(n_components=8).fit(X)
+    with pytest.raises(ValueError, match="= 4"):
+        method.load()(n_components=5).fit(X[:4])
+
+
+def test_rank_below_the_components_is_a_warning(method, rng):
+    X = np.outer(rng.standard_normal(40), [1.0, -2.0, 1.5, 0.5, 1.0]) + (0.0 if method.name == "truncated_svd" else 1.0)
+    with pytest.warns(lowland.RankWarning, match="rank 1"):
+        model = method.load()(n_components=3).fit(X)
+    assert model.n_components_ == 1
+    assert model.transform(X).shape == (40, 1)
+    assert any("rank 1" in text for text in model.fit_info_.warnings)
+
+
+def test_rank_zero_is_an_error(method):
+    value = 0.0 if method.name == "truncated_svd" else 3.7
+    with pytest.raises(lowland.DataError, match="rank 0"):
+        method.load()(n_components=1).fit(np.full((20, 4), value))
+
+
+def test_same_bits_on_any_number_of_threads(method, rng):
+    X = rng.standard_normal((30_000, 40)) * np.linspace(3, 1, 40)
+    results = []
+    for threads in (1, 2, 3):
+        with lowland.config(threads=threads):
+            results.append(build(method).fit(X).transform(X))
+    assert all(np.array_equal(results[0], other) for other in results[1:])
+
+
+def test_parameters_only_store_and_are_checked(method, X):
+    model = method.load()(n_components="nonsense")
+    assert model.n_components == "nonsense"
+    with pytest.raises(ValueError, match=r"n_components must be .*; got 'nonsense'"):
+        model.fit(X)
+    assert set(method.load()._parameters) == set(method.load()().get_params())
+
+
+def test_clone_copy_pipeline_and_search(method, X):
+    model = build(method).fit(X)
+    assert clone(model).get_params() == model.get_params()
+    np.testing.assert_array_equal(copy.deepcopy(model).transform(X), model.transform(X))
+    chain = make_pipeline(StandardScaler(), build(method)).fit(X)
+    assert chain.transform(X).shape == (N, 2)
+    grid = GridSearchCV(build(method), {"n_components": [1, 3]}, scoring=lambda m, X: m.n_components_, cv=3).fit(X)
+    assert grid.best_params_ == {"n_components": 3}
+
+
+def test_output_names(method, X):
+    model = build(method).set_output(transform="pandas").fit(X)
+    frame = model.transform(X)
+    assert list(frame.columns) == list(model.get_feature_names_out())
+    assert len(frame.columns) == 2
+
+
+def test_fit_info_is_an_immutable_record(method, X):
+    info = build(method).fit(X).fit_info_
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        info.solver = "other"
+    with pytest.raises(TypeError):
+        info.seconds["solve"] = 0.0
+    assert info.method == method.class_name
+    assert info.residual is not None
+    assert info.residual < 1e-10
+    assert "algorithm" in str(info)
+    assert lowland.FitInfo.from_dict(info.to_dict()) == info
+
+
+def test_plan_agrees_with_the_fit(method, X):
+    model = build(method)
+    plan = lowland.plan(model, X)
+    again = lowland.plan(model, shape=X.shape)
+    assert (plan.bytes, plan.algorithm) == (again.bytes, again.algorithm)
+    assert plan.seconds > 0
+    assert plan.model_bytes > 0
+    assert model.fit(X).fit_info_.approximate == plan.approximate
+
+
+def test_memory_limit_refuses_before_work(method, X):
+    with lowland.config(memory_limit=1000), pytest.raises(lowland.MemoryLimitError, match=r"limit is 1 kB.*memory_limit="):
+        build(method).fit(X)
+
+
+def test_cancel_leaves_the_model_unfitted(method, rng):
+    X = rng.standard_normal((40_000, 30))
+    seen = []
+
+    def stop(stage, done, total):
+        seen.append(stage)
+        return len(seen) < 2
+
+    model = build(method)
+    with lowland.config(progress=stop), pytest.raises(lowland.Cancelled):
+        model.fit(X)
+    assert seen
+    assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_training_rows_return_their_embedding(method, X):
+    model = build(method)
+    np.testing.assert_allclose(model.fit_transform(X), model.transform(X), atol=1e-12)
+
+
+def test_inverse_is_a_projection(method, X):
+    model = build(method).fit(X)
+    once = model.inverse_transform(model.transform(X))
+    if method.name != "probabilistic_pca":  # its mean shrinks towards the centre
+        np.testing.assert_allclose(model.inverse_transform(model.transform(once)), once, atol=1e-10)
+    with pytest.raises(lowland.DataError, match="must have 2 columns"):
+        model.inverse_transform(np.ones((3, 5)))
+
+
+def test_the_registry_tells_the_truth(method):
+    cls = method.load()
+    assert ("inverse" in method.abilities) == hasattr(cls, "inverse_transform")
+    assert ("partial" in method.abilities) == hasattr(cls, "partial_fit")
+    assert ("missing" in method.abilities) == cls._allow_nan
+    assert ("sparse" in method.abilities) == cls._allow_sparse
+    assert getattr(lowland, method.class_name) is cls

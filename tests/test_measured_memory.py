@@ -1,0 +1,79 @@
+"""Plans against what fits really take, each in a fresh process with its imports warm."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import lowland
+from lowland.planning import Plan
+
+CHILD = """
+import json, sys, warnings
+import numpy as np, scipy.sparse as sp
+import lowland
+warnings.simplefilter("ignore")
+case = json.loads(sys.argv[1])
+rng = np.random.default_rng(0)
+cls = getattr(lowland, case["method"])
+cls(**case["parameters"] | {"n_components": 2}).fit(rng.standard_normal((400, 20)))  # imports, pools and BLAS buffers warm
+n, d = case["shape"]
+if case["density"]:
+    count = int(n * d * case["density"])
+    X = sp.csr_array((rng.standard_normal(count), (rng.integers(0, n, count), rng.integers(0, d, count))), shape=(n, d))
+    warm = sp.csr_array((rng.standard_normal(300_000), (rng.integers(0, 3000, 300_000), rng.integers(0, 3000, 300_000))))
+    cls(2, solver="krylov").fit(warm)
+else:
+    X = rng.standard_normal((n, d), dtype=np.dtype(case["dtype"]).type) * np.linspace(2, 1, d, dtype=case["dtype"])
+model = cls(**case["parameters"])
+plan = lowland.plan(model, X)
+def status(key):
+    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(key))
+open("/proc/self/clear_refs", "w").write("5")
+before = status("VmRSS")
+model.fit(X)
+print(json.dumps({"planned": plan.bytes, "measured": status("VmHWM") - before, "told": model.fit_info_.peak_bytes,
+                  "algorithm": [plan.algorithm, model.fit_info_.algorithm]}))
+"""
+
+CASES = {
+    "covariance, wide": dict(method="PCA", parameters=dict(n_components=10), shape=[9000, 4500], dtype="float64", density=None),
+    "covariance, float32": dict(method="PCA", parameters=dict(n_components=10), shape=[9000, 5000], dtype="float32", density=None),
+    "gram": dict(method="PCA", parameters=dict(n_components=10), shape=[4800, 9000], dtype="float64", density=None),
+    "svd": dict(method="PCA", parameters=dict(n_components=10, solver="svd"), shape=[6000, 1500], dtype="float64", density=None),
+    "krylov, dense": dict(method="PCA", parameters=dict(n_components=40), shape=[60000, 5200], dtype="float32", density=None),
+    "krylov, sparse": dict(method="PCA", parameters=dict(n_components=10), shape=[60000, 300000], dtype="float64", density=2e-4),
+    "svd, sparse": dict(method="TruncatedSVD", parameters=dict(n_components=20), shape=[50000, 150000], dtype="float64", density=3e-4),
+}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is measured through /proc")
+@pytest.mark.parametrize("name", [n if n in ("covariance, wide", "gram", "svd, sparse") else pytest.param(n, marks=pytest.mark.slow) for n in CASES])
+def test_plans_are_within_half_and_one_and_a_half(name):
+    done = subprocess.run([sys.executable, "-c", CHILD, json.dumps(CASES[name])], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["planned"] >= 256e6, found
+    assert found["algorithm"][0] == found["algorithm"][1]
+    assert 0.5 <= found["measured"] / found["planned"] <= 1.5, found
+    assert 0.8 <= found["told"] / found["measured"] <= 1.05, found  # what fit_info_ says is what was taken
+
+
+def test_a_shrunken_plan_is_caught_by_the_second_lock(rng, monkeypatch):
+    X = rng.standard_normal((60, 400))
+    with lowland.config(memory_limit="1MB"):
+        with pytest.raises(lowland.MemoryLimitError, match="would take"):
+            lowland.PCA(2, solver="covariance").fit(X)
+        monkeypatch.setattr(lowland.PCA, "_plan", lambda self, shape: Plan("PCA", "covariance", 10, 0.1))
+        with pytest.raises(lowland.MemoryLimitError, match="400 × 400 scatter matrix"):
+            lowland.PCA(2, solver="covariance").fit(X)
+        monkeypatch.setattr(lowland.PCA, "_plan", lambda self, shape: Plan("PCA", "covariance", 2_000_000, 0.1))
+        with pytest.raises(lowland.MemoryLimitError, match="2 MB"):
+            lowland.PCA(2, solver="svd").fit(X)
+    monkeypatch.undo()
+    assert lowland.PCA(2, solver="covariance").fit(X).n_components_ == 2
+    assert np.isfinite(X).all()

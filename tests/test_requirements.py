@@ -1,0 +1,233 @@
+"""Each requirement of the linear methods, by its id, and the worked numbers of the source documents."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import lowland
+from lowland.dimension import advice
+from lowland.spectral import generalized_eigen
+
+# Lindsay I. Smith, "A tutorial on Principal Components Analysis" (2002).
+SMITH = np.array(
+    [[2.5, 2.4], [0.5, 0.7], [2.2, 2.9], [1.9, 2.2], [3.1, 3.0], [2.3, 2.7], [2.0, 1.6], [1.0, 1.1], [1.5, 1.6], [1.1, 0.9]]
+)
+THREE = np.array([[1.0, 0.0], [2.0, 0.1], [3.0, -0.1]])
+TERMS = np.array(
+    [[24, 21, 9, 0, 0], [32, 10, 5, 0, 3], [12, 16, 5, 0, 0], [6, 7, 2, 0, 0], [43, 31, 20, 0, 3],
+     [2, 0, 0, 18, 7], [0, 0, 1, 32, 12], [3, 0, 0, 22, 4], [1, 0, 0, 34, 27], [6, 0, 0, 17, 4]]
+)  # fmt: skip
+
+
+@pytest.fixture
+def X(rng):
+    return rng.standard_normal((200, 6)) @ rng.standard_normal((6, 6)) + rng.standard_normal(6)
+
+
+def test_L1_eigenvectors_of_the_covariance(X):
+    C = np.cov(X.T)
+    pca = lowland.PCA(3, solver="covariance").fit(X)
+    np.testing.assert_allclose(C @ pca.components_.T, pca.components_.T * pca.eigenvalues_, atol=1e-12)
+    np.testing.assert_allclose(pca.components_ @ pca.components_.T, np.eye(3), atol=1e-14)
+    np.testing.assert_allclose(pca.transform(X), (X - X.mean(axis=0)) @ pca.components_.T, atol=1e-12)
+
+
+def test_L1_smith_to_all_printed_digits():
+    pca = lowland.PCA().fit(SMITH)
+    C = pca.components_.T * pca.eigenvalues_ @ pca.components_
+    assert [[f"{c:.9f}" for c in row] for row in C] == [["0.616555556", "0.615444444"], ["0.615444444", "0.716555556"]]
+    assert f"{pca.eigenvalues_[0]:.8f}" == "1.28402771"
+    assert f"{pca.eigenvalues_[1]:.10f}" == "0.0490833989"
+    assert [f"{abs(v):.9f}" for v in pca.components_[0]] == ["0.677873399", "0.735178656"]
+    first = np.abs(pca.transform(SMITH)[0])
+    assert [f"{v:.9f}" for v in first] == ["0.827970186", "0.175115307"]
+
+
+def test_L1_eigenvector_example():
+    np.testing.assert_array_equal(np.array([[2, 3], [2, 1]]) @ [3, 2], 4 * np.array([3, 2]))
+
+
+@pytest.mark.filterwarnings("ignore::lowland.DominantColumnWarning")
+def test_L1_three_points():
+    pca = lowland.PCA().fit(THREE)
+    C = np.array([[1.0, -0.05], [-0.05, 0.01]])
+    middle, radius = 0.505, np.hypot(0.495, 0.05)
+    np.testing.assert_allclose(pca.eigenvalues_, [middle + radius, middle - radius], rtol=1e-13)
+    np.testing.assert_allclose(C @ pca.components_[0], pca.eigenvalues_[0] * pca.components_[0], atol=1e-15)
+
+
+@pytest.mark.parametrize(("ddof", "divisor"), [(1, 199), (0, 200)])
+def test_L2_all_normalisations(X, ddof, divisor):
+    pca = lowland.PCA(ddof=ddof).fit(X)
+    scatter = (X - X.mean(axis=0)).T @ (X - X.mean(axis=0))
+    np.testing.assert_allclose(pca.singular_values_**2, np.linalg.eigvalsh(scatter)[::-1], rtol=1e-12)
+    np.testing.assert_allclose(pca.eigenvalues_ * divisor, pca.singular_values_**2, rtol=1e-14)
+
+
+def test_L3_svd_gives_the_same(X):
+    _, s, Vt = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    pca = lowland.PCA(solver="svd").fit(X)
+    np.testing.assert_allclose(pca.eigenvalues_, s**2 / (len(X) - 1), rtol=1e-12)
+    np.testing.assert_allclose(np.abs(np.sum(pca.components_ * Vt, axis=1)), 1, atol=1e-12)
+
+
+def test_L4_tiny_singular_values_survive():
+    # hilbert(9) of R's ?svd; its singular values there to 15 digits
+    i = np.arange(1, 10)
+    H = 1 / (i[:, None] + i[None, :] - 1.0)
+    d = [1.72588266090185, 0.321633122299207, 0.0310389257812683, 0.0019789338602159, 8.75808505145894e-05,
+         2.67301341060428e-06, 5.38561334873762e-08, 6.46090528603887e-10, 3.49968152073645e-12]  # fmt: skip
+    svd = lowland.TruncatedSVD(9, solver="svd").fit(H)
+    np.testing.assert_allclose(svd.singular_values_, d, rtol=0, atol=5e-15)  # half of the last printed digit
+    assert abs(svd.singular_values_[-1] / d[-1] - 1) < 1e-3
+    pca = lowland.PCA(center=False, solver="svd").fit(H)
+    np.testing.assert_allclose(pca.singular_values_, svd.singular_values_, atol=1e-15)
+    assert lowland.PCA(center=False).fit(H).n_components_ == 9  # auto does not lose them either
+
+
+def test_L5_dual_route(rng):
+    X = rng.standard_normal((30, 400)) * np.linspace(2, 0.5, 400)
+    pca = lowland.PCA(5, solver="gram").fit(X)
+    Xc = X - X.mean(axis=0)
+    lam, alpha = np.linalg.eigh(Xc @ Xc.T)
+    lam, alpha = lam[::-1][:5], alpha[:, ::-1][:, :5]
+    x = rng.standard_normal(400)
+    psi = alpha.T @ (Xc @ (x - X.mean(axis=0))) / np.sqrt(lam)  # eqs 14 and 15, centred
+    np.testing.assert_allclose(np.abs(pca.transform(x[None])[0]), np.abs(psi), atol=1e-11)
+
+
+def test_L6_multiplication_and_deflation(X):
+    power = lowland.PCA(3, solver="power").fit(X)
+    exact = lowland.PCA(3, solver="svd").fit(X)
+    assert power.fit_info_.algorithm == "power"
+    assert power.fit_info_.iterations > 3
+    np.testing.assert_allclose(power.eigenvalues_, exact.eigenvalues_, rtol=1e-12)
+    np.testing.assert_allclose(power.components_, exact.components_, atol=1e-8)
+
+
+def test_L7_whitening(X):
+    Z = lowland.PCA(whiten=True).fit_transform(X)
+    np.testing.assert_allclose(np.cov(Z.T), np.eye(6), atol=1e-12)
+
+
+def test_L8_correlation_and_uncentred(X):
+    scaled = lowland.PCA(scale=True).fit(X * [1, 10, 100, 1, 1, 1])
+    np.testing.assert_allclose(scaled.eigenvalues_, np.linalg.eigvalsh(np.corrcoef(X.T))[::-1], rtol=1e-12)
+    raw = lowland.PCA(center=False, ddof=0).fit(X)
+    np.testing.assert_allclose(raw.eigenvalues_, np.linalg.eigvalsh(X.T @ X / len(X))[::-1], rtol=1e-12)
+    np.testing.assert_array_equal(raw.mean_, np.zeros(6))
+
+
+@pytest.mark.parametrize("options", [{}, {"scale": True}, {"whiten": True}, {"scale": True, "whiten": True}])
+def test_L9_reconstruction_is_the_optimal_compressor(X, options):
+    pca = lowland.PCA(2, **options).fit(X)
+    A, a, B, b = pca.compressor()
+    np.testing.assert_allclose(X @ A.T + a, pca.transform(X), atol=1e-12)
+    np.testing.assert_allclose(pca.transform(X) @ B.T + b, pca.inverse_transform(pca.transform(X)), atol=1e-12)
+    whole = lowland.PCA(**options).fit(X)
+    np.testing.assert_allclose(whole.inverse_transform(whole.transform(X)), X, atol=1e-12)
+    if not options:
+        U = pca.components_.T
+        np.testing.assert_allclose(b + (X - b) @ U @ U.T, pca.inverse_transform(pca.transform(X)), atol=1e-12)
+
+
+def test_L10_projected_data_are_uncorrelated(X):
+    pca = lowland.PCA().fit(X)
+    np.testing.assert_allclose(np.cov(pca.transform(X).T), np.diag(pca.eigenvalues_), atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_L11_variance_and_error_are_one_answer(X, k):
+    pca = lowland.PCA(k).fit(X)
+    residual = X - pca.inverse_transform(pca.transform(X))
+    assert (residual**2).sum() / (len(X) - 1) == pytest.approx(pca.spectrum_[k:].sum(), rel=1e-10)
+
+
+def test_L12_how_many_dimensions():
+    # S4's four pictures: line, bent line, circle, random square
+    for pair, count in [((0.0938, 0.0007), 1), ((0.1260, 0.0054), 1), ((0.0884, 0.0725), 2), ((0.0881, 0.0769), 2)]:
+        found = advice(pair)
+        assert found.counts[0.9] == count
+        assert "linear structure only" in found.sentence
+    circle, square = advice((0.0884, 0.0725)), advice((0.0881, 0.0769))
+    assert circle.counts == square.counts  # what a spectrum cannot tell apart, and the text says so
+    assert lowland.PCA(0.9).fit(load_iris().data).n_components_ == 1
+    assert lowland.PCA(0.95).fit(load_iris().data).n_components_ == 2
+
+
+def test_L14_generalised_problem(rng):
+    C, D = (lambda A, B: (A @ A.T, B @ B.T + np.eye(6)))(rng.standard_normal((6, 6)), rng.standard_normal((6, 6)))
+    values, B = generalized_eigen(C, D, k=2)
+    np.testing.assert_allclose(B.T @ D @ B, np.eye(2), atol=1e-12)
+    assert np.trace(B.T @ C @ B) == pytest.approx(values.sum())
+    root = np.linalg.inv(np.linalg.cholesky(D)).T
+    for _ in range(200):  # no feasible B does better
+        Q = root @ np.linalg.qr(rng.standard_normal((6, 2)))[0]
+        assert np.trace(Q.T @ C @ Q) >= values.sum() - 1e-12
+
+
+def test_L15_two_concepts():
+    svd = lowland.TruncatedSVD(2).fit(TERMS)
+    np.testing.assert_allclose((svd.U_ * svd.singular_values_) @ svd.components_, TERMS, atol=10)
+    database, statistics = svd.components_[:, :3], svd.components_[:, 3:]
+    strongest = np.abs(svd.transform(TERMS)).argmax(axis=1)
+    assert strongest[:5].tolist() == [strongest[0]] * 5
+    assert strongest[5:].tolist() == [1 - strongest[0]] * 5
+    assert np.abs(database[strongest[0]]).sum() > np.abs(statistics[strongest[0]]).sum()
+    assert svd.energy_ratio_.sum() > 0.95
+
+
+def test_L16_probabilistic_pca(X):
+    lam = np.linalg.eigvalsh(np.cov(X.T, ddof=0))[::-1]
+    model = lowland.ProbabilisticPCA(2).fit(X)
+    assert model.noise_variance_ == pytest.approx(lam[2:].mean(), rel=1e-12)
+    C = model.weights_ @ model.weights_.T + model.noise_variance_ * np.eye(6)
+    np.testing.assert_allclose(np.linalg.eigvalsh(C)[::-1][:2], lam[:2], rtol=1e-12)
+
+
+def test_L20_the_linear_component_can_be_removed(X):
+    pca = lowland.PCA(2).fit(X)
+    rest = pca.residual(X)
+    np.testing.assert_allclose(rest + pca.inverse_transform(pca.transform(X)), X, atol=1e-12)
+    np.testing.assert_allclose(rest @ pca.components_.T, 0, atol=1e-12)
+
+
+# -- R ---------------------------------------------------------------------------------------------------------------
+
+
+def _table(path, columns):
+    with open(path) as file:
+        rows = list(csv.DictReader(file))
+    return np.array([[float(row[c]) for c in columns] for row in rows])
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "scale", "ddof"),
+    [
+        ("prcomp_USArrests_scaled", "USArrests", True, 1),
+        ("prcomp_USArrests_unscaled", "USArrests", False, 1),
+        ("prcomp_iris_scaled", "iris", True, 1),
+        ("prcomp_iris_unscaled", "iris", False, 1),
+        ("princomp_iris", "iris", False, 0),
+    ],
+)
+@pytest.mark.parametrize("solver", ["auto", "covariance", "gram", "svd", "krylov"])
+@pytest.mark.filterwarnings("ignore::lowland.DominantColumnWarning")
+def test_R_prcomp(shared_data, name, table, scale, ddof, solver):
+    folder = shared_data / "r_reference"
+    want = json.loads((folder / "r_reference.json").read_text())[name]
+    rotation = np.array((want.get("rotation") or want["loadings"])["values"])
+    X = _table(folder / f"{table}.csv", (want.get("rotation") or want["loadings"])["rownames"])
+    pca = lowland.PCA(scale=scale, ddof=ddof, solver=solver).fit(X)
+    np.testing.assert_allclose(np.sqrt(pca.eigenvalues_), want["sdev"], rtol=1e-8)
+    signs = np.sign(np.sum(rotation * pca.components_.T, axis=0))
+    np.testing.assert_allclose(pca.components_.T * signs, rotation, atol=1e-8)
+    with open(folder / want["scores_file"]) as file:
+        names = [c for c in next(csv.reader(file)) if c not in ("row", "")]
+    scores = _table(folder / want["scores_file"], names)
+    np.testing.assert_allclose(pca.transform(X) * signs, scores, atol=1e-8 * np.abs(scores).max())
