@@ -45,7 +45,7 @@ CASES = {
     "covariance, float32": dict(method="PCA", parameters=dict(n_components=10), shape=[9000, 5000], dtype="float32", density=None),
     "gram": dict(method="PCA", parameters=dict(n_components=10), shape=[4800, 9000], dtype="float64", density=None),
     "svd": dict(method="PCA", parameters=dict(n_components=10, solver="svd"), shape=[6000, 1500], dtype="float64", density=None),
-    "krylov, dense": dict(method="PCA", parameters=dict(n_components=40), shape=[60000, 5200], dtype="float32", density=None),
+    "krylov, dense": dict(method="PCA", parameters=dict(n_components=10), shape=[13000, 11000], dtype="float32", density=None),
     "krylov, sparse": dict(method="PCA", parameters=dict(n_components=10), shape=[60000, 300000], dtype="float64", density=2e-4),
     "svd, sparse": dict(method="TruncatedSVD", parameters=dict(n_components=20), shape=[50000, 150000], dtype="float64", density=3e-4),
 }

@@ -1,7 +1,7 @@
 """Lowland: dimensionality reduction with a plan before, evidence after, and `transform` for every method.
 
 >>> import lowland
->>> Y = lowland.PCA(n_components=2).fit_transform([[1.0, 0.0], [2.0, 0.1], [3.0, -0.1]])
+>>> Y = lowland.PCA(n_components=2).fit_transform([[1.0, 0.0], [2.0, 2.1], [3.0, 1.5]])
 >>> Y.shape
 (3, 2)
 """

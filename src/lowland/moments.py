@@ -238,6 +238,11 @@ class Accumulator:
         twin._flush()
         return twin
 
+    def close(self) -> Self:
+        """Take in the rows held back, in place, and return the finished accumulator: the end of a single pass."""
+        self._flush()
+        return self.finished()
+
     def _adopt(self, summary: Array) -> None:
         raise NotImplementedError
 
@@ -567,17 +572,17 @@ def _join_blocks(held: list[Block]) -> Block:
 
 def moments(source: RowSource, *, precise: bool = False) -> Moments:
     """Return the mean and the scatter of all rows, in one pass; ``precise`` multiplies float32 rows in float64."""
-    return Moments(source.n_features, precise=precise).update(source).finished()
+    return Moments(source.n_features, precise=precise).update(source).close()
 
 
 def column_moments(source: RowSource) -> ColumnMoments:
     """Return the mean and the centred squares of each column, in one pass."""
-    return ColumnMoments(source.n_features).update(source, stage="columns").finished()
+    return ColumnMoments(source.n_features).update(source, stage="columns").close()
 
 
 def r_factor(source: RowSource) -> RFactor:
     """Return the mean and the R factor of all rows, in one pass."""
-    return RFactor(source.n_features).update(source, stage="QR").finished()
+    return RFactor(source.n_features).update(source, stage="QR").close()
 
 
 __all__ = [

@@ -175,8 +175,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X: Any, y: None = None, **fit_params: Any) -> Array:
         """Learn the reduction and return the reduced rows."""
-        source = as_rows(X, allow_nan=self._allow_nan, allow_sparse=self._allow_sparse, owner=type(self).__name__)
-        if not source.reiterable:
+        if isinstance(X, Iterator) or (isinstance(X, RowSource) and not X.reiterable):
             raise DataError(
                 "fit_transform needs the rows twice and these blocks can be read only once; "
                 "call fit, then transform on a second reading"
@@ -207,6 +206,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         parameters.check(type(self).__name__, self._parameters, self.get_params(deep=False))
         self._forget()
         source = self._rows(X, reset=True).weighted(sample_weight)
+        if source.reiterable and self._needs_length():
+            source.count()
         cost = self._plan(source.shape)
         cost.require()
         record = Recorder(type(self).__name__)
@@ -218,6 +219,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise
         self.fit_info_ = record.info(peak.bytes)
         return self
+
+    def _needs_length(self) -> bool:
+        """Tell whether the number of rows must be known before the plan; a source that does not say is then read once more."""
+        return False
 
     def _forget(self) -> None:
         for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__")]:

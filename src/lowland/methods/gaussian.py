@@ -16,6 +16,7 @@ import numpy as np
 from .. import arrays, pool
 from ..errors import DataError
 from ..rows import Block, RowSource, require_finite
+from ..settings import report_progress
 from ..spectral import dense
 from ..spectral.solve import fix_signs
 
@@ -89,8 +90,9 @@ class Patterns:
     def scan(self, rows: RowSource) -> None:
         """Count what is missing; refuse infinities and columns with nothing observed."""
         seen = np.zeros(self.n_features, dtype=np.int64)
-        for block in rows.blocks():
+        for done, block in enumerate(rows.blocks(), start=1):
             seen += self._observed(block)[1].sum(axis=0)
+            report_progress("patterns", done, rows.block_count())
         self._refuse_empty(seen)
 
     def _observed(self, block: Block) -> tuple[Array, Array]:
@@ -111,7 +113,8 @@ class Patterns:
     def collect(self, rows: RowSource) -> None:
         """Sum the rows into groups."""
         self.missing, seen = 0, np.zeros(self.n_features, dtype=np.int64)
-        for block in rows.blocks():
+        for done, block in enumerate(rows.blocks(), start=1):
+            report_progress("groups", done, rows.block_count())
             X, there = self._observed(block)
             seen += there.sum(axis=0)
             for part, observed in by_pattern(there):
@@ -211,7 +214,8 @@ class Seen:
     @classmethod
     def of(cls, W: Array, noise: float) -> Seen:
         """Decompose the rows of W that belong to the observed columns (others may stand as zeros)."""
-        return cls(*np.linalg.svd(W, full_matrices=False), noise)
+        P, s, Q = dense.svd(W)
+        return cls(P, s, Q.mT, noise)
 
     def coordinates(self, Z: Array) -> Array:
         """Return E[z | x_o] for rows x_o − m_o: Q S (S² + σ²I)⁻¹ Pᵀ."""

@@ -33,6 +33,9 @@ class LinearReducer(Reducer):
 
     _allow_sparse: ClassVar[bool] = True
 
+    def _needs_length(self) -> bool:
+        return getattr(self, "solver", "auto") in ("gram", "krylov", "power")
+
     def compressor(self) -> Compressor:
         """Return A, a, B, b of the optimal linear compressor: y = A x + a, x′ = B y + b."""
         raise NotImplementedError

@@ -64,7 +64,7 @@ class PCA(LinearReducer):
     Examples
     --------
     >>> import numpy as np, lowland
-    >>> X = np.array([[1.0, 0.0], [2.0, 0.1], [3.0, -0.1], [4.0, 0.3]])
+    >>> X = np.array([[1.0, 0.0], [2.0, 1.5], [3.0, 1.0], [4.0, 3.0]])
     >>> pca = lowland.PCA(n_components=1, scale=True).fit(X)
     >>> pca.transform(X).shape, pca.fit_info_.algorithm
     ((4, 1), 'svd')
@@ -136,7 +136,12 @@ class PCA(LinearReducer):
             d = rows.n_features
             check_allocation(2 * 8 * d * d, f"exact partial_fit on {d} columns", "use fit with solver='krylov', or fewer columns")
             self.accumulator_ = RFactor(d) if self.solver == "svd" else Moments(d, precise=True)
-        self.accumulator_.update(rows)
+        try:
+            self.accumulator_.update(rows)
+        except BaseException:
+            if first:
+                self._forget()
+            raise
         for name in (*_LEARNED, "fit_info_"):
             vars(self).pop(name, None)
         return self

@@ -13,6 +13,7 @@ from ..parameters import RANDOM_STATE, Choice, Integer, Rule
 from ..planning import DataShape, Plan
 from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows, block_rows, require_finite
+from ..settings import report_progress
 from ..spectral import dense, rowspace
 from ..spectral.routes import rank_tolerance
 from ..spectral.rowspace import ROUTES, Scaling, Wanted
@@ -192,6 +193,7 @@ class TruncatedSVD(LinearReducer):
         size = max(self.n_components, min(block_rows(rows.n_features), _DENSE_ENTRIES // rows.n_features))
         with record.stage("update"), pool.one_blas_thread():
             for block in rows.blocks(size):
+                report_progress("update", block.start, rows.n_rows)
                 require_finite(block)
                 X = block.rows.toarray() if rows.sparse else arrays.to_numpy(block.rows)
                 self._add_rows(X.astype(np.float64))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import arrays, pool
 
 Array = Any
@@ -40,13 +38,3 @@ def orthonormal(W: Array) -> tuple[Array, Array]:
     with pool.one_blas_thread():
         Q, R = arrays.namespace(W).linalg.qr(W)
     return Q, R
-
-
-def inverse_root(values: Array) -> Array:
-    """Return 1/√λ with zero for λ ≤ 0."""
-    xp = arrays.namespace(values)
-    return xp.where(values > 0, 1.0 / xp.sqrt(xp.where(values > 0, values, xp.ones_like(values))), xp.zeros_like(values))
-
-
-__all__ = ["eigh", "inverse_root", "orthonormal", "svd"]
-_ = np

@@ -26,7 +26,7 @@ from .solve import DENSE_LIMIT
 Array = Any
 
 ROUTES = ("covariance", "gram", "svd", "krylov", "power")
-_SQUARE_LIMIT = 5000  # a larger scatter or Gram matrix costs more than Krylov passes over the rows
+_SQUARE_LIMIT = 10_000  # a larger scatter or Gram matrix costs more than Krylov passes over the rows
 _SPARSE_SQUARE_LIMIT = 1000
 _SMALL_WORK = 1e8  # multiplications below which the safest route is also fast enough
 
