@@ -10,9 +10,7 @@ from typing import Any
 
 from . import datasets
 
-Fit = Callable[
-    [Any, int], Any
-]  # work on (X, k); gives components_ and explained_variance_ or singular_values_
+Fit = Callable[[Any, int], Any]  # work on (X, k); gives components_ and explained_variance_ or singular_values_
 Loader = Callable[[], Fit]  # imports the package, outside the timing
 Peers = dict[str, Loader]
 
@@ -37,9 +35,7 @@ def stream(module: str, name: str, batch: int) -> Loader:
             model = Model(n_components=k)
             for start in range(0, len(X), batch):
                 model.partial_fit(X[start : start + batch])
-            return SimpleNamespace(
-                components_=model.components_, explained_variance_=model.explained_variance_
-            )
+            return SimpleNamespace(components_=model.components_, explained_variance_=model.explained_variance_)
 
         return fit
 

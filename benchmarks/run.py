@@ -29,9 +29,7 @@ def table(case: Case, scale: float, results: dict[str, Figures], judged: Figures
         spread = f"{min(r['seconds']):.3f}–{max(r['seconds']):.3f}"
         errors = f"{r['value_error']:.1e}", f"{r['vector_error']:.1e}"
         ratio = f"{r['median'] / ours:.2f}" if ours else "–"
-        lines.append(
-            ROW.format(name, f"{r['median']:.3f}", spread, f"{r['bytes'] / 1e6:.0f}", *errors, ratio)
-        )
+        lines.append(ROW.format(name, f"{r['median']:.3f}", spread, f"{r['bytes'] / 1e6:.0f}", *errors, ratio))
     if judged["met"] is None:
         return "\n".join([*lines, f"  no verdict: {judged['why']}"])
     word, exact = "met" if judged["met"] else "NOT met", "" if judged["accurate"] else "NOT "
@@ -58,9 +56,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.run", description="Compare Lowland with its peers.")
     groups = {"all", *(case.name for case in CASES), *(case.name.split("_")[0] for case in CASES)}
     parser.add_argument("case", nargs="?", choices=sorted(groups), help="a case, a group or all")
-    parser.add_argument(
-        "--rounds", type=int, default=5, help="turns of each contender, ≥ 3; the median counts"
-    )
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each contender, ≥ 3; the median counts")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the data, to try the harness")
     parser.add_argument("--list", action="store_true", help="name the cases and stop")
     given = parser.parse_args()

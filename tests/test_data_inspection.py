@@ -120,6 +120,4 @@ def test_a_sparse_matrix_is_looked_over_without_making_it_dense() -> None:
         "empty_rows": 1,
         "empty_columns": 1,
     }
-    assert found.next_command("s.npz").startswith(
-        "lowland reduce s.npz --method truncated_svd --components 2 "
-    )
+    assert found.next_command("s.npz").startswith("lowland reduce s.npz --method truncated_svd --components 2 ")

@@ -304,9 +304,6 @@ def test_sparse_matrices_that_cannot_be_used_are_refused(tmp_path: Path) -> None
 
 
 def test_the_room_opens_without_heavy_imports() -> None:
-    code = (
-        "import sys, lowland.data; "
-        "print([m for m in ('numpy', 'polars', 'pyarrow', 'sklearn') if m in sys.modules])"
-    )
+    code = "import sys, lowland.data; print([m for m in ('numpy', 'polars', 'pyarrow', 'sklearn') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

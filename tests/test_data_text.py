@@ -47,9 +47,7 @@ def columns(table: Table) -> dict[str, list[object]]:
         ("t.tsv.gz", gzip.compress(b"a\tb\n1\t2.5\n") + gzip.compress(b"3\t4\n")),
     ],
 )
-def test_every_kind_of_text_file_gives_the_same_table(
-    tmp_path: Path, name: str, content: str | bytes
-) -> None:
+def test_every_kind_of_text_file_gives_the_same_table(tmp_path: Path, name: str, content: str | bytes) -> None:
     table = read_table(put(tmp_path, content, name))
     assert columns(table) == {"a": [1, 3], "b": [2.5, 4.0]}
     assert table.frame.dtypes == [pl.Int64, pl.Float64]
@@ -75,9 +73,7 @@ def test_infinities_are_numbers(tmp_path: Path) -> None:
 
 
 def test_types_follow_from_all_cells(tmp_path: Path) -> None:
-    table = read_table(
-        put(tmp_path, "i,f,t,s,big\n1,1,true,x,9007199254740993\n2,.5,FALSE,2,1\n3,1e3,,y,2\n")
-    )
+    table = read_table(put(tmp_path, "i,f,t,s,big\n1,1,true,x,9007199254740993\n2,.5,FALSE,2,1\n3,1e3,,y,2\n"))
     assert table.frame.dtypes == [pl.Int64, pl.Float64, pl.Boolean, pl.String, pl.Int64]
     assert table.frame["big"][0] == 9007199254740993  # a float would have lost the last digit
     chosen = table.select()
@@ -107,8 +103,7 @@ def test_text_among_numbers_is_an_error_that_names_the_place(tmp_path: Path) -> 
     with pytest.raises(DataError) as caught:
         table.select()
     assert str(caught.value) == (
-        "table.csv, line 4, column 'b': 'abc' is not a number; "
-        "correct it, or leave the column out with --drop b"
+        "table.csv, line 4, column 'b': 'abc' is not a number; correct it, or leave the column out with --drop b"
     )
     assert table.select(drop=["b"]).names == ["a"]  # the remedy works
     assert table.select(columns=["a"]).names == ["a"]

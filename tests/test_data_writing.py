@@ -27,9 +27,7 @@ QUICK = settings(
 
 floats = st.none() | st.floats(allow_nan=False)
 # A letter in front: whatever looks like a number or a missing value is read as one.
-words = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")).map(
-    "w".__add__
-)
+words = st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")).map("w".__add__)
 
 
 @pytest.mark.parametrize("ending", [*TEXT, ".parquet"])
@@ -60,11 +58,7 @@ def test_a_lone_column_keeps_its_missing_values(tmp_path: Path, values: list[flo
 
 @pytest.mark.parametrize("ending", [".npy", ".npz"])
 @QUICK
-@given(
-    X=hnp.arrays(
-        st.sampled_from([np.float32, np.float64]), hnp.array_shapes(min_dims=2, max_dims=2, max_side=5)
-    )
-)
+@given(X=hnp.arrays(st.sampled_from([np.float32, np.float64]), hnp.array_shapes(min_dims=2, max_dims=2, max_side=5)))
 def test_arrays_come_back_bit_for_bit(tmp_path: Path, ending: str, X: Any) -> None:
     names = [f"c{j}" for j in range(X.shape[1])]
     write_table(tmp_path / f"t{ending}", pl.DataFrame(X, schema=names, orient="row"))
@@ -91,9 +85,7 @@ def test_the_same_table_gives_the_same_bytes(tmp_path: Path, ending: str) -> Non
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.csv"
     path.write_text("old")
 
@@ -148,9 +140,7 @@ def test_nested_values_do_not_fit_into_text(tmp_path: Path) -> None:
 
 def test_coordinates_follow_the_kept_columns_in_row_order() -> None:
     Y = np.array([[0.0, 1.0], [2.0, 3.0]], dtype=np.float32)
-    frame = embedding_frame(
-        Y, ["pca0", "pca1"], ids=pl.Series("id", ["b", "a"]), keep=pl.DataFrame({"z": [9, 8]})
-    )
+    frame = embedding_frame(Y, ["pca0", "pca1"], ids=pl.Series("id", ["b", "a"]), keep=pl.DataFrame({"z": [9, 8]}))
     assert frame.columns == ["id", "z", "pca0", "pca1"]
     assert frame.rows() == [("b", 9, 0.0, 1.0), ("a", 8, 2.0, 3.0)]
     assert frame["pca0"].dtype == pl.Float32

@@ -178,9 +178,7 @@ def test_same_seed_same_count_and_null():
 
 
 def test_more_than_the_limit_is_refused_with_a_way_out():
-    with pytest.raises(
-        DataError, match=r"limited to 1500 dimensions \(here 1501\); give a number, or a share"
-    ):
+    with pytest.raises(DataError, match=r"limited to 1500 dimensions \(here 1501\); give a number, or a share"):
         parallel_analysis(np.ones(1501), 10_000, np.ones(1501))
     with pytest.raises(DataError, match=r"here 1501"):
         parallel_analysis(np.ones(1501), 1502, np.ones(5000))

@@ -35,9 +35,7 @@ FIELDS = {
     "n_features": int,
     "values": dict,
 }
-WRONG = [
-    (n, v) for n, kind in FIELDS.items() for v in (1.5, [1], None, "text", {}) if not isinstance(v, kind)
-]
+WRONG = [(n, v) for n, kind in FIELDS.items() for v in (1.5, [1], None, "text", {}) if not isinstance(v, kind)]
 
 
 class Toy(Reducer):
@@ -58,9 +56,7 @@ class Toy(Reducer):
     def learn(self, **state):
         self.n_features_in_ = 3
         self.components_ = np.array([[1.0, 2.0, 3.0], [0.25, -0.0, 1e-300]])
-        self.fit_info_ = FitInfo(
-            "Toy", "direct", residual=1e-16, seconds={"z": 0.5, "a": 0.25}, warnings=("hm",)
-        )
+        self.fit_info_ = FitInfo("Toy", "direct", residual=1e-16, seconds={"z": 0.5, "a": 0.25}, warnings=("hm",))
         for name, value in state.items():
             setattr(self, name, value)
         return self
@@ -145,9 +141,7 @@ def test_forging_changes_nothing_by_itself(file):
 # -- what comes back
 
 
-@pytest.mark.parametrize(
-    "dtype", ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", ">f8", ">i4"]
-)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", ">f8", ">i4"])
 @pytest.mark.parametrize("shape", [(), (0,), (0, 3), (5,), (2, 3), (2, 1, 4)])
 def test_arrays_of_every_kind(dtype, shape, tmp_path):
     value = np.asarray(np.arange(math.prod(shape)).reshape(shape) * 3, dtype=dtype)
@@ -643,9 +637,7 @@ def test_state_that_holds_itself(tmp_path):
 
 
 def test_evidence_is_plain(tmp_path):
-    info = FitInfo(
-        "Toy", "direct", evidence={"share": np.float32(0.5), "rank": np.int64(2), "worst": math.inf}
-    )
+    info = FitInfo("Toy", "direct", evidence={"share": np.float32(0.5), "rank": np.int64(2), "worst": math.inf})
     loaded = again(Toy().learn(fit_info_=info), tmp_path)
     assert dict(loaded.fit_info_.evidence) == {"share": 0.5, "rank": 2, "worst": math.inf}
     assert json.dumps(modelfile.describe(tmp_path / "first.lowland")["fit_info"]["seconds"]) == "{}"
@@ -750,9 +742,7 @@ def test_every_method(row, dtype, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize(
-    "row", [r for r in registry.METHODS if "partial" in r.abilities], ids=lambda row: row.name
-)
+@pytest.mark.parametrize("row", [r for r in registry.METHODS if "partial" in r.abilities], ids=lambda row: row.name)
 def test_partial_fit_goes_on_after_loading(row, dtype, tmp_path):
     X = example(row, dtype)
     model = row.load()(n_components=3).partial_fit(X[:20])

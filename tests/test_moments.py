@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from lowland import RowSource, config, moments
 from lowland.arrays import to_numpy
 from lowland.errors import Cancelled, DataError, MemoryLimitError
-from lowland.moments import ColumnMoments, Moments, RFactor, column_moments, r_factor, symmetric_sum
+from lowland.moments import ColumnMoments, Moments, RFactor, column_moments, r_factor
 from lowland.rows import as_rows
+from lowland.scatter import symmetric_sum
 
 KINDS = (Moments, RFactor, ColumnMoments)
 
@@ -59,9 +60,7 @@ def test_moments_against_the_definition(n, X, kind, backend):
     mean, S = reference(X[:n])
     assert (done.n_rows, done.weight) == (n, n)
     np.testing.assert_allclose(to_numpy(done.mean), mean, rtol=1e-14, atol=1e-15)
-    np.testing.assert_allclose(
-        scatter_of(done), np.diag(S) if kind is ColumnMoments else S, rtol=1e-11, atol=1e-12 * n
-    )
+    np.testing.assert_allclose(scatter_of(done), np.diag(S) if kind is ColumnMoments else S, rtol=1e-11, atol=1e-12 * n)
 
 
 def test_sparse_rows_give_the_moments_of_dense_ones(rng, kind):

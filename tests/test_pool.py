@@ -110,9 +110,7 @@ def test_a_blas_that_is_loaded_later_is_limited_too():
         "with pool.one_blas_thread():\n"
         "    print([x['num_threads'] for x in threadpool_info() if x['user_api'] == 'blas'])"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert set(json.loads(found.stdout)) == {1}
 
 

@@ -28,12 +28,7 @@ TEXT = {".py", ".md", ".toml", ".txt", ".yaml", ".yml", ".json", ".cfg", ".ini",
 FORBIDDEN = {
     "a machine's path": re.compile(r"(?<![\w.])/(?:wo" + r"rk|ro" + r"ot|ho" + r"me/\w+|Us" + r"ers/\w+)/"),
     "a registry's address": re.compile(
-        "py"
-        + r"pi\.org|python"
-        + r"hosted|registry\.npm"
-        + r"js|download\.py"
-        + "torch|--(?:extra-)?index"
-        + "-url"
+        "py" + r"pi\.org|python" + r"hosted|registry\.npm" + r"js|download\.py" + "torch|--(?:extra-)?index" + "-url"
     ),
 }
 
@@ -50,11 +45,7 @@ def project_files() -> list[Path]:
     if listing.returncode == 0 and listing.stdout:
         files = [ROOT / line for line in listing.stdout.splitlines()]
     else:
-        files = [
-            p
-            for p in ROOT.rglob("*")
-            if not SKIPPED & set(p.relative_to(ROOT).parts) and "cache" not in str(p)
-        ]
+        files = [p for p in ROOT.rglob("*") if not SKIPPED & set(p.relative_to(ROOT).parts) and "cache" not in str(p)]
     return [p for p in files if p.is_file() and p.suffix in TEXT]
 
 
@@ -189,17 +180,13 @@ def test_every_direct_dependency_is_pinned_within_its_range() -> None:
             if name == "lowland":
                 continue
             assert name in fixed, f"{name} of [{group}] is not in constraints.txt"
-            assert requirement.specifier.contains(fixed[name]), (
-                f"{name}=={fixed[name]} is outside {requirement}"
-            )
+            assert requirement.specifier.contains(fixed[name]), f"{name}=={fixed[name]} is outside {requirement}"
 
 
 def test_pins_are_plain() -> None:
     for name, version in pins().items():
         assert re.fullmatch(r"[a-z0-9-]+", name)
-        assert re.fullmatch(r"[0-9][0-9a-z.]*", version), (
-            f"{name}=={version}: no local build tags, no addresses"
-        )
+        assert re.fullmatch(r"[0-9][0-9a-z.]*", version), f"{name}=={version}: no local build tags, no addresses"
 
 
 def test_version_is_said_once() -> None:
@@ -211,9 +198,7 @@ def test_version_is_said_once() -> None:
 def test_make_has_its_targets_and_help_lists_them() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in ("demo", "test", "test-slow", "lint", "bench", "docs", "clean", "help"):
-        assert re.search(rf"^{target}:.*## ", makefile, flags=re.M), (
-            f"make {target} is missing or has no help"
-        )
+        assert re.search(rf"^{target}:.*## ", makefile, flags=re.M), f"make {target} is missing or has no help"
 
 
 def test_hooks_are_local() -> None:
@@ -243,9 +228,7 @@ def test_benchmark_target_needs_speed_and_accuracy(monkeypatch: pytest.MonkeyPat
 
     assert verdict(case, results(1.0, 1e-13))["met"]
     assert not verdict(case, results(2.5, 1e-13))["met"], "1.2 × is under the target of 1.5 ×"
-    assert not verdict(case, results(1.0, 0.03))["met"], (
-        "a rough answer may not win, though gensim's is rougher"
-    )
+    assert not verdict(case, results(1.0, 0.03))["met"], "a rough answer may not win, though gensim's is rougher"
     assert verdict(case, {**results(1.0, 0.0), "gensim": {"error": "missing: y"}})["met"] is None
 
 

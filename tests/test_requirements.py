@@ -15,7 +15,18 @@ from lowland.spectral import generalized_eigen
 
 # Lindsay I. Smith, "A tutorial on Principal Components Analysis" (2002).
 SMITH = np.array(
-    [[2.5, 2.4], [0.5, 0.7], [2.2, 2.9], [1.9, 2.2], [3.1, 3.0], [2.3, 2.7], [2.0, 1.6], [1.0, 1.1], [1.5, 1.6], [1.1, 0.9]]
+    [
+        [2.5, 2.4],
+        [0.5, 0.7],
+        [2.2, 2.9],
+        [1.9, 2.2],
+        [3.1, 3.0],
+        [2.3, 2.7],
+        [2.0, 1.6],
+        [1.0, 1.1],
+        [1.5, 1.6],
+        [1.1, 0.9],
+    ]
 )
 THREE = np.array([[1.0, 0.0], [2.0, 0.1], [3.0, -0.1]])
 TERMS = np.array(
@@ -40,7 +51,10 @@ def test_L1_eigenvectors_of_the_covariance(X):
 def test_L1_smith_to_all_printed_digits():
     pca = lowland.PCA().fit(SMITH)
     C = pca.components_.T * pca.eigenvalues_ @ pca.components_
-    assert [[f"{c:.9f}" for c in row] for row in C] == [["0.616555556", "0.615444444"], ["0.615444444", "0.716555556"]]
+    assert [[f"{c:.9f}" for c in row] for row in C] == [
+        ["0.616555556", "0.615444444"],
+        ["0.615444444", "0.716555556"],
+    ]
     assert f"{pca.eigenvalues_[0]:.8f}" == "1.28402771"
     assert f"{pca.eigenvalues_[1]:.10f}" == "0.0490833989"
     assert [f"{abs(v):.9f}" for v in pca.components_[0]] == ["0.677873399", "0.735178656"]
@@ -150,7 +164,12 @@ def test_L11_variance_and_error_are_one_answer(X, k):
 
 def test_L12_how_many_dimensions():
     # S4's four pictures: line, bent line, circle, random square
-    for pair, count in [((0.0938, 0.0007), 1), ((0.1260, 0.0054), 1), ((0.0884, 0.0725), 2), ((0.0881, 0.0769), 2)]:
+    for pair, count in [
+        ((0.0938, 0.0007), 1),
+        ((0.1260, 0.0054), 1),
+        ((0.0884, 0.0725), 2),
+        ((0.0881, 0.0769), 2),
+    ]:
         found = advice(pair)
         assert found.counts[0.9] == count
         assert "linear structure only" in found.sentence

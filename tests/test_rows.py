@@ -191,9 +191,7 @@ def test_a_reader_may_use_one_buffer_for_all_its_blocks(threads, rng, backend):
     with lowland.config(threads=threads):
         model = lowland.PCA(2, solver="covariance").fit(read())
     np.testing.assert_allclose(model.mean_, X.mean(axis=0), atol=1e-14)
-    np.testing.assert_allclose(
-        model.explained_variance_, lowland.PCA(2).fit(X).explained_variance_, rtol=1e-12
-    )
+    np.testing.assert_allclose(model.explained_variance_, lowland.PCA(2).fit(X).explained_variance_, rtol=1e-12)
 
 
 def test_a_reading_left_half_way_does_not_spoil_the_next():
@@ -293,9 +291,7 @@ def test_weights_need_a_known_number_of_rows():
         RowSource.from_blocks(iter([X6])).weighted(np.ones(6))
 
 
-@pytest.mark.parametrize(
-    "make", [as_rows, lambda X: RowSource.from_blocks(lambda: iter([X[:2], X[2:]]), n_rows=6)]
-)
+@pytest.mark.parametrize("make", [as_rows, lambda X: RowSource.from_blocks(lambda: iter([X[:2], X[2:]]), n_rows=6)])
 def test_weights_of_one_fit_do_not_stick_to_the_source(make):
     source = make(X6 + [[0.0, 1.0]] * 6)
     weighted = lowland.PCA(1).fit(source, sample_weight=[5, 1, 1, 1, 1, 1]).mean_

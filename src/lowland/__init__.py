@@ -39,7 +39,7 @@ _HOME = {
 }
 _ROOMS = ("data", "dimension", "moments", "registry", "settings", "spectral")
 
-__all__ = [*sorted(_HOME), *_ROOMS, "__version__"]  # noqa: PLE0604
+__all__ = [*sorted(_HOME), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
     from . import data, dimension, moments, registry, settings, spectral

@@ -12,134 +12,21 @@ singular values far below √eps·σ₁ survive there.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from . import arrays, pool
+from .blocksums import Mean, Part, require_sums, shifted, sparse_columns, sparse_moments, triangle, weight_root
 from .errors import DataError
-from .planning import check_allocation
 from .rows import Block, RowSource, block_rows, require_finite
+from .scatter import TILED, Scratch, add_tiles, mirror, square, square_zeros
 from .settings import report_progress
 
 Array = Any
-Piece = TypeVar("Piece")
-Mean = tuple[Array, Array]  # a mean in two parts, origin + offset: beside a large origin one number would round the offset
-Part = tuple[int, float, Mean, Array]  # rows, weight, mean and summary of a block
-
-_TILED = 1024  # wider scatters are summed by tiles of the result, narrower ones by blocks of rows
-_TILES = 8
-_PILOT_ROWS = 64
-_SINGLE_ROWS = 512  # a float32 sum over more rows loses digits: 13 eps at 8192 rows
-
-
-class Scratch:
-    """Buffers that each thread reuses from block to block, freed with this object."""
-
-    def __init__(self) -> None:
-        self._local = threading.local()
-
-    def take(self, rows: int, columns: int, dtype: Any) -> np.ndarray[Any, Any]:
-        """Return an uninitialised matrix; what the thread took before is overwritten."""
-        held = getattr(self._local, "buffer", None)
-        if held is None or held.size < rows * columns or held.dtype != dtype:
-            held = self._local.buffer = np.empty(rows * columns, dtype=dtype)
-        return held[: rows * columns].reshape(rows, columns)
-
-
-def subtract(rows: Array, shift: Array, scratch: Scratch, dtype: Any = None) -> Array:
-    """Return rows − shift in a buffer (NumPy) or a new array (other libraries)."""
-    if arrays.is_foreign(rows):
-        return arrays.cast(rows, dtype or arrays.dtype_of(rows)) - arrays.like(shift, rows, dtype or arrays.dtype_of(rows))
-    out = scratch.take(*rows.shape, dtype or rows.dtype)
-    if out.dtype == np.float32 and isinstance(shift, np.ndarray) and shift.dtype == np.float64:
-        near = shift.astype(np.float32)  # x − near is exact where x is near; what the rounding of shift lost follows
-        np.subtract(rows, near, out=out)
-        return np.subtract(out, (shift - near).astype(np.float32), out=out)
-    return np.subtract(rows, shift, out=out)
-
-
-def _pilot(rows: Array) -> Array:
-    """Return a rough mean of the block, representable in its dtype; exact for constant columns."""
-    xp = arrays.namespace(rows)
-    sample = rows[:: max(1, rows.shape[0] // _PILOT_ROWS)]
-    sample = np.ascontiguousarray(sample) if xp is np else sample  # or the order of sums would depend on the layout
-    middle = xp.mean(sample, axis=0)
-    same = xp.min(sample, axis=0) == xp.max(sample, axis=0)
-    return xp.where(same, sample[0, :], middle)
-
-
-def symmetric_sum(
-    pieces: Iterable[Piece],
-    prepare: Callable[[Piece, Scratch], Array],
-    n: int,
-    *,
-    stage: str,
-    total: int | None = None,
-) -> Array:
-    """Return Σ ZᵀZ over pieces, Z = prepare(piece) with n columns, summed in float64 in the order of the pieces."""
-    scratch = Scratch()
-    out: Array = None
-    if n <= _TILED:
-
-        def product(piece: Piece) -> Array:
-            Z = prepare(piece, scratch)
-            return arrays.t(Z) @ Z
-
-        for P in pool.run(product, pieces, stage=stage, total=total):
-            out = _zeros(n, P) if out is None else out
-            out += P
-    else:
-        for done, piece in enumerate(pieces, start=1):
-            Z = prepare(piece, scratch)
-            out = _zeros(n, Z) if out is None else out
-            _add_tiles(out, Z)
-            report_progress(stage, done, total)
-        if out is not None:
-            _mirror(out)
-    return out
-
-
-def _zeros(n: int, reference: Array) -> Array:
-    check_allocation(8 * n * n, f"the {n} × {n} scatter matrix", "reduce fewer columns, or use solver='krylov'")
-    xp = arrays.namespace(reference)
-    if xp is np:
-        return np.zeros((n, n))
-    return arrays.like(np.zeros((n, n)), reference)
-
-
-def _add_tiles(out: Array, Z: Array, coefficient: float = 0.0, delta: Array = None) -> None:
-    """Add ZᵀZ + c·δδᵀ to the upper triangle of ``out``, tiles in parallel."""
-    n = out.shape[0]
-    edges = [n * i // _TILES for i in range(_TILES + 1)]
-
-    def tile(j: int) -> None:
-        a, b = edges[j], edges[j + 1]
-        out[:b, a:b] += arrays.t(Z[:, :b]) @ Z[:, a:b]
-        if delta is not None and coefficient:
-            out[:b, a:b] += coefficient * delta[:b, None] * delta[None, a:b]
-
-    if arrays.is_foreign(out):
-        for j in range(_TILES):
-            tile(j)
-        return
-    for _ in pool.run(tile, reversed(range(_TILES))):
-        pass
-
-
-def _mirror(S: Array) -> None:
-    """Copy the upper triangle below the diagonal, by strips so that no second matrix is needed."""
-    n = S.shape[0]
-    for a in range(0, n, 512):
-        b = min(n, a + 512)
-        S[b:, a:b] = arrays.t(S[a:b, b:])
-        corner = S[a:b, a:b]
-        xp = arrays.namespace(S)
-        S[a:b, a:b] = xp.triu(corner) + arrays.t(xp.triu(corner, k=1))
 
 
 class Accumulator:
@@ -296,7 +183,7 @@ class Moments(Accumulator):
     def __init__(self, n_features: int, *, precise: bool = False) -> None:
         super().__init__(n_features)
         self.scatter: Array = None
-        self._tiled = n_features > _TILED
+        self._tiled = n_features > TILED
         self._dtype = np.float64 if precise else None  # products of float32 rows in float64 as well
 
     def update(self, source: RowSource, *, stage: str = "scatter") -> Self:
@@ -319,31 +206,31 @@ class Moments(Accumulator):
 
     def _center(self, block: Block, scratch: Scratch) -> Part:
         """Return rows, weight, mean and the centred rows of one block (times √w)."""
-        n, weight, pilot, sums, Z = _shifted(block, scratch, self._dtype)
+        n, weight, pilot, sums, Z = shifted(block, scratch, self._dtype)
         offset = sums / weight if weight else sums
-        Z -= arrays.cast(offset, arrays.dtype_of(Z)) if block.weights is None else _root(block, Z) * offset
+        Z -= arrays.cast(offset, arrays.dtype_of(Z)) if block.weights is None else weight_root(block, Z) * offset
         return n, weight, (arrays.cast(pilot, np.float64), offset), Z
 
     def _reduce(self, block: Block, scratch: Scratch) -> Part:
         if sp.issparse(block.rows):
-            return _sparse_moments(block)
-        n, weight, pilot, sums, Z = _shifted(block, scratch, self._dtype)
-        S = _require_sums(_square(Z), block)
+            return sparse_moments(block)
+        n, weight, pilot, sums, Z = shifted(block, scratch, self._dtype)
+        S = require_sums(square(Z), block)
         offset = sums / weight if weight else sums
         S = S - offset[:, None] * sums[None, :]
         return n, weight, (arrays.cast(pilot, np.float64), offset), S
 
     def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
         if self.scatter is None:
-            self.scatter = _zeros(self.n_features, summary)
+            self.scatter = square_zeros(self.n_features, summary)
         self.scatter += summary
         if coefficient:
             self.scatter += coefficient * delta[:, None] * delta[None, :]
 
     def _join_rows(self, centered: Array, coefficient: float, delta: Array) -> None:
         if self.scatter is None:
-            self.scatter = _zeros(self.n_features, centered)
-        _add_tiles(self.scatter, centered, coefficient, delta)
+            self.scatter = square_zeros(self.n_features, centered)
+        add_tiles(self.scatter, centered, coefficient, delta)
 
     def finished(self) -> Self:
         """Return moments of all rows seen, with a full symmetric scatter; this one stays ready for more."""
@@ -351,7 +238,7 @@ class Moments(Accumulator):
         if done.scatter is None:
             raise DataError("no rows with a positive weight were given")
         if self._tiled:
-            _mirror(done.scatter)
+            mirror(done.scatter)
         return done
 
     def _copy_summary(self) -> Array:
@@ -385,12 +272,12 @@ class ColumnMoments(Accumulator):
 
     def _reduce(self, block: Block, scratch: Scratch) -> Part:
         if sp.issparse(block.rows):
-            return _sparse_columns(block)
-        n, weight, pilot, sums, Z = _shifted(block, scratch)
+            return sparse_columns(block)
+        n, weight, pilot, sums, Z = shifted(block, scratch)
         offset = sums / weight if weight else sums
         xp = arrays.namespace(Z)
         with np.errstate(over="ignore"):
-            squares = _require_sums(xp.sum(Z * Z, axis=0, dtype=xp.float64), block) - offset * sums
+            squares = require_sums(xp.sum(Z * Z, axis=0, dtype=xp.float64), block) - offset * sums
         return n, weight, (arrays.cast(pilot, np.float64), offset), squares
 
     def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
@@ -413,17 +300,17 @@ class RFactor(Accumulator):
     def _reduce(self, block: Block, scratch: Scratch) -> Part:
         rows = block.rows.toarray() if sp.issparse(block.rows) else block.rows  # one block, never the table
         block = Block(block.start, rows, block.weights)
-        n, weight, pilot, sums, Z = _shifted(block, scratch, np.float64)
+        n, weight, pilot, sums, Z = shifted(block, scratch, np.float64)
         offset = sums / weight if weight else sums
-        Z -= offset if block.weights is None else _root(block, Z) * offset
-        return n, weight, (arrays.cast(pilot, np.float64), offset), _triangle(Z)
+        Z -= offset if block.weights is None else weight_root(block, Z) * offset
+        return n, weight, (arrays.cast(pilot, np.float64), offset), triangle(Z)
 
     def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
         if self.R is None:
             self.R = summary
             return
         xp = arrays.namespace(summary)
-        self.R = _triangle(xp.concat([self.R, summary, np.sqrt(coefficient) * delta[None, :]], axis=0))
+        self.R = triangle(xp.concat([self.R, summary, np.sqrt(coefficient) * delta[None, :]], axis=0))
 
     def finished(self) -> Self:
         """Return the factor of all rows seen; this one stays ready for more."""
@@ -451,98 +338,6 @@ class RFactor(Accumulator):
         self = cls._restore(state)
         self.R = np.asarray(state["R"]) if "R" in state else None
         return self
-
-
-def _triangle(Z: Array) -> Array:
-    """Return the R of Z = QR; a matrix with fewer rows than columns is its own (trapezoidal) factor."""
-    if Z.shape[0] <= Z.shape[1]:
-        return Z + 0.0
-    if arrays.is_foreign(Z):
-        return arrays.namespace(Z).linalg.qr(Z, mode="reduced")[1]
-    return np.linalg.qr(Z, mode="r")
-
-
-def _root(block: Block, Z: Array) -> Array:
-    return arrays.like(np.sqrt(block.weights)[:, None], Z, arrays.dtype_of(Z))
-
-
-def _shifted(block: Block, scratch: Scratch, dtype: Any = None) -> tuple[int, float, Array, Array, Array]:
-    """Return rows, weight, the pilot, Σ w (x − pilot) and √w (x − pilot); refuse what is not finite."""
-    with np.errstate(all="ignore"):
-        pilot = _pilot(block.rows)
-        Z = subtract(block.rows, pilot, scratch, dtype)
-        xp = arrays.namespace(Z)
-        if block.weights is None:
-            n, weight = Z.shape[0], float(Z.shape[0])
-            factor = xp.ones((1, n), dtype=Z.dtype) if xp is np else arrays.like(np.ones((1, n)), Z, arrays.dtype_of(Z))
-        else:
-            n, weight = int(np.count_nonzero(block.weights)), float(block.weights.sum())
-            root = _root(block, Z)
-            Z *= root
-            factor = arrays.t(root)
-        sums = arrays.cast(factor @ Z, np.float64)[0, :]
-    if not bool(xp.all(xp.isfinite(sums))):
-        require_finite(block)
-        _require_sums(sums, block)
-    return n, weight, pilot, sums, Z
-
-
-def _require_sums(sums: Array, block: Block) -> Array:
-    if not bool(arrays.namespace(sums).all(arrays.namespace(sums).isfinite(sums))):
-        raise DataError(
-            f"sums of the rows from {max(block.start, 0)} on overflow {arrays.dtype_of(block.rows)}: "
-            "divide the large columns by a constant"
-        )
-    return sums
-
-
-def _square(Z: Array) -> Array:
-    """Return ZᵀZ in float64; float32 products are summed in float64 after every few hundred rows."""
-    step = _SINGLE_ROWS if arrays.dtype_of(Z) == np.float32 else max(1, Z.shape[0])
-    total: Array = None
-    with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, Z.shape[0], step):
-            P = arrays.cast(arrays.t(Z[start : start + step]) @ Z[start : start + step], np.float64)
-            total = P if total is None else total + P
-    return total
-
-
-def _sparse_moments(block: Block) -> Part:
-    """Return the moments of a sparse block; zeros keep the mean small beside the spread, so no shift is needed."""
-    require_finite(block)
-    B = block.rows.astype(np.float64)
-    n, weight = B.shape[0], float(B.shape[0])
-    if block.weights is not None:
-        n, weight = int(np.count_nonzero(block.weights)), float(block.weights.sum())
-        root = np.sqrt(block.weights)
-        sums = np.asarray(B.T @ block.weights)
-        B = sp.diags_array(root, format="csr") @ B
-    else:
-        sums = np.asarray(B.sum(axis=0)).ravel()
-    mean = sums / weight if weight else sums
-    S = (B.T @ B).toarray()
-    S -= mean[:, None] * sums[None, :]
-    same, value = _constant(block.rows)
-    S[same, :] = S[:, same] = 0.0
-    return n, weight, (np.where(same, value, mean), 0 * mean), S
-
-
-def _constant(rows: Any) -> tuple[Array, Array]:
-    """Tell which columns of a sparse block hold one value, and which: rounding must not give them a variance."""
-    low, high = (np.asarray(f(axis=0).toarray(), dtype=np.float64).ravel() for f in (rows.min, rows.max))
-    return low == high, low
-
-
-def _sparse_columns(block: Block) -> Part:
-    require_finite(block)
-    B = block.rows.astype(np.float64)
-    w = np.ones(B.shape[0]) if block.weights is None else block.weights
-    weight = float(w.sum())
-    sums = np.asarray(B.T @ w)
-    mean = sums / weight if weight else sums
-    squares = np.asarray(B.power(2).T @ w) - mean * sums
-    same, value = _constant(block.rows)
-    return int(np.count_nonzero(w)), weight, (np.where(same, value, mean), 0 * mean), np.where(same, 0.0, squares.clip(0))
 
 
 def _owned(rows: Array) -> Array:
@@ -593,5 +388,4 @@ __all__ = [
     "column_moments",
     "moments",
     "r_factor",
-    "symmetric_sum",
 ]

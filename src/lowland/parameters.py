@@ -54,7 +54,7 @@ class Integer:
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value is such a number."""
-        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= self.low
+        return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= self.low
 
     def parse(self, text: str) -> int:
         """Read a whole number."""
@@ -78,11 +78,10 @@ class Real:
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value lies between the limits."""
-        if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
             return False
-        if self.closed:
-            return self.low <= value <= self.high
-        return self.low < value < self.high
+        x = float(value)
+        return self.low <= x <= self.high if self.closed else self.low < x < self.high
 
     def parse(self, text: str) -> float:
         """Read a number."""
@@ -107,7 +106,16 @@ class Boolean:
 
     def parse(self, text: str) -> bool:
         """Read true/false, yes/no, on/off, 1/0."""
-        known = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+        known = {
+            "true": True,
+            "yes": True,
+            "on": True,
+            "1": True,
+            "false": False,
+            "no": False,
+            "off": False,
+            "0": False,
+        }
         try:
             return known[text.lower()]
         except KeyError:

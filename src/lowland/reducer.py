@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import memory, parameters, pool
+from . import memory, parameters
 from .errors import DataError
 from .planning import DataShape, Plan
 from .rows import RowSource, as_rows
@@ -48,7 +48,9 @@ class FitInfo:
         object.__setattr__(self, "evidence", MappingProxyType(dict(self.evidence)))
         object.__setattr__(self, "warnings", tuple(self.warnings))
 
-    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be copied or sent to a process by itself
+    def __reduce__(
+        self,
+    ) -> tuple[Any, ...]:  # a mapping proxy cannot be copied or sent to a process by itself
         return FitInfo.from_dict, (self.to_dict(),)
 
     def to_dict(self) -> dict[str, Any]:
@@ -221,7 +223,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self
 
     def _needs_length(self) -> bool:
-        """Tell whether the number of rows must be known before the plan; a source that does not say is then read once more."""
+        """Tell whether the number of rows must be known before the plan; a silent source is then read once more."""
         return False
 
     def _forget(self) -> None:
@@ -252,4 +254,3 @@ def seed(random_state: Any) -> np.random.Generator:
 
 
 __all__ = ["FitInfo", "Recorder", "Reducer", "seed"]
-

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from . import arrays, pool
+from . import arrays, intake, pool
 from .errors import DataError
 from .planning import DataShape
 
@@ -91,7 +91,9 @@ class RowSource(ABC):
             raise DataError("sample_weight needs rows of known number; give the blocks as one array")
         w = np.asarray(sample_weight, dtype=np.float64)
         if w.shape != (self.n_rows,):
-            raise DataError(f"sample_weight must have one value for each of the {self.n_rows} rows; its shape is {w.shape}")
+            raise DataError(
+                f"sample_weight must have one value for each of the {self.n_rows} rows; its shape is {w.shape}"
+            )
         if not np.isfinite(w).all() or (w < 0).any():
             bad = int(np.flatnonzero(~(np.isfinite(w) & (w >= 0)))[0])
             raise DataError(f"sample_weight must be finite and not negative; row {bad} has {w[bad]}")
@@ -135,9 +137,7 @@ class RowSource(ABC):
         return None if self.n_rows is None else -(-self.n_rows // block_rows(self.n_features))
 
     @staticmethod
-    def from_blocks(
-        blocks: Iterable[Any] | Callable[[], Iterable[Any]], *, n_rows: int | None = None
-    ) -> RowSource:
+    def from_blocks(blocks: Iterable[Any] | Callable[[], Iterable[Any]], *, n_rows: int | None = None) -> RowSource:
         """Make a source from blocks of rows.
 
         ``blocks`` is an iterator or generator (can be read once) or a function that starts a new reading
@@ -159,7 +159,7 @@ class ArrayRows(RowSource):
         self._array, self._carrier, self._copied = array, carrier, copied
         self.n_rows, self.n_features = int(array.shape[0]), int(array.shape[1])
         kind = arrays.dtype_of(array)
-        self.dtype = kind if kind in (np.float32, np.float64) else _working(kind)
+        self.dtype = kind if kind in (np.float32, np.float64) else intake.working(kind)
 
     @property
     def shape(self) -> DataShape:
@@ -170,7 +170,7 @@ class ArrayRows(RowSource):
     @property
     def sparse(self) -> bool:
         """Tell whether the rows are scipy.sparse."""
-        return sp.issparse(self._array)
+        return bool(sp.issparse(self._array))
 
     @property
     def array(self) -> Array | None:
@@ -298,11 +298,6 @@ def _numbered(pieces: Iterable[Any]) -> Iterator[_Numbered]:
             yield number, rows
 
 
-def _working(kind: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the precision that other kinds of numbers are converted to."""
-    return np.dtype(np.float32 if kind.kind == "f" and kind.itemsize <= 4 else np.float64)
-
-
 def as_rows(X: Any, *, allow_nan: bool = False, allow_sparse: bool = True, owner: str = "Lowland") -> RowSource:
     """Turn what a user has into a `RowSource`: array, sparse matrix, data frame, Arrow table, tensor, blocks.
 
@@ -323,9 +318,9 @@ def _source(X: Any, owner: str) -> RowSource:
     if isinstance(X, RowSource):
         return X
     if sp.issparse(X):
-        return ArrayRows(_sparse(X))
+        return ArrayRows(intake.sparse(X))
     if arrays.is_foreign(X):
-        return ArrayRows(_dense(X))
+        return ArrayRows(intake.dense(X))
     if isinstance(X, Iterator) or (callable(X) and not hasattr(X, "__array__")):
         return BlockRows(X)
     if hasattr(X, "__dataframe__") or hasattr(X, "__narwhals_dataframe__") or hasattr(X, "__arrow_c_stream__"):
@@ -334,62 +329,8 @@ def _source(X: Any, owner: str) -> RowSource:
         raise DataError(f"{owner} takes rows, not a file name; read it first with lowland.data.read_table({X!r})")
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise DataError("the array has masked values: fill them, or mark them with NaN for a method that takes gaps")
-    array = X if isinstance(X, np.ndarray) else _from_lists(X)
-    return ArrayRows(_dense(array), copied=0 if array is X else array.nbytes)
-
-
-def _from_lists(X: Any) -> np.ndarray[Any, Any]:
-    """Turn nested lists into an array; rows of different lengths are named."""
-    try:
-        return np.asarray(X)
-    except ValueError:
-        lengths = [len(row) if hasattr(row, "__len__") else 1 for row in X]
-        bad = next((i for i, n in enumerate(lengths) if n != lengths[0]), None)
-        if bad is None:
-            raise
-        raise DataError(f"row {bad} has {lengths[bad]} values, row 0 has {lengths[0]}: give rows of one length") from None
-
-
-def _dense(array: Array) -> Array:
-    if array.ndim != 2:
-        raise DataError(
-            f"Expected a 2-D table of rows and columns, got {array.ndim}-D data of shape {tuple(array.shape)}. "
-            "Reshape your data either using array.reshape(-1, 1) if your data has a single feature or "
-            "array.reshape(1, -1) if it contains a single sample."
-        )
-    if isinstance(array, np.ndarray) and array.dtype.kind not in "fiub":
-        if array.dtype.kind == "c":
-            raise DataError("Complex data not supported: give the real and imaginary parts as columns of their own")
-        return _from_objects(array)
-    if arrays.is_foreign(array) and "complex" in str(array.dtype):
-        raise DataError("Complex data not supported: give the real and imaginary parts as columns of their own")
-    return array
-
-
-def _from_objects(array: Array) -> Array:
-    """Turn Python objects or text into numbers, or name the first cell that is none."""
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        for (i, j), value in np.ndenumerate(array.astype(object)):
-            try:
-                float(value)
-            except (TypeError, ValueError) as error:
-                kind = TypeError if isinstance(error, TypeError) else DataError
-                message = f"row {i}, column {j}: {value!r} is not a number ({error}); convert it or leave the column out"
-                raise kind(message) from None
-        raise
-
-
-def _sparse(X: Any) -> Any:
-    if X.ndim != 2:
-        raise DataError(f"Expected a 2-D table of rows and columns, got sparse data of shape {X.shape}")
-    if X.dtype.kind == "c":
-        raise DataError("Complex data not supported: give the real and imaginary parts as columns of their own")
-    if X.dtype.kind not in "fiub":
-        raise DataError(f"sparse data must hold numbers; its dtype is {X.dtype}")
-    csr = sp.csr_array(X)
-    return csr if csr.dtype in (np.float32, np.float64) else csr.astype(_working(csr.dtype))
+    array = X if isinstance(X, np.ndarray) else intake.from_lists(X)
+    return ArrayRows(intake.dense(array), copied=0 if array is X else array.nbytes)
 
 
 def _frame(X: Any) -> RowSource:
@@ -401,25 +342,10 @@ def _frame(X: Any) -> RowSource:
     plain = all(c.dtype.is_numeric() or c.dtype == nw.Boolean for c in columns)
     array = frame.to_numpy() if plain and columns else np.empty(0, dtype=object)
     if array.dtype.kind not in "fiub":  # objects, nullable types, text: cell by cell, so that an error names its place
-        values = [_column_or_error(str(c.name), c.to_numpy()) for c in columns]
+        values = [intake.column_or_error(str(c.name), c.to_numpy()) for c in columns]
         array = np.column_stack(values) if values else np.empty((len(frame), 0))
     carrier = X if hasattr(X, "columns") and not type(X).__module__.startswith("pyarrow") else frame.to_polars()
-    return ArrayRows(_dense(array), carrier=carrier, copied=array.nbytes)
-
-
-def _column_or_error(name: str, column: Any) -> np.ndarray[Any, Any]:
-    values = np.asarray(column)
-    if values.dtype.kind in "fiub":
-        return values.astype(np.float64)
-    out = np.empty(len(values))
-    for i, value in enumerate(values.astype(object)):
-        try:
-            out[i] = np.nan if value is None else float(value)
-        except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else DataError
-            message = f"column {name!r}, row {i}: {value!r} is not a number ({error}); leave the column out or encode it"
-            raise kind(message) from None
-    return out
+    return ArrayRows(intake.dense(array), carrier=carrier, copied=array.nbytes)
 
 
 def _shape_text(X: Any) -> str:

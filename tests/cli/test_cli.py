@@ -89,9 +89,7 @@ def test_missing_extra_is_4(run: Run, table: Path, monkeypatch: pytest.MonkeyPat
     assert "pip install" in done.err
 
 
-def test_interrupt_is_130_and_leaves_no_half_file(
-    run: Run, table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupt_is_130_and_leaves_no_half_file(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -102,9 +100,7 @@ def test_interrupt_is_130_and_leaves_no_half_file(
     assert os.listdir() == ["table.csv"]
 
 
-def test_unexpected_error_is_1_and_debug_shows_where(
-    run: Run, table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unexpected_error_is_1_and_debug_shows_where(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(self: object, X: object) -> None:
         raise ZeroDivisionError("a slip")
 

@@ -66,9 +66,7 @@ def test_components_in_every_form(run: Run, table: Path, text: str, kept: int | 
     assert found["n_components"] == kept or (kept is None and 1 <= found["n_components"] <= 3)
 
 
-def test_id_and_color_are_kept_in_row_order_and_not_reduced(
-    run: Run, frame: pl.DataFrame, table: Path
-) -> None:
+def test_id_and_color_are_kept_in_row_order_and_not_reduced(run: Run, frame: pl.DataFrame, table: Path) -> None:
     run("reduce", table, "--id", "name", "--color", "a", "--out", "flat.parquet")
     found = pl.read_parquet("flat.parquet")
     assert found.columns == ["name", "a", "pca0", "pca1"]
@@ -156,17 +154,13 @@ def test_transform_takes_an_array_by_position_and_refuses_a_wrong_width(
     np.save(tmp_path / "new.npy", np.ascontiguousarray(X))
     np.save(tmp_path / "narrow.npy", np.ascontiguousarray(X[:, :2]))
     assert run("transform", model, "new.npy", "--out", "again.npy").code == 0
-    np.testing.assert_allclose(
-        np.load("again.npy"), pl.read_csv("whole.csv").to_numpy(), rtol=1e-12, atol=1e-12
-    )
+    np.testing.assert_allclose(np.load("again.npy"), pl.read_csv("whole.csv").to_numpy(), rtol=1e-12, atol=1e-12)
     done = run("transform", model, "narrow.npy")
     assert done.code == 3
     assert "narrow.npy has 2 numeric columns; the model was fitted on 3" in done.err
 
 
-def test_a_model_of_an_array_reads_named_columns_by_position(
-    run: Run, frame: pl.DataFrame, tmp_path: Path
-) -> None:
+def test_a_model_of_an_array_reads_named_columns_by_position(run: Run, frame: pl.DataFrame, tmp_path: Path) -> None:
     X = frame.select("a", "b", "c").to_numpy()
     np.save(tmp_path / "data.npy", np.ascontiguousarray(X))
     assert run("reduce", "data.npy", "--out", "flat.npy", "--model", "m.lowland").code == 0
@@ -190,9 +184,7 @@ def test_inverse_finds_the_coordinates_among_other_columns(
     done = run("inverse", model, "wide.csv", "--id", "name")
     found = pl.read_csv(done.out.encode())
     assert found.columns == ["name", "a", "b", "c"]
-    np.testing.assert_allclose(
-        found.drop("name").to_numpy(), frame.select("a", "b", "c").to_numpy(), atol=1e-12
-    )
+    np.testing.assert_allclose(found.drop("name").to_numpy(), frame.select("a", "b", "c").to_numpy(), atol=1e-12)
 
 
 def test_inverse_refuses_a_wrong_number_of_coordinates(run: Run, model: Path, tmp_path: Path) -> None:
@@ -221,9 +213,7 @@ def test_plan_says_cost_and_whether_it_fits(run: Run, table: Path, tmp_path: Pat
 
 def test_info_of_a_table_names_what_stands_in_the_way(run: Run, tmp_path: Path) -> None:
     rows = ["a,big,twin,flat,kind"]
-    rows += [
-        f"{'' if i == 4 else i * i % 7},{1000 * i % 777},{1000 * i % 777},1,{'xy'[i % 2]}" for i in range(12)
-    ]
+    rows += [f"{'' if i == 4 else i * i % 7},{1000 * i % 777},{1000 * i % 777},1,{'xy'[i % 2]}" for i in range(12)]
     (tmp_path / "odd.csv").write_text("\n".join(rows) + "\n")
     done = run("info", "odd.csv")
     assert "a (1)" in done.out

@@ -66,7 +66,13 @@ def test_few_rows(n, rng):
 def test_dominant_column_is_named():
     import pandas as pd
 
-    frame = pd.DataFrame({"length": [1.0, 2.0, 1.5, 2.5], "weight": [1000.0, 4000.0, 2000.0, 500.0], "age": [3.0, 1.0, 2.0, 2.5]})
+    frame = pd.DataFrame(
+        {
+            "length": [1.0, 2.0, 1.5, 2.5],
+            "weight": [1000.0, 4000.0, 2000.0, 500.0],
+            "age": [3.0, 1.0, 2.0, 2.5],
+        }
+    )
     with pytest.warns(lowland.DominantColumnWarning, match=r"column 'weight' owns 100.0%.*scale=True"):
         model = lowland.PCA().fit(frame)
     assert "weight" in str(model.fit_info_)
@@ -145,13 +151,16 @@ def test_partial_fit_gives_the_bits_of_one_fit(rng):
 
 def test_partial_fit_refuses(rng):
     X = rng.standard_normal((50, 5))
-    with pytest.raises(ValueError, match="6 features.*5 features"):
+    with pytest.raises(ValueError, match=r"6 features.*5 features"):
         lowland.PCA().partial_fit(X).partial_fit(rng.standard_normal((5, 6)))
     with pytest.raises(lowland.DataError, match="NaN at row 3, column 1"):
-        lowland.PCA().partial_fit(X).partial_fit(np.where(np.arange(250).reshape(50, 5) == 16, np.nan, X)).components_  # noqa: B018
+        lowland.PCA().partial_fit(X).partial_fit(np.where(np.arange(250).reshape(50, 5) == 16, np.nan, X))
     with pytest.raises(ValueError, match="solver='krylov'"):
         lowland.PCA(solver="krylov").partial_fit(X)
-    with lowland.config(memory_limit=10_000), pytest.raises(lowland.MemoryLimitError, match="exact partial_fit on 50 columns"):
+    with (
+        lowland.config(memory_limit=10_000),
+        pytest.raises(lowland.MemoryLimitError, match="exact partial_fit on 50 columns"),
+    ):
         lowland.PCA().partial_fit(X.T)
     few = lowland.PCA(3).partial_fit(X[:2])
     with pytest.raises(lowland.DataError, match="n_components=3"):

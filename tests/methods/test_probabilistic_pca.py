@@ -61,9 +61,7 @@ def test_l16_closed_form_follows_the_formulas(rng, shape):
     np.testing.assert_allclose(model.weights_, W, atol=1e-9)
     posterior = (X - X.mean(axis=0)) @ W @ np.linalg.inv(W.T @ W + noise * np.eye(k))
     np.testing.assert_allclose(model.transform(X), posterior, atol=1e-9)
-    np.testing.assert_allclose(
-        model.inverse_transform(model.transform(X)), posterior @ W.T + model.mean_, atol=1e-8
-    )
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), posterior @ W.T + model.mean_, atol=1e-8)
     assert model.total_variance_ == pytest.approx(X.var(axis=0).sum(), rel=1e-12)
     assert (model.n_iter_, model.n_components_, d) == (1, k, model.n_features_in_)
 
@@ -157,8 +155,7 @@ def test_em_with_gaps_is_at_a_maximum_of_the_observed_likelihood(rng):
     assert top == pytest.approx(model.log_likelihood_, rel=1e-12)
     step = 1e-5
     gradient = [
-        (observed_likelihood(theta + step * e, X, 1) - observed_likelihood(theta - step * e, X, 1))
-        / (2 * step)
+        (observed_likelihood(theta + step * e, X, 1) - observed_likelihood(theta - step * e, X, 1)) / (2 * step)
         for e in np.eye(len(theta))
     ]
     assert np.abs(gradient).max() < 1e-4  # against a curvature of hundreds
@@ -179,9 +176,7 @@ def test_em_recovers_the_planted_model_with_a_fifth_missing(rng):
     assert subspace_angles(model.weights_, full.weights_).max() < 0.02
     missing = np.isnan(gappy)
     error = np.sqrt(np.mean((model.fill(gappy) - X)[missing] ** 2))
-    assert (
-        error < 0.5 < 1.5 < np.sqrt(np.mean((X - X.mean(axis=0))[missing] ** 2))
-    )  # against filling by means
+    assert error < 0.5 < 1.5 < np.sqrt(np.mean((X - X.mean(axis=0))[missing] ** 2))  # against filling by means
 
 
 def test_rows_with_nothing_observed_change_nothing(rng):
@@ -222,9 +217,7 @@ def test_fill_keeps_what_is_observed_bit_by_bit(rng, dtype):
     conditional, C = [], covariance(model).astype(np.float64)
     for x in X[:40].astype(np.float64):
         o, m = ~np.isnan(x), np.isnan(x)
-        conditional.append(
-            model.mean_[m] + C[np.ix_(m, o)] @ np.linalg.solve(C[np.ix_(o, o)], (x - model.mean_)[o])
-        )
+        conditional.append(model.mean_[m] + C[np.ix_(m, o)] @ np.linalg.solve(C[np.ix_(o, o)], (x - model.mean_)[o]))
     expected = np.concatenate(conditional)
     np.testing.assert_allclose(filled[:40][~there[:40]], expected, atol=1e-9 if dtype == np.float64 else 1e-4)
 
@@ -237,17 +230,13 @@ def test_transform_does_not_depend_on_the_rows_beside(rng, k, backend):
     model = ProbabilisticPCA(k, max_iter=5000, tol=1e-7).fit(X)
     whole = np.asarray(model.transform(backend(X)))
     for i in range(10):
-        np.testing.assert_allclose(
-            np.asarray(model.transform(backend(X[i : i + 1])))[0], whole[i], rtol=1e-12
-        )
+        np.testing.assert_allclose(np.asarray(model.transform(backend(X[i : i + 1])))[0], whole[i], rtol=1e-12)
 
 
 def test_a_complete_row_is_mapped_alike_among_rows_with_gaps(rng):
     turn = np.linalg.qr(rng.standard_normal((5, 5)))[0]
     X = (rng.standard_normal((60, 5)) * [1, 1, 1, 1, 1e-5]) @ turn
-    model = ProbabilisticPCA(5).fit(
-        X
-    )  # ill-conditioned, no noise: another route would differ in the tenth digit
+    model = ProbabilisticPCA(5).fit(X)  # ill-conditioned, no noise: another route would differ in the tenth digit
     alone = model.transform(X[:20])
     mixed = np.vstack([X[:20], np.where(rng.random((20, 5)) < 0.5, np.nan, X[20:40])])
     np.testing.assert_allclose(model.transform(mixed)[:20], alone, rtol=1e-12, atol=1e-13)

@@ -65,9 +65,7 @@ def test_the_constraint_matters(C):
 def test_precision_follows_the_input(C, D, backend):
     values, V = generalized_eigen(backend(C.astype(np.float32)), backend(D.astype(np.float32)), 3)
     assert to_numpy(values).dtype == to_numpy(V).dtype == np.float32
-    np.testing.assert_allclose(
-        to_numpy(values), scipy.linalg.eigh(C, D, eigvals_only=True)[:3], rtol=1e-3, atol=1e-4
-    )
+    np.testing.assert_allclose(to_numpy(values), scipy.linalg.eigh(C, D, eigvals_only=True)[:3], rtol=1e-3, atol=1e-4)
     whole = np.diag(np.arange(1, 6))
     assert generalized_eigen(backend(whole), backend(np.eye(5, dtype=int)), 2)[0].tolist() == [1.0, 2.0]
 
@@ -111,9 +109,7 @@ LARGE = 1600
 
 def path(n):
     """The Laplacian of a path, whose eigenvalues are 2 − 2cos(πj/n)."""
-    L = sp.diags_array(
-        [np.full(n - 1, -1.0), np.full(n, 2.0), np.full(n - 1, -1.0)], offsets=[-1, 0, 1]
-    ).tolil()
+    L = sp.diags_array([np.full(n - 1, -1.0), np.full(n, 2.0), np.full(n - 1, -1.0)], offsets=[-1, 0, 1]).tolil()
     L[0, 0] = L[n - 1, n - 1] = 1.0
     return L.tocsr()
 
@@ -138,9 +134,7 @@ def test_sparse_agrees_with_dense_and_with_whole_numbers(rng):
         values, _ = generalized_eigen(C, D.astype(C.dtype), 3, which)
         d = D.diagonal() ** -0.5  # D^(−½) C D^(−½) is tridiagonal and has the same eigenvalues
         expected = scipy.linalg.eigh_tridiagonal(C.diagonal() * d * d, C.diagonal(1) * d[1:] * d[:-1], True)
-        np.testing.assert_allclose(
-            values, expected[:3] if which == "smallest" else expected[::-1][:3], atol=1e-9
-        )
+        np.testing.assert_allclose(values, expected[:3] if which == "smallest" else expected[::-1][:3], atol=1e-9)
 
 
 def test_large_sparse_refusals():

@@ -63,11 +63,7 @@ def build_symmetric(name, rng, wrap):
         A = symmetric(rng, signs=True)
         return Dense(wrap(A), symmetric=True), A
     if name == "sparse":
-        A = (
-            np.diag(0.7 ** np.arange(N) + 2)
-            + np.diag(np.full(N - 1, 0.1), 1)
-            + np.diag(np.full(N - 1, 0.1), -1)
-        )
+        A = np.diag(0.7 ** np.arange(N) + 2) + np.diag(np.full(N - 1, 0.1), 1) + np.diag(np.full(N - 1, 0.1), -1)
         return Sparse(sp.csr_array(A), psd=True), A
     if name.startswith("gram"):
         X = table(rng, 300, N)
@@ -218,10 +214,7 @@ def test_every_solver_on_every_table(name, solver, rng, backend):
         same_space(V[:, a:b], Vt[a:b].T, 1e-8)
     for Q in (U, V):
         np.testing.assert_allclose(Q.T @ Q, np.eye(K), atol=1e-11)
-    true = (
-        max(np.linalg.norm(A @ V - U * got, axis=0).max(), np.linalg.norm(A.T @ U - V * got, axis=0).max())
-        / s[0]
-    )
+    true = max(np.linalg.norm(A @ V - U * got, axis=0).max(), np.linalg.norm(A.T @ U - V * got, axis=0).max()) / s[0]
     assert true <= 1e-10
     assert true / 3 - 1e-14 <= found.residual <= 1e-10
 
@@ -279,9 +272,7 @@ def test_start_blocks_are_the_same_on_every_backend(backend):
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_sparse_products_on_threads(data, index, rng):
     A = sp.random_array((3000, 2000), density=0.05, rng=rng, format="csr")
-    A = sp.csr_array(
-        ((A.data * 100).astype(data), A.indices.astype(index), A.indptr.astype(index)), shape=A.shape
-    )
+    A = sp.csr_array(((A.data * 100).astype(data), A.indices.astype(index), A.indptr.astype(index)), shape=A.shape)
     for part in (A.data, A.indices, A.indptr):
         part.setflags(write=False)  # as memory-mapped files and worker processes give them
     V = np.asfortranarray(rng.standard_normal((2000, 16)))

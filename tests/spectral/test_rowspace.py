@@ -23,10 +23,7 @@ K = 4
 
 def data(rng, n, d, ratio=0.75):
     m = min(n, d)
-    return (
-        rng.standard_normal((n, m)) * ratio ** np.arange(m) @ np.linalg.qr(rng.standard_normal((d, m)))[0].T
-        + 2
-    )
+    return rng.standard_normal((n, m)) * ratio ** np.arange(m) @ np.linalg.qr(rng.standard_normal((d, m)))[0].T + 2
 
 
 def solve(rows, solver, wanted=None, scaling=None, **options):
@@ -89,8 +86,7 @@ def test_constant_sparse_columns_do_not_wake_up_when_scaled(solver, rng):
     X = data(rng, 300, 6)
     X[:, 2] = 0.1
     spaces = [
-        solve(as_rows(make(X)), solver, Wanted(count=3), Scaling(scale=True))
-        for make in (np.asarray, sp.csr_array)
+        solve(as_rows(make(X)), solver, Wanted(count=3), Scaling(scale=True)) for make in (np.asarray, sp.csr_array)
     ]
     for space in spaces:
         np.testing.assert_array_equal(abs(space.directions[2]) < 1e-9, True)
@@ -125,14 +121,10 @@ def test_threads_and_blocks_leave_no_trace(solver, shape, order, dtype, rng):
         rows = X
         if cuts is not None:
             pieces = [X[a:b] for a, b in itertools.pairwise((0, *cuts, n))]
-            rows = RowSource.from_blocks(
-                lambda pieces=pieces: iter(pieces), n_rows=n if solver == "gram" else None
-            )
+            rows = RowSource.from_blocks(lambda pieces=pieces: iter(pieces), n_rows=n if solver == "gram" else None)
         with config(threads=threads), threadpool_limits(threads, user_api="blas"):
             model = lowland.PCA(3, solver=solver).fit(rows)
-            found.append(
-                (model.components_.tobytes(), model.spectrum_.tobytes(), model.transform(X).tobytes())
-            )
+            found.append((model.components_.tobytes(), model.spectrum_.tobytes(), model.transform(X).tobytes()))
     assert all(other == found[0] for other in found[1:])
 
 
@@ -229,9 +221,7 @@ def test_the_residual_of_a_fit_reacts(rng, monkeypatch):
 
     def bad(*args, **options):
         f = real(*args, **options)
-        return krylov.Found(
-            f.left, f.values, f.right + 1e-4 * f.left[: f.right.shape[0]], f.products, True, f.norm
-        )
+        return krylov.Found(f.left, f.values, f.right + 1e-4 * f.left[: f.right.shape[0]], f.products, True, f.norm)
 
     monkeypatch.setattr(krylov, "golub_kahan", bad)
     assert lowland.PCA(3, solver="krylov").fit(X).fit_info_.residual > 1e-6

@@ -78,9 +78,7 @@ def test_to_choose_for_few_pairs_forms_no_matrix(monkeypatch):
 def test_wrong_questions_are_refused(rng):
     A = Dense(np.eye(5), psd=True)
     for k in (0, 6, -1):
-        with pytest.raises(
-            ValueError, match=rf"k must be from 1 to 5 for Dense\(5 × 5, symmetric, psd\); got {k}"
-        ):
+        with pytest.raises(ValueError, match=rf"k must be from 1 to 5 for Dense\(5 × 5, symmetric, psd\); got {k}"):
             eigen(A, k)
         with pytest.raises(ValueError, match="k must be from 1 to 5"):
             singular(A, k)
@@ -160,9 +158,7 @@ def test_more_pairs_than_the_rank(solver, rank, rng, backend):
 def test_more_triplets_than_the_rank(solver, rank, rng, backend):
     A = rng.standard_normal((500, rank)) @ rng.standard_normal((rank, 300))
     found = singular(Dense(backend(A)), 12, solver=solver)
-    np.testing.assert_allclose(
-        to_numpy(found.values), np.linalg.svd(A)[1][:12], atol=1e-10 * float(found.values[0])
-    )
+    np.testing.assert_allclose(to_numpy(found.values), np.linalg.svd(A)[1][:12], atol=1e-10 * float(found.values[0]))
     for Q in (found.left, found.right):
         np.testing.assert_allclose(to_numpy(Q).T @ to_numpy(Q), np.eye(12), atol=1e-11)
 
@@ -173,9 +169,7 @@ def test_the_zero_matrix(solver, backend):
     V = to_numpy(found.vectors)
     np.testing.assert_array_equal(to_numpy(found.values), 0)
     np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-12)
-    centred = eigen(
-        DoublyCentered(Dense(backend(np.zeros((300, 300))), symmetric=True), psd=True), 3, solver=solver
-    )
+    centred = eigen(DoublyCentered(Dense(backend(np.zeros((300, 300))), symmetric=True), psd=True), 3, solver=solver)
     np.testing.assert_allclose(to_numpy(centred.vectors).sum(axis=0), 0, atol=1e-10)
 
 
@@ -185,9 +179,7 @@ def test_slow_spectra_past_the_dense_limit(which, rng):
     expected = np.linspace(0.0, 1.0, n)
     found = eigen(Dense(np.diag(expected), psd=True), 4, which=which)
     assert (found.solver, found.converged) == ("krylov", True)
-    np.testing.assert_allclose(
-        found.values, expected[::-1][:4] if which == "largest" else expected[:4], atol=1e-10
-    )
+    np.testing.assert_allclose(found.values, expected[::-1][:4] if which == "largest" else expected[:4], atol=1e-10)
     assert found.products > 0
 
 

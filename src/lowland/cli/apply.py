@@ -57,9 +57,7 @@ def transform(
     names = [str(name) for name in fitted.get_feature_names_out()]
     answer = _write(embedding, names, given, keep, out)
     facts = {"model": model, "data": data, "method": type(fitted).__name__, **answer.facts}
-    summary = (
-        f"{type(fitted).__name__} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
-    )
+    summary = f"{type(fitted).__name__} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
     coordinates = str(out) if out is not None else "EMBEDDING.csv"
     words = ["lowland", "inverse", str(model), coordinates, "--out", "restored.csv"]
     return Answer(facts, summary, shlex.join(words), rows=answer.rows)
@@ -86,9 +84,7 @@ def inverse(
     check_outputs(out=out, inputs=(model, embedding), json=common is not None and common.json)
     fitted = load(model)
     if not hasattr(fitted, "inverse_transform"):
-        raise UsageError(
-            f"{type(fitted).__name__} has no way back from its coordinates: inverse does not apply"
-        )
+        raise UsageError(f"{type(fitted).__name__} has no way back from its coordinates: inverse does not apply")
     given = read_coordinates(fitted, embedding)
     keep = KeepOptions(id=id)
     _check_kept(given, keep, out)

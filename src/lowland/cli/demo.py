@@ -15,9 +15,7 @@ from .reduce import KEYS, Job, perform
 
 def demo(
     *,
-    folder: Annotated[Path, Parameter(help="Folder to write to; it is made if needed.")] = Path(
-        "lowland-demo"
-    ),
+    folder: Annotated[Path, Parameter(help="Folder to write to; it is made if needed.")] = Path("lowland-demo"),
     common: Common | None = None,
 ) -> Answer:
     """Reduce 1,797 handwritten digits of 64 pixels to 2 dimensions.

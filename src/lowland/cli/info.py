@@ -30,9 +30,7 @@ _LISTED = 12  # names in one line of the table; --json has all of them
 
 
 def info(
-    file: Annotated[
-        Path, Parameter(help="A table (by its ending: .csv, .parquet, .npy, …) or a model file.")
-    ],
+    file: Annotated[Path, Parameter(help="A table (by its ending: .csv, .parquet, .npy, …) or a model file.")],
     /,
     *,
     common: Common | None = None,
@@ -56,11 +54,7 @@ def _table(file: Path) -> Answer:
     if not isinstance(data, Table):
         matrix = inspect_matrix(data, file.name)
         facts = {"file": file, "kind": "sparse matrix", "contents": matrix.to_dict()}
-        rows = [
-            (name.replace("_", " "), _text(value))
-            for name, value in matrix.to_dict().items()
-            if name != "source"
-        ]
+        rows = [(name.replace("_", " "), _text(value)) for name, value in matrix.to_dict().items() if name != "source"]
         summary = (
             f"{file.name} is a sparse matrix of {matrix.n_rows:,} rows and {matrix.n_columns:,} columns; "
             f"{100 * matrix.density:.3g} % of its entries are stored."
@@ -107,9 +101,7 @@ def _sentence(file: Path, found: Inspection) -> str:
     if found.dominant is not None:
         said.append(f"{found.dominant[0]} owns {100 * found.dominant[1]:.0f} % of the variance")
     text = f"{file.name} has {found.n_rows:,} rows and {found.n_columns:,} columns"
-    return (
-        f"{text}: {', '.join(said)}." if said else f"{text}; nothing in it stands in the way of a reduction."
-    )
+    return f"{text}: {', '.join(said)}." if said else f"{text}; nothing in it stands in the way of a reduction."
 
 
 def _model(file: Path) -> Answer:
@@ -159,6 +151,4 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def _text(value: Any) -> str:
-    return (
-        f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
-    )
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -92,8 +92,7 @@ def read_for(model: Reducer, path: Path, aside: Sequence[str] = ()) -> Input:
     selection = table.select(columns=wanted) if by_name else table.select(keep_aside=aside)
     if len(selection.names) != len(wanted):
         raise DataError(
-            f"{table.source} has {len(selection.names)} numeric columns; "
-            f"the model was fitted on {len(wanted)}"
+            f"{table.source} has {len(selection.names)} numeric columns; the model was fitted on {len(wanted)}"
         )
     # Rows chosen by position take the model's names, for the model checks them.
     return replace(_dense(table, selection), rows=_named(selection.X, None if own is None else wanted))

@@ -55,9 +55,7 @@ def _assignments(options: MethodOptions) -> dict[str, str]:
     if options.scale:
         cls = find_method(options.method).load()
         if "scale" not in cls._parameters:
-            raise UsageError(
-                f"{cls.__name__} does not scale its columns: leave --scale out, or use --method pca"
-            )
+            raise UsageError(f"{cls.__name__} does not scale its columns: leave --scale out, or use --method pca")
         if "scale" in texts:
             raise UsageError("--scale and --set scale say the same; give one of them")
         texts["scale"] = "true"

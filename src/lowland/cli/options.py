@@ -12,22 +12,14 @@ from cyclopts import Parameter
 
 from .answer import UsageError
 
-DataFile = Annotated[
-    Path, Parameter(help="Table to read: .csv, .tsv, .txt (each also .gz), .parquet, .npy or .npz.")
-]
+DataFile = Annotated[Path, Parameter(help="Table to read: .csv, .tsv, .txt (each also .gz), .parquet, .npy or .npz.")]
 ModelIn = Annotated[Path, Parameter(help="Model file that `lowland reduce --model` wrote.")]
 OutFile = Annotated[
     Path | None,
-    Parameter(
-        help="Write the result here: .csv, .tsv (also .gz), .parquet, .npy or .npz. Default: CSV on stdout."
-    ),
+    Parameter(help="Write the result here: .csv, .tsv (also .gz), .parquet, .npy or .npz. Default: CSV on stdout."),
 ]
-IdColumn = Annotated[
-    str | None, Parameter(name="--id", help="Column that names the rows: kept, not reduced.")
-]
-KeepColumns = Annotated[
-    bool, Parameter(help="Append the coordinates to all columns of the table.", show_default=False)
-]
+IdColumn = Annotated[str | None, Parameter(name="--id", help="Column that names the rows: kept, not reduced.")]
+KeepColumns = Annotated[bool, Parameter(help="Append the coordinates to all columns of the table.", show_default=False)]
 
 
 @Parameter(name="*")
@@ -35,9 +27,7 @@ KeepColumns = Annotated[
 class Common:
     """What every command takes."""
 
-    json: Annotated[bool, Parameter(help="Answer with one JSON object on stdout.", show_default=False)] = (
-        False
-    )
+    json: Annotated[bool, Parameter(help="Answer with one JSON object on stdout.", show_default=False)] = False
     debug: Annotated[bool, Parameter(help="Show the traceback of an error.", show_default=False)] = False
 
 
@@ -54,14 +44,11 @@ class MethodOptions:
             "Default: 2."
         ),
     ] = None
-    scale: Annotated[
-        bool, Parameter(help="Give every column the same variance first.", show_default=False)
-    ] = False
+    scale: Annotated[bool, Parameter(help="Give every column the same variance first.", show_default=False)] = False
     set: Annotated[
         tuple[str, ...],
         Parameter(
-            help="Set a parameter of the method, as key=value; may be repeated. "
-            "`lowland methods NAME` lists the keys.",
+            help="Set a parameter of the method, as key=value; may be repeated. `lowland methods NAME` lists the keys.",
             show_default=False,
         ),
     ] = ()
@@ -74,9 +61,7 @@ class ColumnOptions:
 
     columns: Annotated[
         tuple[str, ...],
-        Parameter(
-            help="Columns to reduce, separated by commas. Default: all numeric ones.", show_default=False
-        ),
+        Parameter(help="Columns to reduce, separated by commas. Default: all numeric ones.", show_default=False),
     ] = ()
     drop: Annotated[
         tuple[str, ...], Parameter(help="Columns to leave out, separated by commas.", show_default=False)

@@ -32,9 +32,7 @@ def check_outputs(
     if out is not None and not out.name.lower().endswith(WRITABLE):
         raise UsageError(f"--out {out}: the name must end in one of {', '.join(WRITABLE)}")
     if model is not None and (is_table(model) or model.suffix.lower() in (".html", ".htm")):
-        raise UsageError(
-            f"--model {model}: such names are for tables and pages; use one such as model.lowland"
-        )
+        raise UsageError(f"--model {model}: such names are for tables and pages; use one such as model.lowland")
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--report {report}: the name must end in .html")
     taken = {_key(path): str(path) for path in inputs}

@@ -54,8 +54,7 @@ def plan(
     duration = f"about {cost.seconds:.2g} s" if cost.seconds >= 0.1 else "less than 0.1 s"
     price = f"{format_bytes(cost.bytes)} and {duration}"
     summary = (
-        f"{cost.method} by {cost.algorithm} would take {price}; "
-        f"the memory limit is {format_bytes(limit)}: {verdict}."
+        f"{cost.method} by {cost.algorithm} would take {price}; the memory limit is {format_bytes(limit)}: {verdict}."
     )
     following = Job(data, options, chosen, KeepOptions()).command(out="embedding.csv")
     return Answer(facts, summary, following, shown=[Text(str(cost))])

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from ..reducer import Reducer
 
 ModelOut = Annotated[Path | None, Parameter(help="Write the fitted model here, such as model.lowland.")]
-ReportOut = Annotated[
-    Path | None, Parameter(help="Write a report here: one HTML file that needs no network.")
-]
+ReportOut = Annotated[Path | None, Parameter(help="Write a report here: one HTML file that needs no network.")]
 
 KEYS = {
     "data": "the file that was read",
@@ -90,12 +88,8 @@ def reduce(
 
     Example: lowland reduce iris.csv --color species --out flat.csv --model iris.lowland --report iris.html
     """
-    check_outputs(
-        out=out, model=model, report=report, inputs=(data,), json=common is not None and common.json
-    )
-    job = Job(
-        data, method or MethodOptions(), columns or ColumnOptions(), keep or KeepOptions(), out, model, report
-    )
+    check_outputs(out=out, model=model, report=report, inputs=(data,), json=common is not None and common.json)
+    job = Job(data, method or MethodOptions(), columns or ColumnOptions(), keep or KeepOptions(), out, model, report)
     return perform(job)
 
 

@@ -119,9 +119,7 @@ def _choose(file: str, members: dict[str, _Member]) -> str:
         return tables[0]
     listed = "; ".join(f"{name}: {member}" for name, member in members.items()) or "nothing"
     problem = "several 2-D arrays" if tables else "no 2-D array"
-    raise DataError(
-        f"{file} holds {problem}, and none is named X or data. It holds {listed}. Save the table as X"
-    )
+    raise DataError(f"{file} holds {problem}, and none is named X or data. It holds {listed}. Save the table as X")
 
 
 def _column_names(archive: Any, members: dict[str, _Member], width: int) -> list[str] | None:
@@ -152,9 +150,7 @@ def _check(where: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
 
 def _damaged(path: Path, error: Exception) -> DataError:
     if any(word in str(error) for word in ("Object arrays", "Python objects", "pickle")):
-        return DataError(
-            f"{path.name}: dtype object is stored as pickle, which can run code; save plain numbers"
-        )
+        return DataError(f"{path.name}: dtype object is stored as pickle, which can run code; save plain numbers")
     if isinstance(error, OSError) and error.strerror:
         return DataError(f"{path}: cannot be read: {error.strerror}")
     return DataError(f"{path.name} is damaged, cut short or no {path.suffix} file: {error}")

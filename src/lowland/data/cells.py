@@ -68,9 +68,7 @@ def _numbers(cells: Any) -> Any:
     if cells.null_count == len(cells):
         return floats
     try:
-        return pc.cast(
-            cells, pa.int64()
-        )  # fails at the first fraction, so it costs little where it is in vain
+        return pc.cast(cells, pa.int64())  # fails at the first fraction, so it costs little where it is in vain
     except pa.ArrowInvalid:
         return floats
 

@@ -72,11 +72,7 @@ def read_delimited(path: Path, separator: str | None) -> Table:
             row, cell = column.stray
             line = first_line + row if first_line is not None else _line_of(path, layout, row)
             faults[name] = _stray(path.name, line, name, cell)
-    notes = (
-        ()
-        if layout.header
-        else ("the first line holds only numbers: it is a row, and columns are x0, x1, …",)
-    )
+    notes = () if layout.header else ("the first line holds only numbers: it is a row, and columns are x0, x1, …",)
     return Table(pl.DataFrame(series), path.name, first_line, faults, notes)
 
 
@@ -93,9 +89,7 @@ def _scan(path: Path) -> _Scan:
     with open_bytes(path) as file:
         while chunk := file.read(_CHUNK):
             if b"\0" in chunk:
-                raise DataError(
-                    f"{path.name} is not a text file in UTF-8: it holds zero bytes; save it as UTF-8 text"
-                )
+                raise DataError(f"{path.name} is not a text file in UTF-8: it holds zero bytes; save it as UTF-8 text")
             n_bytes, breaks, last = n_bytes + len(chunk), breaks + chunk.count(b"\n"), chunk[-1:]
             quotes += chunk.count(b'"')
     if n_bytes == 0:
@@ -146,9 +140,7 @@ def _refuse_open_quote(path: Path, separator: str) -> None:
                 pass
         except csv.Error as error:
             if "end of data" in str(error):
-                raise DataError(
-                    f"{path.name}, line {begin}: a quote is opened and never closed; close it"
-                ) from error
+                raise DataError(f"{path.name}, line {begin}: a quote is opened and never closed; close it") from error
 
 
 def _layout(path: Path, separator: str | None) -> _Layout:
@@ -163,17 +155,13 @@ def _layout(path: Path, separator: str | None) -> _Layout:
     width = sum(map(len, first)) + sum(map(len, second)) + len(first) + len(second)
     words = [cell.strip() for cell in first]
     numbers = [is_number(word) for word in words]
-    if any(numbers) and all(
-        number or word in MISSING[1:] for number, word in zip(numbers, words, strict=True)
-    ):
+    if any(numbers) and all(number or word in MISSING[1:] for number, word in zip(numbers, words, strict=True)):
         return _Layout(separator, [f"x{j}" for j in range(len(words))], header=False, width=width)
     names = [word or f"column_{j}" for j, word in enumerate(words, start=1)]
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         listed = ", ".join(map(repr, twice))
-        raise DataError(
-            f"{path.name}, line 1: more than one column is named {listed}; give each its own name"
-        )
+        raise DataError(f"{path.name}, line 1: more than one column is named {listed}; give each its own name")
     if not rest:
         raise _no_rows(path)
     return _Layout(separator, names, header=True, width=width)
@@ -205,9 +193,7 @@ def _parse(path: Path, layout: _Layout, scan: _Scan) -> list[Any]:
         # In a file of one column a blank line is a missing value; with more columns it cannot be a row.
         ignore_empty_lines=len(layout.names) > 1,
     )
-    convert = arrow_csv.ConvertOptions(
-        column_types=kinds, null_values=list(MISSING), strings_can_be_null=True
-    )
+    convert = arrow_csv.ConvertOptions(column_types=kinds, null_values=list(MISSING), strings_can_be_null=True)
     block = min(_LARGEST_BLOCK, max(_CHUNK, 16 * layout.width))
     while True:
         read = arrow_csv.ReadOptions(
@@ -215,9 +201,7 @@ def _parse(path: Path, layout: _Layout, scan: _Scan) -> list[Any]:
         )
         try:
             with open_bytes(path) as file:
-                table = arrow_csv.read_csv(
-                    file, read_options=read, parse_options=parse, convert_options=convert
-                )
+                table = arrow_csv.read_csv(file, read_options=read, parse_options=parse, convert_options=convert)
             return list(reversed(table.columns))
         except pa.ArrowInvalid as error:
             if "straddling" in str(error) and block < min(scan.n_bytes, _LARGEST_BLOCK):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import shlex
 import math
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -58,11 +58,7 @@ class Inspection:
     def next_command(self, path: str) -> str:
         """Write a command line that reduces this table, with a remedy for each thing that was found."""
         aside = {self.row_numbers, *self.non_numeric, *self.empty}
-        drop = [
-            name
-            for name in self.types
-            if name in self.faults or (name in self.infinite and name not in aside)
-        ]
+        drop = [name for name in self.types if name in self.faults or (name in self.infinite and name not in aside)]
         left = [name for name in self.types if name not in aside and name not in drop]
         if not left:
             return "lowland demo"
@@ -135,15 +131,11 @@ def inspect_table(table: Table) -> Inspection:
     """
     frame = table.frame
     row_numbers = _row_numbers(table)
-    reasons = {
-        name: "text among numbers" if name in table.faults else table._reason(name) for name in frame.columns
-    }
+    reasons = {name: "text among numbers" if name in table.faults else table._reason(name) for name in frame.columns}
     numbers = {name: _figures(frame[name]) for name, reason in reasons.items() if reason is None}
     others = {name: reason for name, reason in reasons.items() if reason is not None}
     empty = [name for name, reason in others.items() if reason == "empty"]
-    missing = {
-        name: numbers[name].missing if name in numbers else frame[name].null_count() for name in frame.columns
-    }
+    missing = {name: numbers[name].missing if name in numbers else frame[name].null_count() for name in frame.columns}
     constant = [
         name
         for name in frame.columns
@@ -161,9 +153,7 @@ def inspect_table(table: Table) -> Inspection:
         dominant=_dominant({name: f.std for name, f in numbers.items() if name != row_numbers}),
         duplicate_columns=_duplicate_columns(frame, numbers, {*constant, *empty}),
         duplicate_rows=table.n_rows - frame.n_unique(),
-        non_numeric={
-            name: reason for name, reason in others.items() if reason != "empty" and name not in table.faults
-        },
+        non_numeric={name: reason for name, reason in others.items() if reason != "empty" and name not in table.faults},
         faults=dict(table.faults),
         categories=_categories(frame, others, table),
         row_numbers=row_numbers,
@@ -221,9 +211,7 @@ def _dominant(spread: Mapping[str, float]) -> tuple[str, float] | None:
     return None if found is None else (names[found[0]], found[1])
 
 
-def _duplicate_columns(
-    frame: pl.DataFrame, numbers: Mapping[str, _Numbers], skip: set[str]
-) -> dict[str, str]:
+def _duplicate_columns(frame: pl.DataFrame, numbers: Mapping[str, _Numbers], skip: set[str]) -> dict[str, str]:
     """Compare in full only those columns whose figures, or first cells, agree."""
     groups: dict[Any, list[str]] = {}
     found: dict[str, str] = {}
@@ -251,9 +239,7 @@ def _categories(frame: pl.DataFrame, others: Mapping[str, str], table: Table) ->
         for name, reason in others.items()
         if reason == "text" and name not in table.faults
     }
-    return {
-        name: count for name, count in counts.items() if 2 <= count <= min(_MOST_COLOURS, table.n_rows // 2)
-    }
+    return {name: count for name, count in counts.items() if 2 <= count <= min(_MOST_COLOURS, table.n_rows // 2)}
 
 
 def _row_numbers(table: Table) -> str | None:

@@ -56,9 +56,7 @@ def read_matrix(path: str | Path) -> csr_array[Any]:
     """Read a sparse matrix that `scipy.sparse.save_npz` wrote, as a CSR array."""
     file, ending = _existing(path)
     if ending != ".npz":
-        raise DataError(
-            f"{file.name}: sparse matrices are read from .npz files, as scipy.sparse.save_npz writes them"
-        )
+        raise DataError(f"{file.name}: sparse matrices are read from .npz files, as scipy.sparse.save_npz writes them")
     from .arrayfiles import read_sparse
 
     return read_sparse(file)

@@ -115,8 +115,7 @@ class Table:
         if not chosen:
             passed = ", ".join(f"{name} ({why})" for name, why in left_out.items())
             raise DataError(
-                f"{self.source}: no column of numbers is left to reduce"
-                + (f"; left out: {passed}" if passed else "")
+                f"{self.source}: no column of numbers is left to reduce" + (f"; left out: {passed}" if passed else "")
             )
         return Selection(self._matrix(chosen), chosen, left_out)
 
@@ -145,9 +144,7 @@ class Table:
                 continue
             reason = None if name in self.faults else self._reason(name)
             if reason not in (None, "empty"):  # no values at all: all NaN, which some methods can fill
-                raise DataError(
-                    f"{self.source}, column {name!r}: it holds {reason}; only numbers can be reduced"
-                )
+                raise DataError(f"{self.source}, column {name!r}: it holds {reason}; only numbers can be reduced")
             chosen.append(name)
         return chosen, left_out
 
@@ -167,9 +164,7 @@ class Table:
         chosen = self.frame.select(names)
         single = all(dtype == pl.Float32 for dtype in chosen.dtypes)
         kind = pl.Float32 if single else pl.Float64
-        check_allocation(
-            self.n_rows * len(names) * (4 if single else 8), f"the numbers of {self.source}", _TOO_BIG
-        )
+        check_allocation(self.n_rows * len(names) * (4 if single else 8), f"the numbers of {self.source}", _TOO_BIG)
         return np.ascontiguousarray(chosen.select(pl.all().cast(kind)).to_numpy(order="c"))
 
     def _require(self, wanted: Sequence[str]) -> None:

@@ -87,9 +87,7 @@ def embedding_frame(
     columns: dict[str, Any] = {column.name: column for column in kept}
     for column in kept:
         if len(column) != coordinates.shape[0]:
-            raise DataError(
-                f"column {column.name!r} has {len(column)} rows, the coordinates {coordinates.shape[0]}"
-            )
+            raise DataError(f"column {column.name!r} has {len(column)} rows, the coordinates {coordinates.shape[0]}")
     for j, name in enumerate(names):
         columns[_free(name, columns)] = np.ascontiguousarray(coordinates[:, j])
     return pl.DataFrame(columns)

@@ -146,8 +146,7 @@ class Patterns:
         variances = squares / n
         if (variances <= (4 * _EPS * np.abs(mean)) ** 2).all():
             raise DataError(
-                "the observed values do not vary in any column (rank 0); "
-                "a reduction needs at least two distinct rows"
+                "the observed values do not vary in any column (rank 0); a reduction needs at least two distinct rows"
             )
         return mean, variances
 
@@ -231,9 +230,7 @@ class Seen:
 
     def log_determinant(self, observed: Any) -> Any:
         """Return ln |C_oo| for patterns of so many observed columns."""
-        return np.log(self.s**2 + self.noise).sum(axis=-1) + (observed - self.s.shape[-1]) * np.log(
-            self.noise
-        )
+        return np.log(self.s**2 + self.noise).sum(axis=-1) + (observed - self.s.shape[-1]) * np.log(self.noise)
 
     def distances(self, Z: Array) -> Array:
         """Return zᵀ C_oo⁻¹ z for each row of Z: along P, and across it."""

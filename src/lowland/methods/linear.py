@@ -81,7 +81,9 @@ class LinearReducer(Reducer):
         check_is_fitted(self)
         source = self._rows(X, reset=False)
         if source.sparse:
-            raise DataError("the residual of sparse rows is dense: give a dense array with X.toarray() if it fits in memory")
+            raise DataError(
+                "the residual of sparse rows is dense: give a dense array with X.toarray() if it fits in memory"
+            )
         there, back = self._row_map(), self._inverse_map()
         return source.map_blocks(lambda block: arrays.cast(block, np.float64) - back(there(block)), self.n_features_in_)
 

@@ -44,8 +44,8 @@ class PCA(LinearReducer):
     ----------
     n_components : int; a share of the variance in (0, 1); None for all (the rank); or "auto" (parallel analysis:
         components that independent columns would not show, at least 1).
-    solver : "auto" chooses by shape (`lowland.spectral.rowspace.table`); "covariance" eigenvectors of C; "gram" the dual
-        problem for fewer rows than columns; "svd" QR and singular values, keeps the smallest ones; "krylov" block
+    solver : "auto" chooses by shape (`lowland.spectral.rowspace.table`); "covariance" eigenvectors of C; "gram" the
+        dual problem for fewer rows than columns; "svd" QR and singular values, keeps the smallest ones; "krylov" block
         Krylov on the rows; "power" repeated multiplication and deflation.
     center : subtract the mean (off: uncentred second moments).
     scale : divide each column by its standard deviation (correlation PCA).
@@ -134,7 +134,11 @@ class PCA(LinearReducer):
         rows = self._rows(X, reset=first).weighted(sample_weight)
         if first:
             d = rows.n_features
-            check_allocation(2 * 8 * d * d, f"exact partial_fit on {d} columns", "use fit with solver='krylov', or fewer columns")
+            check_allocation(
+                2 * 8 * d * d,
+                f"exact partial_fit on {d} columns",
+                "use fit with solver='krylov', or fewer columns",
+            )
             self.accumulator_ = RFactor(d) if self.solver == "svd" else Moments(d, precise=True)
         try:
             self.accumulator_.update(rows)
@@ -143,7 +147,7 @@ class PCA(LinearReducer):
                 self._forget()
             raise
         for name in (*_LEARNED, "fit_info_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -273,7 +277,7 @@ class PCA(LinearReducer):
         return Compressor(A, -A @ self.mean_, B, self.mean_)
 
     def contributions(self, X: Any) -> Array:
-        """Return each row's share of each component's variance: y²/((N − ddof) λ). Over the training rows they sum to 1."""
+        """Return each row's share of each component's variance, y²/((N − ddof) λ): 1 in sum over the training rows."""
         Y = self._coordinates(X)
         degrees_of_freedom = self.singular_values_**2 / self.explained_variance_
         return Y**2 / (self.explained_variance_ * degrees_of_freedom)

@@ -146,9 +146,7 @@ class ProbabilisticPCA(LinearReducer):
             if patterns.complete:
                 self._closed_form(rows, record)
                 return
-        check_allocation(
-            4 * 8 * d * d, f"the covariance of {d} columns with missing values", "reduce fewer columns"
-        )
+        check_allocation(4 * 8 * d * d, f"the covariance of {d} columns with missing values", "reduce fewer columns")
         with record.stage("patterns"):
             patterns.collect(rows)
         self._from_patterns(patterns, rows.dtype, record)
@@ -160,7 +158,13 @@ class ProbabilisticPCA(LinearReducer):
             )
         tell(record, space, self.n_components, "ProbabilisticPCA")
         solved = space.solved
-        warn_dominant(record, solved.variances, getattr(self, "feature_names_in_", None), "ProbabilisticPCA", "standardise them first")
+        warn_dominant(
+            record,
+            solved.variances,
+            getattr(self, "feature_names_in_", None),
+            "ProbabilisticPCA",
+            "standardise them first",
+        )
         n = solved.weight
         values = space.values**2 / n
         if solved.complete:  # the difference below would leave rounding where there is no noise
@@ -311,17 +315,13 @@ class ProbabilisticPCA(LinearReducer):
         """Return the log-likelihood of each row (of its observed part where values are missing)."""
         check_is_fitted(self)
         if self.noise_variance_ <= 0:
-            raise DataError(
-                "the noise variance is zero, so the density is not finite; fit with fewer components"
-            )
+            raise DataError("the noise variance is zero, so the density is not finite; fit with fewer components")
         source = self._rows(X, reset=False)
         W = self.weights_.astype(np.float64)
 
         def work(block: Array) -> Array:
             rows = arrays.to_numpy(block).astype(np.float64)
-            return arrays.like(
-                log_likelihood(rows, W, self.mean_, self.noise_variance_)[:, None], block, np.float64
-            )
+            return arrays.like(log_likelihood(rows, W, self.mean_, self.noise_variance_)[:, None], block, np.float64)
 
         return source.map_blocks(work, 1)[:, 0]
 

@@ -89,9 +89,7 @@ class TruncatedSVD(LinearReducer):
     lost_energy_: float
     n_samples_: int
 
-    def __init__(
-        self, n_components: int = 2, *, solver: str = "auto", random_state: int | None = None
-    ) -> None:
+    def __init__(self, n_components: int = 2, *, solver: str = "auto", random_state: int | None = None) -> None:
         self.n_components = n_components
         self.solver = solver
         self.random_state = random_state
@@ -115,9 +113,7 @@ class TruncatedSVD(LinearReducer):
         )
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        self._refuse_more_than(
-            rows.n_features if rows.n_rows is None else min(rows.n_rows, rows.n_features), rows
-        )
+        self._refuse_more_than(rows.n_features if rows.n_rows is None else min(rows.n_rows, rows.n_features), rows)
         if not rows.reiterable:
             raise DataError(
                 "TruncatedSVD keeps U and reads the rows twice; give a function that starts a new reading, "

@@ -121,9 +121,7 @@ def _variance(model: Reducer, spectrum: Spectrum) -> str:
         f"Blue: the {count(kept, 'kept component')}."
     )
     if 1.0 - float(shares.sum()) > 1e-6:
-        caption += (
-            f" Only {count(len(shares), 'component')} computed: the open bar is the rest of the variance."
-        )
+        caption += f" Only {count(len(shares), 'component')} computed: the open bar is the rest of the variance."
     svg = inline_svg(
         scree(spectrum.values, spectrum.total, kept=kept),
         "scree",
@@ -143,9 +141,7 @@ def _dimensions(spectrum: Spectrum) -> str:
     ]
     if found.drop is not None and found.drop_ratio is not None:
         rows.append(("largest drop", f"after component {found.drop}, by a factor of {found.drop_ratio:.3g}"))
-    return page.section(
-        "How many dimensions", page.paragraph(found.sentence), page.table(rows, "Components needed")
-    )
+    return page.section("How many dimensions", page.paragraph(found.sentence), page.table(rows, "Components needed"))
 
 
 def _columns(model: Reducer) -> str:
@@ -171,8 +167,6 @@ def _evidence(model: Reducer, data_summary: Mapping[str, object]) -> str:
 
 def _replay(model: Reducer, command: str | None) -> str:
     if command is None:
-        call = " ".join(
-            repr(model).split()
-        )  # scikit-learn's repr: the parameters that differ from their defaults
+        call = " ".join(repr(model).split())  # scikit-learn's repr: the parameters that differ from their defaults
         command = f"lowland.{call}.fit_transform(X)"
     return page.section("Do it again", page.command(command))

@@ -29,9 +29,7 @@ def inline_svg(figure: Figure, prefix: str, title: str, description: str) -> str
             parent.remove(child)
     for element in root.iter():
         element.tag = _local(element.tag)
-        element.attrib = {
-            _local(name): _rewrite(_local(name), value, prefix) for name, value in element.items()
-        }
+        element.attrib = {_local(name): _rewrite(_local(name), value, prefix) for name, value in element.items()}
     view = root.get("viewBox", "")
     root.attrib = {
         "viewBox": view,

@@ -16,13 +16,15 @@ def eigh(A: Array, subset: tuple[int, int] | None = None) -> tuple[Array, Array]
     """
     if arrays.is_foreign(A):
         values, vectors = arrays.namespace(A).linalg.eigh(A)
-        return (values, vectors) if subset is None else (values[subset[0] : subset[1] + 1], vectors[:, subset[0] : subset[1] + 1])
+        chosen = slice(None) if subset is None else slice(subset[0], subset[1] + 1)
+        return values[chosen], vectors[:, chosen]
     import scipy.linalg
 
     with pool.one_blas_thread():
-        if subset is None:
-            return scipy.linalg.eigh(A, check_finite=False, driver="evd")
-        return scipy.linalg.eigh(A, check_finite=False, subset_by_index=subset, driver="evr")
+        values, vectors = scipy.linalg.eigh(
+            A, check_finite=False, subset_by_index=subset, driver="evd" if subset is None else "evr"
+        )
+    return values, vectors
 
 
 def svd(A: Array) -> tuple[Array, Array, Array]:

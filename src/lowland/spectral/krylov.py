@@ -100,7 +100,9 @@ def _longest(W: Array) -> float:
     return float(xp.max(xp.linalg.vector_norm(W, axis=0)))
 
 
-def _next_block(W: Array, norm: float, rng: np.random.Generator, A: Operator, *bases: Array | None) -> tuple[Array, Array]:
+def _next_block(
+    W: Array, norm: float, rng: np.random.Generator, A: Operator, *bases: Array | None
+) -> tuple[Array, Array]:
     """Return Q, R of W (already orthogonal to the bases). Columns that vanished get fresh random directions.
 
     What is left of a short column is partly rounding, so it is made orthogonal to the bases again at full length.
@@ -172,7 +174,13 @@ def lanczos(
 
 
 def golub_kahan(
-    A: Operator, k: int, *, tol: float, rng: np.random.Generator, both_sides: bool = False, stage: str = "Krylov"
+    A: Operator,
+    k: int,
+    *,
+    tol: float,
+    rng: np.random.Generator,
+    both_sides: bool = False,
+    stage: str = "Krylov",
 ) -> Found:
     """Return the k largest singular triplets of an operator, in descending order.
 
@@ -184,9 +192,7 @@ def golub_kahan(
     return found if tall is A else _swap(found)
 
 
-def _golub_kahan(
-    A: Operator, k: int, tol: float, rng: np.random.Generator, both_sides: bool, stage: str
-) -> Found:
+def _golub_kahan(A: Operator, k: int, tol: float, rng: np.random.Generator, both_sides: bool, stage: str) -> Found:
     rows, n = A.shape
     size = sizes(k, n)
     b, limit = size.block, size.basis

@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, pool
-from ..moments import Scratch, subtract
 from ..rows import Block, RowSource
+from ..scatter import Scratch, subtract
 from . import dense
 from .spmm import spmm
 

@@ -52,7 +52,14 @@ def power(A: Operator, k: int, *, tol: float, rng: np.random.Generator, max_iter
         report_progress("power", component + 1, k)
     order = np.argsort(values, kind="stable")[::-1]
     vectors = arrays.like(arrays.to_numpy(Q)[:, known:][:, order], A.reference(), np.float64)
-    return Found(None, arrays.like(np.asarray(values)[order], A.reference(), np.float64), vectors, products, converged, norm)
+    return Found(
+        None,
+        arrays.like(np.asarray(values)[order], A.reference(), np.float64),
+        vectors,
+        products,
+        converged,
+        norm,
+    )
 
 
 def _deflate(v: Array, Q: Array) -> Array:

@@ -9,18 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, pool
-from ..moments import (
-    Accumulator,
-    Moments,
-    RFactor,
-    Scratch,
-    column_moments,
-    moments,
-    r_factor,
-    subtract,
-    symmetric_sum,
-)
+from ..moments import Accumulator, Moments, RFactor, column_moments, moments, r_factor
 from ..rows import Block, RowSource
+from ..scatter import Scratch, subtract, symmetric_sum
 from . import dense
 from .krylov import Found
 from .operators import Centered, Dense, Gram, Operator
@@ -101,7 +92,18 @@ def _start(name: str, seen: Accumulator, squares: Array, scaling: Scaling) -> So
     total = float((sums / (1.0 if scale is None else scale**2)).sum())
     empty = np.empty((len(mean), 0))
     return Solved(
-        name, seen.n_rows, seen.weight, mean, scale, variances, scaling.center, total, empty[0], empty, False, 0.0
+        name,
+        seen.n_rows,
+        seen.weight,
+        mean,
+        scale,
+        variances,
+        scaling.center,
+        total,
+        empty[0],
+        empty,
+        False,
+        0.0,
     )
 
 
@@ -281,7 +283,9 @@ class _Columns:
             return operator(self.rows, self.start, self.scaling).rmatmul(U)
         scratch = Scratch()
         kind = arrays.cast(U, self.rows.dtype)
-        parts = list(pool.run(lambda first: self._panel(first, scratch) @ kind, range(0, self.rows.n_features, self._width)))
+        parts = list(
+            pool.run(lambda first: self._panel(first, scratch) @ kind, range(0, self.rows.n_features, self._width))
+        )
         return arrays.cast(arrays.namespace(*parts).concat(parts, axis=0), np.float64)
 
     def whitened(self, W: Array) -> Array:

@@ -75,7 +75,10 @@ def table() -> list[tuple[str, str]]:
     """Return the routes and when ``auto`` takes them; the first match wins."""
     return [
         ("covariance", "blocks that can be read only once: one pass for mean and scatter"),
-        ("covariance, gram", f"sparse with a smaller side ≤ {_SPARSE_SQUARE_LIMIT}, or many components wanted"),
+        (
+            "covariance, gram",
+            f"sparse with a smaller side ≤ {_SPARSE_SQUARE_LIMIT}, or many components wanted",
+        ),
         ("krylov", "sparse otherwise"),
         ("svd", f"N·D·min(N, D) ≤ {_SMALL_WORK:.0e}: the most accurate costs nothing here"),
         ("covariance", f"D ≤ N, and D ≤ {_SQUARE_LIMIT} or many components wanted"),
@@ -248,4 +251,15 @@ def _basis(k: int, n: int) -> int:
     return min(size.basis + size.block, n)
 
 
-__all__ = ["ROUTES", "RowSpace", "Scaling", "Wanted", "cost", "cut", "decompose", "from_accumulator", "route", "table"]
+__all__ = [
+    "ROUTES",
+    "RowSpace",
+    "Scaling",
+    "Wanted",
+    "cost",
+    "cut",
+    "decompose",
+    "from_accumulator",
+    "route",
+    "table",
+]

@@ -131,7 +131,9 @@ def eigen(
     elif name == "power" and largest:
         found = power(A, k, tol=tol, rng=rng)
     else:
-        raise ValueError(f"no solver {solver!r} for the {which} eigenvalues; known: auto, dense, krylov, power (largest)")
+        raise ValueError(
+            f"no solver {solver!r} for the {which} eigenvalues; known: auto, dense, krylov, power (largest)"
+        )
     vectors = fix_signs(found.right)
     residual = residual_of_pairs(A, found.values, vectors, found.norm)
     return Pairs(arrays.like(found.values, vectors), vectors, residual, name, found.products, found.converged)

@@ -24,12 +24,20 @@ def _compile() -> Any:
         return nb.types.Array(kind, ndim, "C", readonly=True)
 
     signatures = [
-        nb.void(fixed(index), fixed(index), fixed(value), fixed(nb.float64, 2), nb.float64[:, ::1], nb.int64, nb.int64)
+        nb.void(
+            fixed(index),
+            fixed(index),
+            fixed(value),
+            fixed(nb.float64, 2),
+            nb.float64[:, ::1],
+            nb.int64,
+            nb.int64,
+        )
         for index in (nb.int32, nb.int64)
         for value in (nb.float32, nb.float64)
     ]
 
-    @nb.njit(signatures, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+    @nb.njit(signatures, nogil=True, cache=True)
     def rows_times(indptr, indices, data, V, out, start, stop):  # type: ignore[no-untyped-def]
         width = V.shape[1]
         for i in range(start, stop):

@@ -1,0 +1,119 @@
+"""What one block of rows contributes: its weight, its mean in two parts, its shifted rows or its sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import arrays
+from .errors import DataError
+from .rows import Block, require_finite
+from .scatter import Scratch, subtract
+
+Array = Any
+# A mean in two parts, origin + offset: beside a large origin one number would round the offset.
+Mean = tuple[Array, Array]
+Part = tuple[int, float, Mean, Array]  # rows, weight, mean and summary of a block
+
+_PILOT_ROWS = 64
+
+
+def _pilot(rows: Array) -> Array:
+    """Return a rough mean of the block, representable in its dtype; exact for constant columns."""
+    xp = arrays.namespace(rows)
+    sample = rows[:: max(1, rows.shape[0] // _PILOT_ROWS)]
+    sample = np.ascontiguousarray(sample) if xp is np else sample  # or the order of sums would depend on the layout
+    middle = xp.mean(sample, axis=0)
+    same = xp.min(sample, axis=0) == xp.max(sample, axis=0)
+    return xp.where(same, sample[0, :], middle)
+
+
+def triangle(Z: Array) -> Array:
+    """Return the R of Z = QR; a matrix with fewer rows than columns is its own (trapezoidal) factor."""
+    if Z.shape[0] <= Z.shape[1]:
+        return Z + 0.0
+    if arrays.is_foreign(Z):
+        return arrays.namespace(Z).linalg.qr(Z, mode="reduced")[1]
+    return np.linalg.qr(Z, mode="r")
+
+
+def weight_root(block: Block, Z: Array) -> Array:
+    """Return √w as a column, in the library and precision of Z."""
+    return arrays.like(np.sqrt(np.asarray(block.weights))[:, None], Z, arrays.dtype_of(Z))
+
+
+def shifted(block: Block, scratch: Scratch, dtype: Any = None) -> tuple[int, float, Array, Array, Array]:
+    """Return rows, weight, the pilot, Σ w (x − pilot) and √w (x − pilot); refuse what is not finite."""
+    with np.errstate(all="ignore"):
+        pilot = _pilot(block.rows)
+        Z = subtract(block.rows, pilot, scratch, dtype)
+        xp = arrays.namespace(Z)
+        if block.weights is None:
+            n, weight = Z.shape[0], float(Z.shape[0])
+            factor = xp.ones((1, n), dtype=Z.dtype) if xp is np else arrays.like(np.ones((1, n)), Z, arrays.dtype_of(Z))
+        else:
+            n, weight = int(np.count_nonzero(block.weights)), float(block.weights.sum())
+            root = weight_root(block, Z)
+            Z *= root
+            factor = arrays.t(root)
+        sums = arrays.cast(factor @ Z, np.float64)[0, :]
+    if not bool(xp.all(xp.isfinite(sums))):
+        require_finite(block)
+        require_sums(sums, block)
+    return n, weight, pilot, sums, Z
+
+
+def require_sums(sums: Array, block: Block) -> Array:
+    """Return the sums if they are finite; else the rows overflow."""
+    if not bool(arrays.namespace(sums).all(arrays.namespace(sums).isfinite(sums))):
+        raise DataError(
+            f"sums of the rows from {max(block.start, 0)} on overflow {arrays.dtype_of(block.rows)}: "
+            "divide the large columns by a constant"
+        )
+    return sums
+
+
+def sparse_moments(block: Block) -> Part:
+    """Return the moments of a sparse block; zeros keep the mean small beside the spread, so no shift is needed."""
+    require_finite(block)
+    B = block.rows.astype(np.float64)
+    n, weight = B.shape[0], float(B.shape[0])
+    if block.weights is not None:
+        n, weight = int(np.count_nonzero(block.weights)), float(block.weights.sum())
+        root = np.sqrt(block.weights)
+        sums = np.asarray(B.T @ block.weights)
+        B = sp.diags_array(root, format="csr") @ B
+    else:
+        sums = np.asarray(B.sum(axis=0)).ravel()
+    mean = sums / weight if weight else sums
+    S = (B.T @ B).toarray()
+    S -= mean[:, None] * sums[None, :]
+    same, value = _constant(block.rows)
+    S[same, :] = S[:, same] = 0.0
+    return n, weight, (np.where(same, value, mean), 0 * mean), S
+
+
+def _constant(rows: Any) -> tuple[Array, Array]:
+    """Tell which columns of a sparse block hold one value, and which: rounding must not give them a variance."""
+    low, high = (np.asarray(f(axis=0).toarray(), dtype=np.float64).ravel() for f in (rows.min, rows.max))
+    return low == high, low
+
+
+def sparse_columns(block: Block) -> Part:
+    """Return the sums and centred squares of a sparse block's columns."""
+    require_finite(block)
+    B = block.rows.astype(np.float64)
+    w = np.ones(B.shape[0]) if block.weights is None else block.weights
+    weight = float(w.sum())
+    sums = np.asarray(B.T @ w)
+    mean = sums / weight if weight else sums
+    squares = np.asarray(B.power(2).T @ w) - mean * sums
+    same, value = _constant(block.rows)
+    return (
+        int(np.count_nonzero(w)),
+        weight,
+        (np.where(same, value, mean), 0 * mean),
+        np.where(same, 0.0, squares.clip(0)),
+    )

@@ -1,0 +1,128 @@
+"""Sums of ZᵀZ over blocks, in float64 and in a fixed order, on all threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from . import arrays, pool
+from .planning import check_allocation
+from .settings import report_progress
+
+Array = Any
+Piece = TypeVar("Piece")
+
+TILED = 1024  # wider scatters are summed by tiles of the result, narrower ones by blocks of rows
+_TILES = 8
+_SINGLE_ROWS = 512  # a float32 sum over more rows loses digits: 13 eps at 8192 rows
+
+
+class Scratch:
+    """Buffers that each thread reuses from block to block, freed with this object."""
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def take(self, rows: int, columns: int, dtype: Any) -> np.ndarray[Any, Any]:
+        """Return an uninitialised matrix; what the thread took before is overwritten."""
+        held = getattr(self._local, "buffer", None)
+        if held is None or held.size < rows * columns or held.dtype != dtype:
+            held = self._local.buffer = np.empty(rows * columns, dtype=dtype)
+        return held[: rows * columns].reshape(rows, columns)
+
+
+def subtract(rows: Array, shift: Array, scratch: Scratch, dtype: Any = None) -> Array:
+    """Return rows − shift in a buffer (NumPy) or a new array (other libraries)."""
+    kind = dtype or arrays.dtype_of(rows)
+    if arrays.is_foreign(rows):
+        return arrays.cast(rows, kind) - arrays.like(shift, rows, kind)
+    out = scratch.take(rows.shape[0], rows.shape[1], kind)
+    if out.dtype == np.float32 and isinstance(shift, np.ndarray) and shift.dtype == np.float64:
+        near = shift.astype(np.float32)  # x − near is exact where x is near; what the rounding of shift lost follows
+        np.subtract(rows, near, out=out)
+        return np.subtract(out, (shift - near).astype(np.float32), out=out)
+    return np.subtract(rows, shift, out=out)
+
+
+def symmetric_sum(
+    pieces: Iterable[Piece],
+    prepare: Callable[[Piece, Scratch], Array],
+    n: int,
+    *,
+    stage: str,
+    total: int | None = None,
+) -> Array:
+    """Return Σ ZᵀZ over pieces, Z = prepare(piece) with n columns, summed in float64 in the order of the pieces."""
+    scratch = Scratch()
+    out: Array = None
+    if n <= TILED:
+
+        def product(piece: Piece) -> Array:
+            Z = prepare(piece, scratch)
+            return arrays.t(Z) @ Z
+
+        for P in pool.run(product, pieces, stage=stage, total=total):
+            out = square_zeros(n, P) if out is None else out
+            out += P
+    else:
+        for done, piece in enumerate(pieces, start=1):
+            Z = prepare(piece, scratch)
+            out = square_zeros(n, Z) if out is None else out
+            add_tiles(out, Z)
+            report_progress(stage, done, total)
+        if out is not None:
+            mirror(out)
+    return out
+
+
+def square_zeros(n: int, reference: Array) -> Array:
+    """Return an n × n matrix of zeros in the reference's library, if the memory limit allows it."""
+    check_allocation(8 * n * n, f"the {n} × {n} scatter matrix", "reduce fewer columns, or use solver='krylov'")
+    xp = arrays.namespace(reference)
+    if xp is np:
+        return np.zeros((n, n))
+    return arrays.like(np.zeros((n, n)), reference)
+
+
+def add_tiles(out: Array, Z: Array, coefficient: float = 0.0, delta: Array = None) -> None:
+    """Add ZᵀZ + c·δδᵀ to the upper triangle of ``out``, tiles in parallel."""
+    n = out.shape[0]
+    edges = [n * i // _TILES for i in range(_TILES + 1)]
+
+    def tile(j: int) -> None:
+        a, b = edges[j], edges[j + 1]
+        out[:b, a:b] += arrays.t(Z[:, :b]) @ Z[:, a:b]
+        if delta is not None and coefficient:
+            out[:b, a:b] += coefficient * delta[:b, None] * delta[None, a:b]
+
+    if arrays.is_foreign(out):
+        for j in range(_TILES):
+            tile(j)
+        return
+    for _ in pool.run(tile, reversed(range(_TILES))):
+        pass
+
+
+def mirror(S: Array) -> None:
+    """Copy the upper triangle below the diagonal, by strips so that no second matrix is needed."""
+    n = S.shape[0]
+    for a in range(0, n, 512):
+        b = min(n, a + 512)
+        S[b:, a:b] = arrays.t(S[a:b, b:])
+        corner = S[a:b, a:b]
+        xp = arrays.namespace(S)
+        S[a:b, a:b] = xp.triu(corner) + arrays.t(xp.triu(corner, k=1))
+
+
+def square(Z: Array) -> Array:
+    """Return ZᵀZ in float64; float32 products are summed in float64 after every few hundred rows."""
+    step = _SINGLE_ROWS if arrays.dtype_of(Z) == np.float32 else max(1, Z.shape[0])
+    total: Array = None
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, Z.shape[0], step):
+            P = arrays.cast(arrays.t(Z[start : start + step]) @ Z[start : start + step], np.float64)
+            total = P if total is None else total + P
+    return total
