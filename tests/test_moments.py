@@ -12,7 +12,7 @@ from lowland import RowSource, config, moments
 from lowland.arrays import to_numpy
 from lowland.errors import Cancelled, DataError, MemoryLimitError
 from lowland.moments import ColumnMoments, Moments, RFactor, column_moments, r_factor
-from lowland.rows import as_rows
+from lowland.rows import as_rows, block_rows
 from lowland.scatter import symmetric_sum
 
 KINDS = (Moments, RFactor, ColumnMoments)
@@ -293,12 +293,12 @@ def test_a_scatter_beyond_the_limit_is_refused(rng):
 @pytest.mark.parametrize(
     ("work", "stage"), [(moments.moments, "scatter"), (r_factor, "QR"), (column_moments, "columns")]
 )
-@pytest.mark.parametrize("n", [3, 8192, 20_000])
+@pytest.mark.parametrize("n", [3, 4096, 20_000])
 def test_progress_reaches_its_end(work, stage, n, rng):
     seen = []
     with config(progress=lambda *what: seen.append(what)):
         work(as_rows(rng.standard_normal((n, 2))))
-    total = -(-n // 8192)
+    total = -(-n // block_rows(2))
     assert seen == [(stage, i, total) for i in range(1, total + 1)]
 
 

@@ -35,7 +35,7 @@ class Block(NamedTuple):
 
 def block_rows(n_features: int) -> int:
     """Return the fixed number of rows in a block: it depends on the width alone, so sums do too."""
-    return int(min(8192, max(256, _BLOCK_ENTRIES // max(1, n_features))))
+    return int(min(4096, max(256, _BLOCK_ENTRIES // max(1, n_features))))
 
 
 class RowSource(ABC):

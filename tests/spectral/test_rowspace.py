@@ -274,7 +274,7 @@ def test_transform_reports_and_obeys(call, rng):
     model, seen = lowland.PCA().fit(X), []
     with config(progress=lambda *what: seen.append(what)):
         getattr(model, call)(X)
-    assert seen == [("transform", i, 3) for i in (1, 2, 3)]
+    assert seen == [("transform", i, 5) for i in (1, 2, 3, 4, 5)]
     with config(progress=lambda *what: False), pytest.raises(lowland.Cancelled):
         getattr(model, call)(X)
     model.transform(X[:2])  # still fitted

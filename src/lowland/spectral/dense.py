@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import arrays, pool
 
 Array = Any
@@ -40,3 +42,23 @@ def orthonormal(W: Array) -> tuple[Array, Array]:
     with pool.one_blas_thread():
         Q, R = arrays.namespace(W).linalg.qr(W)
     return Q, R
+
+
+def orthonormal_near(W: Array, lengths: Array) -> tuple[Array, Array]:
+    """Return Q and R of a tall W whose columns are nearly orthogonal, of about the given lengths.
+
+    Divided by their lengths the columns are nearly orthonormal, so Cholesky of their small Gram matrix is stable
+    and costs a few products where QR would go over W column by column; where they turn out dependent, QR it is.
+    """
+    if not np.min(lengths) > 0:
+        return orthonormal(W)
+    xp = arrays.namespace(W)
+    scale = arrays.like(lengths, W, np.float64)
+    Z = W / scale[None, :]
+    G = pool.tmatmul(Z, Z)
+    values = xp.linalg.eigvalsh(G)
+    if not float(values[0]) > 0.25:
+        return orthonormal(W)
+    L = xp.linalg.cholesky(G)
+    Q = pool.matmul(Z, arrays.t(xp.linalg.inv(L)))
+    return Q, arrays.t(L) * scale[None, :]

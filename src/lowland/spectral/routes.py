@@ -216,14 +216,14 @@ def gram(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Gener
         if start.n_rows == 1:
             op.null = None
     solved = _leading(op, wanted, start, rng)
-    return _back_to_columns(side, solved, solved.vectors)
+    return _back_to_columns(side, solved, solved.vectors, wanted)
 
 
-def _back_to_columns(side: _Columns, solved: Solved, U: Array) -> Solved:
-    """Turn left vectors into directions by Y = XᵀU, and let the SVD of Y undo what squaring mixed."""
-    k = max(1, int((solved.spectrum > solved.tolerance**2 * solved.spectrum[0]).sum()))
-    k = min(k, U.shape[1], len(solved.mean))
-    Q, R = dense.orthonormal(side.transposed_times(U[:, :k]))
+def _back_to_columns(side: _Columns, solved: Solved, U: Array, wanted: Wanted) -> Solved:
+    """Turn the wanted left vectors into directions by Y = XᵀU, and let the SVD of Y undo what squaring mixed."""
+    rank = max(1, int((solved.spectrum > solved.tolerance**2 * solved.spectrum[0]).sum()))
+    k = min(wanted.pick(solved) or rank, rank, U.shape[1], len(solved.mean))
+    Q, R = dense.orthonormal_near(side.transposed_times(U[:, :k]), np.sqrt(solved.spectrum[:k]))
     P, s, Y = dense.svd(R)
     V = pool.matmul(Q, P)
     signs = sign_of_columns(V)
@@ -311,7 +311,7 @@ def _gather(rows: RowSource) -> Array:
 # -- second pass: what squaring lost -------------------------------------------------------------------------------
 
 
-def second_pass(rows: RowSource, solved: Solved, scaling: Scaling) -> Solved:
+def second_pass(rows: RowSource, solved: Solved, wanted: Wanted, scaling: Scaling) -> Solved:
     """Whiten by the first result and sum the scatter again, where it is near the identity and squares lose nothing.
 
     The idea is that of Cholesky QR done twice (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015).
@@ -324,7 +324,7 @@ def second_pass(rows: RowSource, solved: Solved, scaling: Scaling) -> Solved:
         U = solved.left
         new, turn = _whitened(side.whitened(U / arrays.like(floor, U)[None, :]), floor)
         done = replace(solved, spectrum=new**2, tolerance=tolerance)
-        return replace(_back_to_columns(side, done, U @ turn), solver="dense, two passes")
+        return replace(_back_to_columns(side, done, U @ turn, wanted), solver="dense, two passes")
     V = arrays.to_numpy(solved.vectors)
     W = V / floor[None, :] / (1.0 if solved.scale is None else solved.scale[:, None])
     mean = solved.mean if scaling.center else 0.0

@@ -128,7 +128,7 @@ def decompose(
             if need == "svd" and solver == "auto":
                 solved = routes.svd(rows, wanted, scaling, rng)
             elif need and solved.complete:
-                solved = routes.second_pass(rows, solved, scaling)
+                solved = routes.second_pass(rows, solved, wanted, scaling)
             elif need:
                 solved = replace(routes.krylov(rows, wanted, scaling, rng), route=name)
         space = cut(solved, wanted)
