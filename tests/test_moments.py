@@ -309,3 +309,15 @@ def test_symmetric_sum(n, rng):
         found = symmetric_sum(pieces, lambda piece, scratch: piece, n, stage="sum", total=3)
     np.testing.assert_allclose(found, sum(Z.T @ Z for Z in pieces), atol=1e-11)
     assert [done for _, done, _ in seen] == [1, 2, 3]
+
+
+def test_a_stored_sparse_column_with_a_large_mean_costs_no_digits(rng):
+    X = np.where(rng.random((3000, 5)) < 0.1, rng.standard_normal((3000, 5)), 0.0)
+    X[:, 1] = 1e7 + rng.standard_normal(3000)
+    X[:, 3] = 12.5
+    wide = X.astype(np.longdouble)
+    centred = (wide - wide.mean(axis=0)).astype(np.float64)
+    got = moments.moments(as_rows(sp.csr_array(X)))
+    np.testing.assert_allclose(got.scatter, centred.T @ centred, atol=1e-12 * len(X))
+    np.testing.assert_allclose(column_moments(as_rows(sp.csr_array(X))).squares, (centred**2).sum(axis=0), rtol=1e-12)
+    assert got.scatter[3, 3] == 0

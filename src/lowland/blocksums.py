@@ -76,44 +76,37 @@ def require_sums(sums: Array, block: Block) -> Array:
 
 
 def sparse_moments(block: Block) -> Part:
-    """Return the moments of a sparse block; zeros keep the mean small beside the spread, so no shift is needed."""
-    require_finite(block)
-    B = block.rows.astype(np.float64)
-    n, weight = B.shape[0], float(B.shape[0])
-    if block.weights is not None:
-        n, weight = int(np.count_nonzero(block.weights)), float(block.weights.sum())
-        root = np.sqrt(block.weights)
-        sums = np.asarray(B.T @ block.weights)
-        B = sp.diags_array(root, format="csr") @ B
-    else:
-        sums = np.asarray(B.sum(axis=0)).ravel()
+    """Return the moments of a sparse block, its zeros left out of every product."""
+    n, weight, w, B, shift = _shifted_sparse(block)
+    sums = np.asarray(B.T @ w)
     mean = sums / weight if weight else sums
+    if block.weights is not None:
+        B = sp.diags_array(np.sqrt(w), format="csr") @ B
     S = (B.T @ B).toarray()
     S -= mean[:, None] * sums[None, :]
-    same, value = _constant(block.rows)
-    S[same, :] = S[:, same] = 0.0
-    return n, weight, (np.where(same, value, mean), 0 * mean), S
-
-
-def _constant(rows: Any) -> tuple[Array, Array]:
-    """Tell which columns of a sparse block hold one value, and which: rounding must not give them a variance."""
-    low, high = (np.asarray(f(axis=0).toarray(), dtype=np.float64).ravel() for f in (rows.min, rows.max))
-    return low == high, low
+    return n, weight, (shift, mean), S
 
 
 def sparse_columns(block: Block) -> Part:
     """Return the sums and centred squares of a sparse block's columns."""
-    require_finite(block)
-    B = block.rows.astype(np.float64)
-    w = np.ones(B.shape[0]) if block.weights is None else block.weights
-    weight = float(w.sum())
+    n, weight, w, B, shift = _shifted_sparse(block)
     sums = np.asarray(B.T @ w)
     mean = sums / weight if weight else sums
     squares = np.asarray(B.power(2).T @ w) - mean * sums
-    same, value = _constant(block.rows)
-    return (
-        int(np.count_nonzero(w)),
-        weight,
-        (np.where(same, value, mean), 0 * mean),
-        np.where(same, 0.0, squares.clip(0)),
-    )
+    return n, weight, (shift, mean), squares.clip(0)
+
+
+def _shifted_sparse(block: Block) -> tuple[int, float, Array, Any, Array]:
+    """Return rows, weight, weights, the block and the shift of its columns.
+
+    A column without zeros is shifted by its first value, as dense columns are by a pilot: a large mean then costs
+    no digits, and a constant has no variance. In the others zeros keep the mean small beside the spread.
+    """
+    require_finite(block)
+    B = block.rows.astype(np.float64)  # a copy: the shift is made in place
+    B.sum_duplicates()
+    full = np.bincount(B.indices, minlength=B.shape[1]) == B.shape[0]
+    shift = np.where(full, B[[0], :].toarray().ravel(), 0.0)
+    B.data -= shift[B.indices]
+    w = np.ones(B.shape[0]) if block.weights is None else np.asarray(block.weights)
+    return int(np.count_nonzero(w)), float(w.sum()), w, B, shift

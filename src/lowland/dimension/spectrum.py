@@ -77,7 +77,8 @@ def advice(spectrum: Any, total: float | None = None) -> Advice:
     values = np.asarray(spectrum, dtype=np.float64)
     whole = float(values.sum()) if total is None else float(total)
     counts = {share: components_for_share(values, whole, share) for share in SHARES}
-    drop, ratio = largest_drop(values)
+    reach = counts[SHARES[-1]] or len(values)
+    drop, ratio = largest_drop(values[: reach + 1])  # among the tiny values behind, a drop says nothing
     reached = [f"{m} for {share:.0%}" for share, m in counts.items() if m is not None]
     said = (
         f"Components needed: {', '.join(reached)} of the variance."
