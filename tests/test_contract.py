@@ -164,6 +164,15 @@ def test_bad_input_names_the_place(method, bad, message):
         build(method).fit(bad)
 
 
+def test_dates_and_short_floats_are_refused(method):
+    import torch
+
+    with pytest.raises(lowland.DataError, match="dates or times"):
+        build(method).fit(np.array([["2020-01-01", "2021-01-01"]] * 3, dtype="datetime64[D]"))
+    with pytest.raises(lowland.DataError, match="convert the tensor to float32"):
+        build(method).fit(torch.ones((4, 3), dtype=torch.bfloat16))
+
+
 def test_wrong_width_and_names_in_another_order(method, X):
     model = build(method).fit(X)
     with pytest.raises(ValueError, match=r"6 features.*7 features"):

@@ -43,9 +43,14 @@ def dense(array: Array) -> Array:
     if isinstance(array, np.ndarray) and array.dtype.kind not in "fiub":
         if array.dtype.kind == "c":
             raise DataError("Complex data not supported: give the real and imaginary parts as columns of their own")
+        if array.dtype.kind in "mM":
+            raise DataError(f"{array.dtype} holds dates or times: turn them into numbers such as days since a start")
         return _from_objects(array)
-    if arrays.is_foreign(array) and "complex" in str(array.dtype):
-        raise DataError("Complex data not supported: give the real and imaginary parts as columns of their own")
+    if arrays.is_foreign(array):
+        if "complex" in str(array.dtype):
+            raise DataError("Complex data not supported: give the real and imaginary parts as columns of their own")
+        if "bfloat16" in str(array.dtype) or "float8" in str(array.dtype):
+            raise DataError(f"{array.dtype} has too few digits to sum: convert the tensor to float32 first")
     return array
 
 
