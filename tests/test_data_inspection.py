@@ -121,3 +121,28 @@ def test_a_sparse_matrix_is_looked_over_without_making_it_dense() -> None:
         "empty_columns": 1,
     }
     assert found.next_command("s.npz").startswith("lowland reduce s.npz --method truncated_svd --components 2 ")
+
+
+def test_row_numbers_do_not_hide_duplicate_rows() -> None:
+    assert look(row=[1, 2, 3, 4], a=[5, 5, 5, 6], b=[1, 1, 2, 3]).duplicate_rows == 1
+
+
+@pytest.mark.parametrize(
+    "columns", [{"a": [1.0], "b": [2.0]}, {"a": [3, 3, 3], "s": list("xyz")}, {"n": [0, 1, 2], "s": list("xyz")}]
+)
+def test_where_nothing_varies_no_reduction_is_proposed(columns: dict[str, list[object]]) -> None:
+    found = look(**columns)
+    assert found.reducible == []
+    assert found.next_command("t.csv") == "lowland demo"
+
+
+def test_constant_columns_are_no_dimensions_but_their_gaps_count() -> None:
+    found = look(a=[1.0, 5.0, 2.0], flat=[7.0, None, 7.0])
+    assert found.reducible == ["a"]
+    assert "--method probabilistic_pca --components 1 " in found.next_command("t.csv")
+
+
+def test_whole_numbers_of_an_array_stay_whole() -> None:
+    found = inspect_table(ArrayTable(np.array([[0, 4], [1, 9], [2, 2]]), "x.npy"))
+    assert found.types == {"x0": "whole numbers", "x1": "whole numbers"}
+    assert found.row_numbers == "x0"

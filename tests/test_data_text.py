@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import lowland
@@ -148,6 +149,7 @@ def test_a_late_fraction_makes_floats(tmp_path: Path) -> None:
         ("a,b\n1,2\n\n3,4,5\n6\n", "table.csv, line 4: expected 2 columns as in line 1, got 3"),
         ('a,b\n"x\ny",2\n3\n', "table.csv, line 4: expected 2 columns as in line 1, got 1"),
         ("1,2\n3\n", "table.csv, line 2: expected 2 columns as in line 1, got 1"),
+        ("# made by hand\na,b\n1,2\n", "table.csv, line 2: expected 1 column as in line 1, got 2"),
     ],
 )
 def test_ragged_rows_are_refused(tmp_path: Path, content: str, place: str) -> None:
@@ -212,3 +214,39 @@ def test_missing_files_folders_and_foreign_names(tmp_path: Path) -> None:
     assert "table.xlsx" in message
     assert ".csv, .csv.gz, .tsv" in message
     assert "cannot read" in refusal(put(tmp_path, "x", ".csv"))
+
+
+@pytest.mark.parametrize(
+    "cells", [["1,200", "2,300", "900"], ["1,5", "2,5", "0,1"], ["$5.00", "$6", "$7"], ["5 %", "6%", "7%"]]
+)
+def test_numbers_written_for_people_are_not_left_out_as_text(tmp_path: Path, cells: list[str]) -> None:
+    rows = "".join(f"{i}\t{cell}\n" for i, cell in enumerate(cells))
+    message = read_table(put(tmp_path, "i\tpay\n" + rows, "t.tsv")).faults["pay"]
+    assert f"t.tsv, line 2, column 'pay': {cells[0]!r} is not a number; write numbers without" in message
+
+
+def test_dates_words_and_versions_are_text(tmp_path: Path) -> None:
+    table = read_table(put(tmp_path, "a,b,c,d\n2024-01-31,x1,1.2.3,12:30\n2024-02-01,x2,1.2.4,12:40\n"))
+    assert table.faults == {}
+
+
+def test_the_remedy_for_a_name_with_a_comma_can_be_typed(tmp_path: Path) -> None:
+    table = read_table(put(tmp_path, '"a,b",c\n1,2\nx,3\n2,5\n'))
+    assert table.faults["a,b"].endswith("""--drop '"a,b"'""")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_no_thread_of_arrow_holds_a_python_file(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a thread, still at work when the process ended, aborted it."""
+    given: list[object] = []
+    real = delimited.arrow_csv.read_csv
+
+    def spy(file: object, **options: object) -> object:
+        given.append(file)
+        return real(file, **options)
+
+    monkeypatch.setattr(delimited.arrow_csv, "read_csv", spy)
+    content = b"a,b\n1,2\n"
+    read_table(put(tmp_path, gzip.compress(content) if name.endswith(".gz") else content, name))
+    assert isinstance(given[0], pa.NativeFile)
+    assert not isinstance(given[0], pa.PythonFile)

@@ -20,7 +20,9 @@ warnings.simplefilter("ignore")
 case = json.loads(sys.argv[1])
 rng = np.random.default_rng(0)
 cls = getattr(lowland, case["method"])
-cls(**case["parameters"] | {"n_components": 2}).fit(rng.standard_normal((400, 20)))  # imports and pools warm
+small = rng.standard_normal((400, 20))
+small[rng.random(small.shape) < case["gaps"]] = np.nan
+cls(**case["parameters"] | {"n_components": 2}).fit(small)  # imports and pools warm
 n, d = case["shape"]
 if case["density"]:
     count = int(n * d * case["density"])
@@ -31,6 +33,8 @@ if case["density"]:
 else:
     X = rng.standard_normal((n, d), dtype=np.dtype(case["dtype"]).type)
     X *= (np.arange(1, d + 1) ** -0.5).astype(case["dtype"])
+    if case["gaps"]:
+        X[rng.random(X.shape) < case["gaps"]] = np.nan
 model = cls(**case["parameters"])
 plan = lowland.plan(model, X)
 def status(key):
@@ -43,8 +47,9 @@ print(json.dumps({"planned": plan.bytes, "measured": status("VmHWM") - before, "
 """
 
 
-def case(shape, dtype="float64", density=None, method="PCA", **parameters):
-    return {"method": method, "parameters": parameters, "shape": shape, "dtype": dtype, "density": density}
+def case(shape, dtype="float64", density=None, gaps=0.0, method="PCA", **parameters):
+    data = {"shape": shape, "dtype": dtype, "density": density, "gaps": gaps}
+    return {"method": method, "parameters": parameters, **data}
 
 
 CASES = {
@@ -54,9 +59,10 @@ CASES = {
     "svd": case([6000, 1500], n_components=10, solver="svd"),
     "krylov, dense": case([13000, 11000], "float32", n_components=200),
     "krylov, sparse": case([60000, 300000], density=2e-4, n_components=10),
+    "EM, a pattern for each row": case([100_000, 30], gaps=0.3, method="ProbabilisticPCA", n_components=5, max_iter=3),
     "svd, sparse": case([50000, 150000], density=3e-4, method="TruncatedSVD", n_components=20),
 }
-QUICK = ("covariance, wide", "gram", "svd, sparse")
+QUICK = ("covariance, wide", "gram", "svd, sparse", "EM, a pattern for each row")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is measured through /proc")

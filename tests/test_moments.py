@@ -13,7 +13,7 @@ from lowland.arrays import to_numpy
 from lowland.errors import Cancelled, DataError, MemoryLimitError
 from lowland.moments import ColumnMoments, Moments, RFactor, column_moments, r_factor
 from lowland.rows import as_rows, block_rows
-from lowland.scatter import symmetric_sum
+from lowland.scatter import Scratch, subtract, symmetric_sum
 
 KINDS = (Moments, RFactor, ColumnMoments)
 
@@ -300,6 +300,17 @@ def test_progress_reaches_its_end(work, stage, n, rng):
         work(as_rows(rng.standard_normal((n, 2))))
     total = -(-n // block_rows(2))
     assert seen == [(stage, i, total) for i in range(1, total + 1)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_shift_costs_no_digits(dtype, rng, backend):
+    rows = (rng.standard_normal((50, 3)) + 1e5).astype(np.float32)
+    shift = rows.astype(np.float64).mean(axis=0)
+    for mean in (shift, shift.astype(np.float32)):
+        found = to_numpy(subtract(backend(rows), mean, Scratch(), dtype))
+        assert found.dtype == dtype
+        exact = rows.astype(np.float64) - mean
+        assert abs(found - exact).max() <= 4 * np.finfo(dtype).eps
 
 
 @pytest.mark.parametrize("n", [6, 1030])

@@ -111,6 +111,12 @@ def test_text_gives_an_accepted_value_or_a_value_error(text):
         assert rule.accepts(value)
 
 
+def test_a_generator_of_another_library_is_no_seed():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"random_state must be .*Generator or RandomState of numpy\.random.*; got"):
+        check("PCA", {"random_state": RANDOM_STATE}, {"random_state": torch.Generator()})
+
+
 def test_check_names_owner_parameter_limits_and_value():
     rules = {"n_components": COMPONENTS, "ddof": Integer(0)}
     check("PCA", rules, {"n_components": 3, "ddof": 1})

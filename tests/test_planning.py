@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -59,6 +61,14 @@ def test_a_plan_prints_as_a_table(small):
         "time              about 12 s",
         "approximate       no",
     ]
+
+
+def test_a_plan_prints_times_as_people_read_them(small):
+    assert "time              < 0.01 s" in str(dataclasses.replace(small, seconds=5.4e-7)).splitlines()
+
+
+def test_a_plan_can_be_copied_and_sent(small):
+    assert copy.deepcopy(small) == pickle.loads(pickle.dumps(small)) == small
 
 
 def test_a_plan_within_the_limit_passes(small):
@@ -140,7 +150,22 @@ def test_a_plan_for_any_size_takes_no_time_and_no_memory(method):
 def test_copies_of_the_input_are_planned():
     frame, array = pd.DataFrame(np.zeros((1000, 30))), np.zeros((1000, 30))
     model = lowland.PCA(2)
-    assert plan(model, frame).bytes - plan(model, array).bytes == array.nbytes
+    for copied in (frame, array.astype(object), array.tolist()):
+        assert plan(model, copied).bytes - plan(model, array).bytes == array.nbytes
+    rows = sp.random_array((1000, 30), density=0.2, format="csr")
+    grown = plan(model, rows.tocsc()).bytes - plan(model, rows).bytes
+    assert grown == rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
+
+
+def test_power_on_the_rows_plans_no_scatter():
+    wide = plan(lowland.PCA(2, solver="power"), shape=(1000, 100_000))
+    assert "scatter matrix" not in wide.parts
+    assert wide.bytes < GB
+    assert set(plan(lowland.PCA(2, solver="power"), shape=(1000, 10**6), density=1e-3).parts) == {
+        "transposed copy",
+        "vectors",
+    }
+    assert "scatter matrix" in plan(lowland.PCA(2, solver="power"), shape=(100_000, 1000)).parts
 
 
 def test_half_precision_is_planned_as_it_is_read():
@@ -159,6 +184,8 @@ def test_half_precision_is_planned_as_it_is_read():
         ({"shape": (3, 4, 5)}, r"shape must be \(rows, columns\)"),
         ({"shape": (3, 3), "density": 0.0}, r"in \(0, 1\]; got 0\.0"),
         ({"shape": (3, 3), "density": 1.5}, r"in \(0, 1\]; got 1\.5"),
+        ({"X": np.eye(2), "density": 0.5}, "dtype and density belong to shape"),
+        ({"X": np.eye(2), "dtype": "float32"}, "dtype and density belong to shape"),
     ],
 )
 def test_what_cannot_be_planned(arguments, text):
@@ -185,7 +212,7 @@ def test_a_fit_beyond_the_limit_is_refused_before_it_reads_a_row(method):
     X = np.zeros((500, 60)).view(Untouchable)
     model = method.load()(n_components=2)
     with (
-        config(memory_limit=plan(model, X).bytes - 1),
+        config(memory_limit=plan(model, shape=X.shape).bytes - 1),
         pytest.raises(MemoryLimitError, match=method.class_name),
     ):
         model.fit(X)

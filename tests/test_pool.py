@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from lowland import config, pool
 from lowland.errors import Cancelled
@@ -159,7 +159,7 @@ def test_a_forked_process_gets_a_pool_of_its_own():
         list(pool.run(lambda i: i, range(5)))  # the parent's threads exist, and the child will not have them
         context = multiprocessing.get_context("fork")
         queue = context.Queue()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), pool._lock:  # another thread of the parent may be inside just then
             warnings.simplefilter("ignore", DeprecationWarning)
             child = context.Process(target=_in_child, args=(queue,))
             child.start()
@@ -186,6 +186,15 @@ def test_products_by_panels(shape, dtype, rng, threads):
         assert got.dtype == np.float64
         np.testing.assert_array_equal(got, same)  # threads leave no trace
         np.testing.assert_allclose(got, exact, rtol=1e-10, atol=1e-9)
+
+
+def test_products_do_not_depend_on_the_threads_of_blas(rng):
+    A, B = rng.standard_normal((20_011, 300)), rng.standard_normal((20_011, 40))
+    found = []
+    for blas in (1, 2):
+        with threadpool_limits(blas, user_api="blas"), config(threads=2):
+            found.append(pool.tmatmul(A, B).tobytes())
+    assert found[0] == found[1]
 
 
 def test_products_of_views_and_of_torch(rng, backend):

@@ -193,6 +193,21 @@ def test_loadings_are_the_largest_of_either_sign(fitted: lowland.PCA) -> None:
     assert first.left == 0
 
 
+@pytest.mark.parametrize(
+    ("n_columns", "solver", "said"),
+    [
+        (4, "auto", None),
+        (60, "auto", "The open bar is all components after the 50th."),
+        (60, "krylov", "components computed: the open bar is the rest of the variance."),
+    ],
+)
+def test_the_open_bar_of_the_scree_plot_is_explained(n_columns: int, solver: str, said: str | None) -> None:
+    X = np.random.default_rng(0).normal(size=(90, n_columns))
+    model = lowland.PCA(n_components=2, solver=solver).fit(X)
+    text = Reader(render_report(model, model.transform(X), title="Points", data_summary={})).text
+    assert said in text if said else "open bar" not in text
+
+
 @pytest.mark.parametrize("name", ["TruncatedSVD", "ProbabilisticPCA"])
 def test_other_methods_have_a_report(name: str) -> None:
     model = getattr(lowland, name)(n_components=2).fit(rows())

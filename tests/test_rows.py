@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import pickle
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -47,6 +50,10 @@ def joined(source, size=None):
         sp.csc_array,
         lambda X: iter([X[:4], X[4:]]),
         lambda X: lambda: (X[:1], X[1:]),
+        lambda X: RowSource.from_blocks([X[:1], X[1:]]),
+        lambda X: np.ma.masked_array(X),
+        lambda X: RowSource.from_array(X),
+        lambda X: RowSource.from_array(sp.csr_array(X), names=["a", "b"]),
         lambda X: iter([pd.DataFrame(X[:2]), pd.DataFrame(X[2:])]),
         as_rows,
     ],
@@ -62,6 +69,65 @@ def test_tensors_stay_tensors(backend):
     blocks = list(as_rows(X).blocks(4))
     assert [type(b.rows) for b in blocks] == [type(X)] * 2
     np.testing.assert_array_equal(np.concatenate([np.asarray(b.rows) for b in blocks]), X6)
+
+
+def test_tensors_lose_their_gradients(rng):
+    torch = pytest.importorskip("torch")
+    plain = torch.from_numpy(rng.standard_normal((30, 4)))
+    tracked = plain.clone().requires_grad_()
+    expected = lowland.PCA(2).fit_transform(plain)
+    found = lowland.PCA(2).fit_transform(tracked)
+    assert not found.requires_grad
+    np.testing.assert_array_equal(found.numpy(), expected.numpy())
+    weights = torch.arange(30.0, requires_grad=True)
+    assert lowland.PCA(2).fit(RowSource.from_blocks([tracked], n_rows=30), sample_weight=weights).n_samples_ == 29
+    with pytest.raises(DataError, match=r"give X\.to_dense\(\)"):
+        as_rows(plain.to_sparse())
+
+
+def test_a_numpy_matrix_is_its_array():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        source = as_rows(np.matrix(X6))
+    assert type(source.array) is np.ndarray
+
+
+# -- names ---------------------------------------------------------------------------------------------------
+
+
+def test_names_reach_the_model(rng):
+    X = rng.standard_normal((20, 3))
+    source = RowSource.from_array(X, names=["a", "b", "c"])
+    assert source.names == ("a", "b", "c")
+    assert np.shares_memory(source.array, X)
+    model = lowland.PCA(1).fit(source)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(RowSource.from_array(X, names=["b", "a", "c"]))
+
+
+@pytest.mark.parametrize("names", [["a"], ["a", "b", "c"], ["a", "a"], [0, 1], "a"])
+def test_names_must_fit_the_columns(names):
+    with pytest.raises(DataError, match=r"names must be 2 different texts, one for each column; these are"):
+        RowSource.from_array(X6, names=names)
+
+
+def test_one_array_is_no_iterator():
+    with pytest.raises(DataError, match="for blocks there is from_blocks"):
+        RowSource.from_array(iter([X6]))
+
+
+def test_blocks_of_frames_keep_their_names_and_must_agree():
+    frame = pd.DataFrame(X6, columns=["a", "b"])
+    assert lowland.PCA(1).fit(iter([frame[:2], frame[2:]])).feature_names_in_.tolist() == ["a", "b"]
+    with pytest.raises(DataError, match="block 1: column 0 is 'b'; in block 0 it was 'a'") as error:
+        joined(RowSource.from_blocks([frame, frame[["b", "a"]]]))
+    assert error.value.column == 0
+
+
+def test_columns_without_names_have_none():
+    assert as_rows(pd.DataFrame(X6)).names is None  # pandas counts them
+    assert as_rows(X6).names is None
 
 
 @pytest.mark.parametrize(
@@ -108,7 +174,12 @@ def test_arrays_of_floats_are_not_copied():
         (pd.DataFrame({"a": [1, 2], "b": ["3", "y"]}), "column 'b', row 1: 'y' is not a number"),
         (pl.DataFrame({"a": [1, 2], "b": ["3", "y"]}), "column 'b', row 1: 'y' is not a number"),
         (np.ma.masked_array(X6, mask=X6 == 3), "masked"),
-        ("table.csv", "not a file name"),
+        ("table.csv", r"not a file name.*read_table\('table\.csv'\)"),
+        (Path("table.csv"), r"not a file name.*read_table\('table\.csv'\)"),
+        (pl.Series([1.0, 2.0]), "got 1-D data of shape"),
+        (pd.Series([1.0, 2.0]), "got 1-D data of shape"),
+        (pl.LazyFrame({"a": [1.0]}), r"give it as X\.collect\(\)"),
+        (pd.DataFrame(X6, columns=["a", "a"]), "'a' 2 times: rename the columns"),
         (iter([]), "the iterator was empty"),
     ],
     ids=str,
@@ -156,7 +227,7 @@ def test_block_size_depends_on_the_width_alone():
     assert [block_rows(d) for d in (1, 512, 1024, 10**4, 10**7)] == [4096, 4096, 4096, 419, 256]
 
 
-def test_a_function_can_be_read_again_and_an_iterator_once():
+def test_functions_and_lists_can_be_read_again_and_an_iterator_once():
     readings = []
 
     def read():
@@ -170,6 +241,13 @@ def test_a_function_can_be_read_again_and_an_iterator_once():
         np.testing.assert_array_equal(joined(again, 4), X6)
     assert again.n_rows == again.count() == 6
     assert len(readings) == 3  # the look at the first block did not cost a reading
+
+    for blocks in ([X6[:5], X6[5:]], (X6[:5], X6[5:])):
+        source = RowSource.from_blocks(blocks)
+        assert source.reiterable
+        for _ in range(2):
+            np.testing.assert_array_equal(joined(source, 4), X6)
+        assert lowland.PCA(1).fit_transform(source).shape == (6, 1)
 
     once = RowSource.from_blocks(iter([X6]))
     assert not once.reiterable
@@ -313,8 +391,37 @@ def test_what_is_not_finite_is_named(value, name, make):
     X[3, 2] = value
     if make == "torch":
         make = pytest.importorskip("torch").from_numpy
-    with pytest.raises(DataError, match=f"{name} at row 103, column 2"):
+    with pytest.raises(DataError, match=f"{name} at row 103, column 2: ") as error:
         require_finite(Block(100, make(X), None))
+    assert (error.value.row, error.value.column) == (103, 2)
+    with pytest.raises(DataError, match=rf"{name} at row 3, column 2 \('c'\): "):
+        require_finite(Block(0, make(X), None, ["a", "b", "c", "d"]))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("solver", ["svd", "covariance", "gram", "krylov"])
+@pytest.mark.parametrize("n", [20, 5000])
+def test_the_column_is_named_whatever_the_road(kind, solver, n):
+    X = np.arange(2.0 * n).reshape(n, 2)
+    X[n - 3, 1] = np.nan
+    with pytest.raises(DataError, match=rf"NaN at row {n - 3}, column 1 \('income'\)") as error:
+        lowland.PCA(1, solver=solver).fit(RowSource.from_array(kind(X), names=["age", "income"]))
+    assert (error.value.row, error.value.column) == (n - 3, 1)
+
+
+def test_the_place_of_an_error_is_known_or_none():
+    for bad, place in (
+        ([[1, 2], [3]], (1, None)),
+        ([["1", "2"], ["3", "x"]], (1, 1)),
+        (pd.DataFrame({"a": [1, 2], "b": ["3", "y"]}), (1, 1)),
+        (np.zeros(3), (None, None)),
+        (iter([np.array([["1", "x"]])]), (None, 1)),  # the row of a block is not the row of the table
+    ):
+        with pytest.raises(DataError) as error:
+            as_rows(bad)
+        assert (error.value.row, error.value.column) == place
+        sent = pickle.loads(pickle.dumps(error.value))
+        assert (str(sent), sent.row, sent.column) == (str(error.value), *place)
 
 
 def test_huge_values_and_allowed_gaps_pass():
@@ -333,6 +440,7 @@ def test_map_blocks_joins_in_order_and_in_the_precision_of_the_source(backend):
     for source in (
         as_rows(backend(X)),
         RowSource.from_blocks(lambda: iter([backend(X[:7]), backend(X[7:])])),
+        RowSource.from_blocks([backend(X[:7]), backend(X[7:])], n_rows=10_000),
     ):
         out = source.map_blocks(lambda rows: rows[:, :1] * 2.0, 1)
         assert type(out) is type(backend(X))

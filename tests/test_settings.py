@@ -8,7 +8,15 @@ import pytest
 import lowland
 from lowland import settings
 from lowland.errors import Cancelled
-from lowland.settings import _cgroup_free, config, format_bytes, parse_bytes, report_progress
+from lowland.settings import (
+    _cgroup_free,
+    _machine_free,
+    config,
+    format_bytes,
+    format_seconds,
+    parse_bytes,
+    report_progress,
+)
 
 GB = 10**9
 
@@ -74,6 +82,24 @@ def test_sizes_are_written_as_people_read_them(n, text):
 @pytest.mark.parametrize("n", [999_499, 999_500, 999_999, 999_999_999, 999_999_999_999, 3 * 10**15])
 def test_sizes_never_come_in_powers_of_ten(n):
     assert "e+" not in format_bytes(n)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "< 0.01 s"),
+        (5.4e-7, "< 0.01 s"),
+        (0.0101, "about 0.01 s"),
+        (12.345, "about 12 s"),
+        (99.4, "about 99 s"),
+        (99.6, "about 1.7 min"),
+        (3 * 3600, "about 3 h"),
+        (10 * 86_400, "about 10 days"),
+        (1e12, "about 11,574,074 days"),
+    ],
+)
+def test_times_are_written_as_people_read_them(seconds, text):
+    assert format_seconds(seconds) == text
 
 
 # -- config --------------------------------------------------------------------------------------------------
@@ -150,6 +176,16 @@ def test_free_memory_is_the_smaller_of_machine_and_group(monkeypatch):
     for group, expected in ((500, 500), (900, 700), (None, 700)):
         monkeypatch.setattr(settings, "_cgroup_free", lambda root, membership, g=group: g)
         assert settings.free_memory() == expected
+
+
+def test_the_machine_tells_what_is_free_or_half_of_it_is_assumed(tmp_path):
+    meminfo = tmp_path / "meminfo"
+    half = _machine_free(meminfo)
+    assert half > 2**20
+    meminfo.write_text("MemTotal: 100 kB\nMemFree: 7 kB\nMemAvailable: 42 kB\n")
+    assert _machine_free(meminfo) == 42 * 1024
+    meminfo.write_text("MemTotal: 100 kB\n")  # an old kernel
+    assert _machine_free(meminfo) == half
 
 
 # -- cgroups -------------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ _HOME = {
     "ModelFileError": "errors",
     "NotConvergedWarning": "errors",
     "RankWarning": "errors",
+    "WriteError": "errors",
     "FitInfo": "reducer",
     "Plan": "planning",
     "Reducer": "reducer",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         ModelFileError,
         NotConvergedWarning,
         RankWarning,
+        WriteError,
     )
     from .methods.pca import PCA
     from .methods.probabilistic_pca import ProbabilisticPCA

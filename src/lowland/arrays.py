@@ -42,6 +42,11 @@ def to_numpy(x: Array) -> np.ndarray[Any, Any]:
     return np.asarray(x.detach().cpu().numpy())
 
 
+def detached(x: Array) -> Array:
+    """Return a tensor without its history of gradients; any other array as it is."""
+    return x.detach() if hasattr(x, "detach") else x
+
+
 def like(x: Any, reference: Array, dtype: Any = None) -> Array:
     """Return x as an array of the reference's library and device; its dtype is kept unless given."""
     if not is_foreign(reference):
@@ -49,13 +54,15 @@ def like(x: Any, reference: Array, dtype: Any = None) -> Array:
     xp = namespace(reference)
     import array_api_compat
 
+    device = array_api_compat.device(reference)
     target = getattr(xp, np.dtype(dtype).name) if dtype is not None else None
     if is_foreign(x):
+        x = array_api_compat.to_device(x, device)
         return x if target is None else xp.astype(x, target, copy=False)
     host = np.ascontiguousarray(x)
     if not host.flags.writeable or min(host.strides, default=0) < 0:  # torch takes neither
         host = host.copy()
-    return xp.asarray(host, dtype=target, device=array_api_compat.device(reference))
+    return xp.asarray(host, dtype=target, device=device)
 
 
 def cast(x: Array, dtype: Any) -> Array:

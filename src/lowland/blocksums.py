@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import arrays
+from .block import Block, require_finite
 from .errors import DataError
-from .rows import Block, require_finite
 from .scatter import Scratch, subtract
 
 Array = Any
@@ -44,15 +44,24 @@ def weight_root(block: Block, Z: Array) -> Array:
     return arrays.like(np.sqrt(np.asarray(block.weights))[:, None], Z, arrays.dtype_of(Z))
 
 
-def shifted(block: Block, scratch: Scratch, dtype: Any = None) -> tuple[int, float, Array, Array, Array]:
-    """Return rows, weight, the pilot, Σ w (x − pilot) and √w (x − pilot); refuse what is not finite."""
+def difference(block: Block, shift: Array, scratch: Scratch) -> Array:
+    """Return √w (x − shift) of a block, dense and in float64."""
+    rows = block.rows.toarray() if sp.issparse(block.rows) else block.rows  # one block, never the table
+    Z = subtract(rows, shift, scratch, np.float64)
+    if block.weights is not None:
+        Z *= weight_root(block, Z)
+    return Z
+
+
+def shifted(block: Block, scratch: Scratch, dtype: Any = None) -> tuple[int, float, Mean, Array, Array]:
+    """Return rows, weight, mean (pilot + offset), Σ w (x − pilot) and √w (x − pilot); refuse what is not finite."""
     with np.errstate(all="ignore"):
         pilot = _pilot(block.rows)
         Z = subtract(block.rows, pilot, scratch, dtype)
         xp = arrays.namespace(Z)
         if block.weights is None:
             n, weight = Z.shape[0], float(Z.shape[0])
-            factor = xp.ones((1, n), dtype=Z.dtype) if xp is np else arrays.like(np.ones((1, n)), Z, arrays.dtype_of(Z))
+            factor = arrays.like(np.ones((1, n)), Z, arrays.dtype_of(Z))
         else:
             n, weight = int(np.count_nonzero(block.weights)), float(block.weights.sum())
             root = weight_root(block, Z)
@@ -62,7 +71,15 @@ def shifted(block: Block, scratch: Scratch, dtype: Any = None) -> tuple[int, flo
     if not bool(xp.all(xp.isfinite(sums))):
         require_finite(block)
         require_sums(sums, block)
-    return n, weight, pilot, sums, Z
+    return n, weight, (arrays.cast(pilot, np.float64), sums / weight if weight else sums), sums, Z
+
+
+def centered(block: Block, scratch: Scratch, dtype: Any = None) -> Part:
+    """Return rows, weight, mean and √w (x − mean) of one block."""
+    n, weight, mean, _, Z = shifted(block, scratch, dtype)
+    offset = arrays.cast(mean[1], arrays.dtype_of(Z))
+    Z -= offset if block.weights is None else weight_root(block, Z) * offset
+    return n, weight, mean, Z
 
 
 def require_sums(sums: Array, block: Block) -> Array:

@@ -11,7 +11,14 @@ class LowlandError(Exception):
 
 
 class DataError(LowlandError, ValueError):
-    """The data cannot be used as given; the message names the row, the column or the file."""
+    """The data cannot be used as given; the message names the row, the column or the file.
+
+    ``row`` and ``column`` count from 0; they are None where the error has no single place.
+    """
+
+    def __init__(self, message: str, *, row: int | None = None, column: int | None = None) -> None:
+        super().__init__(message)
+        self.row, self.column = row, column
 
 
 class MemoryLimitError(LowlandError, MemoryError):
@@ -20,6 +27,10 @@ class MemoryLimitError(LowlandError, MemoryError):
 
 class ModelFileError(LowlandError, ValueError):
     """A model file is truncated, altered, foreign or from a newer format."""
+
+
+class WriteError(LowlandError, OSError):
+    """A file cannot be written: the disk is full, its folder is missing or not ours. ``errno`` is the system's."""
 
 
 class MissingExtraError(LowlandError, ImportError):

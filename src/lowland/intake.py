@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,9 +13,11 @@ from .errors import DataError
 
 Array = Any
 
+_COMPLEX = "Complex data not supported: give the real and imaginary parts as columns of their own"
+
 
 def working(kind: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the precision that other kinds of numbers are converted to."""
+    """Return the precision in which numbers of a kind are worked on."""
     return np.dtype(np.float32 if kind.kind == "f" and kind.itemsize <= 4 else np.float64)
 
 
@@ -28,7 +31,7 @@ def from_lists(X: Any) -> np.ndarray[Any, Any]:
         if bad is None:
             raise
         raise DataError(
-            f"row {bad} has {lengths[bad]} values, row 0 has {lengths[0]}: give rows of one length"
+            f"row {bad} has {lengths[bad]} values, row 0 has {lengths[0]}: give rows of one length", row=bad
         ) from None
 
 
@@ -40,18 +43,27 @@ def dense(array: Array) -> Array:
             "Reshape your data either using array.reshape(-1, 1) if your data has a single feature or "
             "array.reshape(1, -1) if it contains a single sample."
         )
-    if isinstance(array, np.ndarray) and array.dtype.kind not in "fiub":
-        if array.dtype.kind == "c":
-            raise DataError("Complex data not supported: give the real and imaginary parts as columns of their own")
-        if array.dtype.kind in "mM":
-            raise DataError(f"{array.dtype} holds dates or times: turn them into numbers such as days since a start")
-        return _from_objects(array)
     if arrays.is_foreign(array):
-        if "complex" in str(array.dtype):
-            raise DataError("Complex data not supported: give the real and imaginary parts as columns of their own")
-        if "bfloat16" in str(array.dtype) or "float8" in str(array.dtype):
-            raise DataError(f"{array.dtype} has too few digits to sum: convert the tensor to float32 first")
-    return array
+        return _tensor(array)
+    if array.dtype.kind in "fiub":
+        return array
+    if array.dtype.kind == "c":
+        raise DataError(_COMPLEX)
+    if array.dtype.kind in "mM":
+        raise DataError(f"{array.dtype} holds dates or times: turn them into numbers such as days since a start")
+    return _from_objects(array)
+
+
+def _tensor(array: Array) -> Array:
+    """Return a tensor without its gradients; refuse what cannot be summed by blocks of rows."""
+    kind = str(array.dtype)
+    if "complex" in kind:
+        raise DataError(_COMPLEX)
+    if "bfloat16" in kind or "float8" in kind:
+        raise DataError(f"{kind} has too few digits to sum: convert the tensor to float32 first")
+    if "sparse" in str(getattr(array, "layout", "")):
+        raise DataError("sparse tensors are not taken: give X.to_dense(), or a scipy.sparse matrix")
+    return arrays.detached(array)
 
 
 def _from_objects(array: Array) -> Array:
@@ -63,12 +75,16 @@ def _from_objects(array: Array) -> Array:
             try:
                 float(value)
             except (TypeError, ValueError) as error:
-                kind = TypeError if isinstance(error, TypeError) else DataError
-                message = (
-                    f"row {i}, column {j}: {value!r} is not a number ({error}); convert it or leave the column out"
-                )
-                raise kind(message) from None
+                _refuse(f"row {i}, column {j}", value, error, "convert it or leave the column out", i, j)
         raise
+
+
+def _refuse(place: str, value: Any, error: Exception, remedy: str, row: int, column: int) -> NoReturn:
+    """Name the cell that is no number; as scikit-learn does, objects are a TypeError and text is a ValueError."""
+    message = f"{place}: {value!r} is not a number ({error}); {remedy}"
+    if isinstance(error, TypeError):
+        raise TypeError(message) from None
+    raise DataError(message, row=row, column=column) from None
 
 
 def sparse(X: Any) -> Any:
@@ -76,16 +92,15 @@ def sparse(X: Any) -> Any:
     if X.ndim != 2:
         raise DataError(f"Expected a 2-D table of rows and columns, got sparse data of shape {X.shape}")
     if X.dtype.kind == "c":
-        raise DataError("Complex data not supported: give the real and imaginary parts as columns of their own")
+        raise DataError(_COMPLEX)
     if X.dtype.kind not in "fiub":
         raise DataError(f"sparse data must hold numbers; its dtype is {X.dtype}")
     csr = sp.csr_array(X)
     return csr if csr.dtype in (np.float32, np.float64) else csr.astype(working(csr.dtype))
 
 
-def column_or_error(name: str, column: Any) -> np.ndarray[Any, Any]:
+def column(name: str, number: int, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return a data frame's column as float64, or name the cell that is no number."""
-    values = np.asarray(column)
     if values.dtype.kind in "fiub":
         return values.astype(np.float64)
     out = np.empty(len(values))
@@ -93,9 +108,12 @@ def column_or_error(name: str, column: Any) -> np.ndarray[Any, Any]:
         try:
             out[i] = np.nan if value is None else float(value)
         except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else DataError
-            message = (
-                f"column {name!r}, row {i}: {value!r} is not a number ({error}); leave the column out or encode it"
-            )
-            raise kind(message) from None
+            _refuse(f"column {name!r}, row {i}", value, error, "leave the column out or encode it", i, number)
     return out
+
+
+def header(names: Sequence[str]) -> Any:
+    """Return a data frame of no rows: scikit-learn reads names from nothing less."""
+    import polars as pl
+
+    return pl.DataFrame(schema=dict.fromkeys(names, pl.Float64))

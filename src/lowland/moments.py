@@ -20,9 +20,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import arrays, pool
-from .blocksums import Mean, Part, require_sums, shifted, sparse_columns, sparse_moments, triangle, weight_root
+from .block import Block, block_rows, require_finite
+from .blocksums import Mean, Part, centered, require_sums, shifted, sparse_columns, sparse_moments, triangle
 from .errors import DataError
-from .rows import Block, RowSource, block_rows, require_finite
+from .rows import RowSource
 from .scatter import TILED, Scratch, add_tiles, mirror, square, square_zeros
 from .settings import report_progress
 
@@ -86,7 +87,7 @@ class Accumulator:
             held, self._held = [*self._held, block], []
             if sum(b.rows.shape[0] for b in held) < size:
                 require_finite(block)  # at once, not when the block is full
-                held[-1] = Block(block.start, _owned(block.rows), block.weights)  # the caller may reuse its batch
+                held[-1] = block._replace(rows=_owned(block.rows))  # the caller may reuse its batch
                 self._held = _compact(held)
                 return
             yield _join_blocks(held)._replace(start=block.start - waiting)  # so that rows are those of this batch
@@ -200,25 +201,16 @@ class Moments(Accumulator):
 
     def _take(self, block: Block, scratch: Scratch) -> None:
         if self._tiled and not sp.issparse(block.rows):
-            self._add(self._center(block, scratch), self._join_rows)
+            self._add(centered(block, scratch, self._dtype), self._join_rows)
         else:
             super()._take(block, scratch)
-
-    def _center(self, block: Block, scratch: Scratch) -> Part:
-        """Return rows, weight, mean and the centred rows of one block (times √w)."""
-        n, weight, pilot, sums, Z = shifted(block, scratch, self._dtype)
-        offset = sums / weight if weight else sums
-        Z -= arrays.cast(offset, arrays.dtype_of(Z)) if block.weights is None else weight_root(block, Z) * offset
-        return n, weight, (arrays.cast(pilot, np.float64), offset), Z
 
     def _reduce(self, block: Block, scratch: Scratch) -> Part:
         if sp.issparse(block.rows):
             return sparse_moments(block)
-        n, weight, pilot, sums, Z = shifted(block, scratch, self._dtype)
+        n, weight, mean, sums, Z = shifted(block, scratch, self._dtype)
         S = require_sums(square(Z), block)
-        offset = sums / weight if weight else sums
-        S = S - offset[:, None] * sums[None, :]
-        return n, weight, (arrays.cast(pilot, np.float64), offset), S
+        return n, weight, mean, S - mean[1][:, None] * sums[None, :]
 
     def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
         if self.scatter is None:
@@ -273,12 +265,11 @@ class ColumnMoments(Accumulator):
     def _reduce(self, block: Block, scratch: Scratch) -> Part:
         if sp.issparse(block.rows):
             return sparse_columns(block)
-        n, weight, pilot, sums, Z = shifted(block, scratch)
-        offset = sums / weight if weight else sums
+        n, weight, mean, sums, Z = shifted(block, scratch)
         xp = arrays.namespace(Z)
         with np.errstate(over="ignore"):
-            squares = require_sums(xp.sum(Z * Z, axis=0, dtype=xp.float64), block) - offset * sums
-        return n, weight, (arrays.cast(pilot, np.float64), offset), squares
+            squares = require_sums(xp.sum(Z * Z, axis=0, dtype=xp.float64), block)
+        return n, weight, mean, squares - mean[1] * sums
 
     def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
         self.squares = (summary if self.squares is None else self.squares + summary) + coefficient * delta * delta
@@ -299,11 +290,8 @@ class RFactor(Accumulator):
 
     def _reduce(self, block: Block, scratch: Scratch) -> Part:
         rows = block.rows.toarray() if sp.issparse(block.rows) else block.rows  # one block, never the table
-        block = Block(block.start, rows, block.weights)
-        n, weight, pilot, sums, Z = shifted(block, scratch, np.float64)
-        offset = sums / weight if weight else sums
-        Z -= offset if block.weights is None else weight_root(block, Z) * offset
-        return n, weight, (arrays.cast(pilot, np.float64), offset), triangle(Z)
+        n, weight, mean, Z = centered(block._replace(rows=rows), scratch, np.float64)
+        return n, weight, mean, triangle(Z)
 
     def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
         if self.R is None:
@@ -362,7 +350,7 @@ def _join_blocks(held: list[Block]) -> Block:
     else:
         parts = [b.rows.toarray() if sp.issparse(b.rows) else b.rows for b in held]
         rows = arrays.namespace(*parts).concat(parts, axis=0)
-    return Block(held[0].start, rows, weights)
+    return held[0]._replace(rows=rows, weights=weights)
 
 
 def moments(source: RowSource, *, precise: bool = False) -> Moments:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -149,8 +150,11 @@ class Seed:
     """What seeds a random generator: a whole number, or NumPy's generator objects."""
 
     def accepts(self, value: Any) -> bool:
-        """Tell whether the value can seed."""
-        return Integer(0).accepts(value) or type(value).__name__ in ("RandomState", "Generator")
+        """Tell whether the value can seed; generators of other libraries cannot."""
+        known = sys.modules.get("numpy.random")  # who has a generator of NumPy has loaded it
+        return Integer(0).accepts(value) or (
+            known is not None and isinstance(value, known.Generator | known.RandomState)
+        )
 
     def parse(self, text: str) -> int:
         """Read a whole number."""
@@ -158,7 +162,7 @@ class Seed:
 
     def describe(self) -> str:
         """Say what can seed."""
-        return "a whole number ≥ 0 (or a NumPy generator)"
+        return "a whole number ≥ 0 (or a Generator or RandomState of numpy.random)"
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,50 @@ class AnyOf:
     def describe(self) -> str:
         """Join the descriptions."""
         return ", or ".join(rule.describe() for rule in self.rules)
+
+
+@dataclass(frozen=True)
+class FunctionRule:
+    """A function of the user's, such as a kernel or a metric."""
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value can be called."""
+        return callable(value)
+
+    def parse(self, text: str) -> Any:
+        """Refuse: text names no function."""
+        raise ValueError(text)
+
+    def describe(self) -> str:
+        """Say what it takes."""
+        return "a function of two objects or two blocks"
+
+
+@dataclass(frozen=True)
+class LandmarkRule:
+    """How many landmarks: None (exact), "auto", a number, or a strategy and a number such as "uniform:500"."""
+
+    strategies: tuple[str, ...]
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value asks for landmarks in one of these ways."""
+        if not isinstance(value, str):
+            return value is None or Integer(2).accepts(value)
+        name, colon, number = value.partition(":")
+        counted = not colon or (number.isdecimal() and int(number) >= 2)
+        return value == "auto" or (name in self.strategies and counted)
+
+    def parse(self, text: str) -> int | str | None:
+        """Read any of the forms."""
+        value = None if text.lower() == "none" else int(text) if text.isdecimal() else text
+        if not self.accepts(value):
+            raise ValueError(text)
+        return value
+
+    def describe(self) -> str:
+        """List the forms."""
+        named = ", ".join(f"'{name}:500'" for name in self.strategies)
+        return f"None (exact), 'auto', a whole number ≥ 2, or a strategy with a number: {named}"
 
 
 RANDOM_STATE: Rule = AnyOf((Nothing(), Seed()))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ import numpy as np
 
 from . import settings
 from .errors import MemoryLimitError
-from .settings import format_bytes
+from .intake import working
+from .settings import format_bytes, format_seconds
 
 if TYPE_CHECKING:
     from .reducer import Reducer
@@ -76,6 +77,9 @@ class Plan:
                 f' lowland.config(memory_limit="{math.ceil(self.bytes / 1e9)}GB") or LOWLAND_MEMORY_LIMIT.'
             )
 
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be copied or sent to a process by itself
+        return Plan, tuple(dict(self.parts) if f.name == "parts" else getattr(self, f.name) for f in fields(self))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values."""
         return {
@@ -95,7 +99,7 @@ class Plan:
             ("memory", format_bytes(self.bytes)),
             *((f"  {name}", format_bytes(size)) for name, size in self.parts.items()),
             ("model", format_bytes(self.model_bytes)),
-            ("time", f"about {self.seconds:.2g} s"),
+            ("time", format_seconds(self.seconds)),
             ("approximate", "yes" if self.approximate else "no"),
         ]
         width = max(len(name) for name, _ in rows)
@@ -107,16 +111,23 @@ def plan(
     X: Any = None,
     *,
     shape: tuple[int, int] | None = None,
-    dtype: Any = "float64",
+    dtype: Any = None,
     density: float | None = None,
 ) -> Plan:
     """Say what ``model.fit`` would cost, without doing it.
 
     Parameters
     ----------
-    model : a reducer, not necessarily fitted.
-    X : the data; or give ``shape`` (rows, columns), with ``dtype`` and, for a sparse table, ``density``
-        (the share of entries that are stored, in (0, 1]).
+    model : Reducer
+        Not necessarily fitted.
+    X : data
+        What would be given to `fit`; or give ``shape`` instead.
+    shape : tuple of two ints
+        Rows and columns.
+    dtype : NumPy dtype
+        Of the data that ``shape`` describes; default float64.
+    density : float
+        For a sparse table, the share of entries that are stored, in (0, 1].
 
     Examples
     --------
@@ -128,20 +139,19 @@ def plan(
     if (X is None) == (shape is None):
         raise ValueError("plan needs either the data or shape=(rows, columns)")
     if X is not None:
+        if dtype is not None or density is not None:
+            raise ValueError("dtype and density belong to shape=(rows, columns): the data say their own")
         if isinstance(X, Iterator):
             raise ValueError("a plan would use up the iterator's first block: give lowland.RowSource.from_blocks(X)")
-        from .rows import as_rows
-
-        return model._plan(as_rows(X, allow_nan=True).shape)
+        return model._plan_rows(model._source(X))
     if shape is None or len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"shape must be (rows, columns), both at least 1; got {shape}")
     rows, columns = shape
     if density is not None and not 0 < density <= 1:
         raise ValueError(f"density is the share of stored entries, in (0, 1]; got {density}")
-    kind = np.dtype(dtype)
-    working = np.dtype(np.float32 if kind.kind == "f" and kind.itemsize <= 4 else np.float64)  # as `rows` does it
+    kind = working(np.dtype(np.float64 if dtype is None else dtype))
     return model._plan(
-        DataShape(int(rows), int(columns), working, 1.0 if density is None else density, density is not None)
+        DataShape(int(rows), int(columns), kind, 1.0 if density is None else density, density is not None)
     )
 
 

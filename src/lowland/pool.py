@@ -7,6 +7,8 @@ oversubscribes the machine.
 
 from __future__ import annotations
 
+import functools
+import operator
 import os
 import threading
 from collections import deque
@@ -39,8 +41,15 @@ def _executor(size: int) -> ThreadPoolExecutor:
         return _executors[size]
 
 
-if hasattr(os, "register_at_fork"):  # threads do not survive a fork: a pool that seems to have some would wait for ever
-    os.register_at_fork(after_in_child=_executors.clear)
+def _start_anew() -> None:
+    """Forget the parent's threads, which do not survive a fork, and its lock, which one of them may have held."""
+    global _lock
+    _lock = threading.Lock()
+    _executors.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
 
 
 @contextmanager
@@ -140,4 +149,4 @@ def tmatmul(A: Any, B: Any) -> Any:
     def panel(start: int) -> Any:
         return A[start : start + step].T @ B[start : start + step]
 
-    return sum(run(panel, range(step, n, step)), start=panel(0))
+    return functools.reduce(operator.add, run(panel, range(0, n, step)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -14,10 +15,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import memory, parameters
+from . import arrays, memory, parameters
 from .errors import DataError
 from .planning import DataShape, Plan
 from .rows import RowSource, as_rows
+from .settings import format_bytes
+from .sources import ObjectRows, are_objects
 
 Array = Any
 
@@ -48,9 +51,7 @@ class FitInfo:
         object.__setattr__(self, "evidence", MappingProxyType(dict(self.evidence)))
         object.__setattr__(self, "warnings", tuple(self.warnings))
 
-    def __reduce__(
-        self,
-    ) -> tuple[Any, ...]:  # a mapping proxy cannot be copied or sent to a process by itself
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be copied or sent to a process by itself
         return FitInfo.from_dict, (self.to_dict(),)
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,8 +82,6 @@ class FitInfo:
         stages = ", ".join(f"{name} {value:.2g}" for name, value in self.seconds.items())
         out.append(("seconds", f"{total:.2g}" + (f" ({stages})" if stages else "")))
         if self.peak_bytes is not None:
-            from .settings import format_bytes
-
             out.append(("memory", format_bytes(self.peak_bytes)))
         for name, value in self.evidence.items():
             out.append((name, f"{value:.4g}" if isinstance(value, float) else str(value)))
@@ -102,9 +101,10 @@ class FitInfo:
 
 
 class Recorder:
-    """Collects what `FitInfo` will hold while a fit runs."""
+    """Collects what `FitInfo` will hold while a fit runs; knows the plan that the fit follows."""
 
-    def __init__(self, method: str) -> None:
+    def __init__(self, method: str, plan: Plan | None = None) -> None:
+        self.plan = plan
         self.values: dict[str, Any] = {"method": method, "algorithm": ""}
         self.seconds: dict[str, float] = {}
         self.messages: list[str] = []
@@ -122,7 +122,7 @@ class Recorder:
     def warn(self, message: str, category: type[Warning]) -> None:
         """Warn the caller and keep the message in the record."""
         self.messages.append(message)
-        warnings.warn(message, category, stacklevel=6)
+        warnings.warn(message, category, stacklevel=_level_of_the_caller())
 
     def note(self, **values: Any) -> None:
         """Set fields of the record."""
@@ -137,6 +137,14 @@ class Recorder:
             warnings=tuple(self.messages),
             evidence=self.evidence,
         )
+
+
+def _level_of_the_caller() -> int:
+    """Return the stack level, seen from the function that asks, of the first line that is not a library's own."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("lowland", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -161,6 +169,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Say the cost of a fit on data of this shape."""
         raise NotImplementedError
 
+    def _plan_rows(self, rows: RowSource) -> Plan:
+        """Say the cost of a fit on these rows; a method whose cost depends on more than their shape looks at them."""
+        return self._plan(rows.shape)
+
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         """Learn from the rows."""
         raise NotImplementedError
@@ -182,7 +194,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 "fit_transform needs the rows twice and these blocks can be read only once; "
                 "call fit, then transform on a second reading"
             )
-        return self.fit(X, **fit_params).transform(X)
+        model = self.fit(X, **fit_params)
+        found = getattr(model, "embedding_", None)
+        if found is None:
+            return model.transform(X)
+        return arrays.like(found, X) if arrays.is_foreign(X) else found.copy()
 
     def transform(self, X: Any) -> Array:
         """Reduce rows, new or old, one by one: the result for a row does not depend on its neighbours."""
@@ -190,37 +206,58 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         source = self._rows(X, reset=False)
         return source.map_blocks(self._row_map(), self.n_components_)
 
+    def _source(self, X: Any) -> RowSource:
+        """Turn input into a row source."""
+        if self._takes_objects and are_objects(X):
+            return ObjectRows(X)
+        return as_rows(X, allow_nan=self._allow_nan, allow_sparse=self._allow_sparse, owner=type(self).__name__)
+
     def _rows(self, X: Any, *, reset: bool) -> RowSource:
         """Turn input into a row source and check names and number of columns against the fit."""
-        source = as_rows(X, allow_nan=self._allow_nan, allow_sparse=self._allow_sparse, owner=type(self).__name__)
-        validate_data(self, source.named(), reset=reset, skip_check_array=True)
-        if reset:
-            self.n_features_in_ = source.n_features
-        elif source.n_features != self.n_features_in_:
-            raise DataError(
-                f"X has {source.n_features} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
+        source = self._source(X)
+        try:
+            validate_data(self, source.named(), reset=reset, skip_check_array=True)
+        except ValueError as error:  # against an earlier fit: with reset any columns are taken
+            raise DataError(f"{str(error).rstrip()}\n{self._remedy()}") from None
         return source
+
+    def _remedy(self) -> str:
+        """Say which columns rows must have."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return f"Give the {self.n_features_in_} columns of the fit, in their order."
+        listed = ", ".join(repr(str(name)) for name in names[:10]) + (", …" if len(names) > 10 else "")
+        return f"Give the columns of the fit in their order, X[model.feature_names_in_]: {listed}."
 
     def _run_fit(self, X: Any, sample_weight: Any = None) -> Self:
         """Check, plan, fit, record: the one road of every `fit`."""
         parameters.check(type(self).__name__, self._parameters, self.get_params(deep=False))
         self._forget()
-        source = self._rows(X, reset=True).weighted(sample_weight)
-        if source.reiterable and self._needs_length():
-            source.count()
-        cost = self._plan(source.shape)
-        cost.require()
-        record = Recorder(type(self).__name__)
         try:
+            source = self._rows(X, reset=True).weighted(sample_weight)
+            if source.reiterable and self._needs_length():
+                source.count()
+            self._plan(source.shape).require()  # before a row is read
+            cost = self._plan_rows(source)
+            cost.require()
+            record = Recorder(type(self).__name__, cost)
             with memory.watch(cost.bytes) as peak:
                 self._fit(source, record)
         except BaseException:
-            self._forget()  # a cancelled or failed fit leaves no half-learned model
+            self._forget()  # a refused, cancelled or failed fit leaves no half-learned model
             raise
         self.fit_info_ = record.info(peak.bytes)
         return self
+
+    @property
+    def _takes_objects(self) -> bool:
+        """Tell whether rows may be any objects, which a function of the user's compares."""
+        return False
+
+    @property
+    def _pairwise(self) -> bool:
+        """Tell whether rows hold values for pairs, so that a fit takes a square of them."""
+        return False
 
     def _needs_length(self) -> bool:
         """Tell whether the number of rows must be known before the plan; a silent source is then read once more."""
@@ -238,6 +275,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._allow_sparse
         tags.input_tags.allow_nan = self._allow_nan
+        tags.input_tags.pairwise = self._pairwise
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -9,43 +9,36 @@ from __future__ import annotations
 
 import copy
 import itertools
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from . import arrays, intake, pool
+from .block import Block, block_rows, require_finite
 from .errors import DataError
 from .planning import DataShape
 
 Array = Any
 
-_BLOCK_ENTRIES = 1 << 22  # 32 MB in float64: large enough for BLAS, small beside the data
+__all__ = ["ArrayRows", "Block", "BlockRows", "RowSource", "as_rows", "block_rows", "require_finite"]
 
-
-class Block(NamedTuple):
-    """Consecutive rows, the number of the first one, and their weights if any."""
-
-    start: int
-    rows: Array
-    weights: Array | None
-
-
-def block_rows(n_features: int) -> int:
-    """Return the fixed number of rows in a block: it depends on the width alone, so sums do too."""
-    return int(min(4096, max(256, _BLOCK_ENTRIES // max(1, n_features))))
+_FRAMES = ("__dataframe__", "__narwhals_dataframe__", "__arrow_c_stream__")
 
 
 class RowSource(ABC):
-    """Rows to be read in blocks. Use `as_rows` to make one, or `RowSource.from_blocks` for an iterator."""
+    """Rows to be read in blocks: made by `from_array`, `from_blocks`, or by every `fit` from what it is given."""
 
     n_rows: int | None
     n_features: int
     dtype: np.dtype[Any]
     reiterable: bool = True
+    allow_nan: bool = False
     weights: np.ndarray[Any, Any] | None = None
+    names: Sequence[str] | None = None
 
     @property
     @abstractmethod
@@ -81,7 +74,7 @@ class RowSource(ABC):
 
     def named(self) -> Any:
         """Return what carries the column names (a data frame), or an array of the right width."""
-        return np.empty((1, self.n_features), dtype=np.float32)
+        return np.empty((1, self.n_features), dtype=np.float32) if self.names is None else intake.header(self.names)
 
     def weighted(self, sample_weight: Any) -> RowSource:
         """Attach a weight to each row: weight 2 counts a row twice, 0 leaves it out."""
@@ -89,7 +82,7 @@ class RowSource(ABC):
             return self
         if self.n_rows is None:
             raise DataError("sample_weight needs rows of known number; give the blocks as one array")
-        w = np.asarray(sample_weight, dtype=np.float64)
+        w = np.asarray(arrays.to_numpy(sample_weight), dtype=np.float64)
         if w.shape != (self.n_rows,):
             raise DataError(
                 f"sample_weight must have one value for each of the {self.n_rows} rows; its shape is {w.shape}"
@@ -112,36 +105,60 @@ class RowSource(ABC):
             self.n_rows = sum(block.rows.shape[0] for block in self.blocks())
         return self.n_rows
 
-    def map_blocks(self, work: Callable[[Array], Array], width: int) -> Array:
-        """Apply row-wise work to every block on the pool and join the results, in the source's precision."""
+    def check(self, block: Block) -> None:
+        """Refuse NaN and infinity in a block, with their place."""
+        require_finite(block, self.allow_nan)
+
+    def map_blocks(self, work: Callable[[Array], Array], width: int, dtype: Any = None) -> Array:
+        """Apply row-wise work to every block on the pool and join the results, in ``dtype`` (default: the source's)."""
+        kind = self.dtype if dtype is None else np.dtype(dtype)
 
         def step(block: Block) -> Array:
-            require_finite(block, self.allow_nan)
-            return arrays.cast(work(block.rows), self.dtype)
+            self.check(block)
+            return arrays.cast(work(block.rows), kind)
 
         parts = pool.run(step, self.blocks(), stage="transform", total=self.block_count())
-        if self.n_rows is None or arrays.is_foreign(self.array):
+        if self.n_rows is None or arrays.is_foreign(self.reference):
             found = list(parts)
             return arrays.namespace(*found).concat(found, axis=0)
-        out = np.empty((self.n_rows, width), dtype=self.dtype)
+        out = np.empty((self.n_rows, width), dtype=kind)
         start = 0
         for part in parts:
             out[start : start + len(part)] = part
             start += len(part)
         return out
 
-    allow_nan: bool = False
-
     def block_count(self) -> int | None:
         """Return the number of blocks, or None where the length is not known."""
         return None if self.n_rows is None else -(-self.n_rows // block_rows(self.n_features))
 
     @staticmethod
+    def from_array(X: Any, names: Sequence[str] | None = None) -> RowSource:
+        """Make a source from one array, sparse matrix or tensor, with names for its columns if they are known.
+
+        >>> import numpy as np
+        >>> RowSource.from_array(np.eye(3), names=["a", "b", "c"]).names
+        ('a', 'b', 'c')
+        """
+        source = _source(X, "RowSource.from_array")
+        if not isinstance(source, ArrayRows):
+            raise DataError("RowSource.from_array takes one table in memory; for blocks there is from_blocks")
+        if names is None:
+            return source
+        texts = [name for name in names if isinstance(name, str)]
+        if not len(texts) == len(set(texts)) == len(names) == source.n_features:
+            raise DataError(
+                f"names must be {source.n_features} different texts, one for each column; "
+                f"these are {len(names)}, of which {len(set(texts))} are different texts"
+            )
+        return ArrayRows(source.array, carrier=intake.header(texts), copied=source.shape.copied)
+
+    @staticmethod
     def from_blocks(blocks: Iterable[Any] | Callable[[], Iterable[Any]], *, n_rows: int | None = None) -> RowSource:
         """Make a source from blocks of rows.
 
-        ``blocks`` is an iterator or generator (can be read once) or a function that starts a new reading
-        (can be read as often as needed). Results do not depend on how the rows are cut into blocks.
+        ``blocks`` is an iterator or generator (can be read once), or a list of blocks or a function that starts a
+        new reading (can be read as often as needed). Results do not depend on how the rows are cut into blocks.
 
         >>> import numpy as np
         >>> X = np.arange(12.0).reshape(6, 2)
@@ -159,7 +176,9 @@ class ArrayRows(RowSource):
         self._array, self._carrier, self._copied = array, carrier, copied
         self.n_rows, self.n_features = int(array.shape[0]), int(array.shape[1])
         kind = arrays.dtype_of(array)
-        self.dtype = kind if kind in (np.float32, np.float64) else intake.working(kind)
+        self.dtype = intake.working(kind)
+        columns = [] if carrier is None else list(carrier.columns)
+        self.names = tuple(columns) if columns and all(isinstance(c, str) for c in columns) else None
 
     @property
     def shape(self) -> DataShape:
@@ -185,7 +204,7 @@ class ArrayRows(RowSource):
         start, stop = 0, first
         while start < self._array.shape[0]:
             weights = None if self.weights is None else self.weights[start:stop]
-            yield Block(start, arrays.cast(self._array[start:stop], self.dtype), weights)
+            yield Block(start, arrays.cast(self._array[start:stop], self.dtype), weights, self.names)
             start, stop = stop, stop + size
 
 
@@ -193,16 +212,17 @@ class BlockRows(RowSource):
     """Rows that come as blocks of any size, once or again."""
 
     def __init__(self, blocks: Iterable[Any] | Callable[[], Iterable[Any]], *, n_rows: int | None = None) -> None:
-        self.reiterable = callable(blocks)
-        self._make = blocks if callable(blocks) else None
-        self._pending: Iterator[_Numbered] | None = _numbered(blocks() if callable(blocks) else blocks)
+        self.reiterable = not isinstance(blocks, Iterator)
+        self._make = blocks if callable(blocks) else lambda: blocks
+        self._pending: Iterator[_Numbered] | None = _numbered(self._make())
         self.n_rows = n_rows
         self._first = next(self._pending, None)
         if self._first is None:
             raise DataError("the blocks hold no rows: the iterator was empty, or all of its blocks were")
         first = self._first[1]
         self.n_features, self.dtype, self._is_sparse = first.n_features, first.dtype, first.sparse
-        self._reference = first.reference[:0]
+        self.names = first.names
+        self._reference = arrays.like(np.empty(0), first.reference)  # not a view, which would keep the block alive
 
     @property
     def shape(self) -> DataShape:
@@ -222,7 +242,7 @@ class BlockRows(RowSource):
     def _pieces(self) -> Iterator[Array]:
         """Yield the blocks as they come, each checked against the first."""
         if self._first is None:
-            if self._make is None:
+            if not self.reiterable:
                 raise DataError("these blocks can be read only once and were read already; give a function instead")
             self._pending = _numbered(self._make())
             self._first = next(self._pending, None)
@@ -236,6 +256,7 @@ class BlockRows(RowSource):
                     f"block {number} has {rows.n_features} columns ({'sparse' if rows.sparse else 'dense'}); "
                     f"block 0 had {self.n_features} ({'sparse' if self._is_sparse else 'dense'})"
                 )
+            _require_names(rows.names, self.names, number)
             if rows.dtype.itemsize > self.dtype.itemsize:
                 raise DataError(f"block {number} is {rows.dtype}; block 0 was {self.dtype}: give all in one precision")
             yield rows.array
@@ -274,14 +295,25 @@ class BlockRows(RowSource):
         else:
             rows = arrays.namespace(*parts).concat(parts, axis=0)
         weights = None if self.weights is None else self.weights[start : start + rows.shape[0]]
-        return Block(start, rows, weights)
+        return Block(start, rows, weights, self.names)
 
 
 def _own(part: Array, dtype: np.dtype[Any]) -> Array:
     """Copy rows of a block: a reader may fill the same buffer again while they wait or are being worked on."""
-    if sp.issparse(part) or arrays.is_foreign(part):
-        return arrays.cast(part, dtype) + 0 if arrays.is_foreign(part) else part.astype(dtype)
-    return np.array(part, dtype=dtype, order="C")
+    if arrays.is_foreign(part):
+        return arrays.cast(part, dtype) + 0
+    return part.astype(dtype) if sp.issparse(part) else np.array(part, dtype=dtype, order="C")
+
+
+def _require_names(found: Sequence[str] | None, expected: Sequence[str] | None, number: int) -> None:
+    """Refuse a block whose columns are called otherwise than those of the first."""
+    if found is None or expected is None or found == expected:
+        return
+    i = next(i for i, (a, b) in enumerate(zip(found, expected, strict=True)) if a != b)
+    raise DataError(
+        f"block {number}: column {i} is {found[i]!r}; in block 0 it was {expected[i]!r}: give all blocks one order",
+        column=i,
+    )
 
 
 _Numbered = tuple[int, RowSource]
@@ -293,7 +325,7 @@ def _numbered(pieces: Iterable[Any]) -> Iterator[_Numbered]:
         try:
             rows = _source(piece, "Lowland")
         except DataError as error:
-            raise DataError(f"block {number}: {error}") from None
+            raise DataError(f"block {number}: {error}", column=error.column) from None
         if rows.n_rows != 0:
             yield number, rows
 
@@ -306,10 +338,9 @@ def as_rows(X: Any, *, allow_nan: bool = False, allow_sparse: bool = True, owner
     source = _source(X, owner)
     if source.sparse and not allow_sparse:
         raise DataError(f"{owner} does not take sparse data; give a dense array with X.toarray() if it fits in memory")
-    if source.n_features < 1:
-        raise DataError(f"Found array with 0 feature(s) (shape={_shape_text(X)}) while a minimum of 1 is required.")
-    if source.n_rows == 0:
-        raise DataError(f"Found array with 0 sample(s) (shape={_shape_text(X)}) while a minimum of 1 is required.")
+    for n, what in ((source.n_features, "feature"), (source.n_rows, "sample")):
+        if n == 0:
+            raise DataError(f"Found array with 0 {what}(s) (shape={_shape_text(X)}) while a minimum of 1 is required.")
     source.allow_nan = allow_nan
     return source
 
@@ -318,31 +349,41 @@ def _source(X: Any, owner: str) -> RowSource:
     if isinstance(X, RowSource):
         return X
     if sp.issparse(X):
-        return ArrayRows(intake.sparse(X))
+        csr = intake.sparse(X)
+        shared = np.may_share_memory(csr.data, X.data) if X.format == "csr" else False
+        return ArrayRows(csr, copied=0 if shared else csr.data.nbytes + csr.indices.nbytes + csr.indptr.nbytes)
     if arrays.is_foreign(X):
         return ArrayRows(intake.dense(X))
     if isinstance(X, Iterator) or (callable(X) and not hasattr(X, "__array__")):
         return BlockRows(X)
-    if hasattr(X, "__dataframe__") or hasattr(X, "__narwhals_dataframe__") or hasattr(X, "__arrow_c_stream__"):
+    if len(getattr(X, "shape", (0, 0))) == 2 and any(hasattr(X, name) for name in _FRAMES):  # a series is no table
         return _frame(X)
-    if isinstance(X, str | bytes):
-        raise DataError(f"{owner} takes rows, not a file name; read it first with lowland.data.read_table({X!r})")
+    if isinstance(X, str | bytes | os.PathLike):
+        text = os.fspath(X)
+        raise DataError(f"{owner} takes rows, not a file name; read it first with lowland.data.read_table({text!r})")
+    if hasattr(X, "collect"):
+        raise DataError(f"{owner} takes rows, and a lazy table has none yet: give it as X.collect()")
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise DataError("the array has masked values: fill them, or mark them with NaN for a method that takes gaps")
-    array = X if isinstance(X, np.ndarray) else intake.from_lists(X)
-    return ArrayRows(intake.dense(array), copied=0 if array is X else array.nbytes)
+    if isinstance(X, np.ma.MaskedArray | np.matrix):  # their products are not those of arrays
+        return ArrayRows(intake.dense(np.asarray(X)))
+    array = intake.dense(X if isinstance(X, np.ndarray) else intake.from_lists(X))
+    return ArrayRows(array, copied=0 if array is X else array.nbytes)
 
 
 def _frame(X: Any) -> RowSource:
     """Read a pandas, polars, Arrow or other data frame through narwhals; every column must be numeric."""
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(X, eager_only=True)
+    try:
+        frame = nw.from_native(X, eager_only=True)
+    except ValueError as error:  # two columns of one name
+        raise DataError(f"{' '.join(str(error).split())}: rename the columns") from None
     columns = list(frame.iter_columns())
     plain = all(c.dtype.is_numeric() or c.dtype == nw.Boolean for c in columns)
     array = frame.to_numpy() if plain and columns else np.empty(0, dtype=object)
     if array.dtype.kind not in "fiub":  # objects, nullable types, text: cell by cell, so that an error names its place
-        values = [intake.column_or_error(str(c.name), c.to_numpy()) for c in columns]
+        values = [intake.column(str(c.name), j, c.to_numpy()) for j, c in enumerate(columns)]
         array = np.column_stack(values) if values else np.empty((len(frame), 0))
     carrier = X if hasattr(X, "columns") and not type(X).__module__.startswith("pyarrow") else frame.to_polars()
     return ArrayRows(intake.dense(array), carrier=carrier, copied=array.nbytes)
@@ -350,31 +391,3 @@ def _frame(X: Any) -> RowSource:
 
 def _shape_text(X: Any) -> str:
     return str(tuple(getattr(X, "shape", (len(X),) if hasattr(X, "__len__") else ("?",))))
-
-
-def require_finite(block: Block, allow_nan: bool = False) -> None:
-    """Refuse NaN and infinity, with the row and the column named."""
-    values = block.rows.data if sp.issparse(block.rows) else block.rows
-    xp = arrays.namespace(values)
-    with np.errstate(all="ignore"):
-        total = float(xp.sum(values))  # NaN and infinity survive a sum: one pass, no mask
-    if np.isfinite(total):
-        return
-    bad = ~xp.isfinite(values) if not allow_nan else xp.isinf(values)
-    found = np.flatnonzero(arrays.to_numpy(bad))
-    if len(found) == 0:
-        return
-    if sp.issparse(block.rows):
-        entry = int(found[0])
-        row = int(np.searchsorted(block.rows.indptr, entry, side="right")) - 1
-        column = int(block.rows.indices[entry])
-    else:
-        row, column = divmod(int(found[0]), block.rows.shape[1])
-    value = arrays.to_numpy(values).ravel()[found[0]]
-    name = "NaN" if np.isnan(value) else f"infinity ({value})"
-    remedy = (
-        "fill it, leave the row out, or use ProbabilisticPCA, which takes missing values"
-        if np.isnan(value)
-        else "replace it or leave the row out"
-    )
-    raise DataError(f"Input X contains {name} at row {block.start + row}, column {column}: {remedy}.")

@@ -146,6 +146,31 @@ def format_bytes(n: float) -> str:
     return f"{n:.3g} TB" if abs(n) < 999.5 else f"{n:.0f} TB"
 
 
+def format_seconds(seconds: float) -> str:
+    """Write a rough time as people read it.
+
+    >>> [format_seconds(s) for s in (2e-6, 0.25, 600, 7200, 1e6)]
+    ['< 0.01 s', 'about 0.25 s', 'about 10 min', 'about 2 h', 'about 12 days']
+    """
+    if seconds < 0.01:
+        return "< 0.01 s"
+    units = (("s", 1), ("min", 60), ("h", 3600))
+    unit, size = next(((u, s) for u, s in units if seconds < 99.5 * s), ("days", 86_400))
+    n = seconds / size
+    return f"about {n:.2g} {unit}" if n < 99.5 else f"about {n:,.0f} {unit}"
+
+
+def format_share(share: float) -> str:
+    """Write a share so that only the whole reads as 100 %.
+
+    >>> format_share(0.6123), format_share(0.99999), format_share(1.0)
+    ('61.2 %', 'more than 99.9 %', '100 %')
+    """
+    if share > 1 - 1e-9:
+        return "100 %"
+    return "more than 99.9 %" if share > 0.9995 else f"{100 * share:.1f} %"
+
+
 def memory_limit() -> int:
     """Return the memory limit in force, in bytes."""
     if _current.memory_limit is not None:
@@ -186,16 +211,14 @@ def free_memory() -> int:
     return free if group is None else min(free, group)
 
 
-def _machine_free() -> int:
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pages = os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**20  # no /proc: assume half is free
-        page = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
-        return pages * page // 2
-    return 4 * 2**30
+def _machine_free(meminfo: Path = Path("/proc/meminfo")) -> int:
+    """Return what the kernel calls available; elsewhere half of the machine, or 2 GiB where the system does not say."""
+    for line in meminfo.read_text().splitlines() if meminfo.exists() else ():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    if not hasattr(os, "sysconf"):
+        return 2 * 2**30
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
 
 
 def _cgroup_free(root: Path, membership: Path) -> int | None:

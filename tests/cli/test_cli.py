@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import scipy.sparse
 
 import lowland
 from lowland.cli.app import COMMANDS, JSON_KEYS
@@ -79,6 +80,17 @@ def test_usage_is_2_and_writes_nothing(run: Run, table: Path, words: list[str], 
     assert sorted(os.listdir()) == before
 
 
+@pytest.mark.parametrize("name", ["LOWLAND_MEMORY_LIMIT", "LOWLAND_THREADS"])
+def test_settings_that_cannot_be_read_are_2_and_help_still_comes(
+    run: Run, table: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "plenty")
+    done = run("info", table)
+    assert done.code == 2
+    assert done.err.startswith(f"error: {name}")
+    assert run("info", "--help").code == 0
+
+
 def test_missing_extra_is_4(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(self: object, X: object) -> None:
         raise lowland.MissingExtraError("this needs torch: pip install 'lowland[torch]'")
@@ -120,7 +132,7 @@ def test_unexpected_error_is_1_and_debug_shows_where(run: Run, table: Path, monk
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a,b\n1,2\n3,\n5,6\n", ["bad.csv, line 3, column 'b'", "NaN"]),
+        ("a,b\n1,2\n3,\n5,6\n", ["bad.csv, line 3, column 'b': Input X contains NaN: fill it"]),
         ("a,b\n1,2\n3,4\ninf,6\n", ["bad.csv, line 4, column 'a'", "infinity"]),
         ("a,b\n1,2\n3,4\n5,-inf\n", ["bad.csv, line 4, column 'b'", "infinity"]),
         ("a,b\n1,2\n3,4\n5,abc\n", ["bad.csv, line 4, column 'b'", "'abc'", "--drop b"]),
@@ -173,6 +185,14 @@ def test_missing_and_unreadable_files_are_3(run: Run, tmp_path: Path) -> None:
         done = run(*words)
         assert done.code == 3, words
         assert words[1] in done.err
+
+
+def test_a_bad_entry_of_a_sparse_matrix_is_placed(run: Run, tmp_path: Path) -> None:
+    S = scipy.sparse.csr_array(np.array([[1.0, 0.0, 2.0], [0.0, np.nan, 3.0], [4.0, 1.0, 0.0]]))
+    scipy.sparse.save_npz(tmp_path / "s.npz", S)
+    done = run("reduce", "s.npz", "--method", "truncated_svd")
+    assert done.code == 3
+    assert done.err.startswith("error: s.npz, row 1, column 'x1': Input X contains NaN: ")
 
 
 def test_wrong_column_name_lists_the_near_ones(run: Run, table: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,23 @@ def test_inverse_refuses_a_wrong_number_of_coordinates(run: Run, model: Path, tm
     assert "two.npy has 2 numeric columns; the model takes back 3: pca0, pca1, pca2" in done.err
 
 
+def test_inverse_says_when_it_takes_other_columns_for_coordinates(run: Run, table: Path, model: Path) -> None:
+    done = run("inverse", model, table, "--json", "--out", "restored.csv")
+    assert done.code == 0
+    assert "table.csv has no columns named pca0, pca1, pca2" in done.json["warnings"][0]
+    assert run("inverse", model, "whole.csv", "--json", "--out", "again.csv").json["warnings"] == []
+
+
+@pytest.mark.parametrize("command", ["transform", "inverse"])
+def test_model_and_table_in_each_others_place(run: Run, table: Path, model: Path, command: str) -> None:
+    swapped = run(command, table, model)
+    assert swapped.code == 2
+    assert "table.csv is a table by its name, where the model should stand: give MODEL, then " in swapped.err
+    twice = run(command, model, model)
+    assert twice.code == 2
+    assert "whole.lowland is a model by its name, where the table should stand" in twice.err
+
+
 # -- plan, info, methods, demo ------------------------------------------------------------------------------
 
 
@@ -258,3 +276,56 @@ def test_demo_writes_embedding_model_and_report(run: Run) -> None:
     assert embedding.height == 1797
     assert done.json["variance_shares"] == pytest.approx([0.148906, 0.136188], abs=1e-6)
     assert lowland.load("try/digits.lowland").n_features_in_ == 64
+
+
+def test_demo_refuses_a_file_and_proposes_what_runs(run: Run, table: Path) -> None:
+    done = run("demo", "--folder", table)
+    assert done.code == 2
+    assert "is a file; name a folder" in done.err
+    words = shlex.split(run("demo", "--folder", "try", "--json").json["next"])[1:]
+    more = run(*words)
+    assert more.code == 0
+    assert more.out == ""  # a table of 1,797 rows does not run over the terminal
+    assert Path("try/more.html").exists()
+
+
+def test_row_numbers_among_the_reduced_columns_are_reported(run: Run, frame: pl.DataFrame, tmp_path: Path) -> None:
+    frame.with_row_index("n, all").write_csv(tmp_path / "counted.csv")
+    done = run("reduce", "counted.csv", "--scale", "--json", "--out", "flat.csv")
+    (text,) = done.json["warnings"]
+    assert "'n, all' only counts the rows" in text
+    assert run("reduce", "counted.csv", "--json", "--out", "flat.csv", *shlex.split(text)[-2:]).json["warnings"] == []
+    for words in (["--id", "n, all"], ["--columns", '"n, all",a,b', "--scale"]):
+        assert run("reduce", "counted.csv", "--json", "--out", "flat.csv", *words).json["warnings"] == []
+
+
+def test_whole_numbers_of_an_array_name_the_rows_as_they_are(run: Run, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).integers(0, 99, size=(9, 4))
+    X[:, 0] = np.arange(2001, 2010)
+    np.save(tmp_path / "x.npy", X)
+    assert pl.read_csv(run("reduce", "x.npy", "--id", "x0").out.encode())["x0"].to_list() == X[:, 0].tolist()
+    assert run("reduce", "x.npy", "--id", "x0").out.splitlines()[1].startswith("2001,")
+
+
+def test_info_says_when_there_is_nothing_to_reduce(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "words.csv").write_text("a,b\nx,y\nz,w\n")
+    for name, said in (("one.csv", "one.csv has 1 row and 2 columns"), ("words.csv", "words.csv has 2 rows")):
+        done = run("info", name)
+        assert said in done.err
+        assert "nothing to reduce" in done.err
+        assert "next: lowland demo" in done.err
+
+
+def test_info_of_a_foreign_file_lists_the_endings_of_tables(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "table.xlsx").write_bytes(b"PK\x03\x04")
+    done = run("info", "table.xlsx")
+    assert done.code == 3
+    assert "if it is a table, its name must end in one of .csv" in done.err
+
+
+def test_a_share_just_below_the_whole_is_not_100_percent(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("pay,age\n" + "".join(f"{i * i % 7}0000,{i % 3}\n" for i in range(9)))
+    done = run("info", "t.csv")
+    assert "pay (more than 99.9 % of the variance)" in done.out
+    assert "pay owns more than 99.9 % of the variance" in done.err

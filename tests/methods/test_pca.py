@@ -73,7 +73,7 @@ def test_dominant_column_is_named():
             "age": [3.0, 1.0, 2.0, 2.5],
         }
     )
-    with pytest.warns(lowland.DominantColumnWarning, match=r"column 'weight' owns 100.0%.*scale=True"):
+    with pytest.warns(lowland.DominantColumnWarning, match=r"column 'weight' owns more than 99.9 %.*scale=True"):
         model = lowland.PCA().fit(frame)
     assert "weight" in str(model.fit_info_)
     lowland.PCA(scale=True).fit(frame)  # warnings are errors here: the remedy silences it
@@ -166,6 +166,14 @@ def test_partial_fit_refuses(rng):
     with pytest.raises(lowland.DataError, match="n_components=3"):
         few.transform(X)
     assert few.partial_fit(X[2:]).transform(X).shape == (50, 3)
+
+
+def test_partial_fit_after_fit_begins_anew_and_says_so(rng):
+    X = rng.standard_normal((50, 5))
+    with pytest.warns(lowland.LowlandWarning, match="begins anew with these rows alone"):
+        model = lowland.PCA(2).fit(X).partial_fit(X[:20])
+    np.testing.assert_allclose(model.eigenvalues_, lowland.PCA(2).fit(X[:20]).eigenvalues_, rtol=1e-10)
+    assert model.partial_fit(X[20:]).n_samples_ == 50
 
 
 # -- sparse, wide, hard -----------------------------------------------------------------------------------------------

@@ -8,9 +8,11 @@ from scipy.linalg import subspace_angles
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
+import lowland
 from lowland import PCA, ProbabilisticPCA
 from lowland.errors import DataError, DominantColumnWarning, NotConvergedWarning, RankWarning
-from lowland.methods.gaussian import Patterns, batches, closed_form, expected_moments
+from lowland.methods.gaussian import closed_form, expected_moments
+from lowland.methods.patterns import Patterns, batches, survey
 from lowland.reducer import Recorder
 from lowland.rows import RowSource, as_rows
 
@@ -271,6 +273,31 @@ def test_bad_values_are_refused_with_their_place(rng):
         ProbabilisticPCA(5).fit(X[:, :3])
 
 
+# -- cost ------------------------------------------------------------------------------------------------
+
+
+def test_the_survey_counts_the_patterns_that_are_collected(rng):
+    X = with_gaps(rng, planted(rng, 9000, 6, 2)[0], 0.2)
+    found, patterns = survey(as_rows(X, allow_nan=True)), collected(X)
+    counted = sorted(zip(found.n.tolist(), found.observed.tolist(), strict=True))
+    assert counted == sorted((int(g.n), len(g.observed)) for g in patterns.groups.values())
+    assert patterns.missing == np.isnan(X).sum()
+    assert survey(as_rows(planted(rng, 50, 6, 2)[0])) is None
+
+
+@pytest.mark.parametrize("form", ["array", "stream"])
+def test_patterns_past_the_memory_limit_are_refused(rng, form):
+    X = with_gaps(rng, planted(rng, 20_000, 40, 2)[0], 0.3)  # a pattern for each row: all rows are kept
+    source = RowSource.from_blocks(X[a : a + 4096] for a in range(0, 20_000, 4096)) if form == "stream" else X
+    model = ProbabilisticPCA(2)
+    with (
+        lowland.config(memory_limit="25MB"),
+        pytest.raises(lowland.MemoryLimitError, match="leave out the columns with most gaps"),
+    ):
+        model.fit(source)
+    assert not [name for name in vars(model) if name.endswith("_")]
+
+
 # -- streams ---------------------------------------------------------------------------------------------
 
 
@@ -309,8 +336,6 @@ def test_sums_over_blocks_are_those_of_all_rows(rng):
 
 @pytest.mark.parametrize("form", ["array", "stream", "gaps"])
 def test_rank_deficient_rows_have_no_density_and_say_so(rng, form, tmp_path):
-    import lowland
-
     full = rng.standard_normal((80, 2)) @ rng.standard_normal((2, 6)) + 3
     X = with_gaps(rng, full, 0.1) if form == "gaps" else full
     source = RowSource.from_blocks(iter([X])) if form == "stream" else X

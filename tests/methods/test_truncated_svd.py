@@ -15,23 +15,6 @@ from lowland.rows import RowSource
 
 SOLVERS = ("auto", "covariance", "gram", "svd", "krylov", "power")
 
-# Ten documents × five terms: the first five are about one subject, the last five about another.
-CONCEPTS = np.array(
-    [
-        [24, 21, 9, 0, 0],
-        [32, 10, 5, 0, 3],
-        [12, 16, 5, 0, 0],
-        [6, 7, 2, 0, 0],
-        [43, 31, 20, 0, 3],
-        [2, 0, 0, 18, 7],
-        [0, 0, 1, 32, 12],
-        [3, 0, 0, 22, 4],
-        [1, 0, 0, 34, 27],
-        [6, 0, 0, 17, 4],
-    ],
-    dtype=np.float64,
-)
-
 
 def table(rng, n, d, rank=None, mean=0.5):
     """Rows with a decaying spectrum and a mean that is not zero."""
@@ -156,25 +139,6 @@ def test_deerwester_singular_values(shared_data):
     assert np.abs(model.U_[:5, :2] * signs - first).max() <= 0.00501
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_u8_l15_two_concepts_appear(form):
-    model = TruncatedSVD(2).fit(form(CONCEPTS))
-    s = np.linalg.svd(CONCEPTS, compute_uv=False)
-    assert s[1] > 4 * s[2]  # two are strong, the third is not
-    assert model.energy_ratio_.sum() == pytest.approx(0.9643, abs=5e-5)
-    documents, terms = np.abs(model.U_), np.abs(model.components_)
-    # Each document and each term belongs to one concept: its weight there is over twice that on the other.
-    assert (documents[:5, 0] > 2 * documents[:5, 1]).all()
-    assert (documents[5:, 1] > 2 * documents[5:, 0]).all()
-    assert (terms[0, :3] > 2 * terms[1, :3]).all()
-    assert (terms[1, 3:] > 2 * terms[0, 3:]).all()
-    # Within a concept all have one sign: it is a common subject, not a contrast.
-    assert (model.U_[:5, 0] > 0).all()
-    assert (model.U_[5:, 1] > 0).all()
-    assert (model.components_[0, :3] > 0).all()
-    assert (model.components_[1, 3:] > 0).all()
-
-
 # -- partial_fit -----------------------------------------------------------------------------------------
 
 
@@ -206,6 +170,13 @@ def test_first_call_is_fit(rng):
     np.testing.assert_array_equal(a.U_, b.U_)
     np.testing.assert_array_equal(a.components_, b.components_)
     assert a.fit_info_.algorithm == b.fit_info_.algorithm
+
+
+def test_blocks_that_can_be_read_again_go_the_way_of_one_array(rng):
+    X = table(rng, 60, 12)
+    whole, blocks = TruncatedSVD(3).fit(X), TruncatedSVD(3).fit(RowSource.from_blocks(lambda: (X[:25], X[25:])))
+    assert blocks.fit_info_.algorithm == whole.fit_info_.algorithm == "svd"
+    np.testing.assert_array_equal(blocks.U_, whole.U_)
 
 
 def test_what_is_lost_is_reported_and_bounds_the_shortfall(rng):

@@ -7,6 +7,7 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 
+from lowland import MemoryLimitError, config
 from lowland.arrays import to_numpy
 from lowland.spectral import fix_signs, generalized_eigen
 
@@ -68,6 +69,28 @@ def test_precision_follows_the_input(C, D, backend):
     np.testing.assert_allclose(to_numpy(values), scipy.linalg.eigh(C, D, eigvals_only=True)[:3], rtol=1e-3, atol=1e-4)
     whole = np.diag(np.arange(1, 6))
     assert generalized_eigen(backend(whole), backend(np.eye(5, dtype=int)), 2)[0].tolist() == [1.0, 2.0]
+
+
+def test_two_precisions_give_the_higher_one(C, D, backend):
+    values, V = generalized_eigen(backend(C.astype(np.float32)), backend(D), 2)
+    assert to_numpy(values).dtype == to_numpy(V).dtype == np.float64
+    expected = scipy.linalg.eigh(C.astype(np.float32).astype(float), D, eigvals_only=True)[:2]
+    np.testing.assert_allclose(to_numpy(values), expected, rtol=1e-10)
+
+
+def test_tensors_with_gradients_are_taken(C, D):
+    torch = pytest.importorskip("torch")
+    values, V = generalized_eigen(torch.from_numpy(C).requires_grad_(), torch.from_numpy(D).requires_grad_(), 2)
+    assert not values.requires_grad
+    assert not V.requires_grad
+
+
+def test_dense_matrices_beyond_the_limit_are_refused():
+    eye = sp.eye_array(LARGE, format="csr")
+    with config(memory_limit="50MB"), pytest.raises(MemoryLimitError, match="dense 1600 × 1600 matrices"):
+        generalized_eigen(eye, eye, LARGE // 2)
+    with config(memory_limit="50MB"):
+        generalized_eigen(path(LARGE), eye, 1)
 
 
 def test_input_is_not_changed(C, D):

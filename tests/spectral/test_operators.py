@@ -233,6 +233,28 @@ def test_deflation_adds_to_known_null_vectors_and_may_repeat_them(rng):
     np.testing.assert_allclose(eigen(repeated, 3).values, top.values, rtol=1e-10)
 
 
+@pytest.mark.parametrize("solver", ["dense", "krylov", "power"])
+def test_deflating_any_direction_leaves_what_it_should(solver, rng, backend):
+    """Q neither holds the known null vector nor is orthogonal to it: the constant is then no longer null."""
+    D, Q = squared_distances(rng), rng.standard_normal((N, 2)) + 1
+    P = np.eye(N) - Q @ np.linalg.pinv(Q)
+    A = P @ (-0.5 * J @ D @ J) @ P
+    op = Deflated(DoublyCentered(Dense(backend(D), symmetric=True), factor=-0.5, psd=True), backend(Q))
+    np.testing.assert_allclose(A @ to_numpy(op.null), 0, atol=1e-10)
+    np.testing.assert_allclose(to_numpy(eigen(op, K, solver=solver).values), np.linalg.eigvalsh(A)[::-1][:K], rtol=1e-9)
+
+
+def test_tensors_with_gradients_are_taken(rng):
+    torch = pytest.importorskip("torch")
+    A = symmetric(rng)
+    tracked = torch.from_numpy(A).requires_grad_()
+    found = eigen(Dense(tracked, psd=True), 2)
+    assert not found.vectors.requires_grad
+    np.testing.assert_allclose(found.values.numpy(), np.linalg.eigvalsh(A)[::-1][:2], rtol=1e-11)
+    np.testing.assert_allclose(eigen(LowRank(tracked), 1).values.numpy(), float(found.values[0]) ** 2, rtol=1e-11)
+    assert Deflated(Dense(tracked, psd=True), tracked[:, :1]).null.requires_grad is False
+
+
 def test_what_needs_symmetry_says_so(rng):
     A = Dense(rng.standard_normal((4, 4)))
     with pytest.raises(ValueError, match="double centring needs a symmetric matrix"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
 from lowland import config
 from lowland.arrays import to_numpy
@@ -19,6 +20,7 @@ from lowland.spectral import (
     dense,
     eigen,
     fix_signs,
+    generalized_eigen,
     krylov,
     singular,
     table,
@@ -271,6 +273,22 @@ def test_threads_and_repetition_leave_no_trace(solver, rng):
             found.append(singular(Dense(F @ F[:200].T), 5, solver="krylov").right.tobytes())
     assert found[::2] == found[:1] * 3
     assert found[1::2] == found[1:2] * 3
+
+
+def test_the_threads_of_blas_leave_no_trace(rng):
+    A, _ = with_values(rng, 0.9 ** np.arange(600.0))
+    op, B = Dense(A, psd=True), np.eye(600) + A
+
+    def bits():
+        pairs = [eigen(op, 5, solver=solver).vectors for solver in SOLVERS]
+        triplets = [singular(Dense(A[:, :500]), 5, solver=solver).right for solver in ("dense", "krylov")]
+        return [V.tobytes() for V in (*pairs, *triplets, generalized_eigen(A, B, 5)[1])]
+
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            found.append(bits())
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(("solver", "stage"), [("krylov", "Krylov"), ("power", "power")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -12,7 +12,12 @@ from .answer import Answer, UsageError
 from .inputs import Input, default_names, read_coordinates, read_for
 from .model import run
 from .options import Common, DataFile, IdColumn, KeepColumns, KeepOptions, ModelIn, OutFile
-from .outputs import check_kept, check_outputs
+from .outputs import check_kept, check_outputs, is_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ..reducer import Reducer
 
 EmbeddingFile = Annotated[
     Path, Parameter(help="Table of coordinates, as `lowland reduce` or `lowland transform` wrote it.")
@@ -48,6 +53,7 @@ def transform(
     from ..modelfile import load
     from ..report.facts import count
 
+    _check_order(model, data, "DATA")
     check_outputs(out=out, inputs=(model, data), json=common is not None and common.json)
     fitted = load(model)
     keep = KeepOptions(id=id, keep_columns=keep_columns)
@@ -55,12 +61,12 @@ def transform(
     _check_kept(given, keep, out)
     embedding = run(fitted.transform, given)
     names = [str(name) for name in fitted.get_feature_names_out()]
-    answer = _write(embedding, names, given, keep, out)
-    facts = {"model": model, "data": data, "method": type(fitted).__name__, **answer.facts}
+    rows = _write(embedding, names, given, keep, out)
+    facts = _facts(model, data, out, fitted, given, names)
     summary = f"{type(fitted).__name__} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
     coordinates = str(out) if out is not None else "EMBEDDING.csv"
     words = ["lowland", "inverse", str(model), coordinates, "--out", "restored.csv"]
-    return Answer(facts, summary, shlex.join(words), rows=answer.rows)
+    return Answer(facts, summary, shlex.join(words), rows=rows)
 
 
 def inverse(
@@ -81,6 +87,7 @@ def inverse(
     from ..modelfile import load
     from ..report.facts import count
 
+    _check_order(model, embedding, "EMBEDDING")
     check_outputs(out=out, inputs=(model, embedding), json=common is not None and common.json)
     fitted = load(model)
     if not hasattr(fitted, "inverse_transform"):
@@ -91,12 +98,20 @@ def inverse(
     restored = run(fitted.inverse_transform, given)
     own = getattr(fitted, "feature_names_in_", None)
     names = default_names(restored.shape[1]) if own is None else [str(name) for name in own]
-    answer = _write(restored, names, given, keep, out)
-    facts = {"model": model, "data": embedding, "method": type(fitted).__name__, **answer.facts}
+    rows = _write(restored, names, given, keep, out)
+    facts = _facts(model, embedding, out, fitted, given, names)
     made = f"{count(given.shape[0], 'row')} of {count(len(names), 'column')}"
     summary = f"{type(fitted).__name__} restored {made} from {count(given.shape[1], 'dimension')}."
     words = ["lowland", "info", str(out) if out is not None else str(model)]
-    return Answer(facts, summary, shlex.join(words), rows=answer.rows)
+    return Answer(facts, summary, shlex.join(words), rows=rows)
+
+
+def _check_order(model: Path, data: Path, place: str) -> None:
+    """Refuse files that plainly stand in each other's place."""
+    if is_table(model):
+        raise UsageError(f"{model} is a table by its name, where the model should stand: give MODEL, then {place}")
+    if data.suffix.lower() == ".lowland":
+        raise UsageError(f"{data} is a model by its name, where the table should stand: give MODEL, then {place}")
 
 
 def _check_kept(given: Input, keep: KeepOptions, out: Path | None) -> None:
@@ -105,12 +120,19 @@ def _check_kept(given: Input, keep: KeepOptions, out: Path | None) -> None:
     check_kept(out, *given.kept(keep))
 
 
-def _write(values: Any, names: list[str], given: Input, keep: KeepOptions, out: Path | None) -> Answer:
-    """Write the columns that were made, after those that are kept, or hand them over for stdout."""
+def _write(values: Any, names: list[str], given: Input, keep: KeepOptions, out: Path | None) -> pl.DataFrame | None:
+    """Write the columns that were made, after those that are kept; without a file, return them for stdout."""
     from ..data.writing import embedding_frame, write_table
 
     frame = embedding_frame(values, names, *given.kept(keep))
-    if out is not None:
-        write_table(out, frame)
-    facts = {"rows": given.shape[0], "columns": names, "out": out}
-    return Answer(facts, "", "", rows=frame if out is None else None)
+    if out is None:
+        return frame
+    write_table(out, frame)
+    return None
+
+
+def _facts(
+    model: Path, data: Path, out: Path | None, fitted: Reducer, given: Input, names: list[str]
+) -> dict[str, Any]:
+    method, rows = type(fitted).__name__, given.shape[0]
+    return {"model": model, "data": data, "method": method, "rows": rows, "columns": names, "out": out}

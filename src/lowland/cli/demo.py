@@ -31,6 +31,8 @@ def demo(
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise UsageError(f"--folder {folder} is a file; name a folder") from error
     except OSError as error:
         raise UsageError(f"--folder {folder} cannot be made: {error.strerror}") from error
     pixels, labels, names = digits()
@@ -48,7 +50,7 @@ def demo(
     answer = perform(job)
     summary = f"{answer.summary} Open {folder / 'report.html'} in a browser."
     following = replace(job, method=MethodOptions(components="0.9"), report=folder / "more.html")
-    return Answer(answer.facts, summary, following.command(out=None, model=None))
+    return Answer(answer.facts, summary, following.command(out=str(folder / "more.csv"), model=None))
 
 
 __all__ = ["KEYS", "demo"]

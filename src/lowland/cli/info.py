@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
+from ..data.formats import READABLE
+from ..errors import DataError, ModelFileError
 from .answer import Answer
 from .options import Common
 from .outputs import is_table
@@ -22,8 +24,7 @@ KEYS = {
     "contents": "table: n_rows, n_columns, types, missing, infinite, empty, constant, dominant, "
     "duplicate_columns, duplicate_rows, non_numeric, faults, categories, row_numbers; sparse matrix: n_rows, "
     "n_columns, stored, density, missing, infinite, empty_rows, empty_columns; model: class, method, "
-    "parameters, format_version, "
-    "lowland_version, feature_names, n_features, fit_info, arrays, bytes",
+    "parameters, format_version, lowland_version, feature_names, n_features, fit_info, arrays, bytes",
 }
 
 _LISTED = 12  # names in one line of the table; --json has all of them
@@ -42,21 +43,33 @@ def info(
 
     Example: lowland info iris.csv
     """
-    return _table(file) if is_table(file) else _model(file)
+    if is_table(file):
+        return _table(file)
+    try:
+        return _model(file)
+    except ModelFileError as error:
+        if file.suffix.lower() == ".lowland" or not file.is_file():
+            raise
+        raise DataError(f"{error}; if it is a table, its name must end in one of {', '.join(READABLE)}") from error
 
 
 def _table(file: Path) -> Answer:
     from ..data.inspection import inspect_matrix, inspect_table
     from ..data.reading import read_any
     from ..data.table import Table
+    from ..report.facts import count
 
     data = read_any(file)
     if not isinstance(data, Table):
         matrix = inspect_matrix(data, file.name)
         facts = {"file": file, "kind": "sparse matrix", "contents": matrix.to_dict()}
-        rows = [(name.replace("_", " "), _text(value)) for name, value in matrix.to_dict().items() if name != "source"]
+        rows = [
+            (name.removeprefix("n_").replace("_", " "), _text(value))
+            for name, value in matrix.to_dict().items()
+            if name != "source"
+        ]
         summary = (
-            f"{file.name} is a sparse matrix of {matrix.n_rows:,} rows and {matrix.n_columns:,} columns; "
+            f"{file.name} is a sparse matrix of {count(matrix.n_rows, 'row')} and {count(matrix.n_columns, 'column')}; "
             f"{100 * matrix.density:.3g} % of its entries are stored."
         )
         return Answer(facts, summary, matrix.next_command(str(file)), shown=[_grid(rows)])
@@ -67,6 +80,8 @@ def _table(file: Path) -> Answer:
 
 
 def _rows(found: Inspection) -> list[tuple[str, str]]:
+    from ..settings import format_share
+
     kinds: dict[str, list[str]] = {}
     for name, kind in found.types.items():
         kinds.setdefault(kind, []).append(name)
@@ -77,7 +92,7 @@ def _rows(found: Inspection) -> list[tuple[str, str]]:
     rows.append(("constant", _names(found.constant)))
     if found.dominant is not None:
         name, share = found.dominant
-        rows.append(("dominant", f"{name} ({100 * share:.0f} % of the variance)"))
+        rows.append(("dominant", f"{name} ({format_share(share)} of the variance)"))
     twins = [f"{name} = {first}" for name, first in found.duplicate_columns.items()]
     rows += [("duplicate columns", _names(twins)), ("duplicate rows", f"{found.duplicate_rows:,}")]
     if found.row_numbers is not None:
@@ -88,6 +103,7 @@ def _rows(found: Inspection) -> list[tuple[str, str]]:
 def _sentence(file: Path, found: Inspection) -> str:
     """Name what would disturb a reduction, or say that nothing would."""
     from ..report.facts import count
+    from ..settings import format_share
 
     disturbing = [
         (len(found.missing), "column", " with missing values"),
@@ -99,14 +115,18 @@ def _sentence(file: Path, found: Inspection) -> str:
     ]
     said = [count(n, noun) + more for n, noun, more in disturbing if n]
     if found.dominant is not None:
-        said.append(f"{found.dominant[0]} owns {100 * found.dominant[1]:.0f} % of the variance")
-    text = f"{file.name} has {found.n_rows:,} rows and {found.n_columns:,} columns"
-    return f"{text}: {', '.join(said)}." if said else f"{text}; nothing in it stands in the way of a reduction."
+        said.append(f"{found.dominant[0]} owns {format_share(found.dominant[1])} of the variance")
+    text = f"{file.name} has {count(found.n_rows, 'row')} and {count(found.n_columns, 'column')}"
+    text += f": {', '.join(said)}" if said else ""
+    if not found.reducible:
+        return f"{text}; no column holds finite numbers that vary, so there is nothing to reduce."
+    return f"{text}." if said else f"{text}; nothing in it stands in the way of a reduction."
 
 
 def _model(file: Path) -> Answer:
     from ..modelfile import describe
     from ..reducer import FitInfo
+    from ..report.facts import count
     from ..settings import format_bytes
 
     held = describe(file)
@@ -121,8 +141,8 @@ def _model(file: Path) -> Answer:
         ("size", format_bytes(held["bytes"])),
     ]
     facts = {"file": file, "kind": "model", "contents": held}
-    summary = f"{file.name} is a fitted {held['class']} for rows of {held['n_features']:,} columns."
-    words = ["lowland", "transform", str(file), "NEW.csv", "--out", "embedding.csv"]
+    summary = f"{file.name} is a fitted {held['class']} for rows of {count(held['n_features'], 'column')}."
+    words = ["lowland", "transform", str(file), "NEW.csv", "--out", "new-embedding.csv"]
     return Answer(facts, summary, shlex.join(words), shown=[_grid(rows)])
 
 

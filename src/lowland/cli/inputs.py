@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import re
+import shlex
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError
+from ..errors import DataError, LowlandWarning
 from .answer import UsageError, note
 from .options import ColumnOptions, KeepOptions, split_names
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from ..data.table import Selection, Table
     from ..reducer import Reducer
-
-_PLACE = re.compile(r" at row (\d+), column (\d+)")
 
 
 @dataclass(frozen=True)
@@ -33,15 +32,16 @@ class Input:
     table: Table | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
 
-    def locate(self, message: str) -> str:
-        """Say where in the file it is, in place of the row and column numbers of a message of the library."""
-        place = _PLACE.search(message)
-        if place is None:
-            return f"{self.source}: {message}"
-        row, column = int(place[1]), int(place[2])
+    def locate(self, error: ValueError) -> str:
+        """Say what is wrong and where in the file, as the file counts and not as the library's arrays do."""
+        row, column, text = getattr(error, "row", None), getattr(error, "column", None), str(error)
+        if row is None or column is None:
+            return f"{self.source}: {text}"
         name = f"x{column}" if self.names is None else self.names[column]
-        where = f"{self.source}, row {row}" if self.table is None else self.table.place(row, name)
-        return f"{where}: {message.replace(place[0], '')}"
+        for place in (f" at row {row}, column {column} ({name!r})", f" at row {row}, column {column}"):
+            text = text.replace(place, "")  # said already, and better
+        where = f"{self.source}, row {row}, column {name!r}" if self.table is None else self.table.place(row, name)
+        return f"{where}: {text}"
 
     def kept(self, keep: KeepOptions) -> tuple[pl.Series | None, pl.DataFrame | None]:
         """Return the identifier and the columns that go before the coordinates."""
@@ -73,6 +73,8 @@ def read_input(path: Path, columns: ColumnOptions, keep: KeepOptions) -> Input:
     if selection.left_out:
         left = ", ".join(f"{name} ({reason})" for name, reason in selection.left_out.items())
         note(f"left out: {left}")
+    if chosen is None:
+        _warn_of_row_numbers(table, selection)
     return _dense(table, selection)
 
 
@@ -80,6 +82,7 @@ def read_for(model: Reducer, path: Path, aside: Sequence[str] = ()) -> Input:
     """Read rows for a fitted model: by column name where both have names, else by position."""
     from ..data.reading import read_any
     from ..data.table import Table
+    from ..rows import RowSource
 
     table = read_any(path)
     if not isinstance(table, Table):
@@ -95,7 +98,8 @@ def read_for(model: Reducer, path: Path, aside: Sequence[str] = ()) -> Input:
             f"{table.source} has {len(selection.names)} numeric columns; the model was fitted on {len(wanted)}"
         )
     # Rows chosen by position take the model's names, for the model checks them.
-    return replace(_dense(table, selection), rows=_named(selection.X, None if own is None else wanted))
+    rows = RowSource.from_array(selection.X, names=None if own is None else wanted)
+    return replace(_dense(table, selection), rows=rows)
 
 
 def read_coordinates(model: Reducer, path: Path) -> Input:
@@ -104,11 +108,19 @@ def read_coordinates(model: Reducer, path: Path) -> Input:
 
     table = read_table(path)
     wanted = [str(name) for name in model.get_feature_names_out()]
-    selection = table.select(columns=wanted) if set(wanted) <= set(table.names) else table.select()
+    by_name = set(wanted) <= set(table.names)
+    selection = table.select(columns=wanted) if by_name else table.select()
+    listed = f"{', '.join(wanted[:6])}{' …' if len(wanted) > 6 else ''}"
     if len(selection.names) != len(wanted):
         raise DataError(
-            f"{table.source} has {len(selection.names)} numeric columns; the model takes back {len(wanted)}: "
-            f"{', '.join(wanted[:6])}{' …' if len(wanted) > 6 else ''}"
+            f"{table.source} has {len(selection.names)} numeric columns; the model takes back {len(wanted)}: {listed}"
+        )
+    if not by_name and _has_names(table):
+        warnings.warn(
+            f"{table.source} has no columns named {listed}: its numeric columns are taken for the coordinates, in "
+            "their order",
+            LowlandWarning,
+            stacklevel=2,
         )
     return replace(_dense(table, selection), rows=selection.X)
 
@@ -129,10 +141,27 @@ def _near(missing: Sequence[str], table: Table) -> str:
     return ", ".join(texts) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
 
 
+def _warn_of_row_numbers(table: Table, selection: Selection) -> None:
+    """Speak up where a counter that another program wrote beside the rows would be reduced with them."""
+    from ..data.inspection import row_numbers
+    from ..data.table import name_list
+
+    name = row_numbers(table)
+    if name is not None and name in selection.names:
+        warnings.warn(
+            f"{table.source}: column {name!r} only counts the rows and is reduced like the others; if it should "
+            f"not be, leave it out with --drop {shlex.quote(name_list([name]))}",
+            LowlandWarning,
+            stacklevel=3,
+        )
+
+
 def _dense(table: Table, selection: Selection) -> Input:
-    names = selection.names if _has_names(table) else None
+    from ..rows import RowSource
+
+    rows = RowSource.from_array(selection.X, names=selection.names if _has_names(table) else None)
     shape = (table.n_rows, len(selection.names))
-    return Input(_named(selection.X, names), shape, table.source, selection.names, table, selection.left_out)
+    return Input(rows, shape, table.source, selection.names, table, selection.left_out)
 
 
 def _sparse(matrix: Any, path: Path) -> Input:
@@ -147,14 +176,3 @@ def default_names(n: int) -> list[str]:
 def _has_names(table: Table) -> bool:
     """Tell whether the columns were named by the file, or by us because the file had no names."""
     return bool(table.names != default_names(table.n_columns))
-
-
-def _named(X: Any, names: Sequence[str] | None) -> Any:
-    """Give an array its column names without copying it."""
-    if names is None:
-        return X
-    import polars as pl
-
-    from ..rows import ArrayRows
-
-    return ArrayRows(X, carrier=pl.DataFrame(schema=dict.fromkeys(names, pl.Float64)))

@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     from cyclopts import CycloptsError
 
-    from .app import app
+    from .app import COMMANDS, app
     from .options import Common
 
     words = list(sys.argv[1:] if argv is None else argv)
@@ -36,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
         common = bound.arguments.get("common") or Common()
         debug, json = common.debug, common.json
+        if command in COMMANDS.values():  # help must come whatever the settings are
+            _check_environment()
         with _plain_warnings() as messages:
             answer = command(*bound.args, **bound.kwargs)
         if isinstance(answer, Answer):
@@ -53,6 +55,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(UsageError(f"{error} `{_help_for(words)}` shows what is possible."), debug, json)
     except Exception as error:
         return _failed(error, debug, json)
+
+
+def _check_environment() -> None:
+    """Refuse settings in the environment that cannot be read, before any work."""
+    from ..settings import memory_limit, threads
+
+    try:
+        memory_limit(), threads()
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _failed(error: Exception, debug: bool, json: bool) -> int:

@@ -48,7 +48,7 @@ def _one(row: registry.Method) -> Answer:
         table.add_row(rule["name"], str(rule["default"]), rule["allowed"])
     facts = {"methods": [{**_describe(row), "parameters": rules}]}
     summary = f"{row.class_name} has {len(rules)} parameters, each set with --set name=value. {row.summary}"
-    return Answer(facts, summary, f"lowland reduce DATA.csv --method {row.name} --report report.html", shown=[table])
+    return Answer(facts, summary, f"lowland reduce DATA.csv --method {row.name} --out embedding.csv", shown=[table])
 
 
 def _describe(row: registry.Method) -> dict[str, Any]:

@@ -68,4 +68,4 @@ def run(work: Callable[[Any], Any], given: Input) -> Any:
         try:
             return work(given.rows)
         except ValueError as error:  # the parameters were checked before, so it is the data that do not fit
-            raise DataError(given.locate(str(error))) from error
+            raise DataError(given.locate(error)) from error

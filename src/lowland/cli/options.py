@@ -61,10 +61,14 @@ class ColumnOptions:
 
     columns: Annotated[
         tuple[str, ...],
-        Parameter(help="Columns to reduce, separated by commas. Default: all numeric ones.", show_default=False),
+        Parameter(
+            help="Columns to reduce, separated by commas; a name with a comma in it stands in double quotes. "
+            "Default: all numeric ones.",
+            show_default=False,
+        ),
     ] = ()
     drop: Annotated[
-        tuple[str, ...], Parameter(help="Columns to leave out, separated by commas.", show_default=False)
+        tuple[str, ...], Parameter(help="Columns to leave out, written as in --columns.", show_default=False)
     ] = ()
 
 

@@ -33,7 +33,7 @@ def plan(
     Example: lowland plan big.parquet --method pca --components 50
     """
     from ..planning import plan as cost_of
-    from ..settings import format_bytes, memory_limit
+    from ..settings import format_bytes, format_seconds, memory_limit
 
     options = method or MethodOptions()
     model = build_model(options)
@@ -51,8 +51,7 @@ def plan(
         "fits": fits,
     }
     verdict = "it fits" if fits else f"it does not fit: {cost.remedy}"
-    duration = f"about {cost.seconds:.2g} s" if cost.seconds >= 0.1 else "less than 0.1 s"
-    price = f"{format_bytes(cost.bytes)} and {duration}"
+    price = f"{format_bytes(cost.bytes)} and {format_seconds(cost.seconds)}"
     summary = (
         f"{cost.method} by {cost.algorithm} would take {price}; the memory limit is {format_bytes(limit)}: {verdict}."
     )

@@ -166,4 +166,4 @@ def _next(job: Job) -> str:
         return job.command(report=f"{stem}.html")
     if job.model is None:
         return job.command(model=f"{stem}.lowland")
-    return shlex.join(["lowland", "transform", str(job.model), "NEW.csv", "--out", "new.csv"])
+    return shlex.join(["lowland", "transform", str(job.model), "NEW.csv", "--out", "new-embedding.csv"])

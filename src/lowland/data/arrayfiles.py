@@ -74,9 +74,10 @@ def read_sparse(path: Path) -> csr_array[Any]:
     """Read a sparse matrix that `scipy.sparse.save_npz` wrote."""
     from scipy import sparse
 
-    if not is_sparse(path):
+    members = _members(path)
+    if not members.keys() >= _SPARSE:
         raise DataError(f"{path.name} holds no sparse matrix; lowland.data.read_table reads dense ones")
-    size = sum(math.prod(member.shape) * member.dtype.itemsize for member in _members(path).values())
+    size = sum(math.prod(member.shape) * member.dtype.itemsize for member in members.values())
     check_allocation(2 * size, f"reading {path.name}", "raise the limit with LOWLAND_MEMORY_LIMIT")
     try:
         loaded = sparse.load_npz(path)

@@ -10,11 +10,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import LowlandError
+from ..errors import WriteError
 
 
 @contextmanager
-def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a new file beside ``path`` that takes its place when the block ends well, and vanishes if not.
 
     >>> import tempfile
@@ -25,17 +25,40 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
     ['a.txt']
     """
     target = Path(os.path.realpath(path))  # a link keeps pointing to the file that it names
-    draft = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}.part")
+    draft = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with draft.open("xb") as file:
-            yield file
-            file.flush()
-            if target.exists():
-                os.chmod(draft, stat.S_IMODE(target.stat().st_mode))  # what was private stays so
-            os.fsync(file.fileno())
-        os.replace(draft, target)
-    except OSError as error:
-        raise LowlandError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        with suppress(FileNotFoundError):
+        file = draft.open("xb")
+        try:
+            with file:
+                yield file
+                file.flush()
+                if target.exists():
+                    os.chmod(draft, stat.S_IMODE(target.stat().st_mode))  # what was private stays so
+                os.fsync(file.fileno())
+            os.replace(draft, target)
+        except BaseException:
             draft.unlink()
+            raise
+    except OSError as error:
+        told = WriteError(f"{os.fspath(path)}: cannot be written: {_reason(error, target)}")
+        told.errno = error.errno
+        raise told from error
+    _sync_folder(target.parent)
+
+
+def _reason(error: OSError, target: Path) -> str:
+    if target.is_dir():
+        return "it is a folder; name a file in it"
+    if not target.parent.is_dir():
+        return f"there is no folder {str(target.parent)!r}; create it first"
+    return error.strerror or str(error)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put the new name on the disk too; where folders cannot be opened, the system has no more to give."""
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

@@ -12,6 +12,10 @@ import pyarrow.compute as pc
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 
+# Numbers as people write them and no program reads them: 1,200 and 1,5 and $5.00 and 7 %.
+_WRITTEN = re.compile(
+    r"[$€£¥]?[+-]?[$€£¥]?([0-9]{1,3}([,'\u00a0\u202f][0-9]{3})+|[0-9]+)([.,][0-9]+)?[ \u00a0]?[%$€£¥]?"
+)
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", flags=re.ASCII | re.IGNORECASE)
 
 
@@ -32,11 +36,21 @@ def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
 
 
+def is_written_number(cell: str) -> bool:
+    """Tell whether a cell is a number to a person, with separators, a decimal comma or a unit sign or without.
+
+    >>> [is_written_number(cell) for cell in ("1,234,567", "1,5", "$5.00", "7 %", "2024-01-31", "x1")]
+    [True, True, True, True, False, False]
+    """
+    return _WRITTEN.fullmatch(cell.strip()) is not None
+
+
 def typed(name: str, cells: Any) -> Typed:
     """Type a column of text cells (an Arrow array of strings; missing cells are null already).
 
     All whole numbers that fit: integers; all numbers: floats; all true/false: booleans; else text. Space
-    around a number does not count. Text among at least as many numbers is a mistake and reported as stray.
+    around a number does not count. Text among at least as many numbers is a mistake and reported as stray; so
+    are numbers that are written for people, such as 1,200 or 7 %.
 
     >>> typed("a", pa.chunked_array([["1", None, " 2.5"]])).values.to_list()
     [1.0, None, 2.5]
@@ -90,10 +104,11 @@ def _truth_values(cells: Any) -> Any:
 def _text(name: str, cells: Any, trimmed: Any) -> Typed:
     """Keep the cells as they stand, and look for the one that spoils a column of numbers."""
     bare = pl.Series(name, trimmed)
-    numbers = bare.cast(pl.Float64, strict=False)
+    numbers = bare.cast(pl.Float64, strict=False).is_not_null()
+    written = bare.str.contains(f"^(?:{_WRITTEN.pattern})$").fill_null(False)
     stray = None
-    if 2 * numbers.count() >= bare.count():
-        row = (numbers.is_null() & bare.is_not_null()).arg_max()
+    if 2 * (numbers | written).sum() >= bare.count():
+        row = (~numbers & bare.is_not_null()).arg_max()
         if row is not None:
             stray = (row, str(bare[row]))
     return Typed(pl.Series(name, pc.if_else(pc.is_null(trimmed), pa.scalar(None, cells.type), cells)), stray)

@@ -18,9 +18,9 @@ import pyarrow.csv as arrow_csv
 
 from ..errors import DataError
 from ..planning import check_allocation
-from .cells import MISSING, is_number, typed
+from .cells import MISSING, is_number, is_written_number, typed
 from .formats import open_bytes
-from .table import Table
+from .table import Table, name_list
 
 _CHUNK = 1 << 22
 _LARGEST_BLOCK = 2**31 - 1
@@ -78,9 +78,12 @@ def read_delimited(path: Path, separator: str | None) -> Table:
 
 def _stray(file: str, line: int, name: str, cell: str) -> str:
     shown = cell if len(cell) <= 40 else cell[:39] + "…"
+    remedy = "correct it"
+    if is_written_number(cell):
+        remedy = "write numbers without thousands separators, decimal commas and unit signs, as in 1234.5"
     return (
         f"{file}, line {line}, column {name!r}: {shown!r} is not a number; "
-        f"correct it, or leave the column out with --drop {shlex.quote(name)}"
+        f"{remedy}, or leave the column out with --drop {shlex.quote(name_list([name]))}"
     )
 
 
@@ -200,7 +203,9 @@ def _parse(path: Path, layout: _Layout, scan: _Scan) -> list[Any]:
             block_size=block, column_names=layout.names, skip_rows_after_names=int(layout.header)
         )
         try:
-            with open_bytes(path) as file:
+            # Arrow opens the file itself: a thread of its that still held a Python object when the process ends
+            # would abort it.
+            with pa.input_stream(path, compression="gzip" if path.name.lower().endswith(".gz") else None) as file:
                 table = arrow_csv.read_csv(file, read_options=read, parse_options=parse, convert_options=convert)
             return list(reversed(table.columns))
         except pa.ArrowInvalid as error:
@@ -218,8 +223,8 @@ def _explain(path: Path, layout: _Layout, error: Exception) -> NoReturn:
     for line, cells in _records(path, layout.separator):
         if cells and len(cells) != expected:
             raise DataError(
-                f"{path.name}, line {line}: expected {expected} columns as in line 1, got {len(cells)}; "
-                "look for a missing or extra separator, or a quote that is not closed"
+                f"{path.name}, line {line}: expected {expected} column{'s' * (expected != 1)} as in line 1, "
+                f"got {len(cells)}; look for a missing or extra separator, or a quote that is not closed"
             ) from error
     raise DataError(f"{path.name} cannot be read as a table: {error}") from error
 

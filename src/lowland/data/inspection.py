@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import shlex
 from collections.abc import Mapping
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from .table import Table, not_numeric
+from .table import Table, name_list, not_numeric
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -30,9 +28,9 @@ class Inspection:
     column that owns more than half of the variance of all numeric columns (three quarters where there are
     only two), with its share.
     ``duplicate_columns``: column → the earlier one it repeats (constant ones apart). ``duplicate_rows``:
-    how many rows repeat an earlier row. ``non_numeric``: column → what it holds. ``faults``: columns of
-    numbers with text in them, with the place. ``categories``: text columns with few distinct values, which
-    can give colours. ``row_numbers``: the first column, if it only counts the rows.
+    how many rows repeat an earlier row, row numbers apart. ``non_numeric``: column → what it holds.
+    ``faults``: columns of numbers with text in them, with the place. ``categories``: text columns with few
+    distinct values, which can give colours. ``row_numbers``: the first column, if it only counts the rows.
     """
 
     source: str
@@ -55,27 +53,30 @@ class Inspection:
         """Return the findings as plain values."""
         return asdict(self)
 
+    @property
+    def reducible(self) -> list[str]:
+        """The columns of finite numbers that vary, row numbers apart: what there is to reduce."""
+        apart = {self.row_numbers, *self.non_numeric, *self.empty, *self.faults, *self.infinite, *self.constant}
+        return [name for name in self.types if name not in apart]
+
     def next_command(self, path: str) -> str:
         """Write a command line that reduces this table, with a remedy for each thing that was found."""
-        aside = {self.row_numbers, *self.non_numeric, *self.empty}
-        drop = [name for name in self.types if name in self.faults or (name in self.infinite and name not in aside)]
-        left = [name for name in self.types if name not in aside and name not in drop]
-        if not left:
+        if not self.reducible:
             return "lowland demo"
-        method = "probabilistic_pca" if any(name in self.missing for name in left) else "pca"
-        components = max(1, min(2, len(left), self.n_rows - 1))
-        stem = Path(path).name.split(".")[0]
+        drop = [name for name in self.types if name in self.faults or name in self.infinite]
+        gaps = set(self.missing).difference(self.non_numeric, self.empty, drop)
+        method = "probabilistic_pca" if gaps else "pca"
+        components = max(1, min(2, len(self.reducible), self.n_rows - 1))
         words = ["lowland", "reduce", path, "--method", method, "--components", str(components)]
         if self.dominant is not None and _can_scale(method):
             words.append("--scale")
         if drop:
-            words += ["--drop", _listed(drop)]
+            words += ["--drop", name_list(drop)]
         if self.row_numbers is not None:
             words += ["--id", self.row_numbers]
         if self.categories:
             words += ["--color", next(iter(self.categories))]
-        words += ["--out", f"{stem}-embedding.csv", "--report", f"{stem}-report.html"]
-        return shlex.join(words)
+        return shlex.join([*words, *_files(path)])
 
 
 @dataclass(frozen=True)
@@ -98,10 +99,9 @@ class MatrixInspection:
 
     def next_command(self, path: str) -> str:
         """Write a command line that reduces this matrix without making it dense."""
-        stem = Path(path).name.split(".")[0]
         components = str(max(1, min(2, self.n_rows, self.n_columns)))
         words = ["lowland", "reduce", path, "--method", "truncated_svd", "--components", components]
-        return shlex.join([*words, "--out", f"{stem}-embedding.csv", "--report", f"{stem}-report.html"])
+        return shlex.join([*words, *_files(path)])
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def inspect_table(table: Table) -> Inspection:
     ({'a': 1}, 'b')
     """
     frame = table.frame
-    row_numbers = _row_numbers(table)
+    counting = row_numbers(table)
     reasons = {name: "text among numbers" if name in table.faults else table._reason(name) for name in frame.columns}
     numbers = {name: _figures(frame[name]) for name, reason in reasons.items() if reason is None}
     others = {name: reason for name, reason in reasons.items() if reason is not None}
@@ -150,13 +150,13 @@ def inspect_table(table: Table) -> Inspection:
         infinite={name: figures.infinite for name, figures in numbers.items() if figures.infinite},
         empty=empty,
         constant=constant,
-        dominant=_dominant({name: f.std for name, f in numbers.items() if name != row_numbers}),
+        dominant=_dominant({name: f.std for name, f in numbers.items() if name != counting}),
         duplicate_columns=_duplicate_columns(frame, numbers, {*constant, *empty}),
-        duplicate_rows=table.n_rows - frame.n_unique(),
+        duplicate_rows=table.n_rows - (frame if counting is None else frame.drop(counting)).n_unique(),
         non_numeric={name: reason for name, reason in others.items() if reason != "empty" and name not in table.faults},
         faults=dict(table.faults),
         categories=_categories(frame, others, table),
-        row_numbers=row_numbers,
+        row_numbers=counting,
     )
 
 
@@ -242,10 +242,14 @@ def _categories(frame: pl.DataFrame, others: Mapping[str, str], table: Table) ->
     return {name: count for name, count in counts.items() if 2 <= count <= min(_MOST_COLOURS, table.n_rows // 2)}
 
 
-def _row_numbers(table: Table) -> str | None:
-    """Name the first column if it counts the rows from 0 or 1, as other programs write into files."""
+def row_numbers(table: Table) -> str | None:
+    """Name the first column if it counts the rows from 0 or 1, as other programs write into files.
+
+    >>> row_numbers(Table(pl.DataFrame({"row": [1, 2, 3], "a": [7, 0, 5]}), "small.csv"))
+    'row'
+    """
     name = table.names[0]
-    column = table.frame[name]
+    column = table.column(name)
     if not column.dtype.is_integer() or table.n_columns < 2 or table.n_rows < 3 or column.null_count():
         return None
     counting = int(column[0]) in (0, 1) and bool((column.cast(pl.Int64).diff().drop_nulls() == 1).all())
@@ -261,11 +265,10 @@ def _kind(dtype: pl.DataType) -> str:
     return "whole numbers" if dtype.is_integer() else "numbers"
 
 
-def _listed(names: list[str]) -> str:
-    """Join names by commas; one that holds a comma or a quote is quoted, as in a CSV file."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(names)
-    return text.getvalue()
+def _files(path: str) -> list[str]:
+    """Name the outputs after the table."""
+    stem = Path(path).name.split(".")[0]
+    return ["--out", f"{stem}-embedding.csv", "--report", f"{stem}-report.html"]
 
 
 def _can_scale(method: str) -> bool:

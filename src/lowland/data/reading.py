@@ -25,7 +25,8 @@ def read_table(path: str | Path) -> Table:
     numbers only is no header: it is a row, and columns are named x0, x1, …  Empty cells and NA, N/A, NaN,
     nan, null, NULL, None and ? are missing. Blank lines are skipped, except in a file of one column, where
     each is a missing value. A column's type depends on all of its cells. A column of numbers with some text
-    in it is an error once it is selected, and the message names the line; a column mostly of text is text.
+    in it, or of numbers written for people (1,200 or 7 %), is an error once it is selected, and the message
+    names the line; a column mostly of text is text.
 
     An ``.npy`` file is mapped, not read. An ``.npz`` file must hold one 2-D array, or one named X or data;
     its column names may stand in a 1-D array named columns or features. Nothing is ever unpickled.

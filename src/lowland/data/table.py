@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
+import io
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -211,7 +213,7 @@ class ArrayTable(Table):
     @cached_property
     def frame(self) -> pl.DataFrame:
         """The columns as a polars DataFrame: a copy of the array."""
-        size = self.array.shape[0] * self.array.shape[1] * _working(self.array.dtype).itemsize
+        size = self.array.size * self._column_type.itemsize
         check_allocation(size, f"the columns of {self.source}", _TOO_BIG)
         return pl.DataFrame([self._numbered(j) for j in range(self.n_columns)])
 
@@ -231,9 +233,13 @@ class ArrayTable(Table):
     def _series(self, name: str) -> pl.Series:
         return self._numbered(self._labels.index(name))
 
+    @property
+    def _column_type(self) -> np.dtype[Any]:
+        own = self.array.dtype.newbyteorder("=")
+        return own if own.kind in "iub" else _working(own)  # whole numbers stay whole: they may name or colour rows
+
     def _numbered(self, j: int) -> pl.Series:
-        column = np.ascontiguousarray(self.array[:, j], dtype=_working(self.array.dtype))
-        return pl.Series(self._labels[j], column)
+        return pl.Series(self._labels[j], np.ascontiguousarray(self.array[:, j], dtype=self._column_type))
 
     def _matrix(self, names: list[str]) -> Matrix:
         kind = _working(self.array.dtype)
@@ -249,6 +255,17 @@ class ArrayTable(Table):
 
 def _working(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32) if dtype == np.float32 else np.dtype(np.float64)
+
+
+def name_list(names: Sequence[str]) -> str:
+    """Write column names as ``--columns`` and ``--drop`` read them: one with a comma is put in quotes.
+
+    >>> print(name_list(["a", "b, c"]))
+    a,"b, c"
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
 
 
 def not_numeric(dtype: pl.DataType) -> str | None:

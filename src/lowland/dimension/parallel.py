@@ -59,10 +59,18 @@ def parallel_analysis(
 
     Parameters
     ----------
-    spectrum : eigenvalues of the covariance, descending.
-    n_rows : number of rows behind them.
-    variances : variances of the columns (ones for standardised data).
-    quantile : how far above the null spectrum a value must lie.
+    spectrum : array-like
+        Eigenvalues of the covariance, descending.
+    n_rows : int
+        Number of rows behind them.
+    variances : array-like
+        Variances of the columns (ones for standardised data).
+    random_state : int
+        Seed of the draws.
+    draws : int
+        How many spectra of independent columns are drawn.
+    quantile : float
+        The quantile of the draws that a value must exceed.
 
     Examples
     --------

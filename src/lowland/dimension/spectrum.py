@@ -65,8 +65,10 @@ def advice(spectrum: Any, total: float | None = None) -> Advice:
 
     Parameters
     ----------
-    spectrum : eigenvalues in descending order, all of them or the computed part.
-    total : total variance; default: the sum of the spectrum.
+    spectrum : array-like
+        Eigenvalues in descending order, all of them or the computed part.
+    total : float, optional
+        Total variance; default: the sum of the spectrum.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The mathematics of probabilistic PCA with gaps: rows that miss the same columns are taken together.
+"""The mathematics of probabilistic PCA with gaps.
 
 For a pattern with observed columns o, all follows from the thin decomposition W_o = P S Qᵀ: the observed part
 has covariance C_oo = P (S² + σ²I) Pᵀ + σ² (I − PPᵀ), and E[z | x_o] = Q S (S² + σ²I)⁻¹ Pᵀ (x_o − m_o). No
@@ -7,35 +7,21 @@ matrix is inverted, so a small σ² costs no digits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .. import arrays, pool
-from ..errors import DataError
-from ..rows import Block, RowSource, require_finite
-from ..settings import report_progress
+from .. import pool
 from ..spectral import dense
 from ..spectral.solve import fix_signs
+from .patterns import Batch, by_pattern
 
 Array = np.ndarray[Any, Any]
 
 NOISE_FLOOR = 1e-12  # of the first eigenvalue: EM on data without noise would shrink σ² for ever
-_BATCH_ENTRIES = 1 << 18  # numbers in a batch of groups: its few temporaries stay in the processor's cache
 _EPS = float(np.finfo(np.float64).eps)
 _LOG_2PI = float(np.log(2 * np.pi))
-
-
-@dataclass
-class Group:
-    """Rows with one pattern of gaps: observed columns, count, mean, and a factor F with FᵀF = scatter."""
-
-    observed: Array
-    n: float
-    mean: Array
-    factor: Array
 
 
 @dataclass(frozen=True)
@@ -71,134 +57,6 @@ def closed_form(S: Array, k: int) -> Model:
     values, vectors = dense.eigh(S)
     values, vectors = values[::-1].clip(0), vectors[:, ::-1]
     return Model(values[:k], fix_signs(vectors[:, :k]), float(values[k:].sum()), values)
-
-
-class Patterns:
-    """Rows grouped by which columns they miss; large groups keep only a square factor of their scatter."""
-
-    def __init__(self, n_features: int, names: Sequence[Any] | None = None) -> None:
-        self.n_features, self.names = n_features, names
-        self.groups: dict[bytes, Group] = {}
-        self.n_rows = 0
-        self.missing = 0
-
-    @property
-    def complete(self) -> bool:
-        """Tell whether no value is missing."""
-        return self.missing == 0
-
-    def scan(self, rows: RowSource) -> None:
-        """Count what is missing; refuse infinities and columns with nothing observed."""
-        seen = np.zeros(self.n_features, dtype=np.int64)
-        for done, block in enumerate(rows.blocks(), start=1):
-            seen += self._observed(block)[1].sum(axis=0)
-            report_progress("patterns", done, rows.block_count())
-        self._refuse_empty(seen)
-
-    def _observed(self, block: Block) -> tuple[Array, Array]:
-        """Return the rows and which of their values are there."""
-        require_finite(block, allow_nan=True)
-        X = arrays.to_numpy(block.rows)
-        there = ~np.isnan(X)
-        self.missing += int(there.size - there.sum())
-        return X, there
-
-    def _refuse_empty(self, seen: Array) -> None:
-        empty = np.flatnonzero(seen == 0)
-        if len(empty):
-            first = int(empty[0])
-            name = first if self.names is None else repr(str(self.names[first]))
-            raise DataError(f"column {name} has no observed value at all: leave it out")
-
-    def collect(self, rows: RowSource) -> None:
-        """Sum the rows into groups."""
-        self.missing, seen = 0, np.zeros(self.n_features, dtype=np.int64)
-        for done, block in enumerate(rows.blocks(), start=1):
-            report_progress("groups", done, rows.block_count())
-            X, there = self._observed(block)
-            seen += there.sum(axis=0)
-            for part, observed in by_pattern(there):
-                self._add(there[part[0]].tobytes(), observed, X[np.ix_(part, observed)].astype(np.float64))
-            self.n_rows += len(X)
-        self._refuse_empty(seen)
-
-    def _add(self, key: bytes, observed: Array, X: Array) -> None:
-        n, mean = float(len(X)), X.mean(axis=0)
-        factor = _square(X - mean) if len(X) > 1 else X[:0]
-        held = self.groups.get(key)
-        if held is None:
-            self.groups[key] = Group(observed, n, mean, factor)
-            return
-        total, delta = held.n + n, mean - held.mean
-        link = np.sqrt(held.n * n / total) * delta
-        held.factor = _square(np.vstack([held.factor, factor, link[None, :]]))
-        held.mean, held.n = held.mean + delta * (n / total), total
-
-    def column_moments(self) -> tuple[Array, Array]:
-        """Return mean and variance of what is observed in each column; refuse rows that do not vary."""
-        n, total, squares = (np.zeros(self.n_features) for _ in range(3))
-        for g in self.groups.values():
-            n[g.observed] += g.n
-            total[g.observed] += g.n * g.mean
-        mean = total / n
-        for g in self.groups.values():
-            squares[g.observed] += (g.factor**2).sum(axis=0) + g.n * (g.mean - mean[g.observed]) ** 2
-        variances = squares / n
-        if (variances <= (4 * _EPS * np.abs(mean)) ** 2).all():
-            raise DataError(
-                "the observed values do not vary in any column (rank 0); a reduction needs at least two distinct rows"
-            )
-        return mean, variances
-
-    def start(self) -> tuple[Array, Array]:
-        """Return a first mean and covariance, exact where no value is missing."""
-        mean, variances = self.column_moments()
-        full = self.groups.get(np.ones(self.n_features, dtype=bool).tobytes())
-        if full is not None and (self.complete or full.n > 2 * self.n_features):
-            return mean, full.factor.T @ full.factor / full.n
-        return mean, np.diag(variances)
-
-
-def _square(Z: Array) -> Array:
-    """Return at most as many rows as columns with the same scatter."""
-    if Z.shape[1] == 0:
-        return Z[:0]
-    return Z if Z.shape[0] <= Z.shape[1] else np.asarray(np.linalg.qr(Z, mode="r"))
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Groups with equally many factor rows, side by side, zero where nothing is observed.
-
-    there (B, D), n (B,), mean (B, D), factors (B, r, D).
-    """
-
-    there: Array
-    n: Array
-    mean: Array
-    factors: Array
-
-
-def batches(groups: Iterable[Group], d: int) -> list[Batch]:
-    """Stack groups, so that a step of EM is a few large products whatever the number of patterns."""
-    by_size: dict[int, list[Group]] = {}
-    for g in groups:
-        by_size.setdefault(len(g.factor), []).append(g)
-    found = []
-    for r, alike in sorted(by_size.items()):
-        size = max(1, _BATCH_ENTRIES // (d * (r + 1)))
-        found += [_stack(alike[first : first + size], r, d) for first in range(0, len(alike), size)]
-    return found
-
-
-def _stack(groups: list[Group], r: int, d: int) -> Batch:
-    B = len(groups)
-    batch = Batch(np.zeros((B, d)), np.array([g.n for g in groups]), np.zeros((B, d)), np.zeros((B, r, d)))
-    for i, g in enumerate(groups):
-        batch.there[i, g.observed] = 1.0
-        batch.mean[i, g.observed] = g.mean
-        batch.factors[i][:, g.observed] = g.factor
-    return batch
 
 
 @dataclass(frozen=True)
@@ -264,14 +122,6 @@ def expected_moments(groups: list[Batch], mean: Array, model: Model) -> tuple[Ar
     n = sum(float(batch.n.sum()) for batch in groups)
     shift = first / n
     return mean + shift, second / n - shift[:, None] * shift[None, :], likelihood
-
-
-def by_pattern(there: Array) -> list[tuple[Array, Array]]:
-    """Return (row numbers in order, observed columns) for each pattern of values that are there."""
-    packed = np.packbits(there, axis=1)
-    order = np.lexsort(packed.T)  # stable, so rows of one pattern stay in order
-    changes = np.flatnonzero((packed[order][1:] != packed[order][:-1]).any(axis=1)) + 1
-    return [(part, np.flatnonzero(there[part[0]])) for part in np.split(order, changes)]
 
 
 def posterior(X: Array, W: Array, mean: Array, noise: float) -> Array:

@@ -14,6 +14,7 @@ from ..dimension.dominance import dominant_column
 from ..errors import DataError, DominantColumnWarning, NotConvergedWarning, RankWarning
 from ..reducer import Recorder, Reducer
 from ..rows import as_rows
+from ..settings import format_share
 from ..spectral.rowspace import RowSpace
 
 Array = Any
@@ -88,6 +89,16 @@ class LinearReducer(Reducer):
         return source.map_blocks(lambda block: arrays.cast(block, np.float64) - back(there(block)), self.n_features_in_)
 
 
+def check_count(owner: str, count: int | None, n: int | None, d: int) -> None:
+    """Refuse more components than rows (where their number is known) or columns."""
+    limit = d if n is None else min(n, d)
+    if count is not None and count > limit:
+        where = "" if n is None else f" (n_samples = {n}, n_features = {d})"
+        raise DataError(
+            f"{owner}: n_components={count} is more than min(rows, columns) = {limit}{where}; ask for {limit} at most"
+        )
+
+
 def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> None:
     """Write what a row-space decomposition did into the record, and warn where it fell short."""
     solved = space.solved
@@ -118,7 +129,7 @@ def warn_dominant(record: Recorder, variances: Array, names: Any, owner: str, re
         top, share = found
         name = repr(str(names[top])) if names is not None else str(top)
         record.warn(
-            f"{owner}: column {name} owns {share:.1%} of the variance, so the first component mostly repeats it; "
+            f"{owner}: column {name} owns {format_share(share)} of the variance, so the first component mostly repeats it; "
             f"if the columns have different units, {remedy}",
             DominantColumnWarning,
         )

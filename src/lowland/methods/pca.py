@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from .. import arrays
-from ..errors import DataError
+from ..errors import DataError, LowlandWarning
 from ..moments import Accumulator, Moments, RFactor
 from ..parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Nothing, Real, Rule, check
 from ..planning import DataShape, Plan, check_allocation
@@ -17,7 +18,7 @@ from ..rows import RowSource
 from ..spectral import rowspace
 from ..spectral.routes import degrees
 from ..spectral.rowspace import ROUTES, RowSpace, Scaling, Wanted
-from .linear import Compressor, LinearReducer, tell, warn_dominant
+from .linear import Compressor, LinearReducer, check_count, tell, warn_dominant
 
 Array = Any
 
@@ -42,24 +43,44 @@ class PCA(LinearReducer):
 
     Parameters
     ----------
-    n_components : int; a share of the variance in (0, 1); None for all (the rank); or "auto" (parallel analysis:
-        components that independent columns would not show, at least 1).
-    solver : "auto" chooses by shape (`lowland.spectral.rowspace.table`); "covariance" eigenvectors of C; "gram" the
-        dual problem for fewer rows than columns; "svd" QR and singular values, keeps the smallest ones; "krylov" block
+    n_components : int, float, "auto" or None
+        A number; a share of the variance in (0, 1); "auto" for parallel analysis (components that independent
+        columns would not show, at least 1); None for all (the rank).
+    solver : str
+        "auto" chooses by shape (`lowland.spectral.rowspace.table`); "covariance" eigenvectors of C; "gram" the dual
+        problem for fewer rows than columns; "svd" QR and singular values, keeps the smallest ones; "krylov" block
         Krylov on the rows; "power" repeated multiplication and deflation.
-    center : subtract the mean (off: uncentred second moments).
-    scale : divide each column by its standard deviation (correlation PCA).
-    whiten : divide coordinates by √λ, so that they have unit variance.
-    ddof : variances are divided by N − ddof: 1 as in R's prcomp, 0 as in princomp.
-    random_state : seed of the iterative solvers and of parallel analysis; None is seed 0.
+    center : bool
+        Subtract the mean (off: uncentred second moments).
+    scale : bool
+        Divide each column by its standard deviation (correlation PCA).
+    whiten : bool
+        Divide coordinates by √λ, so that they have unit variance.
+    ddof : int
+        Variances are divided by N − ddof: 1 as in R's prcomp, 0 as in princomp.
+    random_state : int, generator or None
+        Seed of the iterative solvers and of parallel analysis; None is seed 0.
 
     Attributes
     ----------
-    components_ : (k, D) rows are the directions. ``explained_variance_``, ``eigenvalues_`` : (k,) λ.
-    explained_variance_ratio_ : (k,) λ over the total variance. ``singular_values_`` : (k,) of the centred rows.
-    mean_, scale_ : (D,) what was subtracted and divided by (``scale_`` is None unless ``scale``); float64.
-    spectrum_ : all eigenvalues where they are cheap, else those computed; ``total_variance_`` their exact sum over all.
-    n_components_, n_samples_, fit_info_.
+    components_ : array (k, D)
+        The directions, as rows.
+    explained_variance_, eigenvalues_ : array (k,)
+        λ, the variance along each direction.
+    explained_variance_ratio_ : array (k,)
+        λ over the total variance.
+    singular_values_ : array (k,)
+        Of the centred rows.
+    mean_, scale_ : array (D,)
+        What was subtracted and divided by, in float64; ``scale_`` is None unless ``scale``.
+    spectrum_ : array
+        All eigenvalues where they are cheap, else those computed.
+    total_variance_ : float
+        The sum of all eigenvalues, exact even where ``spectrum_`` is not whole.
+    n_components_, n_samples_ : int
+        Directions kept, rows seen.
+    fit_info_ : FitInfo
+        What was run and how exact it is.
 
     Examples
     --------
@@ -120,10 +141,18 @@ class PCA(LinearReducer):
     def partial_fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
         """Take in more rows, exactly: any batches in any order give the same model as one fit.
 
-        Sums are kept (an R factor with ``solver="svd"``), and solved when a result is first asked for.
+        Sums are kept (an R factor with ``solver="svd"``), and solved when a result is first asked for. `fit` keeps
+        none: after it, the first call begins anew and warns.
         """
         first = "accumulator_" not in vars(self)
         if first:
+            if "components_" in vars(self):
+                warnings.warn(
+                    "PCA: fit keeps no sums that partial_fit could add to, so this begins anew with these rows alone; "
+                    "to add rows later, give the first ones to partial_fit too",
+                    LowlandWarning,
+                    stacklevel=2,
+                )
             check(type(self).__name__, self._parameters, self.get_params(deep=False))
             if self.solver in ("gram", "krylov"):
                 raise ValueError(
@@ -194,6 +223,7 @@ class PCA(LinearReducer):
 
     def _plan(self, shape: DataShape) -> Plan:
         wanted = self._wanted()
+        check_count("PCA", wanted.count, shape.n_rows, shape.n_features)
         name = rowspace.route(shape, wanted) if self.solver == "auto" else self.solver
         smaller = min(shape.n_rows or shape.n_features, shape.n_features)
         k = min(smaller, wanted.count or smaller)
@@ -210,24 +240,15 @@ class PCA(LinearReducer):
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         wanted = self._wanted()
-        self._check_count(wanted.count, rows.n_rows, rows.n_features)
+        check_count("PCA", wanted.count, rows.n_rows, rows.n_features)
         with record.stage("solve"):
             space = rowspace.decompose(rows, wanted, self._scaling(), solver=self.solver, rng=seed(self.random_state))
         self._learn(space, record, rows.dtype)
 
-    def _check_count(self, count: int | None, n: int | None, d: int) -> None:
-        limit = d if n is None else min(n, d)
-        if count is not None and count > limit:
-            raise DataError(
-                f"PCA: n_components={count} is more than min(rows, columns) = {limit}"
-                + (f" (n_samples = {n}, n_features = {d})" if n is not None else "")
-                + f"; ask for {limit} at most"
-            )
-
     def _learn(self, space: RowSpace, record: Recorder, dtype: Any) -> None:
         solved = space.solved
         count = self._wanted().count
-        self._check_count(count, solved.n_rows, len(solved.mean))
+        check_count("PCA", count, solved.n_rows, len(solved.mean))
         divisor = degrees(solved.weight, self.ddof)
         if solved.weight <= self.ddof:
             raise DataError(

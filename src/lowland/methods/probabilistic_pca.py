@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,17 +19,9 @@ from ..settings import report_progress
 from ..spectral import rowspace
 from ..spectral.routes import square_tolerance
 from ..spectral.rowspace import Scaling, Wanted
-from .gaussian import (
-    NOISE_FLOOR,
-    Model,
-    Patterns,
-    batches,
-    closed_form,
-    expected_moments,
-    log_likelihood,
-    posterior,
-)
-from .linear import Compressor, LinearReducer, tell, warn_dominant
+from .gaussian import NOISE_FLOOR, Model, closed_form, expected_moments, log_likelihood, posterior
+from .linear import Compressor, LinearReducer, check_count, tell, warn_dominant
+from .patterns import REMEDY, Patterns, batches, cost, survey
 
 Array = Any
 
@@ -45,18 +38,40 @@ class ProbabilisticPCA(LinearReducer):
 
     Parameters
     ----------
-    n_components : number of directions; fewer than the columns, or no noise is left and there is no density.
-    max_iter, tol : EM stops when a step raises the log-likelihood per row by less than ``tol`` (times its
-        size where that is above 1).
-    random_state : seed of `sample` and of iterative solvers; None is seed 0.
+    n_components : int
+        Number of directions; fewer than the columns, or no noise is left and there is no density.
+    max_iter : int
+        EM stops after so many steps, with a warning.
+    tol : float
+        EM stops when a step raises the log-likelihood per row by less than this (times its size where that is
+        above 1).
+    random_state : int, generator or None
+        Seed of `sample` and of iterative solvers; None is seed 0.
 
     Attributes
     ----------
-    components_ : (k, D) orthonormal directions. ``weights_`` : (D, k) W.
-    explained_variance_ : (k,) λ of the model, divided by N. ``noise_variance_`` : σ². ``mean_`` : (D,).
-    total_variance_, spectrum_ : as in `PCA`, divided by N; with gaps, of the expected covariance.
-    log_likelihood_ : of the training rows; infinite where they have no noise.
-    n_iter_ : EM steps (1 for the closed form).
+    components_ : array (k, D)
+        Orthonormal directions, as rows.
+    weights_ : array (D, k)
+        W.
+    explained_variance_, eigenvalues_ : array (k,)
+        λ of the model, divided by N.
+    explained_variance_ratio_ : array (k,)
+        λ over the total variance.
+    noise_variance_ : float
+        σ².
+    mean_ : array (D,)
+        m.
+    total_variance_, spectrum_ : float, array
+        As in `PCA`, divided by N; with gaps, of the expected covariance.
+    log_likelihood_ : float
+        Of the training rows; infinite where they have no noise.
+    n_iter_ : int
+        EM steps (1 for the closed form).
+    n_components_, n_samples_ : int
+        Directions kept, rows seen.
+    fit_info_ : FitInfo
+        What was run and how exact it is.
 
     Examples
     --------
@@ -117,6 +132,7 @@ class ProbabilisticPCA(LinearReducer):
         self.random_state = random_state
 
     def _plan(self, shape: DataShape) -> Plan:
+        check_count("ProbabilisticPCA", self.n_components, shape.n_rows, shape.n_features)
         wanted = Wanted(count=self.n_components)
         name = rowspace.route(shape, wanted)
         k = min(self.n_components, shape.n_features)
@@ -131,22 +147,24 @@ class ProbabilisticPCA(LinearReducer):
             remedy="reduce fewer columns",
         )
 
+    def _plan_rows(self, rows: RowSource) -> Plan:
+        """With gaps, EM is run, and what it takes depends on their patterns."""
+        plan = self._plan(rows.shape)
+        found = survey(rows) if rows.reiterable else None  # blocks that are read once are checked as they come
+        if found is None:
+            return plan
+        parts, seconds = cost(found, rows.n_features, min(self.n_components, rows.n_features))
+        taken = sum(parts.values()) + rows.shape.copied
+        return replace(plan, algorithm="EM", bytes=taken, seconds=seconds, parts=parts, remedy=REMEDY)
+
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        d, k = rows.n_features, self.n_components
-        limit = min(d, rows.n_rows or d)
-        if k > limit:
-            raise DataError(
-                f"ProbabilisticPCA: n_components={k} is more than min(rows, columns) = {limit} "
-                f"(n_samples = {rows.n_rows}, n_features = {d}); ask for {limit} at most"
-            )
-        patterns = Patterns(d, getattr(self, "feature_names_in_", None))
-        if rows.reiterable:
-            with record.stage("patterns"):
-                patterns.scan(rows)
-            if patterns.complete:
-                self._closed_form(rows, record)
-                return
+        d = rows.n_features
+        check_count("ProbabilisticPCA", self.n_components, rows.n_rows, d)
+        if rows.reiterable and (record.plan is None or record.plan.algorithm != "EM"):
+            self._closed_form(rows, record)
+            return
         check_allocation(4 * 8 * d * d, f"the covariance of {d} columns with missing values", "reduce fewer columns")
+        patterns = Patterns(d, getattr(self, "feature_names_in_", None))
         with record.stage("patterns"):
             patterns.collect(rows)
         self._from_patterns(patterns, rows.dtype, record)
@@ -204,7 +222,7 @@ class ProbabilisticPCA(LinearReducer):
         mean, S = patterns.start()
         model = closed_form(S, k)
         history: list[float] = []
-        if not patterns.complete:
+        if patterns.missing:
             with record.stage("EM"), pool.one_blas_thread():
                 mean, model, history = self._expectation_maximisation(patterns, mean, model, record)
         kept = model.significant(10 * NOISE_FLOOR if history else square_tolerance(patterns.n_features) ** 2)

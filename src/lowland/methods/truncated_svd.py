@@ -18,7 +18,7 @@ from ..spectral import dense, rowspace
 from ..spectral.routes import rank_tolerance
 from ..spectral.rowspace import ROUTES, Scaling, Wanted
 from ..spectral.solve import sign_of_columns
-from .linear import Compressor, LinearReducer, tell
+from .linear import Compressor, LinearReducer, check_count, tell
 
 Array = Any
 
@@ -35,18 +35,33 @@ class TruncatedSVD(LinearReducer):
 
     Parameters
     ----------
-    n_components : number of triplets, at most min(rows, columns).
-    solver : as in `PCA`; "auto" takes block Krylov for large sparse rows.
-    random_state : seed of the iterative solvers; None is seed 0.
+    n_components : int
+        Number of triplets, at most min(rows, columns).
+    solver : str
+        As in `PCA`; "auto" takes block Krylov for large sparse rows.
+    random_state : int, generator or None
+        Seed of the iterative solvers; None is seed 0.
 
     Attributes
     ----------
-    U_ : (N, k) left vectors of the training rows.
-    components_ : (k, D) is Vᵀ. ``singular_values_`` : (k,) is Σ.
-    explained_variance_, explained_variance_ratio_ : variances of the coordinates UΣ, and their share of the
-        total variance of the columns.
-    energy_ratio_ : (k,) σ² over ‖X‖², the share of the table itself.
-    lost_energy_ : what `partial_fit` has cut off so far, in units of ‖X‖².
+    U_ : array (N, k)
+        Left vectors of the training rows.
+    components_ : array (k, D)
+        Vᵀ, the right vectors as rows.
+    singular_values_ : array (k,)
+        Σ, in descending order.
+    explained_variance_, explained_variance_ratio_ : array (k,)
+        Variances of the coordinates UΣ, and their share of the total variance of the columns.
+    energy_ : float
+        ‖X‖², the sum of all squared entries.
+    energy_ratio_ : array (k,)
+        σ² over ‖X‖², the share of the table itself.
+    lost_energy_ : float
+        What `partial_fit` has cut off so far, in units of ‖X‖².
+    n_components_, n_samples_ : int
+        Triplets kept, rows seen.
+    fit_info_ : FitInfo
+        What was run and how exact it is.
 
     Examples
     --------
@@ -94,7 +109,11 @@ class TruncatedSVD(LinearReducer):
         self.solver = solver
         self.random_state = random_state
 
+    def _needs_length(self) -> bool:
+        return True  # U has a row for each row
+
     def _plan(self, shape: DataShape) -> Plan:
+        check_count("TruncatedSVD", self.n_components, shape.n_rows, shape.n_features)
         wanted = Wanted(count=self.n_components)
         name = rowspace.route(shape, wanted) if self.solver == "auto" else self.solver
         n = shape.n_rows or 10**6
@@ -113,7 +132,7 @@ class TruncatedSVD(LinearReducer):
         )
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        self._refuse_more_than(rows.n_features if rows.n_rows is None else min(rows.n_rows, rows.n_features), rows)
+        check_count("TruncatedSVD", self.n_components, rows.n_rows, rows.n_features)
         if not rows.reiterable:
             raise DataError(
                 "TruncatedSVD keeps U and reads the rows twice; give a function that starts a new reading, "
@@ -135,13 +154,6 @@ class TruncatedSVD(LinearReducer):
         self.column_sums_ = np.stack([solved.mean * solved.weight, solved.variances * solved.weight])
         self._learn(np.asarray(space.left), space.values, space.directions, rows.dtype)
         record.evidence["share of the table"] = float(self.energy_ratio_.sum())
-
-    def _refuse_more_than(self, limit: int, rows: RowSource) -> None:
-        if self.n_components > limit:
-            raise DataError(
-                f"TruncatedSVD: n_components={self.n_components} is more than min(rows, columns) = {limit} "
-                f"(n_samples = {rows.n_rows}, n_features = {rows.n_features}); ask for {limit} at most"
-            )
 
     def _learn(self, U: Array, s: Array, V: Array, dtype: Any) -> None:
         self.n_components_ = len(s)
@@ -202,8 +214,8 @@ class TruncatedSVD(LinearReducer):
 
     def _start_empty(self, rows: RowSource) -> None:
         """Set the decomposition of no rows at all."""
-        self._refuse_more_than(rows.n_features, rows)
         d = rows.n_features
+        check_count("TruncatedSVD", self.n_components, None, d)  # further rows may come
         self.n_samples_, self.energy_, self.lost_energy_ = 0, 0.0, 0.0
         self.column_sums_ = np.zeros((2, d))
         self.singular_values_ = np.empty(0)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-_BARS = 50  # more bars than this cannot be told apart; the others are shown as one
+BARS = 50  # more bars than this cannot be told apart; the others are shown as one
 
 
 def scree(spectrum: ArrayLike, total: float | None = None, *, kept: int | None = None) -> Figure:
@@ -33,7 +33,7 @@ def scree(spectrum: ArrayLike, total: float | None = None, *, kept: int | None =
     ['1', '2', 'rest']
     """
     shares = _shares(spectrum, total)
-    shown = shares[:_BARS]
+    shown = shares[:BARS]
     rest = max(0.0, 1.0 - float(shown.sum()))
     open_bar = rest > 1e-6 or len(shares) > len(shown)
     kept = len(shares) if kept is None else kept

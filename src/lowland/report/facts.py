@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..settings import format_share
+
 if TYPE_CHECKING:
     from ..reducer import Reducer
 
@@ -45,17 +47,6 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def percent(share: float) -> str:
-    """Write a share so that only the whole reads as 100 %.
-
-    >>> percent(0.6123), percent(0.99999), percent(1.0)
-    ('61.2 %', 'more than 99.9 %', '100 %')
-    """
-    if share > 1 - 1e-9:
-        return "100 %"
-    return "more than 99.9 %" if share > 0.9995 else f"{100 * share:.1f} %"
-
-
 def sentence(model: Reducer, n_rows: int) -> str:
     """Say in one sentence what a fit did."""
     kept = int(model.n_components_)
@@ -67,7 +58,7 @@ def sentence(model: Reducer, n_rows: int) -> str:
     if shares is None:
         return f"{text}."
     verb = "holds" if kept == 1 else "hold"
-    return f"{text}, which {verb} {percent(float(shares.sum()))} of the variance."
+    return f"{text}, which {verb} {format_share(float(shares.sum()))} of the variance."
 
 
 def shares_of(model: Reducer) -> np.ndarray[Any, Any] | None:

@@ -111,7 +111,7 @@ def _picture(model: Reducer, Y: np.ndarray[Any, Any], color: Any, name: str | No
 
 
 def _variance(model: Reducer, spectrum: Spectrum) -> str:
-    from ..plots.spectrum import scree
+    from ..plots.spectrum import BARS, scree
 
     kept = model.n_components_
     shares = spectrum.shares
@@ -122,6 +122,8 @@ def _variance(model: Reducer, spectrum: Spectrum) -> str:
     )
     if 1.0 - float(shares.sum()) > 1e-6:
         caption += f" Only {count(len(shares), 'component')} computed: the open bar is the rest of the variance."
+    elif len(shares) > BARS:
+        caption += f" The open bar is all components after the {BARS}th."
     svg = inline_svg(
         scree(spectrum.values, spectrum.total, kept=kept),
         "scree",

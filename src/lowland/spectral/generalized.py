@@ -8,12 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, pool
+from ..planning import check_allocation
 from . import dense
 from .solve import DENSE_LIMIT, sign_of_columns
 
 Array = Any
 
 
+@pool.one_blas_thread()
 def generalized_eigen(C: Array, D: Array, k: int, which: str = "smallest") -> tuple[Array, Array]:
     """Return k eigenvalues and vectors of C v = λ D v at one end, vectors with vᵀ D v = 1.
 
@@ -48,15 +50,17 @@ def generalized_eigen(C: Array, D: Array, k: int, which: str = "smallest") -> tu
     if sp.issparse(C) and sp.issparse(D) and n > DENSE_LIMIT and k < n // 5:
         values, vectors = _sparse(sp.csc_array(C).astype(np.float64), sp.csc_array(D).astype(np.float64), k, which)
     else:
-        C, D = (A.toarray() if sp.issparse(A) else A for A in (C, D))
-        values, vectors = _dense(_checked(C, "C"), _checked(D, "D"), k, which)
+        check_allocation(4 * 8 * n * n, f"four dense {n} × {n} matrices", "give C and D sparse and ask for fewer pairs")
+        C, D = (_checked(A.toarray() if sp.issparse(A) else A, name) for A, name in ((C, "C"), (D, "D")))
+        if arrays.dtype_of(C) != arrays.dtype_of(D):
+            C, D = arrays.cast(C, np.float64), arrays.cast(D, np.float64)
+        values, vectors = _dense(C, D, k, which)
     return values, vectors * sign_of_columns(vectors)
 
 
 def _checked(A: Array, name: str) -> Array:
     """Return A in floating point and exactly symmetric; refuse what is not symmetric or not finite."""
-    if not arrays.is_foreign(A):
-        A = np.asarray(A)
+    A = arrays.detached(A) if arrays.is_foreign(A) else np.asarray(A)
     if arrays.dtype_of(A) not in (np.float32, np.float64):
         A = arrays.cast(A, np.float64)
     xp = arrays.namespace(A)
@@ -77,15 +81,17 @@ def _not_definite(detail: str) -> ValueError:
 
 
 def _dense(C: Array, D: Array, k: int, which: str) -> tuple[Array, Array]:
-    """Reduce with D = LLᵀ to L⁻¹CL⁻ᵀ, solve, and go back by v = L⁻ᵀy."""
+    """With D = QΔQᵀ and R = QΔ^(−½), so that RᵀDR = I: solve RᵀCR y = λy and go back by v = Ry.
+
+    Cholesky would be quicker, but the eigenvalues of D tell how far it is from singular.
+    """
     xp = arrays.namespace(C, D)
     n = C.shape[0]
     d, Q = dense.eigh(D)
     if float(d[0]) <= n * arrays.eps(D) * float(d[-1]):
         raise _not_definite(f"its smallest eigenvalue is {float(d[0]):.3g}, its largest {float(d[-1]):.3g}")
-    with pool.one_blas_thread():
-        root = Q / xp.sqrt(d)[None, :]  # D^(−½) up to rotation: rootᵀ D root = I
-        M = arrays.t(root) @ C @ root
+    R = Q / xp.sqrt(d)[None, :]
+    M = pool.matmul(arrays.t(R), pool.matmul(C, R))
     M = (M + arrays.t(M)) / 2
     subset = (0, k - 1) if which == "smallest" else (n - k, n - 1)
     values, Y = dense.eigh(M, subset if 5 * k < n else None)
@@ -93,7 +99,7 @@ def _dense(C: Array, D: Array, k: int, which: str) -> tuple[Array, Array]:
         values, Y = values[subset[0] : subset[1] + 1], Y[:, subset[0] : subset[1] + 1]
     if which == "largest":
         values, Y = xp.flip(values, axis=0), xp.flip(Y, axis=1)
-    return values, root @ Y
+    return values, pool.matmul(R, Y)
 
 
 def _sparse(C: Any, D: Any, k: int, which: str) -> tuple[Array, Array]:

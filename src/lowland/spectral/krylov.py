@@ -61,9 +61,6 @@ class Found:
 
 def _empty(n: int, columns: int, reference: Array) -> Array:
     """Return an n × columns array whose leading columns are contiguous."""
-    xp = arrays.namespace(reference)
-    if xp is np:
-        return np.zeros((columns, n)).T
     return arrays.t(arrays.like(np.zeros((columns, n)), reference))
 
 
@@ -94,7 +91,7 @@ def _project_out(W: Array, Q: Array, recent: int, null: Array | None = None, *, 
     return H
 
 
-def _longest(W: Array) -> float:
+def longest(W: Array) -> float:
     """Return the length of the longest column: A times orthonormal columns gives none longer than ‖A‖."""
     xp = arrays.namespace(W)
     return float(xp.max(xp.linalg.vector_norm(W, axis=0)))
@@ -132,7 +129,7 @@ def lanczos(
     size = sizes(k, n)
     free = n - (0 if null is None else null.shape[1])
     if size.basis + size.block > free:
-        return _small_symmetric(A, k, largest)
+        return small_symmetric(A, k, largest)
     sign = 1.0 if largest else -1.0
     b, limit = size.block, size.basis
     Q = _empty(n, limit + b, A.reference())
@@ -145,7 +142,7 @@ def lanczos(
         Q[:, m : m + b] = new
         m += b
         W = sign * A.matmul(new)
-        norm = max(norm, _longest(W))
+        norm = max(norm, longest(W))
         products += 1
         H = arrays.to_numpy(_project_out(W, Q[:, :m], recent, null))
         recent = m - b
@@ -205,7 +202,7 @@ def _golub_kahan(A: Operator, k: int, tol: float, rng: np.random.Generator, both
     while True:
         V[:, m : m + b] = new
         W = A.matmul(new)
-        norm = max(norm, _longest(W))
+        norm = max(norm, longest(W))
         B[:m, m : m + b] = arrays.to_numpy(_project_out(W, U[:, :m], recent, whole=both_sides))
         left, R = _next_block(W, norm, rng, A, U[:, :m])
         recent = m
@@ -263,27 +260,28 @@ def _swap(found: Found) -> Found:
     return Found(found.right, found.values, found.left, found.products, found.converged, found.norm)
 
 
-def _identity(n: int, reference: Array) -> Array:
+def identity(n: int, reference: Array) -> Array:
+    """Return the identity in the reference's library, in float64."""
     return arrays.like(np.eye(n), reference, np.float64)
 
 
-def _small_symmetric(A: Operator, k: int, largest: bool) -> Found:
+def small_symmetric(A: Operator, k: int, largest: bool) -> Found:
     """Form a matrix that is no larger than the basis would be, and solve it whole."""
     M = A.dense()
     if M is None:
-        M = A.matmul(_identity(A.shape[0], A.reference()))
-    longest = _longest(M)
-    norm = float(arrays.namespace(M).max(arrays.namespace(M).abs(M))) * A.shape[0] or 1.0
+        M = A.matmul(identity(A.shape[0], A.reference()))
+    xp = arrays.namespace(M)
+    norm = float(xp.max(xp.abs(M))) * A.shape[0] or 1.0
+    least = longest(M)
     if A.null is not None:  # move the known null vectors to the far end
         M = M - (norm if largest else -norm) * (A.null @ arrays.t(A.null))
     values, vectors = dense.eigh((M + arrays.t(M)) / 2)
-    xp = arrays.namespace(M)
     if largest:
         values, vectors = xp.flip(values, axis=0), xp.flip(vectors, axis=1)
-    top = max(longest, float(xp.max(xp.abs(values[:k]))))  # ‖A‖ from below, so that a residual is never flattered
+    top = max(least, float(xp.max(xp.abs(values[:k]))))  # ‖A‖ from below, so that a residual is never flattered
     return Found(None, values[:k], vectors[:, :k], 1, True, top)
 
 
 def _small_singular(A: Operator, k: int) -> Found:
-    U, s, V = dense.svd(A.matmul(_identity(A.shape[1], A.reference())))
+    U, s, V = dense.svd(A.matmul(identity(A.shape[1], A.reference())))
     return Found(U[:, :k], s[:k], V[:, :k], 1, True, float(s[0]))

@@ -6,14 +6,17 @@ namespace of its input.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, pool
-from ..rows import Block, RowSource
-from ..scatter import Scratch, subtract
+from ..block import Block
+from ..blocksums import difference
+from ..rows import RowSource
+from ..scatter import Scratch
 from . import dense
 from .spmm import spmm
 
@@ -59,8 +62,8 @@ class Operator:
 
 
 def _double(A: Array) -> Array:
-    """Return a foreign array in float64: those libraries do not multiply two precisions."""
-    return arrays.cast(A, np.float64) if arrays.is_foreign(A) else A
+    """Return a foreign array in float64, without gradients: those libraries do not multiply two precisions."""
+    return arrays.cast(arrays.detached(A), np.float64) if arrays.is_foreign(A) else A
 
 
 class Dense(Operator):
@@ -115,7 +118,9 @@ class Centered(Operator):
     """Rows less their mean, divided by a scale, times √weight: √w (X − 1mᵀ) diag(1/s), never stored.
 
     Dense rows are centred block by block before they are multiplied, so a large mean costs no digits; sparse
-    rows stay sparse, and the mean is taken off the product.
+    rows stay sparse, and the mean is taken off the product. ``mean`` must be the mean of these rows, weighted as they
+    are, or None for rows as they come: that Aᵀ maps √w to zero is used to undo rounding, so another shift gives wrong
+    products.
     """
 
     def __init__(self, rows: RowSource, mean: Array | None = None, scale: Array | None = None) -> None:
@@ -143,7 +148,7 @@ class Centered(Operator):
             if self.mean is not None:
                 out -= self.mean[None, :] @ W
             return self._recentered(out if self._root is None else out * self._root)
-        parts = [part for part, _ in self._over_blocks(lambda Z, block: Z @ W)]
+        parts = list(self._over_blocks(lambda Z, block: Z @ W))
         return self._recentered(arrays.namespace(*parts).concat(parts, axis=0))
 
     def _recentered(self, U: Array) -> Array:
@@ -161,21 +166,14 @@ class Centered(Operator):
                 out -= self.mean[:, None] * W.sum(axis=0)[None, :]
             return self._unscaled(out)
         total: Array = 0.0
-        for part, _ in self._over_blocks(lambda Z, block: arrays.t(Z) @ U[block.start : block.start + Z.shape[0]]):
+        for part in self._over_blocks(lambda Z, block: arrays.t(Z) @ U[block.start : block.start + Z.shape[0]]):
             total = total + part
         return self._unscaled(total)
 
-    def _over_blocks(self, work: Any) -> Any:
-        scratch = Scratch()
-
-        def step(block: Block) -> tuple[Array, int]:
-            rows = block.rows.toarray() if sp.issparse(block.rows) else block.rows
-            Z = subtract(rows, 0.0 if self.mean is None else self.mean, scratch, np.float64)
-            if block.weights is not None:
-                Z = Z * arrays.like(np.sqrt(block.weights)[:, None], Z, np.float64)
-            return work(Z, block), block.start
-
-        return pool.run(step, self.rows.blocks())
+    def _over_blocks(self, work: Callable[[Array, Block], Array]) -> Iterator[Array]:
+        """Yield the work done on each block of √w (X − 1mᵀ)."""
+        scratch, shift = Scratch(), 0.0 if self.mean is None else self.mean
+        return pool.run(lambda block: work(difference(block, shift, scratch), block), self.rows.blocks())
 
 
 class Gram(Operator):
@@ -257,11 +255,12 @@ class Deflated(Operator):
     def __init__(self, A: Operator, Q: Array) -> None:
         if not A.symmetric:
             raise ValueError("deflation needs a symmetric operator")
-        self.A, self.Q, self.shape, self.psd = A, dense.orthonormal(Q)[0], A.shape, A.psd
+        self.A, self.Q, self.shape, self.psd = A, dense.orthonormal(_double(Q))[0], A.shape, A.psd
         self.null = self.Q
-        if A.null is not None:  # one vector may lie in both: keep the directions that are there
-            U, s, _ = dense.svd(arrays.namespace(Q).concat([A.null, self.Q], axis=1))
-            self.null = U[:, s > 1e-8]
+        if A.null is not None:  # of A's null vectors those orthogonal to Q stay null; P turns the others
+            _, cosines, V = dense.svd(self.Q @ (arrays.t(self.Q) @ A.null))
+            kept = A.null @ V[:, cosines < 1e-8]
+            self.null = dense.orthonormal(arrays.namespace(self.Q).concat([self.Q, kept], axis=1))[0]
 
     def _project(self, V: Array) -> Array:
         return V - self.Q @ (arrays.t(self.Q) @ V)

@@ -1,4 +1,4 @@
-"""The documents' iterative route: multiply, normalise, repeat; then deflate and go on to the next component.
+"""The iterative route of the textbooks: multiply, normalise, repeat; then deflate and go on to the next component.
 
 v ← Av/‖Av‖ tends to the eigenvector of the largest eigenvalue at the rate λ₂/λ₁; keeping v orthogonal to what was
 found gives the next one. Kept for its clarity and for few, well separated components; `krylov` does the same work

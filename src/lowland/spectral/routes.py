@@ -9,8 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, pool
+from ..block import Block
+from ..blocksums import difference
 from ..moments import Accumulator, Moments, RFactor, column_moments, moments, r_factor
-from ..rows import Block, RowSource
+from ..rows import RowSource
 from ..scatter import Scratch, subtract, symmetric_sum
 from . import dense
 from .krylov import Found
@@ -90,7 +92,6 @@ def _start(name: str, seen: Accumulator, squares: Array, scaling: Scaling) -> So
     scale = _deviations(variances, mean) if scaling.scale else None
     sums = variances * degrees(seen.weight, scaling.ddof) + (0.0 if scaling.center else seen.weight * mean**2)
     total = float((sums / (1.0 if scale is None else scale**2)).sum())
-    empty = np.empty((len(mean), 0))
     return Solved(
         name,
         seen.n_rows,
@@ -100,10 +101,10 @@ def _start(name: str, seen: Accumulator, squares: Array, scaling: Scaling) -> So
         variances,
         scaling.center,
         total,
-        empty[0],
-        empty,
-        False,
-        0.0,
+        spectrum=np.empty(0),
+        vectors=np.empty((len(mean), 0)),
+        complete=False,
+        tolerance=0.0,
     )
 
 
@@ -128,12 +129,17 @@ def svd(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Genera
 
 
 def power(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
-    """Multiplication with deflation, on the scatter where there are fewer columns than rows."""
-    if rows.n_features <= min(rows.count(), 5000):
+    """Multiplication with deflation, on the scatter where it is no larger than the rows, else on the rows."""
+    if forms_scatter(rows.count(), rows.n_features):
         return replace(from_accumulator(moments(rows), wanted, scaling, rng, "power"), route="power")
     seen = column_moments(rows)
     start = _start("power", seen, seen.squares, scaling)
     return _leading(Gram(operator(rows, start, scaling)), wanted, start, rng, "power")
+
+
+def forms_scatter(n: int, d: int) -> bool:
+    """Tell whether `power` sums the scatter first: one multiplication by it then costs less than one by the rows."""
+    return d <= min(n, 5000)
 
 
 def from_accumulator(
@@ -330,10 +336,7 @@ def second_pass(rows: RowSource, solved: Solved, wanted: Wanted, scaling: Scalin
     mean = solved.mean if scaling.center else 0.0
 
     def prepare(block: Block, scratch: Scratch) -> Array:
-        B = block.rows.toarray() if sp.issparse(block.rows) else block.rows
-        Z = subtract(B, mean, scratch, np.float64)
-        if block.weights is not None:
-            Z = Z * arrays.like(np.sqrt(block.weights)[:, None], Z, np.float64)
+        Z = difference(block, mean, scratch)
         return Z @ arrays.like(W, Z, np.float64)
 
     G = symmetric_sum(rows.blocks(), prepare, len(floor), stage="second pass", total=rows.block_count())

@@ -19,6 +19,7 @@ from ..errors import DataError
 from ..moments import Accumulator
 from ..planning import DataShape, dense_seconds, sparse_seconds
 from ..rows import RowSource, block_rows
+from ..scatter import TILED
 from . import krylov, routes
 from .routes import Scaling, Solved
 from .solve import DENSE_LIMIT
@@ -28,6 +29,7 @@ Array = Any
 ROUTES = ("covariance", "gram", "svd", "krylov", "power")
 _SQUARE_LIMIT = 10_000  # a larger scatter or Gram matrix costs more than Krylov passes over the rows
 _SPARSE_SQUARE_LIMIT = 1000
+_POWER_PRODUCTS = 100  # for one component; it may be any number, the nearer the values the more
 _SMALL_WORK = 1e8  # multiplications below which the safest route is also fast enough
 
 
@@ -208,18 +210,26 @@ def cost(name: str, shape: DataShape, k: int) -> tuple[dict[str, int], float]:
     n, d, size = shape.n_rows or 10**6, shape.n_features, shape.dtype.itemsize
     threads = settings.threads()
     block = min(n, block_rows(d)) * d
-    if name in ("covariance", "power"):
+    entries = shape.entries or n * d
+    reading = {  # what multiplying the rows takes
+        "transposed copy": entries * (size + 4) + 8 * d if shape.sparse else 0,
+        "blocks of rows": 0 if shape.sparse else threads * block * 8,
+    }
+    if name == "power" and not routes.forms_scatter(n, d):
+        parts = {**reading, "vectors": 8 * (n + d) * (k + 4)}
+        flops = 4.0 * entries * k * _POWER_PRODUCTS
+    elif name in ("covariance", "power"):
         copies = 3 if d <= DENSE_LIMIT else 0
         parts = {
-            "blocks of rows": (threads if d <= 1024 else 1) * block * size,
-            "scatter matrix": 8 * d * d * (1 + copies) + (d * d // 2) * 8 + (8 * d * d * 4 if d <= 1024 else 0),
+            "blocks of rows": (threads if d <= TILED else 1) * block * size,
+            "scatter matrix": 8 * d * d * (1 + copies) + (d * d // 2) * 8 + (8 * d * d * 4 if d <= TILED else 0),
             "Krylov basis": 0 if d <= DENSE_LIMIT else _basis(k, d) * d * 8,
         }
         flops = 1.0 * n * d * d + (10.0 * d**3 if d <= DENSE_LIMIT else 60.0 * _basis(k, d) * d * d)
     elif name == "gram":
         panel = min(d * n, max(64 * n, 1 << 22))
         parts = {
-            "panels of columns": (threads if n <= 1024 else 1) * panel * size,
+            "panels of columns": (threads if n <= TILED else 1) * panel * size,
             "Gram matrix": 8 * n * n * (5 if n <= DENSE_LIMIT else 1) + (n * n // 2) * 8,
             "Krylov basis": 0 if n <= DENSE_LIMIT else _basis(k, n) * n * 8,
             "directions": 3 * 8 * d * k,
@@ -235,12 +245,7 @@ def cost(name: str, shape: DataShape, k: int) -> tuple[dict[str, int], float]:
         flops = 8.0 * n * d * small + 20.0 * small * small * d
     else:
         basis = _basis(k, min(n, d))
-        entries = shape.entries or n * d
-        parts = {
-            "Krylov bases": 8 * (n + d) * (basis + 4 * min(k + 8, basis)),
-            "transposed copy": entries * (size + 4) + 8 * d if shape.sparse else 0,
-            "blocks of rows": 0 if shape.sparse else threads * block * 8,
-        }
+        parts = {"Krylov bases": 8 * (n + d) * (basis + 4 * min(k + 8, basis)), **reading}
         flops = 8.0 * entries * basis
     seconds = sparse_seconds(flops) if shape.sparse else dense_seconds(flops, shape.dtype)
     return {name: int(v) for name, v in parts.items() if v}, seconds

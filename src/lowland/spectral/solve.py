@@ -95,6 +95,7 @@ def tolerance(A: Operator) -> float:
     return float(min(1e-11, 5 * min(A.shape) * np.finfo(float).eps))
 
 
+@pool.one_blas_thread()
 def eigen(
     A: Operator,
     k: int,
@@ -143,7 +144,7 @@ def _dense_pairs(A: Operator, k: int, largest: bool) -> Found:
     M = A.dense()
     n = A.shape[0]
     if M is None or A.null is not None:
-        return krylov._small_symmetric(A, k, largest)
+        return krylov.small_symmetric(A, k, largest)
     xp = arrays.namespace(M)
     if 5 * k < n and n > 200:
         values, vectors = dense.eigh(M, (n - k, n - 1) if largest else (0, k - 1))
@@ -152,10 +153,11 @@ def _dense_pairs(A: Operator, k: int, largest: bool) -> Found:
         values, vectors = (values[n - k :], vectors[:, n - k :]) if largest else (values[:k], vectors[:, :k])
     if largest:
         values, vectors = xp.flip(values, axis=0), xp.flip(vectors, axis=1)
-    norm = max(krylov._longest(M), float(xp.max(xp.abs(values))))  # the wanted end alone may be tiny
+    norm = max(krylov.longest(M), float(xp.max(xp.abs(values))))  # the wanted end alone may be tiny
     return Found(None, values, vectors, 0, True, norm)
 
 
+@pool.one_blas_thread()
 def singular(
     A: Operator,
     k: int,
@@ -179,7 +181,7 @@ def singular(
     if name == "dense":
         M = A.dense()
         if M is None:
-            M = A.matmul(krylov._identity(A.shape[1], A.reference()))
+            M = A.matmul(krylov.identity(A.shape[1], A.reference()))
         U, s, V = dense.svd(M)
         found = Found(U[:, :k], s[:k], V[:, :k], 0, True, float(s[0]))
     elif name == "krylov":
@@ -199,9 +201,8 @@ def certified_triplets(A: Operator, found: Found, solver: str) -> Triplets:
     right, left = found.right * signs, found.left * signs
     xp = arrays.namespace(right)
     sigma = arrays.like(found.values, right)
-    with pool.one_blas_thread():
-        first = A.matmul(right) - left * sigma[None, :]
-        second = A.rmatmul(left) - right * sigma[None, :]
+    first = A.matmul(right) - left * sigma[None, :]
+    second = A.rmatmul(left) - right * sigma[None, :]
     worst = max(float(xp.max(xp.linalg.vector_norm(D, axis=0))) for D in (first, second))
     residual = worst / found.norm if found.norm > 0 else worst
     return Triplets(left, sigma, right, residual, solver, found.products, found.converged)

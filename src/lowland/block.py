@@ -1,0 +1,59 @@
+"""A block of consecutive rows: what it holds, how many rows it has, and that its values are finite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import arrays
+from .errors import DataError
+
+Array = Any
+
+_BLOCK_ENTRIES = 1 << 22  # 32 MB in float64: large enough for BLAS, small beside the data
+
+
+class Block(NamedTuple):
+    """Consecutive rows, the number of the first one, and their weights and the names of their columns if any."""
+
+    start: int
+    rows: Array
+    weights: Array | None
+    names: Sequence[str] | None = None
+
+
+def block_rows(n_features: int) -> int:
+    """Return the fixed number of rows in a block: it depends on the width alone, so sums do too."""
+    return int(min(4096, max(256, _BLOCK_ENTRIES // max(1, n_features))))
+
+
+def require_finite(block: Block, allow_nan: bool = False) -> None:
+    """Refuse NaN and infinity; the error names the row and the column, and has them as ``row`` and ``column``."""
+    values = block.rows.data if sp.issparse(block.rows) else block.rows
+    xp = arrays.namespace(values)
+    with np.errstate(all="ignore"):
+        total = float(xp.sum(values))  # NaN and infinity survive a sum: one pass, no mask
+    if np.isfinite(total):
+        return
+    bad = ~xp.isfinite(values) if not allow_nan else xp.isinf(values)
+    found = np.flatnonzero(arrays.to_numpy(bad))
+    if len(found) == 0:
+        return
+    if sp.issparse(block.rows):
+        entry = int(found[0])
+        row = int(np.searchsorted(block.rows.indptr, entry, side="right")) - 1
+        column = int(block.rows.indices[entry])
+    else:
+        row, column = divmod(int(found[0]), block.rows.shape[1])
+    value = arrays.to_numpy(values).ravel()[found[0]]
+    what = "NaN" if np.isnan(value) else f"infinity ({value})"
+    row, name = row + block.start, "" if block.names is None else f" ({block.names[column]!r})"
+    remedy = (
+        "fill it, leave the row out, or use ProbabilisticPCA, which takes missing values"
+        if np.isnan(value)
+        else "replace it or leave the row out"
+    )
+    raise DataError(f"Input X contains {what} at row {row}, column {column}{name}: {remedy}.", row=row, column=column)

@@ -1,0 +1,178 @@
+"""Model files: a fitted model as one safetensors file, without code in it, sealed by a checksum.
+
+The learned arrays are tensors; everything else is one JSON text in the header. ``docs/model-file.md``
+describes the format for readers in other languages. Loading builds only classes that the registry lists.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import __version__, parameters, registry
+from ..errors import ModelFileError
+from .container import FORMAT_VERSION, SUSPECT, Arrays, pack, read
+from .values import decode, encode
+
+if TYPE_CHECKING:
+    from ..reducer import Reducer
+
+__all__ = ["describe", "load", "save"]
+
+
+def save(model: Reducer, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to one file; an existing file is replaced only when the new one is complete.
+
+    Parameters
+    ----------
+    model : Reducer
+        A fitted model of one of Lowland's methods; its parameters must be plain (a seed, no generator).
+    path : str or path
+        The file to write; ``.lowland`` is the customary ending. Its folder must exist.
+
+    Raises
+    ------
+    ModelFileError
+        The model holds what no file can hold.
+    OSError
+        The file cannot be written: the disk is full, the folder is missing or closed to us.
+
+    Examples
+    --------
+    >>> import lowland, os, tempfile
+    >>> model = lowland.PCA(n_components=1).fit([[1.0, 0.0], [2.0, 1.5], [3.0, 1.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "line.lowland")
+    ...     lowland.save(model, file)
+    ...     again = lowland.load(file)
+    >>> bool((again.components_ == model.components_).all())
+    True
+    """
+    from sklearn.utils.validation import check_is_fitted
+
+    from ..data.atomic import atomic_file
+
+    name, target = type(model).__name__, os.fspath(path)
+    with _place(f"{name} cannot be saved to {target}"):
+        row = registry.by_class(name)
+        if row is None or row.load() is not type(model):
+            raise ModelFileError(f"{name} is not one of Lowland's methods, and a file must not name any other class")
+        check_is_fitted(model, "fit_info_")
+        arrays: Arrays = {}
+        parts = pack(_record(model, arrays), arrays)
+    with atomic_file(target) as file:
+        file.writelines(parts)
+
+
+def load(path: str | os.PathLike[str]) -> Reducer:
+    """Read a model that `save` wrote; its `transform` gives the same bits.
+
+    No code is run and nothing is unpickled. A file that is missing, truncated, altered, foreign or from a newer
+    format is a `ModelFileError`. See `save` for an example.
+    """
+    with _place(os.fspath(path)):
+        record, arrays, _ = read(os.fspath(path))
+        return _build(record, arrays)
+
+
+def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Say what a model file holds, without building the model; the checksum is verified all the same.
+
+    Returns
+    -------
+    dict
+        ``class method parameters format_version lowland_version feature_names n_features fit_info``,
+        ``arrays`` (each name with its ``dtype`` and ``shape``) and ``bytes``, the file's size.
+    """
+    with _place(os.fspath(path)):
+        record, arrays, size = read(os.fspath(path))
+        out = {name: decode(value, {}) for name, value in record.items() if name != "values"}
+        forms = {name: {"dtype": a.dtype.name, "shape": list(a.shape)} for name, a in sorted(arrays.items())}
+        return out | {"method": _method(record).name, "arrays": forms, "bytes": size}
+
+
+@contextmanager
+def _place(where: str) -> Iterator[None]:
+    """Put the place before what is wrong."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(f"{where}: {error}") from error.__cause__
+    except RecursionError as error:
+        raise ModelFileError(f"{where}: its values are nested too deeply") from error
+
+
+def _record(model: Reducer, arrays: Arrays) -> dict[str, Any]:
+    """Turn the model into the header's JSON values; what is an array goes to ``arrays``."""
+    given = {name: _parameter(name, value) for name, value in model.get_params(deep=False).items()}
+    _check_parameters(type(model), given)
+    learned = {name: getattr(model, name) for name in model._state if hasattr(model, name)}
+    values = {name: encode(value, name, arrays) for name, value in learned.items()}
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "format_version": FORMAT_VERSION,
+        "lowland_version": __version__,
+        "class": type(model).__name__,
+        "parameters": {name: encode(value, name, None) for name, value in given.items()},
+        "fit_info": encode(model.fit_info_.to_dict(), "fit_info_", None),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "n_features": int(model.n_features_in_),
+        # an array of the attribute's own name needs no second mention
+        "values": {name: value for name, value in values.items() if value != {"$array": name}},
+    }
+
+
+def _build(record: Mapping[str, Any], arrays: Arrays) -> Reducer:
+    """Build the model that a checked file describes."""
+    from ..reducer import FitInfo
+
+    cls = _method(record).load()
+    given = {name: _parameter(name, decode(value, {})) for name, value in record["parameters"].items()}
+    _check_parameters(cls, given)
+    state = {name: decode(value, arrays) for name, value in record["values"].items()}
+    state |= arrays  # what no value referred to is an attribute by itself
+    if unknown := sorted(set(state) - set(cls._state)):
+        raise ModelFileError(f"{cls.__name__} has no learned attribute {unknown[0]!r}; {SUSPECT}")
+    told = decode(record["fit_info"], {})
+    try:
+        info = FitInfo.from_dict(told)
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"its fit_info cannot be read; {SUSPECT}") from error
+    model = cls(**given)
+    for name, value in {**state, "n_features_in_": record["n_features"], "fit_info_": info}.items():
+        setattr(model, name, value)
+    if record["feature_names"] is not None:
+        model.feature_names_in_ = np.array(record["feature_names"], dtype=object)
+    return model
+
+
+def _method(record: Mapping[str, Any]) -> registry.Method:
+    row = registry.by_class(record["class"])
+    if row is None:
+        raise ModelFileError(f"it names the class {record['class']!r}, which Lowland {__version__} does not have")
+    return row
+
+
+def _parameter(name: str, value: Any) -> Any:
+    """Return a parameter as a plain Python value."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    seed = isinstance(value, (np.random.RandomState, np.random.Generator))
+    remedy = f"set_params({name}=0), a seed," if seed else f"set_params({name}=...) with such a value"
+    what = f"a {type(value).__name__}, and a model file holds only numbers, text, booleans and None"
+    raise ModelFileError(f"parameter {name!r} is {what}; {remedy} keeps what was learned")
+
+
+def _check_parameters(cls: type[Reducer], given: Mapping[str, Any]) -> None:
+    names = set(cls._get_param_names())
+    if wrong := sorted(names.symmetric_difference(given)):
+        raise ModelFileError(f"parameter {wrong[0]!r} of {cls.__name__} is missing or unknown; {SUSPECT}")
+    try:
+        parameters.check(cls.__name__, cls._parameters, given)
+    except ValueError as error:
+        raise ModelFileError(str(error)) from error

@@ -1,0 +1,165 @@
+"""The file itself: a safetensors file with a JSON record in its header, sealed by a checksum.
+
+What is wrong with a file is a `ModelFileError` that does not name the file yet; who called knows the place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import planning
+from ..errors import ModelFileError
+
+Arrays = dict[str, np.ndarray]
+FORMAT_VERSION = 1
+DTYPES = {np.dtype(code).name for code in "?bhiqBHIQefd"}  # boolean, whole and real numbers
+SUSPECT = "the file was altered, or Lowland did not write it"
+
+_HEADER_LIMIT = 100_000_000  # safetensors' own; it also bounds what a forged length can make us allocate
+_BLANK = b"0" * 64  # stands in the digest's place while the file is hashed
+_DIGEST = re.compile(rb'"sha256":"([0-9a-f]{64})"')
+_FIELDS: dict[str, Any] = {
+    "format_version": int,
+    "lowland_version": str,
+    "class": str,
+    "parameters": dict,
+    "fit_info": dict,
+    "feature_names": (list, type(None)),
+    "n_features": int,
+    "values": dict,
+}
+_FOREIGN = (
+    (b"PK\x03\x04", "a zip archive, as .npz, .xlsx and torch's .pt files are"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\x80", "perhaps a pickle, which Lowland never loads because it can run code"),
+)
+
+
+def pack(record: dict[str, Any], arrays: Arrays) -> tuple[bytes, memoryview]:
+    """Return the file's header and body, sealed. The same model always gives the same bytes."""
+    from safetensors.numpy import save as serialize
+
+    text = json.dumps(record, allow_nan=False, separators=(",", ":"))
+    data = serialize(arrays, {"lowland": text, "sha256": _BLANK.decode()})
+    size = 8 + int.from_bytes(data[:8], "little")
+    if size > _HEADER_LIMIT:
+        raise ModelFileError(f"its header of {size} bytes passes {_HEADER_LIMIT}; shorten the feature names")
+    # safetensors writes the two entries in random order; a fixed one makes files comparable byte by byte
+    entries = [b'"lowland":' + json.dumps(text).encode(), b'"sha256":"%s"' % _BLANK]
+    head = data[:size].replace(b",".join(reversed(entries)), b",".join(entries), 1)
+    if not head[8:].startswith(b'{"__metadata__":{' + b",".join(entries)) or len(_DIGEST.findall(head)) != 1:
+        raise ModelFileError("the installed safetensors writes an unknown form; pip install -U lowland safetensors")
+    body = memoryview(data)[size:]
+    return _DIGEST.sub(b'"sha256":"%s"' % _seal(head, body), head), body
+
+
+def read(path: str) -> tuple[dict[str, Any], Arrays, int]:
+    """Return the record, the arrays and the size of a file whose version, checksum and form are right."""
+    if not os.path.isfile(path):
+        raise ModelFileError("not a file; name the model file itself" if os.path.exists(path) else "no such file")
+    try:
+        data, start, metadata = _content(path)
+    except OSError as error:
+        raise ModelFileError(error.strerror or str(error)) from error
+    record = _json(metadata["lowland"])
+    digest = _seal(data[:start], memoryview(data)[start:]).decode()
+    sealed = metadata == {"lowland": metadata["lowland"], "sha256": digest}
+    sealed = sealed and len(_DIGEST.findall(data[:start])) == 1
+    version = record.get("format_version")
+    if type(version) is int and version > FORMAT_VERSION:
+        doubt = "" if sealed else "; its checksum is not this format's, so it may also have been altered"
+        newer = f"format {version}; this one reads up to {FORMAT_VERSION}"
+        raise ModelFileError(f"written by a newer Lowland ({newer}); upgrade with pip install -U lowland{doubt}")
+    arrays = _arrays(data)
+    if not sealed:
+        raise ModelFileError("the checksum is wrong: the file was altered after it was written; fetch or save it again")
+    _check_record(record)
+    return record, arrays, len(data)
+
+
+def _content(path: str) -> tuple[bytes, int, dict[str, Any]]:
+    """Return all bytes, where the arrays begin, and the metadata; a foreign file is refused before it is read."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        start = _header_length(file.read(9), size) + 8
+        file.seek(8)
+        metadata = _json(file.read(start - 8)).get("__metadata__")
+        if not isinstance(metadata, dict) or not isinstance(metadata.get("lowland"), str):
+            raise ModelFileError("this safetensors file is no Lowland model: another program's, or altered")
+        planning.check_allocation(2 * size, f"reading the model {path}", "lowland.config(memory_limit=...)")
+        file.seek(0)
+        return file.read(), start, metadata
+
+
+def _seal(head: bytes, body: memoryview) -> bytes:
+    """Hash the whole file with zeros in the digest's place."""
+    digest = hashlib.sha256(_DIGEST.sub(b'"sha256":"%s"' % _BLANK, head))
+    digest.update(body)
+    return digest.hexdigest().encode()
+
+
+def _header_length(start: bytes, size: int) -> int:
+    """Read the header's length from the file's first 9 bytes; refuse what cannot be one."""
+    if size < 9:
+        raise ModelFileError(f"{'only' if size else 'empty:'} {size} bytes; its copy or download was broken off")
+    length = int.from_bytes(start[:8], "little")
+    if start[8:] != b"{" or length > _HEADER_LIMIT:
+        foreign = next((f"it is {kind}" for magic, kind in _FOREIGN if start.startswith(magic)), SUSPECT)
+        raise ModelFileError(f"this is no Lowland model: {foreign}")
+    if 8 + length > size:
+        raise ModelFileError(f"the file was cut off within its header, at byte {size} of {8 + length}; fetch it again")
+    return length
+
+
+def _json(text: bytes | str) -> dict[str, Any]:
+    """Parse an object in which no key occurs twice."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("a key occurs twice")
+        return dict(pairs)
+
+    try:
+        value = json.loads(text, object_pairs_hook=unique)
+        if not isinstance(value, dict):
+            raise ValueError("not a JSON object")
+    except ValueError as error:
+        raise ModelFileError(f"its header cannot be read ({error}); {SUSPECT}") from error
+    return value
+
+
+def _arrays(data: bytes) -> Arrays:
+    """Return the file's arrays as ordinary ones: writable, aligned, C-contiguous."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as deserialize
+
+    try:
+        arrays: Arrays = deserialize(data)
+    except (SafetensorError, KeyError, ValueError, OverflowError) as error:
+        raise ModelFileError(f"cut off or altered: its arrays do not lie as its header says ({error})") from error
+    for name, array in arrays.items():
+        if array.dtype.name not in DTYPES:
+            raise ModelFileError(f"array {name!r} is of {array.dtype}, which no model has; {SUSPECT}")
+        # booleans are read as bytes, so that a forged 2 does not become a bool that is neither true nor false
+        plain = array.view("u1").astype(bool) if array.dtype.kind == "b" else array
+        arrays[name] = np.require(plain, requirements=["C", "A", "W"])
+    return arrays
+
+
+def _check_record(record: Mapping[str, Any]) -> None:
+    """Refuse a record with a missing, unknown or ill-typed field."""
+    for name in {**_FIELDS, **record}:
+        kind, value = _FIELDS.get(name, ()), record.get(name, ...)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ModelFileError(f"field {name!r} of its header is missing, unknown or of the wrong type; {SUSPECT}")
+    names, n = record["feature_names"], record["n_features"]
+    named = names is None or (len(names) == n and all(isinstance(name, str) for name in names))
+    if not named or min(n, record["format_version"]) < 1:
+        raise ModelFileError(f"its format_version, n_features or feature_names are impossible; {SUSPECT}")

@@ -1,0 +1,81 @@
+"""Learned values as JSON, and back: arrays go to a table of their own, what JSON cannot say is tagged by ``$``."""
+
+from __future__ import annotations
+
+import math
+import pkgutil
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelFileError
+from .container import DTYPES, SUSPECT, Arrays
+
+# The only objects that may stand inside learned state: what `partial_fit` accumulates.
+_OBJECTS = {"Moments": "lowland.moments:Moments", "RFactor": "lowland.moments:RFactor"}
+
+
+def encode(value: Any, name: str, arrays: Arrays | None) -> Any:
+    """Turn a value into JSON; its arrays go to ``arrays`` (None: plain values only), named after ``name``."""
+    if isinstance(value, np.generic) and value.dtype.name in DTYPES:
+        plain = encode(value.item(), name, None)
+        # a NumPy scalar decides the dtype of what it meets, so learned state keeps its type
+        return plain if arrays is None else {"$scalar": value.dtype.name, "value": plain}
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if type(value) is float:
+        return value if math.isfinite(value) else {"$float": str(value)}
+    if type(value) in (list, tuple):
+        items = [encode(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]
+        return items if type(value) is list else {"$tuple": items}
+    if type(value) is dict and all(isinstance(key, str) and key[:1] != "$" for key in value):
+        # only identifiers enter an array's path: with dots or digits in it, two paths could come out alike
+        paths = [f"{name}.{key if key.isidentifier() else i}" for i, key in enumerate(value)]
+        return {k: encode(v, path, arrays) for path, (k, v) in zip(paths, value.items(), strict=True)}
+    if arrays is not None and type(value) in (np.ndarray, np.memmap) and value.dtype.name in DTYPES:
+        arrays[name] = np.asarray(value, dtype=value.dtype.newbyteorder("="), order="C")
+        return {"$array": name}
+    if arrays is not None and hasattr(value, "to_state"):
+        kind, state = value.to_state()
+        if kind in _OBJECTS and type(value) is pkgutil.resolve_name(_OBJECTS[kind]):
+            # the object knows its scalars' types, so plain ones will do
+            state = {k: v.item() if isinstance(v, np.generic) else v for k, v in state.items()}
+            return {"$object": kind, "state": encode(state, name, arrays)}
+    what = type(value).__name__ + (f" of {value.dtype}" if isinstance(value, np.ndarray) else "")
+    raise ModelFileError(f"{name} is a {what}, and a model file holds only numbers, text and real NumPy arrays")
+
+
+def decode(value: Any, arrays: Arrays) -> Any:
+    """Turn JSON back into a value; an array that it refers to is taken out of ``arrays``.
+
+    >>> decode({"a": {"$tuple": [1, {"$float": "inf"}]}}, {})
+    {'a': (1, inf)}
+    """
+    if isinstance(value, list):
+        return [decode(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    tag = next((key for key in value if key[:1] == "$"), None)
+    if tag is None:
+        return {key: decode(item, arrays) for key, item in value.items()}
+    try:
+        return _decode_tagged(tag, value[tag], value, arrays)
+    except ModelFileError:
+        raise  # an entry within this one said what is wrong
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ModelFileError(f"its {tag!r} entry cannot be read ({error}); {SUSPECT}") from error
+
+
+def _decode_tagged(tag: str, content: Any, entry: dict[str, Any], arrays: Arrays) -> Any:
+    if tag == "$array":
+        return arrays.pop(content)
+    if tag == "$float" and content in ("nan", "inf", "-inf"):
+        return float(content)
+    if tag == "$scalar" and content in DTYPES:
+        plain = decode(entry["value"], arrays)
+        return np.dtype(content).type(plain if isinstance(plain, float) else int(plain))
+    if tag == "$tuple" and isinstance(content, list):
+        return tuple(decode(content, arrays))
+    if tag == "$object":
+        return pkgutil.resolve_name(_OBJECTS[content]).from_state(decode(entry["state"], arrays))
+    raise ValueError(f"{content!r} is unknown")

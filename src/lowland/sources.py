@@ -1,0 +1,114 @@
+"""Further sources of rows: objects that are not rows of numbers, rows that are mapped as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import arrays, pool
+from .errors import DataError
+from .planning import DataShape
+from .rows import Block, RowSource
+
+Array = Any
+
+
+class ObjectRows(RowSource):
+    """Objects of any kind, compared by a kernel or metric function; a block is an array of objects."""
+
+    def __init__(self, objects: Any) -> None:
+        self._objects = np.empty(len(objects), dtype=object)
+        self._objects[:] = list(objects)
+        self.n_rows, self.n_features, self.dtype = len(objects), 1, np.dtype(np.float64)
+
+    @property
+    def shape(self) -> DataShape:
+        """What a plan needs to know."""
+        return DataShape(self.n_rows, 1, self.dtype)
+
+    @property
+    def array(self) -> Array | None:
+        """All objects."""
+        return self._objects
+
+    def check(self, block: Block) -> None:
+        """Accept: only the function that compares objects knows what is wrong with one."""
+
+    def _blocks(self, size: int, first: int) -> Iterator[Block]:
+        start, stop = 0, first
+        while start < len(self._objects):
+            yield Block(start, self._objects[start:stop], None)
+            start, stop = stop, stop + size
+
+
+def are_objects(X: Any) -> bool:
+    """Tell whether X is a list (or 1-D array) of things that are not rows of numbers.
+
+    >>> are_objects(["abc", "abd"]), are_objects([[1.0, 2.0], [3.0, 4.0]])
+    (True, False)
+    """
+    if isinstance(X, RowSource) or sp.issparse(X) or arrays.is_foreign(X) or isinstance(X, str | bytes):
+        return False
+    if isinstance(X, np.ndarray):
+        return X.ndim == 1 and X.dtype.kind in "OUS"
+    if not isinstance(X, list | tuple) or not len(X):
+        return False
+    try:
+        form = np.asarray(X)
+    except ValueError:  # of different lengths: sequences, not rows
+        return True
+    return form.ndim != 2 or form.dtype.kind not in "fiub"
+
+
+class MappedRows(RowSource):
+    """Rows of another source, mapped block by block as they are read; nothing is kept."""
+
+    def __init__(self, source: RowSource, work: Callable[[Array], Array], width: int) -> None:
+        self._source, self._work = source, work
+        self.n_rows, self.n_features, self.dtype = source.n_rows, width, np.dtype(np.float64)
+        self.reiterable, self.weights = source.reiterable, source.weights
+        self._reference = source.reference
+
+    @property
+    def shape(self) -> DataShape:
+        """What a plan needs to know."""
+        return DataShape(self.n_rows, self.n_features, self.dtype, reiterable=self.reiterable)
+
+    @property
+    def reference(self) -> Array:
+        """An array of the library and device that the rows are on."""
+        return self._reference
+
+    def _blocks(self, size: int, first: int) -> Iterator[Block]:
+        def mapped(block: Block) -> Block:
+            self._source.check(block)
+            return Block(block.start, self._work(block.rows), block.weights)
+
+        return pool.run(mapped, self._source.blocks(size, first))  # or whoever reads them would wait for one thread
+
+
+def gather(source: RowSource) -> Array:
+    """Return all rows as one array, checked; without a copy where they lie in memory."""
+    if source.sparse:
+        raise DataError("sparse rows cannot be compared pair by pair here; give a dense array if it fits in memory")
+    pieces = []
+    for block in source.blocks():
+        source.check(block)
+        if source.array is None:
+            pieces.append(block.rows)
+    if source.array is None:
+        return arrays.namespace(*pieces).concat(pieces, axis=0)
+    return source.array if source.array.dtype == object else arrays.cast(source.array, source.dtype)
+
+
+def take(source: RowSource, numbers: Array) -> Array:
+    """Return the rows with these numbers, which ascend; every row of the source is checked on the way."""
+    pieces = []
+    for block in source.blocks():
+        source.check(block)
+        first, last = np.searchsorted(numbers, (block.start, block.start + len(block.rows)))
+        pieces.append(block.rows[numbers[first:last] - block.start])
+    return arrays.namespace(*pieces).concat(pieces, axis=0)
