@@ -129,7 +129,7 @@ def warn_dominant(record: Recorder, variances: Array, names: Any, owner: str, re
         top, share = found
         name = repr(str(names[top])) if names is not None else str(top)
         record.warn(
-            f"{owner}: column {name} owns {format_share(share)} of the variance, so the first component mostly repeats it; "
-            f"if the columns have different units, {remedy}",
+            f"{owner}: column {name} owns {format_share(share)} of the variance, so the first component mostly repeats "
+            f"it; if the columns have different units, {remedy}",
             DominantColumnWarning,
         )

@@ -267,9 +267,9 @@ def identity(n: int, reference: Array) -> Array:
 
 def small_symmetric(A: Operator, k: int, largest: bool) -> Found:
     """Form a matrix that is no larger than the basis would be, and solve it whole."""
-    M = A.dense()
+    M, products = A.dense(), 0
     if M is None:
-        M = A.matmul(identity(A.shape[0], A.reference()))
+        M, products = A.matmul(identity(A.shape[0], A.reference())), 1
     xp = arrays.namespace(M)
     norm = float(xp.max(xp.abs(M))) * A.shape[0] or 1.0
     least = longest(M)
@@ -279,7 +279,7 @@ def small_symmetric(A: Operator, k: int, largest: bool) -> Found:
     if largest:
         values, vectors = xp.flip(values, axis=0), xp.flip(vectors, axis=1)
     top = max(least, float(xp.max(xp.abs(values[:k]))))  # ‖A‖ from below, so that a residual is never flattered
-    return Found(None, values[:k], vectors[:, :k], 1, True, top)
+    return Found(None, values[:k], vectors[:, :k], products, True, top)
 
 
 def _small_singular(A: Operator, k: int) -> Found:
