@@ -13,7 +13,7 @@ TORCH  := $(shell sed -n 's/^\(torch==.*\)/\1/p' constraints.txt)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-slow lint bench docs clean
+.PHONY: help demo test test-slow lint bench docs gallery clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -38,6 +38,9 @@ bench: $(VENV)/.installed-bench ## compare speed, memory and accuracy with peers
 docs: $(VENV)/.installed-docs ## build the documentation in docs/_build/html
 	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
+
+gallery: $(VENV)/.installed-base ## draw the pictures of the documentation in docs/_build/gallery
+	@for script in docs/gallery/*.py; do $(BIN)/python $$script docs/_build/gallery || exit 1; done
 
 clean: ## remove what was built; .venv stays
 	rm -rf build dist docs/_build lowland-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -16,11 +16,15 @@ ROOT = Path(__file__).resolve().parent.parent
 Figures = dict[str, Any]
 
 
+def environment() -> dict[str, str]:
+    """Return the environment in which a process finds Lowland and the benchmarks."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+
+
 def call(*arguments: str) -> Figures:
     """Run the worker in a fresh process and return its answer."""
     command = [sys.executable, "-m", "benchmarks.worker", *arguments]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         return {"error": f"failed: the process ended with code {done.returncode}: {last}"}

@@ -32,12 +32,18 @@ def build(method, **parameters):
     return method.load()(n_components=2, **parameters)
 
 
+def flat(method, n_components):
+    """A model that sees flat structure only, so that the rank of the table is the rank it finds."""
+    return method.load()(n_components, **({"kernel": "linear"} if method.family == "kernel" else {}))
+
+
 def same_rows(got, want, dtype):
     tolerance = 1e-5 if dtype == np.float32 else 1e-12
     scale = np.abs(want).max()
     np.testing.assert_allclose(np.asarray(got, dtype=np.float64), want, rtol=tolerance, atol=tolerance * scale)
 
 
+@pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")  # some of its data are degenerate, and are told so
 def test_scikit_learn_checks(method):
     results = check_estimator(method.load()(), on_fail=None, on_skip=None)
     assert len(results) > 40
@@ -49,7 +55,8 @@ def test_scikit_learn_checks(method):
 def test_precision_in_is_precision_out(method, X, dtype):
     model = build(method).fit(X.astype(dtype))
     assert model.transform(X.astype(dtype)).dtype == dtype
-    assert model.inverse_transform(model.transform(X.astype(dtype))).dtype == dtype
+    if "inverse" in method.abilities:
+        assert model.inverse_transform(model.transform(X.astype(dtype))).dtype == dtype
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int8, np.bool_, np.float16])
@@ -116,7 +123,7 @@ def test_transform_is_row_wise(method, X, dtype):
     whole = model.transform(data)
     single = np.vstack([model.transform(data[i : i + 1]) for i in range(N)])
     same_rows(single, whole.astype(np.float64), dtype)
-    np.testing.assert_allclose(model.transform(data[::-1])[::-1], whole, rtol=0, atol=0)
+    same_rows(model.transform(data[::-1])[::-1], whole.astype(np.float64), dtype)
 
 
 def test_missing_values(method, X):
@@ -174,8 +181,9 @@ def test_wrong_width(method, X):
     if "partial" in method.abilities:
         with pytest.raises(lowland.DataError, match=words):
             build(method).partial_fit(X).partial_fit(X[:, :6])
-    with pytest.raises(lowland.DataError, match="must have 2 columns"):
-        model.inverse_transform(X[:, :3])
+    if "inverse" in method.abilities:
+        with pytest.raises(lowland.DataError, match="must have 2 columns"):
+            model.inverse_transform(X[:, :3])
 
 
 @pytest.mark.parametrize(
@@ -195,16 +203,17 @@ def test_wrong_names(method, X, columns, message):
 
 
 def test_more_components_than_there_are(method, X):
-    with pytest.raises(ValueError, match=r"n_components=8 is more than min\(rows, columns\) = 7"):
-        method.load()(n_components=8).fit(X)
-    with pytest.raises(ValueError, match="= 4"):
+    if method.family == "linear":
+        with pytest.raises(ValueError, match=r"n_components=8 is more than min\(rows, columns\) = 7"):
+            method.load()(n_components=8).fit(X)
+    with pytest.raises(ValueError, match=r"n_components=5 is more than .* = [34] \(n_samples = 4, n_features = 7\)"):
         method.load()(n_components=5).fit(X[:4])
 
 
 def test_rank_below_the_components_is_a_warning(method, rng):
     X = np.outer(rng.standard_normal(40), [1.0, -2.0, 1.5, 0.5, 1.0]) + (0.0 if method.name == "truncated_svd" else 1.0)
     with pytest.warns(lowland.RankWarning, match="rank 1"):
-        model = method.load()(n_components=3).fit(X)
+        model = flat(method, 3).fit(X)
     assert model.n_components_ == 1
     assert model.transform(X).shape == (40, 1)
     assert any("rank 1" in text for text in model.fit_info_.warnings)
@@ -214,7 +223,7 @@ def test_rank_below_the_components_is_a_warning(method, rng):
 def test_warnings_point_to_the_line_that_called(method, rng, use):
     X = np.outer(rng.standard_normal(40), [1.0, -2.0, 1.5])
     with pytest.warns(lowland.RankWarning) as caught:
-        getattr(build(method), use)(X)
+        getattr(flat(method, 2), use)(X)
     assert [warning.filename for warning in caught] == [__file__]
 
 
@@ -225,12 +234,14 @@ def test_rank_zero_is_an_error(method):
 
 
 def test_same_bits_on_any_number_of_threads(method, rng):
-    X = rng.standard_normal((30_000, 40)) * np.linspace(3, 1, 40)
-    results = []
-    for threads in (1, 2, 3):
-        with lowland.config(threads=threads):
-            results.append(build(method).fit(X).transform(X))
-    assert all(np.array_equal(results[0], other) for other in results[1:])
+    linear = method.family == "linear"
+    X = rng.standard_normal((30_000 if linear else 700, 40)) * np.linspace(3, 1, 40)
+    for parameters in ({},) if linear else ({"landmarks": 150}, {"landmarks": None}):
+        results = []
+        for threads in (1, 2, 3):
+            with lowland.config(threads=threads):
+                results.append(build(method, **parameters).fit(X).transform(X))
+        assert all(np.array_equal(results[0], other) for other in results[1:])
 
 
 def test_parameters_only_store_and_are_checked(method, X):
@@ -265,8 +276,8 @@ def test_fit_info_is_an_immutable_record(method, X):
     with pytest.raises(TypeError):
         info.seconds["solve"] = 0.0
     assert info.method == method.class_name
-    assert info.residual is not None
-    assert info.residual < 1e-10
+    if hasattr(method.load(), "eigenvalues_") or "singular_values_" in method.load()._state:
+        assert info.residual < 1e-10  # the measured one of eigenpairs
     assert "algorithm" in str(info)
     assert lowland.FitInfo.from_dict(info.to_dict()) == info
 
@@ -312,6 +323,8 @@ def test_training_rows_return_their_embedding(method, X):
 
 
 def test_inverse_is_a_projection(method, X):
+    if method.family != "linear":
+        pytest.skip("only a linear map and its inverse project")
     model = build(method).fit(X)
     once = model.inverse_transform(model.transform(X))
     if method.name != "probabilistic_pca":  # its mean shrinks towards the centre

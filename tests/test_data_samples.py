@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowland.data import digits, low_rank, noisy_circle, s_curve, swiss_roll
+from lowland.data import cities, digits, low_rank, noisy_circle, s_curve, spheres, swiss_roll
 from lowland.errors import DataError
 
 
@@ -75,3 +75,24 @@ def test_the_bundled_digits() -> None:
     assert (X.min(), X.max()) == (0, 16)
     assert sorted(set(labels.tolist())) == list(range(10))
     assert len(names) == len(set(names)) == 64
+
+
+def test_spheres_differ_by_their_radius_alone():
+    X, which = spheres(4000, radii=(1.0, 2.0, 5.0))
+    assert np.bincount(which).tolist() == [1334, 1333, 1333]
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), np.array([1.0, 2.0, 5.0])[which])
+    for i in range(3):
+        assert np.abs(X[which == i].mean(axis=0)).max() < 0.06 * (1.0, 2.0, 5.0)[i]
+    with pytest.raises(DataError, match="radii must be positive"):
+        spheres(10, radii=(1.0, 0.0))
+
+
+def test_cities_lie_on_a_sphere():
+    D, names, places = cities()
+    assert D.shape == (len(names), len(names)) == (22, 22)
+    np.testing.assert_array_equal(D, D.T)
+    half_way = np.pi * 6371
+    assert 0 < D[D > 0].min() < D.max() < half_way
+    north = np.radians(places[:, 0])
+    i, j = names.index("Oslo"), names.index("Rome")
+    assert D[i, j] >= 6371 * abs(north[i] - north[j])  # never shorter than the difference of latitudes

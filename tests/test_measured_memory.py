@@ -60,6 +60,11 @@ CASES = {
     "krylov, dense": case([13000, 11000], "float32", n_components=200),
     "krylov, sparse": case([60000, 300000], density=2e-4, n_components=10),
     "EM, a pattern for each row": case([100_000, 30], gaps=0.3, method="ProbabilisticPCA", n_components=5, max_iter=3),
+    "kernel, all pairs": case([6500, 20], method="KernelPCA", n_components=5, preimage=None),
+    "kernel, landmarks": case([60_000, 20], method="KernelPCA", n_components=5),
+    "distances": case([6500, 20], method="ClassicalMDS", n_components=5, metric="cityblock"),
+    "stress": case([6500, 10], method="MetricMDS", n_components=2, landmarks=None, max_iter=5),
+    "stress, ranks": case([6500, 10], method="NonmetricMDS", n_components=2, landmarks=None, max_iter=5),
     "svd, sparse": case([50000, 150000], density=3e-4, method="TruncatedSVD", n_components=20),
 }
 QUICK = ("covariance, wide", "gram", "svd, sparse", "EM, a pattern for each row")

@@ -232,17 +232,21 @@ def test_benchmark_target_needs_speed_and_accuracy(monkeypatch: pytest.MonkeyPat
     assert verdict(case, {**results(1.0, 0.0), "gensim": {"error": "missing: y"}})["met"] is None
 
 
-def test_benchmark_errors_are_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_benchmark_errors_are_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT))
     from types import SimpleNamespace
 
-    from benchmarks.worker import judge
+    from benchmarks.judges import PRINCIPAL, SCALING, STRESS
 
     values, axes = np.array([4.0, 1.0]), np.eye(2, 5)
-    np.savez(tmp_path / "reference.npz", values=values, vectors=axes)
     turned = axes.copy()
     turned[1, [1, 4]] = np.cos(0.01), np.sin(0.01)
     model = SimpleNamespace(explained_variance_=values * [1, 1 + 1e-3], components_=turned)
-    errors = judge(model, np.zeros((9, 5)), tmp_path / "reference.npz")
+    errors = PRINCIPAL.errors(model, np.zeros((9, 5)), {"values": values, "vectors": axes})
     assert errors["value_error"] == pytest.approx(1e-3)
     assert errors["vector_error"] == pytest.approx(np.sin(0.01))
+    points = np.random.default_rng(0).standard_normal((30, 2)) @ np.diag([3.0, 1.0])
+    D = np.linalg.norm(points[:, None] - points, axis=2)
+    assert STRESS.errors(SimpleNamespace(embedding_=1.1 * points), points, {})["value_error"] == pytest.approx(0.1)
+    flat = lowland.PCA(2).fit_transform(points)
+    assert max(SCALING.errors(SimpleNamespace(embedding_=flat), D, SCALING.reference(D, 2)).values()) < 1e-12

@@ -15,12 +15,18 @@ __version__ = "0.1.0"
 
 # Where each public name lives. Nothing is imported before it is used: see the cold-start rule in docs/architecture.md.
 _HOME = {
+    "ClassicalMDS": "methods.classical_mds",
+    "KernelPCA": "methods.kernel_pca",
+    "MetricMDS": "methods.metric_mds",
+    "NonmetricMDS": "methods.nonmetric_mds",
     "PCA": "methods.pca",
     "ProbabilisticPCA": "methods.probabilistic_pca",
     "TruncatedSVD": "methods.truncated_svd",
     "Cancelled": "errors",
     "DataError": "errors",
+    "DegenerateWarning": "errors",
     "DominantColumnWarning": "errors",
+    "IndefiniteWarning": "errors",
     "LowlandError": "errors",
     "LowlandWarning": "errors",
     "MemoryLimitError": "errors",
@@ -38,16 +44,18 @@ _HOME = {
     "plan": "planning",
     "save": "modelfile",
 }
-_ROOMS = ("data", "dimension", "moments", "registry", "settings", "spectral")
+_ROOMS = ("data", "dimension", "functions", "moments", "registry", "settings", "spectral")
 
 __all__ = [*sorted(_HOME), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from . import data, dimension, moments, registry, settings, spectral
+    from . import data, dimension, functions, moments, registry, settings, spectral
     from .errors import (
         Cancelled,
         DataError,
+        DegenerateWarning,
         DominantColumnWarning,
+        IndefiniteWarning,
         LowlandError,
         LowlandWarning,
         MemoryLimitError,
@@ -57,6 +65,10 @@ if TYPE_CHECKING:
         RankWarning,
         WriteError,
     )
+    from .methods.classical_mds import ClassicalMDS
+    from .methods.kernel_pca import KernelPCA
+    from .methods.metric_mds import MetricMDS
+    from .methods.nonmetric_mds import NonmetricMDS
     from .methods.pca import PCA
     from .methods.probabilistic_pca import ProbabilisticPCA
     from .methods.truncated_svd import TruncatedSVD

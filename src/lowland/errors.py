@@ -53,5 +53,13 @@ class DominantColumnWarning(LowlandWarning):
     """One unscaled column owns most of the variance, so the axes only repeat it."""
 
 
+class DegenerateWarning(LowlandWarning):
+    """The order of the distances was kept by letting different points fall together: the map says little."""
+
+
+class IndefiniteWarning(LowlandWarning):
+    """A kernel is not positive semidefinite: part of it cannot be shown as distances."""
+
+
 class NotConvergedWarning(LowlandWarning):
     """An iteration stopped before its tolerance; the achieved residual is in ``fit_info_``."""

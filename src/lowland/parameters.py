@@ -207,6 +207,25 @@ class FunctionRule:
 
 
 @dataclass(frozen=True)
+class ArrayRule:
+    """An array of numbers, such as a start or weights, checked against the data when the fit begins."""
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value looks like a matrix."""
+        if isinstance(value, list):
+            return bool(value) and all(isinstance(row, list | tuple) and len(row) == len(value[0]) for row in value)
+        return len(getattr(value, "shape", ())) == 2
+
+    def parse(self, text: str) -> Any:
+        """Refuse: text holds no matrix."""
+        raise ValueError(text)
+
+    def describe(self) -> str:
+        """Say what it takes."""
+        return "a matrix"
+
+
+@dataclass(frozen=True)
 class LandmarkRule:
     """How many landmarks: None (exact), "auto", a number, or a strategy and a number such as "uniform:500"."""
 

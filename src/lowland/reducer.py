@@ -142,7 +142,8 @@ class Recorder:
 def _level_of_the_caller() -> int:
     """Return the stack level, seen from the function that asks, of the first line that is not a library's own."""
     frame, level = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("lowland", "sklearn", "contextlib"):
+    libraries = ("lowland", "sklearn", "contextlib")
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in libraries:
         frame, level = frame.f_back, level + 1
     return level
 

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+import lowland
 from lowland import modelfile, registry
 from lowland.errors import ModelFileError
 from lowland.moments import Moments, RFactor
@@ -171,3 +172,34 @@ def test_partial_fit_goes_on_after_loading(row, dtype, again):
     np.testing.assert_array_equal(loaded.components_, model.components_, strict=True)
     np.testing.assert_array_equal(loaded.transform(X), model.transform(X), strict=True)
     assert not np.array_equal(row.load()(n_components=3).fit(X[20:]).transform(X), model.transform(X))
+
+
+def letters(a, b):
+    return float(len(set(a) & set(b)))
+
+
+def test_functions_go_by_name_or_are_given(tmp_path):
+    words = ["cat", "dog", "cart", "god", "art"]
+    model = lowland.KernelPCA(2, kernel=letters).fit(words)
+    file = tmp_path / "words.lowland"
+    lowland.save(model, file)
+    assert modelfile.describe(file)["parameters"]["kernel"] == "a function"
+    with pytest.raises(lowland.ModelFileError, match=r"holds no code.*lowland.load\(path, kernel=…\)"):
+        lowland.load(file)
+    with pytest.raises(lowland.ModelFileError, match="'metric' was given to load"):
+        lowland.load(file, kernel=letters, metric=letters)
+    again = lowland.load(file, kernel=letters)
+    np.testing.assert_array_equal(again.transform(["tac", "dot"]), model.transform(["tac", "dot"]))
+    lowland.functions.register("test letters", letters)
+    lowland.save(model, file)
+    assert modelfile.describe(file)["parameters"]["kernel"] == "function 'test letters'"
+    np.testing.assert_array_equal(lowland.load(file).transform(["tac"]), model.transform(["tac"]))
+    with pytest.raises(ValueError, match="belongs to another function"):
+        lowland.functions.register("test letters", abs)
+
+
+def test_objects_that_are_no_texts(tmp_path):
+    model = lowland.KernelPCA(2, kernel=letters).fit([("a", "b"), ("b", "c"), ("c", "a")])
+    with pytest.raises(lowland.ModelFileError, match=r"object 0 of anchors_ is a tuple.*only texts"):
+        lowland.save(model, tmp_path / "x.lowland")
+    assert list(tmp_path.iterdir()) == []

@@ -39,7 +39,8 @@ def test_other_classes(tmp_path, toy):
             {"random_state": np.random.default_rng(0)},
             ["'random_state' is a Generator", "set_params(random_state=0)"],
         ),
-        ({"tol": abs}, ["'tol' is a builtin_function_or_method", "set_params(tol=...)"]),
+        ({"tol": abs}, ["tol must be a number in (0, inf)"]),
+        ({"tol": {1}}, ["'tol' is a set", "set_params(tol=...)"]),
         ({"tol": -1.0}, ["tol must be a number in (0, inf)"]),
     ],
 )
@@ -63,7 +64,8 @@ class Disguised:
 @pytest.mark.parametrize(
     ("value", "name"),
     [
-        (np.array(["a"], dtype=object), "ndarray of object"),
+        (np.array(["a", 1.5], dtype=object), "float"),
+        (abs, "builtin_function_or_method"),
         (np.array([1j]), "ndarray of complex128"),
         (np.array(["text"]), "ndarray of <U4"),
         (np.ma.masked_array([1.0], [True]), "MaskedArray"),

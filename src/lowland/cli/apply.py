@@ -66,6 +66,8 @@ def transform(
     summary = f"{type(fitted).__name__} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
     coordinates = str(out) if out is not None else "EMBEDDING.csv"
     words = ["lowland", "inverse", str(model), coordinates, "--out", "restored.csv"]
+    if not hasattr(fitted, "inverse_transform"):
+        words = ["lowland", "info", str(model)]
     return Answer(facts, summary, shlex.join(words), rows=rows)
 
 

@@ -18,6 +18,7 @@ _HOME = {
     "Selection": "table",
     "Table": "table",
     "check_output": "writing",
+    "cities": "places",
     "digits": "samples",
     "embedding_frame": "writing",
     "inspect_matrix": "inspection",
@@ -28,6 +29,7 @@ _HOME = {
     "read_matrix": "reading",
     "read_table": "reading",
     "s_curve": "samples",
+    "spheres": "samples",
     "swiss_roll": "samples",
     "write_table": "writing",
 }
@@ -39,6 +41,7 @@ __all__ = [
     "Selection",
     "Table",
     "check_output",
+    "cities",
     "digits",
     "embedding_frame",
     "inspect_matrix",
@@ -49,14 +52,16 @@ __all__ = [
     "read_matrix",
     "read_table",
     "s_curve",
+    "spheres",
     "swiss_roll",
     "write_table",
 ]
 
 if TYPE_CHECKING:
     from .inspection import Inspection, MatrixInspection, inspect_matrix, inspect_table
+    from .places import cities
     from .reading import read_any, read_matrix, read_table
-    from .samples import digits, low_rank, noisy_circle, s_curve, swiss_roll
+    from .samples import digits, low_rank, noisy_circle, s_curve, spheres, swiss_roll
     from .table import ArrayTable, Selection, Table
     from .writing import check_output, embedding_frame, write_table
 

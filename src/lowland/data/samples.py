@@ -90,6 +90,27 @@ def noisy_circle(
     return X + noise * rng.standard_normal(X.shape), angle
 
 
+def spheres(
+    n: int, radii: tuple[float, ...] = (40.0, 100.0), noise: float = 0.0, random_state: Seed = 0
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Return points spread evenly on concentric spheres in three dimensions, and which sphere each is on.
+
+    No plane separates the spheres, so no linear reduction can; their radius does.
+
+    >>> X, which = spheres(100)
+    >>> bool(np.allclose(np.linalg.norm(X, axis=1), np.array([40.0, 100.0])[which]))
+    True
+    """
+    rng = _start(n, noise, random_state)
+    if not radii or not min(radii) > 0:
+        raise DataError(f"radii must be positive numbers; got {radii!r}")
+    direction = rng.standard_normal((n, 3))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    which = np.arange(n) % len(radii)
+    X = direction * np.asarray(radii, dtype=np.float64)[which, None]
+    return X + noise * rng.standard_normal(X.shape), which
+
+
 def low_rank(n: int, d: int, rank: int, noise: float = 0.0, random_state: Seed = 0) -> Floats:
     """Return centred data whose covariance has the eigenvalues rank², (rank − 1)², …, 4, 1 and else zeros.
 

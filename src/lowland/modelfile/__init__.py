@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import __version__, parameters, registry
+from .. import __version__, functions, parameters, registry
 from ..errors import ModelFileError
 from .container import FORMAT_VERSION, SUSPECT, Arrays, pack, read
-from .values import decode, encode
+from .values import NamedFunction, decode, encode
 
 if TYPE_CHECKING:
     from ..reducer import Reducer
@@ -30,7 +30,8 @@ def save(model: Reducer, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : Reducer
-        A fitted model of one of Lowland's methods; its parameters must be plain (a seed, no generator).
+        A fitted model of one of Lowland's methods; its parameters must be plain (a seed, no generator) or arrays. Of a
+        function (kernel, metric) only its registered name is written: see `lowland.functions.register`.
     path : str or path
         The file to write; ``.lowland`` is the customary ending. Its folder must exist.
 
@@ -68,15 +69,23 @@ def save(model: Reducer, path: str | os.PathLike[str]) -> None:
         file.writelines(parts)
 
 
-def load(path: str | os.PathLike[str]) -> Reducer:
+def load(path: str | os.PathLike[str], **given: Any) -> Reducer:
     """Read a model that `save` wrote; its `transform` gives the same bits.
 
     No code is run and nothing is unpickled. A file that is missing, truncated, altered, foreign or from a newer
     format is a `ModelFileError`. See `save` for an example.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    **given : callables
+        The functions that the model was made with and that are not registered by name, as in
+        ``load("words.lowland", kernel=my_kernel)``.
     """
     with _place(os.fspath(path)):
         record, arrays, _ = read(os.fspath(path))
-        return _build(record, arrays)
+        return _build(record, arrays, given)
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -90,7 +99,8 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     with _place(os.fspath(path)):
         record, arrays, size = read(os.fspath(path))
-        out = {name: decode(value, {}) for name, value in record.items() if name != "values"}
+        out = {name: decode(value, {}) for name, value in record.items() if name not in ("values", "parameters")}
+        out["parameters"] = {name: _told(decode(value, dict(arrays))) for name, value in record["parameters"].items()}
         forms = {name: {"dtype": a.dtype.name, "shape": list(a.shape)} for name, a in sorted(arrays.items())}
         return out | {"method": _method(record).name, "arrays": forms, "bytes": size}
 
@@ -117,7 +127,7 @@ def _record(model: Reducer, arrays: Arrays) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "lowland_version": __version__,
         "class": type(model).__name__,
-        "parameters": {name: encode(value, name, None) for name, value in given.items()},
+        "parameters": {name: encode(value, f"parameters.{name}", arrays) for name, value in given.items()},
         "fit_info": encode(model.fit_info_.to_dict(), "fit_info_", None),
         "feature_names": None if names is None else [str(name) for name in names],
         "n_features": int(model.n_features_in_),
@@ -126,12 +136,13 @@ def _record(model: Reducer, arrays: Arrays) -> dict[str, Any]:
     }
 
 
-def _build(record: Mapping[str, Any], arrays: Arrays) -> Reducer:
+def _build(record: Mapping[str, Any], arrays: Arrays, called: Mapping[str, Any]) -> Reducer:
     """Build the model that a checked file describes."""
     from ..reducer import FitInfo
 
     cls = _method(record).load()
-    given = {name: _parameter(name, decode(value, {})) for name, value in record["parameters"].items()}
+    stored = {name: decode(value, arrays) for name, value in record["parameters"].items()}
+    given = {name: _parameter(name, value) for name, value in _with_functions(stored, called).items()}
     _check_parameters(cls, given)
     state = {name: decode(value, arrays) for name, value in record["values"].items()}
     state |= arrays  # what no value referred to is an attribute by itself
@@ -150,6 +161,30 @@ def _build(record: Mapping[str, Any], arrays: Arrays) -> Reducer:
     return model
 
 
+def _with_functions(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Put the functions in their places: those given to `load`, or those registered by the name in the file."""
+    wanted = {name: value for name, value in stored.items() if isinstance(value, NamedFunction)}
+    if extra := sorted(set(given) - set(wanted)):
+        raise ModelFileError(f"{extra[0]!r} was given to load, and is no function of this model")
+    out = dict(stored)
+    for name, value in wanted.items():
+        known = given.get(name) or (functions.find(value.name) if value.name else None)
+        if known is None:
+            remedy = f"lowland.load(path, {name}=…)"
+            if value.name:
+                remedy += f", or register it as {value.name!r} with lowland.functions.register"
+            raise ModelFileError(f"its {name} is a function, and a model file holds no code: give it, {remedy}")
+        out[name] = known
+    return out
+
+
+def _told(value: Any) -> Any:
+    """Describe a parameter that is not plain."""
+    if isinstance(value, NamedFunction):
+        return f"function {value.name!r}" if value.name else "a function"
+    return f"array {' × '.join(map(str, value.shape))} of {value.dtype}" if isinstance(value, np.ndarray) else value
+
+
 def _method(record: Mapping[str, Any]) -> registry.Method:
     row = registry.by_class(record["class"])
     if row is None:
@@ -158,13 +193,13 @@ def _method(record: Mapping[str, Any]) -> registry.Method:
 
 
 def _parameter(name: str, value: Any) -> Any:
-    """Return a parameter as a plain Python value."""
+    """Return a parameter as a plain Python value; arrays and functions are let through."""
     value = value.item() if isinstance(value, np.generic) else value
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if value is None or isinstance(value, (bool, int, float, str, np.ndarray)) or callable(value):
         return value
     seed = isinstance(value, (np.random.RandomState, np.random.Generator))
     remedy = f"set_params({name}=0), a seed," if seed else f"set_params({name}=...) with such a value"
-    what = f"a {type(value).__name__}, and a model file holds only numbers, text, booleans and None"
+    what = f"a {type(value).__name__}, and a model file holds only numbers, text, booleans, arrays and None"
     raise ModelFileError(f"parameter {name!r} is {what}; {remedy} keeps what was learned")
 
 

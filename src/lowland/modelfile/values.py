@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 import pkgutil
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ModelFileError
+from ..functions import name_of
 from .container import DTYPES, SUSPECT, Arrays
 
 # The only objects that may stand inside learned state: what `partial_fit` accumulates.
 _OBJECTS = {"Moments": "lowland.moments:Moments", "RFactor": "lowland.moments:RFactor"}
+
+
+class NamedFunction(NamedTuple):
+    """What a file says of a function: the name it was registered by, if it was."""
+
+    name: str | None
 
 
 def encode(value: Any, name: str, arrays: Arrays | None) -> Any:
@@ -35,14 +42,28 @@ def encode(value: Any, name: str, arrays: Arrays | None) -> Any:
     if arrays is not None and type(value) in (np.ndarray, np.memmap) and value.dtype.name in DTYPES:
         arrays[name] = np.asarray(value, dtype=value.dtype.newbyteorder("="), order="C")
         return {"$array": name}
+    if arrays is not None and isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 1:
+        return {"$texts": _texts(value, name)}
     if arrays is not None and hasattr(value, "to_state"):
         kind, state = value.to_state()
         if kind in _OBJECTS and type(value) is pkgutil.resolve_name(_OBJECTS[kind]):
             # the object knows its scalars' types, so plain ones will do
             state = {k: v.item() if isinstance(v, np.generic) else v for k, v in state.items()}
             return {"$object": kind, "state": encode(state, name, arrays)}
+    if callable(value) and name.startswith("parameters."):
+        return {"$function": name_of(value)}
     what = type(value).__name__ + (f" of {value.dtype}" if isinstance(value, np.ndarray) else "")
     raise ModelFileError(f"{name} is a {what}, and a model file holds only numbers, text and real NumPy arrays")
+
+
+def _texts(objects: Any, name: str) -> list[str]:
+    for i, thing in enumerate(objects):
+        if not isinstance(thing, str):
+            raise ModelFileError(
+                f"object {i} of {name} is a {type(thing).__name__}, and of objects a model file holds only texts: "
+                "turn them into texts that the function reads"
+            )
+    return [str(thing) for thing in objects]
 
 
 def decode(value: Any, arrays: Arrays) -> Any:
@@ -76,6 +97,10 @@ def _decode_tagged(tag: str, content: Any, entry: dict[str, Any], arrays: Arrays
         return np.dtype(content).type(plain if isinstance(plain, float) else int(plain))
     if tag == "$tuple" and isinstance(content, list):
         return tuple(decode(content, arrays))
+    if tag == "$texts" and all(isinstance(text, str) for text in content):
+        return np.array([*content, None], dtype=object)[:-1]  # with None beside them NumPy keeps texts as objects
+    if tag == "$function" and (content is None or isinstance(content, str)):
+        return NamedFunction(content)
     if tag == "$object":
         return pkgutil.resolve_name(_OBJECTS[content]).from_state(decode(entry["state"], arrays))
     raise ValueError(f"{content!r} is unknown")

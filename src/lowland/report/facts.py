@@ -12,7 +12,7 @@ from ..settings import format_share
 if TYPE_CHECKING:
     from ..reducer import Reducer
 
-_PREFIX = {"PCA": "PC", "ProbabilisticPCA": "PC", "TruncatedSVD": "SVD"}
+_PREFIX = {"PCA": "PC", "ProbabilisticPCA": "PC", "TruncatedSVD": "SVD", "KernelPCA": "kernel PC "}
 _COMPONENTS, _COLUMNS = 6, 8  # how many components and columns the table of loadings shows
 
 
@@ -50,10 +50,10 @@ def count(n: int, noun: str) -> str:
 def sentence(model: Reducer, n_rows: int) -> str:
     """Say in one sentence what a fit did."""
     kept = int(model.n_components_)
-    text = (
-        f"{type(model).__name__} brought {count(n_rows, 'row')} from {count(model.n_features_in_, 'column')} "
-        f"down to {count(kept, 'dimension')}"
-    )
+    given = f"{count(n_rows, 'row')} from {count(model.n_features_in_, 'column')} down"
+    if model._pairwise:
+        given = f"{count(n_rows, 'object')}, known by their values for pairs,"
+    text = f"{type(model).__name__} brought {given} to {count(kept, 'dimension')}"
     shares = shares_of(model)
     if shares is None:
         return f"{text}."

@@ -24,6 +24,7 @@ from .operators import Operator
 Array = Any
 
 _MAX_RESTARTS = 300
+_NEARLY = 0.03  # residual over value of a vector that is nearly an eigenvector
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,10 @@ def sizes(k: int, n: int) -> Sizes:
 
 @dataclass(frozen=True)
 class Found:
-    """What an iteration returns: left vectors (None for eigenpairs), values, vectors, and how it ended."""
+    """What an iteration returns: left vectors (None for eigenpairs), values, vectors, and how it ended.
+
+    ``spare`` holds further vectors, of either end, that are nearly eigenvectors.
+    """
 
     left: Array | None
     values: Array
@@ -57,6 +61,7 @@ class Found:
     products: int
     converged: bool
     norm: float
+    spare: Array | None = None
 
 
 def _empty(n: int, columns: int, reference: Array) -> Array:
@@ -160,8 +165,11 @@ def lanczos(
         converged = bool((residual <= tol * norm).all())
         report_progress(stage, int((residual <= tol * norm).sum()), k)
         if converged or (full and restarts >= _MAX_RESTARTS):
-            vectors = pool.matmul(Q[:, :m], arrays.like(Y[:, :k], Q, np.float64))
-            return Found(None, sign * theta[:k], vectors, products, converged, norm)
+            left_over = np.linalg.norm(arrays.to_numpy(R) @ Y[m - b :, k:], axis=0)
+            near = np.flatnonzero(left_over <= _NEARLY * np.abs(theta[k:])) + k
+            pick = arrays.like(Y[:, np.concatenate([np.arange(k), near])], Q, np.float64)
+            vectors = pool.matmul(Q[:, :m], pick)
+            return Found(None, sign * theta[:k], vectors[:, :k], products, converged, norm, vectors[:, k:])
         if full:
             keep = size.keep
             Q[:, :keep] = pool.matmul(Q[:, :m], arrays.like(Y[:, :keep], Q, np.float64))

@@ -23,7 +23,8 @@ DENSE_LIMIT = 1500  # at 5000 the top 10 pairs take LAPACK 7–10 times as long 
 class Pairs:
     """Eigenpairs, best first: values (k), orthonormal vectors (n × k), and their evidence.
 
-    ``residual`` is max ‖Av − λv‖/‖A‖, measured with the returned vectors.
+    ``residual`` is max ‖Av − λv‖/‖A‖, measured with the returned vectors. ``spare`` holds further orthonormal vectors
+    that an iteration found to be nearly eigenvectors, at either end of the spectrum.
     """
 
     values: Array
@@ -32,6 +33,7 @@ class Pairs:
     solver: str
     products: int
     converged: bool
+    spare: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,8 @@ def eigen(
         )
     vectors = fix_signs(found.right)
     residual = residual_of_pairs(A, found.values, vectors, found.norm)
-    return Pairs(arrays.like(found.values, vectors), vectors, residual, name, found.products, found.converged)
+    values = arrays.like(found.values, vectors)
+    return Pairs(values, vectors, residual, name, found.products, found.converged, found.spare)
 
 
 def _dense_pairs(A: Operator, k: int, largest: bool) -> Found:

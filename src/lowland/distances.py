@@ -1,0 +1,189 @@
+"""Metrics: any of SciPy's by name, or a function; what they need from the training rows is fixed once.
+
+Euclidean and cosine distances come from matrix products, after the training mean is taken off, so that a large mean
+costs no digits; pairs so close that the product would lose them are taken from their differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import arrays
+from .errors import DataError
+from .pairwise import Array, Function, Pairwise, Precomputed, Prepared
+
+_NEAR = 1e-6  # of the squared norms: below it a product has lost six of its sixteen digits
+_CHUNK = 1 << 20  # entries of differences held at once
+
+METRICS = (
+    "euclidean",
+    "sqeuclidean",
+    "cityblock",
+    "cosine",
+    "correlation",
+    "chebyshev",
+    "canberra",
+    "braycurtis",
+    "minkowski",
+    "seuclidean",
+    "mahalanobis",
+    "jensenshannon",
+    "hamming",
+    "jaccard",
+    "dice",
+    "matching",
+    "rogerstanimoto",
+    "russellrao",
+    "sokalsneath",
+    "yule",
+)
+
+
+class SquaredEuclidean(Pairwise):
+    """‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy of rows shifted by the training mean."""
+
+    def __init__(self, shift: Array) -> None:
+        self.shift = shift
+
+    def prepare(self, block: Array) -> Prepared:
+        """Return shifted rows, their squared norms, and the rows as they were."""
+        X = arrays.cast(block, np.float64)
+        Z = X - arrays.like(self.shift, block, np.float64)
+        return Z, (Z * Z).sum(axis=1), X
+
+    def between(self, A: Prepared, B: Prepared) -> Array:
+        """Return squared distances."""
+        (Z, z2, X), (W, w2, Y) = A, B
+        S = Z @ arrays.t(W)
+        S *= -2.0
+        S += z2[:, None]
+        S += w2[None, :]
+        _repair(S, _NEAR * (z2[:, None] + w2[None, :]) > S, X, Y)
+        return S
+
+
+def _repair(S: Array, near: Array, X: Array, Y: Array) -> None:
+    """Take squared distances that are tiny beside the norms from the differences, in place."""
+    near = arrays.to_numpy(near)
+    rows, columns = np.nonzero(near)
+    step = max(1, _CHUNK // max(1, X.shape[1]))
+    for start in range(0, len(rows), step):
+        i, j = rows[start : start + step], columns[start : start + step]
+        difference = X[i] - Y[j]
+        S[i, j] = (difference * difference).sum(axis=1)
+
+
+class Euclidean(SquaredEuclidean):
+    """‖x − y‖."""
+
+    def between(self, A: Prepared, B: Prepared) -> Array:
+        """Return distances."""
+        S = super().between(A, B)
+        return arrays.namespace(S).sqrt(S)
+
+
+class Cosine(SquaredEuclidean):
+    """1 − cos of the angle, as half the squared distance of unit rows; ``center`` gives the correlation distance."""
+
+    def __init__(self, center: bool = False) -> None:
+        super().__init__(0.0)
+        self.center = center
+
+    def prepare(self, block: Array) -> Prepared:
+        """Return unit rows, their squared norms, and the unit rows again."""
+        Z = arrays.cast(block, np.float64)
+        xp = arrays.namespace(Z)
+        if self.center:
+            Z = Z - xp.mean(Z, axis=1)[:, None]
+        size = xp.linalg.vector_norm(Z, axis=1)
+        if not bool(xp.all(size > 0)):
+            row = int(np.flatnonzero(arrays.to_numpy(size) == 0)[0])
+            what = "constant" if self.center else "zero"
+            name = "correlation" if self.center else "cosine"
+            raise DataError(f"the {name} distance has no meaning for a row that is {what} (row {row} of its block)")
+        Z = Z / size[:, None]
+        return Z, (Z * Z).sum(axis=1), Z
+
+    def between(self, A: Prepared, B: Prepared) -> Array:
+        """Return 1 − cos."""
+        return super().between(A, B) / 2.0
+
+
+class SciPyMetric(Pairwise):
+    """A metric of scipy.spatial.distance, with its parameters taken from the training rows."""
+
+    def __init__(self, name: str, options: Mapping[str, Any]) -> None:
+        self.name, self.options = name, dict(options)
+
+    def prepare(self, block: Array) -> Prepared:
+        """Return the rows in float64."""
+        return arrays.cast(block, np.float64)
+
+    def between(self, A: Prepared, B: Prepared) -> Array:
+        """Return distances."""
+        from scipy.spatial.distance import cdist
+
+        out = cdist(arrays.to_numpy(A), arrays.to_numpy(B), self.name, **self.options)
+        if not np.isfinite(out).all():
+            i, j = np.argwhere(~np.isfinite(out))[0]
+            raise DataError(
+                f"the {self.name} distance of rows {arrays.to_numpy(A)[i]} and {arrays.to_numpy(B)[j]} is {out[i, j]}"
+            )
+        return arrays.like(out, A)
+
+
+def metric(
+    spec: str | Callable[[Any, Any], Any], training: Array, state: Mapping[str, Array] | None = None
+) -> Pairwise:
+    """Bind a metric to its training objects.
+
+    Parameters
+    ----------
+    spec : str or callable
+        One of `METRICS`, ``"precomputed"``, or a function of two objects or two blocks.
+    training : array
+        The training objects; only their mean or scatter is looked at.
+    state : mapping, optional
+        What an earlier binding learned (`learned`), instead of learning it from ``training``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.0], [3.0, 4.0]])
+    >>> metric("euclidean", X)(X, X).tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
+    if callable(spec):
+        return Function(spec, "metric", training)
+    if spec == "precomputed":
+        return Precomputed()
+    learned = learn(spec, training) if state is None else state
+    if spec in ("euclidean", "sqeuclidean"):
+        return (Euclidean if spec == "euclidean" else SquaredEuclidean)(learned["shift"])
+    if spec in ("cosine", "correlation"):
+        return Cosine(center=spec == "correlation")
+    return SciPyMetric(spec, learned)
+
+
+def learn(spec: str, training: Array) -> dict[str, Array]:
+    """Return what a metric needs to know of the training rows: SciPy would take it from whatever block it is given."""
+    if spec in ("euclidean", "sqeuclidean"):
+        return {"shift": arrays.to_numpy(training).mean(axis=0, dtype=np.float64)}
+    if spec not in ("seuclidean", "mahalanobis"):
+        return {}
+    X = arrays.to_numpy(training).astype(np.float64)
+    if spec == "seuclidean":
+        variances = X.var(axis=0, ddof=1)
+        if not (variances > 0).all():
+            column = int(np.flatnonzero(~(variances > 0))[0])
+            raise DataError(f"seuclidean divides by the variance of each column; column {column} is constant: drop it")
+        return {"V": variances}
+    scatter = np.cov(X, rowvar=False).reshape(X.shape[1], X.shape[1])
+    if np.linalg.matrix_rank(scatter) < len(scatter):
+        raise DataError(
+            "mahalanobis needs columns that are not linearly dependent: drop some, or reduce with PCA first"
+        )
+    return {"VI": np.linalg.inv(scatter)}

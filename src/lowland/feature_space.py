@@ -1,0 +1,230 @@
+"""Principal components in the feature space of a kernel, written over anchors: from all pairs, or through landmarks.
+
+A subspace of feature space is a list of coefficients. With anchors z_j and their features φ(z_j),
+
+    mean φ̄ = Σ_j a_j φ(z_j),   directions v_i = Σ_j M_ji φ(z_j),   coordinates y = Mᵀ(k_x − c),   c = K a,
+
+where k_x holds k(z_j, x).
+
+All pairs: the anchors are the training objects, J K J = U Λ Uᵀ (J = I − 11ᵀ/N), M = U Λ^(−1/2), a = 1/N.
+Landmarks: the anchors are few; f(x) = Wᵀk_x are the coordinates of φ(x) in their span (Nyström), and f is taken
+through ordinary centred PCA with directions V: M = W V, a = W f̄. The centring is exact, over all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import arrays, pool, settings
+from .distances import SquaredEuclidean
+from .errors import DataError
+from .kernels import Kernel
+from .landmarks import whitener
+from .moments import Moments
+from .pairwise import Array, cut, length, square, tiles
+from .planning import DataShape
+from .rows import RowSource, block_rows
+from .sources import MappedRows
+from .spectral import Dense, DoublyCentered, Pairs, eigen
+from .spectral.density import absolute_trace
+from .spectral.krylov import sizes
+from .spectral.solve import DENSE_LIMIT
+
+_LANES = 16  # BLAS sums the last rows of a product in another order unless their number is a multiple of this
+_FLAT = (
+    "the centred kernel has no positive eigenvalue (rank 0): to this kernel all objects are equal; a reduction needs "
+    "at least two that differ"
+)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """An affine subspace over anchors: ``dual`` M, ``weights`` a, ``mean`` c = Ka and ``norm`` ‖φ̄‖²."""
+
+    dual: Array
+    weights: Array
+    mean: Array
+    norm: float
+
+    def coordinates(self, rule: Kernel, anchors: Array) -> Any:
+        """Return the function that maps a block of objects to rows [y, k_xᵀa], with few kernel rows held at once."""
+        prepared = rule.prepare(anchors)
+        maps = np.column_stack([self.dual, self.weights])
+
+        def place(block: Array) -> Array:
+            new = rule.prepare(block)
+            out = np.empty((length(new), maps.shape[1]))
+            for part in tiles(length(new)):
+                kernel = rule.between(cut(new, part), prepared)
+                centered = np.zeros((-(-len(kernel) // _LANES) * _LANES, len(maps)))
+                np.subtract(kernel, self.mean, out=centered[: len(kernel)])
+                out[part] = (centered @ maps)[: len(kernel)]
+            out[:, -1] += self.norm  # aᵀ(k_x − c) + aᵀc
+            return out
+
+        return place
+
+
+@dataclass(frozen=True)
+class Components:
+    """What a solve found: the subspace, its eigenvalues λ, and how far they can be trusted.
+
+    ``spectrum`` holds all eigenvalues where they were computed, ``total`` the trace of the centred kernel and ``error``
+    the share of the uncentred trace that the landmarks miss (None without landmarks).
+    """
+
+    expansion: Expansion
+    values: Array
+    spectrum: Array
+    pairs: Pairs
+    total: float
+    negative: Negative | None = None
+    error: float | None = None
+    centered_error: float | None = None
+
+
+@dataclass(frozen=True)
+class Negative:
+    """The negative part of an indefinite kernel's spectrum: the least value, Σ|λ<0|/Σ|λ|, and how many where known."""
+
+    least: float
+    share: float
+    count: int | None
+
+
+def from_pairs(K: Array, k: int, *, psd: bool, rng: np.random.Generator) -> Components:
+    """Return the leading components of a whole kernel matrix, centred without a copy."""
+    n = len(K)
+    whole = n <= DENSE_LIMIT
+    A = DoublyCentered(Dense(K, symmetric=True), psd=psd)
+    if whole and float(np.abs(np.asarray(A.dense())).max()) <= 4 * float(np.finfo(K.dtype).eps) * float(
+        np.abs(K).max()
+    ):
+        raise DataError(_FLAT)
+    pairs = eigen(A, n - 1 if whole else k, rng=rng)
+    values, U = arrays.to_numpy(pairs.values), arrays.to_numpy(pairs.vectors)
+    c, length_of_K = _column_means(K)
+    total = float(np.trace(K, dtype=np.float64)) - n * float(c.mean())
+    # Rounding moves an eigenvalue by N·eps·λ₁ in the solve, and by ‖E‖ ≤ eps·‖K‖ where the entries were rounded.
+    floor = max(n * np.finfo(np.float64).eps * values[0], 4 * float(np.finfo(K.dtype).eps) * length_of_K)
+    negative = None if psd else _negative(A, pairs, values, total, floor, rng)
+    rank = int((values > floor).sum())
+    if rank == 0:
+        raise DataError(_FLAT)
+    kept = min(k, rank)
+    dual = U[:, :kept] / np.sqrt(values[:kept])
+    expansion = Expansion(dual, np.full(n, 1 / n), c, float(c.mean()))
+    return Components(expansion, values[:kept], values, pairs, total, negative)
+
+
+def _column_means(K: Array) -> tuple[Array, float]:
+    """Return the means of the columns of a symmetric matrix and its Frobenius norm, summed in float64."""
+
+    def sums(part: slice) -> tuple[Array, float]:
+        strip = K[part].astype(np.float64)
+        return strip.mean(axis=1), float((strip * strip).sum())
+
+    found = list(pool.run(sums, tiles(len(K), 64)))
+    return np.concatenate([means for means, _ in found]), float(np.sqrt(sum(s for _, s in found)))
+
+
+def _negative(A: Any, pairs: Pairs, values: Array, total: float, floor: float, rng: np.random.Generator) -> Negative:
+    """Return the negative end: counted where the spectrum is whole, else estimated."""
+    n = A.shape[0]
+    if len(values) == n - 1:
+        below = values[values < -floor]
+        return Negative(float(values.min()), float(-below.sum() / np.abs(values).sum()), len(below))
+    found = absolute_trace(A, pairs, rng)
+    share = max(0.0, (found.value - total) / 2 / found.value) if found.least < -floor else 0.0
+    return Negative(found.least, share, None)
+
+
+def from_landmarks(rule: Kernel, rows: RowSource, anchors: Array, k: int, rng: np.random.Generator) -> Components:
+    """Return the leading components of all rows seen through the anchors: one pass, nothing of length N is kept."""
+    K = square(rule, anchors, stage="landmarks")
+    W, least, negative_share = whitener(K)
+    prepared, width = rule.prepare(anchors), W.shape[1]
+
+    def features(block: Array) -> Array:
+        """Return rows [f(x), k(x, x) − ‖f(x)‖²]."""
+        block = arrays.to_numpy(block)
+        new, out = rule.prepare(block), np.empty((len(block), width + 1))
+        for part in tiles(len(block)):
+            f = rule.between(cut(new, part), prepared) @ W
+            out[part, :width], out[part, width] = f, -(f * f).sum(axis=1)
+        out[:, width] += rule.diagonal(block)
+        return out
+
+    seen = Moments(width + 1).update(MappedRows(rows, features, width + 1), stage="features").close()
+    S, mean = seen.scatter[:width, :width], seen.mean[:width]
+    missed = max(0.0, seen.n_rows * float(seen.mean[width]))
+    pairs = eigen(Dense(np.ascontiguousarray(S), psd=True), min(k, width), rng=rng)
+    values, V = arrays.to_numpy(pairs.values), arrays.to_numpy(pairs.vectors)
+    shown, norm = float(np.trace(S)), float(mean @ mean)
+    floor = np.finfo(np.float64).eps * max(10 * width * values[0], 4 * (shown + seen.n_rows * norm))
+    rank = int((values > floor).sum())
+    if rank == 0:
+        raise DataError(_FLAT)
+    V = V[:, :rank]
+    a = W @ mean
+    negative = None if rule.psd else Negative(least, negative_share, None)
+    return Components(
+        Expansion(W @ V, a, K @ a, norm),
+        values[:rank],
+        values,
+        pairs,
+        shown,
+        negative,
+        missed / (missed + shown + seen.n_rows * norm),
+        missed / (missed + shown),
+    )
+
+
+def distance_error(rule: Kernel, items: Array, Y: Array) -> float:
+    """Return the mean over pairs of d_ij − d̂_ij: distances in feature space less those of the reduced rows Y."""
+    own, prepared, flat = rule.diagonal(items), rule.prepare(items), SquaredEuclidean(0.0)
+    reduced, parts, n = flat.prepare(Y), tiles(len(Y)), len(Y)
+
+    def total(pair: tuple[slice, slice]) -> float:
+        a, b = pair
+        d2 = own[a, None] + own[None, b] - 2 * rule.between(cut(prepared, a), cut(prepared, b))
+        off = np.sqrt(d2.clip(0)) - np.sqrt(flat.between(cut(reduced, a), cut(reduced, b)))
+        return float(np.triu(off, 1).sum() if a == b else off.sum())
+
+    pairs = [(a, b) for i, a in enumerate(parts) for b in parts[i:]]
+    return sum(pool.run(total, pairs, stage="distances", total=len(pairs))) / (n * (n - 1) / 2)
+
+
+# -- cost --------------------------------------------------------------------------------------------------------
+
+
+def cost_of_pairs(shape: DataShape, k: int, *, given: bool) -> tuple[dict[str, int], float]:
+    """Return the pieces of memory of a solve over all pairs, and its arithmetic; ``given``: K is the data."""
+    n = shape.n_rows or 1
+    basis = sizes(k, n).basis + sizes(k, n).block
+    whole = n <= DENSE_LIMIT or basis > n or 5 * k > n
+    parts = {
+        "kernel matrix": 0 if given and n > DENSE_LIMIT else n * n * (8 if n <= DENSE_LIMIT else shape.dtype.itemsize),
+        "eigenvectors": 8 * 5 * n * n if whole else 8 * n * (basis + 3 * k),
+        "rows": 0 if given else n * shape.n_features * (16 + shape.dtype.itemsize),
+    }
+    solve = 12.0 * n**3 if whole else 4.0 * basis * n * (n + basis)
+    return parts, n * n * (shape.n_features + 20.0) + solve
+
+
+def cost_of_landmarks(shape: DataShape, count: int) -> tuple[dict[str, int], dict[str, int], float]:
+    """Return the pieces of memory of choosing landmarks, of the pass through them, and the arithmetic of both."""
+    n, d = shape.n_rows or 1, shape.n_features
+    tried = min(n, max(20_000, 20 * count))
+    rows = min(n, block_rows(count + 1))
+    choose = {"candidates": tried * (8 * (count + count // 5) + d * (16 + 2 * shape.dtype.itemsize))}
+    solve = {
+        "features of blocks": 8 * rows * (count + 1) * (5 * settings.threads() + 2)
+        + 16 * rows * d * settings.threads(),
+        "landmarks' matrices": 8 * 6 * count * count,
+    }
+    flops = tried * count * (d + count) + n * count * (2.0 * d + 40.0 + 3.0 * count) + 12.0 * count**3
+    return choose, solve, flops

@@ -1,0 +1,71 @@
+"""The loops over a sorted list of pairs behind nonmetric MDS, compiled when first imported and kept on disk."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from .stress_kernels import FIXED, LINE, OPTIONS, PLANE, TINY
+
+_INDEX = nb.int32[::1]
+
+
+@nb.njit(nb.int64(LINE, LINE, LINE), **OPTIONS)
+def pool_violators(y, w, out):  # type: ignore[no-untyped-def]
+    """Write the nondecreasing values nearest to y, in the sense Σw(out − y)², and return how many levels they have."""
+    n, top = len(y), -1
+    mean, weight, first = np.empty(n), np.empty(n), np.empty(n + 1, dtype=np.int64)
+    for i in range(n):
+        top += 1
+        mean[top], weight[top], first[top] = y[i], w[i], i
+        while top > 0 and mean[top - 1] >= mean[top]:
+            total = weight[top - 1] + weight[top]
+            mean[top - 1] = (weight[top - 1] * mean[top - 1] + weight[top] * mean[top]) / total
+            weight[top - 1] = total
+            top -= 1
+    first[top + 1] = n
+    for b in range(top + 1):
+        out[first[b] : first[b + 1]] = mean[b]
+    return top + 1
+
+
+@nb.njit(nb.void(FIXED, _INDEX, _INDEX, LINE, nb.int64, nb.int64), **OPTIONS)
+def pair_distances(X, first, second, d, start, stop):  # type: ignore[no-untyped-def]
+    """Write the distances of the pairs (first, second) of rows of X."""
+    k = X.shape[1]
+    for p in range(start, stop):
+        total = 0.0
+        for c in range(k):
+            total += (X[first[p], c] - X[second[p], c]) ** 2
+        d[p] = np.sqrt(total)
+
+
+@nb.njit(nb.void(FIXED, _INDEX, _INDEX, LINE, LINE, PLANE, nb.int64, nb.int64), **OPTIONS)
+def pair_pulls(X, first, second, d, target, B, start, stop):  # type: ignore[no-untyped-def]
+    """Add Σ_j (target/d)(x_i − x_j) to each row of B."""
+    k = X.shape[1]
+    for p in range(start, stop):
+        r = target[p] / (d[p] + TINY)
+        for c in range(k):
+            v = r * (X[first[p], c] - X[second[p], c])
+            B[first[p], c] += v
+            B[second[p], c] -= v
+
+
+@nb.njit(nb.void(LINE, nb.int64[::1], nb.int64[::1]), **OPTIONS)
+def sort_ties(d, place, edges):  # type: ignore[no-untyped-def]
+    """Put each stretch of ``place`` between two edges in the order of d; quick where it nearly is (Shell's sort)."""
+    for b in range(len(edges) - 1):
+        block = place[edges[b] : edges[b + 1]]
+        n = len(block)
+        gap = 1
+        while gap < n // 3:
+            gap = 3 * gap + 1
+        while gap > 0:
+            for i in range(gap, n):
+                item, j = block[i], i
+                while j >= gap and d[block[j - gap]] > d[item]:
+                    block[j] = block[j - gap]
+                    j -= gap
+                block[j] = item
+            gap //= 3

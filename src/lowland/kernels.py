@@ -1,0 +1,237 @@
+"""Kernels: k(x, y) of vectors by name, of anything by a function, or precomputed.
+
+A Gaussian kernel is exp(−γ‖x − y‖²); with a width σ as exp(−‖x − y‖²/(2σ²)) is written, γ = 1/(2σ²).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import arrays
+from .distances import SquaredEuclidean, metric
+from .errors import DataError
+from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, tiles
+
+KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine")
+SCALED = ("poly", "rbf", "laplacian", "sigmoid")  # those that have a γ
+_MEDIAN_ROWS = 1000  # their half a million distances give the median to about 0.2 %
+
+
+class Kernel(Pairwise):
+    """A kernel; ``psd`` tells whether it is positive semidefinite for sure."""
+
+    psd: bool = True
+
+    def diagonal(self, block: Array) -> Array:
+        """Return k(x, x) of each object."""
+        raise NotImplementedError
+
+
+class Dot(Kernel):
+    """A function of xᵀy: linear, polynomial (γxᵀy + c)^d, sigmoid tanh(γxᵀy + c)."""
+
+    def __init__(self, name: str, gamma: float, degree: int, coef0: float, shift: Array) -> None:
+        self.name, self.gamma, self.degree, self.coef0 = name, gamma, degree, coef0
+        # Centred kernels of a linear one do not depend on the origin; at the mean no digits are lost.
+        self.shift = shift if name == "linear" else 0.0
+        self.psd = name == "linear" or (name == "poly" and coef0 >= 0)
+
+    def _of_products(self, P: Array) -> Array:
+        if self.name == "linear":
+            return P
+        P = self.gamma * P + self.coef0
+        return P**self.degree if self.name == "poly" else arrays.namespace(P).tanh(P)
+
+    def prepare(self, block: Array) -> Prepared:
+        """Return the rows in float64."""
+        return arrays.cast(block, np.float64) - arrays.like(self.shift, block, np.float64)
+
+    def between(self, A: Prepared, B: Prepared) -> Array:
+        """Return the kernel of two blocks."""
+        return self._of_products(A @ arrays.t(B))
+
+    def diagonal(self, block: Array) -> Array:
+        """Return k(x, x)."""
+        Z = self.prepare(block)
+        return self._of_products((Z * Z).sum(axis=1))
+
+
+class CosineKernel(Kernel):
+    """xᵀy/(‖x‖‖y‖); the zero vector has kernel 0 with everything."""
+
+    def prepare(self, block: Array) -> Prepared:
+        """Return unit rows."""
+        Z = arrays.cast(block, np.float64)
+        xp = arrays.namespace(Z)
+        size = xp.linalg.vector_norm(Z, axis=1)[:, None]
+        return Z / xp.where(size > 0, size, xp.ones_like(size))
+
+    def between(self, A: Prepared, B: Prepared) -> Array:
+        """Return the cosines."""
+        return A @ arrays.t(B)
+
+    def diagonal(self, block: Array) -> Array:
+        """Return 1, or 0 for a zero vector."""
+        Z = self.prepare(block)
+        return (Z * Z).sum(axis=1)
+
+
+class Exponential(Kernel):
+    """exp(−γ d(x, y)) of a distance: squared Euclidean (Gaussian) or city-block (Laplacian)."""
+
+    def __init__(self, distance: Pairwise, gamma: float) -> None:
+        self.distance, self.gamma = distance, gamma
+
+    def prepare(self, block: Array) -> Prepared:
+        """Return what the distance wants."""
+        return self.distance.prepare(block)
+
+    def between(self, A: Prepared, B: Prepared) -> Array:
+        """Return the kernel of two blocks."""
+        S = self.distance.between(A, B)
+        S *= -self.gamma
+        return np.exp(S, out=S) if isinstance(S, np.ndarray) else arrays.namespace(S).exp(S)
+
+    def diagonal(self, block: Array) -> Array:
+        """Return ones."""
+        return arrays.like(np.ones(len(block)), block)
+
+
+class KernelFunction(Function, Kernel):
+    """A user's kernel, of two objects or of two blocks."""
+
+    psd = False
+
+    def diagonal(self, block: Array) -> Array:
+        """Return k(x, x), one call an object."""
+        return np.array([self.between(block[i : i + 1], block[i : i + 1])[0, 0] for i in range(len(block))])
+
+
+class PrecomputedKernel(Precomputed, Kernel):
+    """Rows of kernel values with the training objects."""
+
+    psd = False
+
+    def diagonal(self, block: Array) -> Array:
+        """Refuse: a row holds its kernel with the training objects only."""
+        raise DataError(
+            "with kernel='precomputed' the rows do not hold k(x, x) of new objects, which this needs; "
+            "give the kernel as a function"
+        )
+
+
+class GivenKernel(Kernel):
+    """The square of a precomputed kernel, whose objects are known by their numbers."""
+
+    psd = False
+
+    def __init__(self, K: Array) -> None:
+        self.K = K
+
+    def prepare(self, block: Array) -> Prepared:
+        """Return the numbers."""
+        return np.asarray(block).reshape(-1).astype(np.intp)
+
+    def between(self, A: Prepared, B: Prepared) -> Array:
+        """Return the entries of the objects numbered A with those numbered B."""
+        return self.K[np.ix_(A, B)].astype(np.float64)
+
+    def diagonal(self, block: Array) -> Array:
+        """Return the entries on the diagonal."""
+        numbers = self.prepare(block)
+        return self.K[numbers, numbers].astype(np.float64)
+
+
+def check_square(K: Array, owner: str) -> None:
+    """Refuse what is no kernel matrix: not square, not symmetric."""
+    n, m = K.shape
+    if n != m:
+        raise DataError(f"{owner}: a precomputed kernel must be a square matrix; this one is {n} × {m}")
+    slack = float(max(K.max(), -K.min())) * (1e-5 if arrays.dtype_of(K) == np.float32 else 1e-10)
+    for part in tiles(n):
+        off = np.abs(K[part] - K[:, part].T)
+        if off.max() > slack:
+            i, j = (int(place) for place in np.unravel_index(int(off.argmax()), off.shape))
+            raise DataError(
+                f"{owner}: the precomputed kernel is not symmetric: {K[part.start + i, j]:g} at row {part.start + i}, "
+                f"column {j}, and {K[j, part.start + i]:g} the other way; use (K + K.T) / 2 if both mean the same"
+            )
+
+
+def check_function(rule: Kernel, objects: Array, owner: str) -> None:
+    """Refuse a kernel function that is not symmetric, tried on 16 of the objects: one half of K is all that is used."""
+    few = objects[:: max(1, len(objects) // 16)][:16]
+    K = rule(few, few)
+    off = np.abs(K - K.T)
+    if off.max() > 1e-8 * np.abs(K).max():
+        i, j = (int(place) for place in np.unravel_index(int(off.argmax()), off.shape))
+        raise DataError(
+            f"{owner}: the kernel function is not symmetric: {K[i, j]:g} for two of the objects and {K[j, i]:g} the "
+            "other way; use the mean of both if they mean the same"
+        )
+
+
+def kernel(
+    spec: str | Callable[[Any, Any], Any],
+    training: Array,
+    *,
+    gamma: float = 1.0,
+    degree: int = 3,
+    coef0: float = 1.0,
+    shift: Array = 0.0,
+) -> Kernel:
+    """Return a kernel by name, from a function of two objects or two blocks, or for precomputed rows.
+
+    ``shift`` is the mean of the training rows: named kernels that do not depend on the origin use it to lose no
+    digits.
+
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0]])
+    >>> kernel("rbf", X, gamma=0.5)(X, X).round(4).tolist()
+    [[1.0, 0.3679], [0.3679, 1.0]]
+    """
+    if callable(spec):
+        return KernelFunction(spec, "kernel", training)
+    if spec == "precomputed":
+        return PrecomputedKernel()
+    if spec == "rbf":
+        return Exponential(SquaredEuclidean(shift), gamma)
+    if spec == "laplacian":
+        return Exponential(metric("cityblock", training), gamma)
+    return CosineKernel() if spec == "cosine" else Dot(spec, gamma, degree, coef0, shift)
+
+
+def median_rows(n: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
+    """Return the numbers of the rows whose distances give the median: all, or 1000 drawn by the seed."""
+    return np.sort(rng.permutation(n)[:_MEDIAN_ROWS])
+
+
+def median_gamma(spec: Any, sample: Array, n: int | None = None) -> float:
+    """Return γ from the median distance m of the rows: 1/(2m²), so that σ = m; for the Laplacian kernel 1/m.
+
+    Pairs of equal rows do not count. ``n`` is the number of rows that the sample was drawn from, if more.
+
+    >>> import numpy as np
+    >>> median_gamma("rbf", np.array([[0.0], [1.0], [2.0]]))
+    0.5
+    """
+    X = arrays.to_numpy(sample).astype(np.float64)
+    D = metric("cityblock" if spec == "laplacian" else "euclidean", X)(X, X)
+    apart = D[np.triu_indices(len(D), 1)]
+    apart = apart[apart > 0]
+    if not len(apart):
+        raise DataError(
+            "the rows do not vary (rank 0): all of them are equal, and a reduction needs at least two distinct rows"
+            if n is None or len(X) == n
+            else f"the {len(X)} rows drawn for gamma='median' are all equal; give gamma a number"
+        )
+    m = float(np.median(apart))
+    gamma = 1 / m if spec == "laplacian" else 1 / m / m / 2
+    if not 0 < gamma < np.inf:
+        raise DataError(
+            f"the median distance of the rows is {m:g}: too far from 1 for gamma='median'; scale the columns"
+        )
+    return gamma

@@ -1,0 +1,297 @@
+"""Classical multidimensional scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import arrays
+from ..alignment import procrustes
+from ..extension import Triangulation, squared
+from ..landmarks import Wanted as Landmarks
+from ..pairwise import Pairwise
+from ..parameters import AnyOf, Choice, Nothing, Rule
+from ..planning import DataShape, Plan, check_allocation, dense_seconds
+from ..reducer import Recorder, seed
+from ..rows import RowSource
+from ..spectral import Pairs, dense, eigen, rowspace
+from ..spectral.density import absolute_trace
+from ..spectral.distance import DistanceGram, cailliez, lingoes
+from ..spectral.krylov import sizes
+from ..spectral.rowspace import Scaling, Wanted
+from ..spectral.solve import DENSE_LIMIT, sign_of_columns
+from .distance_based import DistanceReducer
+from .linear import tell
+
+Array = Any
+
+_REPLICA_ROWS = 2000  # rows on which the maps of two sets of landmarks are compared
+
+
+class ClassicalMDS(DistanceReducer):
+    """Points whose distances are as given: principal coordinates (Torgerson 1952; Gower 1966).
+
+    B = −½ J Δ² J = V Λ Vᵀ;   Y = V Λ^½;   a new row with squared distances δ²:  y = ½ Λ^(−½) Vᵀ (mean Δ² − δ²).
+
+    Euclidean distances of rows are never formed: there this is PCA. Large sets of other distances go through
+    landmarks, whose coordinates place all rows by the last formula (de Silva & Tenenbaum 2004).
+
+    Parameters
+    ----------
+    n_components : int
+        Number of coordinates.
+    metric : str or callable
+        A metric of SciPy by name; "precomputed": X is the square of distances, and new rows are distances to the
+        training objects; or a function of two objects or two blocks, and then objects may be anything.
+    landmarks : int, str or None
+        None: exact. "auto": exact for Euclidean rows and for up to 10,000 others, else 1000 landmarks. Or a number, or
+        "uniform:500", "farthest:500", "kmeans++:500".
+    additive : str or None
+        What makes distances Euclidean that are not: "cailliez" adds the least constant to all δ, "lingoes" to all δ².
+    random_state : int or None
+        Seed of the solver and of the landmarks; None is seed 0.
+
+    Attributes
+    ----------
+    embedding_ : (N, k) array
+        The training points, centred, along their principal axes.
+    eigenvalues_ : (k,) array
+        Of B, largest first; estimates where landmarks are used.
+    spectrum_ : array
+        All eigenvalues where they are cheap (up to 1500 points, or landmarks), negative ones too; else those computed.
+    additive_constant_ : float
+        The constant that was added; 0 without ``additive``.
+    n_components_ : int
+        Coordinates found: fewer than asked for where fewer eigenvalues are positive.
+    fit_info_ : FitInfo
+        Its evidence has the two goodness-of-fit values of R's cmdscale, Σλ_k/Σ|λ| and Σλ_k/Σmax(λ, 0), and the share of
+        negative eigenvalues, Σ|λ<0|/Σ|λ|. Past 1500 points the sums over all λ are estimated, with their error.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> D = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
+    >>> Y = lowland.ClassicalMDS(metric="precomputed").fit_transform(D)
+    >>> float(np.hypot(*(Y[1] - Y[2])).round(6))
+    5.0
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        **DistanceReducer._parameters,
+        "additive": AnyOf((Nothing(), Choice(("cailliez", "lingoes")))),
+    }
+    _state: ClassVar[tuple[str, ...]] = (
+        *DistanceReducer._distance_state,
+        "eigenvalues_",
+        "spectrum_",
+        "additive_constant_",
+        "map_",
+        "origin_",
+        "shift_",
+    )
+
+    eigenvalues_: Array
+    spectrum_: Array
+    additive_constant_: float
+    map_: Array
+    origin_: Array
+    shift_: Array
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        metric: str | Callable[[Any, Any], Any] = "euclidean",
+        landmarks: int | str | None = "auto",
+        additive: str | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.metric = metric
+        self.landmarks = landmarks
+        self.additive = additive
+        self.random_state = random_state
+
+    @property
+    def _linear(self) -> bool:
+        """Tell whether this is PCA of the rows: no distance is needed then, and no landmark."""
+        return isinstance(self.metric, str) and self.metric == "euclidean" and self.landmarks in (None, "auto")
+
+    def _plan(self, shape: DataShape) -> Plan:
+        n, k = shape.n_rows or 1, self.n_components
+        wanted = None if self._linear else self._landmarks(n)
+        if self._linear:
+            route = rowspace.route(shape, Wanted(count=k))
+            parts, seconds = rowspace.cost(route, shape, min(k, n, shape.n_features))
+            model, algorithm = 8 * (k + 1) * shape.n_features, f"PCA by {route}"
+        else:
+            m = n if wanted is None else wanted.count
+            parts, seconds = self._distance_cost(shape, m)
+            anchor = 8 if self._pairwise else shape.n_features * shape.dtype.itemsize
+            model, algorithm = (
+                m * (8 * (k + 1) + anchor),
+                "distances" if wanted is None else f"{m} landmarks ({wanted.strategy})",
+            )
+        parts["embedding"] = 2 * n * k * shape.dtype.itemsize
+        return Plan(
+            method="ClassicalMDS",
+            algorithm=algorithm,
+            bytes=sum(parts.values()) + shape.copied,
+            seconds=seconds + dense_seconds(2.0 * n * k * shape.n_features, shape.dtype),
+            approximate=wanted is not None,
+            model_bytes=model + n * k * shape.dtype.itemsize,
+            parts=parts,
+            remedy="use landmarks=1000, or fewer rows",
+        )
+
+    def _distance_cost(self, shape: DataShape, m: int) -> tuple[dict[str, int], float]:
+        """Return the memory and the seconds of solving for m points and of placing all others."""
+        n = shape.n_rows or 1
+        given = self._pairwise and m == n and self.additive is None
+        parts = {"distances": 0 if given else 8 * m * m * (3 if self.additive else 1)}
+        parts["rows"] = self._row_bytes(shape, m)
+        if m <= DENSE_LIMIT:
+            parts["eigenvectors"], flops = 8 * 5 * m * m, 15.0 * m**3
+        else:
+            basis = sizes(self.n_components, m).basis
+            parts["Krylov basis"], flops = 8 * m * (basis + 64), 2.0 * m * m * (3 * basis + 300)
+        if m < n:
+            parts["blocks of distances"] = 8 * 512 * m * 12
+            flops *= 2  # the second set of landmarks
+        pairs = 0.0 if given else float(m) * (m / 2 + (n if m < n else 0))
+        columns = 1 if self._pairwise else shape.n_features
+        return parts, dense_seconds(flops + pairs * (2 * columns + 40), np.dtype(np.float64))
+
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        self._check_length(rows)
+        n = rows.n_rows or 0
+        if self._linear:
+            self._check_count(rows.shape, min(n, rows.n_features), "min(rows, columns)")
+            self._fit_linear(rows, record)
+        else:
+            self._check_count(rows.shape, n - 1, "the number of points less one")
+            self._fit_distances(rows, record)
+        signs = sign_of_columns(self.embedding_)
+        self.embedding_, self.map_, self.shift_ = self.embedding_ * signs, self.map_ * signs, self.shift_ * signs
+        self.n_components_ = self.embedding_.shape[1]
+
+    def _fit_linear(self, rows: RowSource, record: Recorder) -> None:
+        """Euclidean rows: B = (X − 1mᵀ)(X − 1mᵀ)ᵀ, so its eigenvectors are the scores of PCA."""
+        with record.stage("solve"):
+            space = rowspace.decompose(
+                rows, Wanted(count=self.n_components), Scaling(True, False, 0), rng=seed(self.random_state)
+            )
+        tell(record, space, self.n_components, "ClassicalMDS")
+        record.note(algorithm=f"PCA by {space.solved.route}")
+        self.metric_state_, self.additive_constant_ = {}, 0.0
+        self.anchors_ = np.empty((0, rows.n_features))
+        self.eigenvalues_, self.spectrum_ = space.values**2, space.solved.spectrum
+        self.map_, self.origin_ = np.ascontiguousarray(space.directions), space.solved.mean
+        self.shift_ = np.zeros(len(space.values))
+        fit = float(self.eigenvalues_.sum() / space.solved.total)
+        record.evidence.update({"goodness of fit": fit, "goodness of fit, positive part": fit, "negative share": 0.0})
+        with record.stage("embed"):
+            self.embedding_ = arrays.to_numpy(rows.map_blocks(self._row_map(), len(space.values)))
+
+    def _fit_distances(self, rows: RowSource, record: Recorder) -> None:
+        rng = seed(self.random_state)
+        with record.stage("distances"):
+            items = self._objects(rows)
+            rule = self._bind(items)
+            wanted = self._landmarks(len(items))
+            numbers = None if wanted is None else self._choose(rule, items, wanted, rng)
+            D = self._keep(items, numbers)
+        with record.stage("solve"):
+            placement, points, B, pairs = _solve(D, self.n_components, self.additive, rng)
+            record.note(algorithm="distances", solver=pairs.solver, residual=pairs.residual)
+            record.note(iterations=pairs.products or None)
+            self._require_rank(len(placement.shift), self.n_components, record)
+            self.spectrum_, self.additive_constant_ = arrays.to_numpy(pairs.values), placement.constant
+            self.eigenvalues_ = self.spectrum_[: len(placement.shift)]
+            self._tell_fit(B, pairs, record, rng)
+        if wanted is None:
+            self.embedding_ = points.astype(rows.dtype)
+        else:
+            placement = self._place_all(rows, placement, record)
+            with record.stage("second landmarks"):
+                error = self._disagreement(rule, items, wanted, placement, rng)
+            record.note(algorithm=f"{wanted.count} landmarks ({wanted.strategy})")
+            record.note(approximate=True, approximation_error=error)
+        self.map_, self.origin_, self.shift_ = placement.map, placement.origin, placement.shift
+
+    def _tell_fit(self, B: DistanceGram, pairs: Pairs, record: Recorder, rng: np.random.Generator) -> None:
+        """Write R's two goodness-of-fit values and the weight of negative eigenvalues into the record."""
+        kept, known = float(self.eigenvalues_.sum()), self.spectrum_
+        total = B.trace()
+        if len(known) == B.shape[0] - 1:
+            absolute, least = float(np.abs(known).sum()), float(known.min())
+        else:
+            absolute, error, least = absolute_trace(B, pairs, rng)
+            record.evidence["goodness of fit, error"] = kept * error / absolute**2
+        record.evidence["goodness of fit"] = kept / absolute
+        record.evidence["goodness of fit, positive part"] = 2 * kept / (absolute + total)
+        record.evidence["negative share"] = max(0.0, (absolute - total) / (2 * absolute))
+        record.evidence["smallest eigenvalue"] = least
+        if self.additive is not None:
+            record.evidence["additive constant"] = self.additive_constant_
+
+    def _place_all(self, rows: RowSource, placement: Triangulation, record: Recorder) -> Triangulation:
+        """Place every row and turn the map to the principal axes of all of them."""
+        with record.stage("place"):
+            work = self._measure(placement.place)
+            found = rows.map_blocks(lambda block: arrays.like(work(block), block), len(placement.shift), np.float64)
+            Y = arrays.to_numpy(found)
+            center = Y.mean(axis=0)
+            values, R = dense.eigh((Y - center).T @ (Y - center))
+            self.eigenvalues_ = values[::-1].copy()
+            self.embedding_ = ((Y - center) @ R[:, ::-1]).astype(rows.dtype)
+        return placement.turned(R[:, ::-1], center)
+
+    def _disagreement(
+        self, rule: Pairwise, items: Array, wanted: Landmarks, first: Triangulation, rng: np.random.Generator
+    ) -> float:
+        """Measure how far the maps of two independent sets of landmarks lie apart: √2 times the error of one."""
+        numbers, kept = self._choose(rule, items, wanted, rng), self.anchors_
+        sample = items[np.sort(rng.permutation(len(items))[:_REPLICA_ROWS])]
+        here = self._measure(first.place)(sample)
+        second = _solve(self._keep(items, numbers), len(first.shift), self.additive, rng)[0]
+        there = self._measure(second.place)(sample)
+        self.anchors_ = kept
+        if there.shape[1] < here.shape[1]:
+            there = np.pad(there, ((0, 0), (0, here.shape[1] - there.shape[1])))
+        return procrustes(there, here, scale=False).error / 2**0.5
+
+    def _row_map(self) -> Callable[[Array], Array]:
+        if not self._linear:
+            constants = (self.shift_, self.additive, self.additive_constant_)
+            work = self._measure(Triangulation(self.map_, self.origin_, *constants).place)
+            return lambda block: arrays.like(work(block), block)
+
+        def project(block: Array) -> Array:
+            centered = arrays.cast(block, np.float64) - arrays.like(self.origin_, block, np.float64)
+            return centered @ arrays.like(self.map_, block, np.float64)
+
+        return project
+
+
+def _solve(
+    D: Array, k: int, additive: str | None, rng: np.random.Generator
+) -> tuple[Triangulation, Array, DistanceGram, Pairs]:
+    """Return the placement that the distances of the anchors give, the anchors' points, B and its eigenpairs.
+
+    The placement has fewer than k coordinates where fewer eigenvalues are positive beyond rounding.
+    """
+    constant = 0.0
+    if additive is not None:
+        constant = cailliez(D) if additive == "cailliez" else lingoes(D, rng)
+        check_allocation(8 * len(D) ** 2, "corrected distances", "use landmarks=1000")
+        D = np.sqrt(squared(arrays.to_numpy(D), additive, constant))
+    B, n = DistanceGram(D), len(D)
+    pairs = eigen(B, n - 1 if n <= DENSE_LIMIT else k, rng=rng)
+    values, V = arrays.to_numpy(pairs.values), arrays.to_numpy(pairs.vectors)
+    floor = 10 * n * np.finfo(arrays.dtype_of(D)).eps * float(np.abs(values).max(initial=0.0))
+    rank = int((values[:k] > floor).sum()) if B.mean_squares.any() else 0  # of zeros nothing but rounding is left
+    root, V = np.sqrt(values[:rank]), V[:, :rank]
+    return Triangulation(V / (2 * root), B.mean_squares, np.zeros(rank), additive, constant), V * root, B, pairs

@@ -1,0 +1,182 @@
+"""What a method in a kernel's feature space does with new rows: coordinates, pre-images, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .. import arrays, pool
+from ..distances import SquaredEuclidean
+from ..errors import DataError
+from ..feature_space import Expansion, distance_error
+from ..kernels import Exponential, Kernel, kernel
+from ..pairwise import tiles
+from ..preimage import FixedPoint, Ridge
+from ..reducer import Reducer
+from ..rows import as_rows
+from ..sources import gather
+
+Array = Any
+
+
+class KernelReducer(Reducer):
+    """A reducer whose directions are expanded over anchors: y = Mᵀ(k_x − c) (`lowland.feature_space`).
+
+    Subclasses have the parameters ``kernel``, ``degree``, ``coef0`` and ``preimage``, and learn what is listed here;
+    ``shift_`` is the mean of the training rows, ``ridge_`` the state of the regression that leads back to rows (both
+    None where objects are no rows).
+    """
+
+    kernel: str | Callable[[Any, Any], Any]
+    degree: int
+    coef0: float
+    preimage: str | None
+
+    eigenvalues_: Array
+    embedding_: Array
+    gamma_: float | None
+    anchors_: Array
+    dual_: Array
+    mean_weights_: Array
+    kernel_mean_: Array
+    shift_: Array | None
+    ridge_: dict[str, Any] | None
+
+    @property
+    def _takes_objects(self) -> bool:
+        return callable(self.kernel)
+
+    @property
+    def _pairwise(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _rule(self, objects: Array) -> Kernel:
+        """Return the kernel as it compares rows, new or old, with the objects."""
+        return kernel(
+            self.kernel,
+            objects,
+            gamma=1.0 if self.gamma_ is None else self.gamma_,
+            degree=self.degree,
+            coef0=self.coef0,
+            shift=0.0 if self.shift_ is None else self.shift_,
+        )
+
+    def _preimage(self, vectors: bool) -> str | None:
+        """Return the pre-image method in force; refuse one that cannot work."""
+        gaussian = isinstance(self.kernel, str) and self.kernel == "rbf"
+        if self.preimage == "fixed-point" and not gaussian:
+            raise DataError(f"preimage='fixed-point' is for kernel='rbf', not {self.kernel!r}; use 'ridge' or None")
+        if not vectors and self.preimage in ("ridge", "fixed-point"):
+            raise DataError(
+                "pre-images are rows of numbers, and these objects are known by their kernel alone; use preimage=None"
+            )
+        if self.preimage != "auto":
+            return self.preimage
+        return None if not vectors else "fixed-point" if gaussian else "ridge"
+
+    # -- new rows -----------------------------------------------------------------------------------------
+
+    @property
+    def eigenvectors_(self) -> Array:
+        """(N, k) orthonormal eigenvectors U of the centred kernel (or of its approximation): Y = UΛ^½."""
+        return self.embedding_ / np.sqrt(self.eigenvalues_).astype(self.embedding_.dtype)
+
+    def _expansion(self) -> Expansion:
+        norm = float(self.mean_weights_ @ self.kernel_mean_)
+        return Expansion(self.dual_, self.mean_weights_, self.kernel_mean_, norm)
+
+    def _placed(self) -> Callable[[Array], Array]:
+        """Return the function that maps a block to rows [y, k_xᵀa] on the host."""
+        place = self._expansion().coordinates(self._rule(self.anchors_), self.anchors_)
+        return lambda block: place(host(block))
+
+    def _row_map(self) -> Callable[[Array], Array]:
+        place = self._placed()
+        return lambda block: arrays.like(place(block)[:, : self.n_components_], block)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return pre-images: rows of which the given ones are (nearly) the reduced form, each found on its own."""
+        check_is_fitted(self)
+        source = as_rows(X, allow_sparse=False, owner=type(self).__name__)
+        if source.n_features != self.n_components_:
+            raise DataError(
+                f"the reduced rows must have {self.n_components_} columns, one for each component; "
+                f"these have {source.n_features}"
+            )
+        back = self._way_back()
+        return source.map_blocks(lambda block: arrays.like(back(_doubles(block)), block), self.n_features_in_)
+
+    def _way_back(self) -> Callable[[Array], Array]:
+        """Return the function from reduced rows to rows, in float64 on the host."""
+        if self.ridge_ is None:
+            raise DataError(
+                "the model was fitted with preimage=None, so it knows no way back; fit it with preimage='auto'"
+                if self.preimage is None
+                else "objects that are known by their kernel alone have no pre-image; rows of numbers have"
+            )
+        ridge = Ridge.restore(self.ridge_)
+        if self._preimage(True) == "ridge":
+            return ridge
+        rule = Exponential(SquaredEuclidean(self.shift_), float(self.gamma_ or 1.0))
+        if self.fit_info_.approximate:
+            Y = self._placed()(self.anchors_)[:, : self.n_components_]
+        else:
+            Y = self.dual_ * self.eigenvalues_
+        return FixedPoint(rule, self.anchors_, self._expansion(), Y, ridge)
+
+    # -- how good it is -----------------------------------------------------------------------------------
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Return minus the mean squared error of the rows' pre-images: larger is better, so a search can choose."""
+        check_is_fitted(self)
+        source = self._rows(X, reset=False)
+        there, back = self._placed(), self._way_back()
+
+        def errors(block: Array) -> Array:
+            off = _doubles(block) - back(there(block)[:, : self.n_components_])
+            return arrays.like((off * off).mean(axis=1, keepdims=True), block)
+
+        return -float(arrays.to_numpy(source.map_blocks(errors, 1)).mean(dtype=np.float64))
+
+    def feature_space_error(self, X: Any) -> Array:
+        """Return ‖φ(x) − Πφ(x)‖² of each row: what the components leave out, in the kernel's own space.
+
+        With all components it is zero, up to rounding, on the rows of an exact fit.
+        """
+        check_is_fitted(self)
+        source = self._rows(X, reset=False)
+        rule, place, norm = self._rule(self.anchors_), self._placed(), self._expansion().norm
+
+        def lost(block: Array) -> Array:
+            found = place(block)
+            Y, s = found[:, :-1], found[:, -1]
+            error = rule.diagonal(host(block)) - 2 * s + norm - (Y * Y).sum(axis=1)
+            return arrays.like(error.clip(0)[:, None], block)
+
+        return arrays.to_numpy(source.map_blocks(lost, 1))[:, 0]
+
+    def distance_error(self, X: Any) -> float:
+        """Return the mean of d_ij − d̂_ij over all pairs: distances in feature space less those of the reduced rows.
+
+        Projection shortens distances, so the mean is not negative for a positive semidefinite kernel. All N(N − 1)/2
+        pairs are compared, a tile at a time.
+        """
+        check_is_fitted(self)
+        source = self._rows(X, reset=False)
+        items, place, k = host(gather(source)), self._placed(), self.n_components_
+        if len(items) < 2:
+            raise DataError("a distance error needs at least two rows")
+        Y = np.concatenate(list(pool.run(lambda part: place(items[part])[:, :k], tiles(len(items)))))
+        return distance_error(self._rule(self.anchors_), items, Y)
+
+
+def host(block: Array) -> Array:
+    """Return a block as a NumPy array, of objects too."""
+    return block if isinstance(block, np.ndarray) else arrays.to_numpy(block)
+
+
+def _doubles(block: Array) -> Array:
+    return arrays.to_numpy(block).astype(np.float64)

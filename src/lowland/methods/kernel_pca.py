@@ -1,0 +1,337 @@
+"""Kernel principal component analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import arrays, landmarks, pool, settings
+from ..errors import DataError, IndefiniteWarning, NotConvergedWarning, RankWarning
+from ..feature_space import Components, Negative, cost_of_landmarks, cost_of_pairs, from_landmarks, from_pairs
+from ..kernels import KERNELS, SCALED, GivenKernel, Kernel, check_function, check_square, median_gamma, median_rows
+from ..moments import ColumnMoments
+from ..pairwise import square
+from ..parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Nothing, Real, Rule
+from ..planning import DataShape, Plan, dense_seconds
+from ..preimage import CENTERS, fit_ridge
+from ..reducer import Recorder, seed
+from ..rows import Block, RowSource, as_rows, block_rows
+from ..sources import ObjectRows, gather, take
+from ..spectral.solve import DENSE_LIMIT, sign_of_columns
+from .kernel_based import KernelReducer, host
+
+Array = Any
+
+_EXACT_BELOW = 10_000  # "auto" takes landmarks above it
+_LANDMARKS = 1000
+
+
+class KernelPCA(KernelReducer):
+    """PCA in the feature space of a kernel, through inner products alone (Schölkopf, Smola, Müller 1998).
+
+    K̃ = J K J = U Λ Uᵀ;   Y = U Λ^½;   a new row: y = Λ^(−½) Uᵀ(k_x − K1/N).
+
+    Up to 10,000 objects this is exact. Above, or when asked to, φ(x) is projected on the span of a few landmarks
+    (Nyström) and centred there over all rows; `fit_info_` tells the share of the kernel's trace that is missed.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of coordinates.
+    kernel : str or callable
+        "linear" xᵀy, "poly" (γxᵀy + c)^d, "rbf" exp(−γ‖x − y‖²), "laplacian" exp(−γ‖x − y‖₁), "sigmoid" tanh(γxᵀy + c),
+        "cosine" xᵀy/(‖x‖‖y‖), "precomputed" (X is the square of kernel values, new rows hold theirs with the training
+        objects), or a function of two objects (gives a number) or two blocks (gives a matrix); then objects may be
+        anything.
+    gamma : float or "median"
+        γ above. "median" takes σ = the median distance m of the rows, γ = 1/(2m²) (Laplacian: 1/m).
+    degree : int
+        d of "poly".
+    coef0 : float
+        c of "poly" and "sigmoid".
+    landmarks : int, str or None
+        None: exact. "auto": exact up to 10,000 rows, else 1000 landmarks (or 4 for each component, if that is more).
+        Or a number; or "rpcholesky:500" (randomly pivoted Cholesky, the default strategy), "uniform:500", "kmeans:500".
+    preimage : str or None
+        How `inverse_transform` finds rows: "ridge" (regression), "fixed-point" (Gaussian kernel only), "auto" (the
+        latter for "rbf", the former for other kernels of rows, none for other objects). None skips its training.
+    random_state : int or None
+        Seed of the solver, of landmarks, and of the rows drawn for the median; None is seed 0.
+
+    Attributes
+    ----------
+    eigenvalues_ : (k,) array
+        Λ, of the centred kernel matrix K̃ (not divided by N).
+    embedding_ : (N, k) array
+        The training rows' coordinates; `eigenvectors_` U = YΛ^(−½).
+    spectrum_ : array
+        All eigenvalues where they were computed (exact, up to 1500 rows), negative ones too; else the leading ones.
+    gamma_ : float or None
+        The γ that was used; None for kernels without one.
+    anchors_ : array
+        What new rows are compared with: all training objects, or the landmarks; their numbers if "precomputed".
+    dual_, mean_weights_, kernel_mean_ : arrays
+        M, a and c of y = Mᵀ(k_x − c): directions Σ_j M_ji φ(z_j) and mean Σ_j a_j φ(z_j) over the anchors z_j, c = Ka.
+    n_components_, n_samples_ : int
+        Coordinates found, rows seen.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> angle = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> X = np.concatenate([ring, 3 * ring])
+    >>> Y = lowland.KernelPCA(n_components=3, gamma=1.0).fit_transform(X)
+    >>> bool(max(Y[:40, 0].max(), Y[40:, 0].max()) > 0 > min(Y[:40, 0].min(), Y[40:, 0].min()))
+    True
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        "n_components": Integer(1),
+        "kernel": AnyOf((Choice((*KERNELS, "precomputed")), FunctionRule())),
+        "gamma": AnyOf((Choice(("median",)), Real(0))),
+        "degree": Integer(1),
+        "coef0": Real(),
+        "landmarks": LandmarkRule(("rpcholesky", "uniform", "kmeans")),
+        "preimage": AnyOf((Nothing(), Choice(("auto", "ridge", "fixed-point")))),
+        "random_state": RANDOM_STATE,
+    }
+    _state: ClassVar[tuple[str, ...]] = (
+        "eigenvalues_",
+        "embedding_",
+        "spectrum_",
+        "gamma_",
+        "anchors_",
+        "dual_",
+        "mean_weights_",
+        "kernel_mean_",
+        "shift_",
+        "ridge_",
+        "n_components_",
+        "n_samples_",
+    )
+
+    spectrum_: Array
+    n_samples_: int
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        gamma: float | str = "median",
+        degree: int = 3,
+        coef0: float = 1,
+        landmarks: int | str | None = "auto",
+        preimage: str | None = "auto",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.landmarks = landmarks
+        self.preimage = preimage
+        self.random_state = random_state
+
+    # -- what the parameters say --------------------------------------------------------------------------
+
+    def _needs_length(self) -> bool:
+        return True
+
+    def _landmarks(self, n: int) -> landmarks.Wanted | None:
+        count = max(_LANDMARKS, 4 * self.n_components)
+        return landmarks.wanted(self.landmarks, n, exact_below=_EXACT_BELOW, count=count, strategy="rpcholesky")
+
+    # -- cost ---------------------------------------------------------------------------------------------
+
+    def _plan(self, shape: DataShape) -> Plan:
+        n, d, k = self._length(shape), shape.n_features, self.n_components
+        chosen, size = self._landmarks(n), shape.dtype.itemsize
+        if chosen is None:
+            parts, flops = cost_of_pairs(shape, k, given=self._pairwise)
+            stages = [parts]
+        else:
+            choose, solve, flops = cost_of_landmarks(shape, chosen.count)
+            stages = [solve] if chosen.strategy == "uniform" else [choose, solve]
+        back = self.preimage is not None and not self._pairwise
+        centers = min(CENTERS, n // 2) if back and self.kernel != "linear" else 0
+        width = k + centers
+        if back:
+            block = min(n, block_rows(d)) * (2 * d + 3 * width)
+            stages.append({"pre-images": 8 * (settings.threads() * block + 6 * width * (width + d))})
+            flops += 2.0 * n * width * (width + d)
+        peak = max(stages, key=lambda parts: sum(parts.values()))  # one stage after the other: the largest counts
+        parts = {**peak, "embedding": n * k * (8 + size)}
+        count = n if chosen is None else chosen.count
+        return Plan(
+            method="KernelPCA",
+            algorithm="all pairs" if chosen is None else f"{count} landmarks ({chosen.strategy})",
+            bytes=sum(parts.values()) + shape.copied,
+            seconds=dense_seconds(flops, np.dtype(np.float64)),
+            approximate=chosen is not None,
+            model_bytes=count * (8 * (k + 2) + (8 if self._pairwise else d * size))
+            + n * k * size
+            + 8 * width * (k + d),
+            parts=parts,
+            remedy="use landmarks=1000, or fewer of them" if chosen is None else "use fewer landmarks",
+        )
+
+    def _length(self, shape: DataShape) -> int:
+        if shape.n_rows is None or not shape.reiterable:
+            raise DataError(
+                "KernelPCA reads the rows several times, and these blocks can be read only once; give one array, or a "
+                "function that starts a new reading"
+            )
+        return shape.n_rows
+
+    # -- fit ----------------------------------------------------------------------------------------------
+
+    @pool.one_blas_thread()
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        n = self._length(rows.shape)
+        chosen = self._landmarks(n)
+        self._check_count(rows.shape, chosen)
+        vectors = not self._pairwise and not isinstance(rows, ObjectRows)
+        way_back = self._preimage(vectors)
+        draws = [np.random.default_rng(int(key)) for key in seed(self.random_state).integers(2**62, size=4)]
+        self.n_samples_ = n
+        self.shift_ = arrays.to_numpy(ColumnMoments(rows.n_features).update(rows).close().mean) if vectors else None
+        self.gamma_ = self._gamma(rows, draws[0])
+        if chosen is None:
+            Y = self._fit_pairs(rows, record, draws[1])
+        else:
+            Y = self._fit_landmarks(rows, chosen, record, draws[1], draws[2])
+        self.n_components_ = len(self.eigenvalues_)
+        self.embedding_ = Y.astype(rows.dtype)
+        self.ridge_ = None
+        if way_back is not None and self.shift_ is not None:
+            with record.stage("pre-images"):
+                centers = 0 if self.kernel == "linear" else CENTERS
+                self.ridge_ = fit_ridge(rows, Y, self.shift_, centers, draws[3]).state()
+
+    def _check_count(self, shape: DataShape, chosen: landmarks.Wanted | None) -> None:
+        n, few = self._length(shape), chosen is not None and chosen.count < self._length(shape)
+        limit = chosen.count if chosen is not None and few else n - 1
+        if self.n_components > limit:
+            raise DataError(
+                f"KernelPCA: n_components={self.n_components} is more than "
+                f"{'the number of landmarks' if few else 'n_samples − 1'} = {limit} "
+                f"(n_samples = {n}, n_features = {shape.n_features}); ask for {limit} at most"
+            )
+
+    def _gamma(self, rows: RowSource, rng: np.random.Generator) -> float | None:
+        """Return γ as given or from the median distance; None for a kernel that has none."""
+        if self.kernel not in SCALED:
+            return None
+        if self.gamma != "median":
+            return float(self.gamma)
+        n = self._length(rows.shape)
+        return median_gamma(self.kernel, take(rows, median_rows(n, rng)), n)
+
+    def _fit_pairs(self, rows: RowSource, record: Recorder, rng: np.random.Generator) -> Array:
+        """Solve for the whole kernel matrix; return the training rows' coordinates."""
+        n = self._length(rows.shape)
+        with record.stage("kernel"):
+            items = host(gather(rows))
+            if self._pairwise:
+                check_square(items, "KernelPCA")
+                K, psd, self.anchors_ = items.astype(np.float64) if n <= DENSE_LIMIT else items, False, np.arange(n)
+            else:
+                rule = self._rule(items)
+                if callable(self.kernel):
+                    check_function(rule, items, "KernelPCA")
+                dtype = np.dtype(np.float64) if n <= DENSE_LIMIT else rows.dtype  # small ones lose nothing
+                K, psd, self.anchors_ = square(rule, items, dtype=dtype, stage="kernel"), rule.psd, items.copy()
+        with record.stage("solve"):
+            found = from_pairs(K, self.n_components, psd=psd, rng=rng)
+        self._learn(found, record, "all pairs")
+        return self.dual_ * self.eigenvalues_
+
+    def _fit_landmarks(
+        self,
+        rows: RowSource,
+        chosen: landmarks.Wanted,
+        record: Recorder,
+        solver_rng: np.random.Generator,
+        rng: np.random.Generator,
+    ) -> Array:
+        """Solve through landmarks; return the training rows' coordinates."""
+        with record.stage("landmarks"):
+            if self._pairwise:
+                K = host(gather(rows))
+                check_square(K, "KernelPCA")
+                rows = as_rows(np.arange(len(K))[:, None])
+                rule: Kernel = GivenKernel(K)
+            else:
+                few = host(take(rows, np.unique(np.linspace(0, self.n_samples_ - 1, 16).astype(int))))
+                rule = self._rule(few)
+                if callable(self.kernel):
+                    check_function(rule, few, "KernelPCA")
+            self.anchors_ = landmarks.choose(rule, rows, chosen, rng)
+            if self._pairwise:
+                self.anchors_ = rule.prepare(self.anchors_)
+        with record.stage("features"):
+            found = from_landmarks(rule, rows, self.anchors_, self.n_components, solver_rng)
+        self._learn(found, record, f"{len(self.anchors_)} landmarks ({chosen.strategy})")
+        with record.stage("embedding"):
+            place, k = found.expansion.coordinates(rule, self.anchors_), len(self.eigenvalues_)
+            Y = np.empty((self.n_samples_, k))
+
+            def fill(block: Block) -> None:
+                Y[block.start : block.start + len(block.rows)] = place(host(block.rows))[:, :k]
+
+            for _ in pool.run(fill, rows.blocks(), stage="embedding", total=rows.block_count()):
+                pass
+            signs = sign_of_columns(Y)  # by all rows, as in an exact fit
+            self.dual_ = self.dual_ * signs
+        return Y * signs
+
+    def _learn(self, found: Components, record: Recorder, algorithm: str) -> None:
+        """Keep the subspace and tell how it was found."""
+        expansion, pairs, r = found.expansion, found.pairs, len(found.values)
+        self.dual_, self.mean_weights_ = expansion.dual, expansion.weights
+        self.kernel_mean_, self.eigenvalues_, self.spectrum_ = expansion.mean, found.values, found.spectrum
+        record.note(
+            algorithm=algorithm,
+            solver=pairs.solver,
+            iterations=pairs.products or None,
+            residual=pairs.residual,
+            approximate=found.error is not None,
+            approximation_error=found.error,
+        )
+        if self.gamma_ is not None:
+            record.evidence["gamma"] = self.gamma_
+        record.evidence["share of variance"] = float(found.values.sum() / found.total)
+        if found.centered_error is not None:
+            record.evidence["missed of the centred trace, at most"] = found.centered_error
+        if r < self.n_components:
+            record.warn(
+                f"KernelPCA: the centred kernel has rank {r}, below the {self.n_components} components asked for; "
+                f"n_components_ is {r}",
+                RankWarning,
+            )
+        if not pairs.converged:
+            record.warn(
+                f"KernelPCA: the iteration stopped before its tolerance (residual {pairs.residual:.2g}); "
+                "ask for more components than you need, or take landmarks",
+                NotConvergedWarning,
+            )
+        if found.negative is not None:
+            self._tell_negative(found.negative, record)
+
+    def _tell_negative(self, negative: Negative, record: Recorder) -> None:
+        record.evidence["least eigenvalue"] = negative.least
+        record.evidence["negative share of the spectrum"] = negative.share
+        if negative.count is not None:
+            record.evidence["negative eigenvalues"] = negative.count
+        if negative.share > 0:
+            record.warn(
+                f"KernelPCA: the kernel is not positive semidefinite: its least eigenvalue is {negative.least:.3g} and "
+                f"negative ones are {negative.share:.2g} of the spectrum's absolute sum; they are left out, so "
+                "distances in the embedding are not those of the kernel",
+                IndefiniteWarning,
+            )

@@ -1,0 +1,269 @@
+"""Metric multidimensional scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import arrays
+from ..errors import DataError, LowlandWarning
+from ..landmarks import Wanted
+from ..pairwise import Pairwise, square
+from ..parameters import AnyOf, ArrayRule, Choice, Nothing, Rule
+from ..placement import Placement
+from ..reducer import Recorder
+from ..rows import RowSource
+from ..sources import gather
+from ..stress import Stress, descend, filled, posed, require_connected, same_objects
+from .distance_based import check_distances
+from .stress_based import StressReducer
+
+Array = Any
+
+POWERS = {"raw": 0, "sammon": 1, "elastic": 2}
+_SUBSET, _WEIGHTED_SUBSET = 5000, 3000  # rows that are fitted exactly to see what landmarks cost
+
+
+class MetricMDS(StressReducer):
+    """Points whose distances are as near as can be to those given: least squares on distances (Kruskal 1964).
+
+    σ(X) = Σ_{i<j} w_ij (‖x_i − x_j‖ − δ_ij)², lowered by majorisation (SMACOF: de Leeuw 1977; de Leeuw & Heiser 1980)
+    with quasi-Newton acceleration; it never rises. w is 1, 1/δ for Sammon's mapping (Sammon 1969) or 1/δ² for elastic
+    scaling (McGee 1966), times the weights given. A new row is placed where its own share of σ is least.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of coordinates.
+    metric : str or callable
+        A metric of SciPy by name; "precomputed": X is the square of distances, and new rows are distances to the
+        training objects; or a function of two objects or two blocks, and then objects may be anything.
+    stress : str
+        "raw" fits long distances best, "sammon" errors in proportion to √δ, "elastic" in proportion to δ.
+    weights : (N, N) array or None
+        How much each pair counts, or a mask of the pairs that are known. Pairs of weight 0 are not looked at: their
+        precomputed distance may be NaN. A distance of 0 is a distance. Weights take an exact fit.
+    init : str or (N, k) array
+        "classical" MDS, "random", or a start of your own.
+    max_iter : int
+        Largest number of steps.
+    tol : float
+        Stop when a Guttman step would take off no more than this share of σ.
+    landmarks : int, str or None
+        None: exact. "auto": exact for up to 5000 rows or where weights are given, else 2000 landmarks. Or a number, or
+        "uniform:500", "farthest:500", "kmeans++:500".
+    random_state : int or None
+        Seed of starts and landmarks; None is seed 0.
+
+    Attributes
+    ----------
+    embedding_ : (N, k) array
+        The training points, centred, along their principal axes.
+    stress_ : float
+        √(Σw(d − δ)²/Σwδ²); for Sammon's mapping its own Σ(d − δ)²/δ / Σδ. Estimated where landmarks are used.
+    raw_stress_ : float
+        Σw(d − δ)² over pairs, each counted once. Estimated where landmarks are used.
+    stress_history_ : array
+        ``stress_`` after each step (of the landmarks, where they are used).
+    positions_ : array
+        Coordinates of the points that new rows are placed among.
+    n_iter_, n_components_ : int
+        Steps taken, coordinates found.
+    fit_info_ : FitInfo
+        Its ``residual`` is ‖X − Γ(X)‖/‖X‖, 0 at a stationary point.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> D = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
+    >>> model = lowland.MetricMDS(metric="precomputed").fit(D)
+    >>> float(np.hypot(*(model.embedding_[1] - model.embedding_[2])).round(6))
+    5.0
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        **StressReducer._parameters,
+        "stress": Choice(tuple(POWERS)),
+        "weights": AnyOf((Nothing(), ArrayRule())),
+    }
+    _state: ClassVar[tuple[str, ...]] = (*StressReducer._stress_state, "raw_stress_", "closest_")
+    _exact_below: ClassVar[int] = 5000
+    _landmark_count: ClassVar[int] = 2000
+
+    raw_stress_: float
+    closest_: float
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        metric: str | Callable[[Any, Any], Any] = "euclidean",
+        stress: str = "raw",
+        weights: Any = None,
+        init: Any = "classical",
+        max_iter: int = 300,
+        tol: float = 1e-8,
+        landmarks: int | str | None = "auto",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.metric = metric
+        self.stress = stress
+        self.weights = weights
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.landmarks = landmarks
+        self.random_state = random_state
+
+    # -- what is given ------------------------------------------------------------------------------------
+
+    def _landmarks(self, n: int) -> Wanted | None:
+        if self.weights is None:
+            return super()._landmarks(n)
+        if self.landmarks in (None, "auto"):
+            return None
+        raise DataError(
+            "MetricMDS: weights are for pairs of training rows, which landmarks leave out; use landmarks=None"
+        )
+
+    def _rows(self, X: Any, *, reset: bool) -> RowSource:
+        source = super()._rows(X, reset=reset)
+        source.allow_nan = self._pairwise  # NaN is a pair that is not known
+        return source
+
+    def _objects(self, rows: RowSource) -> Array:
+        items = gather(rows)
+        if not self._pairwise:
+            return items
+        if self.weights is None:
+            missing = np.argwhere(np.isnan(arrays.to_numpy(items)))
+            if len(missing):
+                raise DataError(
+                    f"MetricMDS: the distance at row {missing[0][0]}, column {missing[0][1]} is missing (NaN); "
+                    "weights=~np.isnan(D) leaves such pairs out"
+                )
+            check_distances(items, "MetricMDS")
+            return items
+        items = np.array(arrays.to_numpy(items), dtype=np.float64)
+        known = self._given_weights(len(items)) > 0
+        np.fill_diagonal(known, True)
+        own = np.diagonal(items)
+        items[np.diag_indices_from(items)] = np.where(np.isnan(own), 0.0, own)
+        check_distances(items, "MetricMDS", known)
+        items[~known] = 0.0
+        return items
+
+    def _given_weights(self, n: int) -> Array:
+        W = np.asarray(arrays.to_numpy(self.weights), dtype=np.float64)
+        if W.shape != (n, n):
+            raise DataError(
+                f"MetricMDS: weights must be {n} × {n}, one for each pair of rows; their shape is {W.shape}"
+            )
+        bad = ~(W >= 0) | np.isinf(W)
+        if bad.any():
+            i, j = np.argwhere(bad)[0]
+            raise DataError(f"MetricMDS: the weight at row {i}, column {j} is {W[i, j]}; weights are finite and ≥ 0")
+        if not np.array_equal(W, W.T):
+            i, j = np.argwhere(W != W.T)[0]
+            raise DataError(
+                f"MetricMDS: the weights are not symmetric: {W[i, j]:g} at row {i}, column {j}, and {W[j, i]:g} the "
+                "other way; use (W + W.T) / 2, or mask | mask.T"
+            )
+        return W
+
+    def _pair_bytes(self, given: bool) -> int:
+        weighted = self.weights is not None or self.stress != "raw"
+        return (0 if given else 8) + (16 if weighted else 0) + (32 if self.weights is not None else 0)
+
+    def _measuring_bytes(self, n: int) -> int:
+        weighted = self.stress != "raw"
+        return (32 if weighted else 8) * min(n, _WEIGHTED_SUBSET if weighted else _SUBSET) ** 2
+
+    # -- the fit ------------------------------------------------------------------------------------------
+
+    def _solve(self, D: Array, numbers: Array | None, record: Recorder, rng: np.random.Generator) -> Array:
+        W = None if self.weights is None else self._given_weights(len(D))
+        if W is not None:
+            require_connected(W > 0, "MetricMDS")
+        whole = D if W is None or (W + np.eye(len(W)) > 0).all() else filled(D, W > 0)
+        closest = float(np.min(D, where=D > 0, initial=np.inf))
+        self.closest_ = closest if np.isfinite(closest) else 0.0
+        problem = Stress(D, self._all_weights(D, W, record))
+        mean_square = float(np.vdot(whole, whole)) / len(D) / (len(D) - 1) if problem.size > 0 else 0.0
+        X = self._start(whole, mean_square, numbers, record, rng)
+        same = same_objects(D) if W is None else np.arange(len(D))
+        X = self._begin(problem, problem.size, X[same], record, rng)[same]
+        result = descend(problem, X, max_iter=self.max_iter, tol=self.tol, floor=1e-22 * problem.size)
+        self._tell(result, record)
+        self.raw_stress_ = float(result.point.value)
+        self.stress_history_ = self._normalised(result.history, problem.size)
+        self.stress_ = float(self.stress_history_[-1])
+        record.evidence["Sammon's stress" if self.stress == "sammon" else "stress-1"] = self.stress_
+        return posed(result.point.X[same])
+
+    def _all_weights(self, D: Array, given: Array | None, record: Recorder) -> Array | None:
+        """Return the weights of the stress times those given; None where all are 1."""
+        power = POWERS[self.stress]
+        if power == 0:
+            return None if given is None else np.ascontiguousarray(given)
+        together = np.triu(D == 0, 1)
+        zeros = int(together.sum() if given is None else (given[together] > 0).sum())
+        if zeros > 0:
+            record.warn(
+                f"MetricMDS: {zeros} pairs of different rows have distance 0, to which stress={self.stress!r} would "
+                f"give infinite weight; they weigh as much as the closest pair that is apart ({self.closest_:.3g})",
+                LowlandWarning,
+            )
+        W = np.maximum(D, self.closest_) ** -power
+        if given is not None:
+            W *= given
+        np.fill_diagonal(W, 0.0)
+        return W
+
+    def _normalised(self, value: Any, size: float) -> Any:
+        return value / size if self.stress == "sammon" else np.sqrt(value / size)
+
+    def _placement(self) -> Placement:
+        return Placement(self.positions_, POWERS[self.stress], self.closest_)
+
+    # -- what landmarks cost ------------------------------------------------------------------------------
+
+    def _measure_fit(
+        self, rule: Pairwise, items: Array, wanted: Wanted, record: Recorder, rng: np.random.Generator
+    ) -> None:
+        name = "Sammon's stress" if self.stress == "sammon" else "stress-1"
+        record.evidence[f"{name} of the landmarks"] = self.stress_
+
+        def terms(delta: Array, d: Array) -> tuple[float, float]:
+            w = self._weight(delta)
+            return float((w * (d - delta) ** 2).sum()), float((w * delta**2).sum())
+
+        share, error, pairs, mean = self._over_pairs(rule, items, terms, rng)
+        self.stress_ = float(self._normalised(share, 1.0))
+        self.raw_stress_ = mean * len(items) * (len(items) - 1) / 2
+        record.evidence[name] = self.stress_
+        record.evidence[f"{name}, standard error"] = error if self.stress == "sammon" else error / (2 * self.stress_)
+        record.evidence["pairs measured"] = pairs
+        record.note(approximation_error=self._excess(rule, items, rng))
+
+    def _excess(self, rule: Pairwise, items: Array, rng: np.random.Generator) -> float:
+        """Measure the share of σ that an exact fit of a subset of the rows, started from here, takes off.
+
+        Fewer rows adapt to their pairs a little better than all of them would, and a subset is a sample: so it is right
+        to about half of itself (at 20,000 rows of four data sets, 0.8 to 1.45 of the true value).
+        """
+        rows = np.sort(rng.permutation(len(items))[: _SUBSET if self.stress == "raw" else _WEIGHTED_SUBSET])
+        D = self._between(rule, items, rows, rows) if self._pairwise else arrays.to_numpy(square(rule, items[rows]))
+        W = None if self.stress == "raw" else self._weight(D)
+        if W is not None:
+            np.fill_diagonal(W, 0.0)
+        start = self.embedding_[rows].astype(np.float64)
+        found = descend(Stress(D, W), start, max_iter=self.max_iter, tol=1e-7, stage="measure")
+        return float(1.0 - found.history[-1] / found.history[0]) if found.history[0] > 0 else 0.0
+
+    def _weight(self, delta: Array) -> Array:
+        power = POWERS[self.stress]
+        return np.ones_like(delta) if power == 0 else np.maximum(delta, self.closest_) ** -power

@@ -1,0 +1,245 @@
+"""What metric and nonmetric MDS share: a start, anchors that new rows are placed among, landmarks for many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from .. import arrays, pool
+from ..errors import DataError, NotConvergedWarning
+from ..landmarks import Wanted
+from ..pairwise import Pairwise
+from ..parameters import AnyOf, ArrayRule, Choice, Integer, Real, Rule
+from ..placement import Placement
+from ..planning import DataShape, Plan, dense_seconds
+from ..reducer import Recorder, seed
+from ..rows import RowSource
+from ..settings import threads
+from ..spectral.solve import DENSE_LIMIT
+from ..stress import Descent, Point, classical_start, random_start, shaken
+from .distance_based import DistanceReducer
+
+Array = Any
+
+_PAIR_SECONDS = 3e-9  # one pair in one Guttman step on one core
+_PLACE_SECONDS = 1.5e-7  # one row among one anchor, from three starts
+_STEPS = 120  # Guttman steps of an ordinary fit
+_EXACT = 1e-7  # stress below which a start is the solution
+_GROUPS, _GROUP = 256, 64  # groups of rows whose pairs measure the stress: 1,048,576 pairs
+_LEFT = 1e-6  # share of the stress that one more step may take off before it is worth a warning
+
+
+class Sampled(NamedTuple):
+    """A ratio of sums over random pairs, its standard error, the number of pairs, and the mean of the first term."""
+
+    share: float
+    error: float
+    pairs: int
+    mean: float
+
+
+class StressReducer(DistanceReducer):
+    """A reducer that lowers a stress; subclasses write `_solve`, `_placement` and `_measure_fit`.
+
+    ``positions_`` holds the coordinates of the anchors: all training points, or landmarks.
+    """
+
+    _algorithm: ClassVar[str] = "SMACOF"
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        **DistanceReducer._parameters,
+        "init": AnyOf((Choice(("classical", "random")), ArrayRule())),
+        "max_iter": Integer(1),
+        "tol": Real(0, 1, closed=True),
+    }
+    _stress_state: ClassVar[tuple[str, ...]] = (
+        *DistanceReducer._distance_state,
+        "positions_",
+        "stress_",
+        "stress_history_",
+        "n_iter_",
+    )
+
+    init: Any
+    max_iter: int
+    tol: float
+    positions_: Array
+    stress_: float
+    stress_history_: Array
+    n_iter_: int
+
+    def _solve(self, D: Array, numbers: Array | None, record: Recorder, rng: np.random.Generator) -> Array:
+        """Return the positions of points with these distances."""
+        raise NotImplementedError
+
+    def _placement(self) -> Placement:
+        """Return what places rows by their distances to the anchors."""
+        raise NotImplementedError
+
+    def _measure_fit(
+        self, rule: Pairwise, items: Array, wanted: Wanted, record: Recorder, rng: np.random.Generator
+    ) -> None:
+        """Measure what a fit by landmarks is worth."""
+        raise NotImplementedError
+
+    # -- cost ---------------------------------------------------------------------------------------------
+
+    def _pair_bytes(self, given: bool) -> int:
+        """Return the bytes of an exact fit for each of the N² pairs; ``given``: the distances are the user's."""
+        raise NotImplementedError
+
+    def _measuring_bytes(self, n: int) -> int:
+        """Return the bytes that measuring a fit by landmarks takes."""
+        return 0
+
+    def _plan(self, shape: DataShape) -> Plan:
+        n, k = shape.n_rows or 1, self.n_components
+        wanted = self._landmarks(n)
+        m = n if wanted is None else min(n, wanted.count)
+        given = self._pairwise and m == n and shape.dtype == np.float64
+        parts = {"pairs": self._pair_bytes(given) * m * m, "embedding": 2 * n * k * shape.dtype.itemsize}
+        parts["rows"] = self._row_bytes(shape, m)
+        if m <= DENSE_LIMIT:
+            parts["eigenvectors of the start"] = 8 * 5 * m * m
+        columns = 1 if self._pairwise else shape.n_features
+        seconds = _PAIR_SECONDS * _STEPS * m * m / 2 / threads()
+        if m < n:
+            parts["blocks of distances"] = 8 * 512 * m * 4 * (threads() + 1)
+            parts["pairs"] = max(parts["pairs"], self._measuring_bytes(n))  # one after the other
+            seconds += _PLACE_SECONDS * n * m / threads()
+        seconds += dense_seconds(2.0 * m * (m / 2 + (n if m < n else 0)) * columns, np.dtype(np.float64))
+        anchor = 8 if self._pairwise else shape.n_features * shape.dtype.itemsize
+        return Plan(
+            method=type(self).__name__,
+            algorithm=self._algorithm if wanted is None else f"{m} landmarks ({wanted.strategy})",
+            bytes=sum(parts.values()) + shape.copied,
+            seconds=seconds,
+            approximate=wanted is not None,
+            model_bytes=m * (anchor + 8 * k) + n * k * shape.dtype.itemsize,
+            parts=parts,
+            remedy="use landmarks=1000, or fewer rows",
+        )
+
+    # -- training -----------------------------------------------------------------------------------------
+
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        self._check_length(rows)
+        n, rng = rows.n_rows or 0, seed(self.random_state)
+        if n < 2:
+            raise DataError(
+                f"{type(self).__name__} needs at least 2 rows: one point has no distances (n_samples = {n})"
+            )
+        if self.metric == "euclidean":
+            self._check_count(rows.shape, min(n, rows.n_features), "min(rows, columns)")
+        else:
+            self._check_count(rows.shape, n - 1, "the number of points less one")
+        self._check_init(n)
+        wanted = self._landmarks(n)
+        with record.stage("distances"):
+            items = self._objects(rows)
+            rule = self._bind(items)
+            numbers = None if wanted is None else self._choose(rule, items, wanted, rng)
+            D = np.ascontiguousarray(arrays.to_numpy(self._keep(items, numbers)), dtype=np.float64)
+        with record.stage("stress"):
+            self.positions_ = self._solve(D, numbers, record, rng)
+            self.n_components_ = self.positions_.shape[1]
+        if wanted is None:
+            self.embedding_ = self.positions_.astype(rows.dtype)
+            return
+        del D
+        with record.stage("place"):
+            self.embedding_ = arrays.to_numpy(rows.map_blocks(self._row_map(), self.n_components_))
+        with record.stage("measure"):
+            record.note(algorithm=f"{len(self.positions_)} landmarks ({wanted.strategy})", approximate=True)
+            self._measure_fit(rule, items, wanted, record, rng)
+
+    def _start(self, D: Array, size: float, numbers: Array | None, record: Recorder, rng: np.random.Generator) -> Array:
+        """Return the start that was asked for; ``size`` is the mean squared distance."""
+        n, k = len(D), self.n_components
+        if not size > 0:
+            self._require_rank(0, k, record)
+        if isinstance(self.init, str):
+            if self.init == "random":
+                return random_start(size, n, k, rng)
+            eps = float(np.finfo(np.float32).eps) if getattr(self.anchors_, "dtype", None) == np.float32 else 0.0
+            return classical_start(D, k, rng, eps)
+        X = np.array(arrays.to_numpy(self.init), dtype=np.float64)
+        return X if numbers is None else X[numbers]
+
+    def _check_init(self, n: int) -> None:
+        """Refuse a start of the wrong shape."""
+        if isinstance(self.init, str):
+            return
+        X, name = np.asarray(arrays.to_numpy(self.init)), type(self).__name__
+        if X.shape != (n, self.n_components):
+            raise DataError(
+                f"{name}: init must have one row for each of the {n} training rows and {self.n_components} columns; "
+                f"its shape is {X.shape}"
+            )
+        if X.dtype.kind not in "fiub" or not np.isfinite(X).all():
+            raise DataError(f"{name}: init holds a value that is no finite number")
+
+    def _begin(
+        self, problem: Callable[[Array], Point], size: float, X: Array, record: Recorder, rng: np.random.Generator
+    ) -> Array:
+        """Return a start that a descent can leave; with fewer columns where those few are already the solution."""
+        if X.shape[1] == self.n_components or problem(X).value > _EXACT**2 * size:
+            return shaken(X, self.n_components, rng)
+        self._require_rank(X.shape[1], self.n_components, record)
+        return X
+
+    def _tell(self, result: Descent, record: Recorder) -> None:
+        """Write the minimisation into the record, and warn where it was stopped on its way."""
+        self.n_iter_ = len(result.history) - 1
+        point = result.point
+        record.note(algorithm=self._algorithm, solver="quasi-Newton on Guttman's transform", iterations=self.n_iter_)
+        record.note(
+            residual=float(np.sqrt(np.vdot(point.step, point.step) / np.vdot(point.X, point.X)) * point.reach / 2)
+        )
+        if not result.converged and result.pace > _LEFT:
+            record.warn(
+                f"{type(self).__name__}: after max_iter={self.max_iter} steps the stress still falls by "
+                f"{result.pace:.1g} of itself with each; raise max_iter, or tol to be content with less",
+                NotConvergedWarning,
+            )
+
+    # -- new rows -----------------------------------------------------------------------------------------
+
+    def _row_map(self) -> Callable[[Array], Array]:
+        work = self._measure(self._placement())
+        return lambda block: arrays.like(work(block), block)
+
+    def _between(self, rule: Pairwise, items: Array, a: Array, b: Array) -> Array:
+        """Return the distances of the training objects numbered a to those numbered b."""
+        found = items[a][:, b] if self._pairwise else rule(items[a], items[b])
+        return arrays.to_numpy(found).astype(np.float64, copy=False)
+
+    def _over_pairs(
+        self,
+        rule: Pairwise,
+        items: Array,
+        terms: Callable[[Array, Array], tuple[float, float]],
+        rng: np.random.Generator,
+    ) -> Sampled:
+        """Return Σ(first term)/Σ(second term) over random pairs.
+
+        ``terms`` gets δ and d of a group of pairs. Groups are drawn independently; their spread gives the error.
+        """
+        Y, n = self.embedding_.astype(np.float64), len(items)
+        half = min(_GROUP, n // 2)
+        groups = [rng.choice(n, 2 * half, replace=False) for _ in range(_GROUPS)]
+
+        def look(group: Array) -> tuple[float, float]:
+            a, b = group[:half], group[half:]
+            return terms(self._between(rule, items, a, b), distances_between(Y[a], Y[b]))
+
+        found = np.array(list(pool.run(look, groups, stage="measure", total=_GROUPS)))
+        value, size = found.mean(axis=0)
+        error = np.std(found[:, 0] - value / size * found[:, 1], ddof=1) / np.sqrt(_GROUPS) / size
+        return Sampled(float(value / size), float(error), _GROUPS * half * half, float(value) / (half * half))
+
+
+def distances_between(A: Array, B: Array) -> Array:
+    """Return the Euclidean distances of few points, from differences."""
+    return np.sqrt(((A[:, None, :] - B[None, :, :]) ** 2).sum(axis=2))

@@ -1,0 +1,184 @@
+"""Functions of two objects, evaluated block against block: what metrics and kernels share.
+
+A rule prepares a block once (centred rows, norms) and compares two prepared blocks. `square` compares a set with
+itself, `against` new rows with a fixed set. Results are float64, and a row's values do not depend on the rows
+beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from . import arrays, pool
+from .errors import DataError
+from .planning import check_allocation
+
+Array = Any
+Prepared = Any
+
+_TILE = 512  # 2 MB of float64 a tile: what is done to it element by element stays in the cache
+
+
+class Pairwise:
+    """A symmetric function of two objects. Subclasses write `between`, and `prepare` where that saves work."""
+
+    takes_objects: bool = False
+
+    def prepare(self, block: Array) -> Prepared:
+        """Return a block of objects in the form that `between` wants; it has a length and can be cut."""
+        return block
+
+    def between(self, A: Prepared, B: Prepared) -> Array:
+        """Return the n × m values of two prepared blocks."""
+        raise NotImplementedError
+
+    def __call__(self, A: Array, B: Array) -> Array:
+        """Return the n × m values of two blocks."""
+        return self.between(self.prepare(A), self.prepare(B))
+
+
+class Precomputed(Pairwise):
+    """Rows hold the values themselves, one for each training object; a prepared anchor is its number."""
+
+    def between(self, A: Prepared, B: Prepared) -> Array:
+        """Return the columns of A that belong to the objects numbered B."""
+        return arrays.cast(A[:, B], np.float64)
+
+
+class Function(Pairwise):
+    """A user's function, of two blocks (gives a matrix) or of two objects (gives a number); found out by trying."""
+
+    takes_objects = True
+
+    def __init__(self, function: Callable[[Any, Any], Any], what: str, sample: Array) -> None:
+        self.function, self.what = function, what
+        self.of_blocks = self._works_on_blocks(sample)
+
+    def _works_on_blocks(self, sample: Array) -> bool:
+        """Try two copies of an object against three: a function of blocks answers with a 2 × 3 matrix."""
+        first = sample[:1]
+        two, three = _repeat(first, 2), _repeat(first, 3)
+        try:
+            answer = np.asarray(self.function(two, three))
+        except Exception:  # a function of two objects may do anything when handed two blocks
+            return self._works_on_objects(first[0])
+        if answer.shape == (2, 3) and answer.dtype.kind in "fiub":
+            return True
+        return self._works_on_objects(first[0], answer.shape)
+
+    def _works_on_objects(self, thing: Any, block_shape: tuple[int, ...] | None = None) -> bool:
+        answer = np.asarray(self.function(thing, thing))
+        if answer.shape == () and answer.dtype.kind in "fiub":
+            return False
+        tried = "" if block_shape is None else f" (and for 2 and 3 objects a result of shape {block_shape}, not (2, 3))"
+        raise DataError(
+            f"the {self.what} must give a number for two objects or an n × m matrix for two blocks; "
+            f"for two objects it gave {_describe(answer)}{tried}"
+        )
+
+    def between(self, A: Prepared, B: Prepared) -> Array:
+        """Return the values, each checked to be a finite number."""
+        if self.of_blocks:
+            out = np.asarray(self.function(A, B), dtype=np.float64)
+            if out.shape != (len(A), len(B)):
+                raise DataError(
+                    f"the {self.what} gave shape {out.shape} for blocks of {len(A)} and {len(B)} objects; "
+                    f"it must give {(len(A), len(B))}"
+                )
+        else:
+            out = np.empty((len(A), len(B)))
+            for i, a in enumerate(A):
+                out[i] = [self.function(a, b) for b in B]
+        if not np.isfinite(out).all():
+            i, j = np.argwhere(~np.isfinite(out))[0]
+            raise DataError(f"the {self.what} gave {out[i, j]} for the objects {_short(A[i])} and {_short(B[j])}")
+        return out
+
+
+def _repeat(first: Array, times: int) -> Array:
+    return first * times if isinstance(first, list) else np.concatenate([arrays.to_numpy(first)] * times)
+
+
+def _describe(answer: np.ndarray[Any, Any]) -> str:
+    return f"an array of shape {answer.shape}" if answer.shape else f"a {answer.dtype.name} value"
+
+
+def _short(thing: Any) -> str:
+    text = repr(thing)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def cut(prepared: Prepared, part: slice) -> Prepared:
+    """Return some of the rows of a prepared block: an array, or a tuple of arrays of one length."""
+    return tuple(piece[part] for piece in prepared) if isinstance(prepared, tuple) else prepared[part]
+
+
+def length(prepared: Prepared) -> int:
+    """Return the number of rows of a prepared block."""
+    return len(prepared[0]) if isinstance(prepared, tuple) else len(prepared)
+
+
+def tiles(n: int, size: int = _TILE) -> list[slice]:
+    """Cut n rows into consecutive pieces.
+
+    >>> tiles(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def square(rule: Pairwise, items: Array, *, dtype: Any = np.float64, stage: str = "pairs") -> Array:
+    """Return the N × N values of a set with itself: exactly symmetric, only one half is computed."""
+    prepared = rule.prepare(items)
+    n = length(prepared)
+    check_allocation(n * n * np.dtype(dtype).itemsize, f"a {n} × {n} matrix", "use landmarks")
+    parts = tiles(n)
+    pairs = [(a, b) for i, a in enumerate(parts) for b in parts[i:]]
+    reference = prepared[0] if isinstance(prepared, tuple) else prepared
+    out = np.empty((n, n), dtype=dtype) if not arrays.is_foreign(reference) else _empty_like(reference, n, dtype)
+
+    def tile(pair: tuple[slice, slice]) -> None:
+        a, b = pair
+        block = rule.between(cut(prepared, a), cut(prepared, b))
+        if a is b:
+            block = (block + arrays.t(block)) / 2  # a product is symmetric only up to rounding
+        out[a, b] = block
+        out[b, a] = arrays.t(block)
+
+    for _ in pool.run(tile, pairs, stage=stage, total=len(pairs)):
+        pass
+    return out
+
+
+def _empty_like(reference: Array, n: int, dtype: Any) -> Array:
+    return arrays.like(np.empty((n, n), dtype=dtype), reference)
+
+
+def against(rule: Pairwise, anchors: Array, then: Callable[[Array], Array] | None = None) -> Callable[[Array], Array]:
+    """Return the function that compares a block of rows with fixed anchors, which are prepared once.
+
+    ``then`` is applied to the values of a few rows at a time, so that a block's whole matrix is never held.
+    """
+    prepared = rule.prepare(anchors)
+
+    def compare(block: Array) -> Array:
+        new = rule.prepare(block)
+        values = (rule.between(cut(new, part), prepared) for part in tiles(length(new)))
+        parts = list(values if then is None else map(then, values))
+        return parts[0] if len(parts) == 1 else arrays.namespace(*parts).concat(parts, axis=0)
+
+    return compare
+
+
+def row_tiles(rule: Pairwise, items: Array, stage: str) -> Iterator[tuple[slice, Array]]:
+    """Yield the N × N values of a set with itself in strips of rows, none of which is kept."""
+    prepared = rule.prepare(items)
+    parts = tiles(length(prepared))
+
+    def strip(part: slice) -> tuple[slice, Array]:
+        return part, rule.between(cut(prepared, part), prepared)
+
+    return pool.run(strip, parts, stage=stage, total=len(parts))

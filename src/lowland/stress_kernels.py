@@ -1,0 +1,69 @@
+"""The loop over pairs of points behind Guttman's transform, compiled when first imported and kept on disk.
+
+It is one thread's; what it adds up, and in which order, does not depend on how many threads there are. Points come as
+k × n, so that the innermost loops run along memory.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+# Sums may be vectorised; NaN keeps its meaning.
+OPTIONS = {"nogil": True, "cache": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
+TINY = 1e-200  # instead of a branch at distance 0: δ/d is then multiplied by a difference that is 0
+FIXED = nb.types.Array(nb.float64, 2, "C", readonly=True)
+LINE, PLANE = nb.float64[::1], nb.float64[:, ::1]
+
+_SIGNATURE = nb.void(FIXED, FIXED, FIXED, nb.boolean, PLANE, PLANE, LINE, nb.int64, nb.int64)
+
+
+@nb.njit(_SIGNATURE, **OPTIONS)
+def guttman(X, D, W, weighted, B, V, sums, start, stop):  # type: ignore[no-untyped-def]
+    """Go over the pairs (i, j > i) of the rows i from start to stop: add up B(X)X in B and VX in V.
+
+    ``sums`` receives Σw(d − δ)², Σwd(δ − d), Σwd². W and V are looked at only if ``weighted``.
+    """
+    k, n = X.shape
+    room = np.empty(n)
+    stress, slope, size = 0.0, 0.0, 0.0
+    for i in range(start, stop):
+        m = n - i - 1
+        ratio, delta = room[:m], D[i, i + 1 :]
+        ratio[:] = 0.0
+        for c in range(k):
+            x, Y = X[c, i], X[c, i + 1 :]
+            for j in range(m):
+                ratio[j] += (x - Y[j]) ** 2
+        if weighted:
+            weight = W[i, i + 1 :]
+            for j in range(m):
+                d = np.sqrt(ratio[j])
+                e = delta[j] - d
+                stress += weight[j] * e * e
+                slope += weight[j] * d * e
+                size += weight[j] * ratio[j]
+                ratio[j] = weight[j] * delta[j] / (d + TINY)
+            for c in range(k):
+                x, Y, out, total = X[c, i], X[c, i + 1 :], V[c, i + 1 :], 0.0
+                for j in range(m):
+                    v = weight[j] * (x - Y[j])
+                    total += v
+                    out[j] -= v
+                V[c, i] += total
+        else:
+            for j in range(m):
+                d = np.sqrt(ratio[j])
+                e = delta[j] - d
+                stress += e * e
+                slope += d * e
+                size += ratio[j]
+                ratio[j] = delta[j] / (d + TINY)
+        for c in range(k):
+            x, Y, out, total = X[c, i], X[c, i + 1 :], B[c, i + 1 :], 0.0
+            for j in range(m):
+                v = ratio[j] * (x - Y[j])
+                total += v
+                out[j] -= v
+            B[c, i] += total
+    sums[0], sums[1], sums[2] = stress, slope, size

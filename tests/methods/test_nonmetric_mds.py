@@ -1,0 +1,176 @@
+"""NonmetricMDS: reference values, ties, degenerate data, new rows, many rows."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist, pdist, squareform
+from sklearn.datasets import load_digits
+
+import lowland
+from lowland import DegenerateWarning, NonmetricMDS
+from lowland.alignment import procrustes
+from lowland.isotonic import Curve
+from lowland.methods.metric_mds import MetricMDS
+from lowland.placement import Placement
+
+
+def kruskal(D, Y, ties="primary"):
+    """Stress-1 by scikit-learn's monotone regression."""
+    from sklearn.isotonic import isotonic_regression
+
+    delta, d = squareform(D), pdist(Y)
+    if ties == "secondary":
+        _, level = np.unique(delta, return_inverse=True)
+        counts = np.bincount(level)
+        fitted = isotonic_regression(np.bincount(level, weights=d) / counts, sample_weight=counts)[level]
+    else:
+        order = np.lexsort((d, delta))
+        fitted = np.empty_like(d)
+        fitted[order] = isotonic_regression(d[order])
+    return float(np.sqrt(((d - fitted) ** 2).sum() / (d**2).sum()))
+
+
+@pytest.fixture(scope="module")
+def swiss(shared_data):
+    return np.loadtxt(shared_data / "r_reference" / "swiss.csv", delimiter=",", skiprows=1, usecols=range(1, 7))
+
+
+def test_no_worse_than_r(shared_data, swiss):
+    reference = json.loads((shared_data / "r_reference" / "r_reference.json").read_text())
+    model = NonmetricMDS().fit(swiss[:, 1:])
+    want = reference["isoMDS_swiss_minus1_converged"]
+    assert 100 * model.stress_ <= want["stress_percent"]
+    assert procrustes(model.embedding_, np.array(want["points"]["values"])).error < 1e-3
+    assert round(NonmetricMDS().fit(swiss).stress_, 9) <= 0.042192857  # vegan::monoMDS from the same start
+
+
+@pytest.mark.parametrize("ties", ["primary", "secondary"])
+def test_stress_is_kruskals(rng, ties):
+    D = np.round(squareform(pdist(rng.standard_normal((40, 4)))), 1)  # many ties
+    model = NonmetricMDS(metric="precomputed", ties=ties).fit(D)
+    assert model.stress_ == pytest.approx(kruskal(D, model.embedding_, ties), rel=1e-9)
+    assert (np.diff(model.stress_history_) <= 0).all()
+    assert model.stress_ < kruskal(D, MetricMDS(metric="precomputed").fit(D).embedding_, ties)
+
+
+def test_secondary_ties_ask_for_more(rng):
+    D = np.round(squareform(pdist(rng.standard_normal((40, 4)))), 0)
+    first, second = (NonmetricMDS(metric="precomputed", ties=t).fit(D).stress_ for t in ("primary", "secondary"))
+    assert first < second
+
+
+def test_only_the_order_counts(rng):
+    D = squareform(pdist(rng.standard_normal((50, 4))))
+    start = rng.standard_normal((50, 2))
+    first = NonmetricMDS(metric="precomputed", init=start).fit(D)
+    second = NonmetricMDS(metric="precomputed", init=start).fit(D**3)
+    assert procrustes(first.embedding_, second.embedding_).error < 1e-6
+    assert first.stress_ == pytest.approx(second.stress_, rel=1e-9)
+
+
+def test_a_map_is_found_again_from_the_order_of_its_distances(rng):
+    X = rng.random((80, 2)) * [3, 2]
+    ranks = np.argsort(np.argsort(pdist(X))).astype(float) + 1
+    model = NonmetricMDS(metric="precomputed").fit(squareform(ranks))
+    assert model.stress_ < 0.002
+    assert procrustes(model.embedding_, X).error < 0.02
+
+
+def test_numerical_gradient_vanishes_at_the_end(rng):
+    X = rng.standard_normal((30, 5))
+    D = squareform(pdist(X))
+    model = NonmetricMDS(tol=1e-14, max_iter=3000).fit(X)
+    for _ in range(4):
+        e = rng.standard_normal((30, 2))
+        slope = (kruskal(D, model.embedding_ + 1e-5 * e) - kruskal(D, model.embedding_ - 1e-5 * e)) / 2e-5
+        assert abs(slope) < 1e-5
+
+
+def test_scale_is_that_of_the_distances(rng):
+    X = 100 * rng.standard_normal((60, 4))
+    model = NonmetricMDS().fit(X)
+    d, D = pdist(model.embedding_), pdist(X)
+    assert (d @ D) / (d @ d) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_collapse_is_never_silent(rng):
+    centers = np.array([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0]])
+    X = np.repeat(centers, 15, axis=0) + 8 * rng.random((45, 2))
+    X = np.column_stack([X, 8 * rng.random((45, 3))])
+    with pytest.warns(DegenerateWarning, match=r"degenerate: \d+% of the pairs fell together"):
+        model = NonmetricMDS(init="random", max_iter=1000).fit(X)
+    assert model.fit_info_.evidence["pairs fallen together"] > 0.2
+    assert any("degenerate" in text for text in model.fit_info_.warnings)
+
+
+def test_few_points_that_can_all_be_equally_far(rng):
+    D = squareform(np.array([3.0, 4.0, 5.0]))
+    with pytest.warns(DegenerateWarning, match="equal"):
+        NonmetricMDS(metric="precomputed", init=np.array([[0.0, 1.0], [0.75**0.5, -0.5], [-(0.75**0.5), -0.5]])).fit(D)
+
+
+def test_duplicates_rank_and_equal_points(rng):
+    X = rng.standard_normal((40, 3))
+    X[7] = X[3]
+    model = NonmetricMDS().fit(X)
+    np.testing.assert_array_equal(model.embedding_[7], model.embedding_[3])
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+    with pytest.warns(lowland.RankWarning, match="rank 1"):
+        assert NonmetricMDS(2).fit(np.outer(rng.standard_normal(30), [1.0, 2.0])).n_components_ == 1
+    with pytest.raises(lowland.DataError, match="rank 0"):
+        NonmetricMDS(1).fit(np.full((10, 3), 2.0))
+    with pytest.raises(lowland.DataError, match="negative"):
+        NonmetricMDS(metric="precomputed").fit(-squareform(pdist(X)))
+
+
+@pytest.mark.parametrize("landmarks", [None, 200])
+def test_new_rows_of_a_known_shape_land_where_they_belong(rng, landmarks):
+    T = rng.random((700, 2)) * [4, 2]
+    X = np.column_stack([T, 0.1 * np.sin(2 * T[:, 0])])
+    train, new = slice(0, 400), slice(400, 700)
+    model = NonmetricMDS(landmarks=landmarks).fit(X[train])
+    align = procrustes(model.embedding_, T[train])
+    own = np.linalg.norm(align(model.embedding_) - T[train], axis=1)
+    error = np.linalg.norm(align(model.transform(X[new])) - T[new], axis=1)
+    copied = align(model.embedding_)[cdist(X[new], X[train]).argmin(axis=1)]
+    assert np.median(error) <= 2 * np.median(own)
+    assert np.median(np.linalg.norm(copied - T[new], axis=1)) > 2 * np.median(own)
+
+
+def test_placed_rows_do_not_shrink(rng):
+    """Targets are d̂/(1 − S²): with d̂ itself, rows of badly fitting data would be drawn to the centre."""
+    X = rng.standard_normal((900, 10))
+    model = NonmetricMDS(landmarks=300).fit(X)
+
+    def size(curve):
+        placed = model._measure(Placement(model.positions_, curve=curve))(X)
+        return np.sqrt((placed**2).sum(axis=1).mean() / (model.positions_**2).sum(axis=1).mean())
+
+    assert 0.9 < size(Curve(model.curve_[0], model.curve_[2])) < 1.1
+    assert size(Curve(model.curve_[0], model.curve_[1])) < 0.92
+    evidence = model.fit_info_.evidence
+    assert evidence["stress-1"] < 1.1 * evidence["stress-1 of the landmarks"]
+
+
+def test_landmarks_cost_what_they_say(rng):
+    X = rng.standard_normal((1000, 6)) * [4, 2.5, 1, 1, 1, 1]
+    exact = NonmetricMDS(landmarks=None).fit(X)
+    model = NonmetricMDS(landmarks=200).fit(X)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+    assert model.fit_info_.approximate
+    true = procrustes(model.embedding_, exact.embedding_).error
+    assert model.fit_info_.approximation_error == pytest.approx(true, rel=0.5)
+    assert kruskal(squareform(pdist(X)), model.embedding_) < 1.05 * exact.stress_
+
+
+def test_same_bits_on_any_number_of_threads():
+    X = load_digits().data[:600]
+    for parameters in ({}, {"landmarks": 100}):
+        found = []
+        for threads in (1, 2, 3):
+            with lowland.config(threads=threads):
+                found.append(NonmetricMDS(max_iter=300, **parameters).fit(X).embedding_)
+        assert all(np.array_equal(found[0], other) for other in found[1:])

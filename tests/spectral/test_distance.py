@@ -1,0 +1,93 @@
+"""Squared distances as an operator, additive constants, sums over a spectrum that is not computed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from lowland.spectral import Dense, eigen
+from lowland.spectral.density import absolute_trace
+from lowland.spectral.distance import DistanceGram, cailliez, lingoes
+
+
+@pytest.fixture
+def D(rng):
+    return cdist(X := rng.standard_normal((80, 5)), X, "cityblock")
+
+
+def gower(S):
+    J = np.eye(len(S)) - 1 / len(S)
+    return -0.5 * J @ S @ J
+
+
+def test_the_operator_is_the_centred_matrix(D, backend, rng):
+    B = DistanceGram(backend(D))
+    V = rng.standard_normal((80, 3))
+    np.testing.assert_allclose(np.asarray(B.matmul(backend(V))), gower(D**2) @ V, atol=1e-10)
+    np.testing.assert_allclose(np.asarray(B.dense()), gower(D**2), atol=1e-10)
+    assert B.trace() == pytest.approx(np.trace(gower(D**2)), rel=1e-13)
+
+
+def test_centred_coordinates_are_recovered(rng):
+    X = rng.standard_normal((50, 3))
+    X -= X.mean(axis=0)
+    found = eigen(DistanceGram(cdist(X, X)), 3)
+    np.testing.assert_allclose(found.values, np.linalg.svd(X)[1] ** 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [80, 700])
+def test_cailliez_is_the_least_constant(n, rng):
+    D = cdist(X := rng.standard_normal((n, 5)), X, "cityblock")
+    c = cailliez(D)
+    off = 1 - np.eye(n)
+    enough = np.linalg.eigvalsh(gower((D + c) ** 2 * off))
+    less = np.linalg.eigvalsh(gower((D + 0.999 * c) ** 2 * off))
+    assert enough[0] > -1e-8 * enough[-1]
+    assert less[0] < -1e-6 * less[-1]
+
+
+def test_lingoes_is_the_least_constant(D, rng):
+    c = lingoes(D, rng)
+    values = np.linalg.eigvalsh(gower(D**2 + 2 * c * (1 - np.eye(80))))
+    assert values[0] == pytest.approx(0, abs=1e-10 * values[-1])
+    assert c == pytest.approx(-np.linalg.eigvalsh(gower(D**2))[0])
+
+
+def test_euclidean_distances_need_no_constant(rng):
+    D = cdist(X := rng.standard_normal((30, 4)), X)
+    assert cailliez(D) == pytest.approx(0, abs=1e-6)
+    assert lingoes(D, rng) == pytest.approx(0, abs=1e-10)
+
+
+@pytest.mark.parametrize("tail", [0.01, 1.0, 3.0])
+def test_absolute_trace_lies_within_its_error(tail, rng):
+    Q = np.linalg.qr(rng.standard_normal((600, 600)))[0]
+    values = np.r_[500.0, 300.0, -200.0, rng.standard_normal(597) * np.linspace(3, tail, 597)]
+    A = Dense((Q * values) @ Q.T, symmetric=True)
+    truth = np.abs(values).sum()
+    pairs = eigen(A, 2, solver="krylov")
+    inside = 0
+    for seed in range(20):
+        found = absolute_trace(A, pairs, np.random.default_rng(seed))
+        inside += abs(found.value - truth) < 2 * found.error
+        assert found.value == pytest.approx(truth, rel=0.05)
+        assert found.least == pytest.approx(-200)
+    assert inside >= 15
+
+
+def test_nothing_is_left_when_all_is_known(rng):
+    A = Dense(np.diag([3.0, -2.0]), symmetric=True)
+    assert absolute_trace(A, eigen(A, 2), rng) == (5.0, 0.0, -2.0)
+
+
+def test_spare_vectors_are_nearly_eigenvectors(rng):
+    Q = np.linalg.qr(rng.standard_normal((800, 800)))[0]
+    A = Dense((Q * np.r_[100.0 * 0.8 ** np.arange(30), -50.0, np.full(769, 1e-3)]) @ Q.T, symmetric=True)
+    pairs = eigen(A, 3, solver="krylov")
+    V = np.concatenate([pairs.vectors, pairs.spare], axis=1)
+    np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-10)
+    W = A.matmul(pairs.spare)
+    values = (W * pairs.spare).sum(axis=0)
+    assert (np.linalg.norm(W - pairs.spare * values, axis=0) <= 0.03 * np.abs(values) + 1e-9).all()
+    assert values.min() == pytest.approx(-50.0, rel=1e-3)

@@ -1,0 +1,134 @@
+"""Metrics: SciPy's values, digits kept beside a large mean, parameters from the training rows, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+import lowland
+from lowland.distances import METRICS, metric
+from lowland.pairwise import Function, against, row_tiles, square
+
+BOOLEAN = {"hamming", "jaccard", "dice", "matching", "rogerstanimoto", "russellrao", "sokalsneath", "yule"}
+
+
+def table(name, rng, n):
+    X = rng.standard_normal((n, 6))
+    if name in BOOLEAN:
+        return (X > 0).astype(float)
+    return np.abs(X) if name == "jensenshannon" else X
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_is_scipys(name, rng):
+    X, Y = table(name, rng, 40), table(name, rng, 9)
+    options = {}
+    if name == "seuclidean":
+        options = {"V": X.var(axis=0, ddof=1)}
+    if name == "mahalanobis":
+        options = {"VI": np.linalg.inv(np.cov(X, rowvar=False))}
+    want = cdist(Y, X, name, **options)
+    np.testing.assert_allclose(metric(name, X)(Y, X), want, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_row_does_not_depend_on_its_block(name, rng):
+    X, Y = table(name, rng, 40), table(name, rng, 9)
+    compare = against(metric(name, X), X)
+    np.testing.assert_allclose(compare(Y)[4:5], compare(Y[4:5]), rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize(("dtype", "mean"), [(np.float32, 1e5), (np.float64, 1e8)])
+def test_a_large_mean_costs_no_digits(dtype, mean, rng):
+    X = (rng.standard_normal((60, 5)) + mean).astype(dtype)
+    want = cdist(X.astype(float), X.astype(float))
+    np.testing.assert_allclose(metric("euclidean", X)(X, X), want, rtol=1e-13)
+
+
+def test_near_pairs_keep_their_distance(rng):
+    X = 1e3 * rng.standard_normal((30, 8))
+    Y = X + 1e-6 * rng.standard_normal(X.shape)
+    got = np.diagonal(metric("euclidean", X)(X, Y))
+    np.testing.assert_allclose(got, np.linalg.norm(X - Y, axis=1), rtol=1e-8)
+    assert (np.diagonal(metric("euclidean", X)(X, X)) == 0).all()
+    assert (np.diagonal(metric("cosine", X)(X, X)) == 0).all()
+
+
+@pytest.mark.parametrize("name", ["euclidean", "cityblock", "cosine"])
+def test_square_is_symmetric_and_in_tiles(name, rng):
+    X = rng.standard_normal((1100, 4))
+    D = square(metric(name, X), X)
+    np.testing.assert_array_equal(D, D.T)
+    np.testing.assert_allclose(D, cdist(X, X, name), rtol=1e-11, atol=1e-13)
+    strips = list(row_tiles(metric(name, X), X, "test"))
+    np.testing.assert_allclose(np.concatenate([D for _, D in strips]), D, rtol=1e-12, atol=1e-15)
+
+
+def test_square_is_the_same_on_any_number_of_threads(rng):
+    X = rng.standard_normal((1500, 30))
+    found = []
+    for threads in (1, 2, 3):
+        with lowland.config(threads=threads):
+            found.append(square(metric("euclidean", X), X))
+    assert all(np.array_equal(found[0], other) for other in found[1:])
+
+
+def test_square_refuses_what_does_not_fit(rng):
+    X = rng.standard_normal((500, 3))
+    with lowland.config(memory_limit="1MB"), pytest.raises(lowland.MemoryLimitError, match=r"500 × 500.*landmarks"):
+        square(metric("euclidean", X), X)
+
+
+def test_backends_agree(backend, rng):
+    X = rng.standard_normal((70, 4))
+    for name in ("euclidean", "cosine", "cityblock"):
+        got = metric(name, backend(X))(backend(X), backend(X))
+        np.testing.assert_allclose(np.asarray(got), cdist(X, X, name), rtol=1e-11, atol=1e-14)
+
+
+def test_functions_of_objects_and_of_blocks():
+    words = np.array(["abc", "abd", "xyz"], dtype=object)
+    apart = Function(lambda a, b: sum(x != y for x, y in zip(a, b, strict=True)), "metric", words)
+    assert not apart.of_blocks
+    assert apart(words, words).tolist() == [[0, 1, 3], [1, 0, 3], [3, 3, 0]]
+    X = np.arange(6.0).reshape(3, 2)
+    block = Function(lambda A, B: cdist(A, B), "metric", X)
+    assert block.of_blocks
+    np.testing.assert_allclose(block(X, X[:2]), cdist(X, X[:2]))
+    single = Function(lambda a, b: float(np.abs(a - b).sum()), "metric", X)
+    assert not single.of_blocks
+    np.testing.assert_allclose(single(X, X), cdist(X, X, "cityblock"))
+
+
+def test_functions_that_do_not_answer_with_numbers():
+    X = np.arange(6.0).reshape(3, 2)
+    with pytest.raises(lowland.DataError, match=r"metric must give a number.*shape \(2,\)"):
+        Function(lambda a, b: a - b, "metric", X)
+    with pytest.raises(lowland.DataError, match=r"gave nan for the objects"):
+        Function(lambda a, b: float("nan"), "metric", X)(X, X)
+    grows = Function(lambda A, B: np.zeros((len(A), len(B) if len(B) < 4 else 2)), "metric", X)
+    with pytest.raises(lowland.DataError, match=r"gave shape \(3, 2\) for blocks of 3 and 5 objects"):
+        grows(X, np.zeros((5, 2)))
+
+
+def test_errors_of_a_users_function_are_shown():
+    def broken(a, b):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        Function(broken, "metric", np.ones((2, 2)))
+
+
+def test_rows_that_a_metric_has_no_value_for(rng):
+    X = rng.standard_normal((5, 3))
+    X[2] = 0
+    with pytest.raises(lowland.DataError, match=r"cosine.*zero \(row 2"):
+        metric("cosine", X)(X, X)
+    X[2] = 1
+    with pytest.raises(lowland.DataError, match=r"correlation.*constant \(row 2"):
+        metric("correlation", X)(X, X)
+    with pytest.raises(lowland.DataError, match=r"column 1 is constant"):
+        metric("seuclidean", np.column_stack([np.arange(4.0), np.ones(4)]))
+    with pytest.raises(lowland.DataError, match=r"linearly dependent"):
+        metric("mahalanobis", np.column_stack([np.arange(4.0), 2 * np.arange(4.0)]))
