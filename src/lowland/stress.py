@@ -202,7 +202,7 @@ def _direction(point: Point, pairs: list[tuple[Array, Array, Array, float]]) -> 
 def classical_start(D: Array, k: int, rng: np.random.Generator, eps: float) -> Array:
     """Return the configuration of classical MDS: at most k columns, those of eigenvalues above rounding."""
     n = len(D)
-    pairs = eigen(DistanceGram(D), min(k, n - 1), rng=rng)
+    pairs = eigen(DistanceGram(D), min(k, n - 1), solver="krylov", rng=rng)  # LAPACK would take longer than the descent
     keep = pairs.values > 10 * n * max(np.finfo(float).eps, eps**2) * max(float(pairs.values[0]), 0.0)
     return pairs.vectors[:, keep] * np.sqrt(pairs.values[keep])
 

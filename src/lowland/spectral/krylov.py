@@ -274,7 +274,7 @@ def identity(n: int, reference: Array) -> Array:
 
 
 def small_symmetric(A: Operator, k: int, largest: bool) -> Found:
-    """Form a matrix that is no larger than the basis would be, and solve it whole."""
+    """Form the matrix and solve it by LAPACK: whole, or only the wanted end where that is a small part."""
     M, products = A.dense(), 0
     if M is None:
         M, products = A.matmul(identity(A.shape[0], A.reference())), 1
@@ -283,7 +283,10 @@ def small_symmetric(A: Operator, k: int, largest: bool) -> Found:
     least = longest(M)
     if A.null is not None:  # move the known null vectors to the far end
         M = M - (norm if largest else -norm) * (A.null @ arrays.t(A.null))
-    values, vectors = dense.eigh((M + arrays.t(M)) / 2)
+    n, part = A.shape[0], None
+    if 5 * k < n and n > 200:
+        part = (n - k, n - 1) if largest else (0, k - 1)
+    values, vectors = dense.eigh((M + arrays.t(M)) / 2, part)
     if largest:
         values, vectors = xp.flip(values, axis=0), xp.flip(vectors, axis=1)
     top = max(least, float(xp.max(xp.abs(values[:k]))))  # ‖A‖ from below, so that a residual is never flattered

@@ -128,7 +128,7 @@ def eigen(
     tol = tolerance(A) if tol is None else tol
     largest = which == "largest"
     if name == "dense":
-        found = _dense_pairs(A, k, largest)
+        found = krylov.small_symmetric(A, k, largest)
     elif name == "krylov":
         found = krylov.lanczos(A, k, largest=largest, tol=tol, rng=rng)
     elif name == "power" and largest:
@@ -141,23 +141,6 @@ def eigen(
     residual = residual_of_pairs(A, found.values, vectors, found.norm)
     values = arrays.like(found.values, vectors)
     return Pairs(values, vectors, residual, name, found.products, found.converged, found.spare)
-
-
-def _dense_pairs(A: Operator, k: int, largest: bool) -> Found:
-    M = A.dense()
-    n = A.shape[0]
-    if M is None or A.null is not None:
-        return krylov.small_symmetric(A, k, largest)
-    xp = arrays.namespace(M)
-    if 5 * k < n and n > 200:
-        values, vectors = dense.eigh(M, (n - k, n - 1) if largest else (0, k - 1))
-    else:
-        values, vectors = dense.eigh(M)
-        values, vectors = (values[n - k :], vectors[:, n - k :]) if largest else (values[:k], vectors[:, :k])
-    if largest:
-        values, vectors = xp.flip(values, axis=0), xp.flip(vectors, axis=1)
-    norm = max(krylov.longest(M), float(xp.max(xp.abs(values))))  # the wanted end alone may be tiny
-    return Found(None, values, vectors, 0, True, norm)
 
 
 @pool.one_blas_thread()
