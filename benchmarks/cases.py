@@ -146,12 +146,13 @@ WORDS = datasets.Recipe(datasets.word_counts, 20_000, 50_000, "float64")
 FLAT = datasets.Recipe(datasets.flat_sparse, 20_000, 50_000, "float64")
 KERNEL_PCA = {
     "lowland": gaussian("lowland", preimage=None),
-    "sklearn": gaussian(SK, eigen_solver="dense"),
+    "sklearn": gaussian(SK),
     "sklearn-arpack": gaussian(SK, eigen_solver="arpack", random_state=0),
 }
 KERNEL_INVERSE = {
     "lowland": gaussian("lowland"),
-    "sklearn": gaussian(SK, eigen_solver="arpack", fit_inverse_transform=True, random_state=0),
+    "sklearn": gaussian(SK, fit_inverse_transform=True),
+    "sklearn-arpack": gaussian(SK, eigen_solver="arpack", fit_inverse_transform=True, random_state=0),
 }
 KERNEL_LARGE = {
     "lowland": gaussian("lowland", preimage=None),
