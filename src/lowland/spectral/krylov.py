@@ -49,10 +49,23 @@ def sizes(k: int, n: int) -> Sizes:
 
 
 @dataclass(frozen=True)
+class Ritz:
+    """What a Krylov space saw of the whole spectrum: the projection T = QᵀAQ, with the random start in front.
+
+    ``vectors`` (in the space's own coordinates) are nearly eigenvectors, of either end, and ``values`` belong to them.
+    """
+
+    T: Array
+    block: int
+    values: Array
+    vectors: Array
+
+
+@dataclass(frozen=True)
 class Found:
     """What an iteration returns: left vectors (None for eigenpairs), values, vectors, and how it ended.
 
-    ``spare`` holds further vectors, of either end, that are nearly eigenvectors.
+    ``ritz`` is what it saw of the rest of the spectrum, where it never had to restart.
     """
 
     left: Array | None
@@ -61,7 +74,7 @@ class Found:
     products: int
     converged: bool
     norm: float
-    spare: Array | None = None
+    ritz: Ritz | None = None
 
 
 def _empty(n: int, columns: int, reference: Array) -> Array:
@@ -165,11 +178,11 @@ def lanczos(
         converged = bool((residual <= tol * norm).all())
         report_progress(stage, int((residual <= tol * norm).sum()), k)
         if converged or (full and restarts >= _MAX_RESTARTS):
-            left_over = np.linalg.norm(arrays.to_numpy(R) @ Y[m - b :, k:], axis=0)
-            near = np.flatnonzero(left_over <= _NEARLY * np.abs(theta[k:])) + k
-            pick = arrays.like(Y[:, np.concatenate([np.arange(k), near])], Q, np.float64)
-            vectors = pool.matmul(Q[:, :m], pick)
-            return Found(None, sign * theta[:k], vectors[:, :k], products, converged, norm, vectors[:, k:])
+            vectors = pool.matmul(Q[:, :m], arrays.like(Y[:, :k], Q, np.float64))
+            left_over = np.linalg.norm(arrays.to_numpy(R) @ Y[m - b :], axis=0)
+            near = left_over <= _NEARLY * np.abs(theta)
+            ritz = Ritz(sign * T[:m, :m], b, sign * theta[near], Y[:, near]) if restarts == 0 else None
+            return Found(None, sign * theta[:k], vectors, products, converged, norm, ritz)
         if full:
             keep = size.keep
             Q[:, :keep] = pool.matmul(Q[:, :m], arrays.like(Y[:, :keep], Q, np.float64))

@@ -23,8 +23,8 @@ DENSE_LIMIT = 1500  # at 5000 the top 10 pairs take LAPACK 7–10 times as long 
 class Pairs:
     """Eigenpairs, best first: values (k), orthonormal vectors (n × k), and their evidence.
 
-    ``residual`` is max ‖Av − λv‖/‖A‖, measured with the returned vectors. ``spare`` holds further orthonormal vectors
-    that an iteration found to be nearly eigenvectors, at either end of the spectrum.
+    ``residual`` is max ‖Av − λv‖/‖A‖, measured with the returned vectors. ``ritz`` is what a Krylov method saw of the
+    rest of the spectrum on its way, where it never had to restart.
     """
 
     values: Array
@@ -33,7 +33,7 @@ class Pairs:
     solver: str
     products: int
     converged: bool
-    spare: Array | None = None
+    ritz: krylov.Ritz | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def eigen(
     vectors = fix_signs(found.right)
     residual = residual_of_pairs(A, found.values, vectors, found.norm)
     values = arrays.like(found.values, vectors)
-    return Pairs(values, vectors, residual, name, found.products, found.converged, found.spare)
+    return Pairs(values, vectors, residual, name, found.products, found.converged, found.ritz)
 
 
 @pool.one_blas_thread()
