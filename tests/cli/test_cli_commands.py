@@ -329,3 +329,27 @@ def test_a_share_just_below_the_whole_is_not_100_percent(run: Run, tmp_path: Pat
     done = run("info", "t.csv")
     assert "pay (more than 99.9 % of the variance)" in done.out
     assert "pay owns more than 99.9 % of the variance" in done.err
+
+
+def test_info_says_that_a_model_holds_training_rows(run: Run, table: Path, model: Path) -> None:
+    assert run("reduce", table, "--method", "kernel_pca", "--out", "k.csv", "--model", "k.lowland").code == 0
+    told = " ".join(run("info", "k.lowland").err.split())
+    assert "It holds 30 training rows as they were given." in told
+    assert "training row" not in run("info", model).err
+
+
+def test_a_table_of_distances_becomes_a_map(run: Run, tmp_path: Path) -> None:
+    D, names, _ = lowland.data.cities()
+    columns = {"city": names} | {name: D[:, i] for i, name in enumerate(names)}
+    pl.DataFrame(columns).write_csv(tmp_path / "distances.csv")
+    words = ("--method", "classical_mds", "--set", "metric=precomputed", "--id", "city")
+    done = run("reduce", "distances.csv", *words, "--out", "map.csv", "--model", "map.lowland")
+    assert "brought 22 objects, known by their values for pairs, to 2 dimensions" in " ".join(done.err.split())
+    found = pl.read_csv(tmp_path / "map.csv")
+    assert found["city"].to_list() == names
+    want = lowland.ClassicalMDS(metric="precomputed").fit_transform(D)
+    np.testing.assert_allclose(found[:, 1:].to_numpy(), want, rtol=1e-12)
+    again = run("transform", "map.lowland", "distances.csv", "--out", "again.csv")
+    assert "lowland info map.lowland" in again.err, "there is no way back to propose"
+    np.testing.assert_allclose(pl.read_csv(tmp_path / "again.csv").to_numpy(), want, atol=1e-8)
+    assert run("inverse", "map.lowland", "again.csv", "--out", "back.csv").code == 2

@@ -142,6 +142,9 @@ def _model(file: Path) -> Answer:
     ]
     facts = {"file": file, "kind": "model", "contents": held}
     summary = f"{file.name} is a fitted {held['class']} for rows of {count(held['n_features'], 'column')}."
+    anchors = held["arrays"].get("anchors_", {"shape": [0]})["shape"]
+    if len(anchors) == 2 and anchors[0]:
+        summary += f" It holds {count(anchors[0], 'training row')} as they were given."
     words = ["lowland", "transform", str(file), "NEW.csv", "--out", "new-embedding.csv"]
     return Answer(facts, summary, shlex.join(words), shown=[_grid(rows)])
 
