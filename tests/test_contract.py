@@ -16,10 +16,16 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
+from threadpoolctl import threadpool_limits
 
 import lowland
+from lowland.registry import METHODS
 from lowland.rows import RowSource
 
+COMPARISONS = {
+    "metric": ("euclidean", "cityblock", "cosine", "correlation"),
+    "kernel": ("rbf", "laplacian", "cosine", "poly"),
+}
 N, D = 90, 7
 
 
@@ -241,6 +247,9 @@ def test_same_bits_on_any_number_of_threads(method, rng):
         for threads in (1, 2, 3):
             with lowland.config(threads=threads):
                 results.append(build(method, **parameters).fit(X).transform(X))
+        for threads in (1, 2):
+            with threadpool_limits(threads, "blas"):
+                results.append(build(method, **parameters).fit(X).transform(X))
         assert all(np.array_equal(results[0], other) for other in results[1:])
 
 
@@ -322,6 +331,43 @@ def test_training_rows_return_their_embedding(method, X):
     np.testing.assert_allclose(model.fit_transform(X), model.transform(X), atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        pytest.param(row, {parameter: name}, id=f"{row.name}-{name}")
+        for row in METHODS
+        for parameter, names in COMPARISONS.items()
+        if parameter in row.load()._parameters
+        for name in names
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_way_to_compare_rows_keeps_the_contract(method, options, X, dtype):
+    X = X.astype(dtype)
+    model = build(method, **options)
+    Y = model.fit_transform(X)
+    assert Y.dtype == dtype
+    want = Y.astype(np.float64)
+    same_rows(model.transform(X), want, dtype)
+    same_rows(np.vstack([model.transform(X[i : i + 1]) for i in range(0, N, 9)]), want[::9], dtype)
+    new = X[:30] + dtype(0.1)
+    whole = model.transform(new).astype(np.float64)
+    same_rows(np.vstack([model.transform(new[i : i + 1]) for i in range(0, 30, 3)]), whole[::3], dtype)
+    for kind in (np.asfortranarray, lambda X: pd.DataFrame(X, columns=list("abcdefg"))):
+        other = build(method, **options)
+        same_rows(other.fit_transform(kind(X)), want, dtype)
+        same_rows(other.transform(kind(new)), whole, dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_model_does_not_change_with_the_callers_array(method, X, dtype):
+    given, new = X.astype(dtype), X[::2].astype(dtype)
+    model = build(method).fit(given)
+    before = model.transform(new)
+    given[:] = 0.0
+    np.testing.assert_array_equal(model.transform(new), before)
+
+
 def test_inverse_is_a_projection(method, X):
     if method.family != "linear":
         pytest.skip("only a linear map and its inverse project")
@@ -338,3 +384,5 @@ def test_the_registry_tells_the_truth(method):
     assert ("missing" in method.abilities) == cls._allow_nan
     assert ("sparse" in method.abilities) == cls._allow_sparse
     assert getattr(lowland, method.class_name) is cls
+    takes = {"metric": "rows, objects or distances", "kernel": "rows, objects or kernel"}
+    assert method.needs == next((takes[name] for name in takes if name in cls._parameters), "rows")

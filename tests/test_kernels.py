@@ -75,6 +75,28 @@ def test_cosine_of_a_zero_row_is_zero():
     np.testing.assert_allclose(kernel("cosine", X).diagonal(X), [0.0, 1.0])
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e200, 1e-310])
+def test_cosine_of_rows_whose_squares_are_no_numbers(X, size):
+    want = kernel("cosine", X)(X, X)
+    tolerance = 1e-12 if size > 1e-300 else 1e-4  # numbers that small have few digits
+    np.testing.assert_allclose(kernel("cosine", X)(size * X, X), want, atol=tolerance)
+    np.testing.assert_allclose(kernel("cosine", X).diagonal(size * X), 1.0, rtol=1e-12)
+
+
+def test_the_diagonal_of_a_function_of_blocks_takes_few_calls(rng):
+    calls = []
+
+    def product(A, B):
+        calls.append(len(A))
+        return A @ B.T
+
+    X = rng.standard_normal((150, 3))
+    rule = kernel(product, X)
+    calls.clear()
+    np.testing.assert_allclose(rule.diagonal(X), (X * X).sum(axis=1), rtol=1e-12)
+    assert calls == [64, 64, 22]
+
+
 def test_functions_of_objects_and_of_blocks():
     words = np.array(["ab", "abc", "b"], dtype=object)
     shared = lambda a, b: float(len(set(a) & set(b)))  # noqa: E731

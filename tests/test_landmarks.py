@@ -132,7 +132,7 @@ def test_whitener(rng):
     found = whitener(A @ A.T)  # of rank 8
     assert found.W.shape == (30, 8)
     np.testing.assert_allclose(found.W.T @ A @ A.T @ found.W, np.eye(8), atol=1e-10)
-    assert found.negative == 0
+    assert str(found.negative) == "0.0"
     indefinite = whitener(np.diag([3.0, -1.0]))
     assert (indefinite.least, indefinite.negative, indefinite.W.shape) == (-1.0, 0.25, (2, 1))
     with pytest.raises(lowland.DataError, match="rank 0"):

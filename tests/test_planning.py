@@ -31,6 +31,15 @@ def small():
     )
 
 
+@pytest.mark.parametrize("name", ["classical_mds", "metric_mds", "kernel_pca"])
+def test_blocks_that_do_not_say_their_length_are_counted(rng, name):
+    model, X = lowland.registry.method(name).load()(), rng.standard_normal((3000, 5))
+    counted = plan(model, RowSource.from_blocks(lambda: (X[:1000], X[1000:])))
+    assert (counted.bytes, counted.algorithm) == (plan(model, X).bytes, plan(model, X).algorithm)
+    with pytest.raises(lowland.DataError, match=r"how many rows.*read only once"):
+        plan(model, RowSource.from_blocks(iter([X])))
+
+
 # -- the record ----------------------------------------------------------------------------------------------
 
 

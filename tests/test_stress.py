@@ -1,4 +1,4 @@
-"""Stress, its minimisation, monotone regression, placement among anchors, Procrustes."""
+"""Stress, its minimisation, monotone regression, placement among anchors."""
 
 from __future__ import annotations
 
@@ -180,6 +180,60 @@ def test_start_helpers(rng):
     assert len(np.unique(Y[:, 1])) == 10
 
 
+def test_shaking_does_not_depend_on_where_the_points_lie(rng):
+    X = rng.standard_normal((20, 2))
+    X[4] = X[9]
+    near, far = (shaken(X + shift, 2, np.random.default_rng(0)) for shift in (0.0, 1e6))
+    np.testing.assert_allclose(near, far, atol=1e-8)
+    assert 0 < np.abs(near - (X - X.mean(axis=0))).max() < 0.01
+
+
+def test_equal_objects_have_equal_weights_too(rng):
+    X = rng.standard_normal((8, 2))
+    X[5], X[7] = X[2], X[2]
+    D, W = squareform(pdist(X)), np.ones((8, 8))
+    assert same_objects(D, W)[[5, 7]].tolist() == [2, 2]
+    W[0, 7] = W[7, 0] = 3.0
+    assert same_objects(D, W)[[5, 7]].tolist() == [2, 7]
+    W[2, 5] = W[5, 2] = 0.0  # not known to be 0
+    assert same_objects(D, W)[5] == 5
+    np.fill_diagonal(W, 0.0)
+    assert same_objects(D[:3, :3], W[:3, :3]).tolist() == [0, 1, 2]
+
+
+def test_weights_too_far_apart_are_refused(rng):
+    W = np.ones((20, 20))
+    W[3] = W[:, 3] = 1e-25
+    with pytest.raises(lowland.DataError, match="from 1e-25 to 1"):
+        Stress(squareform(pdist(rng.standard_normal((20, 3)))), W)
+
+
+def test_looking_for_equal_rows_and_paths_can_be_cancelled(rng):
+    D = squareform(pdist(rng.random((1100, 2))))
+    few = np.abs(np.subtract.outer(np.arange(1100), np.arange(1100))) < 10
+    many = D < 0.9
+
+    for stages, work in (
+        ({"equal rows"}, lambda: same_objects(D)),
+        ({"paths"}, lambda: filled(D, many)),
+        ({"paths"}, lambda: filled(D, few)),
+    ):
+        seen = set()
+        with (
+            lowland.config(progress=lambda stage, done, total, seen=seen: bool(seen.add(stage))),
+            pytest.raises(lowland.Cancelled),
+        ):
+            work()
+        assert seen == stages
+
+
+def test_paths_over_more_than_one_other_object():
+    x = np.arange(1100.0)
+    D = np.abs(np.subtract.outer(x, x))
+    known = D < 200  # no path through one other object reaches the far end
+    np.testing.assert_allclose(filled(np.where(known, D, np.nan), known), D, rtol=1e-12)
+
+
 def test_missing_pairs_are_bridged_by_shortest_paths():
     D = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
     known = D <= 1
@@ -199,24 +253,6 @@ def test_pose_is_one_for_all_rotations(rng):
     X = rng.standard_normal((40, 3)) * [3, 2, 1]
     Q, _ = np.linalg.qr(rng.standard_normal((3, 3)))
     np.testing.assert_allclose(posed(X @ Q + 5), posed(X), atol=1e-12)
-
-
-def test_procrustes(rng):
-    A = rng.standard_normal((30, 2))
-    turn = np.array([[0.6, 0.8], [0.8, -0.6]])  # mirrored
-    B = 2.5 * A @ turn + [1, -2]
-    found = procrustes(A, B)
-    np.testing.assert_allclose(found(A), B, atol=1e-12)
-    np.testing.assert_allclose(found.rotation, turn, atol=1e-12)
-    assert found.error < 1e-12
-    assert procrustes(A, B, reflection=False).error > 0.1
-    assert procrustes(A, B, scale=False).error > 0.1
-    unrelated = procrustes(rng.standard_normal((500, 2)), rng.standard_normal((500, 2)))
-    assert unrelated.error > 0.98
-    with pytest.raises(lowland.DataError, match="in pairs"):
-        procrustes(A, B[:5])
-    with pytest.raises(lowland.DataError, match="equal"):
-        procrustes(np.ones((4, 2)), A[:4])
 
 
 def test_missing_pairs_of_many_objects_are_bridged_too(rng):

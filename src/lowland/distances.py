@@ -13,10 +13,13 @@ import numpy as np
 
 from . import arrays
 from .errors import DataError
-from .pairwise import Array, Function, Pairwise, Precomputed, Prepared
+from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, short
 
 _NEAR = 1e-6  # of the squared norms: below it a product has lost six of its sixteen digits
 _CHUNK = 1 << 20  # entries of differences held at once
+_TRIED = 16  # objects on which a function is tried
+_ASYMMETRY = 1e-6  # of the largest distance: more is no rounding
+_SELF = 1e-3  # the same for d(x, x), where a function that takes roots of differences loses half its digits
 
 METRICS = (
     "euclidean",
@@ -36,7 +39,6 @@ METRICS = (
     "dice",
     "matching",
     "rogerstanimoto",
-    "russellrao",
     "sokalsneath",
     "yule",
 )
@@ -50,9 +52,16 @@ class SquaredEuclidean(Pairwise):
 
     def prepare(self, block: Array) -> Prepared:
         """Return shifted rows, their squared norms, and the rows as they were."""
-        X = arrays.cast(block, np.float64)
+        X = _rows(block)
         Z = X - arrays.like(self.shift, block, np.float64)
-        return Z, (Z * Z).sum(axis=1), X
+        with np.errstate(over="ignore"):
+            squares = (Z * Z).sum(axis=1)
+        if not bool(arrays.namespace(squares).isfinite(squares).all()):
+            raise DataError(
+                f"the squares of the rows overflow (the largest entry is {float(abs(X).max()):.1g}): divide the rows "
+                "by a constant"
+            )
+        return Z, squares, X
 
     def between(self, A: Prepared, B: Prepared) -> Array:
         """Return squared distances."""
@@ -63,6 +72,12 @@ class SquaredEuclidean(Pairwise):
         S += w2[None, :]
         _repair(S, _NEAR * (z2[:, None] + w2[None, :]) > S, X, Y)
         return S
+
+
+def _rows(block: Array) -> Array:
+    """Return rows in float64, each in one piece: sums over them then do not depend on how the table lies in memory."""
+    X = arrays.cast(block, np.float64)
+    return X if arrays.is_foreign(X) else np.ascontiguousarray(X)
 
 
 def _repair(S: Array, near: Array, X: Array, Y: Array) -> None:
@@ -94,8 +109,10 @@ class Cosine(SquaredEuclidean):
 
     def prepare(self, block: Array) -> Prepared:
         """Return unit rows, their squared norms, and the unit rows again."""
-        Z = arrays.cast(block, np.float64)
+        Z = _rows(block)
         xp = arrays.namespace(Z)
+        largest = xp.max(xp.abs(Z), axis=1)
+        Z = Z / xp.where(largest > 0, largest, xp.ones_like(largest))[:, None]  # or the squares might overflow
         if self.center:
             Z = Z - xp.mean(Z, axis=1)[:, None]
         size = xp.linalg.vector_norm(Z, axis=1)
@@ -166,6 +183,34 @@ def metric(
     if spec in ("cosine", "correlation"):
         return Cosine(center=spec == "correlation")
     return SciPyMetric(spec, learned)
+
+
+def check_function(rule: Pairwise, objects: Array, owner: str) -> None:
+    """Refuse a function that is no metric, tried on 16 of the objects: negative, asymmetric, not zero for d(x, x)."""
+    few = objects[:: max(1, len(objects) // _TRIED)][:_TRIED]
+    D = arrays.to_numpy(rule(few, few))
+    scale = float(np.abs(D).max())
+
+    def refuse(off: Array, slack: float, text: str) -> None:
+        if off.max() <= slack * scale:
+            return
+        i, j = (int(place) for place in np.unravel_index(int(off.argmax()), off.shape))
+        words = text.format(value=D[i, j], back=D[j, i], a=short(few[i]), b=short(few[j]))
+        raise DataError(f"{owner}: the metric function {words}")
+
+    refuse(-D, _ASYMMETRY, "is negative: {value:g} for the objects {a} and {b}")
+    refuse(
+        np.abs(D - D.T),
+        _ASYMMETRY,
+        "is not symmetric: {value:g} for the objects {a} and {b}, and {back:g} the other way; use the mean of both if "
+        "they mean the same",
+    )
+    refuse(
+        np.diag(np.abs(np.diag(D))),
+        _SELF,
+        "gives {value:g} for the object {a} and itself, where a distance is zero; if it measures likeness, make it a "
+        "distance first",
+    )
 
 
 def learn(spec: str, training: Array) -> dict[str, Array]:

@@ -38,6 +38,11 @@ _FLAT = (
     "the centred kernel has no positive eigenvalue (rank 0): to this kernel all objects are equal; a reduction needs "
     "at least two that differ"
 )
+_DISTANCES = (
+    "the kernel has no positive part (rank 0), and a negative one: are these distances? Then use "
+    "ClassicalMDS(metric='precomputed'); a kernel is large where objects are alike"
+)
+_SHOWN = 1e-6  # the share of the trace by which ‖f(x)‖² may pass k(x, x) through rounding
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,9 @@ class Components:
     """What a solve found: the subspace, its eigenvalues λ, and how far they can be trusted.
 
     ``spectrum`` holds all eigenvalues where they were computed, ``total`` the trace of the centred kernel and ``error``
-    the share of the uncentred trace that the landmarks miss (None without landmarks).
+    Σ|k(x, x) − ‖f(x)‖²|/Σ|k(x, x)|, the share of the uncentred trace that landmarks miss or, where the kernel is
+    indefinite, pass (None without landmarks). ``centered_error`` bounds the share of the centred trace that is missed,
+    for kernels that are known to be semidefinite.
     """
 
     expansion: Expansion
@@ -88,32 +95,43 @@ class Components:
 
 @dataclass(frozen=True)
 class Negative:
-    """The negative part of an indefinite kernel's spectrum: the least value, Σ|λ<0|/Σ|λ|, and how many where known."""
+    """The negative part of an indefinite kernel's spectrum: the least value, Σ|λ<0|/Σ|λ|, and how many where known.
+
+    With landmarks it is the spectrum of their kernel alone, and ``excess`` the share of the trace by which all rows'
+    ‖f(x)‖² pass k(x, x): no semidefinite kernel has any, but neither number can show that a kernel is semidefinite.
+    """
 
     least: float
     share: float
-    count: int | None
+    count: int | None = None
+    excess: float | None = None
+
+    @property
+    def found(self) -> bool:
+        """Whether the kernel is shown not to be semidefinite."""
+        return self.share > 0 or (self.excess is not None and self.excess > _SHOWN)
 
 
-def from_pairs(K: Array, k: int, *, psd: bool, rng: np.random.Generator) -> Components:
-    """Return the leading components of a whole kernel matrix, centred without a copy."""
-    n = len(K)
+def from_pairs(K: Array, k: int, *, psd: bool, rng: np.random.Generator, given: Any = None) -> Components:
+    """Return the leading components of a whole kernel matrix, centred without a copy.
+
+    ``given`` is the type that the entries were rounded to, where that is not K's own.
+    """
+    n, eps = len(K), float(np.finfo(K.dtype if given is None else given).eps)
     whole = n <= DENSE_LIMIT
     A = DoublyCentered(Dense(K, symmetric=True), psd=psd)
-    if whole and float(np.abs(np.asarray(A.dense())).max()) <= 4 * float(np.finfo(K.dtype).eps) * float(
-        np.abs(K).max()
-    ):
+    if whole and float(np.abs(np.asarray(A.dense())).max()) <= 4 * eps * float(np.abs(K).max()):
         raise DataError(_FLAT)
     pairs = eigen(A, n - 1 if whole else k, rng=rng)
     values, U = arrays.to_numpy(pairs.values), arrays.to_numpy(pairs.vectors)
     c, length_of_K = _column_means(K)
     total = float(np.trace(K, dtype=np.float64)) - n * float(c.mean())
     # Rounding moves an eigenvalue by N·eps·λ₁ in the solve, and by ‖E‖ ≤ eps·‖K‖ where the entries were rounded.
-    floor = max(n * np.finfo(np.float64).eps * values[0], 4 * float(np.finfo(K.dtype).eps) * length_of_K)
+    floor = max(n * np.finfo(np.float64).eps * values[0], 4 * eps * length_of_K)
     negative = None if psd else _negative(A, pairs, values, total, floor, rng)
     rank = int((values > floor).sum())
     if rank == 0:
-        raise DataError(_FLAT)
+        raise DataError(_DISTANCES if negative is not None and negative.least < -floor else _FLAT)
     kept = min(k, rank)
     dual = U[:, :kept] / np.sqrt(values[:kept])
     expansion = Expansion(dual, np.full(n, 1 / n), c, float(c.mean()))
@@ -139,28 +157,31 @@ def _negative(A: Any, pairs: Pairs, values: Array, total: float, floor: float, r
         return Negative(float(values.min()), float(-below.sum() / np.abs(values).sum()), len(below))
     found = absolute_trace(A, pairs, rng)
     share = max(0.0, (found.value - total) / 2 / found.value) if found.least < -floor else 0.0
-    return Negative(found.least, share, None)
+    return Negative(found.least, share)
 
 
 def from_landmarks(rule: Kernel, rows: RowSource, anchors: Array, k: int, rng: np.random.Generator) -> Components:
     """Return the leading components of all rows seen through the anchors: one pass, nothing of length N is kept."""
     K = square(rule, anchors, stage="landmarks")
-    W, least, negative_share = whitener(K)
+    W, least, negative_share = whitener(K, rule.eps)
     prepared, width = rule.prepare(anchors), W.shape[1]
 
     def features(block: Array) -> Array:
-        """Return rows [f(x), k(x, x) − ‖f(x)‖²]."""
+        """Return rows [f(x), k(x, x) − ‖f(x)‖², its size, |k(x, x)|]."""
         block = arrays.to_numpy(block)
-        new, out = rule.prepare(block), np.empty((len(block), width + 1))
+        new, out = rule.prepare(block), np.empty((len(block), width + 3))
+        own = rule.diagonal(block)
         for part in tiles(len(block)):
             f = rule.between(cut(new, part), prepared) @ W
-            out[part, :width], out[part, width] = f, -(f * f).sum(axis=1)
-        out[:, width] += rule.diagonal(block)
+            out[part, :width], out[part, width] = f, own[part] - (f * f).sum(axis=1)
+        out[:, width + 1], out[:, width + 2] = np.abs(out[:, width]), np.abs(own)
         return out
 
-    seen = Moments(width + 1).update(MappedRows(rows, features, width + 1), stage="features").close()
+    seen = Moments(width + 3).update(MappedRows(rows, features, width + 3), stage="features").close()
     S, mean = seen.scatter[:width, :width], seen.mean[:width]
-    missed = max(0.0, seen.n_rows * float(seen.mean[width]))
+    signed, missed, own = (seen.n_rows * float(value) for value in seen.mean[width:])
+    if own == 0:  # though the landmarks' kernel has a positive eigenvalue: not semidefinite
+        raise DataError(_DISTANCES)
     pairs = eigen(Dense(np.ascontiguousarray(S), psd=True), min(k, width), rng=rng)
     values, V = arrays.to_numpy(pairs.values), arrays.to_numpy(pairs.vectors)
     shown, norm = float(np.trace(S)), float(mean @ mean)
@@ -170,7 +191,7 @@ def from_landmarks(rule: Kernel, rows: RowSource, anchors: Array, k: int, rng: n
         raise DataError(_FLAT)
     V = V[:, :rank]
     a = W @ mean
-    negative = None if rule.psd else Negative(least, negative_share, None)
+    negative = None if rule.psd else Negative(least, negative_share, excess=(missed - signed) / 2 / own)
     return Components(
         Expansion(W @ V, a, K @ a, norm),
         values[:rank],
@@ -178,8 +199,8 @@ def from_landmarks(rule: Kernel, rows: RowSource, anchors: Array, k: int, rng: n
         pairs,
         shown,
         negative,
-        missed / (missed + shown + seen.n_rows * norm),
-        missed / (missed + shown),
+        missed / own,
+        missed / (missed + shown) if rule.psd else None,
     )
 
 

@@ -10,9 +10,9 @@ from .stress_kernels import FIXED, LINE, OPTIONS, PLANE, TINY
 _INDEX = nb.int32[::1]
 
 
-@nb.njit(nb.int64(LINE, LINE, LINE), **OPTIONS)
+@nb.njit(nb.void(LINE, LINE, LINE), **OPTIONS)
 def pool_violators(y, w, out):  # type: ignore[no-untyped-def]
-    """Write the nondecreasing values nearest to y, in the sense Σw(out − y)², and return how many levels they have."""
+    """Write the nondecreasing values nearest to y, in the sense Σw(out − y)²."""
     n, top = len(y), -1
     mean, weight, first = np.empty(n), np.empty(n), np.empty(n + 1, dtype=np.int64)
     for i in range(n):
@@ -26,7 +26,6 @@ def pool_violators(y, w, out):  # type: ignore[no-untyped-def]
     first[top + 1] = n
     for b in range(top + 1):
         out[first[b] : first[b + 1]] = mean[b]
-    return top + 1
 
 
 @nb.njit(nb.void(FIXED, _INDEX, _INDEX, LINE, nb.int64, nb.int64), **OPTIONS)

@@ -11,13 +11,14 @@ import numpy as np
 from . import arrays, pool
 from .errors import DataError
 from .kernels import GivenKernel, Kernel
-from .pairwise import Array, Pairwise, against, cut, length
+from .pairwise import Array, Pairwise, against, cut, length, tiles
 from .rows import RowSource
 from .settings import report_progress
 from .sources import take
 from .spectral import dense
 
 _CANDIDATES_EACH = 20  # rows looked at for each landmark that is chosen among them
+_STRIP = 8192  # candidates that one task compares with the last landmark
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def _spread(
 ) -> np.ndarray[Any, Any]:
     rows = candidates(len(items), count, rng)
     among = items[rows]
-    compare = [against(metric, among[part]) for part in _parts(len(rows))]
+    compare = [against(metric, among[part]) for part in tiles(len(rows), _STRIP)]
     chosen = [int(rng.integers(len(rows)))]
     nearest = np.full(len(rows), np.inf)
     for done in range(1, count):
@@ -90,10 +91,6 @@ def _spread(
 
 def _distances_to(last: Array, compare: list[Callable[[Array], Array]]) -> Array:
     return np.concatenate(list(pool.run(lambda measure: arrays.to_numpy(measure(last))[0], compare)))
-
-
-def _parts(n: int, size: int = 8192) -> list[slice]:
-    return [slice(start, min(n, start + size)) for start in range(0, n, size)]
 
 
 @pool.one_blas_thread()
@@ -112,8 +109,8 @@ def rpcholesky(kernel: Kernel, items: Array, count: int, rng: np.random.Generato
     F = np.zeros((n, count))
     chosen: list[int] = []
     while len(chosen) < count and missing.max() > floor:
-        proposed = rng.choice(n, size, p=missing / missing.sum())
-        H = arrays.to_numpy(kernel.between(_pick(among, proposed), _pick(among, proposed)))
+        proposed: Array = rng.choice(n, size, p=missing / missing.sum())
+        H = arrays.to_numpy(kernel.between(cut(among, proposed), cut(among, proposed)))
         H = H - F[proposed, : len(chosen)] @ F[proposed, : len(chosen)].T
         accepted = _accept(H, rng, floor)[: count - len(chosen)]
         if not accepted:
@@ -129,7 +126,10 @@ def rpcholesky(kernel: Kernel, items: Array, count: int, rng: np.random.Generato
         missing[np.array(chosen)] = 0.0
         report_progress("landmarks", len(chosen), count)
     if not chosen:
-        raise DataError("the kernel of every object with itself is zero (rank 0): there is nothing to choose from")
+        raise DataError(
+            "the kernel of every object with itself is zero (rank 0): there is nothing to choose from. If these are "
+            "distances, use ClassicalMDS(metric='precomputed')"
+        )
     return np.sort(rows[np.array(chosen)])
 
 
@@ -147,14 +147,10 @@ def _accept(H: Array, rng: np.random.Generator, floor: float) -> list[int]:
     return accepted
 
 
-def _pick(prepared: Any, index: Array) -> Any:
-    return tuple(piece[index] for piece in prepared) if isinstance(prepared, tuple) else prepared[index]
-
-
 def _columns(kernel: Kernel, among: Any, new: Array) -> Array:
-    anchors = _pick(among, new)
+    anchors = cut(among, new)
     strips = pool.run(
-        lambda part: arrays.to_numpy(kernel.between(cut(among, part), anchors)), _parts(length(among), 1024)
+        lambda part: arrays.to_numpy(kernel.between(cut(among, part), anchors)), tiles(length(among), 1024)
     )
     return np.concatenate(list(strips))
 
@@ -194,17 +190,19 @@ class Whitener(NamedTuple):
     negative: float
 
 
-def whitener(K: Array) -> Whitener:
+def whitener(K: Array, eps: float = float(np.finfo(np.float64).eps)) -> Whitener:
     """Return W = QΛ^(−1/2) of the landmarks' kernel K = QΛQᵀ, over the eigenvalues above rounding.
+
+    ``eps`` is the precision of the entries; errors in them move an eigenvalue by eps·‖K‖ at most.
 
     >>> W = whitener(np.array([[4.0, 0.0], [0.0, 1.0]])).W
     >>> np.abs(W @ W.T).tolist()
     [[0.25, 0.0], [0.0, 1.0]]
     """
     values, Q = dense.eigh(K)
-    floor = 10 * len(values) * np.finfo(float).eps * np.abs(values).max()
+    floor = max(10 * len(values) * np.finfo(float).eps * np.abs(values).max(), 4 * eps * np.linalg.norm(values))
     keep, below = values > floor, values < -floor
     if not keep.any():
         raise DataError("the kernel of the landmarks has no positive eigenvalue (rank 0)")
-    negative = float(-values[below].sum() / np.abs(values).sum())
+    negative = float(np.abs(values[below]).sum() / np.abs(values).sum())
     return Whitener(Q[:, keep] / np.sqrt(values[keep]), float(values[0]), negative)

@@ -7,7 +7,7 @@ beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,6 @@ _TILE = 512  # 2 MB of float64 a tile: what is done to it element by element sta
 
 class Pairwise:
     """A symmetric function of two objects. Subclasses write `between`, and `prepare` where that saves work."""
-
-    takes_objects: bool = False
 
     def prepare(self, block: Array) -> Prepared:
         """Return a block of objects in the form that `between` wants; it has a length and can be cut."""
@@ -51,29 +49,33 @@ class Precomputed(Pairwise):
 class Function(Pairwise):
     """A user's function, of two blocks (gives a matrix) or of two objects (gives a number); found out by trying."""
 
-    takes_objects = True
-
     def __init__(self, function: Callable[[Any, Any], Any], what: str, sample: Array) -> None:
         self.function, self.what = function, what
         self.of_blocks = self._works_on_blocks(sample)
 
     def _works_on_blocks(self, sample: Array) -> bool:
-        """Try two copies of an object against three: a function of blocks answers with a 2 × 3 matrix."""
+        """Try some copies of an object against some more: a function of blocks gives that many rows and columns.
+
+        Neither number is the width of a row: aᵀb, a function of two objects, would multiply such blocks to a matrix.
+        """
         first = sample[:1]
-        two, three = _repeat(first, 2), _repeat(first, 3)
+        width = len(first[0]) if hasattr(first[0], "__len__") else 0
+        n, m = [size for size in (2, 3, 4) if size != width][:2]
         try:
-            answer = np.asarray(self.function(two, three))
+            answer = np.asarray(self.function(_repeat(first, n), _repeat(first, m)))
+            one = np.asarray(self.function(_repeat(first, 1), _repeat(first, 1)))
         except Exception:  # a function of two objects may do anything when handed two blocks
             return self._works_on_objects(first[0])
-        if answer.shape == (2, 3) and answer.dtype.kind in "fiub":
+        if answer.shape == (n, m) and one.shape == (1, 1) and answer.dtype.kind in "fiub":
             return True
-        return self._works_on_objects(first[0], answer.shape)
+        return self._works_on_objects(
+            first[0], f" (and for {n} and {m} objects a result of shape {answer.shape}, not a value for each pair)"
+        )
 
-    def _works_on_objects(self, thing: Any, block_shape: tuple[int, ...] | None = None) -> bool:
+    def _works_on_objects(self, thing: Any, tried: str = "") -> bool:
         answer = np.asarray(self.function(thing, thing))
         if answer.shape == () and answer.dtype.kind in "fiub":
             return False
-        tried = "" if block_shape is None else f" (and for 2 and 3 objects a result of shape {block_shape}, not (2, 3))"
         raise DataError(
             f"the {self.what} must give a number for two objects or an n × m matrix for two blocks; "
             f"for two objects it gave {_describe(answer)}{tried}"
@@ -94,7 +96,7 @@ class Function(Pairwise):
                 out[i] = [self.function(a, b) for b in B]
         if not np.isfinite(out).all():
             i, j = np.argwhere(~np.isfinite(out))[0]
-            raise DataError(f"the {self.what} gave {out[i, j]} for the objects {_short(A[i])} and {_short(B[j])}")
+            raise DataError(f"the {self.what} gave {out[i, j]} for the objects {short(A[i])} and {short(B[j])}")
         return out
 
 
@@ -106,7 +108,12 @@ def _describe(answer: np.ndarray[Any, Any]) -> str:
     return f"an array of shape {answer.shape}" if answer.shape else f"a {answer.dtype.name} value"
 
 
-def _short(thing: Any) -> str:
+def short(thing: Any) -> str:
+    """Return a text that tells which object is meant.
+
+    >>> short("kitten")
+    "'kitten'"
+    """
     text = repr(thing)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -171,14 +178,3 @@ def against(rule: Pairwise, anchors: Array, then: Callable[[Array], Array] | Non
         return parts[0] if len(parts) == 1 else arrays.namespace(*parts).concat(parts, axis=0)
 
     return compare
-
-
-def row_tiles(rule: Pairwise, items: Array, stage: str) -> Iterator[tuple[slice, Array]]:
-    """Yield the N × N values of a set with itself in strips of rows, none of which is kept."""
-    prepared = rule.prepare(items)
-    parts = tiles(length(prepared))
-
-    def strip(part: slice) -> tuple[slice, Array]:
-        return part, rule.between(cut(prepared, part), prepared)
-
-    return pool.run(strip, parts, stage=stage, total=len(parts))

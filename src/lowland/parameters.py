@@ -211,10 +211,10 @@ class ArrayRule:
     """An array of numbers, such as a start or weights, checked against the data when the fit begins."""
 
     def accepts(self, value: Any) -> bool:
-        """Tell whether the value looks like a matrix."""
+        """Tell whether the value looks like a matrix that is not sparse."""
         if isinstance(value, list):
             return bool(value) and all(isinstance(row, list | tuple) and len(row) == len(value[0]) for row in value)
-        return len(getattr(value, "shape", ())) == 2
+        return len(getattr(value, "shape", ())) == 2 and not hasattr(value, "toarray")
 
     def parse(self, text: str) -> Any:
         """Refuse: text holds no matrix."""
@@ -222,7 +222,7 @@ class ArrayRule:
 
     def describe(self) -> str:
         """Say what it takes."""
-        return "a matrix"
+        return "a dense matrix"
 
 
 @dataclass(frozen=True)

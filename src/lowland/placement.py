@@ -49,19 +49,15 @@ class Placement:
         self._scale = float(np.sqrt((s**2).sum() / len(Z)))
         self._power, self._closest, self._curve = power, closest, curve
 
-    def __call__(self, delta: Array, start: Array | None = None) -> Array:
-        """Return the places of rows, given their distances to the anchors (NaN where one is not known).
-
-        With a ``start`` each row goes to the minimum it reaches from there, not to the lowest of three.
-        """
+    def __call__(self, delta: Array) -> Array:
+        """Return the places of rows, given their distances to the anchors (NaN where one is not known)."""
         from .placement_kernels import place
 
         delta = np.ascontiguousarray(delta, dtype=np.float64)
         target = delta.copy() if self._curve is None else np.ascontiguousarray(self._curve(delta))
         out = np.empty((len(delta), len(self._Z)))
-        given = np.empty((0, len(self._Z))) if start is None else np.ascontiguousarray(start, dtype=np.float64)
         numbers = (self._power, self._scale, self._closest)
-        place(self._Z, self._P, self._norms, delta, target, *numbers, self._offset, given, out)
+        place(self._Z, self._P, self._norms, delta, target, *numbers, self._offset, out)
         if np.isnan(out).any():
             row = int(np.flatnonzero(np.isnan(out).any(axis=1))[0])
             raise DataError(f"row {row} of its block has no known distance to any training object: it cannot be placed")

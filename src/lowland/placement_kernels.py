@@ -134,15 +134,12 @@ def pick(Z, delta, target, weight, y):  # type: ignore[no-untyped-def]
             y[:] = Z[:, a]
 
 
-_SIGNATURE = nb.void(FIXED, FIXED, FIXED, PLANE, PLANE, nb.int64, nb.float64, nb.float64, LINE, FIXED, PLANE)
+_SIGNATURE = nb.void(FIXED, FIXED, FIXED, PLANE, PLANE, nb.int64, nb.float64, nb.float64, LINE, PLANE)
 
 
 @nb.njit(_SIGNATURE, **OPTIONS)
-def place(Z, P, norms, delta, target, power, scale, closest, offset, given, out):  # type: ignore[no-untyped-def]
-    """Place each row among the anchors Z (k × m); ``target`` is written over where a distance is not known.
-
-    Rows start from ``given`` where it has any, whatever their distances; else from three places, and 0 is looked for.
-    """
+def place(Z, P, norms, delta, target, power, scale, closest, offset, out):  # type: ignore[no-untyped-def]
+    """Place each row among the anchors Z (k × m); ``target`` is written over where a distance is not known."""
     k, m = Z.shape
     weight, work = np.empty(m), np.empty((2, m))
     vectors, H, starts, seen = np.empty((4, k)), np.empty((k, k)), np.empty((3, k)), np.empty(k)
@@ -165,23 +162,18 @@ def place(Z, P, norms, delta, target, power, scale, closest, offset, given, out)
         if known == 0:
             out[r] = np.nan
             continue
-        tries = 3
-        if len(given) > 0:
-            starts[0] = given[r]
-            tries = 1
-        elif delta[r, nearest] == 0.0:
+        if delta[r, nearest] == 0.0:
             pick(Z, delta[r], target[r], weight, out[r])
             continue
-        else:
-            starts[1] = Z[:, nearest]
-            starts[0] = offset if known == m else starts[1]
-            if known == m:  # squared distances are linear in y, but for a constant
-                for c in range(k):
-                    for j in range(m):
-                        starts[0, c] += P[c, j] * (target[r, j] ** 2 - norms[0, j])
+        starts[1] = Z[:, nearest]
+        starts[0] = offset if known == m else starts[1]
+        if known == m:  # squared distances are linear in y, but for a constant
+            for c in range(k):
+                for j in range(m):
+                    starts[0, c] += P[c, j] * (target[r, j] ** 2 - norms[0, j])
         best = np.inf
         seen[:] = np.inf
-        for s in range(tries):
+        for s in range(3):
             if s == 2:  # across the centre from the best so far
                 for c in range(k):
                     starts[2, c] = 2.0 * offset[c] - out[r, c]

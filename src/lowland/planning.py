@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import settings
-from .errors import MemoryLimitError
+from .errors import DataError, MemoryLimitError
 from .intake import working
 from .settings import format_bytes, format_seconds
 
 if TYPE_CHECKING:
     from .reducer import Reducer
+    from .rows import RowSource
 
 # Arithmetic of one modest core, for the rough seconds of a plan (64-bit; 32-bit counts double).
 FLOPS_PER_CORE = 2.5e10
@@ -143,7 +144,10 @@ def plan(
             raise ValueError("dtype and density belong to shape=(rows, columns): the data say their own")
         if isinstance(X, Iterator):
             raise ValueError("a plan would use up the iterator's first block: give lowland.RowSource.from_blocks(X)")
-        return model._plan_rows(model._source(X))
+        source = model._source(X)
+        if model._needs_length():
+            _know_length(source, type(model).__name__)
+        return model._plan_rows(source)
     if shape is None or len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"shape must be (rows, columns), both at least 1; got {shape}")
     rows, columns = shape
@@ -153,6 +157,17 @@ def plan(
     return model._plan(
         DataShape(int(rows), int(columns), kind, 1.0 if density is None else density, density is not None)
     )
+
+
+def _know_length(source: RowSource, owner: str) -> None:
+    """Count the rows of a source that does not say how many it has, as a fit would."""
+    if source.reiterable:
+        source.count()
+    elif source.n_rows is None:
+        raise DataError(
+            f"{owner} must know how many rows there are, and these blocks can be read only once; give "
+            "RowSource.from_blocks(…, n_rows=…), or shape=(rows, columns)"
+        )
 
 
 def check_allocation(nbytes: int, what: str, remedy: str) -> None:

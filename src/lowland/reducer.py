@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import arrays, memory, parameters
+from . import arrays, memory, parameters, pool
 from .errors import DataError
 from .planning import DataShape, Plan
 from .rows import RowSource, as_rows
@@ -242,7 +242,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             cost = self._plan_rows(source)
             cost.require()
             record = Recorder(type(self).__name__, cost)
-            with memory.watch(cost.bytes) as peak:
+            with memory.watch(cost.bytes) as peak, pool.one_blas_thread():  # the same bits on any machine's threads
                 self._fit(source, record)
         except BaseException:
             self._forget()  # a refused, cancelled or failed fit leaves no half-learned model

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class Method:
     """One row of the table.
 
-    ``needs`` is what `fit` takes ("rows"; later "distances", "kernel"). The abilities tell what the class has:
+    ``needs`` is what `fit` takes: "rows" of numbers; "rows, objects or distances" and "rows, objects or kernel" mean
+    rows, any objects with a function of two of them, or a precomputed square. The abilities tell what the class has:
     ``inverse``, ``missing`` (NaN), ``sparse``, ``partial`` (`partial_fit`), ``stream`` (blocks read once).
     """
 
@@ -59,6 +60,7 @@ METHODS: tuple[Method, ...] = (
         "lowland.methods.classical_mds",
         "distance",
         "Classical multidimensional scaling: points from distances; for Euclidean rows the same as PCA.",
+        needs="rows, objects or distances",
     ),
     Method(
         "metric_mds",
@@ -66,6 +68,7 @@ METHODS: tuple[Method, ...] = (
         "lowland.methods.metric_mds",
         "distance",
         "Metric multidimensional scaling: points whose distances fit the given ones best; weights, missing pairs.",
+        needs="rows, objects or distances",
     ),
     Method(
         "nonmetric_mds",
@@ -73,6 +76,7 @@ METHODS: tuple[Method, ...] = (
         "lowland.methods.nonmetric_mds",
         "distance",
         "Non-metric multidimensional scaling: points whose distances keep the order of the given ones.",
+        needs="rows, objects or distances",
     ),
     Method(
         "kernel_pca",
@@ -80,6 +84,7 @@ METHODS: tuple[Method, ...] = (
         "lowland.methods.kernel_pca",
         "kernel",
         "Kernel PCA: principal components in the feature space of a kernel; curved structure, any objects.",
+        needs="rows, objects or kernel",
         abilities=frozenset({"inverse"}),
     ),
     Method(

@@ -138,8 +138,15 @@ def _factor_of_v(W: Array) -> Any:
     degrees = -V.sum(axis=1)
     V += degrees.mean() / len(W)
     V[np.diag_indices_from(V)] += degrees
-    with pool.one_blas_thread():
-        return scipy.linalg.cho_factor(V.T, overwrite_a=True, check_finite=False)
+    try:
+        with pool.one_blas_thread():
+            return scipy.linalg.cho_factor(V.T, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        least, most = W.min(where=W > 0, initial=np.inf), W.max()
+        raise DataError(
+            f"the weights of pairs go from {least:.2g} to {most:.2g}, further than the arithmetic reaches; "
+            "raise the least ones, or set them to 0 to leave their pairs out"
+        ) from None
 
 
 def descend(
@@ -213,10 +220,11 @@ def random_start(size: float, n: int, k: int, rng: np.random.Generator) -> Array
 
 
 def shaken(X: Array, k: int, rng: np.random.Generator) -> Array:
-    """Return X with k columns, no two rows on one spot: points that coincide have no direction to part in.
+    """Return X about its mean with k columns, no two rows on one spot: coinciding points have no direction to part in.
 
     Columns are added, and rows that coincide are moved, by a thousandth of the extent of X.
     """
+    X = X - X.mean(axis=0)
     extent = float(np.sqrt((X**2).sum() / X.size)) or 1.0
     full = np.zeros((len(X), k))
     full[:, : X.shape[1]] = X
@@ -232,7 +240,7 @@ def filled(D: Array, known: Array) -> Array:
     Of more than 1000 objects by paths through one other, of 128 that are tried, where all pairs have such a path.
     """
     from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import shortest_path
+    from scipy.sparse.csgraph import dijkstra, shortest_path
 
     if len(D) > _WHOLE_PATHS:
         found = _through_few(D, known)
@@ -243,8 +251,14 @@ def filled(D: Array, known: Array) -> Array:
     positive = values[values > 0]
     if len(positive):  # a stored zero would mean no edge
         values = np.maximum(values, 1e-12 * positive.min())
-    paths = shortest_path(csr_array((values, (i, j)), shape=D.shape), directed=False)
-    return np.where(known, D, paths)
+    graph = csr_array((values, (i, j)), shape=D.shape)
+    if len(D) <= _WHOLE_PATHS:
+        return np.where(known, D, shortest_path(graph, directed=False))
+    for start in range(0, len(D), 64):
+        part = slice(start, min(start + 64, len(D)))
+        found[part] = np.where(known[part], D[part], dijkstra(graph, indices=range(part.start, part.stop)))
+        report_progress("longer paths", part.stop, len(D))
+    return found
 
 
 def _through_few(D: Array, known: Array) -> Array:
@@ -260,7 +274,8 @@ def _through_few(D: Array, known: Array) -> Array:
             np.minimum(paths, np.add.outer(legs[part, c], legs[:, c]), out=paths)
         np.copyto(out[part], paths, where=~known[part])
 
-    for _ in pool.run(strip, range(0, len(D), 64)):
+    starts = range(0, len(D), 64)
+    for _ in pool.run(strip, starts, stage="paths", total=len(starts)):
         pass
     np.fill_diagonal(out, 0.0)
     return out
@@ -287,14 +302,30 @@ def require_connected(known: Array, owner: str) -> None:
     )
 
 
-def same_objects(D: Array) -> Array:
-    """Return for each object the first one that has distance 0 to it and the same distances to all (itself mostly)."""
+def same_objects(D: Array, weights: Array | None = None) -> Array:
+    """Return for each object the first one that has distance 0 to it and the same distances to all (itself mostly).
+
+    With ``weights`` only pairs that have one count, and the weights of both objects must be the same as well.
+    """
     first = np.arange(len(D))
     for i in range(len(D)):
-        j = int((D[i] == 0).argmax())
-        if j < i and np.allclose(D[i], D[j], rtol=1e-9, atol=0.0):
+        zero = (D[i] == 0) & (True if weights is None else weights[i] > 0)
+        zero[i] = True
+        j = int(zero.argmax())
+        if j < i and np.allclose(D[i], D[j], rtol=1e-9, atol=0.0) and _alike(weights, i, j):
             first[i] = first[j]
+        if i % 256 == 255:
+            report_progress("equal rows", i + 1, len(D))
     return first
+
+
+def _alike(weights: Array | None, i: int, j: int) -> bool:
+    """Tell whether two objects have the same weights to all others."""
+    if weights is None:
+        return True
+    differ = weights[i] != weights[j]
+    differ[[i, j]] = False
+    return not differ.any()
 
 
 def posed(X: Array) -> Array:

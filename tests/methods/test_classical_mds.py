@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import weakref
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import lowland
 from lowland.alignment import procrustes
+from lowland.methods import classical_mds
 
 
 def up_to_sign(A, B):
@@ -76,6 +79,18 @@ def test_D4_rotation_and_translation_of_the_input(rng):
     np.testing.assert_allclose(b, a, atol=1e-10)
 
 
+def test_D4_the_order_of_precomputed_objects_and_how_their_points_lay(rng):
+    X = rng.standard_normal((60, 4)) * [4, 3, 2, 1]
+    Q = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    model = lowland.ClassicalMDS(metric="precomputed")
+    a = model.fit_transform(cdist(X, X))
+    np.testing.assert_allclose(model.fit_transform(cdist(Z := X @ Q + 100, Z)), a, atol=1e-10)
+    order = rng.permutation(60)
+    np.testing.assert_allclose(
+        up_to_sign(model.fit_transform(cdist(X[order], X[order])), a[order]), a[order], atol=1e-10
+    )
+
+
 def sheet(rng, n):
     """A flat sheet of known shape, seen through city-block distances of its own two coordinates and noise."""
     return rng.uniform(-1, 1, (n, 2)) * [3, 1]
@@ -117,17 +132,17 @@ def test_every_strategy_finds_a_flat_map(strategy, rng):
     assert model.fit_info_.approximation_error < 1e-10
 
 
+def edits(a, b):
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        last, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (x != y))
+    return row[-1]
+
+
 def test_objects_need_only_distances():
     words = ["cat", "cart", "dog", "dig", "cut", "dogs", "cots"]
-
-    def edits(a, b):
-        row = list(range(len(b) + 1))
-        for i, x in enumerate(a, 1):
-            last, row[0] = row[0], i
-            for j, y in enumerate(b, 1):
-                last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (x != y))
-        return row[-1]
-
     model = lowland.ClassicalMDS(metric=edits).fit(words)
     np.testing.assert_allclose(model.transform(words), model.embedding_, atol=1e-12)
     new = model.transform(["dug"])[0]
@@ -188,3 +203,144 @@ def test_as_many_components_as_points(rng):
     assert lowland.ClassicalMDS(5, metric="precomputed").fit(D).n_components_ == 5
     with pytest.raises(lowland.DataError, match=r"n_components=6 is more than .* = 5"):
         lowland.ClassicalMDS(6, metric="precomputed").fit(D)
+
+
+@pytest.mark.parametrize("additive", [None, "cailliez", "lingoes"])
+def test_landmarks_of_precomputed_distances_are_those_of_the_rows(additive, rng):
+    X = rng.standard_normal((300, 4)) * [4, 2, 1, 1]
+    D = cdist(X, X, "cityblock")
+    rows = lowland.ClassicalMDS(metric="cityblock", landmarks=80, additive=additive).fit(X)
+    model = lowland.ClassicalMDS(metric="precomputed", landmarks=80, additive=additive).fit(D)
+    np.testing.assert_allclose(model.embedding_, rows.embedding_, atol=1e-8)
+    np.testing.assert_allclose(model.transform(D), model.embedding_, atol=1e-9)
+    assert model.additive_constant_ == pytest.approx(rows.additive_constant_)
+    assert (model.additive_constant_ > 0) == (additive is not None)
+    np.testing.assert_array_equal(D[:, model.anchors_][model.anchors_] == 0, np.eye(80, dtype=bool))
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "farthest", "kmeans++"])
+def test_landmarks_of_objects(strategy, rng):
+    T = sheet(rng, 200)
+    places = [f"{x!r} east, {y!r} north" for x, y in T.tolist()]
+
+    def apart(a, b):
+        (x, y), (u, v) = ([float(word) for word in place.split()[::2]] for place in (a, b))
+        return float(np.hypot(x - u, y - v))
+
+    model = lowland.ClassicalMDS(metric=apart, landmarks=f"{strategy}:10").fit(places)
+    assert len(model.anchors_) == 10
+    assert set(model.anchors_) <= set(places)
+    assert procrustes(model.embedding_, T, scale=False).error < 1e-9
+    np.testing.assert_allclose(model.transform(places[:7]), model.embedding_[:7], atol=1e-9)
+
+
+def test_float32_distances_keep_a_weak_axis_and_no_more(rng):
+    X = rng.standard_normal((1000, 2)) * [1, 0.02]  # of λ₁ the second eigenvalue is 4e-4
+    D = cdist(X, X).astype(np.float32)
+    for landmarks in (None, 700):
+        with pytest.warns(lowland.RankWarning, match="rank 2"):
+            model = lowland.ClassicalMDS(5, metric="precomputed", landmarks=landmarks).fit(D)
+        assert model.n_components_ == 2
+        assert model.embedding_.dtype == np.float32
+        assert procrustes(model.embedding_, X, scale=False).error < 1e-4
+
+
+@pytest.mark.parametrize(("size", "what"), [(1e170, "overflow"), (1e-170, "underflow")])
+@pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.MetricMDS])
+def test_distances_that_cannot_be_squared(method, size, what, rng):
+    D = cdist(X := rng.standard_normal((12, 3)), X) * size
+    with pytest.raises(lowland.DataError, match=rf"largest distance is .*{what}; divide the distances by a constant"):
+        method(metric="precomputed").fit(D)
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e60])
+@pytest.mark.parametrize("n", [50, 1600])
+def test_distances_of_unusual_size(size, n, rng):
+    D = cdist(X := rng.standard_normal((n, 3)), X)
+    want = lowland.ClassicalMDS(metric="precomputed").fit(D)
+    model = lowland.ClassicalMDS(metric="precomputed").fit(D * size)
+    np.testing.assert_allclose(model.embedding_ / size, want.embedding_, atol=1e-8)
+    assert model.fit_info_.evidence["goodness of fit"] == pytest.approx(want.fit_info_.evidence["goodness of fit"])
+
+
+@pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.MetricMDS])
+def test_the_model_does_not_hold_the_callers_array(method, rng):
+    X = rng.standard_normal((40, 3))
+    new = X[:5] + 0.1
+    model = method(metric="cityblock").fit(X)
+    before = model.transform(new)
+    X[:] = 0
+    np.testing.assert_array_equal(model.transform(new), before)
+
+
+def test_the_plan_counts_the_anchors():
+    shape = lowland.planning.DataShape(5000, 3000, np.dtype(np.float64))
+    plan = lowland.ClassicalMDS(metric="cityblock")._plan(shape)
+    assert plan.parts["rows"] == 8 * 3 * 5000 * 3000  # as given, as the metric wants them, and kept
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+@pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.MetricMDS])
+def test_a_row_of_a_frame_alone_goes_where_it_went(method, metric, rng):
+    frame = pd.DataFrame(rng.standard_normal((60, 30)) + 1).add_prefix("x")
+    model = method(metric=metric).fit(frame)
+    whole = model.transform(frame)
+    for i in (0, 17, 59):
+        np.testing.assert_allclose(model.transform(frame.iloc[[i]])[0], whole[i], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(whole, model.embedding_, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.MetricMDS, lowland.NonmetricMDS])
+def test_fewer_landmarks_than_components(method, rng):
+    X = rng.standard_normal((60, 8))
+    with pytest.raises(lowland.DataError, match=r"4 landmarks span 3 dimensions.*more landmarks than n_components=4"):
+        method(4, metric="cityblock", landmarks=4).fit(X)
+    assert method(4, metric="cityblock", landmarks="auto")._landmarks(20_000).count == method._landmark_count
+    assert method(700, metric="cityblock", landmarks="auto")._landmarks(20_000).count == 2800
+
+
+@pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.MetricMDS])
+def test_blocks_that_can_be_read_only_once(method, rng):
+    X = rng.standard_normal((60, 4))
+    for once in (iter([X[:30], X[30:]]), lowland.RowSource.from_blocks(iter([X[:30], X[30:]]), n_rows=60)):
+        with pytest.raises(lowland.DataError, match=r"only once; give one array, or a function that starts a new"):
+            method(metric="cityblock").fit(once)
+    again = lowland.RowSource.from_blocks(lambda: iter([X[:30], X[30:]]))
+    want = method(metric="cityblock", landmarks=20).fit(X).embedding_
+    np.testing.assert_allclose(method(metric="cityblock", landmarks=20).fit(again).embedding_, want, atol=1e-12)
+
+
+def test_the_landmarks_told_are_those_found(rng):
+    X = np.repeat(rng.standard_normal((10, 3)), 5, axis=0)
+    model = lowland.ClassicalMDS(metric="cityblock", landmarks="farthest:30").fit(X)
+    assert len(model.anchors_) == 10
+    assert model.fit_info_.algorithm == "10 landmarks (farthest)"
+
+
+def test_one_set_of_landmarks_is_freed_before_the_second(rng, monkeypatch):
+    kept, keep = [], lowland.ClassicalMDS._keep
+
+    def watched(self, items, numbers):
+        alive.append(sum(reference() is not None for reference in kept))
+        D = keep(self, items, numbers)
+        kept.append(weakref.ref(D))
+        return D
+
+    alive = []
+    monkeypatch.setattr(lowland.ClassicalMDS, "_keep", watched)
+    lowland.ClassicalMDS(metric="cityblock", landmarks=50).fit(rng.standard_normal((200, 3)))
+    assert alive == [0, 0]
+
+
+def test_blas_has_one_thread_all_through_a_fit(rng, monkeypatch):
+    seen = []
+
+    def constant(D):
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return 1.0
+
+    monkeypatch.setattr(classical_mds, "cailliez", constant)
+    D = cdist(X := rng.standard_normal((30, 3)), X, "cityblock")
+    with threadpool_limits(2, user_api="blas"):
+        lowland.ClassicalMDS(metric="precomputed", additive="cailliez").fit(D)
+    assert set(seen) == {1}

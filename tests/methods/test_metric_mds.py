@@ -6,12 +6,15 @@ import json
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.datasets import load_digits, make_swiss_roll
 
 import lowland
 from lowland.alignment import procrustes
 from lowland.methods.metric_mds import MetricMDS
+from lowland.rows import as_rows
+from lowland.stress import Stress
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +69,28 @@ def test_stress_is_what_it_says(rng):
         assert model.stress_history_[-1] == model.stress_
 
 
-def test_rotation_and_translation_of_the_input_change_nothing(rng):
+@pytest.mark.parametrize("kind", ["euclidean", "cityblock", "any"])
+def test_D3_distances_on_the_map_are_near_those_given(rng, kind):
+    X = rng.standard_normal((40, 3))
+    delta = pdist(X, kind) if kind != "any" else 1 + rng.random(780)  # numbers that belong to no points at all
+    D = squareform(delta)
+    model = MetricMDS(3, metric="precomputed").fit(D)
+
+    def sigma(Y):
+        d = pdist(Y)
+        return float(((d * (d @ delta) / (d @ d) - delta) ** 2).sum())
+
+    assert sigma(model.embedding_) == pytest.approx(model.raw_stress_, rel=1e-6, abs=1e-12)
+    assert sigma(model.embedding_) <= sigma(lowland.ClassicalMDS(3, metric="precomputed").fit_transform(D)) + 1e-12
+    for size in (1e-3, 1e-2, 0.1):  # and no map nearby does better
+        assert sigma(model.embedding_) < sigma(model.embedding_ + size * rng.standard_normal((40, 3)))
+    if kind == "euclidean":
+        np.testing.assert_allclose(pdist(model.embedding_), delta, atol=1e-8)
+    else:
+        assert model.stress_ < {"cityblock": 0.1, "any": 0.3}[kind]
+
+
+def test_D4_rotation_and_translation_of_the_input_change_nothing(rng):
     X = rng.standard_normal((60, 4)) * [4, 3, 1, 1]
     Q, _ = np.linalg.qr(rng.standard_normal((4, 4)))
     first, second = MetricMDS().fit(X), MetricMDS().fit(X @ Q + 100)
@@ -132,8 +156,39 @@ def test_a_zero_distance_is_a_distance(rng):
         assert procrustes(model.embedding_, X).error < 1e-8
 
 
+def test_a_pair_that_nearly_coincides_gets_no_boundless_weight(rng):
+    X = rng.standard_normal((60, 4))
+    twice = np.vstack([X, X[:1] + np.array([1e-9, 0, 0, 0])])
+    with pytest.warns(lowland.LowlandWarning, match=r"1 pairs .* 0 or nearly so"):
+        elastic = MetricMDS(stress="elastic").fit(twice)
+    for model in (elastic, MetricMDS(stress="sammon").fit(twice)):
+        assert model.stress_ == pytest.approx(MetricMDS(stress=model.stress).fit(X).stress_, rel=0.1)
+        assert np.linalg.norm(model.embedding_[0] - model.embedding_[60]) < 1e-5
+
+
+def test_a_row_far_beyond_all_landmarks_is_measured_too(rng):
+    X = rng.standard_normal((500, 3))
+    X[77] += 1e12
+    model = MetricMDS(stress="elastic", landmarks=40).fit(X)
+    assert 77 not in np.flatnonzero((X[:, None] == model.anchors_).all(axis=2).any(axis=1))
+    assert 0 <= model.fit_info_.approximation_error < 1
+
+
+def test_equal_rows_of_equal_weights_stay_together(rng):
+    X = rng.standard_normal((30, 4))
+    X[20] = X[4]
+    W = rng.random((30, 30)) + 0.5
+    W = W + W.T
+    W[20], W[:, 20] = W[4], W[:, 4]
+    model = MetricMDS(weights=W, init="random").fit(X)
+    np.testing.assert_array_equal(model.embedding_[20], model.embedding_[4])
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+
+
 def test_weights_that_cannot_be_used_are_refused(rng):
     X = rng.standard_normal((12, 3))
+    with pytest.raises(ValueError, match="weights must be None, or a dense matrix"):
+        MetricMDS(weights=sp.csr_array(np.ones((12, 12)))).fit(X)
     mask = np.zeros((12, 12), dtype=bool)
     mask[:7, :7] = mask[7:, 7:] = True
     with pytest.raises(lowland.DataError, match=r"2 groups .* 7 \(0, 1, 2, 3, 4, …\); 5 \(7, 8, 9, 10, 11\)"):
@@ -180,6 +235,9 @@ def test_bad_distances_are_named():
         MetricMDS(6, metric="precomputed").fit(D)
     with pytest.raises(lowland.DataError, match="rank 0"):
         MetricMDS(metric="precomputed").fit(np.zeros((5, 5)))
+    for stress in ("raw", "sammon", "elastic"):
+        with pytest.raises(lowland.DataError, match="rank 0"):
+            MetricMDS(1, stress=stress).fit(np.ones((5, 3)))
     with pytest.raises(lowland.DataError, match="one row for each of the 6 training rows and 2 columns"):
         MetricMDS(metric="precomputed", init=np.ones((4, 2))).fit(D)
 
@@ -278,6 +336,44 @@ def test_landmarks_cost_what_they_say(stress):
     name = "Sammon's stress" if stress == "sammon" else "stress-1"
     want = share if stress == "sammon" else share**0.5
     assert abs(model.stress_ - want) < 4 * info.evidence[f"{name}, standard error"]
+
+
+@pytest.mark.parametrize("stress", ["raw", "sammon", "elastic"])
+def test_no_stress_has_no_error(stress, monkeypatch):
+    monkeypatch.setattr("lowland.methods.stress_based._GROUPS", 4)
+    X = np.zeros((3000, 2))
+    X[1234] = 1.0  # the pairs that are measured are all equal rows
+    model = MetricMDS(1, stress=stress, landmarks="farthest:2").fit(X)
+    name = "Sammon's stress" if stress == "sammon" else "stress-1"
+    assert model.fit_info_.evidence[name] == model.fit_info_.evidence[f"{name}, standard error"] == model.stress_ == 0
+    assert model.raw_stress_ == 0
+
+
+def test_the_plan_counts_the_matrices_a_file_holds(rng, tmp_path):
+    X = rng.standard_normal((100, 3))
+    shape = as_rows(X).shape
+    plain = MetricMDS()._plan(shape).model_bytes
+    model = MetricMDS(weights=np.ones((100, 100)), init=X[:, :2].tolist())
+    planned = model._plan(shape).model_bytes
+    assert planned == plain + 8 * 100 * 100 + 8 * 100 * 2
+    lowland.save(model.fit(X), tmp_path / "m.lowland")
+    assert (tmp_path / "m.lowland").stat().st_size == pytest.approx(planned, rel=0.1)
+
+
+def test_distances_in_either_order_are_not_copied(rng, monkeypatch):
+    seen = []
+
+    class Watched(Stress):
+        def __init__(self, delta, weights=None):
+            seen.append(delta)
+            super().__init__(delta, weights)
+            assert self.delta is delta
+
+    monkeypatch.setattr("lowland.methods.metric_mds.Stress", Watched)
+    for D in (np.ascontiguousarray, np.asfortranarray):
+        given = D(squareform(pdist(rng.standard_normal((30, 4)))))
+        MetricMDS(metric="precomputed").fit(given)
+        assert np.shares_memory(seen[-1], given)
 
 
 def test_same_bits_on_any_number_of_threads():

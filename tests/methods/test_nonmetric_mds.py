@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.stats import spearmanr
 from sklearn.datasets import load_digits
 
 import lowland
@@ -60,6 +61,28 @@ def test_secondary_ties_ask_for_more(rng):
     D = np.round(squareform(pdist(rng.standard_normal((40, 4)))), 0)
     first, second = (NonmetricMDS(metric="precomputed", ties=t).fit(D).stress_ for t in ("primary", "secondary"))
     assert first < second
+
+
+@pytest.mark.parametrize("kind", ["euclidean", "any"])
+def test_D3_distances_on_the_map_have_the_order_of_those_given(rng, kind):
+    X = rng.random((40, 2))
+    delta = pdist(X) ** 3 if kind == "euclidean" else 1 + rng.random(780)  # numbers that belong to no points at all
+    D = squareform(delta)
+    model = NonmetricMDS(metric="precomputed").fit(D)
+    assert model.stress_ <= kruskal(D, lowland.ClassicalMDS(metric="precomputed").fit_transform(D))
+    for size in (1e-3, 1e-2, 0.1):  # and no map nearby does better
+        scale = size * model.embedding_.std()
+        assert model.stress_ < kruskal(D, model.embedding_ + scale * rng.standard_normal((40, 2)))
+    if kind == "euclidean":
+        assert spearmanr(pdist(model.embedding_), delta).statistic > 0.9999
+
+
+def test_D4_rotation_and_translation_of_the_input_change_nothing(rng):
+    X = rng.standard_normal((60, 4)) * [4, 3, 1, 1]
+    Q, _ = np.linalg.qr(rng.standard_normal((4, 4)))
+    first, second = NonmetricMDS().fit(X), NonmetricMDS().fit(X @ Q + 100)
+    assert first.stress_ == pytest.approx(second.stress_, rel=1e-6)
+    np.testing.assert_allclose(first.embedding_, second.embedding_, atol=1e-3 * np.abs(first.embedding_).max())
 
 
 def test_only_the_order_counts(rng):
@@ -122,8 +145,30 @@ def test_duplicates_rank_and_equal_points(rng):
         assert NonmetricMDS(2).fit(np.outer(rng.standard_normal(30), [1.0, 2.0])).n_components_ == 1
     with pytest.raises(lowland.DataError, match="rank 0"):
         NonmetricMDS(1).fit(np.full((10, 3), 2.0))
-    with pytest.raises(lowland.DataError, match="negative"):
-        NonmetricMDS(metric="precomputed").fit(-squareform(pdist(X)))
+
+
+def test_bad_input_is_named(rng):
+    D = squareform(pdist(rng.standard_normal((6, 2))))
+    lopsided, missing, own = D.copy(), D.copy(), D.copy()
+    lopsided[1, 4], missing[1, 4], own[2, 2] = 9.0, np.nan, 1.0
+    cases = [
+        (-D, "negative"),
+        (lopsided, "not symmetric: .* at row 1, column 4"),
+        (missing, "row 1, column 4"),
+        (own, "object 2 has distance 1 to itself"),
+        (D[:, :5], "square"),
+    ]
+    for bad, message in cases:
+        with pytest.raises(lowland.DataError, match=message):
+            NonmetricMDS(metric="precomputed").fit(bad)
+    with pytest.raises(lowland.DataError, match="n_components=6 is more than the number of points less one = 5"):
+        NonmetricMDS(6, metric="precomputed").fit(D)
+    with pytest.raises(lowland.DataError, match="one row for each of the 6 training rows and 2 columns"):
+        NonmetricMDS(metric="precomputed", init=np.ones((4, 2))).fit(D)
+    with pytest.raises(lowland.DataError, match="no finite number"):
+        NonmetricMDS(metric="precomputed", init=np.full((6, 2), np.nan)).fit(D)
+    with pytest.raises(ValueError, match="init must be 'classical' or 'random', or a dense matrix"):
+        NonmetricMDS(metric="precomputed", init="spectral").fit(D)
 
 
 @pytest.mark.parametrize("landmarks", [None, 200])
@@ -164,6 +209,18 @@ def test_landmarks_cost_what_they_say(rng):
     true = procrustes(model.embedding_, exact.embedding_).error
     assert model.fit_info_.approximation_error == pytest.approx(true, rel=0.5)
     assert kruskal(squareform(pdist(X)), model.embedding_) < 1.05 * exact.stress_
+
+
+@pytest.mark.parametrize("landmarks", ["farthest:2", "uniform:30"])
+def test_no_stress_has_no_error(landmarks, monkeypatch):
+    monkeypatch.setattr("lowland.methods.stress_based._GROUPS", 4)
+    X = np.zeros((3000, 2))
+    X[1234] = 1.0  # the pairs that are measured are all equal rows
+    X[:20] = 1.0 if landmarks == "uniform:30" else 0.0
+    model = NonmetricMDS(1, landmarks=landmarks).fit(X)
+    evidence = model.fit_info_.evidence
+    assert evidence["stress-1"] == pytest.approx(0, abs=1e-12)
+    assert evidence["stress-1, standard error"] == pytest.approx(0, abs=1e-12)
 
 
 def test_same_bits_on_any_number_of_threads():

@@ -67,6 +67,21 @@ def test_plain_values_keep_type_and_bits(value, toy, again):
     assert repr(loaded) == repr(value)  # also tells 1 from 1.0, 0.0 from -0.0, and the order of keys
 
 
+@pytest.mark.parametrize("kind", [list, "frame", "tensor", "view"])
+def test_matrices_among_the_parameters_in_any_form(kind, again):
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    start, weights = X[:, :2].copy(), np.ones((12, 12))
+    if kind == "frame":
+        form = pytest.importorskip("pandas").DataFrame
+    elif kind == "tensor":
+        form = pytest.importorskip("torch").tensor
+    else:
+        form = np.ndarray.tolist if kind is list else np.asfortranarray
+    loaded = again(lowland.MetricMDS(init=form(start), weights=form(weights)).fit(X))
+    np.testing.assert_array_equal(loaded.init, start, strict=True)
+    np.testing.assert_array_equal(loaded.weights, weights, strict=True)
+
+
 def test_arrays_inside_other_values(tmp_path, toy, again):
     value = {
         "pair": (np.arange(3), np.float32([[1.5]])),

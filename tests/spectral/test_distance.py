@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from lowland.spectral import Dense, eigen
+import lowland
+from lowland.spectral import Dense, distance, eigen
 from lowland.spectral.density import absolute_trace
-from lowland.spectral.distance import DistanceGram, cailliez, lingoes
+from lowland.spectral.distance import DistanceGram, cailliez, lingoes, rounding_floor
 
 
 @pytest.fixture
@@ -47,6 +48,36 @@ def test_cailliez_is_the_least_constant(n, rng):
     assert less[0] < -1e-6 * less[-1]
 
 
+def test_cailliez_by_products_is_the_dense_one(rng, monkeypatch):
+    D = cdist(X := rng.standard_normal((650, 4)), X, "cityblock")
+    found = cailliez(D)
+    monkeypatch.setattr(distance, "_DENSE_CAILLIEZ", 1000)
+    assert found == pytest.approx(cailliez(D), rel=1e-9)
+
+
+def test_cailliez_where_the_iteration_fails(D, monkeypatch):
+    want = cailliez(D)
+    monkeypatch.setattr(distance, "_DENSE_CAILLIEZ", 10)
+    monkeypatch.setattr(distance, "_RESTARTS", 1)
+    with pytest.raises(Exception, match="No convergence"):
+        distance._cailliez_iterated(D)
+    assert cailliez(D) == pytest.approx(want, rel=1e-9)
+    monkeypatch.setattr(distance, "_DENSE_LAST", 20)
+    with pytest.raises(lowland.DataError, match=r"constant of 80 points was not found.*lingoes"):
+        cailliez(D)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_floor_lies_between_rounding_and_what_is_there(dtype, rng):
+    X = rng.standard_normal((300, 3)) * [1.0, 0.5, 0.01]
+    D = cdist(X, X).astype(dtype)
+    B = DistanceGram(D)
+    values = np.abs(eigen(B, 299).values)
+    floor = rounding_floor(B, float(values[0]), float(np.finfo(dtype).eps))
+    assert B.squares.norm() == pytest.approx(np.linalg.norm(D.astype(float) ** 2))
+    assert np.sort(values)[-4] < floor < np.sort(values)[-3]
+
+
 def test_lingoes_is_the_least_constant(D, rng):
     c = lingoes(D, rng)
     values = np.linalg.eigvalsh(gower(D**2 + 2 * c * (1 - np.eye(80))))
@@ -55,9 +86,10 @@ def test_lingoes_is_the_least_constant(D, rng):
 
 
 def test_euclidean_distances_need_no_constant(rng):
-    D = cdist(X := rng.standard_normal((30, 4)), X)
-    assert cailliez(D) == pytest.approx(0, abs=1e-6)
-    assert lingoes(D, rng) == pytest.approx(0, abs=1e-10)
+    for n in (30, 700):
+        D = cdist(X := rng.standard_normal((n, 4)), X)
+        assert cailliez(D) == cailliez(D.astype(np.float32)) == 0
+        assert lingoes(D, rng) == pytest.approx(0, abs=1e-10)
 
 
 @pytest.mark.parametrize("tail", [0.01, 1.0, 3.0])

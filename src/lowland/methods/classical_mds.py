@@ -18,7 +18,7 @@ from ..reducer import Recorder, seed
 from ..rows import RowSource
 from ..spectral import Pairs, dense, eigen, rowspace
 from ..spectral.density import absolute_trace
-from ..spectral.distance import DistanceGram, cailliez, lingoes
+from ..spectral.distance import DistanceGram, cailliez, lingoes, rounding_floor
 from ..spectral.krylov import sizes
 from ..spectral.rowspace import Scaling, Wanted
 from ..spectral.solve import DENSE_LIMIT, sign_of_columns
@@ -46,8 +46,8 @@ class ClassicalMDS(DistanceReducer):
         A metric of SciPy by name; "precomputed": X is the square of distances, and new rows are distances to the
         training objects; or a function of two objects or two blocks, and then objects may be anything.
     landmarks : int, str or None
-        None: exact. "auto": exact for Euclidean rows and for up to 10,000 others, else 1000 landmarks. Or a number, or
-        "uniform:500", "farthest:500", "kmeans++:500".
+        None: exact. "auto": exact for Euclidean rows and for up to 10,000 others, else 1000 landmarks (or 4 for each
+        component, if that is more). Or a number, or "uniform:500", "farthest:500", "kmeans++:500".
     additive : str or None
         What makes distances Euclidean that are not: "cailliez" adds the least constant to all δ, "lingoes" to all δ².
     random_state : int or None
@@ -214,10 +214,12 @@ class ClassicalMDS(DistanceReducer):
         if wanted is None:
             self.embedding_ = points.astype(rows.dtype)
         else:
+            count = len(self.anchors_)
+            del D, B, pairs, points  # the second set of landmarks takes as much again
             placement = self._place_all(rows, placement, record)
             with record.stage("second landmarks"):
                 error = self._disagreement(rule, items, wanted, placement, rng)
-            record.note(algorithm=f"{wanted.count} landmarks ({wanted.strategy})")
+            record.note(algorithm=f"{count} landmarks ({wanted.strategy})")
             record.note(approximate=True, approximation_error=error)
         self.map_, self.origin_, self.shift_ = placement.map, placement.origin, placement.shift
 
@@ -283,7 +285,7 @@ def _solve(
 
     The placement has fewer than k coordinates where fewer eigenvalues are positive beyond rounding.
     """
-    constant = 0.0
+    constant, eps = 0.0, float(np.finfo(arrays.dtype_of(D)).eps)
     if additive is not None:
         constant = cailliez(D) if additive == "cailliez" else lingoes(D, rng)
         check_allocation(8 * len(D) ** 2, "corrected distances", "use landmarks=1000")
@@ -291,7 +293,7 @@ def _solve(
     B, n = DistanceGram(D), len(D)
     pairs = eigen(B, n - 1 if n <= DENSE_LIMIT else k, rng=rng)
     values, V = arrays.to_numpy(pairs.values), arrays.to_numpy(pairs.vectors)
-    floor = 10 * n * np.finfo(arrays.dtype_of(D)).eps * float(np.abs(values).max(initial=0.0))
+    floor = rounding_floor(B, float(np.abs(values).max(initial=0.0)), eps)
     rank = int((values[:k] > floor).sum()) if B.mean_squares.any() else 0  # of zeros nothing but rounding is left
     root, V = np.sqrt(values[:rank]), V[:, :rank]
     return Triangulation(V / (2 * root), B.mean_squares, np.zeros(rank), additive, constant), V * root, B, pairs

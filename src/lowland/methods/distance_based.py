@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .. import arrays, pool
-from ..distances import METRICS, learn, metric
+from ..distances import METRICS, check_function, learn, metric
 from ..errors import DataError, RankWarning
 from ..landmarks import Wanted, farthest, kmeans_plus_plus, uniform, wanted
 from ..pairwise import Pairwise, against, square, tiles
@@ -20,6 +20,8 @@ from ..settings import threads
 from ..sources import gather
 
 Array = Any
+
+_SMALLEST, _LARGEST = 1e-70, 1e70  # distances whose fourth powers, summed over all pairs, are numbers
 
 METRIC: Rule = AnyOf((Choice((*METRICS, "precomputed")), FunctionRule()))
 
@@ -62,20 +64,32 @@ class DistanceReducer(Reducer):
 
     def _landmarks(self, n: int) -> Wanted | None:
         """Return how many landmarks the fit takes and how they are chosen; None for an exact fit."""
-        return wanted(self.landmarks, n, exact_below=self._exact_below, count=self._landmark_count, strategy="uniform")
+        k = self.n_components
+        count = max(self._landmark_count, 4 * k)
+        found = wanted(self.landmarks, n, exact_below=self._exact_below, count=count, strategy="uniform")
+        if found is not None and found.count <= k and found.count < n:
+            raise DataError(
+                f"{type(self).__name__}: {found.count} landmarks span {found.count - 1} dimensions at most; take more "
+                f"landmarks than n_components={k}, better 4 for each"
+            )
+        return found
 
     def _row_bytes(self, shape: DataShape, m: int) -> int:
-        """Return what comparing rows with m anchors takes: both in float64, as given and as the metric wants them."""
+        """Return what comparing rows with m anchors takes: both in float64, as given and as the metric wants them.
+
+        The anchors themselves are kept besides, as a copy.
+        """
         if self._pairwise:
             return 0
         blocks = threads() * block_rows(shape.n_features) if m < (shape.n_rows or 1) else 0
-        return 8 * 2 * shape.n_features * (m + blocks)
+        return shape.n_features * (8 * 2 * (m + blocks) + m * shape.dtype.itemsize)
 
     def _check_length(self, rows: RowSource) -> None:
-        if rows.n_rows is None:
+        """Refuse blocks that can be read only once."""
+        if rows.n_rows is None or not rows.reiterable:
             raise DataError(
-                f"{type(self).__name__} must know how many rows there are, and these blocks can be read only once; "
-                "give one array, or RowSource.from_blocks(…, n_rows=…)"
+                f"{type(self).__name__} reads the rows several times, and these blocks can be read only once; give one "
+                "array, or a function that starts a new reading: RowSource.from_blocks(lambda: …)"
             )
 
     def _check_count(self, shape: DataShape, limit: int, what: str) -> None:
@@ -90,7 +104,10 @@ class DistanceReducer(Reducer):
         """Refuse points that are all equal; warn where fewer coordinates exist than were asked for."""
         name = type(self).__name__
         if rank == 0:
-            raise DataError(f"{name}: the points have rank 0: all distances are zero, or none is Euclidean in any part")
+            raise DataError(
+                f"{name}: the points have rank 0: all distances are zero (or too small to be squared), or none is "
+                "Euclidean in any part"
+            )
         if rank < asked:
             record.warn(
                 f"{name}: the distances have rank {rank} (positive eigenvalues), below the {asked} components asked "
@@ -103,7 +120,10 @@ class DistanceReducer(Reducer):
     def _bind(self, items: Array) -> Pairwise:
         """Bind the metric to the training objects and keep what it learned of them."""
         self.metric_state_ = {} if callable(self.metric) or self._pairwise else learn(self.metric, items)
-        return metric(self.metric, items, self.metric_state_)
+        rule = metric(self.metric, items, self.metric_state_)
+        if callable(self.metric):
+            check_function(rule, items, type(self).__name__)
+        return rule
 
     def _objects(self, rows: RowSource) -> Array:
         """Return all training objects: rows, objects, or the checked square of distances."""
@@ -124,12 +144,17 @@ class DistanceReducer(Reducer):
     def _keep(self, items: Array, numbers: Array | None) -> Array:
         """Keep the anchors: all training objects (None) or those numbered; returns their mutual distances."""
         numbers = np.arange(len(items)) if numbers is None else numbers
+        everything = len(numbers) == len(items)
         if self._pairwise:
             self.anchors_ = numbers
-            return items if len(numbers) == len(items) else arrays.cast(items[numbers][:, numbers], np.float64)
-        kept = items if len(numbers) == len(items) else items[numbers]
-        self.anchors_ = kept if kept.dtype == object else arrays.to_numpy(kept)
-        return square(metric(self.metric, kept, self.metric_state_), kept, stage="distances")
+            D = items if everything else items[numbers][:, numbers]
+        else:
+            kept = items if everything else items[numbers]
+            own = arrays.to_numpy(kept)
+            self.anchors_ = own.copy() if everything else own  # the caller's array may change after the fit
+            D = square(metric(self.metric, kept, self.metric_state_), kept, stage="distances")
+        check_size(D, type(self).__name__)
+        return D
 
     # -- new rows -----------------------------------------------------------------------------------------
 
@@ -178,6 +203,18 @@ def check_distances(D: Array, owner: str, known: Array | None = None) -> None:
             f"{owner}: the distances are not symmetric: {float(D[i, j]):g} at row {i}, column {j}, and "
             f"{float(D[j, i]):g} the other way; use (D + D.T) / 2 if both mean the same"
         )
+
+
+def check_size(D: Array, owner: str) -> None:
+    """Refuse distances whose squares are too large or too small for floating point."""
+    largest = float(D.max())
+    if _SMALLEST < largest < _LARGEST or largest == 0:
+        return
+    what = "underflow" if largest < 1 else "overflow"
+    raise DataError(
+        f"{owner}: the largest distance is {largest:.2g}, and sums of its powers {what}; divide the distances by a "
+        "constant"
+    )
 
 
 class _Seen(NamedTuple):

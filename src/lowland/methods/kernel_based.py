@@ -25,9 +25,10 @@ Array = Any
 class KernelReducer(Reducer):
     """A reducer whose directions are expanded over anchors: y = Mᵀ(k_x − c) (`lowland.feature_space`).
 
-    Subclasses have the parameters ``kernel``, ``degree``, ``coef0`` and ``preimage``, and learn what is listed here;
-    ``shift_`` is the mean of the training rows, ``ridge_`` the state of the regression that leads back to rows (both
-    None where objects are no rows).
+    Subclasses have the parameters ``kernel``, ``degree``, ``coef0`` and ``preimage``, and learn what is listed here.
+    ``kernel_`` tells the kernel's name ("function" for one of the user's), degree, coef0 and way back of the fit, so
+    that `set_params` does not change a fitted model. ``shift_`` is the mean of the training rows, ``ridge_`` the state
+    of the regression that leads back to rows (both None where objects are no rows).
     """
 
     kernel: str | Callable[[Any, Any], Any]
@@ -42,6 +43,7 @@ class KernelReducer(Reducer):
     dual_: Array
     mean_weights_: Array
     kernel_mean_: Array
+    kernel_: dict[str, Any]
     shift_: Array | None
     ridge_: dict[str, Any] | None
 
@@ -54,13 +56,18 @@ class KernelReducer(Reducer):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def _rule(self, objects: Array) -> Kernel:
-        """Return the kernel as it compares rows, new or old, with the objects."""
+        """Return the kernel of the fit as it compares rows, new or old, with the objects."""
+        used = self.kernel_
+        if used["name"] == "function" and not callable(self.kernel):
+            raise DataError(
+                f"the model was fitted with a function as kernel, which is now {self.kernel!r}; fit it again"
+            )
         return kernel(
-            self.kernel,
+            self.kernel if used["name"] == "function" else used["name"],
             objects,
             gamma=1.0 if self.gamma_ is None else self.gamma_,
-            degree=self.degree,
-            coef0=self.coef0,
+            degree=used["degree"],
+            coef0=used["coef0"],
             shift=0.0 if self.shift_ is None else self.shift_,
         )
 
@@ -114,11 +121,11 @@ class KernelReducer(Reducer):
         if self.ridge_ is None:
             raise DataError(
                 "the model was fitted with preimage=None, so it knows no way back; fit it with preimage='auto'"
-                if self.preimage is None
+                if self.shift_ is not None
                 else "objects that are known by their kernel alone have no pre-image; rows of numbers have"
             )
         ridge = Ridge.restore(self.ridge_)
-        if self._preimage(True) == "ridge":
+        if self.kernel_["preimage"] == "ridge":
             return ridge
         rule = Exponential(SquaredEuclidean(self.shift_), float(self.gamma_ or 1.0))
         if self.fit_info_.approximate:

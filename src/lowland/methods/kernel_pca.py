@@ -26,6 +26,7 @@ Array = Any
 
 _EXACT_BELOW = 10_000  # "auto" takes landmarks above it
 _LANDMARKS = 1000
+_CALL_SECONDS = 1e-6  # of a function in Python, roughly
 
 
 class KernelPCA(KernelReducer):
@@ -44,7 +45,7 @@ class KernelPCA(KernelReducer):
         "linear" xᵀy, "poly" (γxᵀy + c)^d, "rbf" exp(−γ‖x − y‖²), "laplacian" exp(−γ‖x − y‖₁), "sigmoid" tanh(γxᵀy + c),
         "cosine" xᵀy/(‖x‖‖y‖), "precomputed" (X is the square of kernel values, new rows hold theirs with the training
         objects), or a function of two objects (gives a number) or two blocks (gives a matrix); then objects may be
-        anything.
+        anything. The function is called from several threads at once.
     gamma : float or "median"
         γ above. "median" takes σ = the median distance m of the rows, γ = 1/(2m²) (Laplacian: 1/m).
     degree : int
@@ -70,6 +71,8 @@ class KernelPCA(KernelReducer):
         All eigenvalues where they were computed (exact, up to 1500 rows), negative ones too; else the leading ones.
     gamma_ : float or None
         The γ that was used; None for kernels without one.
+    kernel_ : dict
+        The kernel's name ("function" for one of yours), degree, coef0 and way back that were used.
     anchors_ : array
         What new rows are compared with: all training objects, or the landmarks; their numbers if "precomputed".
     dual_, mean_weights_, kernel_mean_ : arrays
@@ -102,6 +105,7 @@ class KernelPCA(KernelReducer):
         "eigenvalues_",
         "embedding_",
         "spectrum_",
+        "kernel_",
         "gamma_",
         "anchors_",
         "dual_",
@@ -171,7 +175,7 @@ class KernelPCA(KernelReducer):
             method="KernelPCA",
             algorithm="all pairs" if chosen is None else f"{count} landmarks ({chosen.strategy})",
             bytes=sum(parts.values()) + shape.copied,
-            seconds=dense_seconds(flops, np.dtype(np.float64)),
+            seconds=dense_seconds(flops, np.dtype(np.float64)) + self._call_seconds(n, chosen),
             approximate=chosen is not None,
             model_bytes=count * (8 * (k + 2) + (8 if self._pairwise else d * size))
             + n * k * size
@@ -179,6 +183,15 @@ class KernelPCA(KernelReducer):
             parts=parts,
             remedy="use landmarks=1000, or fewer of them" if chosen is None else "use fewer landmarks",
         )
+
+    def _call_seconds(self, n: int, chosen: landmarks.Wanted | None) -> float:
+        """Return the time of a user's function, as one of two objects in Python: threads do not shorten it."""
+        if not callable(self.kernel):
+            return 0.0
+        if chosen is None:
+            return n * n / 2 * _CALL_SECONDS
+        tried = 0 if chosen.strategy == "uniform" else len(landmarks.candidates(n, chosen.count, seed(0)))
+        return chosen.count * (tried + 2 * n) * _CALL_SECONDS
 
     def _length(self, shape: DataShape) -> int:
         if shape.n_rows is None or not shape.reiterable:
@@ -197,6 +210,8 @@ class KernelPCA(KernelReducer):
         self._check_count(rows.shape, chosen)
         vectors = not self._pairwise and not isinstance(rows, ObjectRows)
         way_back = self._preimage(vectors)
+        name = "function" if callable(self.kernel) else self.kernel
+        self.kernel_ = {"name": name, "degree": self.degree, "coef0": self.coef0, "preimage": way_back}
         draws = [np.random.default_rng(int(key)) for key in seed(self.random_state).integers(2**62, size=4)]
         self.n_samples_ = n
         self.shift_ = arrays.to_numpy(ColumnMoments(rows.n_features).update(rows).close().mean) if vectors else None
@@ -247,7 +262,8 @@ class KernelPCA(KernelReducer):
                 dtype = np.dtype(np.float64) if n <= DENSE_LIMIT else rows.dtype  # small ones lose nothing
                 K, psd, self.anchors_ = square(rule, items, dtype=dtype, stage="kernel"), rule.psd, items.copy()
         with record.stage("solve"):
-            found = from_pairs(K, self.n_components, psd=psd, rng=rng)
+            given = rows.dtype if self._pairwise else K.dtype
+            found = from_pairs(K, self.n_components, psd=psd, rng=rng, given=given)
         self._learn(found, record, "all pairs")
         return self.dual_ * self.eigenvalues_
 
@@ -324,14 +340,21 @@ class KernelPCA(KernelReducer):
             self._tell_negative(found.negative, record)
 
     def _tell_negative(self, negative: Negative, record: Recorder) -> None:
-        record.evidence["least eigenvalue"] = negative.least
-        record.evidence["negative share of the spectrum"] = negative.share
+        of = "" if negative.excess is None else " of the landmarks"  # these were chosen for what is positive in them
+        record.evidence[f"least eigenvalue{of}"] = negative.least
+        record.evidence[f"negative share of the spectrum{of}"] = negative.share
         if negative.count is not None:
             record.evidence["negative eigenvalues"] = negative.count
-        if negative.share > 0:
-            record.warn(
-                f"KernelPCA: the kernel is not positive semidefinite: its least eigenvalue is {negative.least:.3g} and "
-                f"negative ones are {negative.share:.2g} of the spectrum's absolute sum; they are left out, so "
-                "distances in the embedding are not those of the kernel",
-                IndefiniteWarning,
-            )
+        if negative.excess is not None:
+            record.evidence["share by which landmarks pass k(x, x)"] = negative.excess
+        if not negative.found:
+            return
+        seen = f"the least eigenvalue{of} is {negative.least:.3g}, all negative ones are {negative.share:.2g} of Σ|λ|"
+        if negative.excess is not None:
+            seen += f", and rows seen through the landmarks are too long by {negative.excess:.2g} of the trace"
+        record.warn(
+            f"KernelPCA: the kernel is not positive semidefinite: {seen}; only the positive part is used, so distances "
+            "in the embedding are not those of the kernel"
+            + (". Are these distances? Then use ClassicalMDS(metric='precomputed')" if negative.share > 0.5 else ""),
+            IndefiniteWarning,
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,7 @@ Array = Any
 
 POWERS = {"raw": 0, "sammon": 1, "elastic": 2}
 _SUBSET, _WEIGHTED_SUBSET = 5000, 3000  # rows that are fitted exactly to see what landmarks cost
+_REACH = 1e12  # the largest weight may be as many times the least one
 
 
 class MetricMDS(StressReducer):
@@ -52,8 +53,8 @@ class MetricMDS(StressReducer):
     tol : float
         Stop when a Guttman step would take off no more than this share of σ.
     landmarks : int, str or None
-        None: exact. "auto": exact for up to 5000 rows or where weights are given, else 2000 landmarks. Or a number, or
-        "uniform:500", "farthest:500", "kmeans++:500".
+        None: exact. "auto": exact for up to 5000 rows or where weights are given, else 2000 landmarks
+        (4 for each component, if more). Or a number, or "uniform:500", "farthest:500", "kmeans++:500".
     random_state : int or None
         Seed of starts and landmarks; None is seed 0.
 
@@ -139,12 +140,13 @@ class MetricMDS(StressReducer):
         if not self._pairwise:
             return items
         if self.weights is None:
-            missing = np.argwhere(np.isnan(arrays.to_numpy(items)))
-            if len(missing):
-                raise DataError(
-                    f"MetricMDS: the distance at row {missing[0][0]}, column {missing[0][1]} is missing (NaN); "
-                    "weights=~np.isnan(D) leaves such pairs out"
-                )
+            for start in range(0, len(items), 256):
+                missing = np.argwhere(np.isnan(arrays.to_numpy(items[start : start + 256])))
+                if len(missing):
+                    raise DataError(
+                        f"MetricMDS: the distance at row {start + missing[0][0]}, column {missing[0][1]} is missing "
+                        "(NaN); weights=~np.isnan(D) leaves such pairs out"
+                    )
             check_distances(items, "MetricMDS")
             return items
         items = np.array(arrays.to_numpy(items), dtype=np.float64)
@@ -189,12 +191,11 @@ class MetricMDS(StressReducer):
         if W is not None:
             require_connected(W > 0, "MetricMDS")
         whole = D if W is None or (W + np.eye(len(W)) > 0).all() else filled(D, W > 0)
-        closest = float(np.min(D, where=D > 0, initial=np.inf))
-        self.closest_ = closest if np.isfinite(closest) else 0.0
-        problem = Stress(D, self._all_weights(D, W, record))
-        mean_square = float(np.vdot(whole, whole)) / len(D) / (len(D) - 1) if problem.size > 0 else 0.0
+        self.closest_ = self._closest(D, W, record)
+        problem = Stress(D, self._all_weights(D, W))
+        mean_square = float(np.vdot(whole, whole)) / len(D) / (len(D) - 1)
         X = self._start(whole, mean_square, numbers, record, rng)
-        same = same_objects(D) if W is None else np.arange(len(D))
+        same = same_objects(D, W)
         X = self._begin(problem, problem.size, X[same], record, rng)[same]
         result = descend(problem, X, max_iter=self.max_iter, tol=self.tol, floor=1e-22 * problem.size)
         self._tell(result, record)
@@ -204,24 +205,39 @@ class MetricMDS(StressReducer):
         record.evidence["Sammon's stress" if self.stress == "sammon" else "stress-1"] = self.stress_
         return posed(result.point.X[same])
 
-    def _all_weights(self, D: Array, given: Array | None, record: Recorder) -> Array | None:
-        """Return the weights of the stress times those given; None where all are 1."""
-        power = POWERS[self.stress]
-        if power == 0:
-            return None if given is None else np.ascontiguousarray(given)
-        together = np.triu(D == 0, 1)
-        zeros = int(together.sum() if given is None else (given[together] > 0).sum())
-        if zeros > 0:
+    def _closest(self, D: Array, given: Array | None, record: Recorder) -> float:
+        """Return the distance below which weights grow no more: that of the closest pair that is apart, or near it."""
+        apart = float(min(np.min(row, where=row > 0, initial=np.inf) for row in _pairs(D, given)))
+        if np.isinf(apart):
+            self._require_rank(0, self.n_components, record)
+        closest = max(apart, self._floor(D))
+        below = 0 if self.stress == "raw" else sum(int((row < closest).sum()) for row in _pairs(D, given))
+        if below > 0:
             record.warn(
-                f"MetricMDS: {zeros} pairs of different rows have distance 0, to which stress={self.stress!r} would "
-                f"give infinite weight; they weigh as much as the closest pair that is apart ({self.closest_:.3g})",
+                f"MetricMDS: {below} pairs of different rows have distance 0 or nearly so (beside the largest), to "
+                f"which stress={self.stress!r} would give weight without bound; they weigh as much as a pair "
+                f"{closest:.3g} apart",
                 LowlandWarning,
             )
-        W = np.maximum(D, self.closest_) ** -power
+        return closest
+
+    def _all_weights(self, D: Array, given: Array | None = None) -> Array | None:
+        """Return the weights of the stress times those given; None where all are 1."""
+        if self.stress == "raw":
+            return given
+        W = self._weight(D, self._floor(D))
         if given is not None:
             W *= given
         np.fill_diagonal(W, 0.0)
         return W
+
+    def _weight(self, delta: Array, floor: float = 0.0) -> Array:
+        power = POWERS[self.stress]
+        return np.ones_like(delta) if power == 0 else np.maximum(delta, max(self.closest_, floor)) ** -power
+
+    def _floor(self, D: Array) -> float:
+        """Return the distance whose weight is as far above that of the largest one as the arithmetic bears."""
+        return 0.0 if self.stress == "raw" else float(D.max()) * _REACH ** (-1 / POWERS[self.stress])
 
     def _normalised(self, value: Any, size: float) -> Any:
         return value / size if self.stress == "sammon" else np.sqrt(value / size)
@@ -241,12 +257,12 @@ class MetricMDS(StressReducer):
             w = self._weight(delta)
             return float((w * (d - delta) ** 2).sum()), float((w * delta**2).sum())
 
-        share, error, pairs, mean = self._over_pairs(rule, items, terms, rng)
-        self.stress_ = float(self._normalised(share, 1.0))
-        self.raw_stress_ = mean * len(items) * (len(items) - 1) / 2
+        found = self._over_pairs(rule, items, terms, rng)
+        self.stress_ = float(self._normalised(found.share, 1.0))
+        self.raw_stress_ = found.mean * len(items) * (len(items) - 1) / 2
         record.evidence[name] = self.stress_
-        record.evidence[f"{name}, standard error"] = error if self.stress == "sammon" else error / (2 * self.stress_)
-        record.evidence["pairs measured"] = pairs
+        record.evidence[f"{name}, standard error"] = found.error if self.stress == "sammon" else found.root_error
+        record.evidence["pairs measured"] = found.pairs
         record.note(approximation_error=self._excess(rule, items, rng))
 
     def _excess(self, rule: Pairwise, items: Array, rng: np.random.Generator) -> float:
@@ -257,13 +273,13 @@ class MetricMDS(StressReducer):
         """
         rows = np.sort(rng.permutation(len(items))[: _SUBSET if self.stress == "raw" else _WEIGHTED_SUBSET])
         D = self._between(rule, items, rows, rows) if self._pairwise else arrays.to_numpy(square(rule, items[rows]))
-        W = None if self.stress == "raw" else self._weight(D)
-        if W is not None:
-            np.fill_diagonal(W, 0.0)
         start = self.embedding_[rows].astype(np.float64)
-        found = descend(Stress(D, W), start, max_iter=self.max_iter, tol=1e-7, stage="measure")
+        found = descend(Stress(D, self._all_weights(D)), start, max_iter=self.max_iter, tol=1e-7, stage="measure")
         return float(1.0 - found.history[-1] / found.history[0]) if found.history[0] > 0 else 0.0
 
-    def _weight(self, delta: Array) -> Array:
-        power = POWERS[self.stress]
-        return np.ones_like(delta) if power == 0 else np.maximum(delta, self.closest_) ** -power
+
+def _pairs(D: Array, given: Array | None) -> Iterator[Array]:
+    """Go over the distances of pairs that have a weight, each once, row by row."""
+    for i in range(len(D) - 1):
+        row = D[i, i + 1 :]
+        yield row if given is None else row[given[i, i + 1 :] > 0]

@@ -48,8 +48,8 @@ class NonmetricMDS(StressReducer):
     tol : float
         Stop when a Guttman step would take off no more than this share of S².
     landmarks : int, str or None
-        None: exact. "auto": exact for up to 2000 rows, else 1000 landmarks. Or a number, or "uniform:500",
-        "farthest:500", "kmeans++:500".
+        None: exact. "auto": exact for up to 2000 rows, else 1000 landmarks (4 for each component, if more). Or
+        a number, or "uniform:500", "farthest:500", "kmeans++:500".
     random_state : int or None
         Seed of starts and landmarks; None is seed 0.
 
@@ -159,13 +159,13 @@ class NonmetricMDS(StressReducer):
     ) -> None:
         record.evidence["stress-1 of the landmarks"] = self.stress_
         curve = Curve(self.curve_[0], self.curve_[1])
-        share, error, pairs, _ = self._over_pairs(
+        found = self._over_pairs(
             rule, items, lambda delta, d: (float(((d - curve(delta)) ** 2).sum()), float((d**2).sum())), rng
         )
-        self.stress_ = float(np.sqrt(share))
+        self.stress_ = found.share**0.5
         record.evidence["stress-1"] = self.stress_
-        record.evidence["stress-1, standard error"] = error / (2 * self.stress_)
-        record.evidence["pairs measured"] = pairs
+        record.evidence["stress-1, standard error"] = found.root_error
+        record.evidence["pairs measured"] = found.pairs
         record.note(approximation_error=self._disagreement(rule, items, wanted, rng))
 
     def _disagreement(self, rule: Pairwise, items: Array, wanted: Wanted, rng: np.random.Generator) -> float:
@@ -173,6 +173,9 @@ class NonmetricMDS(StressReducer):
         numbers, kept = self._choose(rule, items, wanted, rng), self.anchors_
         sample = np.sort(rng.permutation(len(items))[:_REPLICA_ROWS])
         D = np.ascontiguousarray(arrays.to_numpy(self._keep(items, numbers)), dtype=np.float64)
+        if not D.any():  # equal rows, every one: no map
+            self.anchors_ = kept
+            return 1.0
         result, _, positions, curve = self._minimise(D, numbers, Recorder("NonmetricMDS"), rng)
         targets = Curve(curve.x, curve.y / (1.0 - result.point.value))
         there = self._measure(Placement(positions, curve=targets))(items[sample])

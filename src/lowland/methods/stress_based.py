@@ -39,6 +39,11 @@ class Sampled(NamedTuple):
     pairs: int
     mean: float
 
+    @property
+    def root_error(self) -> float:
+        """The standard error of the square root of the ratio."""
+        return self.error / (2 * self.share**0.5) if self.share > 0 else 0.0
+
 
 class StressReducer(DistanceReducer):
     """A reducer that lowers a stress; subclasses write `_solve`, `_placement` and `_measure_fit`.
@@ -93,6 +98,11 @@ class StressReducer(DistanceReducer):
         """Return the bytes that measuring a fit by landmarks takes."""
         return 0
 
+    def _given_bytes(self) -> int:
+        """Return the bytes of the matrices among the parameters, which a model file holds too."""
+        given = [m for m in (self.init, getattr(self, "weights", None)) if ArrayRule().accepts(m)]
+        return sum(getattr(m, "nbytes", 0) or np.asarray(m).nbytes for m in given)
+
     def _plan(self, shape: DataShape) -> Plan:
         n, k = shape.n_rows or 1, self.n_components
         wanted = self._landmarks(n)
@@ -116,7 +126,7 @@ class StressReducer(DistanceReducer):
             bytes=sum(parts.values()) + shape.copied,
             seconds=seconds,
             approximate=wanted is not None,
-            model_bytes=m * (anchor + 8 * k) + n * k * shape.dtype.itemsize,
+            model_bytes=m * (anchor + 8 * k) + n * k * shape.dtype.itemsize + self._given_bytes(),
             parts=parts,
             remedy="use landmarks=1000, or fewer rows",
         )
@@ -140,7 +150,8 @@ class StressReducer(DistanceReducer):
             items = self._objects(rows)
             rule = self._bind(items)
             numbers = None if wanted is None else self._choose(rule, items, wanted, rng)
-            D = np.ascontiguousarray(arrays.to_numpy(self._keep(items, numbers)), dtype=np.float64)
+            D = arrays.to_numpy(self._keep(items, numbers))
+            D = np.ascontiguousarray(D.T if D.flags.f_contiguous else D, dtype=np.float64)  # Dᵀ is D, without a copy
         with record.stage("stress"):
             self.positions_ = self._solve(D, numbers, record, rng)
             self.n_components_ = self.positions_.shape[1]
@@ -236,6 +247,8 @@ class StressReducer(DistanceReducer):
 
         found = np.array(list(pool.run(look, groups, stage="measure", total=_GROUPS)))
         value, size = found.mean(axis=0)
+        if not size > 0:  # equal rows, every one
+            return Sampled(0.0, 0.0, _GROUPS * half * half, float(value) / (half * half))
         error = np.std(found[:, 0] - value / size * found[:, 1], ddof=1) / np.sqrt(_GROUPS) / size
         return Sampled(float(value / size), float(error), _GROUPS * half * half, float(value) / (half * half))
 

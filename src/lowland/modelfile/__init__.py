@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__, functions, parameters, registry
+from ..arrays import to_numpy
 from ..errors import ModelFileError
 from .container import FORMAT_VERSION, SUSPECT, Arrays, pack, read
 from .values import NamedFunction, decode, encode
@@ -118,7 +119,8 @@ def _place(where: str) -> Iterator[None]:
 
 def _record(model: Reducer, arrays: Arrays) -> dict[str, Any]:
     """Turn the model into the header's JSON values; what is an array goes to ``arrays``."""
-    given = {name: _parameter(name, value) for name, value in model.get_params(deep=False).items()}
+    rules = type(model)._parameters
+    given = {name: _parameter(name, value, rules.get(name)) for name, value in model.get_params(deep=False).items()}
     _check_parameters(type(model), given)
     learned = {name: getattr(model, name) for name in model._state if hasattr(model, name)}
     values = {name: encode(value, name, arrays) for name, value in learned.items()}
@@ -192,9 +194,12 @@ def _method(record: Mapping[str, Any]) -> registry.Method:
     return row
 
 
-def _parameter(name: str, value: Any) -> Any:
-    """Return a parameter as a plain Python value; arrays and functions are let through."""
+def _parameter(name: str, value: Any, rule: parameters.Rule | None = None) -> Any:
+    """Return a parameter as a plain Python value; functions are let through, and matrices of any kind as arrays."""
     value = value.item() if isinstance(value, np.generic) else value
+    matrix = parameters.ArrayRule()
+    if matrix in (rule, *getattr(rule, "rules", ())) and matrix.accepts(value):
+        return to_numpy(value)
     if value is None or isinstance(value, (bool, int, float, str, np.ndarray)) or callable(value):
         return value
     seed = isinstance(value, (np.random.RandomState, np.random.Generator))

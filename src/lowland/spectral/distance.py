@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from .. import arrays, pool
+from ..errors import DataError
+from ..planning import check_allocation
 from .operators import DoublyCentered, Operator
 from .solve import eigen
 
@@ -14,6 +17,8 @@ Array = Any
 
 _PANEL = 1 << 19  # entries squared at a time: 4 MB, measured best of 1 to 8
 _DENSE_CAILLIEZ = 600  # the problem is twice as large and not symmetric
+_DENSE_LAST = 3000  # up to here it is solved densely where the iteration fails: minutes
+_RESTARTS = 300
 
 
 class Squared(Operator):
@@ -41,6 +46,19 @@ class Squared(Operator):
             pass
         return out.T
 
+    def norm(self) -> float:
+        """Return ‖Δ²‖ (Frobenius)."""
+        if arrays.is_foreign(self.D):
+            return math.sqrt(float((arrays.cast(self.D, np.float64) ** 4).sum()))
+        step = max(16, _PANEL // self.shape[0])
+
+        def panel(start: int) -> float:
+            rows = self.D[start : start + step]
+            squares = np.multiply(rows, rows, dtype=np.float64)
+            return float(np.vdot(squares, squares))
+
+        return math.sqrt(sum(pool.run(panel, range(0, self.shape[0], step))))
+
     def dense(self) -> Array | None:
         """Return Δ², a copy; only small problems ask for it."""
         return arrays.cast(self.D, np.float64) ** 2
@@ -54,7 +72,8 @@ class DistanceGram(DoublyCentered):
     """B = −½ J Δ² J, the inner products of centred points that have these distances."""
 
     def __init__(self, D: Array) -> None:
-        super().__init__(Squared(D), factor=-0.5)
+        self.squares = Squared(D)
+        super().__init__(self.squares, factor=-0.5)
         n = self.shape[0]
         ones = arrays.like(np.full((n, 1), 1 / n), self.A.reference(), np.float64)
         self.mean_squares = arrays.to_numpy(self.A.matmul(ones))[:, 0]
@@ -64,26 +83,59 @@ class DistanceGram(DoublyCentered):
         return float(self.mean_squares.sum()) / 2
 
 
+def rounding_floor(B: DistanceGram, largest: float, eps: float) -> float:
+    """Return the size below which an eigenvalue of B may be rounding alone.
+
+    Rounding moves an eigenvalue by N·eps·λ₁ in the solve, and by ‖E‖ ≤ eps·‖Δ²‖ where the distances were rounded;
+    ``eps`` is the precision of the distances, ``largest`` is λ₁. Distances are seldom right to the last digit: 4 eps.
+    """
+    return max(B.shape[0] * float(np.finfo(np.float64).eps) * largest, 4 * eps * B.squares.norm())
+
+
 def cailliez(D: Array) -> float:
     """Return the least c for which δ + c (of different objects) is Euclidean (Cailliez 1983).
 
-    c is the largest real eigenvalue of [[0, 2B(δ²)], [−I, −4B(δ)]], B(A) = −½ J A J.
+    c is the largest real eigenvalue of [[0, 2B(δ²)], [−I, −4B(δ)]], B(A) = −½ J A J. Where B(δ²) has no negative
+    eigenvalue it is zero, many times over, and no solver is good at that: this is looked at first.
     """
-    D = arrays.to_numpy(D).astype(np.float64)
+    D, eps = arrays.to_numpy(D).astype(np.float64, copy=False), float(np.finfo(arrays.dtype_of(D)).eps)
+    B = DistanceGram(D)
+    least = eigen(B, 1, which="smallest", rng=np.random.default_rng(0)).values[0]
+    if least >= -rounding_floor(B, B.squares.norm() / 2, eps):
+        return 0.0
+    if len(D) > _DENSE_CAILLIEZ:
+        from scipy.sparse.linalg import ArpackNoConvergence
+
+        try:
+            return _cailliez_iterated(D)
+        except ArpackNoConvergence:
+            if len(D) > _DENSE_LAST:
+                raise DataError(
+                    f"the additive constant of {len(D)} points was not found in {_RESTARTS} restarts; use "
+                    'additive="lingoes", or fewer landmarks'
+                ) from None
+    return _cailliez_dense(D)
+
+
+def _cailliez_dense(D: Array) -> float:
+    from scipy.linalg import eigvals
+
     n = len(D)
+    check_allocation(8 * 3 * (2 * n) ** 2, f"the additive constant of {n} points", "use landmarks")
+    Z = np.block([[np.zeros((n, n)), -_centered(D * D)], [-np.eye(n), 2 * _centered(D)]])
+    return float(max(eigvals(Z, overwrite_a=True, check_finite=False).real.max(), 0.0))
 
-    def centered(A: Array) -> Array:
-        mean = A.mean(axis=0)
-        return A - mean - mean[:, None] + mean.mean()
 
-    if n <= _DENSE_CAILLIEZ:
-        from scipy.linalg import eigvals
+def _centered(A: Array) -> Array:
+    mean = A.mean(axis=0)
+    return A - mean - mean[:, None] + mean.mean()
 
-        Z = np.block([[np.zeros((n, n)), -centered(D * D)], [-np.eye(n), 2 * centered(D)]])
-        return float(max(eigvals(Z).real.max(), 0.0))
+
+def _cailliez_iterated(D: Array) -> float:
+    """Find the same eigenvalue by products alone."""
     from scipy.sparse.linalg import LinearOperator, eigs
 
-    squares = DistanceGram(D)
+    n, squares = len(D), DistanceGram(D)
 
     def product(v: Array) -> Array:
         a, b = v[:n], v[n:]
@@ -91,7 +143,8 @@ def cailliez(D: Array) -> float:
         return np.concatenate([2 * squares.matmul(b[:, None])[:, 0], -a + 2 * (inner - inner.mean())])
 
     start = np.random.default_rng(0).standard_normal(2 * n)
-    values = eigs(LinearOperator((2 * n, 2 * n), matvec=product), k=1, which="LR", v0=start, return_eigenvectors=False)
+    Z = LinearOperator((2 * n, 2 * n), matvec=product, dtype=np.float64)
+    values = eigs(Z, k=1, which="LR", v0=start, maxiter=_RESTARTS, return_eigenvectors=False)
     return float(max(values.real.max(), 0.0))
 
 
