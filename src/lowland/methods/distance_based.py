@@ -229,16 +229,19 @@ def _look(pair: tuple[slice, slice], D: Array, known: Array | None, owner: str) 
     a, b = pair
     there = arrays.to_numpy(D[a, b])
     back = arrays.to_numpy(D[b, a])
-    for block, rows, columns, counts in ((there, a, b, known), (back, b, a, known)):
+    for block, rows, columns in ((there, a, b), (back, b, a)):
+        if block.min() >= 0 and block.max() < np.inf:  # false for NaN, too; a mask only where it is needed
+            continue
         bad = ~(block >= 0) | np.isinf(block)
-        if counts is not None:
-            bad &= counts[rows, columns] != 0
+        if known is not None:
+            bad &= known[rows, columns] != 0
         if bad.any():
             i, j = np.argwhere(bad)[0]
             what = "is negative" if block[i, j] < 0 else "is no number"
             place = f"row {rows.start + i}, column {columns.start + j}"
             raise DataError(f"{owner}: a distance {what}: {block[i, j]:g} at {place}")
-    asymmetry = np.abs(there - back.T)
+    asymmetry = there - back.T
+    np.abs(asymmetry, out=asymmetry)
     if known is not None:
         mask = known[a, b] != 0
         there, asymmetry = np.where(mask, there, 0.0), np.where(mask, asymmetry, 0.0)
