@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from lowland.data import ArrayTable, Inspection, Table, inspect_matrix, inspect_table, read_table
+from lowland.data.squares import find_square
 
 
 def look(**columns: object) -> Inspection:
@@ -146,3 +147,65 @@ def test_whole_numbers_of_an_array_stay_whole() -> None:
     found = inspect_table(ArrayTable(np.array([[0, 4], [1, 9], [2, 2]]), "x.npy"))
     assert found.types == {"x0": "whole numbers", "x1": "whole numbers"}
     assert found.row_numbers == "x0"
+
+
+# -- squares of distances -----------------------------------------------------------------------------------
+
+
+def square(n: int = 30, seed: int = 0) -> np.ndarray:
+    X = np.random.default_rng(seed).normal(size=(n, 3))
+    return np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+
+
+@pytest.mark.parametrize("n", [3, 30, 700])  # 700: more than one tile
+def test_a_square_of_distances_is_known_with_its_gaps(n: int) -> None:
+    D = square(n)
+    found = inspect_table(ArrayTable(D, "d.npy"))
+    assert found.missing_pairs == 0
+    assert "classical_mds" in found.next_command("d.npy")
+    D[0, 1] = D[1, 0] = D[n - 1, 0] = np.nan  # the last one is known one way only
+    D[1, 1] = np.nan
+    found = inspect_table(ArrayTable(D, "d.npy"))
+    assert found.missing_pairs == 2
+    assert "--method metric_mds" in found.next_command("d.npy")
+    assert "weights=known" in found.next_command("d.npy")
+
+
+def spoilt(i: int, j: int, value: float) -> np.ndarray:
+    D = square(600)
+    D[i, j] = value
+    return D
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        square()[:, :-1],
+        spoilt(550, 3, 9.0),
+        spoilt(599, 599, 0.5),
+        spoilt(2, 2, np.inf),
+        -square(),
+        np.zeros((9, 9)),
+        np.full((9, 9), np.nan),
+        np.triu(np.full((9, 9), np.nan)) + np.tril(square(9)),
+        (square() < 0.8) * (1.0 - np.eye(30)),
+        np.corrcoef(np.random.default_rng(0).normal(size=(9, 20))),
+    ],
+    ids=["wide", "asymmetric", "diagonal", "infinite", "negative", "zero", "empty", "half", "graph", "correlation"],
+)
+def test_other_tables_are_no_squares_of_distances(X: np.ndarray) -> None:
+    assert inspect_table(ArrayTable(X, "x.npy")).missing_pairs is None
+
+
+def test_a_square_is_found_beside_names_and_counters() -> None:
+    D = square(4)
+    columns = {name: D[:, j] for j, name in enumerate("abcd")}
+    assert find_square(Table(pl.DataFrame({"who": list("abcd"), **columns}), "t")).id == "who"
+    plain = find_square(Table(pl.DataFrame({"who": list("wxyz"), **columns}), "t"))
+    assert (plain.id, plain.left_out) == (None, {"who": "text"})
+    counted = find_square(Table(pl.DataFrame({"n": [1, 2, 3, 4], **columns}), "t"))
+    assert (counted.columns, counted.left_out) == (list("abcd"), {"n": "row numbers"})
+    mixed = find_square(Table(pl.DataFrame({"who": list("dbca"), **columns}), "t"))
+    assert (mixed.columns, mixed.reordered) == (list("dbca"), True)
+    assert find_square(Table(pl.DataFrame({"e": [5.0, 6.0, 7.0, 9.0], **columns}), "t")) is None
+    assert find_square(Table(pl.DataFrame({"e": [5.0, 6.0, 7.0, 9.0], **columns}), "t"), drop=["e"]) is not None

@@ -180,6 +180,27 @@ def test_errors_of_a_users_function_are_shown():
         Function(broken, "metric", np.ones((2, 2)))
 
 
+@pytest.mark.parametrize("name", sorted(BOOLEAN - {"hamming", "matching"}))
+def test_metrics_of_true_and_false_refuse_numbers(name, rng):
+    X = rng.integers(0, 4, (20, 6)).astype(float)
+    for method in (lowland.ClassicalMDS, lowland.MetricMDS, lowland.NonmetricMDS):
+        with pytest.raises(lowland.DataError, match=rf"{name} distance compares true with false, and these rows hold"):
+            method(metric=name).fit(X)
+    assert np.isfinite(lowland.ClassicalMDS(metric=name).fit(X > 1).embedding_).all()
+
+
+@pytest.mark.parametrize("name", ["manhattan", "l1", "minkowski", "sokalmichener", "l2", "linf"])
+def test_other_names_of_metrics_lead_to_ours(name):
+    from lowland.parameters import parse
+
+    ours = {"minkowski": "a function", "sokalmichener": "'rogerstanimoto'", "l2": "'euclidean'", "linf": "'chebyshev'"}
+    text = rf"for [^;]*\b{name}\b[^;]* give " + ours.get(name, "'cityblock'")
+    with pytest.raises(ValueError, match=text):
+        lowland.ClassicalMDS(metric=name).fit(np.eye(4))
+    with pytest.raises(ValueError, match=text):
+        parse("ClassicalMDS", lowland.ClassicalMDS._parameters, "metric", name)
+
+
 def test_rows_that_a_metric_has_no_value_for(rng):
     X = rng.standard_normal((5, 3))
     X[2] = 0

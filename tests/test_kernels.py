@@ -7,8 +7,9 @@ import pytest
 from sklearn.metrics.pairwise import pairwise_kernels
 
 import lowland
-from lowland.kernels import KERNELS, GivenKernel, check_square, kernel, median_gamma, median_rows
-from lowland.pairwise import square
+from lowland import distances, kernels
+from lowland.kernels import KERNELS, GivenKernel, kernel, median_gamma, median_rows
+from lowland.pairwise import check_symmetric, square
 
 
 @pytest.fixture
@@ -126,17 +127,37 @@ def test_given_squares_take_numbers(X):
 
 
 def test_squares_are_checked_with_slack_for_their_precision(X):
+    def check(M):
+        return check_symmetric(M, "it", "values", "K")
+
     K = X @ X.T
-    check_square(K, "it")
-    check_square((K + 1e-12 * np.tri(40)), "it")
+    assert check(K) == pytest.approx(1e-10 * np.abs(K).max())
+    check(K + 1e-12 * np.tri(40))
     rounded = K.astype(np.float32)
     rounded[2, 3] = np.nextafter(rounded[2, 3], np.float32(np.inf))
-    check_square(rounded, "it")
-    with pytest.raises(lowland.DataError, match="it: a precomputed kernel must be a square matrix"):
-        check_square(K[:3], "it")
+    check(rounded)
+    with pytest.raises(lowland.DataError, match="it: precomputed values must be a square matrix; this one is 3 × 40"):
+        check(K[:3])
     K[2, 30] += 1e-3
     with pytest.raises(lowland.DataError, match="row 2, column 30"):
-        check_square(K, "it")
+        check(K)
+
+
+@pytest.mark.parametrize(
+    ("bind", "check", "steps"),
+    [(kernel, kernels.check_function, 1), (distances.metric, distances.check_function, 20)],
+    ids=["kernel", "metric"],
+)
+def test_a_function_may_err_by_its_own_precision(X, bind, check, steps):
+    def crooked(dtype):
+        def function(a, b):
+            return dtype(np.linalg.norm(a - b)) * dtype(1 + steps * np.finfo(np.float32).eps * (a[0] > b[0]))
+
+        return bind(function, X)
+
+    check(crooked(np.float32), X, "it")
+    with pytest.raises(lowland.DataError, match="function is not symmetric"):
+        check(crooked(np.float64), X, "it")
 
 
 def test_the_median_rule(rng):

@@ -9,7 +9,7 @@ import lowland
 from lowland import landmarks
 from lowland.distances import metric
 from lowland.kernels import GivenKernel, kernel
-from lowland.landmarks import Wanted, wanted, whitener
+from lowland.landmarks import Landmarks, wanted, whitener
 from lowland.rows import RowSource
 from lowland.sources import ObjectRows
 
@@ -31,11 +31,11 @@ def clusters(rng):
     [
         (None, 10**6, None),
         ("auto", 1000, None),
-        ("auto", 1001, Wanted("mine", 50)),
-        (20, 100, Wanted("mine", 20)),
-        (200, 100, Wanted("mine", 100)),
-        ("uniform", 100, Wanted("uniform", 50)),
-        ("uniform:7", 100, Wanted("uniform", 7)),
+        ("auto", 1001, Landmarks("mine", 50)),
+        (20, 100, Landmarks("mine", 20)),
+        (200, 100, Landmarks("mine", 100)),
+        ("uniform", 100, Landmarks("uniform", 50)),
+        ("uniform:7", 100, Landmarks("uniform", 7)),
     ],
 )
 def test_what_the_parameter_means(spec, n, found):
@@ -117,14 +117,14 @@ def test_choose_reads_any_source(clusters):
     blocks = RowSource.from_blocks(lambda: (clusters[:333], clusters[333:]))
     whole = RowSource.from_array(clusters)
     for strategy in ("rpcholesky", "uniform", "kmeans"):
-        a, b = (landmarks.choose(rule, s, Wanted(strategy, 15), np.random.default_rng(1)) for s in (blocks, whole))
+        a, b = (landmarks.choose(rule, s, Landmarks(strategy, 15), np.random.default_rng(1)) for s in (blocks, whole))
         np.testing.assert_array_equal(a, b)
         assert len(a) == 15
     words = ObjectRows(["a", "ab", "abc", "b"])
     shared = kernel(lambda a, b: float(len(set(a) & set(b))), words.array)
     with pytest.raises(lowland.DataError, match="rows of numbers"):
-        landmarks.choose(shared, words, Wanted("kmeans", 2), np.random.default_rng(1))
-    assert len(landmarks.choose(shared, words, Wanted("rpcholesky", 2), np.random.default_rng(1))) == 2
+        landmarks.choose(shared, words, Landmarks("kmeans", 2), np.random.default_rng(1))
+    assert len(landmarks.choose(shared, words, Landmarks("rpcholesky", 2), np.random.default_rng(1))) == 2
 
 
 def test_whitener(rng):

@@ -16,13 +16,22 @@ CHILD = """
 import json, sys, warnings
 import numpy as np, scipy.sparse as sp
 import lowland
+from scipy.spatial.distance import cdist
 warnings.simplefilter("ignore")
 case = json.loads(sys.argv[1])
 rng = np.random.default_rng(0)
 cls = getattr(lowland, case["method"])
 small = rng.standard_normal((400, 20))
 small[rng.random(small.shape) < case["gaps"]] = np.nan
-cls(**case["parameters"] | {"n_components": 2}).fit(small)  # imports and pools warm
+def given(X):  # the data as the case has it, and the parameters that go with it
+    n, more = len(X), {}
+    if case["weighted"]:
+        more["weights"] = np.ones((n, n), dtype=bool)
+        more["weights"][: n // 10, -(n // 10) :] = more["weights"][-(n // 10) :, : n // 10] = False
+    return cdist(X, X, "cityblock") if case["parameters"].get("metric") == "precomputed" else X, more
+X, more = given(small)
+cls(**case["parameters"] | more | {"n_components": 2}).fit(X)  # imports and pools warm
+more = {}
 n, d = case["shape"]
 if case["density"]:
     count = int(n * d * case["density"])
@@ -35,7 +44,8 @@ else:
     X *= (np.arange(1, d + 1) ** -0.5).astype(case["dtype"])
     if case["gaps"]:
         X[rng.random(X.shape) < case["gaps"]] = np.nan
-model = cls(**case["parameters"])
+    X, more = given(X)
+model = cls(**case["parameters"], **more)
 plan = lowland.plan(model, X)
 def status(key):
     return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(key))
@@ -47,8 +57,8 @@ print(json.dumps({"planned": plan.bytes, "measured": status("VmHWM") - before, "
 """
 
 
-def case(shape, dtype="float64", density=None, gaps=0.0, method="PCA", **parameters):
-    data = {"shape": shape, "dtype": dtype, "density": density, "gaps": gaps}
+def case(shape, dtype="float64", density=None, gaps=0.0, weighted=False, method="PCA", **parameters):
+    data = {"shape": shape, "dtype": dtype, "density": density, "gaps": gaps, "weighted": weighted}
     return {"method": method, "parameters": parameters, **data}
 
 
@@ -63,6 +73,10 @@ CASES = {
     "kernel, all pairs": case([6500, 20], method="KernelPCA", n_components=5, preimage=None),
     "kernel, landmarks": case([60_000, 20], method="KernelPCA", n_components=5),
     "distances": case([6500, 20], method="ClassicalMDS", n_components=5, metric="cityblock"),
+    "distances, given": case([6000, 20], method="ClassicalMDS", metric="precomputed", additive="lingoes"),
+    "distances, landmarks": case([20_000, 10], method="ClassicalMDS", metric="cityblock", landmarks=5000),
+    "stress, weights": case([2600, 10], weighted=True, method="MetricMDS", metric="cityblock", max_iter=3),
+    "stress, given": case([5000, 10], method="NonmetricMDS", metric="precomputed", landmarks=None, max_iter=3),
     "stress": case([6500, 10], method="MetricMDS", n_components=2, landmarks=None, max_iter=5),
     "stress, ranks": case([6500, 10], method="NonmetricMDS", n_components=2, landmarks=None, max_iter=5),
     "svd, sparse": case([50000, 150000], density=3e-4, method="TruncatedSVD", n_components=20),

@@ -12,14 +12,18 @@ from hypothesis import strategies as st
 from lowland.parameters import (
     RANDOM_STATE,
     AnyOf,
+    ArrayRule,
     Boolean,
     Choice,
+    FunctionRule,
     Integer,
     Nothing,
     Real,
     Seed,
     check,
     parse,
+    takes_array,
+    told,
 )
 
 COMPONENTS = AnyOf((Nothing(), Integer(1), Real(0, 1), Choice(("auto",))))
@@ -136,6 +140,28 @@ def test_parse_names_owner_parameter_limits_and_text():
         parse("PCA", rules, "ddof", "x")
     with pytest.raises(ValueError, match=r"^PCA has no parameter 'dof'; it has ddof, whiten$"):
         parse("PCA", rules, "dof", "1")
+
+
+def test_a_misspelt_name_is_met_with_the_near_one():
+    rules = {"metric": AnyOf((Choice(("euclidean", "cityblock")), FunctionRule())), "ties": Choice(("primary",))}
+    with pytest.raises(ValueError, match=r"got 'Euclidian'; did you mean 'euclidean'\?$"):
+        parse("MDS", rules, "metric", "Euclidian")
+    with pytest.raises(ValueError, match=r"got 'primry'; did you mean 'primary'\?$"):
+        check("MDS", rules, {"metric": len, "ties": "primry"})
+    with pytest.raises(ValueError, match=r"got 'far'$"):
+        parse("MDS", rules, "metric", "far")
+    with pytest.raises(ValueError, match=r"got 3$"):
+        check("MDS", rules, {"metric": 3, "ties": "primary"})
+
+
+def test_matrices_are_told_by_their_shape():
+    assert takes_array(ArrayRule())
+    assert takes_array(AnyOf((Nothing(), ArrayRule())))
+    assert not takes_array(COMPONENTS)
+    assert not takes_array(None)
+    assert told(np.ones((2, 3), dtype=np.float32)) == "array 2 × 3 of float32"
+    assert told(np.float64(2.5)) == 2.5
+    assert told([1, 2]) == [1, 2]
 
 
 def test_every_default_of_every_method_is_allowed(method):

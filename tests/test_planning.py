@@ -60,7 +60,9 @@ def test_a_plan_is_a_record(small):
 
 
 def test_a_plan_prints_as_a_table(small):
-    assert str(small).splitlines() == [
+    with config(memory_limit=4 * GB):
+        lines = str(small).splitlines()
+    assert lines == [
         "method            PCA",
         "algorithm         covariance",
         "memory            3 GB",
@@ -255,3 +257,12 @@ def test_partial_fit_knows_the_limit(rng):
         pytest.raises(MemoryLimitError, match="exact partial_fit on 200 columns"),
     ):
         lowland.PCA(2).partial_fit(rng.standard_normal((3, 200)))
+
+
+def test_a_plan_that_passes_the_limit_says_so_when_printed(small):
+    with lowland.config(memory_limit=small.bytes):
+        assert "does not fit" not in str(small)
+    with lowland.config(memory_limit=small.bytes - 1):
+        last = str(small).splitlines()[-1]
+    assert last.startswith("does not fit")
+    assert last.endswith(f": {small.remedy}")

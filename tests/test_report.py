@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,9 +14,9 @@ import lowland
 from lowland.dimension.spectrum import CAVEAT
 from lowland.plots import scatter, scree
 from lowland.plots.coloring import GROUPS_MOST, Groups, Scale, read_colors
-from lowland.plots.scatter import RASTER_ABOVE
+from lowland.plots.scatter import LABELS_MOST, RASTER_ABOVE, places
 from lowland.report import render_report, write_report
-from lowland.report.facts import axis_labels, top_loadings
+from lowland.report.facts import axis_labels, explanations, quality, top_loadings
 from lowland.report.svg import inline_svg
 
 
@@ -96,7 +97,7 @@ def test_report_holds_all_parts(fitted: lowland.PCA) -> None:
     for name, value in fitted.fit_info_.rows():
         assert f"{name} {value}" in text
     assert f"n_components {fitted.n_components}" in text
-    assert f"PC1 ({100 * fitted.explained_variance_ratio_[0]:.1f} %)" in text
+    assert f"pca0 ({100 * fitted.explained_variance_ratio_[0]:.1f} %)" in text
     held = 100 * fitted.explained_variance_ratio_.sum()
     assert f"PCA brought 60 rows from 4 columns down to 2 dimensions, which hold {held:.1f} %" in text
 
@@ -216,6 +217,51 @@ def test_other_methods_have_a_report(name: str) -> None:
     assert axis_labels(model)[0] in text
 
 
+def test_axes_are_called_as_the_columns_of_the_coordinates_are(method: object) -> None:
+    model = method.load()(n_components=2).fit(rows())
+    assert [label.split(" ")[0] for label in axis_labels(model)] == model.get_feature_names_out().tolist()
+
+
+def test_maps_of_distances_say_in_words_how_well_they_fit() -> None:
+    X = rows()
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    for model, parts in (
+        (
+            lowland.ClassicalMDS(metric="precomputed"),
+            ["The goodness of fit is", "of the eigenvalues' size is negative"],
+        ),
+        (lowland.MetricMDS(metric="precomputed"), ["of the given ones", "Kruskal (1964)"]),
+        (lowland.NonmetricMDS(metric="precomputed"), ["the order of the given ones", "Kruskal (1964)"]),
+        (lowland.MetricMDS(metric="precomputed", stress="sammon"), ["Sammon's stress is"]),
+    ):
+        model.fit(D)
+        text = Reader(render_report(model, model.embedding_, title="Map", data_summary={})).text
+        assert "How well the map fits" in text
+        for part in parts:
+            assert part in text
+        assert "Every one of the 60 objects is one point" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "word"), [(0.0, "excellent"), (0.025, "excellent"), (0.04, "good"), (0.1, "fair"), (0.11, "poor")]
+)
+def test_a_stress_has_kruskals_word_unless_the_map_is_degenerate(value: float, word: str) -> None:
+    model = lowland.MetricMDS().fit(rows())
+    model.fit_info_ = replace(model.fit_info_, evidence={"stress-1": value})
+    assert quality(model) == f"with stress-1 {value:.3g} ({word} by Kruskal's rule of thumb)"
+    assert f"this is {word}." in explanations(model)[0]
+    model.fit_info_ = replace(model.fit_info_, warnings=("the solution is degenerate: …",))
+    assert quality(model) == f"with stress-1 {value:.3g}"
+    assert "means little here" in explanations(model)[0]
+
+
+def test_matrices_among_the_parameters_are_told_by_their_shape() -> None:
+    X = rows()
+    model = lowland.MetricMDS(weights=np.ones((60, 60))).fit(X)
+    text = Reader(render_report(model, model.embedding_, title="Map", data_summary={})).text
+    assert "weights array 60 × 60 of float64" in text
+
+
 # -- scree --------------------------------------------------------------------------------------------------
 
 
@@ -281,10 +327,79 @@ def test_groups_have_a_legend_and_numbers_a_colour_bar() -> None:
 
 
 def test_one_coordinate_is_a_strip() -> None:
-    figure = scatter(np.arange(5.0)[:, None], labels=["PC1 (99.0 %)"])
+    figure = scatter(np.arange(5.0)[:, None], labels=["pca0 (99.0 %)"])
     assert points(figure) == 5
-    assert figure.axes[0].get_xlabel() == "PC1 (99.0 %)"
+    assert figure.axes[0].get_xlabel() == "pca0 (99.0 %)"
     assert len(figure.axes[0].get_yticks()) == 0
+
+
+def written(figure: object) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_few_points_have_their_names_beside_them_and_many_under_the_pointer(fitted: lowland.PCA) -> None:
+    names = [f"n{i}" for i in range(LABELS_MOST + 1)]
+    Y = np.random.default_rng(0).uniform(size=(len(names), 2))
+    assert written(scatter(Y[:-1], names=names[:-1])) == names[:-1]
+    assert written(scatter(Y, names=names)) == []
+    few = render_report(fitted, Y[:-1], names=names[:-1], title="Points", data_summary={})
+    assert few.count(">n7<") == 2
+    assert "The pointer over a point shows its name." not in few
+    many = render_report(fitted, Y, names=names, title="Points", data_summary={})
+    assert many.count(">n7<") == 1
+    assert "The pointer over a point shows its name." in many
+    with pytest.raises(ValueError, match="3 names for 61 rows"):
+        scatter(Y, names=["a", "b", "c"])
+
+
+def test_names_without_room_are_left_to_the_pointer(fitted: lowland.PCA) -> None:
+    Y = np.random.default_rng(0).normal(size=(50, 2)) * 1e-3
+    Y[0] = 1.0  # alone, so that the others lie in a heap
+    names = [f"a long name {i:02d}" for i in range(50)]
+    assert 1 < len(written(scatter(Y, names=names))) < 30
+    text = render_report(fitted, Y, names=names, title="Points", data_summary={})
+    assert all(f"<title>{name}</title>" in text for name in names)
+    assert "The pointer over a point shows its name." in text
+
+
+def test_names_are_escaped_and_stand_for_themselves(fitted: lowland.PCA) -> None:
+    bad = "<script>alert(3)</script>"
+    text = page(fitted, names=[bad, "$x$ & _y_"] * 30)
+    assert "<script" not in text
+    assert "$x$ &amp; _y_" in text
+    assert bad in Reader(text).text
+
+
+@pytest.mark.parametrize("color", [None, "scale", "groups"])
+@pytest.mark.parametrize("width", [1, 2])
+def test_what_the_pointer_shows_lies_over_the_points(width: int, color: str | None) -> None:
+    Y = np.random.default_rng(1).normal(size=(80, width))
+    shade = {None: None, "scale": Y[:, 0], "groups": ["u", "v"] * 40}[color]
+    figure = scatter(Y, color=shade)
+    x, y = places(Y)
+    svg = inline_svg(figure, "p", "t", "d", list(zip(x, y, map(str, range(80)), strict=True)))
+    marks = [
+        tuple(map(float, found))
+        for found in re.findall(r'<use href="#p-[^"]*" x="([-.\d]+)" y="([-.\d]+)" style="fill: #', svg)
+    ]
+    discs = [tuple(map(float, found)) for found in re.findall(r'<circle cx="([-.\d]+)" cy="([-.\d]+)"', svg)]
+    assert len(discs) == 80
+    nearest = np.abs(np.array(discs)[:, None] - np.array(marks)).max(axis=2).min(axis=1)
+    assert nearest.max() < 0.02
+
+
+def test_names_keep_clear_of_each_other_and_of_points() -> None:
+    side = np.arange(5.0)
+    Y = np.array([(a, b) for a in side for b in side])  # room enough for every name
+    figure = scatter(Y, names=[f"point {i}" for i in range(25)])
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    spots = figure.axes[0].transData.transform(Y)
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])
+        assert not any(box.contains(*spot) for spot in spots)
+        assert figure.bbox.contains(*box.min)
+        assert figure.bbox.contains(*box.max)
 
 
 def test_dollar_signs_are_text_not_mathematics() -> None:

@@ -57,7 +57,7 @@ def test_pieces_of_the_triangle_add_up_to_the_whole(rng):
 
 @pytest.mark.parametrize("start", ["classical", "random"])
 def test_descent_never_rises_and_ends_where_the_gradient_is_zero(D, rng, start):
-    X = classical_start(D, 2, rng, 0.0) if start == "classical" else rng.standard_normal((60, 2))
+    X = classical_start(D, 2, rng) if start == "classical" else rng.standard_normal((60, 2))
     found = descend(Stress(D), X, max_iter=2000, tol=1e-14)
     assert found.converged
     assert (np.diff(found.history) <= 0).all()
@@ -69,7 +69,7 @@ def test_descent_never_rises_and_ends_where_the_gradient_is_zero(D, rng, start):
 
 
 def test_plain_relaxed_majorisation_is_slower_and_no_lower(D, rng):
-    problem, X = Stress(D), classical_start(D, 2, rng, 0.0)
+    problem, X = Stress(D), classical_start(D, 2, rng)
     fast = descend(problem, X, max_iter=1000, tol=1e-10)
     point = problem(X)
     for _ in range(len(fast.history)):
@@ -136,7 +136,7 @@ def test_placement_finds_points_again(rng, k, power):
 def test_placement_is_the_best_of_many_starts(rng):
     X = rng.standard_normal((230, 8))
     D = squareform(pdist(X[:200]))
-    Z = descend(Stress(D), classical_start(D, 2, rng, 0.0), max_iter=300, tol=1e-8).point.X + 3
+    Z = descend(Stress(D), classical_start(D, 2, rng), max_iter=300, tol=1e-8).point.X + 3
     E = cdist(X[200:], X[:200])
     Y = Placement(Z)(E)
 
@@ -170,14 +170,29 @@ def test_of_two_anchors_at_distance_zero_the_fitting_one_is_taken():
 def test_start_helpers(rng):
     X = rng.standard_normal((30, 2))
     D = squareform(pdist(X))
-    assert procrustes(classical_start(D, 5, rng, 0.0), X).error < 1e-7
-    assert classical_start(D, 5, rng, 0.0).shape == (30, 2)  # the rank
+    assert procrustes(classical_start(D, 5, rng), X).error < 1e-7
+    assert classical_start(D, 5, rng).shape == (30, 2)  # the rank
     twice = squareform(pdist(np.vstack([X, X[3:5]])))
     assert same_objects(twice)[30:].tolist() == [3, 4]
     assert same_objects(D).tolist() == list(range(30))
     Y = shaken(np.zeros((10, 1)) + np.arange(10)[:, None], 2, rng)
     assert Y.shape == (10, 2)
     assert len(np.unique(Y[:, 1])) == 10
+
+
+def test_parameters_set_after_a_nonmetric_fit_do_not_change_where_new_rows_go(rng):
+    X, new = rng.standard_normal((40, 4)), rng.standard_normal((7, 4))
+    model = lowland.NonmetricMDS(metric="cityblock").fit(X)
+    want = model.transform(new)
+    model.set_params(metric="euclidean", ties="secondary", n_components=3, landmarks=9, init="random", tol=0.5)
+    np.testing.assert_array_equal(model.transform(new), want)
+
+
+def test_rounded_distances_add_no_column_to_the_start(rng):
+    x = rng.standard_normal((60, 1))
+    D = squareform(pdist(x)).astype(np.float32).astype(np.float64)
+    assert classical_start(D, 3, rng, float(np.finfo(np.float32).eps)).shape == (60, 1)
+    assert classical_start(D, 3, rng).shape[1] > 1  # what rounding looks like where it is taken for data
 
 
 def test_shaking_does_not_depend_on_where_the_points_lie(rng):
@@ -195,6 +210,9 @@ def test_equal_objects_have_equal_weights_too(rng):
     assert same_objects(D, W)[[5, 7]].tolist() == [2, 2]
     W[0, 7] = W[7, 0] = 3.0
     assert same_objects(D, W)[[5, 7]].tolist() == [2, 7]
+    X[6] = X[2]
+    W[0, 6] = W[6, 0] = 3.0  # 6 is not like 2, the first on its spot, but like 7, which comes after
+    assert same_objects(squareform(pdist(X)), W)[[5, 6, 7]].tolist() == [2, 6, 6]
     W[2, 5] = W[5, 2] = 0.0  # not known to be 0
     assert same_objects(D, W)[5] == 5
     np.fill_diagonal(W, 0.0)

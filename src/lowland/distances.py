@@ -30,7 +30,6 @@ METRICS = (
     "chebyshev",
     "canberra",
     "braycurtis",
-    "minkowski",
     "seuclidean",
     "mahalanobis",
     "jensenshannon",
@@ -42,6 +41,17 @@ METRICS = (
     "sokalsneath",
     "yule",
 )
+# Those that compare true with false. Given other numbers, SciPy answers 0 or nonsense.
+_LOGICAL = ("jaccard", "dice", "rogerstanimoto", "sokalsneath", "yule")
+# What others call a metric, and what to give here: each has one name. Minkowski's is left out because it needs a power,
+# Russell's and Rao's because by it an object has a distance to itself.
+OTHER_NAMES = {
+    "manhattan, l1 or taxicab": "'cityblock'",
+    "l2": "'euclidean'",
+    "linf": "'chebyshev'",
+    "sokalmichener": "'rogerstanimoto'",
+    "minkowski": "a function",
+}
 
 
 class SquaredEuclidean(Pairwise):
@@ -136,8 +146,11 @@ class SciPyMetric(Pairwise):
         self.name, self.options = name, dict(options)
 
     def prepare(self, block: Array) -> Prepared:
-        """Return the rows in float64."""
-        return arrays.cast(block, np.float64)
+        """Return the rows in float64; refuse numbers where the metric needs true and false."""
+        X = arrays.cast(block, np.float64)
+        if self.name in _LOGICAL:
+            _require_logical(arrays.to_numpy(X), self.name)
+        return X
 
     def between(self, A: Prepared, B: Prepared) -> Array:
         """Return distances."""
@@ -150,6 +163,15 @@ class SciPyMetric(Pairwise):
                 f"the {self.name} distance of rows {arrays.to_numpy(A)[i]} and {arrays.to_numpy(B)[j]} is {out[i, j]}"
             )
         return arrays.like(out, A)
+
+
+def _require_logical(X: Array, name: str) -> None:
+    other = X[(X != 0) & (X != 1)]
+    if len(other):
+        raise DataError(
+            f"the {name} distance compares true with false, and these rows hold {other[0]:g}: make them true or false "
+            "first, such as X > 0, or take a metric of numbers"
+        )
 
 
 def metric(
@@ -192,7 +214,7 @@ def check_function(rule: Pairwise, objects: Array, owner: str) -> None:
     scale = float(np.abs(D).max())
 
     def refuse(off: Array, slack: float, text: str) -> None:
-        if off.max() <= slack * scale:
+        if off.max() <= max(slack, 100 * rule.eps) * scale:
             return
         i, j = (int(place) for place in np.unravel_index(int(off.argmax()), off.shape))
         words = text.format(value=D[i, j], back=D[j, i], a=short(few[i]), b=short(few[j]))

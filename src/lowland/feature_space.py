@@ -24,13 +24,14 @@ from .errors import DataError
 from .kernels import Kernel
 from .landmarks import whitener
 from .moments import Moments
-from .pairwise import Array, cut, length, square, tiles
+from .pairwise import Array, cut, half, length, square, tiles
 from .planning import DataShape
 from .rows import RowSource, block_rows
 from .sources import MappedRows
 from .spectral import Dense, DoublyCentered, Pairs, eigen
 from .spectral.density import absolute_trace
 from .spectral.krylov import sizes
+from .spectral.rounding import rounding_floor
 from .spectral.solve import DENSE_LIMIT
 
 _LANES = 16  # BLAS sums the last rows of a product in another order unless their number is a multiple of this
@@ -38,10 +39,7 @@ _FLAT = (
     "the centred kernel has no positive eigenvalue (rank 0): to this kernel all objects are equal; a reduction needs "
     "at least two that differ"
 )
-_DISTANCES = (
-    "the kernel has no positive part (rank 0), and a negative one: are these distances? Then use "
-    "ClassicalMDS(metric='precomputed'); a kernel is large where objects are alike"
-)
+_NEGATIVE = "the centred kernel has no positive eigenvalue (rank 0), but negative ones"
 _SHOWN = 1e-6  # the share of the trace by which ‖f(x)‖² may pass k(x, x) through rounding
 
 
@@ -112,12 +110,15 @@ class Negative:
         return self.share > 0 or (self.excess is not None and self.excess > _SHOWN)
 
 
-def from_pairs(K: Array, k: int, *, psd: bool, rng: np.random.Generator, given: Any = None) -> Components:
+def from_pairs(
+    K: Array, k: int, *, psd: bool, rng: np.random.Generator, eps: float = 0.0, doubt: str = ""
+) -> Components:
     """Return the leading components of a whole kernel matrix, centred without a copy.
 
-    ``given`` is the type that the entries were rounded to, where that is not K's own.
+    ``eps`` is the precision of its entries where that is less than their type's, ``doubt`` what to say where none of
+    it is a kernel.
     """
-    n, eps = len(K), float(np.finfo(K.dtype if given is None else given).eps)
+    n, eps = len(K), max(eps, float(np.finfo(K.dtype).eps))
     whole = n <= DENSE_LIMIT
     A = DoublyCentered(Dense(K, symmetric=True), psd=psd)
     if whole and float(np.abs(np.asarray(A.dense())).max()) <= 4 * eps * float(np.abs(K).max()):
@@ -126,12 +127,11 @@ def from_pairs(K: Array, k: int, *, psd: bool, rng: np.random.Generator, given: 
     values, U = arrays.to_numpy(pairs.values), arrays.to_numpy(pairs.vectors)
     c, length_of_K = _column_means(K)
     total = float(np.trace(K, dtype=np.float64)) - n * float(c.mean())
-    # Rounding moves an eigenvalue by N·eps·λ₁ in the solve, and by ‖E‖ ≤ eps·‖K‖ where the entries were rounded.
-    floor = max(n * np.finfo(np.float64).eps * values[0], 4 * eps * length_of_K)
+    floor = rounding_floor(n, float(values[0]), length_of_K, eps)
     negative = None if psd else _negative(A, pairs, values, total, floor, rng)
     rank = int((values > floor).sum())
     if rank == 0:
-        raise DataError(_DISTANCES if negative is not None and negative.least < -floor else _FLAT)
+        raise DataError(_NEGATIVE + doubt if negative is not None and negative.least < -floor else _FLAT)
     kept = min(k, rank)
     dual = U[:, :kept] / np.sqrt(values[:kept])
     expansion = Expansion(dual, np.full(n, 1 / n), c, float(c.mean()))
@@ -181,11 +181,12 @@ def from_landmarks(rule: Kernel, rows: RowSource, anchors: Array, k: int, rng: n
     S, mean = seen.scatter[:width, :width], seen.mean[:width]
     signed, missed, own = (seen.n_rows * float(value) for value in seen.mean[width:])
     if own == 0:  # though the landmarks' kernel has a positive eigenvalue: not semidefinite
-        raise DataError(_DISTANCES)
+        raise DataError(_NEGATIVE + rule.doubt)
     pairs = eigen(Dense(np.ascontiguousarray(S), psd=True), min(k, width), rng=rng)
     values, V = arrays.to_numpy(pairs.values), arrays.to_numpy(pairs.vectors)
     shown, norm = float(np.trace(S)), float(mean @ mean)
-    floor = np.finfo(np.float64).eps * max(10 * width * values[0], 4 * (shown + seen.n_rows * norm))
+    # The mean was taken off what was summed over rows, so rounding goes with Σ‖f(x)‖²; 10 as in `whitener`.
+    floor = rounding_floor(10 * width, float(values[0]), shown + seen.n_rows * norm, rule.eps)
     rank = int((values > floor).sum())
     if rank == 0:
         raise DataError(_FLAT)
@@ -207,7 +208,7 @@ def from_landmarks(rule: Kernel, rows: RowSource, anchors: Array, k: int, rng: n
 def distance_error(rule: Kernel, items: Array, Y: Array) -> float:
     """Return the mean over pairs of d_ij − d̂_ij: distances in feature space less those of the reduced rows Y."""
     own, prepared, flat = rule.diagonal(items), rule.prepare(items), SquaredEuclidean(0.0)
-    reduced, parts, n = flat.prepare(Y), tiles(len(Y)), len(Y)
+    reduced, n = flat.prepare(Y), len(Y)
 
     def total(pair: tuple[slice, slice]) -> float:
         a, b = pair
@@ -215,7 +216,7 @@ def distance_error(rule: Kernel, items: Array, Y: Array) -> float:
         off = np.sqrt(d2.clip(0)) - np.sqrt(flat.between(cut(reduced, a), cut(reduced, b)))
         return float(np.triu(off, 1).sum() if a == b else off.sum())
 
-    pairs = [(a, b) for i, a in enumerate(parts) for b in parts[i:]]
+    pairs = half(n)
     return sum(pool.run(total, pairs, stage="distances", total=len(pairs))) / (n * (n - 1) / 2)
 
 

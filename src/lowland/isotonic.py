@@ -9,6 +9,7 @@ the best scale, and so does 2Γ/α − X; the next d̂ lowers it again. The grad
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,8 +67,9 @@ class OrderStress:
         self.level = np.concatenate([[0], np.cumsum(np.diff(self.delta) > slack)])
         self._counts = np.bincount(self.level).astype(np.float64)
         self._secondary = ties == "secondary"
-        self._edges = np.concatenate([[0], np.cumsum(self._counts)]).astype(np.int64)
-        self._place = np.arange(len(order)) if len(self._counts) < len(order) else None  # pairs in order, ties by d
+        self._tied = np.flatnonzero(self._counts[self.level] > 1)  # pairs of equal δ: they alone need the order of d
+        self._stretches = np.concatenate([[0], np.cumsum(self._counts[self._counts > 1])]).astype(np.int64)
+        self._place = self._tied.copy()
 
     def __call__(self, X: Array) -> Point:
         """Return the point at which Σd² is the number of pairs."""
@@ -76,7 +78,13 @@ class OrderStress:
         X, d = self._scaled(X)
         target = self.regress(d)
         alpha = float(d @ target) / self.size
-        B = self._over_pieces(lambda a, b, out: pair_pulls(X, self.first, self.second, d, target, out, a, b), X.shape)
+
+        def pulls(start: int, stop: int) -> Array:
+            out = np.zeros_like(X)
+            pair_pulls(X, self.first, self.second, d, target, out, start, stop)
+            return out
+
+        B = sum(self._over_pieces(pulls))
         gradient = (2.0 / self.size) * (alpha * self.n * X - B)
         value = float(((d - target) ** 2).sum()) / self.size
         return Point(X, value, gradient, gradient / self.n, self.size / alpha)
@@ -86,36 +94,33 @@ class OrderStress:
 
         X = np.ascontiguousarray(X - X.mean(axis=0))
         d = np.empty(len(self.first))
-        self._over_pieces(lambda a, b, _: pair_distances(X, self.first, self.second, d, a, b), (0,))
+        for _ in self._over_pieces(lambda start, stop: pair_distances(X, self.first, self.second, d, start, stop)):
+            pass
         factor = float(np.sqrt(self.size / (d @ d)))
         d *= factor
         return X * factor, d
 
-    def _over_pieces(self, work: Any, shape: tuple[int, ...]) -> Array:
-        """Run work(start, stop, out) over the pairs and add up what each piece writes, in order."""
-
-        def piece(start: int) -> Array:
-            out = np.zeros(shape)
-            work(start, min(start + _PIECE, len(self.first)), out)
-            return out
-
-        return sum(pool.run(piece, range(0, len(self.first), _PIECE)))
+    def _over_pieces(self, work: Callable[[int, int], Array]) -> Iterator[Array]:
+        """Run work(start, stop) over the pairs; its results come in order, so that sums have the same bits."""
+        count = len(self.first)
+        return pool.run(lambda start: work(start, min(start + _PIECE, count)), range(0, count, _PIECE))
 
     def regress(self, d: Array) -> Array:
         """Return d̂ of the distances, in the order of the pairs."""
         if self._secondary:
             means = np.bincount(self.level, weights=d) / self._counts
             return isotonic(means, self._counts)[self.level]
-        if self._place is None:
+        if not len(self._tied):
             return isotonic(d)
         from .isotonic_kernels import sort_ties
 
-        place = self._place.copy()
-        sort_ties(d, place, self._edges)
-        out = np.empty_like(d)
-        out[place] = isotonic(d[place])
+        place, y = self._place.copy(), d.copy()
+        sort_ties(d, place, self._stretches)  # only the stretches of equal δ: the others are in their order
+        y[self._tied] = d[place]
+        fitted = isotonic(y)
+        fitted[place] = fitted[self._tied]
         self._place = place  # the next distances are near these
-        return out
+        return fitted
 
     def curve(self, d: Array, scale: float) -> Curve:
         """Freeze δ ↦ d̂ at a scale; tied δ get the mean of their d̂. Knots are the ends of each level."""

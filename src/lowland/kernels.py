@@ -18,14 +18,19 @@ from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, tiles
 KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine")
 SCALED = ("poly", "rbf", "laplacian", "sigmoid")  # those that have a γ
 _OWN = 64  # objects in a call for k(x, x): 63 of 64 values are wasted, and few calls are made
+_LIKENESS = "; a kernel is large where objects are alike"
+FILL = "fill it in, or leave the object out"
 _MEDIAN_ROWS = 1000  # their half a million distances give the median to about 0.2 %
 
 
 class Kernel(Pairwise):
-    """A kernel; ``psd`` tells whether it is positive semidefinite for sure, ``eps`` how precise its values are."""
+    """A kernel; ``psd`` tells whether it is positive semidefinite for sure.
+
+    ``doubt`` is what to say where its values look like distances, of which those by name are none.
+    """
 
     psd: bool = True
-    eps: float = float(np.finfo(np.float64).eps)
+    doubt: str = ""
 
     def diagonal(self, block: Array) -> Array:
         """Return k(x, x) of each object."""
@@ -111,6 +116,7 @@ class KernelFunction(Function, Kernel):
     """A user's kernel, of two objects or of two blocks."""
 
     psd = False
+    doubt = ". Does the function measure distances? Then use ClassicalMDS(metric=function)" + _LIKENESS
 
     def diagonal(self, block: Array) -> Array:
         """Return k(x, x): one call an object, or one for each 64 of a function of blocks."""
@@ -122,6 +128,14 @@ class PrecomputedKernel(Precomputed, Kernel):
     """Rows of kernel values with the training objects."""
 
     psd = False
+
+    def between(self, A: Prepared, B: Prepared) -> Array:
+        """Return the columns of A that belong to the objects numbered B; none may be missing."""
+        K = super().between(A, B)
+        if np.isnan(arrays.to_numpy(K)).any():
+            j = np.argwhere(np.isnan(arrays.to_numpy(K)))[0][1]
+            raise DataError(f"the kernel value with training object {int(B[j])} is missing (NaN); {FILL}")
+        return K
 
     def diagonal(self, block: Array) -> Array:
         """Refuse: a row holds its kernel with the training objects only."""
@@ -135,6 +149,7 @@ class GivenKernel(Kernel):
     """The square of a precomputed kernel, whose objects are known by their numbers."""
 
     psd = False
+    doubt = ". Are these distances? Then use ClassicalMDS(metric='precomputed')" + _LIKENESS
 
     def __init__(self, K: Array) -> None:
         self.K, self.eps = K, float(np.finfo(K.dtype).eps)
@@ -153,28 +168,12 @@ class GivenKernel(Kernel):
         return self.K[numbers, numbers].astype(np.float64)
 
 
-def check_square(K: Array, owner: str) -> None:
-    """Refuse what is no kernel matrix: not square, not symmetric."""
-    n, m = K.shape
-    if n != m:
-        raise DataError(f"{owner}: a precomputed kernel must be a square matrix; this one is {n} × {m}")
-    slack = float(max(K.max(), -K.min())) * (1e-5 if arrays.dtype_of(K) == np.float32 else 1e-10)
-    for part in tiles(n):
-        off = np.abs(K[part] - K[:, part].T)
-        if off.max() > slack:
-            i, j = (int(place) for place in np.unravel_index(int(off.argmax()), off.shape))
-            raise DataError(
-                f"{owner}: the precomputed kernel is not symmetric: {K[part.start + i, j]:g} at row {part.start + i}, "
-                f"column {j}, and {K[j, part.start + i]:g} the other way; use (K + K.T) / 2 if both mean the same"
-            )
-
-
 def check_function(rule: Kernel, objects: Array, owner: str) -> None:
     """Refuse a kernel function that is not symmetric, tried on 16 of the objects: one half of K is all that is used."""
     few = objects[:: max(1, len(objects) // 16)][:16]
     K = rule(few, few)
     off = np.abs(K - K.T)
-    if off.max() > 1e-8 * np.abs(K).max():
+    if off.max() > max(1e-8, 100 * rule.eps) * np.abs(K).max():
         i, j = (int(place) for place in np.unravel_index(int(off.argmax()), off.shape))
         raise DataError(
             f"{owner}: the kernel function is not symmetric: {K[i, j]:g} for two of the objects and {K[j, i]:g} the "

@@ -16,20 +16,21 @@ from .rows import RowSource
 from .settings import report_progress
 from .sources import take
 from .spectral import dense
+from .spectral.rounding import rounding_floor
 
 _CANDIDATES_EACH = 20  # rows looked at for each landmark that is chosen among them
 _STRIP = 8192  # candidates that one task compares with the last landmark
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Landmarks:
     """How many landmarks, and by which strategy."""
 
     strategy: str
     count: int
 
 
-def wanted(spec: Any, n: int, *, exact_below: int, count: int, strategy: str) -> Wanted | None:
+def wanted(spec: Any, n: int, *, exact_below: int, count: int, strategy: str) -> Landmarks | None:
     """Read the parameter ``landmarks``: None is exact; "auto" is exact up to a number of rows and landmarks above.
 
     A number asks for so many by the method's own strategy, "uniform:500" names another.
@@ -37,16 +38,16 @@ def wanted(spec: Any, n: int, *, exact_below: int, count: int, strategy: str) ->
     >>> wanted("auto", 5000, exact_below=10_000, count=1000, strategy="uniform") is None
     True
     >>> wanted("kmeans:50", 5000, exact_below=10_000, count=1000, strategy="uniform")
-    Wanted(strategy='kmeans', count=50)
+    Landmarks(strategy='kmeans', count=50)
     """
     if spec is None or (spec == "auto" and n <= exact_below):
         return None
     if spec == "auto":
-        return Wanted(strategy, min(n, count))
+        return Landmarks(strategy, min(n, count))
     if isinstance(spec, str):
         strategy, _, number = spec.partition(":")
-        return Wanted(strategy, min(n, int(number or count)))
-    return Wanted(strategy, min(n, int(spec)))
+        return Landmarks(strategy, min(n, int(number or count)))
+    return Landmarks(strategy, min(n, int(spec)))
 
 
 def candidates(n: int, count: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
@@ -127,8 +128,7 @@ def rpcholesky(kernel: Kernel, items: Array, count: int, rng: np.random.Generato
         report_progress("landmarks", len(chosen), count)
     if not chosen:
         raise DataError(
-            "the kernel of every object with itself is zero (rank 0): there is nothing to choose from. If these are "
-            "distances, use ClassicalMDS(metric='precomputed')"
+            f"the kernel of every object with itself is zero (rank 0): there is nothing to choose from{kernel.doubt}"
         )
     return np.sort(rows[np.array(chosen)])
 
@@ -167,7 +167,7 @@ def kmeans(X: Array, count: int, rng: np.random.Generator) -> Array:
     return found.cluster_centers_
 
 
-def choose(kernel: Kernel, rows: RowSource, wanted: Wanted, rng: np.random.Generator) -> Array:
+def choose(kernel: Kernel, rows: RowSource, wanted: Landmarks, rng: np.random.Generator) -> Array:
     """Return landmarks for a kernel: some of the objects, or centres of k-means; the rows may be any source."""
     n = rows.count()
     if wanted.strategy == "uniform":
@@ -200,7 +200,8 @@ def whitener(K: Array, eps: float = float(np.finfo(np.float64).eps)) -> Whitener
     [[0.25, 0.0], [0.0, 1.0]]
     """
     values, Q = dense.eigh(K)
-    floor = max(10 * len(values) * np.finfo(float).eps * np.abs(values).max(), 4 * eps * np.linalg.norm(values))
+    # Ten times what the solve may err by: W divides by √λ, so a direction of rounding would be as long as the others.
+    floor = rounding_floor(10 * len(values), float(np.abs(values).max()), float(np.linalg.norm(values)), eps)
     keep, below = values > floor, values < -floor
     if not keep.any():
         raise DataError("the kernel of the landmarks has no positive eigenvalue (rank 0)")

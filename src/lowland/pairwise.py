@@ -8,7 +8,7 @@ beside it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,12 @@ _TILE = 512  # 2 MB of float64 a tile: what is done to it element by element sta
 
 
 class Pairwise:
-    """A symmetric function of two objects. Subclasses write `between`, and `prepare` where that saves work."""
+    """A symmetric function of two objects. Subclasses write `between`, and `prepare` where that saves work.
+
+    ``eps`` tells how precise the values are, whatever type holds them.
+    """
+
+    eps: float = float(np.finfo(np.float64).eps)
 
     def prepare(self, block: Array) -> Prepared:
         """Return a block of objects in the form that `between` wants; it has a length and can be cut."""
@@ -67,6 +72,7 @@ class Function(Pairwise):
         except Exception:  # a function of two objects may do anything when handed two blocks
             return self._works_on_objects(first[0])
         if answer.shape == (n, m) and one.shape == (1, 1) and answer.dtype.kind in "fiub":
+            self.eps = _precision(answer.dtype)
             return True
         return self._works_on_objects(
             first[0], f" (and for {n} and {m} objects a result of shape {answer.shape}, not a value for each pair)"
@@ -75,6 +81,7 @@ class Function(Pairwise):
     def _works_on_objects(self, thing: Any, tried: str = "") -> bool:
         answer = np.asarray(self.function(thing, thing))
         if answer.shape == () and answer.dtype.kind in "fiub":
+            self.eps = _precision(answer.dtype)
             return False
         raise DataError(
             f"the {self.what} must give a number for two objects or an n × m matrix for two blocks; "
@@ -98,6 +105,11 @@ class Function(Pairwise):
             i, j = np.argwhere(~np.isfinite(out))[0]
             raise DataError(f"the {self.what} gave {out[i, j]} for the objects {short(A[i])} and {short(B[j])}")
         return out
+
+
+def _precision(dtype: np.dtype[Any]) -> float:
+    """Return the eps of what a function computed in, before its values are turned into float64."""
+    return max(Pairwise.eps, float(np.finfo(dtype).eps)) if dtype.kind == "f" else Pairwise.eps
 
 
 def _repeat(first: Array, times: int) -> Array:
@@ -137,13 +149,18 @@ def tiles(n: int, size: int = _TILE) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
+def half(n: int) -> list[tuple[slice, slice]]:
+    """Return the rows and columns of the tiles on and above the diagonal of an n × n matrix."""
+    parts = tiles(n)
+    return [(a, b) for i, a in enumerate(parts) for b in parts[i:]]
+
+
 def square(rule: Pairwise, items: Array, *, dtype: Any = np.float64, stage: str = "pairs") -> Array:
     """Return the N × N values of a set with itself: exactly symmetric, only one half is computed."""
     prepared = rule.prepare(items)
     n = length(prepared)
     check_allocation(n * n * np.dtype(dtype).itemsize, f"a {n} × {n} matrix", "use landmarks")
-    parts = tiles(n)
-    pairs = [(a, b) for i, a in enumerate(parts) for b in parts[i:]]
+    pairs = half(n)
     reference = prepared[0] if isinstance(prepared, tuple) else prepared
     out = np.empty((n, n), dtype=dtype) if not arrays.is_foreign(reference) else _empty_like(reference, n, dtype)
 
@@ -178,3 +195,85 @@ def against(rule: Pairwise, anchors: Array, then: Callable[[Array], Array] | Non
         return parts[0] if len(parts) == 1 else arrays.namespace(*parts).concat(parts, axis=0)
 
     return compare
+
+
+class _Seen(NamedTuple):
+    """The largest size and the largest asymmetry of a tile, and where that is."""
+
+    largest: float
+    asymmetry: float
+    place: tuple[int, int]
+
+
+def check_symmetric(
+    M: Array,
+    owner: str,
+    what: str,
+    letter: str,
+    *,
+    known: Array | None = None,
+    check: Callable[[Array, slice, slice], None] | None = None,
+) -> float:
+    """Refuse given values that are not square or not symmetric; return how far rounding may have moved one.
+
+    A tile and the one across the diagonal are compared at a time, so that nothing of the matrix is copied. ``known``
+    marks the pairs that count, ``check`` looks at the entries of a tile and may refuse them.
+    """
+    n, m = M.shape
+    if n != m:
+        raise DataError(f"{owner}: precomputed {what} must be a square matrix; this one is {n} × {m}")
+
+    def look(pair: tuple[slice, slice]) -> _Seen:
+        a, b = pair
+        there, back = arrays.to_numpy(M[a, b]), arrays.to_numpy(M[b, a])
+        if check is not None:
+            check(there, a, b)
+            check(back, b, a)
+        off = there - back.T
+        np.abs(off, out=off)
+        if known is not None:
+            counts = known[a, b] != 0
+            there, off = np.where(counts, there, 0.0), np.where(counts, off, 0.0)
+        i, j = np.unravel_index(int(off.argmax()), off.shape)
+        return _Seen(
+            max(float(there.max()), -float(there.min())), float(off[i, j]), (a.start + int(i), b.start + int(j))
+        )
+
+    pairs = half(n)
+    seen = list(pool.run(look, pairs, stage=f"check {what}", total=len(pairs)))
+    slack = max(s.largest for s in seen) * (1e-5 if arrays.dtype_of(M) == np.float32 else 1e-10)
+    worst = max(seen, key=lambda s: s.asymmetry)
+    if worst.asymmetry > slack:
+        i, j = worst.place
+        remedy = f"use ({letter} + {letter}.T) / 2 if both mean the same"
+        if one_half(M, lambda values: values == 0):
+            twice = "" if not np.asarray(_diagonal(M)).any() else f" - np.diag(np.diag({letter}))"
+            remedy = f"one half is all zero, so use {letter} + {letter}.T{twice}"
+        raise DataError(
+            f"{owner}: the {what} are not symmetric: {float(M[i, j]):g} at row {i}, column {j}, and "
+            f"{float(M[j, i]):g} the other way; {remedy}"
+        )
+    return slack
+
+
+def one_half(M: Array, test: Callable[[Array], Array]) -> bool:
+    """Tell whether all entries on one side of the diagonal pass the test, and not all on the other."""
+    below = all(test(arrays.to_numpy(M[i, :i])).all() for i in range(1, len(M)))
+    above = all(test(arrays.to_numpy(M[i, i + 1 :])).all() for i in range(len(M) - 1))
+    return below != above
+
+
+def refuse_missing(M: Array, owner: str, what: str, letter: str, remedy: str) -> None:
+    """Refuse precomputed values of which some are NaN; ``remedy`` says what to do where it is not just one half."""
+    for part in tiles(len(M), 256):
+        found = np.argwhere(np.isnan(arrays.to_numpy(M[part])))
+        if not len(found):
+            continue
+        if one_half(M, np.isnan):
+            remedy = f"one half is all NaN, so use np.fmax({letter}, {letter}.T)"
+        i, j = part.start + int(found[0][0]), int(found[0][1])
+        raise DataError(f"{owner}: the {what} at row {i}, column {j} is missing (NaN); {remedy}")
+
+
+def _diagonal(M: Array) -> Array:
+    return arrays.to_numpy(arrays.namespace(M).linalg.diagonal(M))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 import sys
@@ -217,12 +218,12 @@ class ArrayRule:
         return len(getattr(value, "shape", ())) == 2 and not hasattr(value, "toarray")
 
     def parse(self, text: str) -> Any:
-        """Refuse: text holds no matrix."""
+        """Refuse: text holds no matrix. It may name a file that does, which is for the command line to read."""
         raise ValueError(text)
 
     def describe(self) -> str:
         """Say what it takes."""
-        return "a dense matrix"
+        return "a dense matrix (on the command line: a file that holds one)"
 
 
 @dataclass(frozen=True)
@@ -265,7 +266,7 @@ def check(owner: str, rules: Mapping[str, Rule], values: Mapping[str, Any]) -> N
     """
     for name, rule in rules.items():
         if not rule.accepts(values[name]):
-            raise ValueError(f"{owner}: {name} must be {rule.describe()}; got {values[name]!r}")
+            raise ValueError(_refusal(owner, name, rule, values[name]))
 
 
 def parse(owner: str, rules: Mapping[str, Rule], name: str, text: str) -> Any:
@@ -275,4 +276,35 @@ def parse(owner: str, rules: Mapping[str, Rule], name: str, text: str) -> Any:
     try:
         return rules[name].parse(text)
     except ValueError:
-        raise ValueError(f"{owner}: {name} must be {rules[name].describe()}; got {text!r}") from None
+        raise ValueError(_refusal(owner, name, rules[name], text)) from None
+
+
+def takes_array(rule: Rule | None) -> bool:
+    """Tell whether a rule allows matrices, perhaps among other values."""
+    return ArrayRule() in (rule, *getattr(rule, "rules", ()))
+
+
+def told(value: Any) -> Any:
+    """Return a parameter's value as it is shown to people: of a matrix its shape and type.
+
+    >>> import numpy as np
+    >>> told("euclidean"), told(np.zeros((3, 2)))
+    ('euclidean', 'array 3 × 2 of float64')
+    """
+    if len(getattr(value, "shape", ())) == 0:
+        return value
+    return f"array {' × '.join(map(str, value.shape))} of {value.dtype}"
+
+
+def _refusal(owner: str, name: str, rule: Rule, value: Any) -> str:
+    """Say what is allowed, and which name was probably meant."""
+    near = difflib.get_close_matches(str(value).lower(), _names(rule), n=1) if isinstance(value, str) else []
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{owner}: {name} must be {rule.describe()}; got {value!r}{hint}"
+
+
+def _names(rule: Rule) -> list[str]:
+    """Return the names that a rule allows."""
+    if isinstance(rule, Choice):
+        return list(rule.names)
+    return [name for part in getattr(rule, "rules", ()) for name in _names(part)]

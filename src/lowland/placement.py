@@ -41,7 +41,7 @@ class Placement:
         Z = np.asarray(Z, dtype=np.float64)
         mean = Z.mean(axis=0)
         U, s, V = dense.svd(Z - mean)
-        keep = s > 1e-10 * s[0] if s[0] > 0 else s > 0
+        keep = s > 1e-10 * s[0]
         self._Z = np.ascontiguousarray(Z.T)
         self._P = np.ascontiguousarray(-0.5 * (V[:, keep] / s[keep]) @ U[:, keep].T)
         self._offset = mean

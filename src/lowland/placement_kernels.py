@@ -165,9 +165,10 @@ def place(Z, P, norms, delta, target, power, scale, closest, offset, out):  # ty
         if delta[r, nearest] == 0.0:
             pick(Z, delta[r], target[r], weight, out[r])
             continue
-        starts[1] = Z[:, nearest]
-        starts[0] = offset if known == m else starts[1]
-        if known == m:  # squared distances are linear in y, but for a constant
+        starts[0], starts[1] = offset, Z[:, nearest]
+        if known < m:
+            starts[0] = starts[1]
+        else:  # squared distances are linear in y, but for a constant
             for c in range(k):
                 for j in range(m):
                     starts[0, c] += P[c, j] * (target[r, j] ** 2 - norms[0, j])

@@ -103,6 +103,8 @@ class Plan:
             ("time", format_seconds(self.seconds)),
             ("approximate", "yes" if self.approximate else "no"),
         ]
+        if self.bytes > (limit := settings.memory_limit()):
+            rows.append(("does not fit", f"the memory limit is {format_bytes(limit)}: {self.remedy}"))
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
 
@@ -147,6 +149,11 @@ def plan(
         source = model._source(X)
         if model._needs_length():
             _know_length(source, type(model).__name__)
+        if model._pairwise and source.n_rows != source.n_features:
+            raise DataError(
+                f"{type(model).__name__}: precomputed values for pairs are a square; these are {source.n_rows} × "
+                f"{source.n_features}"
+            )
         return model._plan_rows(source)
     if shape is None or len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"shape must be (rows, columns), both at least 1; got {shape}")

@@ -45,7 +45,7 @@ class ObjectRows(RowSource):
 
 
 def are_objects(X: Any) -> bool:
-    """Tell whether X is a list (or 1-D array) of things that are not rows of numbers.
+    """Tell whether X is a list (or 1-D array, or column of a data frame) of things that are not rows of numbers.
 
     >>> are_objects(["abc", "abd"]), are_objects([[1.0, 2.0], [3.0, 4.0]])
     (True, False)
@@ -54,6 +54,8 @@ def are_objects(X: Any) -> bool:
         return False
     if isinstance(X, np.ndarray):
         return X.ndim == 1 and X.dtype.kind in "OUS"
+    if hasattr(X, "to_numpy"):
+        return _is_column_of_objects(X)
     if not isinstance(X, list | tuple) or not len(X):
         return False
     try:
@@ -61,6 +63,18 @@ def are_objects(X: Any) -> bool:
     except ValueError:  # of different lengths: sequences, not rows
         return True
     return form.ndim != 2 or form.dtype.kind not in "fiub"
+
+
+def _is_column_of_objects(X: Any) -> bool:
+    """Tell a Series, whose values are objects as those of a list are, from a data frame of rows of numbers."""
+    shape = tuple(getattr(X, "shape", ()))
+    if len(shape) == 2 and shape[0] > 0 and shape[1] == 1 and isinstance(X.to_numpy()[0, 0], str):
+        name = next(iter(X.columns))
+        raise DataError(
+            f"a data frame is a table of numbers, and its one column {name!r} holds texts: give the column alone, "
+            f"X[{name!r}], or a list"
+        )
+    return len(shape) == 1
 
 
 class MappedRows(RowSource):
@@ -90,9 +104,9 @@ class MappedRows(RowSource):
         return pool.run(mapped, self._source.blocks(size, first))  # or whoever reads them would wait for one thread
 
 
-def gather(source: RowSource) -> Array:
-    """Return all rows as one array, checked; without a copy where they lie in memory."""
-    if source.sparse:
+def gather(source: RowSource, *, sparse: bool = False) -> Array:
+    """Return all rows as one array, checked; without a copy where they lie in memory. ``sparse``: CSR will do."""
+    if source.sparse and not sparse:
         raise DataError("sparse rows cannot be compared pair by pair here; give a dense array if it fits in memory")
     pieces = []
     for block in source.blocks():
@@ -100,8 +114,10 @@ def gather(source: RowSource) -> Array:
         if source.array is None:
             pieces.append(block.rows)
     if source.array is None:
-        return arrays.namespace(*pieces).concat(pieces, axis=0)
-    return source.array if source.array.dtype == object else arrays.cast(source.array, source.dtype)
+        return sp.vstack(pieces).tocsr() if source.sparse else arrays.namespace(*pieces).concat(pieces, axis=0)
+    if source.sparse or source.array.dtype == object:
+        return source.array
+    return arrays.cast(source.array, source.dtype)
 
 
 def take(source: RowSource, numbers: Array) -> Array:

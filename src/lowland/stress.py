@@ -23,9 +23,11 @@ from .errors import DataError
 from .settings import report_progress
 from .spectral import dense, eigen, fix_signs
 from .spectral.distance import DistanceGram
+from .spectral.rounding import rounding_floor
 
 Array = Any
 
+EPS = float(np.finfo(np.float64).eps)
 _REMEMBERED = 10  # quasi-Newton pairs
 _WHOLE_PATHS, _TRIED = 1000, 128  # objects up to which all shortest paths are sought; objects tried beyond
 
@@ -92,9 +94,10 @@ class Stress:
     def _size(self) -> float:
         """Return Σwδ² over pairs."""
         total = 0.0
-        for a, b in self._edges:
-            squares = self.delta[a:b] ** 2
-            total += float(squares.sum() if self.weights is None else (self.weights[a:b] * squares).sum())
+        for start in range(0, self.n, 256):  # few rows at a time: no second matrix
+            part = slice(start, start + 256)
+            squares = self.delta[part] ** 2
+            total += float(squares.sum() if self.weights is None else (self.weights[part] * squares).sum())
         return total / 2
 
     def __call__(self, X: Array) -> Point:
@@ -140,7 +143,9 @@ def _factor_of_v(W: Array) -> Any:
     V[np.diag_indices_from(V)] += degrees
     try:
         with pool.one_blas_thread():
-            return scipy.linalg.cho_factor(V.T, overwrite_a=True, check_finite=False)
+            return scipy.linalg.cho_factor(
+                V.T, overwrite_a=True, check_finite=False
+            )  # V = Vᵀ in LAPACK's order: no copy
     except np.linalg.LinAlgError:
         least, most = W.min(where=W > 0, initial=np.inf), W.max()
         raise DataError(
@@ -166,7 +171,7 @@ def descend(
             if point.gain <= max(tol * point.value, floor):
                 return Descent(point, np.array(history), True)
             trial = evaluate(point.X + _direction(point, pairs))
-            if pairs and not trial.value <= point.value:
+            if pairs and not trial.value < point.value:
                 pairs.clear()
                 trial = evaluate(point.X - point.reach * point.step)
             if not trial.value < point.value:  # rounding has the last word
@@ -206,11 +211,17 @@ def _direction(point: Point, pairs: list[tuple[Array, Array, Array, float]]) -> 
 # -- starts and poses -------------------------------------------------------------------------------------
 
 
-def classical_start(D: Array, k: int, rng: np.random.Generator, eps: float) -> Array:
-    """Return the configuration of classical MDS: at most k columns, those of eigenvalues above rounding."""
-    n = len(D)
-    pairs = eigen(DistanceGram(D), min(k, n - 1), solver="krylov", rng=rng)  # LAPACK would take longer than the descent
-    keep = pairs.values > 10 * n * max(np.finfo(float).eps, eps**2) * max(float(pairs.values[0]), 0.0)
+def classical_start(D: Array, k: int, rng: np.random.Generator, eps: float = EPS, row_eps: float = 0.0) -> Array:
+    """Return the configuration of classical MDS: at most k columns, those of eigenvalues above rounding.
+
+    ``eps`` is the precision of the distances, ``row_eps`` that of the rows they were taken of: rounded rows are points
+    still, and what rounding adds to them has eigenvalues of its squared size.
+    """
+    n, B = len(D), DistanceGram(D)
+    pairs = eigen(B, min(k, n - 1), solver="krylov", rng=rng)  # LAPACK would take longer than the descent
+    largest = max(float(pairs.values[0]), 0.0)
+    floor = max(10 * n * max(EPS, row_eps**2) * largest, rounding_floor(n, largest, B.squares.norm(), eps))
+    keep = pairs.values > floor
     return pairs.vectors[:, keep] * np.sqrt(pairs.values[keep])
 
 
@@ -222,7 +233,7 @@ def random_start(size: float, n: int, k: int, rng: np.random.Generator) -> Array
 def shaken(X: Array, k: int, rng: np.random.Generator) -> Array:
     """Return X about its mean with k columns, no two rows on one spot: coinciding points have no direction to part in.
 
-    Columns are added, and rows that coincide are moved, by a thousandth of the extent of X.
+    Where columns are missing or rows coincide, every row is moved by about a thousandth of the extent of X.
     """
     X = X - X.mean(axis=0)
     extent = float(np.sqrt((X**2).sum() / X.size)) or 1.0
@@ -310,10 +321,10 @@ def same_objects(D: Array, weights: Array | None = None) -> Array:
     first = np.arange(len(D))
     for i in range(len(D)):
         zero = (D[i] == 0) & (True if weights is None else weights[i] > 0)
-        zero[i] = True
-        j = int(zero.argmax())
-        if j < i and np.allclose(D[i], D[j], rtol=1e-9, atol=0.0) and _alike(weights, i, j):
-            first[i] = first[j]
+        for j in np.flatnonzero(zero[:i]).tolist():
+            if first[j] == j and np.allclose(D[i], D[j], rtol=1e-9, atol=0.0) and _alike(weights, i, j):
+                first[i] = j
+                break
         if i % 256 == 255:
             report_progress("equal rows", i + 1, len(D))
     return first

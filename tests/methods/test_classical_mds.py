@@ -8,12 +8,12 @@ import weakref
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import lowland
 from lowland.alignment import procrustes
-from lowland.methods import classical_mds
+from lowland.methods import classical_mds, distance_based
 
 
 def up_to_sign(A, B):
@@ -179,23 +179,115 @@ def spoiled(D, *changes):
         (lambda D: D[:, :-1], r"square matrix; this one is 12 × 11"),
         (lambda D: spoiled(D, (3, 5, D[3, 5] + 1)), r"not symmetric: .* at row 3, column 5.*\(D \+ D.T\) / 2"),
         (lambda D: spoiled(D, (3, 5, -1), (5, 3, -1)), r"negative: -1 at row 3, column 5"),
-        (lambda D: spoiled(D, (4, 2, np.nan)), r"NaN at row 4, column 2"),
+        (
+            lambda D: spoiled(D, (4, 2, np.nan)),
+            r"distance at row 4, column 2 is missing \(NaN\); MetricMDS.* with weights=~np.isnan\(D\)",
+        ),
         (lambda D: spoiled(D, (6, 6, 0.5)), r"object 6 has distance 0.5 to itself"),
-        (np.zeros_like, r"rank 0"),
+        (np.zeros_like, r"rank 0: all distances are zero, so all objects are equal"),
+        (np.triu, r"not symmetric.*one half is all zero, so use D \+ D.T$"),
+        (lambda D: np.where(np.tri(12, k=-1), np.nan, D), r"one half is all NaN, so use np.fmax\(D, D.T\)"),
     ],
-    ids=["not square", "asymmetric", "negative", "NaN", "diagonal", "all equal"],
+    ids=["not square", "asymmetric", "negative", "NaN", "diagonal", "all equal", "upper half", "NaN below"],
 )
 def test_bad_distances_name_the_place(change, message, rng):
     D = cdist(X := rng.standard_normal((12, 3)), X)
-    with pytest.raises(lowland.DataError, match=message):
-        lowland.ClassicalMDS(metric="precomputed").fit(change(D))
+    for method in (lowland.ClassicalMDS, lowland.NonmetricMDS):
+        with pytest.raises(lowland.DataError, match=message):
+            method(metric="precomputed").fit(change(D))
 
 
-def test_negative_distances_of_new_rows(rng):
+def test_half_a_square_is_mended_as_the_error_says(rng):
     D = cdist(X := rng.standard_normal((12, 3)), X)
-    model = lowland.ClassicalMDS(metric="precomputed").fit(D)
+    upper, gaps = np.triu(D), np.where(np.tri(12, k=-1), np.nan, D)
+    np.testing.assert_array_equal(upper + upper.T, D)
+    np.testing.assert_array_equal(np.fmax(gaps, gaps.T), D)
+    for mended in (upper + upper.T, np.fmax(gaps, gaps.T)):
+        lowland.ClassicalMDS(metric="precomputed").fit(mended)
+
+
+@pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.MetricMDS, lowland.NonmetricMDS])
+def test_bad_distances_of_new_rows(method, rng):
+    D = cdist(X := rng.standard_normal((12, 3)), X)
+    model = method(metric="precomputed").fit(D)
     with pytest.raises(lowland.DataError, match="negative: -2 to training object 7"):
         model.transform(spoiled(D, (1, 7, -2.0)))
+    with pytest.raises(lowland.DataError, match="for each new object: its distances to the 12 training objects"):
+        model.transform(D[:, :11])
+    with pytest.raises(lowland.DataError, match=r"a row of its own: give X.reshape\(1, -1\), whose 12 columns"):
+        model.transform(D[0])
+    gap = spoiled(D, (1, 7, np.nan))
+    if method is lowland.MetricMDS:
+        np.testing.assert_allclose(model.transform(gap), model.embedding_, atol=0.2)
+        return
+    with pytest.raises(lowland.DataError, match=r"distance to training object 7 is missing \(NaN\).*use MetricMDS"):
+        model.transform(gap)
+
+
+@pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.MetricMDS, lowland.NonmetricMDS, lowland.KernelPCA])
+def test_one_line_of_pairs_is_no_square(method, rng):
+    parameters = {"kernel" if method is lowland.KernelPCA else "metric": "precomputed"}
+    line = pdist(rng.standard_normal((12, 3)))
+    for given in (line, line.tolist()):
+        for call in (method(**parameters).fit, lambda X: lowland.plan(method(**parameters), X)):
+            with pytest.raises(lowland.DataError, match=r"66 values; .*for 12 objects.*distance.squareform\(X\)"):
+                call(given)
+    with pytest.raises(lowland.DataError, match=r"one line of 65 values; one half .* would have N\(N − 1\)/2"):
+        method(**parameters).fit(line[:-1])
+
+
+@pytest.mark.parametrize("n", [30, 1600])  # beyond 1500 points the next eigenvalue is not computed, but bounded
+def test_equal_eigenvalues_make_axes_arbitrary(n):
+    D = 3.0 * (1 - np.eye(n))
+    with pytest.warns(lowland.DegenerateWarning, match=r"eigenvalues 2 and 3 are equal \(4.5\), so the axes are arb"):
+        model = lowland.ClassicalMDS(metric="precomputed").fit(D)
+    assert "axes are arbitrary" in model.fit_info_.warnings[0]
+    assert ("n_components=29 takes all" in model.fit_info_.warnings[0]) == (n == 30)
+
+
+def test_axes_are_arbitrary_only_where_equal_ones_are_left_out():
+    corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    for X in (corners, np.column_stack([corners, [1e-3, -1e-3, -1e-3, 1e-3]])):
+        lowland.ClassicalMDS(2).fit(X)
+        lowland.ClassicalMDS(2, metric="precomputed").fit(cdist(X, X))
+        for model, given in (
+            (lowland.ClassicalMDS(1), X),
+            (lowland.ClassicalMDS(1, metric="precomputed"), cdist(X, X)),
+        ):
+            with pytest.warns(lowland.DegenerateWarning, match="eigenvalues 1 and 2 are equal"):
+                model.fit(given)
+    lowland.ClassicalMDS(3, metric="precomputed").fit(1 - np.eye(4))
+
+
+@pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.NonmetricMDS])
+def test_landmarks_that_do_not_agree_are_told(method, rng):
+    X = rng.standard_normal((400, 10))
+    with pytest.warns(lowland.LowlandWarning, match=r"two sets of 30 landmarks do not agree on one map"):
+        model = method(metric="cityblock", landmarks=30).fit(X)
+    assert model.fit_info_.approximation_error > 0.3
+    flat = method(metric="cityblock", landmarks=30).fit(X * ([8, 4] + 8 * [0.1]))
+    assert flat.fit_info_.approximation_error < 0.3
+
+
+def test_the_plan_refuses_what_the_fit_refuses(rng):
+    X = rng.standard_normal((20, 4))
+    for method in (lowland.ClassicalMDS, lowland.MetricMDS, lowland.NonmetricMDS):
+        for model, message in (
+            (method(5), r"n_components=5 is more than min\(rows, columns\) = 4"),
+            (method(20, metric="cityblock"), "n_components=20 is more than the number of points less one = 19"),
+        ):
+            for call in (model.fit, lambda X, model=model: lowland.plan(model, X)):
+                with pytest.raises(lowland.DataError, match=message):
+                    call(X)
+
+
+def test_the_plan_counts_the_calls_of_a_function():
+    def far(a, b):
+        return abs(a - b)
+
+    for method in (lowland.ClassicalMDS, lowland.MetricMDS):
+        named, own = (lowland.plan(method(1, metric=m), shape=(3000, 1)).seconds for m in ("cityblock", far))
+        assert own > named + 4  # 4,498,500 calls
 
 
 def test_as_many_components_as_points(rng):
@@ -301,7 +393,7 @@ def test_fewer_landmarks_than_components(method, rng):
 
 @pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.MetricMDS])
 def test_blocks_that_can_be_read_only_once(method, rng):
-    X = rng.standard_normal((60, 4))
+    X = rng.standard_normal((60, 4)) * [8, 4, 1, 1]
     for once in (iter([X[:30], X[30:]]), lowland.RowSource.from_blocks(iter([X[:30], X[30:]]), n_rows=60)):
         with pytest.raises(lowland.DataError, match=r"only once; give one array, or a function that starts a new"):
             method(metric="cityblock").fit(once)
@@ -328,14 +420,14 @@ def test_one_set_of_landmarks_is_freed_before_the_second(rng, monkeypatch):
 
     alive = []
     monkeypatch.setattr(lowland.ClassicalMDS, "_keep", watched)
-    lowland.ClassicalMDS(metric="cityblock", landmarks=50).fit(rng.standard_normal((200, 3)))
+    lowland.ClassicalMDS(metric="cityblock", landmarks=50).fit(rng.standard_normal((200, 3)) * [8, 4, 1])
     assert alive == [0, 0]
 
 
 def test_blas_has_one_thread_all_through_a_fit(rng, monkeypatch):
     seen = []
 
-    def constant(D):
+    def constant(D, eps):
         seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
         return 1.0
 
@@ -344,3 +436,79 @@ def test_blas_has_one_thread_all_through_a_fit(rng, monkeypatch):
     with threadpool_limits(2, user_api="blas"):
         lowland.ClassicalMDS(metric="precomputed", additive="cailliez").fit(D)
     assert set(seen) == {1}
+
+
+@pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.NonmetricMDS, lowland.MetricMDS])
+@pytest.mark.parametrize("metric", ["euclidean", "seuclidean", "cityblock", "precomputed"])
+@pytest.mark.parametrize("landmarks", [None, 30])
+def test_parameters_set_after_a_fit_wait_for_the_next(method, metric, landmarks, rng):
+    X = rng.random((60, 4))
+    X = cdist(X, X, "cityblock") if metric == "precomputed" else X
+    model = method(metric=metric, landmarks=landmarks).fit(X)
+    before = model.transform(X[:9])
+    for changed in ("cosine", "precomputed", "euclidean", lambda a, b: float(abs(a - b).max())):
+        np.testing.assert_array_equal(model.set_params(metric=changed).transform(X[:9]), before)
+        np.testing.assert_array_equal(model.set_params(landmarks=None, n_components=3).transform(X[:9]), before)
+
+
+def test_a_correction_set_after_a_fit_waits_for_the_next(rng):
+    X = rng.standard_normal((50, 4))
+    for additive, other in ((None, "lingoes"), ("cailliez", None), ("lingoes", "cailliez")):
+        model = lowland.ClassicalMDS(metric="cityblock", additive=additive).fit(X)
+        before = model.transform(X)
+        np.testing.assert_array_equal(model.set_params(additive=other).transform(X), before)
+
+
+def test_a_function_must_be_there_when_rows_come(rng):
+    X = rng.standard_normal((30, 3))
+    model = lowland.ClassicalMDS(metric=lambda a, b: float(abs(a - b).max())).fit(X)
+    with pytest.raises(lowland.DataError, match="a function as metric, which is now 'euclidean'; fit it again"):
+        model.set_params(metric="euclidean").transform(X)
+
+
+def test_the_check_of_a_square_tells_how_far_it_is_and_can_be_stopped(rng):
+    D = cdist(X := rng.standard_normal((1100, 3)), X)
+    seen = []
+
+    def progress(stage, done, total):
+        seen.append((stage, done, total))
+        return len(seen) < 3
+
+    for model in (lowland.ClassicalMDS(metric="precomputed"), lowland.KernelPCA(kernel="precomputed")):
+        seen.clear()
+        with lowland.config(progress=progress), pytest.raises(lowland.Cancelled):
+            model.fit(D)
+        assert seen[-1][0].startswith("check ")
+        assert seen[-1][1:] == (3, 6)  # 1100 rows are three tiles: six pairs of them
+
+
+def test_the_plan_counts_the_additive_constant():
+    shape = lowland.planning.DataShape(1400, 3, np.dtype(np.float64))
+    plan = lowland.ClassicalMDS(metric="cityblock", additive="cailliez")._plan(shape)
+    assert plan.parts["additive constant"] == 8 * 6 * 1400**2  # the dense problem, should the iteration fail
+    assert "eigenvectors" in lowland.ClassicalMDS(metric="cityblock", additive="lingoes")._plan(shape).parts
+
+
+def test_a_metric_in_float32_is_judged_by_its_own_precision(rng):
+    X = rng.standard_normal((120, 3))
+
+    def single(A, B):
+        return cdist(A, B).astype(np.float32)
+
+    for metric in (single, lambda a, b: np.float32(np.linalg.norm(a - b))):
+        with pytest.warns(lowland.RankWarning, match="rank 3"):
+            assert lowland.ClassicalMDS(10, metric=metric).fit(X).n_components_ == 3
+    with pytest.warns(lowland.RankWarning, match="rank 3"):
+        assert lowland.ClassicalMDS(10, metric=single, landmarks=60).fit(X).n_components_ == 3
+    assert lowland.ClassicalMDS(3, metric=single, additive="cailliez").fit(X).additive_constant_ == 0
+
+
+@pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.NonmetricMDS])
+def test_a_sample_of_equal_rows_says_nothing_of_the_error(method, monkeypatch):
+    monkeypatch.setattr(distance_based, "REPLICA_ROWS", 3)
+    X = np.zeros((60, 2))
+    X[59] = 1.0
+    with pytest.warns(lowland.LowlandWarning, match="do not agree"):
+        model = method(1, metric="cityblock", landmarks="farthest:2").fit(X)
+    assert model.fit_info_.approximation_error == 1.0
+    assert abs(model.embedding_[59, 0] - model.embedding_[0, 0]) == pytest.approx(2.0)

@@ -381,6 +381,21 @@ def test_parameters_set_after_a_fit_wait_for_the_next(X, landmarks):
         model.transform(np.ones((2, 1)))
 
 
+@pytest.mark.parametrize("landmarks", [None, 50])
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+def test_a_kernel_in_float32_is_judged_by_its_own_precision(X, landmarks, offset):
+    X = X[:, :3]
+
+    def single(A, B):
+        return (A @ B.T + offset).astype(np.float32)
+
+    for kernel in (single, lambda a, b: np.float32(a @ b + offset)):
+        with pytest.warns(lowland.RankWarning, match="rank 3"):
+            assert KernelPCA(10, kernel=kernel, landmarks=landmarks, preimage=None).fit(X).n_components_ == 3
+    with pytest.raises(lowland.DataError, match="rank 0"):
+        KernelPCA(2, kernel=lambda A, B: np.float32(1) + 0 * single(A, B), landmarks=landmarks, preimage=None).fit(X)
+
+
 # -- hard data ------------------------------------------------------------------------------------------------------
 
 
@@ -498,6 +513,19 @@ def test_distances_that_are_partly_a_kernel_warn(rng):
         KernelPCA(kernel="precomputed").fit(D + D.T)
 
 
+def test_rows_are_not_taken_for_distances(rng):
+    X = 0.3 * rng.standard_normal((40, 3)) + 1.5
+    with pytest.warns(lowland.IndefiniteWarning, match="not positive semidefinite") as seen:
+        model = KernelPCA(kernel="sigmoid", gamma=0.5).fit(X)
+    assert model.fit_info_.evidence["negative share of the spectrum"] > 0.5  # as of distances, but rows are rows
+    assert "distances?" not in str(seen[0].message)
+
+
+def test_a_function_of_distances_is_not_a_kernel(X):
+    with pytest.raises(lowland.DataError, match=r"rank 0.*Does the function measure distances\? .*metric=function"):
+        KernelPCA(kernel=lambda a, b: float(np.linalg.norm(a - b))).fit(X[:30])
+
+
 @pytest.mark.parametrize("landmarks", [None, 40])
 def test_semidefinite_kernels_that_nothing_is_known_of_do_not_warn(X, landmarks):
     model = KernelPCA(2, kernel=lambda A, B: gaussian(np.atleast_2d(A), np.atleast_2d(B), 0.2), landmarks=landmarks)
@@ -532,11 +560,19 @@ def test_bad_precomputed_kernels(X):
         with pytest.raises(lowland.DataError, match=r"not symmetric.*row 3, column 90.*\(K \+ K\.T\) / 2"):
             KernelPCA(kernel="precomputed", landmarks=landmarks).fit(crooked)
         crooked[3, 90] = np.nan
-        with pytest.raises(lowland.DataError, match="NaN at row 3, column 90"):
+        with pytest.raises(lowland.DataError, match=r"row 3, column 90 is missing \(NaN\); fill it in, or leave"):
             KernelPCA(kernel="precomputed", landmarks=landmarks).fit(crooked)
     model = KernelPCA(kernel="precomputed").fit(K)
-    with pytest.raises(lowland.DataError, match="119 features"):
+    with pytest.raises(lowland.DataError, match=r"119 features(.|\n)*its kernel values with the 120 training objects"):
         model.transform(K[:, :119])
+    crooked = K.copy()
+    crooked[3, 90] = np.nan
+    with pytest.raises(lowland.DataError, match="kernel value with training object 90 is missing"):
+        model.transform(crooked)
+    upper = np.triu(K)
+    with pytest.raises(lowland.DataError, match=r"one half is all zero, so use K \+ K.T - np.diag\(np.diag\(K\)\)"):
+        KernelPCA(kernel="precomputed").fit(upper)
+    np.testing.assert_array_equal(upper + upper.T - np.diag(np.diag(upper)), np.maximum(upper, upper.T))
     with pytest.raises(lowland.DataError, match="do not hold k"):
         model.feature_space_error(K)
 
@@ -631,6 +667,27 @@ def test_the_plan_says_which_way():
     assert 4.3e9 < exact.bytes < 4.8e9
     with lowland.config(memory_limit="1GB"), pytest.raises(lowland.MemoryLimitError, match="use landmarks=1000"):
         exact.require()
+
+
+def test_the_plan_refuses_what_the_fit_refuses(X):
+    for model, message in (
+        (KernelPCA(120), "n_components=120 is more than n_samples − 1 = 119"),
+        (KernelPCA(60, landmarks=50), "n_components=60 is more than the number of landmarks = 50"),
+        (KernelPCA(kernel="poly", preimage="fixed-point"), "preimage='fixed-point' is for kernel='rbf'"),
+    ):
+        for call in (model.fit, lambda X, model=model: lowland.plan(model, X)):
+            with pytest.raises(lowland.DataError, match=message):
+                call(X)
+    with pytest.raises(lowland.DataError, match="use preimage=None"):
+        lowland.plan(KernelPCA(2, kernel=bigrams, preimage="ridge"), WORDS)
+
+
+def test_the_plan_of_objects_has_no_preimages():
+    words = [word + str(number) for word in WORDS for number in range(40)]
+    found, without = (lowland.plan(KernelPCA(2, kernel=bigrams, preimage=way), words) for way in ("auto", None))
+    assert found == without
+    n = len(words)
+    assert lowland.plan(KernelPCA(2, kernel=bigrams), shape=(n, 1)).model_bytes > found.model_bytes  # rows have them
 
 
 def test_the_plan_counts_the_calls_of_a_function():

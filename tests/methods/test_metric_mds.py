@@ -15,6 +15,7 @@ from lowland.alignment import procrustes
 from lowland.methods.metric_mds import MetricMDS
 from lowland.rows import as_rows
 from lowland.stress import Stress
+from lowland.stress import descend as lowest
 
 
 @pytest.fixture(scope="module")
@@ -265,6 +266,9 @@ def test_rank_below_the_components(rng):
         with pytest.warns(lowland.RankWarning, match="rank 1"):
             model = MetricMDS(2).fit(X.astype(dtype))
         assert model.n_components_ == 1
+        with pytest.warns(lowland.RankWarning, match="rank 1"):
+            model = MetricMDS(2, metric="precomputed").fit(squareform(pdist(X)).astype(dtype))
+        assert model.n_components_ == 1
     D = squareform(pdist(np.eye(4)))  # a regular simplex, less than its dimensions
     assert MetricMDS(2, metric="precomputed").fit(D).embedding_.shape == (4, 2)
 
@@ -302,6 +306,37 @@ def test_new_rows_of_a_known_shape_land_where_they_belong(rng, stress, landmarks
     copied = align(model.embedding_)[cdist(X[new], X[train]).argmin(axis=1)]
     assert np.median(error) <= 2 * np.median(own)
     assert np.median(np.linalg.norm(copied - T[new], axis=1)) > 2 * np.median(own)
+
+
+@pytest.mark.parametrize("landmarks", [None, 30])
+def test_parameters_set_after_the_fit_do_not_change_where_new_rows_go(rng, landmarks):
+    X, new = rng.standard_normal((60, 5)), rng.standard_normal((9, 5))
+    for stress, other in (("raw", "elastic"), ("sammon", "raw"), ("elastic", "sammon")):
+        model = MetricMDS(stress=stress, landmarks=landmarks, metric="cityblock").fit(X)
+        want = model.transform(new)
+        changed = {"stress": other, "metric": "euclidean", "n_components": 4, "landmarks": 7, "init": "random"}
+        model.set_params(**changed, weights=np.eye(60), max_iter=1, tol=0.5, random_state=3)
+        np.testing.assert_array_equal(model.transform(new), want)
+        model.set_params(metric="precomputed")
+        np.testing.assert_array_equal(model.transform(new), want)
+        with pytest.raises(lowland.DataError, match="NaN"):
+            model.transform(np.where(new > 1, np.nan, new))
+    given = MetricMDS(metric="precomputed", landmarks=landmarks).fit(squareform(pdist(X)))
+    rows = cdist(new, X)
+    rows[:, ::4] = np.nan
+    want = given.transform(rows)
+    np.testing.assert_array_equal(given.set_params(metric="euclidean").transform(rows), want)
+
+
+def test_equal_rows_go_together_whatever_lies_on_their_spot(rng):
+    X = rng.standard_normal((30, 4))
+    X[[12, 20]] = X[4]
+    W = rng.random((30, 30)) + 0.5
+    W = W + W.T
+    W[20], W[:, 20] = W[12], W[:, 12]  # 20 is like 12, and neither like 4
+    model = MetricMDS(weights=W, init="random").fit(X)
+    np.testing.assert_array_equal(model.embedding_[20], model.embedding_[12])
+    assert (model.embedding_[12] != model.embedding_[4]).any()
 
 
 def test_new_rows_with_some_distances_missing(rng):
@@ -347,6 +382,32 @@ def test_no_stress_has_no_error(stress, monkeypatch):
     name = "Sammon's stress" if stress == "sammon" else "stress-1"
     assert model.fit_info_.evidence[name] == model.fit_info_.evidence[f"{name}, standard error"] == model.stress_ == 0
     assert model.raw_stress_ == 0
+
+
+@pytest.mark.parametrize(("landmarks", "rows"), [(50, 1000), (300, 1200), (2000, 2500)])
+def test_measuring_takes_rows_in_proportion_to_the_landmarks(landmarks, rows, monkeypatch):
+    seen = []
+
+    def descend(problem, *arguments, **options):
+        seen.append(problem.n)
+        return lowest(problem, *arguments, **options)
+
+    monkeypatch.setattr("lowland.methods.metric_mds.descend", descend)
+    X = np.random.default_rng(0).standard_normal((2500, 3)) * [8, 4, 0.1]
+    MetricMDS(landmarks=landmarks, max_iter=3, tol=1e-3).fit(X)
+    assert seen == [landmarks, rows]
+
+
+@pytest.mark.parametrize("method", [MetricMDS, lowland.NonmetricMDS])
+def test_the_plan_follows_the_work(method):
+    """Twice the points take four times as long, and measuring what landmarks cost is part of the time."""
+    few, many, more = (lowland.plan(method(landmarks=None), shape=(n, 10)).seconds for n in (1000, 2000, 4000))
+    assert 3.5 < many / few < 4.5
+    assert 3.5 < more / many < 4.5
+    exact, through = (lowland.plan(method(landmarks=m), shape=(n, 10)).seconds for m, n in ((None, 500), (500, 3000)))
+    assert through > 2 * exact
+    short, long = (lowland.plan(method(max_iter=k), shape=(1000, 10)).seconds for k in (5, 1000))
+    assert long > 2 * short
 
 
 def test_the_plan_counts_the_matrices_a_file_holds(rng, tmp_path):

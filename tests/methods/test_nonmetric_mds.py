@@ -171,6 +171,15 @@ def test_bad_input_is_named(rng):
         NonmetricMDS(metric="precomputed", init="spectral").fit(D)
 
 
+def test_all_dissimilarities_tied():
+    D = 1 - np.eye(8)
+    with pytest.warns(DegenerateWarning, match=r"all dissimilarities are equal \(tied\).*every map has stress 0"):
+        NonmetricMDS(metric="precomputed").fit(D)
+    with pytest.warns(DegenerateWarning, match="no axis is better than another"):
+        NonmetricMDS(metric="precomputed", ties="secondary").fit(D)
+    NonmetricMDS(7, metric="precomputed").fit(D)  # there is room for all: the map is the simplex
+
+
 @pytest.mark.parametrize("landmarks", [None, 200])
 def test_new_rows_of_a_known_shape_land_where_they_belong(rng, landmarks):
     T = rng.random((700, 2)) * [4, 2]
@@ -188,7 +197,8 @@ def test_new_rows_of_a_known_shape_land_where_they_belong(rng, landmarks):
 def test_placed_rows_do_not_shrink(rng):
     """Targets are d̂/(1 − S²): with d̂ itself, rows of badly fitting data would be drawn to the centre."""
     X = rng.standard_normal((900, 10))
-    model = NonmetricMDS(landmarks=300).fit(X)
+    with pytest.warns(lowland.LowlandWarning, match="do not agree on one map"):  # all directions are alike
+        model = NonmetricMDS(landmarks=300).fit(X)
 
     def size(curve):
         placed = model._measure(Placement(model.positions_, curve=curve))(X)
@@ -217,14 +227,15 @@ def test_no_stress_has_no_error(landmarks, monkeypatch):
     X = np.zeros((3000, 2))
     X[1234] = 1.0  # the pairs that are measured are all equal rows
     X[:20] = 1.0 if landmarks == "uniform:30" else 0.0
-    model = NonmetricMDS(1, landmarks=landmarks).fit(X)
+    with pytest.warns(lowland.LowlandWarning, match="do not agree on one map"):  # no two rows of the sample differ
+        model = NonmetricMDS(1, landmarks=landmarks).fit(X)
     evidence = model.fit_info_.evidence
     assert evidence["stress-1"] == pytest.approx(0, abs=1e-12)
     assert evidence["stress-1, standard error"] == pytest.approx(0, abs=1e-12)
 
 
 def test_same_bits_on_any_number_of_threads():
-    X = load_digits().data[:600]
+    X = load_digits().data[:600] * np.where(np.arange(64) % 8 == 2, 5.0, 1.0)  # of which 100 landmarks give one map
     for parameters in ({}, {"landmarks": 100}):
         found = []
         for threads in (1, 2, 3):

@@ -9,7 +9,8 @@ from scipy.spatial.distance import cdist
 import lowland
 from lowland.spectral import Dense, distance, eigen
 from lowland.spectral.density import absolute_trace
-from lowland.spectral.distance import DistanceGram, cailliez, lingoes, rounding_floor
+from lowland.spectral.distance import DistanceGram, cailliez, lingoes
+from lowland.spectral.rounding import rounding_floor
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_the_floor_lies_between_rounding_and_what_is_there(dtype, rng):
     D = cdist(X, X).astype(dtype)
     B = DistanceGram(D)
     values = np.abs(eigen(B, 299).values)
-    floor = rounding_floor(B, float(values[0]), float(np.finfo(dtype).eps))
+    floor = rounding_floor(300, float(values[0]), B.squares.norm(), float(np.finfo(dtype).eps))
     assert B.squares.norm() == pytest.approx(np.linalg.norm(D.astype(float) ** 2))
     assert np.sort(values)[-4] < floor < np.sort(values)[-3]
 

@@ -43,9 +43,17 @@ class Answer:
     rows: pl.DataFrame | None = field(default=None, repr=False)
 
 
+class _Console(Console):
+    """A console that lets `main` see that its reader has gone; rich would end the process with code 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave the error as it is."""
+        raise BrokenPipeError
+
+
 def stderr() -> Console:
     """Return the console of messages; text from files is never read as markup."""
-    return Console(stderr=True, markup=False, emoji=False, highlight=False, soft_wrap=True)
+    return _Console(stderr=True, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def note(text: str) -> None:
@@ -79,7 +87,7 @@ def _show_tables(tables: Sequence[RenderableType]) -> None:
     terminal = sys.stdout.isatty()
     buffer = io.StringIO()
     file, width = (None, None) if terminal else (buffer, 110)
-    console = Console(file=file, width=width, markup=False, emoji=False, highlight=False)
+    console = _Console(file=file, width=width, markup=False, emoji=False, highlight=False)
     for table in tables:
         console.print(table)
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,7 +58,7 @@ def transform(
     check_outputs(out=out, inputs=(model, data), json=common is not None and common.json)
     fitted = load(model)
     keep = KeepOptions(id=id, keep_columns=keep_columns)
-    given = read_for(fitted, data, keep.aside)
+    given = replace(read_for(fitted, data, keep.aside), id=id)
     _check_kept(given, keep, out)
     embedding = run(fitted.transform, given)
     names = [str(name) for name in fitted.get_feature_names_out()]
@@ -66,9 +67,14 @@ def transform(
     summary = f"{type(fitted).__name__} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
     coordinates = str(out) if out is not None else "EMBEDDING.csv"
     words = ["lowland", "inverse", str(model), coordinates, "--out", "restored.csv"]
-    if not hasattr(fitted, "inverse_transform"):
+    if not _leads_back(fitted):
         words = ["lowland", "info", str(model)]
     return Answer(facts, summary, shlex.join(words), rows=rows)
+
+
+def _leads_back(fitted: Reducer) -> bool:
+    """Tell whether the model can restore rows; one in a kernel's feature space may have learned no way back."""
+    return hasattr(fitted, "inverse_transform") and getattr(fitted, "ridge_", True) is not None
 
 
 def inverse(
@@ -94,7 +100,7 @@ def inverse(
     fitted = load(model)
     if not hasattr(fitted, "inverse_transform"):
         raise UsageError(f"{type(fitted).__name__} has no way back from its coordinates: inverse does not apply")
-    given = read_coordinates(fitted, embedding)
+    given = replace(read_coordinates(fitted, embedding), id=id)
     keep = KeepOptions(id=id)
     _check_kept(given, keep, out)
     restored = run(fitted.inverse_transform, given)

@@ -22,9 +22,11 @@ KEYS = {
     "file": "the file that was read",
     "kind": '"table", "sparse matrix" or "model"',
     "contents": "table: n_rows, n_columns, types, missing, infinite, empty, constant, dominant, "
-    "duplicate_columns, duplicate_rows, non_numeric, faults, categories, row_numbers; sparse matrix: n_rows, "
+    "duplicate_columns, duplicate_rows, non_numeric, faults, categories, row_numbers, missing_pairs (null unless "
+    "it is a square of distances); sparse matrix: n_rows, "
     "n_columns, stored, density, missing, infinite, empty_rows, empty_columns; model: class, method, "
-    "parameters, format_version, lowland_version, feature_names, n_features, fit_info, arrays, bytes",
+    "parameters, functions, format_version, lowland_version, feature_names, n_features, fit_info, arrays, objects, "
+    "bytes",
 }
 
 _LISTED = 12  # names in one line of the table; --json has all of them
@@ -87,6 +89,9 @@ def _rows(found: Inspection) -> list[tuple[str, str]]:
         kinds.setdefault(kind, []).append(name)
     rows = [("rows", f"{found.n_rows:,}"), ("columns", f"{found.n_columns:,}")]
     rows += [(kind, _names(names)) for kind, names in kinds.items()]
+    if found.missing_pairs is not None:
+        rows.append(("square of distances", f"{found.n_rows:,} objects, {_pairs(found)}"))
+        return [*rows, ("missing", _counts(found.missing))]
     rows.append(("missing", _counts(found.missing)))
     rows.append(("infinite", _counts(found.infinite)))
     rows.append(("constant", _names(found.constant)))
@@ -105,6 +110,8 @@ def _sentence(file: Path, found: Inspection) -> str:
     from ..report.facts import count
     from ..settings import format_share
 
+    if found.missing_pairs is not None:
+        return f"{file.name} is a square of distances between {found.n_rows:,} objects, {_pairs(found)}."
     disturbing = [
         (len(found.missing), "column", " with missing values"),
         (len(found.infinite), "column", " with infinite values"),
@@ -123,17 +130,24 @@ def _sentence(file: Path, found: Inspection) -> str:
     return f"{text}." if said else f"{text}; nothing in it stands in the way of a reduction."
 
 
+def _pairs(found: Inspection) -> str:
+    """Say how many pairs of a square of distances are missing."""
+    whole = found.n_rows * (found.n_rows - 1) // 2
+    if not found.missing_pairs:
+        return f"all {whole:,} pairs known"
+    return f"{found.missing_pairs:,} of {whole:,} pairs missing"
+
+
 def _model(file: Path) -> Answer:
     from ..modelfile import describe
     from ..reducer import FitInfo
-    from ..report.facts import count
     from ..settings import format_bytes
 
     held = describe(file)
     names = held["feature_names"]
     rows = [
         ("method", f"{held['class']} ({held['method']})"),
-        ("columns", f"{held['n_features']:,}" + (f": {_names(names)}" if names else ", without names")),
+        ("takes", _takes(held) + (f": {_names(names)}" if names else "")),
         ("parameters", ", ".join(f"{name}={value}" for name, value in held["parameters"].items())),
         *((f"fit: {name}", text) for name, text in FitInfo.from_dict(held["fit_info"]).rows()[1:]),
         *((f"array {name}", _array(array)) for name, array in held["arrays"].items()),
@@ -141,12 +155,43 @@ def _model(file: Path) -> Answer:
         ("size", format_bytes(held["bytes"])),
     ]
     facts = {"file": file, "kind": "model", "contents": held}
-    summary = f"{file.name} is a fitted {held['class']} for rows of {count(held['n_features'], 'column')}."
-    anchors = held["arrays"].get("anchors_", {"shape": [0]})["shape"]
-    if len(anchors) == 2 and anchors[0]:
-        summary += f" It holds {count(anchors[0], 'training row')} as they were given."
+    summary = f"{file.name} is a fitted {held['class']} for {_takes(held)}.{_held(held)}"
     words = ["lowland", "transform", str(file), "NEW.csv", "--out", "new-embedding.csv"]
+    if held["functions"]:
+        function = held["functions"][0]
+        summary += (
+            f" Its {function} is a function, which no file holds, so the command line cannot use it; in Python: "
+            f"lowland.load({str(file)!r}, {function}=…)."
+        )
+        words = ["lowland", "methods", held["method"]]
     return Answer(facts, summary, shlex.join(words), shown=[_grid(rows)])
+
+
+def _takes(held: dict[str, Any]) -> str:
+    """Say what new rows must be: rows of numbers, values for pairs, or objects."""
+    from ..report.facts import count
+
+    if held["objects"]:
+        return f"objects that its {held['functions'][0] if held['functions'] else 'function'} compares"
+    for name, what in (("metric", "distances to"), ("kernel", "kernel values with")):
+        if held["parameters"].get(name) == "precomputed":
+            return f"rows of {what} the {count(held['n_features'], 'training object')}"
+    return f"rows of {count(held['n_features'], 'column')}"
+
+
+def _held(held: dict[str, Any]) -> str:
+    """Say whether a file holds what it was trained on, which whoever passes it on must know."""
+    from ..report.facts import count
+
+    if held["objects"]:
+        return f" It holds {count(held['objects'], 'training object')} as they were given."
+    arrays = held["arrays"]
+    rows = arrays.get("anchors_", {"shape": [0]})["shape"]
+    if "anchors_.indptr" in arrays:  # sparse ones
+        rows = [arrays["anchors_.indptr"]["shape"][0] - 1, held["n_features"]]
+    if len(rows) == 2 and rows[0]:
+        return f" It holds {count(rows[0], 'training row')} as they were given."
+    return ""
 
 
 def _array(array: dict[str, Any]) -> str:

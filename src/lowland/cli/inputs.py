@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import shlex
 import warnings
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Input:
-    """Rows for a model; a sparse matrix has neither names nor a table."""
+    """Rows for a model; a sparse matrix has neither names nor a table. ``id``: the column that names the rows."""
 
     rows: Any
     shape: tuple[int, int]
@@ -31,30 +32,53 @@ class Input:
     names: list[str] | None = None
     table: Table | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
+    id: str | None = None
+    pairwise: bool = False
 
     def locate(self, error: ValueError) -> str:
         """Say what is wrong and where in the file, as the file counts and not as the library's arrays do."""
         row, column, text = getattr(error, "row", None), getattr(error, "column", None), str(error)
         if row is None or column is None:
-            return f"{self.source}: {text}"
+            return f"{self.source}: {self._with_names(text)}"
         name = f"x{column}" if self.names is None else self.names[column]
         for place in (f" at row {row}, column {column} ({name!r})", f" at row {row}, column {column}"):
             text = text.replace(place, "")  # said already, and better
         where = f"{self.source}, row {row}, column {name!r}" if self.table is None else self.table.place(row, name)
         return f"{where}: {text}"
 
+    def _with_names(self, text: str) -> str:
+        """Put the objects' names beside the numbers that an error about pairs counts them by."""
+        text = text.replace("weights=~np.isnan(D)", "--set weights=known")  # the same wish on the command line
+        names = self.labels() if self.pairwise else None
+        if names is None:
+            return text
+
+        def named(match: re.Match[str]) -> str:
+            number = int(match[2])
+            return f"{match[0]} ({names[number]})" if number < len(names) else match[0]
+
+        return re.sub(r"\b(row|column|object) (\d+)\b", named, text)
+
+    def labels(self) -> list[str] | None:
+        """Return a name for each row: the identifier, or of a square the names of its columns; None without names."""
+        if self.table is None:
+            return None
+        if self.id is not None:
+            return ["" if value is None else str(value) for value in self.table.column(self.id).to_list()]
+        return self.names if self.pairwise and _has_names(self.table) else None
+
     def kept(self, keep: KeepOptions) -> tuple[pl.Series | None, pl.DataFrame | None]:
         """Return the identifier and the columns that go before the coordinates."""
         if self.table is None:
             return None, None
-        ids = None if keep.id is None else self.table.column(keep.id)
+        ids = None if self.id is None else self.table.column(self.id)
         if keep.keep_columns:
             return ids, self.table.frame
         return ids, None if keep.color is None else self.table.column(keep.color).to_frame()
 
 
-def read_input(path: Path, columns: ColumnOptions, keep: KeepOptions) -> Input:
-    """Read the rows to fit: the numeric columns, or those that were asked for."""
+def read_input(path: Path, columns: ColumnOptions, keep: KeepOptions, *, pairwise: bool = False) -> Input:
+    """Read the rows to fit: the numeric columns, or those that were asked for; ``pairwise``: they must be a square."""
     from ..data.reading import read_any
     from ..data.table import Table
 
@@ -69,13 +93,47 @@ def read_input(path: Path, columns: ColumnOptions, keep: KeepOptions) -> Input:
         return _sparse(table, path)
     for text in table.notes:
         note(text)
+    if pairwise:
+        return _square(table, chosen, drop or [], keep)
     selection = table.select(columns=chosen, drop=drop, keep_aside=keep.aside)
-    if selection.left_out:
-        left = ", ".join(f"{name} ({reason})" for name, reason in selection.left_out.items())
-        note(f"left out: {left}")
+    _tell_left_out(selection)
     if chosen is None:
         _warn_of_row_numbers(table, selection)
-    return _dense(table, selection)
+    return replace(_dense(table, selection), id=keep.id)
+
+
+def _square(table: Table, chosen: list[str] | None, drop: Sequence[str], keep: KeepOptions) -> Input:
+    """Read a square of values for pairs; a column that repeats the header names its objects."""
+    from ..data.squares import find_square
+
+    found = None
+    if chosen is None:
+        found = find_square(table, drop, keep.aside, keep.id)
+        chosen = None if found is None else found.columns
+    id = keep.id if found is None or keep.id is not None else found.id
+    aside = [*keep.aside, *([] if id is None else [id])]
+    selection = table.select(columns=chosen, drop=drop, keep_aside=aside)
+    if len(selection.names) != table.n_rows:
+        raise DataError(
+            f"{table.source} has {table.n_rows} rows and {len(selection.names)} columns of numbers; precomputed values "
+            "for pairs are a square: one row and one column for each object"
+        )
+    if found is not None:
+        selection = replace(selection, left_out=found.left_out)
+        if found.reordered:
+            note(f"columns are put in the order of the rows, as {found.id} names them: in the file it is another")
+    _tell_left_out(selection)
+    return replace(_dense(table, selection), id=id, pairwise=True)
+
+
+def read_array(path: Path) -> Any:
+    """Read a matrix that a parameter takes, such as weights: the square of a table that has one, or all its numbers."""
+    from ..data.reading import read_table
+    from ..data.squares import find_square
+
+    table = read_table(path)
+    square = find_square(table)
+    return table.select(columns=None if square is None else square.columns).X
 
 
 def read_for(model: Reducer, path: Path, aside: Sequence[str] = ()) -> Input:
@@ -125,6 +183,12 @@ def read_coordinates(model: Reducer, path: Path) -> Input:
     return replace(_dense(table, selection), rows=selection.X)
 
 
+def _tell_left_out(selection: Selection) -> None:
+    if selection.left_out:
+        left = ", ".join(f"{name} ({reason})" for name, reason in selection.left_out.items())
+        note(f"left out: {left}")
+
+
 def _require(table: Table, wanted: Sequence[str]) -> None:
     """Raise an error that lists all missing columns, each with the near names."""
     missing = [name for name in wanted if name not in table.names]
@@ -143,7 +207,7 @@ def _near(missing: Sequence[str], table: Table) -> str:
 
 def _warn_of_row_numbers(table: Table, selection: Selection) -> None:
     """Speak up where a counter that another program wrote beside the rows would be reduced with them."""
-    from ..data.inspection import row_numbers
+    from ..data.squares import row_numbers
     from ..data.table import name_list
 
     name = row_numbers(table)

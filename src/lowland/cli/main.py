@@ -25,12 +25,19 @@ def main(argv: Sequence[str] | None = None) -> int:
       "command": "methods",
     ...
     """
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    except BrokenPipeError:
+        return _reader_gone()
+
+
+def _run(words: list[str]) -> int:
+    """Run one command; its outcome, good or bad, is told."""
     from cyclopts import CycloptsError
 
     from .app import COMMANDS, app
     from .options import Common
 
-    words = list(sys.argv[1:] if argv is None else argv)
     debug, json = "--debug" in words, "--json" in words  # until the options are read
     try:
         command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
@@ -48,13 +55,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         fail("interrupted; no file is left half written")
         return 130
     except BrokenPipeError:
-        # The reader of stdout has gone (`| head`): give the interpreter somewhere to flush what is left.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        raise
     except CycloptsError as error:
         return _failed(UsageError(f"{error} `{_help_for(words)}` shows what is possible."), debug, json)
     except Exception as error:
         return _failed(error, debug, json)
+
+
+def _reader_gone() -> int:
+    """Give the interpreter somewhere to flush what is left after `| head`, or after `2>&1 | head`."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return 141
 
 
 def _check_environment() -> None:

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from .. import registry
+from ..parameters import Rule, takes_array
 from .answer import Answer
 from .model import find_method
 from .options import Common
@@ -34,7 +35,7 @@ def methods(
     for heading in ("name", "class", "family", "abilities", "what it does"):
         table.add_column(heading, overflow="fold", no_wrap=heading in ("name", "class"))
     for row in registry.METHODS:
-        table.add_row(row.name, row.class_name, row.family, ", ".join(sorted(row.abilities)), row.summary)
+        table.add_row(row.name, row.class_name, row.family, ", ".join(_abilities(row)), row.summary)
     facts = {"methods": [_describe(row) for row in registry.METHODS]}
     return Answer(facts, f"There are {len(registry.METHODS)} methods.", "lowland methods pca", shown=[table])
 
@@ -49,6 +50,12 @@ def _one(row: registry.Method) -> Answer:
     facts = {"methods": [{**_describe(row), "parameters": rules}]}
     summary = f"{row.class_name} has {len(rules)} parameters, each set with --set name=value. {row.summary}"
     return Answer(facts, summary, f"lowland reduce DATA.csv --method {row.name} --out embedding.csv", shown=[table])
+
+
+def _abilities(row: registry.Method) -> list[str]:
+    """List what a method can do, with what it takes besides rows."""
+    takes = row.needs.replace(" or ", ", ").split(", ")[1:]
+    return [*takes, *sorted(row.abilities)]
 
 
 def _describe(row: registry.Method) -> dict[str, Any]:
@@ -66,4 +73,10 @@ def _parameters(row: registry.Method) -> list[dict[str, Any]]:
     cls = row.load()
     defaults = cls().get_params(deep=False)
     rules = cls._parameters.items()
-    return [{"name": name, "default": defaults[name], "allowed": rule.describe()} for name, rule in rules]
+    return [{"name": name, "default": defaults[name], "allowed": _allowed(name, rule)} for name, rule in rules]
+
+
+def _allowed(name: str, rule: Rule) -> str:
+    """Describe what a parameter takes, with the one word that only the command line knows."""
+    word = ", or known (the pairs whose distance is not missing)"
+    return rule.describe() + (word if name == "weights" and takes_array(rule) else "")

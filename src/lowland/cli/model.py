@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import registry
 from ..errors import DataError
-from ..parameters import parse
+from ..parameters import Rule, parse, takes_array
 from .answer import UsageError
+from .inputs import read_array
 from .options import MethodOptions
+from .outputs import is_table
 from .progress import progress_bar
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from .inputs import Input
 
 DEFAULT_COMPONENTS = "2"
+_KNOWN = "known"  # --set weights=known: the pairs whose distance is not missing
 
 
 def find_method(name: str) -> registry.Method:
@@ -31,11 +35,41 @@ def build_model(options: MethodOptions) -> Reducer:
     """Make the unfitted model that the options describe."""
     cls = find_method(options.method).load()
     texts = _assignments(options)
+    known = texts.get("weights") == _KNOWN and takes_array(cls._parameters.get("weights"))
+    if known:
+        del texts["weights"]  # they are known when the distances are: see `fill_in`
     try:
-        values = {key: parse(cls.__name__, cls._parameters, key, text) for key, text in texts.items()}
+        values = {key: _value(cls.__name__, cls._parameters, key, text) for key, text in texts.items()}
+    except DataError:
+        raise
     except ValueError as error:
         raise UsageError(str(error)) from error
-    return cls(**values)
+    model = cls(**values)
+    if known and not model._pairwise:
+        raise UsageError("weights=known leaves out missing distances: it goes with --set metric=precomputed")
+    return model
+
+
+def fill_in(model: Reducer, options: MethodOptions, given: Input) -> None:
+    """Set the parameters that the data themselves say: weights=known."""
+    from ..data.squares import known_pairs
+
+    if any(item.replace(" ", "") == f"weights={_KNOWN}" for item in options.set):
+        model.set_params(weights=known_pairs(given.rows.array))
+
+
+def files_of(options: MethodOptions) -> tuple[Path, ...]:
+    """Return the files that parameters are read from."""
+    named = [Path(item.partition("=")[2].strip()) for item in options.set]
+    return tuple(path for path in named if is_table(path))
+
+
+def _value(owner: str, rules: Mapping[str, Rule], key: str, text: str) -> Any:
+    """Read a parameter from its text, or from the file that the text names where a matrix is wanted."""
+    path = Path(text)
+    if takes_array(rules.get(key)) and is_table(path):
+        return read_array(path)
+    return parse(owner, rules, key, text)
 
 
 def _assignments(options: MethodOptions) -> dict[str, str]:

@@ -40,15 +40,16 @@ class MethodOptions:
     components: Annotated[
         str | None,
         Parameter(
-            help="Dimensions to keep: a number, a share of the variance such as 0.95, auto, or none for all. "
-            "Default: 2."
+            help="Dimensions to keep: a number; pca also takes a share of the variance such as 0.95, auto, or none "
+            "for all. Default: 2."
         ),
     ] = None
     scale: Annotated[bool, Parameter(help="Give every column the same variance first.", show_default=False)] = False
     set: Annotated[
         tuple[str, ...],
         Parameter(
-            help="Set a parameter of the method, as key=value; may be repeated. `lowland methods NAME` lists the keys.",
+            help="Set a parameter of the method, as key=value; may be repeated. `lowland methods NAME` lists the keys. "
+            "A matrix is read from a file: weights=w.npy, init=start.csv; weights=known leaves out missing distances.",
             show_default=False,
         ),
     ] = ()

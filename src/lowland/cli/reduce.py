@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from .answer import Answer
 from .inputs import Input, read_input
-from .model import build_model, run
+from .model import build_model, files_of, fill_in, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions, OutFile
 from .outputs import check_kept, check_outputs
 
@@ -88,8 +88,10 @@ def reduce(
 
     Example: lowland reduce iris.csv --color species --out flat.csv --model iris.lowland --report iris.html
     """
-    check_outputs(out=out, model=model, report=report, inputs=(data,), json=common is not None and common.json)
-    job = Job(data, method or MethodOptions(), columns or ColumnOptions(), keep or KeepOptions(), out, model, report)
+    options = method or MethodOptions()
+    inputs = (data, *files_of(options))
+    check_outputs(out=out, model=model, report=report, inputs=inputs, json=common is not None and common.json)
+    job = Job(data, options, columns or ColumnOptions(), keep or KeepOptions(), out, model, report)
     return perform(job)
 
 
@@ -100,7 +102,8 @@ def perform(job: Job) -> Answer:
     from ..report.facts import sentence
 
     fitted = build_model(job.method)
-    given = read_input(job.data, job.columns, job.keep)
+    given = read_input(job.data, job.columns, job.keep, pairwise=fitted._pairwise)
+    fill_in(fitted, job.method, given)
     ids, kept = given.kept(job.keep)
     check_kept(job.out, ids, kept)
     embedding = run(fitted.fit_transform, given)
@@ -127,6 +130,8 @@ def _page(job: Job, fitted: Reducer, embedding: Any, given: Input) -> str:
         color = given.table.column(job.keep.color)
     rows, columns = given.shape
     facts = {"file": job.data.name, "rows": f"{rows:,}", "columns reduced": f"{columns:,}"}
+    if given.pairwise:
+        facts = {"file": job.data.name, "objects": f"{rows:,}"}
     if given.left_out:
         facts["left out"] = ", ".join(f"{name} ({reason})" for name, reason in given.left_out.items())
     return render_report(
@@ -134,6 +139,7 @@ def _page(job: Job, fitted: Reducer, embedding: Any, given: Input) -> str:
         embedding,
         color=color,
         color_name=job.keep.color,
+        names=given.labels(),
         title=f"{job.data.name} in {count(embedding.shape[1], 'dimension')}",
         data_summary=facts,
         command=job.command(),
@@ -141,12 +147,13 @@ def _page(job: Job, fitted: Reducer, embedding: Any, given: Input) -> str:
 
 
 def _facts(job: Job, fitted: Reducer, given: Input) -> dict[str, Any]:
+    from ..parameters import told
     from ..report.facts import column_names, shares_of
 
     return {
         "data": job.data,
         "method": type(fitted).__name__,
-        "parameters": fitted.get_params(deep=False),
+        "parameters": {name: told(value) for name, value in fitted.get_params(deep=False).items()},
         "rows": given.shape[0],
         "columns": column_names(fitted),
         "left_out": dict(given.left_out),

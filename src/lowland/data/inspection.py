@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from .squares import missing_pairs, row_numbers
 from .table import Table, name_list, not_numeric
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Inspection:
     how many rows repeat an earlier row, row numbers apart. ``non_numeric``: column → what it holds.
     ``faults``: columns of numbers with text in them, with the place. ``categories``: text columns with few
     distinct values, which can give colours. ``row_numbers``: the first column, if it only counts the rows.
+    ``missing_pairs``: None, or where the table is a square of distances, how many of its pairs are missing.
     """
 
     source: str
@@ -48,6 +50,7 @@ class Inspection:
     faults: dict[str, str]
     categories: dict[str, int]
     row_numbers: str | None
+    missing_pairs: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain values."""
@@ -61,6 +64,8 @@ class Inspection:
 
     def next_command(self, path: str) -> str:
         """Write a command line that reduces this table, with a remedy for each thing that was found."""
+        if self.missing_pairs is not None:
+            return self._next_for_distances(path)
         if not self.reducible:
             return "lowland demo"
         drop = [name for name in self.types if name in self.faults or name in self.infinite]
@@ -76,6 +81,14 @@ class Inspection:
             words += ["--id", self.row_numbers]
         if self.categories:
             words += ["--color", next(iter(self.categories))]
+        return shlex.join([*words, *_files(path)])
+
+    def _next_for_distances(self, path: str) -> str:
+        """Write a command line that makes a map of a square of distances."""
+        method = "metric_mds" if self.missing_pairs else "classical_mds"
+        words = ["lowland", "reduce", path, "--method", method, "--components", "2", "--set", "metric=precomputed"]
+        if self.missing_pairs:
+            words += ["--set", "weights=known"]
         return shlex.join([*words, *_files(path)])
 
 
@@ -157,6 +170,7 @@ def inspect_table(table: Table) -> Inspection:
         faults=dict(table.faults),
         categories=_categories(frame, others, table),
         row_numbers=counting,
+        missing_pairs=missing_pairs(table),
     )
 
 
@@ -240,20 +254,6 @@ def _categories(frame: pl.DataFrame, others: Mapping[str, str], table: Table) ->
         if reason == "text" and name not in table.faults
     }
     return {name: count for name, count in counts.items() if 2 <= count <= min(_MOST_COLOURS, table.n_rows // 2)}
-
-
-def row_numbers(table: Table) -> str | None:
-    """Name the first column if it counts the rows from 0 or 1, as other programs write into files.
-
-    >>> row_numbers(Table(pl.DataFrame({"row": [1, 2, 3], "a": [7, 0, 5]}), "small.csv"))
-    'row'
-    """
-    name = table.names[0]
-    column = table.column(name)
-    if not column.dtype.is_integer() or table.n_columns < 2 or table.n_rows < 3 or column.null_count():
-        return None
-    counting = int(column[0]) in (0, 1) and bool((column.cast(pl.Int64).diff().drop_nulls() == 1).all())
-    return name if counting else None
 
 
 def _kind(dtype: pl.DataType) -> str:

@@ -8,18 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import arrays
-from ..alignment import procrustes
 from ..extension import Triangulation, squared
-from ..landmarks import Wanted as Landmarks
-from ..pairwise import Pairwise
 from ..parameters import AnyOf, Choice, Nothing, Rule
 from ..planning import DataShape, Plan, check_allocation, dense_seconds
 from ..reducer import Recorder, seed
-from ..rows import RowSource
+from ..rows import RowSource, block_rows
+from ..settings import threads
 from ..spectral import Pairs, dense, eigen, rowspace
 from ..spectral.density import absolute_trace
-from ..spectral.distance import DistanceGram, cailliez, lingoes, rounding_floor
+from ..spectral.distance import DistanceGram, cailliez, cailliez_bytes, lingoes
 from ..spectral.krylov import sizes
+from ..spectral.rounding import rounding_floor
 from ..spectral.rowspace import Scaling, Wanted
 from ..spectral.solve import DENSE_LIMIT, sign_of_columns
 from .distance_based import DistanceReducer
@@ -27,7 +26,7 @@ from .linear import tell
 
 Array = Any
 
-_REPLICA_ROWS = 2000  # rows on which the maps of two sets of landmarks are compared
+_EPS = float(np.finfo(np.float64).eps)
 
 
 class ClassicalMDS(DistanceReducer):
@@ -61,8 +60,10 @@ class ClassicalMDS(DistanceReducer):
         Of B, largest first; estimates where landmarks are used.
     spectrum_ : array
         All eigenvalues where they are cheap (up to 1500 points, or landmarks), negative ones too; else those computed.
-    additive_constant_ : float
-        The constant that was added; 0 without ``additive``.
+    additive_, additive_constant_ : str or None, float
+        The correction of the fit and the constant that it added, 0 without one.
+    metric_ : str
+        The metric of the fit; "function" for one of yours.
     n_components_ : int
         Coordinates found: fewer than asked for where fewer eigenvalues are positive.
     fit_info_ : FitInfo
@@ -86,6 +87,7 @@ class ClassicalMDS(DistanceReducer):
         *DistanceReducer._distance_state,
         "eigenvalues_",
         "spectrum_",
+        "additive_",
         "additive_constant_",
         "map_",
         "origin_",
@@ -94,6 +96,7 @@ class ClassicalMDS(DistanceReducer):
 
     eigenvalues_: Array
     spectrum_: Array
+    additive_: str | None
     additive_constant_: float
     map_: Array
     origin_: Array
@@ -120,6 +123,7 @@ class ClassicalMDS(DistanceReducer):
         return isinstance(self.metric, str) and self.metric == "euclidean" and self.landmarks in (None, "auto")
 
     def _plan(self, shape: DataShape) -> Plan:
+        self._check_dimensions(shape)
         n, k = shape.n_rows or 1, self.n_components
         wanted = None if self._linear else self._landmarks(n)
         if self._linear:
@@ -130,10 +134,8 @@ class ClassicalMDS(DistanceReducer):
             m = n if wanted is None else wanted.count
             parts, seconds = self._distance_cost(shape, m)
             anchor = 8 if self._pairwise else shape.n_features * shape.dtype.itemsize
-            model, algorithm = (
-                m * (8 * (k + 1) + anchor),
-                "distances" if wanted is None else f"{m} landmarks ({wanted.strategy})",
-            )
+            model = m * (8 * (k + 1) + anchor)
+            algorithm = "distances" if wanted is None else f"{m} landmarks ({wanted.strategy})"
         parts["embedding"] = 2 * n * k * shape.dtype.itemsize
         return Plan(
             method="ClassicalMDS",
@@ -149,29 +151,34 @@ class ClassicalMDS(DistanceReducer):
     def _distance_cost(self, shape: DataShape, m: int) -> tuple[dict[str, int], float]:
         """Return the memory and the seconds of solving for m points and of placing all others."""
         n = shape.n_rows or 1
-        given = self._pairwise and m == n and self.additive is None
-        parts = {"distances": 0 if given else 8 * m * m * (3 if self.additive else 1)}
-        parts["rows"] = self._row_bytes(shape, m)
+        given = self._pairwise and m == n
+        copies = 1 if self.additive is None else 3  # as they are, squared, corrected
+        if given and (self.additive is None or shape.dtype == np.float64):
+            copies -= 1  # the data themselves
+        parts = {"distances": 8 * m * m * copies, "rows": self._row_bytes(shape, m)}
         if m <= DENSE_LIMIT:
-            parts["eigenvectors"], flops = 8 * 5 * m * m, 15.0 * m**3
+            part, size, flops = "eigenvectors", 8 * 5 * m * m, 15.0 * m**3
         else:
             basis = sizes(self.n_components, m).basis
-            parts["Krylov basis"], flops = 8 * m * (basis + 64), 2.0 * m * m * (3 * basis + 300)
+            part, size, flops = "Krylov basis", 8 * m * (basis + 64), 2.0 * m * m * (3 * basis + 300)
+        if self.additive == "cailliez" and cailliez_bytes(m) > size:  # one after the other: the larger counts
+            part, size = "additive constant", cailliez_bytes(m)
+        parts[part] = size
         if m < n:
-            parts["blocks of distances"] = 8 * 512 * m * 12
+            # A block for each thread when the distances are gone, then one beside those of the second landmarks.
+            block, count = 8 * 512 * m * 4, min(threads(), -(-n // block_rows(shape.n_features)))
+            parts["blocks of distances"] = max(block, count * block - parts["distances"] - size)
             flops *= 2  # the second set of landmarks
         pairs = 0.0 if given else float(m) * (m / 2 + (n if m < n else 0))
         columns = 1 if self._pairwise else shape.n_features
-        return parts, dense_seconds(flops + pairs * (2 * columns + 40), np.dtype(np.float64))
+        return parts, dense_seconds(flops, np.dtype(np.float64)) + self._compare_seconds(pairs, columns)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        self._check_length(rows)
-        n = rows.n_rows or 0
+        self._check_dimensions(rows.shape)
+        self.additive_ = None if self._linear else self.additive
         if self._linear:
-            self._check_count(rows.shape, min(n, rows.n_features), "min(rows, columns)")
             self._fit_linear(rows, record)
         else:
-            self._check_count(rows.shape, n - 1, "the number of points less one")
             self._fit_distances(rows, record)
         signs = sign_of_columns(self.embedding_)
         self.embedding_, self.map_, self.shift_ = self.embedding_ * signs, self.map_ * signs, self.shift_ * signs
@@ -185,9 +192,12 @@ class ClassicalMDS(DistanceReducer):
             )
         tell(record, space, self.n_components, "ClassicalMDS")
         record.note(algorithm=f"PCA by {space.solved.route}")
-        self.metric_state_, self.additive_constant_ = {}, 0.0
-        self.anchors_ = np.empty((0, rows.n_features))
+        self.metric_, self.metric_state_, self.additive_constant_ = "euclidean", {}, 0.0
+        self.anchors_ = np.empty((0, rows.n_features))  # none: that is how `_row_map` knows
         self.eigenvalues_, self.spectrum_ = space.values**2, space.solved.spectrum
+        count = min(self._check_length(rows) - 1, rows.n_features)
+        floor = rounding_floor(rows.n_features, float(self.spectrum_[0]), float(self.spectrum_[0]), _EPS)
+        self._warn_arbitrary(self.spectrum_, float(space.solved.total), count, floor, record)
         self.map_, self.origin_ = np.ascontiguousarray(space.directions), space.solved.mean
         self.shift_ = np.zeros(len(space.values))
         fit = float(self.eigenvalues_.sum() / space.solved.total)
@@ -204,12 +214,14 @@ class ClassicalMDS(DistanceReducer):
             numbers = None if wanted is None else self._choose(rule, items, wanted, rng)
             D = self._keep(items, numbers)
         with record.stage("solve"):
-            placement, points, B, pairs = _solve(D, self.n_components, self.additive, rng)
-            record.note(algorithm="distances", solver=pairs.solver, residual=pairs.residual)
-            record.note(iterations=pairs.products or None)
-            self._require_rank(len(placement.shift), self.n_components, record)
+            placement, points, B, pairs, floor = _solve(D, self.n_components, self.additive, rule.eps, rng)
+            record.note(algorithm="distances", solver=pairs.solver)
+            record.note(iterations=pairs.products or None, residual=pairs.residual)
+            zero = not bool(B.mean_squares.any())
+            self._require_rank(len(placement.shift), self.n_components, record, zero=zero)
             self.spectrum_, self.additive_constant_ = arrays.to_numpy(pairs.values), placement.constant
             self.eigenvalues_ = self.spectrum_[: len(placement.shift)]
+            self._warn_arbitrary(self.spectrum_, B.trace(), len(D) - 1, floor, record)
             self._tell_fit(B, pairs, record, rng)
         if wanted is None:
             self.embedding_ = points.astype(rows.dtype)
@@ -217,10 +229,14 @@ class ClassicalMDS(DistanceReducer):
             count = len(self.anchors_)
             del D, B, pairs, points  # the second set of landmarks takes as much again
             placement = self._place_all(rows, placement, record)
+
+            def again(D: Array, _: Array) -> Callable[[Array], Array]:
+                return _solve(D, self.embedding_.shape[1], self.additive, rule.eps, rng)[0].place
+
             with record.stage("second landmarks"):
-                error = self._disagreement(rule, items, wanted, placement, rng)
-            record.note(algorithm=f"{count} landmarks ({wanted.strategy})")
-            record.note(approximate=True, approximation_error=error)
+                error = self._disagreement(rule, items, wanted, again, rng, scale=False)
+            record.note(algorithm=f"{count} landmarks ({wanted.strategy})", approximate=True)
+            self._tell_disagreement(error, count, record)
         self.map_, self.origin_, self.shift_ = placement.map, placement.origin, placement.shift
 
     def _tell_fit(self, B: DistanceGram, pairs: Pairs, record: Recorder, rng: np.random.Generator) -> None:
@@ -251,23 +267,9 @@ class ClassicalMDS(DistanceReducer):
             self.embedding_ = ((Y - center) @ R[:, ::-1]).astype(rows.dtype)
         return placement.turned(R[:, ::-1], center)
 
-    def _disagreement(
-        self, rule: Pairwise, items: Array, wanted: Landmarks, first: Triangulation, rng: np.random.Generator
-    ) -> float:
-        """Measure how far the maps of two independent sets of landmarks lie apart: √2 times the error of one."""
-        numbers, kept = self._choose(rule, items, wanted, rng), self.anchors_
-        sample = items[np.sort(rng.permutation(len(items))[:_REPLICA_ROWS])]
-        here = self._measure(first.place)(sample)
-        second = _solve(self._keep(items, numbers), len(first.shift), self.additive, rng)[0]
-        there = self._measure(second.place)(sample)
-        self.anchors_ = kept
-        if there.shape[1] < here.shape[1]:
-            there = np.pad(there, ((0, 0), (0, here.shape[1] - there.shape[1])))
-        return procrustes(there, here, scale=False).error / 2**0.5
-
     def _row_map(self) -> Callable[[Array], Array]:
-        if not self._linear:
-            constants = (self.shift_, self.additive, self.additive_constant_)
+        if len(self.anchors_):
+            constants = (self.shift_, self.additive_, self.additive_constant_)
             work = self._measure(Triangulation(self.map_, self.origin_, *constants).place)
             return lambda block: arrays.like(work(block), block)
 
@@ -279,21 +281,23 @@ class ClassicalMDS(DistanceReducer):
 
 
 def _solve(
-    D: Array, k: int, additive: str | None, rng: np.random.Generator
-) -> tuple[Triangulation, Array, DistanceGram, Pairs]:
-    """Return the placement that the distances of the anchors give, the anchors' points, B and its eigenpairs.
+    D: Array, k: int, additive: str | None, eps: float, rng: np.random.Generator
+) -> tuple[Triangulation, Array, DistanceGram, Pairs, float]:
+    """Return the placement that the distances of the anchors give, the anchors' points, B, its eigenpairs and a floor.
 
-    The placement has fewer than k coordinates where fewer eigenvalues are positive beyond rounding.
+    Eigenvalues that differ by less than the floor may be equal but for rounding. The placement has fewer than k
+    coordinates where fewer of them are positive beyond it; ``eps`` is the precision of the metric.
     """
-    constant, eps = 0.0, float(np.finfo(arrays.dtype_of(D)).eps)
+    constant, eps = 0.0, max(eps, float(np.finfo(arrays.dtype_of(D)).eps))
     if additive is not None:
-        constant = cailliez(D) if additive == "cailliez" else lingoes(D, rng)
+        constant = cailliez(D, eps) if additive == "cailliez" else lingoes(D, rng)
         check_allocation(8 * len(D) ** 2, "corrected distances", "use landmarks=1000")
         D = np.sqrt(squared(arrays.to_numpy(D), additive, constant))
     B, n = DistanceGram(D), len(D)
     pairs = eigen(B, n - 1 if n <= DENSE_LIMIT else k, rng=rng)
     values, V = arrays.to_numpy(pairs.values), arrays.to_numpy(pairs.vectors)
-    floor = rounding_floor(B, float(np.abs(values).max(initial=0.0)), eps)
+    floor = rounding_floor(n, float(np.abs(values).max(initial=0.0)), B.squares.norm(), eps)
     rank = int((values[:k] > floor).sum()) if B.mean_squares.any() else 0  # of zeros nothing but rounding is left
     root, V = np.sqrt(values[:rank]), V[:, :rank]
-    return Triangulation(V / (2 * root), B.mean_squares, np.zeros(rank), additive, constant), V * root, B, pairs
+    placement = Triangulation(V / (2 * root), B.mean_squares, np.zeros(rank), additive, constant)
+    return placement, V * root, B, pairs, floor

@@ -3,34 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import arrays, pool
-from ..distances import METRICS, check_function, learn, metric
-from ..errors import DataError, RankWarning
-from ..landmarks import Wanted, farthest, kmeans_plus_plus, uniform, wanted
-from ..pairwise import Pairwise, against, square, tiles
+from .. import arrays
+from ..alignment import procrustes
+from ..distances import METRICS, OTHER_NAMES, check_function, learn, metric
+from ..errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
+from ..landmarks import Landmarks, farthest, kmeans_plus_plus, uniform
+from ..pairwise import Pairwise, against, check_symmetric, refuse_missing, square, tiles
 from ..parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule
-from ..planning import DataShape
-from ..reducer import Recorder, Reducer
+from ..planning import DataShape, dense_seconds
+from ..reducer import Recorder
 from ..rows import RowSource, block_rows
 from ..settings import threads
 from ..sources import gather
+from .pair_based import CALL_SECONDS, PairReducer
 
 Array = Any
 
+REPLICA_ROWS = 2000  # rows on which the maps of two sets of landmarks are compared
 _SMALLEST, _LARGEST = 1e-70, 1e70  # distances whose fourth powers, summed over all pairs, are numbers
 
-METRIC: Rule = AnyOf((Choice((*METRICS, "precomputed")), FunctionRule()))
+_FAR = 0.3  # two sets of landmarks whose maps differ by more of their size have not found one map
 
 
-class DistanceReducer(Reducer):
+class MetricName(Choice):
+    """A metric by its one name here."""
+
+    def describe(self) -> str:
+        """List the names, and which of them others call otherwise."""
+        others = "; ".join(f"for {theirs} give {ours}" for theirs, ours in OTHER_NAMES.items())
+        return f"{super().describe()} ({others})"
+
+
+METRIC: Rule = AnyOf((MetricName((*METRICS, "precomputed")), FunctionRule()))
+
+
+class DistanceReducer(PairReducer):
     """A reducer of objects that are known by their distances.
 
     Subclasses have the parameters ``n_components``, ``metric``, ``landmarks`` and ``random_state``. What new rows
-    are compared with lies in ``anchors_``: rows, objects, or with ``metric="precomputed"`` their numbers.
+    are compared with lies in ``anchors_``: rows, objects, or with ``metric="precomputed"`` their numbers. ``metric_``
+    tells the name of the metric of the fit ("function" for one of the user's), so that `set_params` does not change a
+    fitted model.
     """
 
     _parameters: ClassVar[Mapping[str, Rule]] = {
@@ -39,34 +56,31 @@ class DistanceReducer(Reducer):
         "landmarks": LandmarkRule(("uniform", "farthest", "kmeans++")),
         "random_state": RANDOM_STATE,
     }
-    _distance_state: ClassVar[tuple[str, ...]] = ("anchors_", "metric_state_", "embedding_", "n_components_")
-    _exact_below: ClassVar[int] = 10_000  # "auto" takes landmarks above it
-    _landmark_count: ClassVar[int] = 1000
+    _distance_state: ClassVar[tuple[str, ...]] = ("anchors_", "metric_", "metric_state_", "embedding_", "n_components_")
+    _compared_by: ClassVar[str] = "metric"
+    _finds_gaps: ClassVar[bool] = True
+    _takes_gaps: ClassVar[bool] = False  # whether a distance may be missing
 
-    n_components: int
     metric: str | Callable[[Any, Any], Any]
-    landmarks: int | str | None
-    random_state: Any
     anchors_: Array
+    metric_: str
     metric_state_: dict[str, Array]
     embedding_: Array
 
-    def _needs_length(self) -> bool:
-        return True
-
     @property
-    def _takes_objects(self) -> bool:
-        return callable(self.metric)
+    def _fitted_pairwise(self) -> bool:
+        return self.metric_ == "precomputed"
 
-    @property
-    def _pairwise(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "precomputed"
+    def _check_dimensions(self, shape: DataShape) -> None:
+        """Refuse more components than points of this shape can have: rows lie in a space of their columns."""
+        n = self._check_length(shape)
+        if isinstance(self.metric, str) and self.metric == "euclidean":
+            self._check_count(shape, min(n, shape.n_features), "min(rows, columns)")
+        else:
+            self._check_count(shape, n - 1, "the number of points less one")
 
-    def _landmarks(self, n: int) -> Wanted | None:
-        """Return how many landmarks the fit takes and how they are chosen; None for an exact fit."""
-        k = self.n_components
-        count = max(self._landmark_count, 4 * k)
-        found = wanted(self.landmarks, n, exact_below=self._exact_below, count=count, strategy="uniform")
+    def _landmarks(self, n: int) -> Landmarks | None:
+        found, k = super()._landmarks(n), self.n_components
         if found is not None and found.count <= k and found.count < n:
             raise DataError(
                 f"{type(self).__name__}: {found.count} landmarks span {found.count - 1} dimensions at most; take more "
@@ -77,36 +91,32 @@ class DistanceReducer(Reducer):
     def _row_bytes(self, shape: DataShape, m: int) -> int:
         """Return what comparing rows with m anchors takes: both in float64, as given and as the metric wants them.
 
-        The anchors themselves are kept besides, as a copy.
+        The anchors themselves are kept besides, as a copy. Of a square some rows are copied where it has landmarks.
         """
         if self._pairwise:
-            return 0
+            return 512 * shape.n_features * shape.dtype.itemsize if m < (shape.n_rows or 1) else 0
         blocks = threads() * block_rows(shape.n_features) if m < (shape.n_rows or 1) else 0
         return shape.n_features * (8 * 2 * (m + blocks) + m * shape.dtype.itemsize)
 
-    def _check_length(self, rows: RowSource) -> None:
-        """Refuse blocks that can be read only once."""
-        if rows.n_rows is None or not rows.reiterable:
-            raise DataError(
-                f"{type(self).__name__} reads the rows several times, and these blocks can be read only once; give one "
-                "array, or a function that starts a new reading: RowSource.from_blocks(lambda: …)"
-            )
+    def _compare_seconds(self, pairs: float, columns: int) -> float:
+        """Return the time of comparing so many pairs; a user's function is taken as one of two objects in Python."""
+        if callable(self.metric):
+            return pairs * CALL_SECONDS  # threads do not shorten it
+        return dense_seconds(pairs * (2 * columns + 40), np.dtype(np.float64))
 
-    def _check_count(self, shape: DataShape, limit: int, what: str) -> None:
-        """Refuse more components than there can be."""
-        if self.n_components > limit:
-            raise DataError(
-                f"{type(self).__name__}: n_components={self.n_components} is more than {what} = {limit} "
-                f"(n_samples = {shape.n_rows}, n_features = {shape.n_features}); ask for {limit} at most"
-            )
+    def _require_rank(self, rank: int, asked: int, record: Recorder, *, zero: bool = True) -> None:
+        """Refuse points that are all equal; warn where fewer coordinates exist than were asked for.
 
-    def _require_rank(self, rank: int, asked: int, record: Recorder) -> None:
-        """Refuse points that are all equal; warn where fewer coordinates exist than were asked for."""
+        ``zero`` tells whether all distances are zero, where the rank is.
+        """
         name = type(self).__name__
         if rank == 0:
             raise DataError(
-                f"{name}: the points have rank 0: all distances are zero (or too small to be squared), or none is "
-                "Euclidean in any part"
+                f"{name}: the points have rank 0: all distances are zero, so all objects are equal to the metric; a "
+                "map needs at least two that differ"
+                if zero
+                else f"{name}: the points have rank 0: no eigenvalue of the distances is larger than their rounding; "
+                "give them with more digits"
             )
         if rank < asked:
             record.warn(
@@ -119,6 +129,7 @@ class DistanceReducer(Reducer):
 
     def _bind(self, items: Array) -> Pairwise:
         """Bind the metric to the training objects and keep what it learned of them."""
+        self.metric_ = self._name_of_rule()
         self.metric_state_ = {} if callable(self.metric) or self._pairwise else learn(self.metric, items)
         rule = metric(self.metric, items, self.metric_state_)
         if callable(self.metric):
@@ -132,7 +143,7 @@ class DistanceReducer(Reducer):
             check_distances(items, type(self).__name__)
         return items
 
-    def _choose(self, rule: Pairwise, items: Array, asked: Wanted, rng: np.random.Generator) -> Array:
+    def _choose(self, rule: Pairwise, items: Array, asked: Landmarks, rng: np.random.Generator) -> Array:
         """Return the numbers of the landmarks."""
         if asked.strategy == "uniform":
             return uniform(len(items), asked.count, rng)
@@ -147,7 +158,7 @@ class DistanceReducer(Reducer):
         everything = len(numbers) == len(items)
         if self._pairwise:
             self.anchors_ = numbers
-            D = items if everything else items[numbers][:, numbers]
+            D = items if everything else items[numbers[:, None], numbers]
         else:
             kept = items if everything else items[numbers]
             own = arrays.to_numpy(kept)
@@ -156,22 +167,91 @@ class DistanceReducer(Reducer):
         check_size(D, type(self).__name__)
         return D
 
+    def _warn_arbitrary(self, values: Array, total: float, count: int, floor: float, record: Recorder) -> None:
+        """Warn where the last eigenvalue kept and the first left out are equal: any rotation of them is as good.
+
+        ``values`` are the leading ones of ``count``, whose sum is ``total``. Where the next one is not among them, the
+        mean of the others is what it is at least.
+        """
+        k = self.n_components
+        if count <= k or len(values) < k or not values[k - 1] > floor:
+            return
+        following = float(values[k]) if len(values) > k else (total - float(values[:k].sum())) / (count - k)
+        if values[k - 1] - following > floor:
+            return
+        last = int((values >= values[k - 1] - floor).sum())
+        text = f"; n_components={last} takes all that are" if len(values) >= count else ""
+        record.warn(
+            f"{type(self).__name__}: eigenvalues {k} and {k + 1} are equal ({values[k - 1]:.4g}), so the axes are "
+            f"arbitrary: other directions show as much of the distances as these{text}",
+            DegenerateWarning,
+        )
+
+    def _tell_disagreement(self, error: float, count: int, record: Recorder) -> None:
+        """Write the measured error of a fit by landmarks into the record; warn where it leaves little of the map."""
+        record.note(approximation_error=error)
+        if error > _FAR:
+            record.warn(
+                f"{type(self).__name__}: two sets of {count} landmarks do not agree on one map (approximation_error "
+                f"{error:.2g} of its size): take more landmarks, or landmarks=None; if it stays, the data do not "
+                f"single out one map of {self.n_components} dimensions, and another number of them may fit better",
+                LowlandWarning,
+            )
+
+    def _disagreement(
+        self,
+        rule: Pairwise,
+        items: Array,
+        asked: Landmarks,
+        again: Callable[[Array, Array], Callable[[Array], Array]],
+        rng: np.random.Generator,
+        *,
+        scale: bool,
+    ) -> float:
+        """Measure how far the maps of two independent sets of landmarks lie apart: √2 times the error of one.
+
+        ``again`` gets the distances and numbers of the second set, and returns what places rows by them.
+        """
+        numbers, kept = self._choose(rule, items, asked, rng), self.anchors_
+        sample = np.sort(rng.permutation(len(items))[:REPLICA_ROWS])
+        D = self._keep(items, numbers)
+        if not D.any():  # equal objects, every one: no map
+            self.anchors_ = kept
+            return 1.0
+        place = self._measure(again(D, numbers))
+        there = np.concatenate([place(items[sample[part]]) for part in tiles(len(sample))])  # few rows of a square
+        self.anchors_ = kept
+        here = self.embedding_[sample].astype(np.float64)
+        width = max(here.shape[1], there.shape[1])
+        there, here = (np.pad(Y, ((0, 0), (0, width - Y.shape[1]))) for Y in (there, here))
+        if not (np.ptp(there, axis=0).any() and np.ptp(here, axis=0).any()):  # rows of the sample that are all equal
+            return 1.0
+        return procrustes(there, here, scale=scale).error / 2**0.5
+
     # -- new rows -----------------------------------------------------------------------------------------
 
     def _measure(self, then: Callable[[Array], Array] | None = None) -> Callable[[Array], Array]:
         """Return the function that gives a block's distances to the anchors, or what ``then`` makes of them."""
-        rule = metric(self.metric, self.anchors_, self.metric_state_)
-        compare = against(rule, self.anchors_, _checked(then, self.anchors_) if self._pairwise else then)
+        rule = metric(self._rule_of(self.metric_), self.anchors_, self.metric_state_)
+        if self._fitted_pairwise:
+            then = _checked(then, self.anchors_, self._takes_gaps)
+        compare = against(rule, self.anchors_, then)
         return lambda block: compare(arrays.to_numpy(block))
 
 
-def _checked(then: Callable[[Array], Array] | None, anchors: Array) -> Callable[[Array], Array]:
-    """Refuse negative distances, which only precomputed rows can have."""
+def _checked(then: Callable[[Array], Array] | None, anchors: Array, gaps: bool) -> Callable[[Array], Array]:
+    """Refuse negative distances, and missing ones unless ``gaps``: only precomputed rows can have either."""
 
     def check(D: Array) -> Array:
         if (D < 0).any():
             i, j = np.argwhere(D < 0)[0]
             raise DataError(f"a distance is negative: {D[i, j]:g} to training object {int(anchors[j])}")
+        if not gaps and np.isnan(D).any():
+            j = np.argwhere(np.isnan(D))[0][1]
+            raise DataError(
+                f"the distance to training object {int(anchors[j])} is missing (NaN); leave the row out, or use "
+                "MetricMDS, which places objects by the distances that are known"
+            )
         return D if then is None else then(D)
 
     return check
@@ -182,27 +262,29 @@ def check_distances(D: Array, owner: str, known: Array | None = None) -> None:
 
     ``known`` marks the pairs that count, where some are missing.
     """
-    n, m = D.shape
-    if n != m:
-        raise DataError(f"{owner}: precomputed distances must be a square matrix; this one is {n} × {m}")
-    parts = tiles(n)
 
-    def look(pair: tuple[slice, slice]) -> _Seen:
-        return _look(pair, D, known, owner)
+    other = "" if owner == "MetricMDS" else "MetricMDS(metric='precomputed') with "
+    remedy = f"{other}weights=~np.isnan(D) leaves such pairs out"
 
-    seen = list(pool.run(look, [(a, b) for i, a in enumerate(parts) for b in parts[i:]]))
-    slack = max(s.largest for s in seen) * (1e-5 if arrays.dtype_of(D) == np.float32 else 1e-10)
+    def check(block: Array, rows: slice, columns: slice) -> None:
+        if block.min() >= 0 and block.max() < np.inf:  # false for NaN, too; a mask only where it is needed
+            return
+        bad = ~(block >= 0) | np.isinf(block)
+        if known is not None:
+            bad &= known[rows, columns] != 0
+        if bad.any():
+            if known is None:
+                refuse_missing(D, owner, "distance", "D", remedy)
+            i, j = np.argwhere(bad)[0]
+            what = "is negative" if block[i, j] < 0 else "is no number"
+            place = f"row {rows.start + i}, column {columns.start + j}"
+            raise DataError(f"{owner}: a distance {what}: {block[i, j]:g} at {place}")
+
+    slack = check_symmetric(D, owner, "distances", "D", known=known, check=check)
     own = np.abs(arrays.to_numpy(arrays.namespace(D).linalg.diagonal(D)))
     if own.max() > slack:
         worst = int(own.argmax())
         raise DataError(f"{owner}: object {worst} has distance {own[worst]:g} to itself; it must be zero")
-    worst_pair = max(seen, key=lambda s: s.asymmetry)
-    if worst_pair.asymmetry > slack:
-        i, j = worst_pair.place
-        raise DataError(
-            f"{owner}: the distances are not symmetric: {float(D[i, j]):g} at row {i}, column {j}, and "
-            f"{float(D[j, i]):g} the other way; use (D + D.T) / 2 if both mean the same"
-        )
 
 
 def check_size(D: Array, owner: str) -> None:
@@ -215,35 +297,3 @@ def check_size(D: Array, owner: str) -> None:
         f"{owner}: the largest distance is {largest:.2g}, and sums of its powers {what}; divide the distances by a "
         "constant"
     )
-
-
-class _Seen(NamedTuple):
-    """The largest value and the largest asymmetry of a tile, and where that is."""
-
-    largest: float
-    asymmetry: float
-    place: tuple[int, int]
-
-
-def _look(pair: tuple[slice, slice], D: Array, known: Array | None, owner: str) -> _Seen:
-    a, b = pair
-    there = arrays.to_numpy(D[a, b])
-    back = arrays.to_numpy(D[b, a])
-    for block, rows, columns in ((there, a, b), (back, b, a)):
-        if block.min() >= 0 and block.max() < np.inf:  # false for NaN, too; a mask only where it is needed
-            continue
-        bad = ~(block >= 0) | np.isinf(block)
-        if known is not None:
-            bad &= known[rows, columns] != 0
-        if bad.any():
-            i, j = np.argwhere(bad)[0]
-            what = "is negative" if block[i, j] < 0 else "is no number"
-            place = f"row {rows.start + i}, column {columns.start + j}"
-            raise DataError(f"{owner}: a distance {what}: {block[i, j]:g} at {place}")
-    asymmetry = there - back.T
-    np.abs(asymmetry, out=asymmetry)
-    if known is not None:
-        mask = known[a, b] != 0
-        there, asymmetry = np.where(mask, there, 0.0), np.where(mask, asymmetry, 0.0)
-    i, j = np.unravel_index(int(asymmetry.argmax()), asymmetry.shape)
-    return _Seen(float(there.max()), float(asymmetry[i, j]), (a.start + int(i), b.start + int(j)))

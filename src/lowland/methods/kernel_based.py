@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,17 +12,17 @@ from .. import arrays, pool
 from ..distances import SquaredEuclidean
 from ..errors import DataError
 from ..feature_space import Expansion, distance_error
-from ..kernels import Exponential, Kernel, kernel
+from ..kernels import Exponential, Kernel, check_function, kernel
 from ..pairwise import tiles
 from ..preimage import FixedPoint, Ridge
-from ..reducer import Reducer
 from ..rows import as_rows
 from ..sources import gather
+from .pair_based import PairReducer
 
 Array = Any
 
 
-class KernelReducer(Reducer):
+class KernelReducer(PairReducer):
     """A reducer whose directions are expanded over anchors: y = Mᵀ(k_x − c) (`lowland.feature_space`).
 
     Subclasses have the parameters ``kernel``, ``degree``, ``coef0`` and ``preimage``, and learn what is listed here.
@@ -30,6 +30,24 @@ class KernelReducer(Reducer):
     that `set_params` does not change a fitted model. ``shift_`` is the mean of the training rows, ``ridge_`` the state
     of the regression that leads back to rows (both None where objects are no rows).
     """
+
+    _compared_by: ClassVar[str] = "kernel"
+    _values: ClassVar[str] = "its kernel values with"
+    _finds_gaps: ClassVar[bool] = True
+    _strategy: ClassVar[str] = "rpcholesky"
+    _kernel_state: ClassVar[tuple[str, ...]] = (
+        "eigenvalues_",
+        "embedding_",
+        "kernel_",
+        "gamma_",
+        "anchors_",
+        "dual_",
+        "mean_weights_",
+        "kernel_mean_",
+        "shift_",
+        "ridge_",
+        "n_components_",
+    )
 
     kernel: str | Callable[[Any, Any], Any]
     degree: int
@@ -48,28 +66,27 @@ class KernelReducer(Reducer):
     ridge_: dict[str, Any] | None
 
     @property
-    def _takes_objects(self) -> bool:
-        return callable(self.kernel)
-
-    @property
-    def _pairwise(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+    def _fitted_pairwise(self) -> bool:
+        return bool(self.kernel_["name"] == "precomputed")
 
     def _rule(self, objects: Array) -> Kernel:
         """Return the kernel of the fit as it compares rows, new or old, with the objects."""
         used = self.kernel_
-        if used["name"] == "function" and not callable(self.kernel):
-            raise DataError(
-                f"the model was fitted with a function as kernel, which is now {self.kernel!r}; fit it again"
-            )
         return kernel(
-            self.kernel if used["name"] == "function" else used["name"],
+            self._rule_of(used["name"]),
             objects,
             gamma=1.0 if self.gamma_ is None else self.gamma_,
             degree=used["degree"],
             coef0=used["coef0"],
             shift=0.0 if self.shift_ is None else self.shift_,
         )
+
+    def _tried_rule(self, objects: Array) -> Kernel:
+        """Return the kernel; one of the user's is tried on some of the objects."""
+        rule = self._rule(objects)
+        if callable(self.kernel):
+            check_function(rule, objects, type(self).__name__)
+        return rule
 
     def _preimage(self, vectors: bool) -> str | None:
         """Return the pre-image method in force; refuse one that cannot work."""

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import arrays, landmarks, pool, settings
-from ..errors import DataError, IndefiniteWarning, NotConvergedWarning, RankWarning
+from ..errors import IndefiniteWarning, NotConvergedWarning, RankWarning
 from ..feature_space import Components, Negative, cost_of_landmarks, cost_of_pairs, from_landmarks, from_pairs
-from ..kernels import KERNELS, SCALED, GivenKernel, Kernel, check_function, check_square, median_gamma, median_rows
+from ..kernels import FILL, KERNELS, SCALED, GivenKernel, Kernel, median_gamma, median_rows
 from ..moments import ColumnMoments
-from ..pairwise import square
+from ..pairwise import check_symmetric, refuse_missing, square
 from ..parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Nothing, Real, Rule
 from ..planning import DataShape, Plan, dense_seconds
 from ..preimage import CENTERS, fit_ridge
@@ -21,12 +21,9 @@ from ..rows import Block, RowSource, as_rows, block_rows
 from ..sources import ObjectRows, gather, take
 from ..spectral.solve import DENSE_LIMIT, sign_of_columns
 from .kernel_based import KernelReducer, host
+from .pair_based import CALL_SECONDS
 
 Array = Any
-
-_EXACT_BELOW = 10_000  # "auto" takes landmarks above it
-_LANDMARKS = 1000
-_CALL_SECONDS = 1e-6  # of a function in Python, roughly
 
 
 class KernelPCA(KernelReducer):
@@ -101,21 +98,7 @@ class KernelPCA(KernelReducer):
         "preimage": AnyOf((Nothing(), Choice(("auto", "ridge", "fixed-point")))),
         "random_state": RANDOM_STATE,
     }
-    _state: ClassVar[tuple[str, ...]] = (
-        "eigenvalues_",
-        "embedding_",
-        "spectrum_",
-        "kernel_",
-        "gamma_",
-        "anchors_",
-        "dual_",
-        "mean_weights_",
-        "kernel_mean_",
-        "shift_",
-        "ridge_",
-        "n_components_",
-        "n_samples_",
-    )
+    _state: ClassVar[tuple[str, ...]] = (*KernelReducer._kernel_state, "spectrum_", "n_samples_")
 
     spectrum_: Array
     n_samples_: int
@@ -141,19 +124,21 @@ class KernelPCA(KernelReducer):
         self.preimage = preimage
         self.random_state = random_state
 
-    # -- what the parameters say --------------------------------------------------------------------------
-
-    def _needs_length(self) -> bool:
-        return True
-
-    def _landmarks(self, n: int) -> landmarks.Wanted | None:
-        count = max(_LANDMARKS, 4 * self.n_components)
-        return landmarks.wanted(self.landmarks, n, exact_below=_EXACT_BELOW, count=count, strategy="rpcholesky")
-
     # -- cost ---------------------------------------------------------------------------------------------
 
     def _plan(self, shape: DataShape) -> Plan:
-        n, d, k = self._length(shape), shape.n_features, self.n_components
+        return self._plan_for(shape, vectors=not self._pairwise)
+
+    def _plan_rows(self, rows: RowSource) -> Plan:
+        return self._plan_for(rows.shape, vectors=self._has_vectors(rows))
+
+    def _has_vectors(self, rows: RowSource) -> bool:
+        """Tell whether the objects are rows of numbers, which alone have pre-images."""
+        return not self._pairwise and not isinstance(rows, ObjectRows)
+
+    def _plan_for(self, shape: DataShape, *, vectors: bool) -> Plan:
+        self._check_dimensions(shape)
+        n, d, k = self._check_length(shape), shape.n_features, self.n_components
         chosen, size = self._landmarks(n), shape.dtype.itemsize
         if chosen is None:
             parts, flops = cost_of_pairs(shape, k, given=self._pairwise)
@@ -161,7 +146,7 @@ class KernelPCA(KernelReducer):
         else:
             choose, solve, flops = cost_of_landmarks(shape, chosen.count)
             stages = [solve] if chosen.strategy == "uniform" else [choose, solve]
-        back = self.preimage is not None and not self._pairwise
+        back = self._preimage(vectors) is not None
         centers = min(CENTERS, n // 2) if back and self.kernel != "linear" else 0
         width = k + centers
         if back:
@@ -184,34 +169,33 @@ class KernelPCA(KernelReducer):
             remedy="use landmarks=1000, or fewer of them" if chosen is None else "use fewer landmarks",
         )
 
-    def _call_seconds(self, n: int, chosen: landmarks.Wanted | None) -> float:
+    def _check_dimensions(self, shape: DataShape) -> None:
+        """Refuse more components than there can be."""
+        n = self._check_length(shape)
+        chosen = self._landmarks(n)
+        if chosen is not None and chosen.count < n:
+            self._check_count(shape, chosen.count, "the number of landmarks")
+        else:
+            self._check_count(shape, n - 1, "n_samples − 1")
+
+    def _call_seconds(self, n: int, chosen: landmarks.Landmarks | None) -> float:
         """Return the time of a user's function, as one of two objects in Python: threads do not shorten it."""
         if not callable(self.kernel):
             return 0.0
         if chosen is None:
-            return n * n / 2 * _CALL_SECONDS
+            return n * n / 2 * CALL_SECONDS
         tried = 0 if chosen.strategy == "uniform" else len(landmarks.candidates(n, chosen.count, seed(0)))
-        return chosen.count * (tried + 2 * n) * _CALL_SECONDS
-
-    def _length(self, shape: DataShape) -> int:
-        if shape.n_rows is None or not shape.reiterable:
-            raise DataError(
-                "KernelPCA reads the rows several times, and these blocks can be read only once; give one array, or a "
-                "function that starts a new reading"
-            )
-        return shape.n_rows
+        return chosen.count * (tried + 2 * n) * CALL_SECONDS
 
     # -- fit ----------------------------------------------------------------------------------------------
 
     @pool.one_blas_thread()
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        n = self._length(rows.shape)
-        chosen = self._landmarks(n)
-        self._check_count(rows.shape, chosen)
-        vectors = not self._pairwise and not isinstance(rows, ObjectRows)
+        self._check_dimensions(rows.shape)
+        n = self._check_length(rows.shape)
+        chosen, vectors = self._landmarks(n), self._has_vectors(rows)
         way_back = self._preimage(vectors)
-        name = "function" if callable(self.kernel) else self.kernel
-        self.kernel_ = {"name": name, "degree": self.degree, "coef0": self.coef0, "preimage": way_back}
+        self.kernel_ = {"name": self._name_of_rule(), "degree": self.degree, "coef0": self.coef0, "preimage": way_back}
         draws = [np.random.default_rng(int(key)) for key in seed(self.random_state).integers(2**62, size=4)]
         self.n_samples_ = n
         self.shift_ = arrays.to_numpy(ColumnMoments(rows.n_features).update(rows).close().mean) if vectors else None
@@ -228,49 +212,37 @@ class KernelPCA(KernelReducer):
                 centers = 0 if self.kernel == "linear" else CENTERS
                 self.ridge_ = fit_ridge(rows, Y, self.shift_, centers, draws[3]).state()
 
-    def _check_count(self, shape: DataShape, chosen: landmarks.Wanted | None) -> None:
-        n, few = self._length(shape), chosen is not None and chosen.count < self._length(shape)
-        limit = chosen.count if chosen is not None and few else n - 1
-        if self.n_components > limit:
-            raise DataError(
-                f"KernelPCA: n_components={self.n_components} is more than "
-                f"{'the number of landmarks' if few else 'n_samples − 1'} = {limit} "
-                f"(n_samples = {n}, n_features = {shape.n_features}); ask for {limit} at most"
-            )
-
     def _gamma(self, rows: RowSource, rng: np.random.Generator) -> float | None:
         """Return γ as given or from the median distance; None for a kernel that has none."""
         if self.kernel not in SCALED:
             return None
         if self.gamma != "median":
             return float(self.gamma)
-        n = self._length(rows.shape)
+        n = self._check_length(rows.shape)
         return median_gamma(self.kernel, take(rows, median_rows(n, rng)), n)
 
     def _fit_pairs(self, rows: RowSource, record: Recorder, rng: np.random.Generator) -> Array:
         """Solve for the whole kernel matrix; return the training rows' coordinates."""
-        n = self._length(rows.shape)
+        n = self._check_length(rows.shape)
         with record.stage("kernel"):
             items = host(gather(rows))
+            dtype = np.dtype(np.float64) if n <= DENSE_LIMIT else rows.dtype  # small ones lose nothing
             if self._pairwise:
-                check_square(items, "KernelPCA")
-                K, psd, self.anchors_ = items.astype(np.float64) if n <= DENSE_LIMIT else items, False, np.arange(n)
+                _check_square(items)
+                rule: Kernel = GivenKernel(items)
+                K, self.anchors_ = items.astype(dtype, copy=False), np.arange(n)
             else:
-                rule = self._rule(items)
-                if callable(self.kernel):
-                    check_function(rule, items, "KernelPCA")
-                dtype = np.dtype(np.float64) if n <= DENSE_LIMIT else rows.dtype  # small ones lose nothing
-                K, psd, self.anchors_ = square(rule, items, dtype=dtype, stage="kernel"), rule.psd, items.copy()
+                rule = self._tried_rule(items)
+                K, self.anchors_ = square(rule, items, dtype=dtype, stage="kernel"), items.copy()
         with record.stage("solve"):
-            given = rows.dtype if self._pairwise else K.dtype
-            found = from_pairs(K, self.n_components, psd=psd, rng=rng, given=given)
-        self._learn(found, record, "all pairs")
+            found = from_pairs(K, self.n_components, psd=rule.psd, rng=rng, eps=rule.eps, doubt=rule.doubt)
+        self._learn(found, record, "all pairs", rule.doubt)
         return self.dual_ * self.eigenvalues_
 
     def _fit_landmarks(
         self,
         rows: RowSource,
-        chosen: landmarks.Wanted,
+        chosen: landmarks.Landmarks,
         record: Recorder,
         solver_rng: np.random.Generator,
         rng: np.random.Generator,
@@ -279,20 +251,18 @@ class KernelPCA(KernelReducer):
         with record.stage("landmarks"):
             if self._pairwise:
                 K = host(gather(rows))
-                check_square(K, "KernelPCA")
+                _check_square(K)
                 rows = as_rows(np.arange(len(K))[:, None])
                 rule: Kernel = GivenKernel(K)
             else:
                 few = host(take(rows, np.unique(np.linspace(0, self.n_samples_ - 1, 16).astype(int))))
-                rule = self._rule(few)
-                if callable(self.kernel):
-                    check_function(rule, few, "KernelPCA")
+                rule = self._tried_rule(few)
             self.anchors_ = landmarks.choose(rule, rows, chosen, rng)
             if self._pairwise:
                 self.anchors_ = rule.prepare(self.anchors_)
         with record.stage("features"):
             found = from_landmarks(rule, rows, self.anchors_, self.n_components, solver_rng)
-        self._learn(found, record, f"{len(self.anchors_)} landmarks ({chosen.strategy})")
+        self._learn(found, record, f"{len(self.anchors_)} landmarks ({chosen.strategy})", rule.doubt)
         with record.stage("embedding"):
             place, k = found.expansion.coordinates(rule, self.anchors_), len(self.eigenvalues_)
             Y = np.empty((self.n_samples_, k))
@@ -306,7 +276,7 @@ class KernelPCA(KernelReducer):
             self.dual_ = self.dual_ * signs
         return Y * signs
 
-    def _learn(self, found: Components, record: Recorder, algorithm: str) -> None:
+    def _learn(self, found: Components, record: Recorder, algorithm: str, doubt: str) -> None:
         """Keep the subspace and tell how it was found."""
         expansion, pairs, r = found.expansion, found.pairs, len(found.values)
         self.dual_, self.mean_weights_ = expansion.dual, expansion.weights
@@ -337,9 +307,9 @@ class KernelPCA(KernelReducer):
                 NotConvergedWarning,
             )
         if found.negative is not None:
-            self._tell_negative(found.negative, record)
+            self._tell_negative(found.negative, doubt, record)
 
-    def _tell_negative(self, negative: Negative, record: Recorder) -> None:
+    def _tell_negative(self, negative: Negative, doubt: str, record: Recorder) -> None:
         of = "" if negative.excess is None else " of the landmarks"  # these were chosen for what is positive in them
         record.evidence[f"least eigenvalue{of}"] = negative.least
         record.evidence[f"negative share of the spectrum{of}"] = negative.share
@@ -354,7 +324,16 @@ class KernelPCA(KernelReducer):
             seen += f", and rows seen through the landmarks are too long by {negative.excess:.2g} of the trace"
         record.warn(
             f"KernelPCA: the kernel is not positive semidefinite: {seen}; only the positive part is used, so distances "
-            "in the embedding are not those of the kernel"
-            + (". Are these distances? Then use ClassicalMDS(metric='precomputed')" if negative.share > 0.5 else ""),
+            "in the embedding are not those of the kernel" + (doubt if negative.share > 0.5 else ""),
             IndefiniteWarning,
         )
+
+
+def _check_square(K: Array) -> None:
+    """Refuse what is no square of kernel values: not square, with gaps, not symmetric."""
+
+    def check(block: Array, _rows: slice, _columns: slice) -> None:
+        if np.isnan(block.sum()):  # or entries of both signs that overflow
+            refuse_missing(K, "KernelPCA", "kernel value", "K", FILL)
+
+    check_symmetric(K, "KernelPCA", "kernel values", "K", check=check)

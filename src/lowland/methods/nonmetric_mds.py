@@ -8,20 +8,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import arrays
-from ..alignment import procrustes
 from ..errors import DegenerateWarning
 from ..isotonic import Curve, OrderStress
-from ..landmarks import Wanted
+from ..landmarks import Landmarks
 from ..pairwise import Pairwise
 from ..parameters import Choice, Rule
 from ..placement import Placement
 from ..reducer import Recorder
+from ..settings import threads
 from ..stress import Descent, descend, posed, same_objects
+from .distance_based import REPLICA_ROWS
 from .stress_based import StressReducer
 
 Array = Any
 
-_REPLICA_ROWS = 2000  # rows on which the maps of two sets of landmarks are compared
 _CLUMPED = 0.05  # share of pairs that may fall together, though they are not alike, before it is worth a warning
 
 
@@ -86,6 +86,7 @@ class NonmetricMDS(StressReducer):
     _state: ClassVar[tuple[str, ...]] = (*StressReducer._stress_state, "curve_")
     _algorithm: ClassVar[str] = "SMACOF with monotone regression"
     _exact_below: ClassVar[int] = 2000
+    _steps: ClassVar[int] = 100
 
     curve_: Array
 
@@ -113,6 +114,17 @@ class NonmetricMDS(StressReducer):
     def _pair_bytes(self, given: bool) -> int:
         return (0 if given else 8) + 40
 
+    def _step_seconds(self, m: int) -> float:
+        regression, others = 2.5e-8, 1e-8 + 2e-9 * self.n_components  # of a pair; the first is on one thread
+        return (regression + others / threads()) * m * m / 2
+
+    def _start_seconds(self, m: int) -> float:
+        return super()._start_seconds(m) + 2e-7 * m * m / 2  # sorting
+
+    def _measuring_seconds(self, n: int, m: int, columns: int) -> float:
+        again = self._fit_seconds(m) + self._compare_seconds(m * m / 2, columns)
+        return again + self._place_seconds(min(n, REPLICA_ROWS), m, columns)
+
     def _solve(self, D: Array, numbers: Array | None, record: Recorder, rng: np.random.Generator) -> Array:
         result, problem, positions, curve = self._minimise(D, numbers, record, rng)
         self._tell(result, record)
@@ -137,6 +149,13 @@ class NonmetricMDS(StressReducer):
 
     def _warn_degenerate(self, problem: OrderStress, result: Descent, record: Recorder) -> None:
         """Say so where points that are not alike fell together, or all distances became equal."""
+        if problem.level[-1] == 0 and problem.n > self.n_components + 1:
+            record.warn(
+                "NonmetricMDS: all dissimilarities are equal (tied), so their order says nothing: "
+                + ("every map has stress 0" if self.ties == "primary" else "no axis is better than another")
+                + ". Look at the dissimilarities, or give more digits of them",
+                DegenerateWarning,
+            )
         d, delta = problem.distances(result.point.X), problem.delta
         apart = delta > 0.1 * np.sqrt(np.mean(delta**2))
         clumped = float(np.mean(apart & (d < 0.02)))
@@ -155,7 +174,7 @@ class NonmetricMDS(StressReducer):
         return Placement(self.positions_, curve=Curve(self.curve_[0], self.curve_[2]))
 
     def _measure_fit(
-        self, rule: Pairwise, items: Array, wanted: Wanted, record: Recorder, rng: np.random.Generator
+        self, rule: Pairwise, items: Array, wanted: Landmarks, record: Recorder, rng: np.random.Generator
     ) -> None:
         record.evidence["stress-1 of the landmarks"] = self.stress_
         curve = Curve(self.curve_[0], self.curve_[1])
@@ -166,21 +185,11 @@ class NonmetricMDS(StressReducer):
         record.evidence["stress-1"] = self.stress_
         record.evidence["stress-1, standard error"] = found.root_error
         record.evidence["pairs measured"] = found.pairs
-        record.note(approximation_error=self._disagreement(rule, items, wanted, rng))
 
-    def _disagreement(self, rule: Pairwise, items: Array, wanted: Wanted, rng: np.random.Generator) -> float:
-        """Measure how far the maps of two independent sets of landmarks lie apart: √2 times the error of one."""
-        numbers, kept = self._choose(rule, items, wanted, rng), self.anchors_
-        sample = np.sort(rng.permutation(len(items))[:_REPLICA_ROWS])
-        D = np.ascontiguousarray(arrays.to_numpy(self._keep(items, numbers)), dtype=np.float64)
-        if not D.any():  # equal rows, every one: no map
-            self.anchors_ = kept
-            return 1.0
-        result, _, positions, curve = self._minimise(D, numbers, Recorder("NonmetricMDS"), rng)
-        targets = Curve(curve.x, curve.y / (1.0 - result.point.value))
-        there = self._measure(Placement(positions, curve=targets))(items[sample])
-        self.anchors_ = kept
-        here = self.embedding_[sample].astype(np.float64)
-        if there.shape != here.shape:
-            return 1.0
-        return procrustes(there, here).error / 2**0.5
+        def again(D: Array, numbers: Array) -> Placement:
+            D = np.ascontiguousarray(arrays.to_numpy(D), dtype=np.float64)
+            result, _, positions, curve = self._minimise(D, numbers, Recorder("NonmetricMDS"), rng)
+            return Placement(positions, curve=Curve(curve.x, curve.y / (1.0 - result.point.value)))
+
+        error = self._disagreement(rule, items, wanted, again, rng, scale=True)
+        self._tell_disagreement(error, len(self.positions_), record)

@@ -9,11 +9,11 @@ import numpy as np
 
 from .. import arrays, pool
 from ..errors import DataError, NotConvergedWarning
-from ..landmarks import Wanted
+from ..landmarks import Landmarks
 from ..pairwise import Pairwise
 from ..parameters import AnyOf, ArrayRule, Choice, Integer, Real, Rule
 from ..placement import Placement
-from ..planning import DataShape, Plan, dense_seconds
+from ..planning import DataShape, Plan
 from ..reducer import Recorder, seed
 from ..rows import RowSource
 from ..settings import threads
@@ -23,9 +23,8 @@ from .distance_based import DistanceReducer
 
 Array = Any
 
-_PAIR_SECONDS = 3e-9  # one pair in one Guttman step on one core
-_PLACE_SECONDS = 1.5e-7  # one row among one anchor, from three starts
-_STEPS = 120  # Guttman steps of an ordinary fit
+_PLACE_SECONDS = 8e-8  # one row among one anchor, from three starts, on one core
+_SAMPLE_SECONDS = 8e-8  # one of the pairs that measure the stress
 _EXACT = 1e-7  # stress below which a start is the solution
 _GROUPS, _GROUP = 256, 64  # groups of rows whose pairs measure the stress: 1,048,576 pairs
 _LEFT = 1e-6  # share of the stress that one more step may take off before it is worth a warning
@@ -52,6 +51,9 @@ class StressReducer(DistanceReducer):
     """
 
     _algorithm: ClassVar[str] = "SMACOF"
+    _steps: ClassVar[
+        int
+    ]  # of an ordinary fit: from a third of it where the data have clear axes to three times where they have none
     _parameters: ClassVar[Mapping[str, Rule]] = {
         **DistanceReducer._parameters,
         "init": AnyOf((Choice(("classical", "random")), ArrayRule())),
@@ -73,6 +75,7 @@ class StressReducer(DistanceReducer):
     stress_: float
     stress_history_: Array
     n_iter_: int
+    _precision: tuple[float, float]  # of the distances and of the rows of a fit
 
     def _solve(self, D: Array, numbers: Array | None, record: Recorder, rng: np.random.Generator) -> Array:
         """Return the positions of points with these distances."""
@@ -83,7 +86,7 @@ class StressReducer(DistanceReducer):
         raise NotImplementedError
 
     def _measure_fit(
-        self, rule: Pairwise, items: Array, wanted: Wanted, record: Recorder, rng: np.random.Generator
+        self, rule: Pairwise, items: Array, wanted: Landmarks, record: Recorder, rng: np.random.Generator
     ) -> None:
         """Measure what a fit by landmarks is worth."""
         raise NotImplementedError
@@ -94,16 +97,44 @@ class StressReducer(DistanceReducer):
         """Return the bytes of an exact fit for each of the N² pairs; ``given``: the distances are the user's."""
         raise NotImplementedError
 
-    def _measuring_bytes(self, n: int) -> int:
-        """Return the bytes that measuring a fit by landmarks takes."""
+    def _measuring_bytes(self, n: int, m: int) -> int:
+        """Return the bytes that measuring a fit by m landmarks takes."""
         return 0
+
+    def _step_seconds(self, m: int) -> float:
+        """Return the time of one step of an exact fit of m points."""
+        raise NotImplementedError
+
+    def _start_seconds(self, m: int) -> float:
+        """Return the time of what comes before the first step: a start, and a search for equal objects."""
+        return 1e-8 * m * m + 1e-5 * m
+
+    def _measuring_seconds(self, n: int, m: int, columns: int) -> float:
+        """Return the time of measuring a fit by m landmarks, beyond the stress of random pairs."""
+        raise NotImplementedError
+
+    def _fit_seconds(self, m: int) -> float:
+        """Return the time of an exact fit of m points whose distances are there."""
+        return self._start_seconds(m) + min(self._steps, self.max_iter) * self._step_seconds(m)
+
+    def _place_seconds(self, rows: int, m: int, columns: int) -> float:
+        """Return the time of placing rows among m anchors."""
+        return _PLACE_SECONDS * rows * m / threads() + self._compare_seconds(float(rows) * m, columns)
+
+    def _check_dimensions(self, shape: DataShape) -> None:
+        if (n := self._check_length(shape)) < 2:
+            raise DataError(
+                f"{type(self).__name__} needs at least 2 rows: one point has no distances (n_samples = {n})"
+            )
+        super()._check_dimensions(shape)
 
     def _given_bytes(self) -> int:
         """Return the bytes of the matrices among the parameters, which a model file holds too."""
-        given = [m for m in (self.init, getattr(self, "weights", None)) if ArrayRule().accepts(m)]
-        return sum(getattr(m, "nbytes", 0) or np.asarray(m).nbytes for m in given)
+        given = [value for value in self.get_params(deep=False).values() if ArrayRule().accepts(value)]
+        return sum(getattr(matrix, "nbytes", 0) or np.asarray(matrix).nbytes for matrix in given)
 
     def _plan(self, shape: DataShape) -> Plan:
+        self._check_dimensions(shape)
         n, k = shape.n_rows or 1, self.n_components
         wanted = self._landmarks(n)
         m = n if wanted is None else min(n, wanted.count)
@@ -113,12 +144,13 @@ class StressReducer(DistanceReducer):
         if m <= DENSE_LIMIT:
             parts["eigenvectors of the start"] = 8 * 5 * m * m
         columns = 1 if self._pairwise else shape.n_features
-        seconds = _PAIR_SECONDS * _STEPS * m * m / 2 / threads()
+        seconds = self._fit_seconds(m) + self._compare_seconds(m * m / 2, columns)
         if m < n:
             parts["blocks of distances"] = 8 * 512 * m * 4 * (threads() + 1)
-            parts["pairs"] = max(parts["pairs"], self._measuring_bytes(n))  # one after the other
-            seconds += _PLACE_SECONDS * n * m / threads()
-        seconds += dense_seconds(2.0 * m * (m / 2 + (n if m < n else 0)) * columns, np.dtype(np.float64))
+            parts["pairs"] = max(parts["pairs"], self._measuring_bytes(n, m))  # one after the other
+            pairs = _GROUPS * _GROUP**2
+            seconds += self._place_seconds(n, m, columns) + self._measuring_seconds(n, m, columns)
+            seconds += pairs * _SAMPLE_SECONDS / threads() + self._compare_seconds(pairs, columns)
         anchor = 8 if self._pairwise else shape.n_features * shape.dtype.itemsize
         return Plan(
             method=type(self).__name__,
@@ -134,16 +166,8 @@ class StressReducer(DistanceReducer):
     # -- training -----------------------------------------------------------------------------------------
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        self._check_length(rows)
-        n, rng = rows.n_rows or 0, seed(self.random_state)
-        if n < 2:
-            raise DataError(
-                f"{type(self).__name__} needs at least 2 rows: one point has no distances (n_samples = {n})"
-            )
-        if self.metric == "euclidean":
-            self._check_count(rows.shape, min(n, rows.n_features), "min(rows, columns)")
-        else:
-            self._check_count(rows.shape, n - 1, "the number of points less one")
+        self._check_dimensions(rows.shape)
+        n, rng = self._check_length(rows), seed(self.random_state)
         self._check_init(n)
         wanted = self._landmarks(n)
         with record.stage("distances"):
@@ -151,6 +175,7 @@ class StressReducer(DistanceReducer):
             rule = self._bind(items)
             numbers = None if wanted is None else self._choose(rule, items, wanted, rng)
             D = arrays.to_numpy(self._keep(items, numbers))
+            self._precision = max(rule.eps, _eps(D)), 0.0 if self._pairwise else _eps(items)
             D = np.ascontiguousarray(D.T if D.flags.f_contiguous else D, dtype=np.float64)  # Dᵀ is D, without a copy
         with record.stage("stress"):
             self.positions_ = self._solve(D, numbers, record, rng)
@@ -173,8 +198,7 @@ class StressReducer(DistanceReducer):
         if isinstance(self.init, str):
             if self.init == "random":
                 return random_start(size, n, k, rng)
-            eps = float(np.finfo(np.float32).eps) if getattr(self.anchors_, "dtype", None) == np.float32 else 0.0
-            return classical_start(D, k, rng, eps)
+            return classical_start(D, k, rng, *self._precision)
         X = np.array(arrays.to_numpy(self.init), dtype=np.float64)
         return X if numbers is None else X[numbers]
 
@@ -195,7 +219,8 @@ class StressReducer(DistanceReducer):
         self, problem: Callable[[Array], Point], size: float, X: Array, record: Recorder, rng: np.random.Generator
     ) -> Array:
         """Return a start that a descent can leave; with fewer columns where those few are already the solution."""
-        if X.shape[1] == self.n_components or problem(X).value > _EXACT**2 * size:
+        exact = max(_EXACT, 4 * self._precision[0])
+        if X.shape[1] == self.n_components or problem(X).value > exact**2 * size:
             return shaken(X, self.n_components, rng)
         self._require_rank(X.shape[1], self.n_components, record)
         return X
@@ -204,9 +229,11 @@ class StressReducer(DistanceReducer):
         """Write the minimisation into the record, and warn where it was stopped on its way."""
         self.n_iter_ = len(result.history) - 1
         point = result.point
-        record.note(algorithm=self._algorithm, solver="quasi-Newton on Guttman's transform", iterations=self.n_iter_)
         record.note(
-            residual=float(np.sqrt(np.vdot(point.step, point.step) / np.vdot(point.X, point.X)) * point.reach / 2)
+            algorithm=self._algorithm,
+            solver="quasi-Newton on Guttman's transform",
+            iterations=self.n_iter_,
+            residual=float(np.sqrt(np.vdot(point.step, point.step) / np.vdot(point.X, point.X)) * point.reach / 2),
         )
         if not result.converged and result.pace > _LEFT:
             record.warn(
@@ -223,7 +250,7 @@ class StressReducer(DistanceReducer):
 
     def _between(self, rule: Pairwise, items: Array, a: Array, b: Array) -> Array:
         """Return the distances of the training objects numbered a to those numbered b."""
-        found = items[a][:, b] if self._pairwise else rule(items[a], items[b])
+        found = items[a[:, None], b] if self._pairwise else rule(items[a], items[b])
         return arrays.to_numpy(found).astype(np.float64, copy=False)
 
     def _over_pairs(
@@ -246,11 +273,18 @@ class StressReducer(DistanceReducer):
             return terms(self._between(rule, items, a, b), distances_between(Y[a], Y[b]))
 
         found = np.array(list(pool.run(look, groups, stage="measure", total=_GROUPS)))
-        value, size = found.mean(axis=0)
-        if not size > 0:  # equal rows, every one
-            return Sampled(0.0, 0.0, _GROUPS * half * half, float(value) / (half * half))
-        error = np.std(found[:, 0] - value / size * found[:, 1], ddof=1) / np.sqrt(_GROUPS) / size
-        return Sampled(float(value / size), float(error), _GROUPS * half * half, float(value) / (half * half))
+        value, size = (float(mean) for mean in found.mean(axis=0))
+        share = error = 0.0
+        if size > 0:  # else they were equal rows, every one
+            share = value / size
+            error = float(np.std(found[:, 0] - share * found[:, 1], ddof=1)) / _GROUPS**0.5 / size
+        return Sampled(share, error, _GROUPS * half**2, value / half**2)
+
+
+def _eps(values: Array) -> float:
+    """Return the precision of numbers by their type; 0 of whole numbers and of objects."""
+    dtype: Any = arrays.dtype_of(values) if hasattr(values, "dtype") else np.dtype(object)
+    return float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
 
 
 def distances_between(A: Array, B: Array) -> Array:

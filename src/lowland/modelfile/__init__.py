@@ -96,12 +96,17 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     -------
     dict
         ``class method parameters format_version lowland_version feature_names n_features fit_info``,
-        ``arrays`` (each name with its ``dtype`` and ``shape``) and ``bytes``, the file's size.
+        ``arrays`` (each name with its ``dtype`` and ``shape``), ``objects`` (how many training objects it holds as
+        texts), ``functions`` (parameters that are functions, which the file does not hold) and ``bytes``, its size.
     """
     with _place(os.fspath(path)):
         record, arrays, size = read(os.fspath(path))
         out = {name: decode(value, {}) for name, value in record.items() if name not in ("values", "parameters")}
-        out["parameters"] = {name: _told(decode(value, dict(arrays))) for name, value in record["parameters"].items()}
+        given = {name: decode(value, dict(arrays)) for name, value in record["parameters"].items()}
+        out["parameters"] = {name: _told(value) for name, value in given.items()}
+        out["functions"] = sorted(name for name, value in given.items() if isinstance(value, NamedFunction))
+        anchors = record["values"].get("anchors_")
+        out["objects"] = len(anchors["$texts"]) if isinstance(anchors, dict) and "$texts" in anchors else 0
         forms = {name: {"dtype": a.dtype.name, "shape": list(a.shape)} for name, a in sorted(arrays.items())}
         return out | {"method": _method(record).name, "arrays": forms, "bytes": size}
 
@@ -175,7 +180,10 @@ def _with_functions(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict
             remedy = f"lowland.load(path, {name}=…)"
             if value.name:
                 remedy += f", or register it as {value.name!r} with lowland.functions.register"
-            raise ModelFileError(f"its {name} is a function, and a model file holds no code: give it, {remedy}")
+            raise ModelFileError(
+                f"its {name} is a function, and a model file holds no code: give it in Python, {remedy}; the command "
+                "line cannot use such a model"
+            )
         out[name] = known
     return out
 
@@ -184,7 +192,7 @@ def _told(value: Any) -> Any:
     """Describe a parameter that is not plain."""
     if isinstance(value, NamedFunction):
         return f"function {value.name!r}" if value.name else "a function"
-    return f"array {' × '.join(map(str, value.shape))} of {value.dtype}" if isinstance(value, np.ndarray) else value
+    return parameters.told(value)
 
 
 def _method(record: Mapping[str, Any]) -> registry.Method:
@@ -197,8 +205,7 @@ def _method(record: Mapping[str, Any]) -> registry.Method:
 def _parameter(name: str, value: Any, rule: parameters.Rule | None = None) -> Any:
     """Return a parameter as a plain Python value; functions are let through, and matrices of any kind as arrays."""
     value = value.item() if isinstance(value, np.generic) else value
-    matrix = parameters.ArrayRule()
-    if matrix in (rule, *getattr(rule, "rules", ())) and matrix.accepts(value):
+    if parameters.takes_array(rule) and parameters.ArrayRule().accepts(value):
         return to_numpy(value)
     if value is None or isinstance(value, (bool, int, float, str, np.ndarray)) or callable(value):
         return value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .coloring import Groups, Scale, read_colors
+from .names import write_names
 from .style import ACCENT, FAINT, INK, PALETTE, SHAPES, literal, new_figure, shorten
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
+LABELS_MOST = 60  # more names than this would cover the picture
 RASTER_ABOVE = 5000  # more points than this make a vector picture slow to open
 
 
@@ -24,6 +26,7 @@ def scatter(
     color: Any = None,
     color_name: str | None = None,
     labels: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
 ) -> Figure:
     """Draw the first two coordinates of an embedding; a single coordinate becomes a strip.
 
@@ -33,13 +36,14 @@ def scatter(
     color : one value a row: text, booleans and a few whole numbers are groups with a legend, other numbers a
         scale with a colour bar. Missing values are grey.
     color_name : heading of the legend.
-    labels : names of the axes, such as "PC1 (61.2 %)".
+    labels : names of the axes, such as "pca0 (61.2 %)".
+    names : a name for each row, written beside its point where there are at most 60 and it has room.
 
     Examples
     --------
-    >>> figure = scatter([[0, 1], [1, 0]], color=["a", "b"], labels=["PC1", "PC2"])
+    >>> figure = scatter([[0, 1], [1, 0]], color=["a", "b"], labels=["pca0", "pca1"])
     >>> figure.axes[0].get_xlabel()
-    'PC1'
+    'pca0'
     """
     Y = np.asarray(embedding, dtype=np.float64)
     if Y.ndim != 2 or Y.shape[0] == 0 or Y.shape[1] == 0:
@@ -48,7 +52,7 @@ def scatter(
     strip = Y.shape[1] == 1
     many = isinstance(groups, Groups) and len(groups.labels) > 10
     figure, axes = new_figure(7.0, 2.6 if strip and not many else 5.4)
-    x, y = Y[:, 0], (_spread(len(Y)) if strip else Y[:, 1])
+    x, y = places(Y)
     look = _look(len(Y))
     if groups is None:
         axes.scatter(x, y, color=ACCENT, **look)
@@ -57,7 +61,17 @@ def scatter(
     else:
         _draw_groups(axes, x, y, groups, color_name, look)
     _label_axes(axes, labels, strip)
+    if names is not None:
+        if len(names) != len(Y):
+            raise ValueError(f"there are {len(names)} names for {len(Y)} rows")
+        if len(names) <= LABELS_MOST:
+            write_names(figure, axes, x, y, names)
     return figure
+
+
+def places(Y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return where the points are drawn: a single coordinate gets heights that keep its points apart."""
+    return Y[:, 0], (_spread(len(Y)) if Y.shape[1] == 1 else Y[:, 1])
 
 
 def _look(n: int) -> dict[str, Any]:

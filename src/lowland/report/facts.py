@@ -12,7 +12,8 @@ from ..settings import format_share
 if TYPE_CHECKING:
     from ..reducer import Reducer
 
-_PREFIX = {"PCA": "PC", "ProbabilisticPCA": "PC", "TruncatedSVD": "SVD", "KernelPCA": "kernel PC "}
+# What Kruskal (1964, Psychometrika 29, p. 3) calls a stress-1 of up to 2.5, 5 and 10 %; above it is poor.
+_VERDICTS = ((0.025, "excellent"), (0.05, "good"), (0.1, "fair"))
 _COMPONENTS, _COLUMNS = 6, 8  # how many components and columns the table of loadings shows
 
 
@@ -54,11 +55,77 @@ def sentence(model: Reducer, n_rows: int) -> str:
     if model._pairwise:
         given = f"{count(n_rows, 'object')}, known by their values for pairs,"
     text = f"{type(model).__name__} brought {given} to {count(kept, 'dimension')}"
-    shares = shares_of(model)
-    if shares is None:
-        return f"{text}."
-    verb = "holds" if kept == 1 else "hold"
-    return f"{text}, which {verb} {format_share(float(shares.sum()))} of the variance."
+    found = quality(model)
+    return f"{text}." if found is None else f"{text}, {found}."
+
+
+def quality(model: Reducer) -> str | None:
+    """Say in a few words how much of the data is kept, or None where the fit measured nothing of the kind."""
+    evidence, shares = model.fit_info_.evidence, shares_of(model)
+    verb = "holds" if model.n_components_ == 1 else "hold"
+    if shares is not None:
+        return f"which {verb} {format_share(float(shares.sum()))} of the variance"
+    if "share of variance" in evidence:
+        where = " in the kernel's feature space" if hasattr(model, "kernel_") else ""
+        return f"which {verb} {format_share(evidence['share of variance'])} of the variance{where}"
+    if "goodness of fit" in evidence:
+        return f"with a goodness of fit of {format_share(evidence['goodness of fit'])}"
+    for name in _stresses(model):
+        verdict = _verdict(model, name)
+        rule = f" ({verdict} by Kruskal's rule of thumb)" if verdict else ""
+        return f"with {name} {evidence[name]:.3g}{rule}"
+    return None
+
+
+def explanations(model: Reducer) -> list[str]:
+    """Say in sentences what the measures of a map of distances mean; none for other methods."""
+    evidence, out = model.fit_info_.evidence, []
+    if "goodness of fit" in evidence:
+        out.append(
+            f"The goodness of fit is {format_share(evidence['goodness of fit'])}: the share of all eigenvalues, each "
+            f"by its size, that the {count(model.n_components_, 'kept dimension')} hold. At 100 % the map shows every "
+            "distance as it was given."
+        )
+        negative = evidence.get("negative share", 0.0)
+        if negative > 0.0005:
+            out.append(
+                f"{format_share(negative)} of the eigenvalues' size is negative: no map in a flat space, of any number "
+                "of dimensions, has exactly these distances."
+            )
+    for name in _stresses(model):
+        out.append(_meaning(model, name, evidence[name]))
+    return out
+
+
+def _stresses(model: Reducer) -> list[str]:
+    return [name for name in ("stress-1", "Sammon's stress") if name in model.fit_info_.evidence]
+
+
+def _meaning(model: Reducer, name: str, value: float) -> str:
+    """Explain one stress."""
+    if name != "stress-1":
+        return f"Sammon's stress is {value:.3g}: squared errors, those of short distances weigh more; 0 is exact."
+    said = (
+        f"The stress-1 is {value:.3g}: distances in the map are off by {100 * value:.2g} % of the given ones "
+        "(root mean square, each pair by its weight)."
+    )
+    if type(model).__name__ == "NonmetricMDS":
+        said = (
+            f"The stress-1 is {value:.3g}: distances in the map are off by {100 * value:.2g} % (root mean square) from "
+            "such as have the order of the given ones."
+        )
+    verdict = _verdict(model, name)
+    if verdict is None:
+        return f"{said} The warning above says why this number means little here."
+    return f"{said} Kruskal (1964) called 0.025 excellent, 0.05 good, 0.1 fair and 0.2 poor: this is {verdict}."
+
+
+def _verdict(model: Reducer, name: str) -> str | None:
+    """Return Kruskal's word for a stress-1; None for other measures and for solutions that the fit calls degenerate."""
+    if name != "stress-1" or any("degenerate" in text for text in model.fit_info_.warnings):
+        return None
+    value = model.fit_info_.evidence[name]
+    return next((word for limit, word in _VERDICTS if value <= limit), "poor")
 
 
 def shares_of(model: Reducer) -> np.ndarray[Any, Any] | None:
@@ -80,9 +147,8 @@ def spectrum_of(model: Reducer) -> Spectrum | None:
 
 
 def axis_labels(model: Reducer) -> list[str]:
-    """Name the axes, with their shares of variance where these are known: "PC1 (61.2 %)"."""
-    prefix = _PREFIX.get(type(model).__name__, f"{type(model).__name__} ")
-    names = [f"{prefix}{i + 1}" for i in range(model.n_components_)]
+    """Name the axes as tables of coordinates do, with their shares of variance where known: "pca0 (61.2 %)"."""
+    names = [str(name) for name in model.get_feature_names_out()]
     shares = shares_of(model)
     if shares is None:
         return names

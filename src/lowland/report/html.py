@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import __version__
+from .. import __version__, parameters
 from ..data.atomic import atomic_file
 from . import page
-from .facts import Spectrum, axis_labels, count, sentence, spectrum_of, top_loadings
+from .facts import Spectrum, axis_labels, count, explanations, sentence, spectrum_of, top_loadings
 from .svg import inline_svg
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def write_report(
     *,
     color: Any = None,
     color_name: str | None = None,
+    names: Sequence[str] | None = None,
     title: str,
     data_summary: Mapping[str, object],
     command: str | None = None,
@@ -39,6 +40,7 @@ def write_report(
     model : the fitted model.
     embedding : the coordinates it gave, one row a point.
     color, color_name : a column that colours the points, and its name.
+    names : a name for each point, written beside it where there are few, else shown under the pointer.
     title : heading of the page.
     data_summary : facts about the data, by name, such as ``{"file": "iris.csv", "rows": 150}``.
     command : the command line that does the same again.
@@ -59,6 +61,7 @@ def write_report(
         embedding,
         color=color,
         color_name=color_name,
+        names=names,
         title=title,
         data_summary=data_summary,
         command=command,
@@ -72,6 +75,7 @@ def render_report(
     *,
     color: Any = None,
     color_name: str | None = None,
+    names: Sequence[str] | None = None,
     title: str,
     data_summary: Mapping[str, object],
     command: str | None = None,
@@ -81,7 +85,9 @@ def render_report(
     spectrum = spectrum_of(model)
     pieces = [page.heading(title), page.paragraph(sentence(model, len(Y)), "lead")]
     pieces += [page.paragraph(f"Warning: {text}", "warning") for text in model.fit_info_.warnings]
-    pieces.append(_picture(model, Y, color, color_name))
+    pieces.append(_picture(model, Y, color, color_name, names))
+    if said := explanations(model):
+        pieces.append(page.section("How well the map fits", *map(page.paragraph, said)))
     if spectrum is not None:
         pieces += [_variance(model, spectrum), _dimensions(spectrum)]
     pieces += [_columns(model), _evidence(model, data_summary), _replay(model, command)]
@@ -95,18 +101,24 @@ def write_page(path: str | os.PathLike[str], text: str) -> None:
         file.write(text.encode())
 
 
-def _picture(model: Reducer, Y: np.ndarray[Any, Any], color: Any, name: str | None) -> str:
-    from ..plots.scatter import scatter
+def _picture(model: Reducer, Y: np.ndarray[Any, Any], color: Any, name: str | None, names: Sequence[str] | None) -> str:
+    from ..plots.scatter import RASTER_ABOVE, places, scatter
 
     labels = axis_labels(model)
     shown = f"The first two of {Y.shape[1]} dimensions. " if Y.shape[1] > 2 else ""
     hue = f", coloured by {name}" if color is not None and name else ""
-    caption = f"{shown}Every one of the {len(Y):,} rows is one point{hue}."
+    things = "objects" if model._pairwise else "rows"
+    caption = f"{shown}Every one of the {len(Y):,} {things} is one point{hue}."
     if Y.shape[1] == 1:
         caption += " Only the place from left to right counts; the height keeps points apart."
     axes = " against ".join(labels[:2])
-    drawing = scatter(Y, color=color, color_name=name, labels=labels)
-    svg = inline_svg(drawing, "scatter", f"Picture of the data: {axes}", caption)
+    drawing = scatter(Y, color=color, color_name=name, labels=labels, names=names)
+    tips = None
+    if names is not None and len(Y) <= RASTER_ABOVE:
+        tips = list(zip(*places(Y), names, strict=True))
+        if len(drawing.axes[0].texts) < len(Y):
+            caption += " The pointer over a point shows its name."
+    svg = inline_svg(drawing, "scatter", f"Picture of the data: {axes}", caption, tips)
     return page.section("The picture", page.figure(svg, caption))
 
 
@@ -158,7 +170,7 @@ def _columns(model: Reducer) -> str:
 
 
 def _evidence(model: Reducer, data_summary: Mapping[str, object]) -> str:
-    given = [(name, str(value)) for name, value in model.get_params(deep=False).items()]
+    given = [(name, str(parameters.told(value))) for name, value in model.get_params(deep=False).items()]
     return page.section(
         "What was done",
         page.table([(str(name), str(value)) for name, value in data_summary.items()], "Data"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -16,12 +17,14 @@ _DROPPED = ("metadata", "style")  # a style inside one picture would reach the w
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
-def inline_svg(figure: Figure, prefix: str, title: str, description: str) -> str:
+def inline_svg(
+    figure: Figure, prefix: str, title: str, description: str, tips: Iterable[tuple[float, float, str]] | None = None
+) -> str:
     """Return a figure as an ``<svg>`` element for HTML.
 
     Every id gets the prefix, so that pictures on one page do not take each other's parts; ink takes the
-    page's text colour; ``title`` and ``description`` are what a screen reader says. The same figure gives the
-    same text.
+    page's text colour; ``title`` and ``description`` are what a screen reader says. ``tips`` are places on the
+    figure's first axes, each with a text that the pointer shows there. The same figure gives the same text.
     """
     root = ET.fromstring(_draw(figure))
     for parent in root.iter():
@@ -41,7 +44,20 @@ def inline_svg(figure: Figure, prefix: str, title: str, description: str) -> str
         element.text = text
         element.tail = "\n"
         root.insert(position, element)
+    if tips is not None:
+        root.append(_pointed(figure, list(tips)))
     return ET.tostring(root, encoding="unicode", short_empty_elements=True)
+
+
+def _pointed(figure: Figure, tips: list[tuple[float, float, str]]) -> ET.Element:
+    """Return invisible discs over the places, which show their texts under the pointer."""
+    scale = 72 / figure.dpi  # an SVG figure is measured in points, from the top
+    height = 72 * figure.get_figheight()
+    group = ET.Element("g", {"fill": "none", "pointer-events": "all"})
+    for (x, y), (_, _, text) in zip(figure.axes[0].transData.transform([tip[:2] for tip in tips]), tips, strict=True):
+        disc = ET.SubElement(group, "circle", {"cx": f"{x * scale:.2f}", "cy": f"{height - y * scale:.2f}", "r": "4"})
+        ET.SubElement(disc, "title").text = text
+    return group
 
 
 def _draw(figure: Figure) -> str:

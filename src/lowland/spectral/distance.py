@@ -11,6 +11,7 @@ from .. import arrays, pool
 from ..errors import DataError
 from ..planning import check_allocation
 from .operators import DoublyCentered, Operator
+from .rounding import rounding_floor
 from .solve import eigen
 
 Array = Any
@@ -18,6 +19,7 @@ Array = Any
 _PANEL = 1 << 19  # entries squared at a time: 4 MB, measured best of 1 to 8
 _DENSE_CAILLIEZ = 600  # the problem is twice as large and not symmetric
 _DENSE_LAST = 3000  # up to here it is solved densely where the iteration fails: minutes
+_DENSE_SIZE = 6  # n × n matrices of it: four are the problem, two what its parts take until they are in place
 _RESTARTS = 300
 
 
@@ -83,25 +85,19 @@ class DistanceGram(DoublyCentered):
         return float(self.mean_squares.sum()) / 2
 
 
-def rounding_floor(B: DistanceGram, largest: float, eps: float) -> float:
-    """Return the size below which an eigenvalue of B may be rounding alone.
-
-    Rounding moves an eigenvalue by N·eps·λ₁ in the solve, and by ‖E‖ ≤ eps·‖Δ²‖ where the distances were rounded;
-    ``eps`` is the precision of the distances, ``largest`` is λ₁. Distances are seldom right to the last digit: 4 eps.
-    """
-    return max(B.shape[0] * float(np.finfo(np.float64).eps) * largest, 4 * eps * B.squares.norm())
-
-
-def cailliez(D: Array) -> float:
+def cailliez(D: Array, eps: float | None = None) -> float:
     """Return the least c for which δ + c (of different objects) is Euclidean (Cailliez 1983).
 
     c is the largest real eigenvalue of [[0, 2B(δ²)], [−I, −4B(δ)]], B(A) = −½ J A J. Where B(δ²) has no negative
-    eigenvalue it is zero, many times over, and no solver is good at that: this is looked at first.
+    eigenvalue it is zero, many times over, and no solver is good at that: this is looked at first. ``eps`` is the
+    precision of the distances, if not that of their type.
     """
-    D, eps = arrays.to_numpy(D).astype(np.float64, copy=False), float(np.finfo(arrays.dtype_of(D)).eps)
+    eps = float(np.finfo(arrays.dtype_of(D)).eps) if eps is None else eps
+    D = arrays.to_numpy(D).astype(np.float64, copy=False)
     B = DistanceGram(D)
     least = eigen(B, 1, which="smallest", rng=np.random.default_rng(0)).values[0]
-    if least >= -rounding_floor(B, B.squares.norm() / 2, eps):
+    norm = B.squares.norm()
+    if least >= -rounding_floor(len(D), norm / 2, norm, eps):
         return 0.0
     if len(D) > _DENSE_CAILLIEZ:
         from scipy.sparse.linalg import ArpackNoConvergence
@@ -117,12 +113,23 @@ def cailliez(D: Array) -> float:
     return _cailliez_dense(D)
 
 
+def cailliez_bytes(n: int) -> int:
+    """Return the memory that the constant of n points may take, beside their distances.
+
+    Where the iteration fails, the dense problem is solved: whether it does cannot be told before.
+    """
+    return 8 * n * (_DENSE_SIZE * n if n <= _DENSE_LAST else 100)
+
+
 def _cailliez_dense(D: Array) -> float:
     from scipy.linalg import eigvals
 
     n = len(D)
-    check_allocation(8 * 3 * (2 * n) ** 2, f"the additive constant of {n} points", "use landmarks")
-    Z = np.block([[np.zeros((n, n)), -_centered(D * D)], [-np.eye(n), 2 * _centered(D)]])
+    check_allocation(cailliez_bytes(n), f"the additive constant of {n} points", "use landmarks")
+    Z = np.zeros((2 * n, 2 * n), order="F")  # as LAPACK wants it: it works in place
+    Z[:n, n:] = -_centered(D * D)
+    Z[n:, :n] = -np.eye(n)
+    Z[n:, n:] = 2 * _centered(D)
     return float(max(eigvals(Z, overwrite_a=True, check_finite=False).real.max(), 0.0))
 
 

@@ -1,0 +1,117 @@
+"""Squares in tables, of distances or kernel values: which columns they are and what names their objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from .table import Table
+
+_ROWS = 512  # rows that are compared with as many columns at a time
+
+
+@dataclass(frozen=True)
+class Square:
+    """As many columns as the table has rows.
+
+    ``left_out`` maps each column that was passed over to the reason. ``id`` is the column that names the objects as the
+    header does; ``reordered`` tells that the header has another order, and the columns now that of the rows.
+    """
+
+    columns: list[str]
+    left_out: dict[str, str]
+    id: str | None = None
+    reordered: bool = False
+
+
+def find_square(
+    table: Table, drop: Sequence[str] = (), keep_aside: Sequence[str] = (), id: str | None = None
+) -> Square | None:
+    """Find the square among the numeric columns of a table, or None.
+
+    A column (``id``, else the first) that says what the header says names the objects, and columns are put in the order
+    of its rows. A first column that only counts the rows is left out.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"who": ["a", "b"], "b": [3.0, 0.0], "a": [0.0, 3.0]})
+    >>> find_square(Table(frame, "small.csv")).columns
+    ['a', 'b']
+    """
+    chosen, left_out = table._choose(None, set(drop), set(keep_aside))
+    naming = table.names[0] if id is None else id
+    if len(chosen) == table.n_rows + 1:
+        first, *others = chosen
+        if first == row_numbers(table):
+            left_out[first] = "row numbers"
+            chosen = others
+        elif first == naming and set(_texts(table, first)) == set(others):
+            chosen = others
+    if len(chosen) != table.n_rows:
+        return None
+    apart = naming in (*chosen, *drop) or left_out.get(naming) == "row numbers"
+    order = [] if apart else _texts(table, naming)
+    if set(order) != set(chosen):
+        return Square(chosen, left_out)
+    left_out.pop(naming, None)
+    return Square(order, left_out, naming, reordered=order != chosen)
+
+
+def missing_pairs(table: Table) -> int | None:
+    """Count the pairs whose distance is missing in a table that is a square of distances; None if it is none.
+
+    Such a square is symmetric up to rounding, not negative, zero on the diagonal, and most of its pairs are apart (of a
+    graph's adjacency matrix they are not).
+
+    >>> missing_pairs(Table(pl.DataFrame({"a": [0.0, 1.0, None], "b": [1, 0, 2], "c": [None, 2.0, 0.0]}), "small.csv"))
+    1
+    """
+    square = None if table.faults or table.n_rows < 3 else find_square(table)
+    if square is None:
+        return None
+    X = table.select(columns=square.columns).X
+    n, missing, apart = len(X), 0, 0
+    for start in range(0, n, _ROWS):
+        rows, columns = X[start : start + _ROWS], X[:, start : start + _ROWS].T
+        gap = np.isnan(rows) | np.isnan(columns)
+        largest = float(np.max(rows, where=~gap, initial=0.0))
+        if not largest < np.inf or (rows < 0).any():
+            return None
+        slack = 1e-6 * largest
+        if (np.abs(rows - columns) > slack).any():  # false for NaN
+            return None
+        if (np.abs(np.diagonal(rows, start)) > slack).any():
+            return None
+        missing += int(gap.sum()) - int(np.diagonal(gap, start).sum())
+        apart += int((np.where(gap, 0.0, rows) > slack).sum())
+    known = n * (n - 1) - missing
+    return missing // 2 if 2 * apart > known > 0 else None
+
+
+def known_pairs(X: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return the mask of the pairs that are known both ways."""
+    known: NDArray[np.bool_] = ~np.isnan(X)
+    return np.logical_and(known, known.T)
+
+
+def row_numbers(table: Table) -> str | None:
+    """Name the first column if it counts the rows from 0 or 1, as other programs write into files.
+
+    >>> row_numbers(Table(pl.DataFrame({"row": [1, 2, 3], "a": [7, 0, 5]}), "small.csv"))
+    'row'
+    """
+    name = table.names[0]
+    column = table.column(name)
+    if not column.dtype.is_integer() or table.n_columns < 2 or table.n_rows < 3 or column.null_count():
+        return None
+    counting = int(column[0]) in (0, 1) and bool((column.cast(pl.Int64).diff().drop_nulls() == 1).all())
+    return name if counting else None
+
+
+def _texts(table: Table, name: str) -> list[str]:
+    return [str(value) for value in table.column(name).to_list()]
