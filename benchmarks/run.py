@@ -9,8 +9,9 @@ import platform
 import tempfile
 from importlib import metadata
 
-from .cases import CASES, Case
+from .cases import Case
 from .harness import ROOT, Figures, run_case, verdict
+from .manifold_cases import EVERY
 
 HEAD = ("contender", "median s", "min–max s", "memory MB", "value error", "vector error", "time / lowland")
 ROW = "  {:<20}{:>10}{:>16}{:>11}{:>13}{:>14}{:>16}"
@@ -54,7 +55,7 @@ def write(case: Case, scale: float, content: Figures) -> str:
 def main() -> None:
     """Run the cases, print their tables and write their figures."""
     parser = argparse.ArgumentParser(prog="benchmarks.run", description="Compare Lowland with its peers.")
-    groups = {"all", *(case.name for case in CASES), *(case.name.split("_")[0] for case in CASES)}
+    groups = {"all", *(case.name for case in EVERY), *(case.name.split("_")[0] for case in EVERY)}
     parser.add_argument("case", nargs="?", choices=sorted(groups), help="a case, a group or all")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contender, ≥ 3; the median counts")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the data, to try the harness")
@@ -63,10 +64,10 @@ def main() -> None:
     if given.rounds < 3 or not 0 < given.scale <= 1:
         parser.error("--rounds must be at least 3 and --scale in (0, 1]")
     if given.list or given.case is None:
-        print("\n".join(f"{case.name:<17}{case.job:<34}{', '.join(case.peers)}" for case in CASES))
+        print("\n".join(f"{case.name:<17}{case.job:<34}{', '.join(case.peers)}" for case in EVERY))
         return
     with tempfile.TemporaryDirectory(prefix="lowland-bench-") as folder:
-        for case in CASES:
+        for case in EVERY:
             if given.case in ("all", case.name, case.name.split("_")[0]):
                 results = run_case(case, folder, given.rounds, given.scale)
                 judged = verdict(case, results)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from . import datasets
-from .cases import CASES, Case
+from .cases import Case
+from .manifold_cases import EVERY
 
 
 def resident(field: str) -> int:
@@ -44,7 +45,7 @@ def measure(case: Case, contender: str, file: Path, reference: Path) -> dict[str
 
 def main(case_name: str, folder: str, scale: str, contender: str = "") -> None:
     """Make the data of a case, or with a contender's name time its fit."""
-    case = next(case for case in CASES if case.name == case_name)
+    case = next(case for case in EVERY if case.name == case_name)
     recipe = datasets.scaled(case.data, case.k, float(scale))
     answer: dict[str, Any] = {}
     reference = Path(folder) / f"{case.name}.reference.npz"

@@ -40,6 +40,8 @@ def build(method, **parameters):
 
 def flat(method, n_components):
     """A model that sees flat structure only, so that the rank of the table is the rank it finds."""
+    if method.family == "manifold":
+        pytest.skip("functions on a graph have no rank: a line already has as many as it has points")
     return method.load()(n_components, **({"kernel": "linear"} if method.family == "kernel" else {}))
 
 
@@ -239,10 +241,11 @@ def test_rank_zero_is_an_error(method):
         method.load()(n_components=1).fit(np.full((20, 4), value))
 
 
+@pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")  # of 40 like columns, maps of two say little
 def test_same_bits_on_any_number_of_threads(method, rng):
-    linear = method.family == "linear"
-    X = rng.standard_normal((30_000 if linear else 700, 40)) * np.linspace(3, 1, 40)
-    for parameters in ({},) if linear else ({"landmarks": 150}, {"landmarks": None}):
+    graph, marked = "n_neighbors" in method.load()._parameters, "landmarks" in method.load()._parameters
+    X = rng.standard_normal((700 if graph or marked else 30_000, 40)) * np.linspace(3, 1, 40)
+    for parameters in ({"landmarks": 150}, {"landmarks": None}) if marked else ({},):
         results = []
         for threads in (1, 2, 3):
             with lowland.config(threads=threads):
@@ -261,6 +264,7 @@ def test_parameters_only_store_and_are_checked(method, X):
     assert set(method.load()._parameters) == set(method.load()().get_params())
 
 
+@pytest.mark.filterwarnings("ignore::lowland.NotConvergedWarning")  # of 60 rows HessianLLE knows one axis loosely
 def test_clone_copy_pipeline_and_search(method, X):
     model = build(method).fit(X)
     assert clone(model).get_params() == model.get_params()
@@ -341,6 +345,7 @@ def test_training_rows_return_their_embedding(method, X):
         for name in names
     ],
 )
+@pytest.mark.filterwarnings("ignore::lowland.NotConvergedWarning")  # MVU: no points have such distances exactly
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_way_to_compare_rows_keeps_the_contract(method, options, X, dtype):
     X = X.astype(dtype)
@@ -385,4 +390,5 @@ def test_the_registry_tells_the_truth(method):
     assert ("sparse" in method.abilities) == cls._allow_sparse
     assert getattr(lowland, method.class_name) is cls
     takes = {"metric": "rows, objects or distances", "kernel": "rows, objects or kernel"}
-    assert method.needs == next((takes[name] for name in takes if name in cls._parameters), "rows")
+    named = method.family != "linear"  # a linear map needs rows, however it finds their neighbours
+    assert method.needs == next((takes[name] for name in takes if named and name in cls._parameters), "rows")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -123,3 +124,29 @@ def test_probabilistic_pca_spans_the_pca_subspace(rng):
     np.testing.assert_allclose(
         lowland.ProbabilisticPCA(3).fit(X).components_, lowland.PCA(3).fit(X).components_, atol=1e-12
     )
+
+
+LENGTHS = ("isomap", "mvu")  # maps in the units of the rows; the others have unit variance
+GRAPHS = (*LENGTHS, "lle", "modified_lle", "hessian_lle", "ltsa", "laplacian_eigenmaps", "diffusion_maps", "lpp", "npe")
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_graph_methods_follow_the_scale(name, rng):
+    """A power of two rounds nothing, so neighbours and weights are the same to the last bit."""
+    X, cls = rng.standard_normal((70, 3)) * [3, 2, 0.3], lowland.registry.method(name).load()
+    want = cls(2, n_neighbors=12).fit(X)
+    for factor in (2.0**-30, 2.0**20):
+        got = cls(2, n_neighbors=12).fit(factor * X)
+        expected = want.transform(X) * (factor if name in LENGTHS else 1)
+        np.testing.assert_allclose(got.transform(factor * X), expected, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_a_chain_is_pulled_straight(name, rng):
+    """Paths along a chain are the distances of a line, and no unfolding of it has more variance."""
+    steps = rng.uniform(0.5, 1.5, 39)
+    chain = sp.diags_array([steps, steps], offsets=[-1, 1], shape=(40, 40)).tocsr()
+    Y = lowland.registry.method(name).load()(1, metric="precomputed", n_neighbors=2).fit_transform(chain)[:, 0]
+    line = np.r_[0.0, steps.cumsum()]
+    line -= line.mean()
+    np.testing.assert_allclose(Y * np.sign(Y @ line), line, atol=(1e-10 if name == "isomap" else 1e-3) * line.max())

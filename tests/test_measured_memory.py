@@ -30,7 +30,8 @@ def given(X):  # the data as the case has it, and the parameters that go with it
         more["weights"][: n // 10, -(n // 10) :] = more["weights"][-(n // 10) :, : n // 10] = False
     return cdist(X, X, "cityblock") if case["parameters"].get("metric") == "precomputed" else X, more
 X, more = given(small)
-cls(**case["parameters"] | more | {"n_components": 2}).fit(X)  # imports and pools warm
+if not case["sheet"]:
+    cls(**case["parameters"] | more | {"n_components": 2}).fit(X)  # imports and pools warm
 more = {}
 n, d = case["shape"]
 if case["density"]:
@@ -40,8 +41,13 @@ if case["density"]:
     warm = sp.csr_array((rng.standard_normal(300_000), (places[0], places[1])))
     cls(2, solver="krylov").fit(warm)
 else:
-    X = rng.standard_normal((n, d), dtype=np.dtype(case["dtype"]).type)
-    X *= (np.arange(1, d + 1) ** -0.5).astype(case["dtype"])
+    if case["sheet"]:  # graph methods are planned for data of few true dimensions
+        X = lowland.data.swiss_roll(n)[0] @ np.linalg.qr(rng.standard_normal((d, d)))[0][:3]
+        X += 1e-3 * rng.standard_normal(X.shape)
+        cls(**case["parameters"]).fit(X[:2000])  # the compiled loops are warm, too
+    else:
+        X = rng.standard_normal((n, d), dtype=np.dtype(case["dtype"]).type)
+        X *= (np.arange(1, d + 1) ** -0.5).astype(case["dtype"])
     if case["gaps"]:
         X[rng.random(X.shape) < case["gaps"]] = np.nan
     X, more = given(X)
@@ -57,8 +63,8 @@ print(json.dumps({"planned": plan.bytes, "measured": status("VmHWM") - before, "
 """
 
 
-def case(shape, dtype="float64", density=None, gaps=0.0, weighted=False, method="PCA", **parameters):
-    data = {"shape": shape, "dtype": dtype, "density": density, "gaps": gaps, "weighted": weighted}
+def case(shape, dtype="float64", density=None, gaps=0.0, weighted=False, sheet=False, method="PCA", **parameters):
+    data = {"shape": shape, "dtype": dtype, "density": density, "gaps": gaps, "weighted": weighted, "sheet": sheet}
     return {"method": method, "parameters": parameters, **data}
 
 
@@ -80,12 +86,26 @@ CASES = {
     "stress": case([6500, 10], method="MetricMDS", n_components=2, landmarks=None, max_iter=5),
     "stress, ranks": case([6500, 10], method="NonmetricMDS", n_components=2, landmarks=None, max_iter=5),
     "svd, sparse": case([50000, 150000], density=3e-4, method="TruncatedSVD", n_components=20),
+    "geodesics": case([6000, 3], sheet=True, method="Isomap", landmarks=None),
+    "geodesics, landmarks": case([60_000, 3], sheet=True, method="Isomap"),
+    "local weights": case([100_000, 3], sheet=True, method="LLE"),
+    "tangents": case([60_000, 3], sheet=True, method="LTSA"),
+    "graph Laplacian": case([100_000, 3], sheet=True, method="LaplacianEigenmaps"),
+    "graph, linear map": case([150_000, 30], method="LPP"),
+    "graph, linear map, fewer rows": case([60_000, 50], method="LPP"),
+    "blocked search": case([32_000, 50], method="LaplacianEigenmaps"),
 }
+LARGE = ("graph, linear map, fewer rows",)  # 259 MB are planned and 104 MB taken
 QUICK = ("covariance, wide", "gram", "svd, sparse", "EM, a pattern for each row")
 
 
+def _marks(name):
+    known = [pytest.mark.xfail(reason="the plan of LPP is too large here, by 2.5")] if name in LARGE else []
+    return known if name in QUICK else [*known, pytest.mark.slow]
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is measured through /proc")
-@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CASES])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=_marks(n)) for n in CASES])
 def test_plans_are_within_half_and_one_and_a_half(name):
     done = subprocess.run(
         [sys.executable, "-c", CHILD, json.dumps(CASES[name])], capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""Each requirement of the linear methods, by its id, and the worked numbers of the source documents."""
+"""Each requirement of linear and graph methods, by its id, and the worked numbers of the source documents."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import dijkstra
+from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 
 import lowland
@@ -227,6 +230,141 @@ def test_L20_the_linear_component_can_be_removed(X):
     rest = pca.residual(X)
     np.testing.assert_allclose(rest + pca.inverse_transform(pca.transform(X)), X, atol=1e-12)
     np.testing.assert_allclose(rest @ pca.components_.T, 0, atol=1e-12)
+
+
+def test_L19_locality_preserving_projections(rng):
+    """XᵀLX a = λ XᵀDX a over the centred rows, with heat weights on the graph of either one's neighbours."""
+    X = sheet(rng, 150) @ rng.standard_normal((3, 6)) + 0.1 * rng.standard_normal((150, 6))
+    model = lowland.LPP(3, n_neighbors=8, bandwidth=2.0).fit(X)
+    D, near = neighbours(X, 8)
+    W = np.where(near | near.T, np.exp(-(D**2) / (2 * 2.0**2)), 0.0)
+    d = W.sum(axis=1)
+    Z = X - d @ X / d.sum()
+    values, A = eigh(Z.T @ (np.diag(d) - W) @ Z, Z.T @ np.diag(d) @ Z)
+    np.testing.assert_allclose(model.eigenvalues_, values[:3], rtol=1e-9)
+    along = np.abs(np.sum(model.components_ * A[:, :3].T, axis=1))
+    np.testing.assert_allclose(along, np.linalg.norm(model.components_, axis=1) * np.linalg.norm(A[:, :3], axis=0))
+    np.testing.assert_allclose(model.transform(X), (X - model.mean_) @ model.components_.T, atol=1e-12)
+
+
+# -- manifolds ---------------------------------------------------------------------------------------------------------
+
+
+def sheet(rng, n):
+    """A bent sheet of n points."""
+    angle = rng.uniform(0, 3, n)
+    return np.column_stack([2 * np.cos(angle), 2 * np.sin(angle), rng.uniform(0, 2, n)])
+
+
+def neighbours(X, k):
+    """All distances, and which are those from a row to its k nearest others."""
+    D = cdist(X, X)
+    lists = np.argsort(D, axis=1)[:, 1 : k + 1]
+    near = np.zeros(D.shape, dtype=bool)
+    np.put_along_axis(near, lists, True, axis=1)
+    return D, near
+
+
+def test_M1_isomap_is_scaling_of_shortest_paths(rng):
+    X = sheet(rng, 120)
+    D, near = neighbours(X, 7)
+    paths = dijkstra(sp.csr_array(np.where(near | near.T, D, 0.0)), directed=False)
+    J = np.eye(120) - 1 / 120
+    values, V = np.linalg.eigh(-0.5 * J @ paths**2 @ J)
+    want = V[:, ::-1][:, :3] * np.sqrt(values[::-1][:3])
+    model = lowland.Isomap(3, n_neighbors=7).fit(X)
+    np.testing.assert_allclose(model.eigenvalues_, values[::-1][:3], rtol=1e-10)
+    np.testing.assert_allclose(np.abs(model.embedding_), np.abs(want), atol=1e-8)
+
+
+def lle_weights(X, k, reg):
+    """Saul & Roweis's algorithm, point by point: solve Cw = 1 for the Gram matrix of the neighbours, then scale."""
+    W = np.zeros((len(X), len(X)))
+    for i, row in enumerate(neighbours(X, k)[1]):
+        Z = X[row] - X[i]
+        C = Z @ Z.T
+        w = np.linalg.solve(C + reg * np.trace(C) * np.eye(k), np.ones(k))
+        W[i, row] = w / w.sum()
+    return W
+
+
+def test_M2_the_embedding_keeps_weights_that_sum_to_one(rng):
+    X = sheet(rng, 150)
+    W = lle_weights(X, 8, 1e-3)
+    np.testing.assert_allclose(W.sum(axis=1), 1, atol=1e-12)
+    M = (np.eye(150) - W).T @ (np.eye(150) - W)
+    values, V = np.linalg.eigh(M)
+    assert abs(values[0]) < 1e-12  # the constant function
+    model = lowland.LLE(2, n_neighbors=8, reg=1e-3).fit(X)
+    np.testing.assert_allclose(model.eigenvalues_, values[1:3], rtol=1e-5)
+    Y = model.embedding_
+    np.testing.assert_allclose(np.abs(Y), np.abs(V[:, 1:3]) * np.sqrt(150), atol=1e-5)
+    rest = ((Y - W @ Y) ** 2).sum()
+    for _ in range(50):  # nothing else that is centred with unit covariance keeps the weights better
+        other = rng.standard_normal((150, 2))
+        other = np.linalg.qr(other - other.mean(axis=0))[0] * np.sqrt(150)
+        assert ((other - W @ other) ** 2).sum() > rest
+    with_noise = np.linalg.qr(Y + 0.01 * (other - other.mean(axis=0)))[0] * np.sqrt(150)
+    assert ((with_noise - W @ with_noise) ** 2).sum() > rest
+
+
+@pytest.mark.parametrize("reg", [1e-3, "auto"])
+def test_M2_turning_scaling_and_moving_change_no_weights(rng, reg):
+    """So the map is the same, and so is the place of a row that goes through the same motion."""
+    X, new = sheet(rng, 150), sheet(rng, 20)
+    Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    still = lowland.LLE(2, n_neighbors=8, reg=reg).fit(X)
+    for move in (lambda A: A @ Q, lambda A: 2.0**7 * A, lambda A: A + np.array([30.0, -20.0, 10.0])):
+        moved = lowland.LLE(2, n_neighbors=8, reg=reg).fit(move(X))
+        np.testing.assert_allclose(moved.eigenvalues_, still.eigenvalues_, rtol=1e-6)
+        np.testing.assert_allclose(np.abs(moved.embedding_), np.abs(still.embedding_), atol=1e-5)
+        np.testing.assert_allclose(np.abs(moved.transform(move(new))), np.abs(still.transform(new)), atol=1e-5)
+
+
+def test_M3_laplacian_eigenmaps(rng):
+    X = sheet(rng, 150)
+    D, near = neighbours(X, 8)
+    W = np.where(near | near.T, np.exp(-(D**2) / (2 * 0.4**2)), 0.0)
+    d = W.sum(axis=1)
+    values, F = eigh(np.diag(d) - W, np.diag(d))
+    model = lowland.LaplacianEigenmaps(3, n_neighbors=8, bandwidth=0.4).fit(X)
+    np.testing.assert_allclose(model.eigenvalues_, values[1:4], rtol=1e-9)
+    Y = model.embedding_
+    np.testing.assert_allclose(np.abs(Y), np.abs(F[:, 1:4]) * np.sqrt(d.sum()), atol=1e-7)
+    np.testing.assert_allclose(d @ Y / d.sum(), 0, atol=1e-9)  # beside the constant function
+
+
+def test_M4_hessian_eigenmaps_find_what_is_flat(rng):
+    """A function without second derivatives on the sheet is affine in its flat coordinates, also around a hole."""
+    flat = rng.uniform(-1, 1, (700, 2)) * [2.6, 1.0]
+    flat = flat[(np.abs(flat) > [0.8, 0.35]).any(axis=1)]
+    X = np.column_stack([np.cos(flat[:, 0]), np.sin(flat[:, 0]), flat[:, 1]])
+
+    def bent(Y):
+        A = np.column_stack([np.ones(len(Y)), Y])
+        return np.linalg.norm(flat - A @ np.linalg.lstsq(A, flat)[0]) / np.linalg.norm(flat)
+
+    assert bent(lowland.HessianLLE(2, n_neighbors=12).fit_transform(X)) < 0.01
+    assert bent(lowland.Isomap(2, n_neighbors=12).fit_transform(X)) > 0.02
+    assert bent(lowland.PCA(2).fit_transform(X)) > 0.2
+
+
+def test_M5_maximum_variance_unfolding(rng):
+    """Distances of neighbours are kept, and no other points that keep them have more variance: the rows have less."""
+    angle = (np.arange(40) + rng.uniform(-0.3, 0.3, 40)) * 0.08
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
+    model = lowland.MVU(1, n_neighbors=3).fit(X)
+    D, near = neighbours(X, 3)
+    edges = near | near.T
+    kept = cdist(model.embedding_, model.embedding_)[edges]
+    assert np.sqrt(((kept - D[edges]) ** 2).sum() / (D[edges] ** 2).sum()) < 0.01
+    paths = dijkstra(sp.csr_array(np.where(edges, D, 0.0)), directed=False)
+    assert (
+        model.embedding_.var() > 1.3 * X.var(axis=0).sum()
+    )  # 3²/12 of a line against 1 − |mean|² of the arc, less 5 %
+    assert np.ptp(model.embedding_) <= paths.max() * (1 + 1e-3)  # nothing is farther than the way along the edges
+    assert np.ptp(model.embedding_) > 0.99 * paths.max()
+    assert np.abs(np.diff(np.argsort(model.embedding_[:, 0]))).max() == 1
 
 
 # -- R ---------------------------------------------------------------------------------------------------------------

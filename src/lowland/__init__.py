@@ -16,8 +16,18 @@ __version__ = "0.1.0"
 # Where each public name lives. Nothing is imported before it is used: see the cold-start rule in docs/architecture.md.
 _HOME = {
     "ClassicalMDS": "methods.classical_mds",
+    "DiffusionMaps": "methods.diffusion_maps",
+    "HessianLLE": "methods.hessian_lle",
+    "Isomap": "methods.isomap",
     "KernelPCA": "methods.kernel_pca",
+    "LLE": "methods.lle",
+    "LPP": "methods.lpp",
+    "LTSA": "methods.ltsa",
+    "LaplacianEigenmaps": "methods.laplacian_eigenmaps",
+    "MVU": "methods.mvu",
     "MetricMDS": "methods.metric_mds",
+    "ModifiedLLE": "methods.modified_lle",
+    "NPE": "methods.npe",
     "NonmetricMDS": "methods.nonmetric_mds",
     "PCA": "methods.pca",
     "ProbabilisticPCA": "methods.probabilistic_pca",
@@ -25,6 +35,8 @@ _HOME = {
     "Cancelled": "errors",
     "DataError": "errors",
     "DegenerateWarning": "errors",
+    "DisconnectedError": "errors",
+    "DisconnectedWarning": "errors",
     "DominantColumnWarning": "errors",
     "IndefiniteWarning": "errors",
     "LowlandError": "errors",
@@ -34,6 +46,7 @@ _HOME = {
     "ModelFileError": "errors",
     "NotConvergedWarning": "errors",
     "RankWarning": "errors",
+    "SolveError": "errors",
     "WriteError": "errors",
     "FitInfo": "reducer",
     "Plan": "planning",
@@ -44,16 +57,18 @@ _HOME = {
     "plan": "planning",
     "save": "modelfile",
 }
-_ROOMS = ("data", "dimension", "functions", "moments", "registry", "settings", "spectral")
+_ROOMS = ("data", "dimension", "functions", "graph", "moments", "registry", "settings", "spectral")
 
 __all__ = [*sorted(_HOME), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from . import data, dimension, functions, moments, registry, settings, spectral
+    from . import data, dimension, functions, graph, moments, registry, settings, spectral
     from .errors import (
         Cancelled,
         DataError,
         DegenerateWarning,
+        DisconnectedError,
+        DisconnectedWarning,
         DominantColumnWarning,
         IndefiniteWarning,
         LowlandError,
@@ -63,12 +78,23 @@ if TYPE_CHECKING:
         ModelFileError,
         NotConvergedWarning,
         RankWarning,
+        SolveError,
         WriteError,
     )
     from .methods.classical_mds import ClassicalMDS
+    from .methods.diffusion_maps import DiffusionMaps
+    from .methods.hessian_lle import HessianLLE
+    from .methods.isomap import Isomap
     from .methods.kernel_pca import KernelPCA
+    from .methods.laplacian_eigenmaps import LaplacianEigenmaps
+    from .methods.lle import LLE
+    from .methods.lpp import LPP
+    from .methods.ltsa import LTSA
     from .methods.metric_mds import MetricMDS
+    from .methods.modified_lle import ModifiedLLE
+    from .methods.mvu import MVU
     from .methods.nonmetric_mds import NonmetricMDS
+    from .methods.npe import NPE
     from .methods.pca import PCA
     from .methods.probabilistic_pca import ProbabilisticPCA
     from .methods.truncated_svd import TruncatedSVD

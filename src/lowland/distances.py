@@ -10,15 +10,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from . import arrays
 from .errors import DataError
-from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, short
+from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, check_symmetric, refuse_missing, short
 
 _NEAR = 1e-6  # of the squared norms: below it a product has lost six of its sixteen digits
 _CHUNK = 1 << 20  # entries of differences held at once
 _TRIED = 16  # objects on which a function is tried
 _ASYMMETRY = 1e-6  # of the largest distance: more is no rounding
+_SMALLEST, _LARGEST = 1e-70, 1e70  # distances whose fourth powers, summed over all pairs, are numbers
 _SELF = 1e-3  # the same for d(x, x), where a function that takes roots of differences loses half its digits
 
 METRICS = (
@@ -235,8 +237,52 @@ def check_function(rule: Pairwise, objects: Array, owner: str) -> None:
     )
 
 
+def check_distances(D: Array, owner: str, known: Array | None = None) -> None:
+    """Refuse what is no matrix of distances: not square, negative, NaN, asymmetric, not zero on the diagonal.
+
+    ``known`` marks the pairs that count, where some are missing.
+    """
+
+    other = "" if owner == "MetricMDS" else "MetricMDS(metric='precomputed') with "
+    remedy = f"{other}weights=~np.isnan(D) leaves such pairs out"
+
+    def check(block: Array, rows: slice, columns: slice) -> None:
+        if block.min() >= 0 and block.max() < np.inf:  # false for NaN, too; a mask only where it is needed
+            return
+        bad = ~(block >= 0) | np.isinf(block)
+        if known is not None:
+            bad &= known[rows, columns] != 0
+        if bad.any():
+            if known is None:
+                refuse_missing(D, owner, "distance", "D", remedy)
+            i, j = np.argwhere(bad)[0]
+            what = "is negative" if block[i, j] < 0 else "is no number"
+            place = f"row {rows.start + i}, column {columns.start + j}"
+            raise DataError(f"{owner}: a distance {what}: {block[i, j]:g} at {place}")
+
+    slack = check_symmetric(D, owner, "distances", "D", known=known, check=check)
+    own = np.abs(arrays.to_numpy(arrays.namespace(D).linalg.diagonal(D)))
+    if own.max() > slack:
+        worst = int(own.argmax())
+        raise DataError(f"{owner}: object {worst} has distance {own[worst]:g} to itself; it must be zero")
+
+
+def check_size(D: Array, owner: str) -> None:
+    """Refuse distances whose squares are too large or too small for floating point."""
+    largest = float(D.max())
+    if _SMALLEST < largest < _LARGEST or largest == 0:
+        return
+    what = "underflow" if largest < 1 else "overflow"
+    raise DataError(
+        f"{owner}: the largest distance is {largest:.2g}, and sums of its powers {what}; divide the distances by a "
+        "constant"
+    )
+
+
 def learn(spec: str, training: Array) -> dict[str, Array]:
     """Return what a metric needs to know of the training rows: SciPy would take it from whatever block it is given."""
+    if sp.issparse(training):  # sparse rows are not shifted: that would fill them up
+        return {"shift": np.zeros(training.shape[1])} if spec in ("euclidean", "sqeuclidean") else {}
     if spec in ("euclidean", "sqeuclidean"):
         return {"shift": arrays.to_numpy(training).mean(axis=0, dtype=np.float64)}
     if spec not in ("seuclidean", "mahalanobis"):

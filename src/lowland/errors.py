@@ -21,6 +21,14 @@ class DataError(LowlandError, ValueError):
         self.row, self.column = row, column
 
 
+class DisconnectedError(DataError):
+    """The neighbour graph falls into pieces, and ``disconnected="error"`` was asked for."""
+
+
+class SolveError(LowlandError, ArithmeticError):
+    """An eigenproblem could not be solved to its tolerance; nothing is returned in place of the answer."""
+
+
 class MemoryLimitError(LowlandError, MemoryError):
     """The work would pass the memory limit; raised before anything is allocated."""
 
@@ -55,6 +63,10 @@ class DominantColumnWarning(LowlandWarning):
 
 class DegenerateWarning(LowlandWarning):
     """The order of the distances was kept by letting different points fall together: the map says little."""
+
+
+class DisconnectedWarning(LowlandWarning):
+    """The neighbour graph falls into pieces; the message says what was done about it."""
 
 
 class IndefiniteWarning(LowlandWarning):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -28,6 +29,7 @@ _lock = threading.Lock()
 _executors: dict[int, ThreadPoolExecutor] = {}
 _inside = threading.local()
 _controller: Any = None
+_modules = 0  # loaded when the controller looked for libraries
 _limit: Any = None
 _limited = 0  # callers inside `one_blas_thread`
 _PANEL = 1 << 18  # entries of a matrix that one task multiplies
@@ -55,14 +57,14 @@ if hasattr(os, "register_at_fork"):
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Keep BLAS to one thread inside: its sums then do not depend on the machine, and our pool does not collide."""
-    global _controller, _limit, _limited
+    global _controller, _modules, _limit, _limited
     with _lock:  # the limit is the process's: the first caller sets it, the last one takes it back, in any order
-        if _controller is None:
-            import scipy.linalg  # noqa: F401  (brings a BLAS of its own, which the controller must find)
-            from threadpoolctl import ThreadpoolController
-
-            _controller = ThreadpoolController()
         if _limited == 0:
+            if _modules != len(sys.modules):  # one that came since may have brought a BLAS of its own
+                import scipy.linalg  # noqa: F401  (does so, too)
+                from threadpoolctl import ThreadpoolController
+
+                _controller, _modules = ThreadpoolController(), len(sys.modules)
             _limit = _controller.limit(limits=1, user_api="blas")
         _limited += 1
     try:

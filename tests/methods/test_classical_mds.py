@@ -428,7 +428,7 @@ def test_blas_has_one_thread_all_through_a_fit(rng, monkeypatch):
     seen = []
 
     def constant(D, eps):
-        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["internal_api"] == "openblas")
         return 1.0
 
     monkeypatch.setattr(classical_mds, "cailliez", constant)
@@ -512,3 +512,10 @@ def test_a_sample_of_equal_rows_says_nothing_of_the_error(method, monkeypatch):
         model = method(1, metric="cityblock", landmarks="farthest:2").fit(X)
     assert model.fit_info_.approximation_error == 1.0
     assert abs(model.embedding_[59, 0] - model.embedding_[0, 0]) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("columns", [3, 5])
+def test_a_circle_of_rows_has_no_first_axis(columns):
+    X = lowland.data.circle(60, n_features=columns)[0]
+    with pytest.warns(lowland.DegenerateWarning, match="eigenvalues 1 and 2 are equal"):
+        lowland.ClassicalMDS(1).fit(X)

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 import lowland
 from lowland.spectral import Dense, distance, eigen
 from lowland.spectral.density import absolute_trace
-from lowland.spectral.distance import DistanceGram, cailliez, lingoes
+from lowland.spectral.distance import DistanceGram, cailliez, lingoes, scale
 from lowland.spectral.rounding import rounding_floor
 
 
@@ -125,3 +125,24 @@ def test_what_a_krylov_space_saw_of_the_spectrum(rng):
     np.testing.assert_allclose(ritz.T @ ritz.vectors, ritz.vectors * ritz.values, atol=1e-10)
     assert ritz.values.min() == pytest.approx(-50.0, rel=1e-3)
     assert ritz.values[:3] == pytest.approx([100, 80, 64])
+
+
+# -- classical scaling --------------------------------------------------------------------------------------
+
+
+def test_scaling_gives_no_more_coordinates_than_the_points_have(rng):
+    X = rng.standard_normal((40, 3))
+    found = scale(cdist(X, X), 6, float(np.finfo(float).eps), rng)
+    assert found.rank == 3
+    np.testing.assert_allclose(cdist(found.points, found.points), cdist(X, X), atol=1e-10)
+    assert scale(np.zeros((5, 5)), 2, float(np.finfo(float).eps), rng).rank == 0
+
+
+def test_what_scaling_tells_of_its_fit(D, rng):
+    values = np.linalg.eigvalsh(gower(D**2))[::-1]
+    told = scale(D, 2, float(np.finfo(float).eps), rng).evidence(rng)
+    kept, absolute = values[:2].sum(), np.abs(values).sum()
+    assert told["goodness of fit"] == pytest.approx(kept / absolute, rel=1e-10)
+    assert told["goodness of fit, positive part"] == pytest.approx(kept / values[values > 0].sum(), rel=1e-10)
+    assert told["negative share"] == pytest.approx(-values[values < 0].sum() / absolute, rel=1e-8)
+    assert told["smallest eigenvalue"] == pytest.approx(values[-1], rel=1e-10)

@@ -18,18 +18,23 @@ _HOME = {
     "Selection": "table",
     "Table": "table",
     "check_output": "writing",
+    "circle": "shapes",
     "cities": "places",
     "digits": "samples",
     "embedding_frame": "writing",
+    "fishbowl": "shapes",
+    "flat_grid": "shapes",
     "inspect_matrix": "inspection",
     "inspect_table": "inspection",
     "low_rank": "samples",
     "noisy_circle": "samples",
+    "punctured_sphere": "shapes",
     "read_any": "reading",
     "read_matrix": "reading",
     "read_table": "reading",
     "s_curve": "samples",
     "spheres": "samples",
+    "swiss_hole": "shapes",
     "swiss_roll": "samples",
     "write_table": "writing",
 }
@@ -41,18 +46,23 @@ __all__ = [
     "Selection",
     "Table",
     "check_output",
+    "circle",
     "cities",
     "digits",
     "embedding_frame",
+    "fishbowl",
+    "flat_grid",
     "inspect_matrix",
     "inspect_table",
     "low_rank",
     "noisy_circle",
+    "punctured_sphere",
     "read_any",
     "read_matrix",
     "read_table",
     "s_curve",
     "spheres",
+    "swiss_hole",
     "swiss_roll",
     "write_table",
 ]
@@ -62,6 +72,7 @@ if TYPE_CHECKING:
     from .places import cities
     from .reading import read_any, read_matrix, read_table
     from .samples import digits, low_rank, noisy_circle, s_curve, spheres, swiss_roll
+    from .shapes import circle, fishbowl, flat_grid, punctured_sphere, swiss_hole
     from .table import ArrayTable, Selection, Table
     from .writing import check_output, embedding_frame, write_table
 

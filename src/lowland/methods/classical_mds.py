@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import arrays
-from ..extension import Triangulation, squared
+from ..extension import Triangulation, squared, to_principal_axes
 from ..parameters import AnyOf, Choice, Nothing, Rule
 from ..planning import DataShape, Plan, check_allocation, dense_seconds
 from ..reducer import Recorder, seed
 from ..rows import RowSource, block_rows
 from ..settings import threads
-from ..spectral import Pairs, dense, eigen, rowspace
-from ..spectral.density import absolute_trace
-from ..spectral.distance import DistanceGram, cailliez, cailliez_bytes, lingoes
+from ..spectral import rowspace
+from ..spectral.distance import Scaled, cailliez, cailliez_bytes, lingoes, scale
 from ..spectral.krylov import sizes
 from ..spectral.rounding import rounding_floor
 from ..spectral.rowspace import Scaling, Wanted
@@ -195,8 +194,9 @@ class ClassicalMDS(DistanceReducer):
         self.metric_, self.metric_state_, self.additive_constant_ = "euclidean", {}, 0.0
         self.anchors_ = np.empty((0, rows.n_features))  # none: that is how `_row_map` knows
         self.eigenvalues_, self.spectrum_ = space.values**2, space.solved.spectrum
-        count = min(self._check_length(rows) - 1, rows.n_features)
-        floor = rounding_floor(rows.n_features, float(self.spectrum_[0]), float(self.spectrum_[0]), _EPS)
+        n = self._check_length(rows)
+        count = min(n - 1, rows.n_features)
+        floor = rounding_floor(max(n, rows.n_features), float(self.spectrum_[0]), float(self.spectrum_[0]), _EPS)
         self._warn_arbitrary(self.spectrum_, float(space.solved.total), count, floor, record)
         self.map_, self.origin_ = np.ascontiguousarray(space.directions), space.solved.mean
         self.shift_ = np.zeros(len(space.values))
@@ -214,24 +214,25 @@ class ClassicalMDS(DistanceReducer):
             numbers = None if wanted is None else self._choose(rule, items, wanted, rng)
             D = self._keep(items, numbers)
         with record.stage("solve"):
-            placement, points, B, pairs, floor = _solve(D, self.n_components, self.additive, rule.eps, rng)
-            record.note(algorithm="distances", solver=pairs.solver)
-            record.note(iterations=pairs.products or None, residual=pairs.residual)
-            zero = not bool(B.mean_squares.any())
-            self._require_rank(len(placement.shift), self.n_components, record, zero=zero)
-            self.spectrum_, self.additive_constant_ = arrays.to_numpy(pairs.values), placement.constant
-            self.eigenvalues_ = self.spectrum_[: len(placement.shift)]
-            self._warn_arbitrary(self.spectrum_, B.trace(), len(D) - 1, floor, record)
-            self._tell_fit(B, pairs, record, rng)
+            found, placement = _solve(D, self.n_components, self.additive, rule.eps, rng)
+            record.note(algorithm="distances", solver=found.pairs.solver)
+            record.note(iterations=found.pairs.products or None, residual=found.pairs.residual)
+            self._require_rank(found.rank, self.n_components, record, zero=not bool(found.B.mean_squares.any()))
+            self.spectrum_, self.eigenvalues_ = found.spectrum, found.values
+            self.additive_constant_ = placement.constant
+            self._warn_arbitrary(found.seen, found.B.trace(), len(D) - 1, found.floor, record)
+            record.evidence.update(found.evidence(rng))
+            if self.additive is not None:
+                record.evidence["additive constant"] = self.additive_constant_
         if wanted is None:
-            self.embedding_ = points.astype(rows.dtype)
+            self.embedding_ = found.points.astype(rows.dtype)
         else:
             count = len(self.anchors_)
-            del D, B, pairs, points  # the second set of landmarks takes as much again
+            del D, found  # the second set of landmarks takes as much again
             placement = self._place_all(rows, placement, record)
 
             def again(D: Array, _: Array) -> Callable[[Array], Array]:
-                return _solve(D, self.embedding_.shape[1], self.additive, rule.eps, rng)[0].place
+                return _solve(D, self.embedding_.shape[1], self.additive, rule.eps, rng)[1].place
 
             with record.stage("second landmarks"):
                 error = self._disagreement(rule, items, wanted, again, rng, scale=False)
@@ -239,33 +240,15 @@ class ClassicalMDS(DistanceReducer):
             self._tell_disagreement(error, count, record)
         self.map_, self.origin_, self.shift_ = placement.map, placement.origin, placement.shift
 
-    def _tell_fit(self, B: DistanceGram, pairs: Pairs, record: Recorder, rng: np.random.Generator) -> None:
-        """Write R's two goodness-of-fit values and the weight of negative eigenvalues into the record."""
-        kept, known = float(self.eigenvalues_.sum()), self.spectrum_
-        total = B.trace()
-        if len(known) == B.shape[0] - 1:
-            absolute, least = float(np.abs(known).sum()), float(known.min())
-        else:
-            absolute, error, least = absolute_trace(B, pairs, rng)
-            record.evidence["goodness of fit, error"] = kept * error / absolute**2
-        record.evidence["goodness of fit"] = kept / absolute
-        record.evidence["goodness of fit, positive part"] = 2 * kept / (absolute + total)
-        record.evidence["negative share"] = max(0.0, (absolute - total) / (2 * absolute))
-        record.evidence["smallest eigenvalue"] = least
-        if self.additive is not None:
-            record.evidence["additive constant"] = self.additive_constant_
-
     def _place_all(self, rows: RowSource, placement: Triangulation, record: Recorder) -> Triangulation:
         """Place every row and turn the map to the principal axes of all of them."""
         with record.stage("place"):
             work = self._measure(placement.place)
             found = rows.map_blocks(lambda block: arrays.like(work(block), block), len(placement.shift), np.float64)
             Y = arrays.to_numpy(found)
-            center = Y.mean(axis=0)
-            values, R = dense.eigh((Y - center).T @ (Y - center))
-            self.eigenvalues_ = values[::-1].copy()
-            self.embedding_ = ((Y - center) @ R[:, ::-1]).astype(rows.dtype)
-        return placement.turned(R[:, ::-1], center)
+            Y, self.eigenvalues_, placement = to_principal_axes(Y, placement)
+            self.embedding_ = Y.astype(rows.dtype)
+        return placement
 
     def _row_map(self) -> Callable[[Array], Array]:
         if len(self.anchors_):
@@ -282,22 +265,15 @@ class ClassicalMDS(DistanceReducer):
 
 def _solve(
     D: Array, k: int, additive: str | None, eps: float, rng: np.random.Generator
-) -> tuple[Triangulation, Array, DistanceGram, Pairs, float]:
-    """Return the placement that the distances of the anchors give, the anchors' points, B, its eigenpairs and a floor.
+) -> tuple[Scaled, Triangulation]:
+    """Scale the anchors by their distances, made Euclidean first where asked; return also what places others.
 
-    Eigenvalues that differ by less than the floor may be equal but for rounding. The placement has fewer than k
-    coordinates where fewer of them are positive beyond it; ``eps`` is the precision of the metric.
+    ``eps`` is the precision of the metric.
     """
     constant, eps = 0.0, max(eps, float(np.finfo(arrays.dtype_of(D)).eps))
     if additive is not None:
         constant = cailliez(D, eps) if additive == "cailliez" else lingoes(D, rng)
         check_allocation(8 * len(D) ** 2, "corrected distances", "use landmarks=1000")
         D = np.sqrt(squared(arrays.to_numpy(D), additive, constant))
-    B, n = DistanceGram(D), len(D)
-    pairs = eigen(B, n - 1 if n <= DENSE_LIMIT else k, rng=rng)
-    values, V = arrays.to_numpy(pairs.values), arrays.to_numpy(pairs.vectors)
-    floor = rounding_floor(n, float(np.abs(values).max(initial=0.0)), B.squares.norm(), eps)
-    rank = int((values[:k] > floor).sum()) if B.mean_squares.any() else 0  # of zeros nothing but rounding is left
-    root, V = np.sqrt(values[:rank]), V[:, :rank]
-    placement = Triangulation(V / (2 * root), B.mean_squares, np.zeros(rank), additive, constant)
-    return placement, V * root, B, pairs, floor
+    found = scale(D, k, eps, rng)
+    return found, Triangulation.of(found, additive, constant)

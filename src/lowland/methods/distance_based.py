@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import arrays
-from ..alignment import procrustes
-from ..distances import METRICS, OTHER_NAMES, check_function, learn, metric
+from ..distances import METRICS, OTHER_NAMES, check_distances, check_function, check_size, learn, metric
 from ..errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
+from ..extension import disagreement
 from ..landmarks import Landmarks, farthest, kmeans_plus_plus, uniform
-from ..pairwise import Pairwise, against, check_symmetric, refuse_missing, square, tiles
+from ..pairwise import Pairwise, against, square, tiles
 from ..parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule
 from ..planning import DataShape, dense_seconds
 from ..reducer import Recorder
@@ -24,8 +24,6 @@ from .pair_based import CALL_SECONDS, PairReducer
 Array = Any
 
 REPLICA_ROWS = 2000  # rows on which the maps of two sets of landmarks are compared
-_SMALLEST, _LARGEST = 1e-70, 1e70  # distances whose fourth powers, summed over all pairs, are numbers
-
 _FAR = 0.3  # two sets of landmarks whose maps differ by more of their size have not found one map
 
 
@@ -222,11 +220,7 @@ class DistanceReducer(PairReducer):
         there = np.concatenate([place(items[sample[part]]) for part in tiles(len(sample))])  # few rows of a square
         self.anchors_ = kept
         here = self.embedding_[sample].astype(np.float64)
-        width = max(here.shape[1], there.shape[1])
-        there, here = (np.pad(Y, ((0, 0), (0, width - Y.shape[1]))) for Y in (there, here))
-        if not (np.ptp(there, axis=0).any() and np.ptp(here, axis=0).any()):  # rows of the sample that are all equal
-            return 1.0
-        return procrustes(there, here, scale=scale).error / 2**0.5
+        return disagreement(there, here, scale=scale)
 
     # -- new rows -----------------------------------------------------------------------------------------
 
@@ -255,45 +249,3 @@ def _checked(then: Callable[[Array], Array] | None, anchors: Array, gaps: bool) 
         return D if then is None else then(D)
 
     return check
-
-
-def check_distances(D: Array, owner: str, known: Array | None = None) -> None:
-    """Refuse what is no matrix of distances: not square, negative, NaN, asymmetric, not zero on the diagonal.
-
-    ``known`` marks the pairs that count, where some are missing.
-    """
-
-    other = "" if owner == "MetricMDS" else "MetricMDS(metric='precomputed') with "
-    remedy = f"{other}weights=~np.isnan(D) leaves such pairs out"
-
-    def check(block: Array, rows: slice, columns: slice) -> None:
-        if block.min() >= 0 and block.max() < np.inf:  # false for NaN, too; a mask only where it is needed
-            return
-        bad = ~(block >= 0) | np.isinf(block)
-        if known is not None:
-            bad &= known[rows, columns] != 0
-        if bad.any():
-            if known is None:
-                refuse_missing(D, owner, "distance", "D", remedy)
-            i, j = np.argwhere(bad)[0]
-            what = "is negative" if block[i, j] < 0 else "is no number"
-            place = f"row {rows.start + i}, column {columns.start + j}"
-            raise DataError(f"{owner}: a distance {what}: {block[i, j]:g} at {place}")
-
-    slack = check_symmetric(D, owner, "distances", "D", known=known, check=check)
-    own = np.abs(arrays.to_numpy(arrays.namespace(D).linalg.diagonal(D)))
-    if own.max() > slack:
-        worst = int(own.argmax())
-        raise DataError(f"{owner}: object {worst} has distance {own[worst]:g} to itself; it must be zero")
-
-
-def check_size(D: Array, owner: str) -> None:
-    """Refuse distances whose squares are too large or too small for floating point."""
-    largest = float(D.max())
-    if _SMALLEST < largest < _LARGEST or largest == 0:
-        return
-    what = "underflow" if largest < 1 else "overflow"
-    raise DataError(
-        f"{owner}: the largest distance is {largest:.2g}, and sums of its powers {what}; divide the distances by a "
-        "constant"
-    )

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import arrays
+from ..distances import check_distances
 from ..errors import DataError, LowlandWarning
 from ..landmarks import Landmarks
 from ..pairwise import Pairwise, square
@@ -18,7 +19,6 @@ from ..rows import RowSource
 from ..settings import threads
 from ..sources import gather
 from ..stress import Stress, descend, filled, posed, require_connected, same_objects
-from .distance_based import check_distances
 from .stress_based import StressReducer
 
 Array = Any

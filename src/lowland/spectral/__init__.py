@@ -6,6 +6,7 @@ leading directions of a table of rows.
 """
 
 from .generalized import generalized_eigen
+from .nullspace import Small, reduced, smallest
 from .operators import Centered, Deflated, Dense, DoublyCentered, Gram, LowRank, Operator, Sparse
 from .solve import Pairs, Triplets, choose, eigen, fix_signs, singular, table
 
@@ -18,12 +19,15 @@ __all__ = [
     "LowRank",
     "Operator",
     "Pairs",
+    "Small",
     "Sparse",
     "Triplets",
     "choose",
     "eigen",
     "fix_signs",
     "generalized_eigen",
+    "reduced",
     "singular",
+    "smallest",
     "table",
 ]

@@ -1,8 +1,9 @@
-"""What distances ask of the spectral layer: squares as an operator, and the constants that make them Euclidean."""
+"""What distances ask of the spectral layer: classical scaling, and what makes them Euclidean."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy as np
 from .. import arrays, pool
 from ..errors import DataError
 from ..planning import check_allocation
+from .density import absolute_trace
 from .operators import DoublyCentered, Operator
 from .rounding import rounding_floor
-from .solve import eigen
+from .solve import DENSE_LIMIT, Pairs, eigen
 
 Array = Any
 
@@ -83,6 +85,77 @@ class DistanceGram(DoublyCentered):
     def trace(self) -> float:
         """Return Σλ: half the sum of all mean squared distances, since the diagonal of Δ is zero."""
         return float(self.mean_squares.sum()) / 2
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Classical scaling of a square of distances: −½ J Δ² J = V Λ Vᵀ, of which ``rank`` pairs are coordinates.
+
+    Eigenvalues that differ by less than ``floor`` may be equal but for rounding.
+    """
+
+    B: DistanceGram
+    pairs: Pairs
+    rank: int
+    floor: float
+
+    @property
+    def spectrum(self) -> Array:
+        """All eigenvalues that were computed, largest first."""
+        return arrays.to_numpy(self.pairs.values)
+
+    @property
+    def seen(self) -> Array:
+        """The spectrum, with those further eigenvalues that the solver saw on its way; one may be missing there."""
+        ritz = self.pairs.ritz
+        return self.spectrum if ritz is None else np.sort(arrays.to_numpy(ritz.values))[::-1]
+
+    @property
+    def values(self) -> Array:
+        """The eigenvalues of the coordinates."""
+        return self.spectrum[: self.rank]
+
+    @property
+    def vectors(self) -> Array:
+        """The unit eigenvectors of the coordinates."""
+        return arrays.to_numpy(self.pairs.vectors)[:, : self.rank]
+
+    @property
+    def points(self) -> Array:
+        """V Λ^½."""
+        return self.vectors * np.sqrt(self.values)
+
+    def evidence(self, rng: np.random.Generator) -> dict[str, float]:
+        """Return R's two goodness-of-fit values and the weight of negative eigenvalues."""
+        kept, total, told = float(self.values.sum()), self.B.trace(), {}
+        if len(self.spectrum) == self.B.shape[0] - 1:
+            absolute, least = float(np.abs(self.spectrum).sum()), float(self.spectrum.min())
+        else:
+            absolute, error, least = absolute_trace(self.B, self.pairs, rng)
+            told["goodness of fit, error"] = kept * error / absolute**2
+        told["goodness of fit"] = kept / absolute
+        told["goodness of fit, positive part"] = 2 * kept / (absolute + total)
+        told["negative share"] = max(0.0, (absolute - total) / (2 * absolute))
+        told["smallest eigenvalue"] = least
+        return told
+
+
+def scale(D: Array, k: int, eps: float, rng: np.random.Generator) -> Scaled:
+    """Find the k leading coordinates of points with distances D, known to ``eps``.
+
+    There are fewer where fewer eigenvalues are positive beyond rounding.
+
+    >>> D = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
+    >>> Y = scale(D, 2, 1e-16, np.random.default_rng(0)).points
+    >>> float(np.hypot(*(Y[1] - Y[2])).round(6))
+    5.0
+    """
+    n, B = len(D), DistanceGram(D)
+    pairs = eigen(B, n - 1 if n <= DENSE_LIMIT else k, rng=rng)
+    values = arrays.to_numpy(pairs.values)
+    floor = rounding_floor(n, float(np.abs(values).max(initial=0.0)), B.squares.norm(), eps)
+    rank = int((values[:k] > floor).sum()) if B.mean_squares.any() else 0  # of zeros nothing but rounding is left
+    return Scaled(B, pairs, rank, floor)
 
 
 def cailliez(D: Array, eps: float | None = None) -> float:

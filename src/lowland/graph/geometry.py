@@ -1,0 +1,212 @@
+"""What is known around a point: inner products of its neighbours' offsets, from coordinates or from distances.
+
+With z_j = x_j − x the products are G_jl = z_jᵀz_l = ½(d_j² + d_l² − d_jl²), so distances alone are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import pool
+from ..errors import DataError
+from ..pairwise import Pairwise
+from .graph import spread
+
+Array = Any
+
+_NARROW = 512  # columns up to which sparse rows are filled up: many points at once are quicker then
+_ENTRIES = 1 << 20  # numbers of offsets held at once by one thread: 8 MB
+
+
+class Geometry:
+    """The training points; subclasses know their coordinates or their distances."""
+
+    width: int | None = None  # coordinates of a point, where it has some
+
+    def around(self, points: Array, neighbors: Array) -> Array:
+        """Return the products (B × k × k) around some training points; ``neighbors`` are B × k numbers."""
+        raise NotImplementedError
+
+    def around_new(self, block: Array, neighbors: Array, distances: Array) -> Array:
+        """Return the products around new rows, whose neighbours have these numbers and distances."""
+        raise NotImplementedError
+
+    def part(self, numbers: Array) -> Geometry:
+        """Return the geometry of some of the points."""
+        raise NotImplementedError
+
+    def batches(self, n: int, k: int) -> Iterator[slice]:
+        """Cut n points with k neighbours each into pieces that a thread can hold."""
+        step = max(1, _ENTRIES // (k * max(k, self.width or k)))
+        return (slice(start, min(n, start + step)) for start in range(0, n, step))
+
+    def over(self, lists: Array, work: Callable[[Array, Array], Array], stage: str | None = None) -> list[Array]:
+        """Apply ``work(products, batch of lists)`` to all points (B × k lists of neighbours), on all threads."""
+
+        def batch(part: slice) -> Array:
+            return work(self.around(np.arange(part.start, part.stop), lists[part]), lists[part])
+
+        parts = list(self.batches(*lists.shape))
+        return list(pool.run(batch, parts, stage=stage, total=len(parts)))
+
+
+class Coordinates(Geometry):
+    """Points by their coordinates, dense or sparse; offsets are taken before anything is multiplied."""
+
+    def __init__(self, X: Array) -> None:
+        self.width = X.shape[1]
+        self._filled = not sp.issparse(X) or X.shape[1] <= _NARROW
+        self.X = X if self._filled else _rows(X)
+
+    def batches(self, n: int, k: int) -> Iterator[slice]:
+        """Cut n points into pieces that a thread can hold; of wide sparse rows one point is filled up at a time."""
+        if self._filled:
+            return super().batches(n, k)
+        step = max(1, _ENTRIES // (k * max(k, 1 + len(self.X.data) // max(1, self.X.shape[0]))))
+        return (slice(start, min(n, start + step)) for start in range(0, n, step))
+
+    def _take(self, numbers: Array) -> Array:
+        if sp.issparse(self.X):
+            return self.X[numbers.ravel()].toarray().astype(np.float64).reshape(*numbers.shape, -1)
+        return self.X[numbers].astype(np.float64, copy=False)
+
+    def around(self, points: Array, neighbors: Array) -> Array:
+        """Return the products around training points."""
+        if not self._filled:
+            return self._sparse_products(self.X[points], neighbors)
+        return self._products(self._take(points), neighbors)
+
+    def around_new(self, block: Array, neighbors: Array, distances: Array) -> Array:
+        """Return the products around new rows."""
+        if not self._filled:
+            return self._sparse_products(_rows(block), neighbors)
+        rows = block.toarray() if sp.issparse(block) else block
+        return self._products(rows.astype(np.float64, copy=False), neighbors)
+
+    def _products(self, centers: Array, neighbors: Array) -> Array:
+        Z = self._take(neighbors) - centers[:, None, :]
+        return Z @ Z.transpose(0, 2, 1)
+
+    def _sparse_products(self, centers: Any, neighbors: Array) -> Array:
+        """Fill up only the columns that a point or its neighbours store: the same for one point or many."""
+        n, k = neighbors.shape
+        G = np.empty((n, k, k))
+        stored = np.diff(self.X.indptr)
+        for b, row in enumerate(neighbors):
+            own = slice(centers.indptr[b], centers.indptr[b + 1])
+            at, which = spread(self.X.indptr[row], stored[row])
+            columns, place = np.unique(np.concatenate([centers.indices[own], self.X.indices[at]]), return_inverse=True)
+            first = own.stop - own.start
+            center, Z = np.zeros(len(columns)), np.zeros((k, len(columns)))
+            center[place[:first]] = centers.data[own]
+            Z[which, place[first:]] = self.X.data[at]
+            Z -= center
+            G[b] = Z @ Z.T
+        return G
+
+    def part(self, numbers: Array) -> Coordinates:
+        """Return the geometry of some of the points."""
+        return Coordinates(self.X[numbers])
+
+
+class Metric(Geometry):
+    """Points that a metric compares."""
+
+    def __init__(self, rule: Pairwise, items: Array) -> None:
+        self.rule, self.items = rule, items
+
+    def _take(self, numbers: Array) -> Array:
+        """Return some objects; a rule compares dense rows, so of sparse ones these few are filled up."""
+        few = self.items[numbers]
+        return few.toarray() if sp.issparse(few) else few
+
+    def _between(self, neighbors: Array) -> Array:
+        """Return the squared distances among the neighbours of each point."""
+        D = np.stack([np.asarray(self.rule(few, few)) for few in map(self._take, neighbors)])
+        return D * D
+
+    def around(self, points: Array, neighbors: Array) -> Array:
+        """Return the products around training points."""
+        own = [
+            np.asarray(self.rule(self._take(np.array([i])), self._take(row)))[0]
+            for i, row in zip(points, neighbors, strict=True)
+        ]
+        return products(np.stack(own) ** 2, self._between(neighbors))
+
+    def around_new(self, block: Array, neighbors: Array, distances: Array) -> Array:
+        """Return the products around new rows."""
+        return products(distances**2, self._between(neighbors))
+
+    def part(self, numbers: Array) -> Metric:
+        """Return the geometry of some of the points."""
+        return Metric(self.rule, self.items[numbers])
+
+
+class Square(Geometry):
+    """Points whose distances are all given."""
+
+    def __init__(self, D: Array) -> None:
+        self.D = D
+
+    def _between(self, neighbors: Array) -> Array:
+        return self.D[neighbors[:, :, None], neighbors[:, None, :]].astype(np.float64) ** 2
+
+    def around(self, points: Array, neighbors: Array) -> Array:
+        """Return the products around training points."""
+        own = self.D[points[:, None], neighbors].astype(np.float64)
+        return products(own**2, self._between(neighbors))
+
+    def around_new(self, block: Array, neighbors: Array, distances: Array) -> Array:
+        """Return the products around new rows."""
+        return products(distances**2, self._between(neighbors))
+
+    def part(self, numbers: Array) -> Square:
+        """Return the geometry of some of the points."""
+        return Square(self.D[np.ix_(numbers, numbers)])
+
+
+class Edges(Geometry):
+    """Points of which only the distances along the edges are known, not those among neighbours."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+
+    def _refuse(self) -> Array:
+        raise DataError(
+            f"{self.owner} needs the distances among neighbours, too, and a sparse square holds only some; give the "
+            "rows or all distances as a dense square. Isomap, LaplacianEigenmaps and DiffusionMaps need only the edges"
+        )
+
+    def around(self, points: Array, neighbors: Array) -> Array:
+        """Refuse: the products need distances that are not known."""
+        return self._refuse()
+
+    def around_new(self, block: Array, neighbors: Array, distances: Array) -> Array:
+        """Refuse: the products need distances that are not known."""
+        return self._refuse()
+
+    def part(self, numbers: Array) -> Edges:
+        """Return the geometry of some of the points."""
+        return self
+
+
+def _rows(X: Any) -> Any:
+    """Return sparse rows in float64, no column stored twice in a row."""
+    X = sp.csr_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X.astype(np.float64)
+
+
+def products(own: Array, among: Array) -> Array:
+    """Return ½(d_j² + d_l² − d_jl²) from squared distances (B × k) to a point and (B × k × k) among its neighbours.
+
+    >>> products(np.array([[9.0, 16.0]]), np.array([[[0.0, 25.0], [25.0, 0.0]]])).tolist()
+    [[[9.0, 0.0], [0.0, 16.0]]]
+    """
+    return (own[:, :, None] + own[:, None, :] - among) / 2

@@ -1,0 +1,173 @@
+"""Searches in a sparse square of distances: what is not stored is not known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import DataError
+from .graph import Graph, starts
+from .search import Found, Link, Searcher, Seen, ordered, shortest
+
+Array = Any
+
+_ROUNDING = 1e-10  # of the largest distance: more is no rounding
+
+
+class GivenDistances(Searcher):
+    """Neighbours among the stored distances; a point with fewer than k of them has those.
+
+    ``numbers`` are those of the first objects of groups that were merged, for error messages. A group may know no
+    others; in a square as users give it that is an oversight, and refused.
+    """
+
+    def __init__(self, D: Any, numbers: Array | None = None) -> None:
+        edges = checked(D)
+        self.n, self.algorithm = D.shape[0], "stored distances"
+        self._edges = edges
+        self._numbers = np.arange(self.n) if numbers is None else numbers
+        if numbers is None:
+            self._refuse_alone()
+
+    def _refuse_alone(self) -> None:
+        alone = np.flatnonzero(np.bincount(self._edges.row, minlength=self.n) == 0)
+        if len(alone):
+            raise DataError(
+                f"row {alone[0]} has no stored distance to any other ({len(alone)} such rows): store some (a stored "
+                "zero is a distance), or leave the row out",
+                row=int(alone[0]),
+            )
+
+    def _pairs(self) -> tuple[Array, Array, Array]:
+        return self._edges.row, self._edges.col, self._edges.data
+
+    def _graph(self, found: Found) -> Graph:
+        return Graph(starts(found.counts), found.indices.astype(np.int32), found.distances, self.algorithm)
+
+    def graph(self, k: int, ties: str = "cut") -> Graph:
+        """Return the k nearest of the known neighbours of each point, or all where there are fewer."""
+        self._require(k, self.n - 1)
+        return self._graph(ordered(*self._pairs(), self.n, k, ties))
+
+    def radius(self, r: float) -> Graph:
+        """Return all known neighbours within a distance."""
+        self._require_radius(r)
+        i, j, d = self._pairs()
+        near = d <= r
+        return self._graph(ordered(i[near], j[near], d[near], self.n, self.n, "cut"))
+
+    def query(self, block: Any, k: int) -> tuple[Array, Array]:
+        """Return the k nearest of the points whose distances new rows store."""
+        self._require(k, self.n)
+        rows = sp.coo_array(block)
+        if rows.shape[1] != self.n:
+            raise DataError(f"rows of distances must have {self.n} columns, one for each object, not {rows.shape[1]}")
+        _check_values(rows)
+        found = ordered(rows.row, rows.col, rows.data.astype(np.float64), rows.shape[0], k, "cut")
+        if (found.counts < k).any():
+            row = int(np.flatnonzero(found.counts < k)[0])
+            raise DataError(
+                f"row {row} of its block has {found.counts[row]} known distances, fewer than the {k} neighbours wanted",
+                row=row,
+            )
+        return found.indices.reshape(-1, k), found.distances.reshape(-1, k)
+
+    def ways_out(self, labels: Array, skip: int, seen: Seen) -> Link:
+        """Return the shortest stored link out of each component but one; an error if one has none."""
+        i, j, d = self._pairs()
+        out = (labels[i] != labels[j]) & (labels[i] != skip)
+        link = shortest([Link(labels[i[out]], d[out], i[out], j[out])])
+        missing = np.setdiff1d(np.unique(labels), np.append(link.label, skip))
+        if len(missing):
+            row = int(self._numbers[np.flatnonzero(labels == missing[0])[0]])
+            raise DataError(
+                f"the stored distances fall into pieces, and none is known from the piece of row {row} to any other: "
+                "store some, or use disconnected='separate'",
+                row=row,
+            )
+        return link
+
+
+def nearest_given(block: Any, columns: Array, k: int) -> tuple[Array, Array]:
+    """Return the k nearest of the objects in ``columns`` for rows that hold distances to all, as numbers among these.
+
+    What a sparse row does not store is not known: its distance is infinite, and comes last.
+    """
+    if sp.issparse(block):
+        D = np.full(block.shape, np.inf)
+        stored = block.tocoo()
+        stored.sum_duplicates()
+        D[stored.row, stored.col] = stored.data
+        D = D[:, columns]
+    else:
+        D = np.asarray(block)[:, columns].astype(np.float64)
+    if (D < 0).any():
+        i, j = np.argwhere(D < 0)[0]
+        raise DataError(f"a distance is negative: {D[i, j]:g} to training object {int(columns[j])}")
+    order = np.argsort(D, axis=1, kind="stable")[:, :k]
+    found = np.take_along_axis(D, order, axis=1)
+    unknown = np.flatnonzero(np.isinf(found[:, 0]))
+    if len(unknown):
+        raise DataError(
+            f"row {unknown[0]} of its block holds no distance to any of the training objects that it is compared with "
+            f"({len(unknown)} such rows): store some (a stored zero is a distance)"
+        )
+    return order, found
+
+
+def merged(square: Any, labels: Array, n: int) -> Any:
+    """Return the known distances between n groups of equal objects: the least of those between their members."""
+    edges = square.tocoo()
+    i, j = labels[edges.row], labels[edges.col]
+    order = np.lexsort((edges.data, j, i))
+    i, j, data = i[order], j[order], edges.data[order]
+    keep = (i != j) & np.concatenate([[True], (np.diff(i) != 0) | (np.diff(j) != 0)])
+    return sp.csr_array((data[keep], j[keep], starts(np.bincount(i[keep], minlength=n))), shape=(n, n))
+
+
+def checked(D: Any) -> Any:
+    """Return the stored distances off the diagonal; refuse what is no symmetric set of distances."""
+    n, m = D.shape
+    if n != m:
+        raise DataError(f"precomputed distances must be a square matrix; this one is {n} × {m}")
+    D = sp.csr_array(D)
+    if not D.has_canonical_format:
+        D = D.copy()
+        D.sum_duplicates()
+    edges = D.tocoo()
+    _check_values(edges)
+    off = edges.row != edges.col
+    i, j, d = edges.row[off].astype(np.int64), edges.col[off].astype(np.int64), edges.data[off].astype(np.float64)
+    back = np.lexsort((i, j))  # entries are sorted by row, then column: so these lie across from them
+    slack = (1e-5 if D.dtype == np.float32 else _ROUNDING) * float(d.max(initial=0.0))
+    mirrored = len(i) == len(back) and (i == j[back]).all() and (j == i[back]).all()
+    if not mirrored:
+        there, here = np.sort(i * n + j), np.sort(j * n + i)
+        lone = int(np.setdiff1d(there, here)[0])
+        raise DataError(
+            f"the distances are not symmetric: there is one at row {lone // n}, column {lone % n} and none the other "
+            "way; use D.maximum(D.T) if it holds both ways"
+        )
+    apart = np.abs(d - d[back])
+    if len(apart) and apart.max() > slack:
+        worst = int(apart.argmax())
+        raise DataError(
+            f"the distances are not symmetric: {d[worst]:g} at row {i[worst]}, column {j[worst]}, and "
+            f"{d[back][worst]:g} the other way; use (D + D.T) / 2 if both mean the same"
+        )
+    return sp.coo_array((np.minimum(d, d[back]), (i, j)), shape=(n, n))
+
+
+def _check_values(edges: Any) -> None:
+    bad = ~(edges.data >= 0) | np.isinf(edges.data)
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        what = "is negative" if edges.data[at] < 0 else "is no number"
+        row, column = int(edges.row[at]), int(edges.col[at])
+        raise DataError(
+            f"a distance {what}: {edges.data[at]:g} at row {row}, column {column}; leave unknown distances out",
+            row=row,
+            column=column,
+        )

@@ -1,0 +1,374 @@
+"""How points are compared in a search: first by values that are quick and nearly right, then exactly, pair by pair.
+
+The quick values come with a bound on their error, so a search knows which pairs to look at again. What it answers with
+are the exact distances, added up in one order: the same pair has the same bits in every search, for one row or many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import arrays
+from ..block import Block, require_finite
+from ..distances import metric
+from ..errors import DataError
+from ..intake import working
+from ..pairwise import Function, Pairwise, Precomputed, cut, length, tiles
+
+Array = Any
+Rows = Any  # rows in the form that a measure wants
+
+EPS = float(np.finfo(np.float64).eps)
+_COLUMNS = 4096  # points compared at a time
+_PAIRS = 1 << 22  # entries gathered at once
+_COMPILED = 1 << 22  # numbers above which the compiled loop repays its start
+_LEAST = 1e-300  # largest square of a set, below which those of near points underflow
+
+
+class Measure:
+    """A metric bound to the points that are searched. Subclasses say how rows are prepared and compared."""
+
+    n: int
+    name = "brute force"
+    floor = 0.0  # a Euclidean distance that rounding alone can make: what is no longer counts as zero
+
+    def own(self, numbers: Array) -> Rows:
+        """Return the points with these numbers (a slice or an array) in the form that `compare` wants."""
+        raise NotImplementedError
+
+    def prepare(self, block: Array) -> Rows:
+        """Return new rows in the form that `compare` wants."""
+        raise NotImplementedError
+
+    def compare(self, rows: Rows) -> Array:
+        """Return m × n values that grow with the distance; the caller may change them."""
+        raise NotImplementedError
+
+    def slack(self, rows: Rows, j: Array) -> Array | float:
+        """Return how far rounding may have moved the values of each row with its points j (m × k)."""
+        return 0.0
+
+    def margin(self, rows: Rows, value: Array) -> Array | float:
+        """Return the same for any point whose true value is at most this one, of each row."""
+        return 0.0
+
+    def exact(self, rows: Rows, i: Array, j: Array, values: Array) -> Array:
+        """Return the distances of the rows i to the points j; ``values`` are those that `compare` gave for them."""
+        raise NotImplementedError
+
+    def level(self, distance: float) -> float:
+        """Return the value, on the scale of `compare`, of a distance."""
+        return distance
+
+
+class _Flat(NamedTuple):
+    """Rows as they are, the same shifted in float64, and their squared norms."""
+
+    rows: Array
+    shifted: Array
+    squares: Array
+
+
+class EuclideanRows(Measure):
+    """Dense rows by ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy of shifted rows; exact distances are taken from differences."""
+
+    def __init__(self, X: Array, shape: Callable[[Array], Array], finish: str) -> None:
+        self.shape_rows, self.finish_as = shape, finish
+        self.X = shape(X)
+        self.n, self.width = self.X.shape
+        self.shift = self.X.mean(axis=0, dtype=np.float64)
+        self.squares = np.concatenate([self.flat(self.X[part]).squares for part in tiles(self.n, _COLUMNS)])
+        if finish == "cosine":
+            self.floor = _rounding(self.width, self.X.dtype)
+        if self.squares.max(initial=0.0) < _LEAST and (self.X[:1] != self.X).any():
+            raise DataError(
+                f"the squares of the rows underflow (the largest entry is {float(abs(self.X).max()):.1g}): multiply "
+                "the rows by a constant"
+            )
+
+    def flat(self, rows: Array) -> _Flat:
+        """Return rows that have their shape already, prepared."""
+        Z = rows - self.shift
+        with np.errstate(over="ignore"):
+            squares = np.einsum("ij,ij->i", Z, Z)
+        if not np.isfinite(squares).all():
+            raise DataError(
+                f"the squares of the rows overflow (the largest entry is {float(abs(rows).max()):.1g}): divide the "
+                "rows by a constant"
+            )
+        return _Flat(rows, Z, squares)
+
+    def own(self, numbers: Array) -> _Flat:
+        """Return some of the points, prepared."""
+        return self.flat(self.X[numbers])
+
+    def prepare(self, block: Array) -> _Flat:
+        """Return new rows, prepared."""
+        return self.flat(self.shape_rows(block))
+
+    def compare(self, rows: _Flat) -> Array:
+        """Return squared distances by products."""
+        V = np.empty((len(rows.rows), self.n))
+        for part in tiles(self.n, _COLUMNS):
+            np.matmul(rows.shifted, (self.X[part] - self.shift).T, out=V[:, part])
+        V *= -2.0
+        V += rows.squares[:, None]
+        V += self.squares
+        return V
+
+    def slack(self, rows: _Flat, j: Array) -> Array:
+        """Return 2(D + 8)·eps·(‖x‖ + ‖y‖)²: D rounded products added up in any order, the shift, and exact sums."""
+        return 2 * (self.width + 8) * EPS * (np.sqrt(rows.squares)[:, None] + np.sqrt(self.squares[j])) ** 2
+
+    def margin(self, rows: _Flat, value: Array) -> Array:
+        """Return the bound for ‖y‖ ≤ ‖x‖ + distance, which holds for every point that near."""
+        return 2 * (self.width + 8) * EPS * (2 * np.sqrt(rows.squares) + np.sqrt(value)) ** 2
+
+    def raw(self, rows: Array, i: Array, j: Array) -> Array:
+        """Return Euclidean distances, the squares added up column by column."""
+        d = pair_distances(rows, self.X, i, j)
+        if self.floor:
+            d[d <= self.floor] = 0.0
+        return d
+
+    def finish(self, d: Array) -> Array:
+        """Turn Euclidean distances into those of the metric."""
+        if self.finish_as == "euclidean":
+            return d
+        return d * d / 2.0 if self.finish_as == "cosine" else d * d
+
+    def exact(self, rows: _Flat, i: Array, j: Array, values: Array) -> Array:
+        """Return distances from differences."""
+        return self.finish(self.raw(rows.rows, i, j))
+
+    def reach(self, distance: float) -> float:
+        """Return the Euclidean distance that belongs to one of the metric."""
+        return (
+            distance if self.finish_as == "euclidean" else float(np.sqrt(distance * (1 + (self.finish_as == "cosine"))))
+        )
+
+    def level(self, distance: float) -> float:
+        """Return the value of a distance."""
+        return self.reach(distance) ** 2
+
+
+def _rounding(terms: int, dtype: Any) -> float:
+    """Return how far apart two unit rows of one direction can be: each is off by (terms/2 + 4)·eps at most."""
+    return (terms + 8) * float(np.finfo(dtype).eps)
+
+
+def pair_distances(A: Array, X: Array, i: Array, j: Array) -> Array:
+    """Return ‖A[i] − X[j]‖ of pairs of rows, in float64; sums run from the first column to the last.
+
+    NumPy and the compiled loop add up in the same order, so both give the same bits.
+    """
+    if len(i) * A.shape[1] > _COMPILED:
+        from .search_kernels import pair_distances as compiled
+
+        out = np.empty(len(i))
+        i, j = (np.ascontiguousarray(x, dtype=np.int64) for x in (i, j))
+        if A.dtype == X.dtype:
+            compiled(np.ascontiguousarray(A), X, i, j, out)
+            return out
+        for part in tiles(len(i), max(1, _PAIRS // A.shape[1])):  # the loop takes rows of one precision
+            few = np.arange(part.stop - part.start)
+            compiled(A[i[part]].astype(np.float64), X[j[part]].astype(np.float64), few, few, out[part])
+        return out
+    total = np.zeros(len(i))
+    for c in range(A.shape[1]):
+        difference = A[i, c].astype(np.float64) - X[j, c]
+        total += difference * difference
+    return np.sqrt(total)
+
+
+class SparseRows(Measure):
+    """Sparse rows by products; exact distances from sparse differences."""
+
+    def __init__(self, X: Any, shape: Callable[[Any], Any], finish: str) -> None:
+        self.shape_rows, self.finish_as = shape, finish
+        self.X = shape(X)
+        self.n = self.X.shape[0]
+        self.transposed = self.X.T.tocsr()
+        self.squares = _sparse_squares(self.X)
+        self.terms = int(np.diff(self.X.indptr).max(initial=0))
+        if finish == "cosine":
+            self.floor = _rounding(self.terms, self.X.dtype)
+
+    def own(self, numbers: Array) -> Any:
+        """Return some of the points, prepared."""
+        return self.X[numbers]
+
+    def prepare(self, block: Any) -> Any:
+        """Return new rows, prepared."""
+        return self.shape_rows(block)
+
+    def compare(self, rows: Any) -> Array:
+        """Return squared distances by products."""
+        V = (rows @ self.transposed).toarray()
+        V *= -2.0
+        V += _sparse_squares(rows)[:, None]
+        V += self.squares
+        return V
+
+    def slack(self, rows: Any, j: Array) -> Array:
+        """Return the bound of the values."""
+        return self._unit(rows) * (np.sqrt(_sparse_squares(rows))[:, None] + np.sqrt(self.squares[j])) ** 2
+
+    def margin(self, rows: Any, value: Array) -> Array:
+        """Return the bound for all points that near."""
+        return self._unit(rows) * (2 * np.sqrt(_sparse_squares(rows)) + np.sqrt(value)) ** 2
+
+    def _unit(self, rows: Any) -> float:
+        """Return the rounding of sums over as many terms as rows store."""
+        return 2 * EPS * (8 + max(self.terms, int(np.diff(rows.indptr).max(initial=0))))
+
+    def exact(self, rows: Any, i: Array, j: Array, values: Array) -> Array:
+        """Return distances from differences."""
+        out = np.empty(len(i))
+        for part in tiles(len(i), max(1, _PAIRS // max(1, self.terms))):
+            out[part] = np.sqrt(_sparse_squares(rows[i[part]] - self.X[j[part]]))
+        if self.floor:
+            out[out <= self.floor] = 0.0
+        return out * out / 2.0 if self.finish_as == "cosine" else out * out if self.finish_as != "euclidean" else out
+
+    def level(self, distance: float) -> float:
+        """Return the value of a distance."""
+        if self.finish_as == "euclidean":
+            return distance**2
+        return 2 * distance if self.finish_as == "cosine" else distance
+
+
+def _sparse_squares(X: Any) -> Array:
+    """Return the squared norms of sparse rows, each added up from its first column to its last."""
+    owner = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return np.bincount(owner, weights=X.data.astype(np.float64) ** 2, minlength=X.shape[0])
+
+
+class RuleRows(Measure):
+    """Any other metric, or a function of two objects: its values are what they are."""
+
+    def __init__(self, rule: Pairwise, items: Array) -> None:
+        self.rule, self.items = rule, items
+        self.prepared = rule.prepare(items)
+        self.n = length(self.prepared)
+        self.one_by_one = isinstance(rule, Function) and rule.of_blocks
+
+    def own(self, numbers: Array) -> Rows:
+        """Return some of the points, prepared."""
+        return cut(self.prepared, numbers)
+
+    def prepare(self, block: Array) -> Rows:
+        """Return new rows, prepared."""
+        return self.rule.prepare(block)
+
+    def compare(self, rows: Rows) -> Array:
+        """Return values that grow with the distance."""
+        if not self.one_by_one:
+            return np.array(self.rule.between(rows, self.prepared))
+        # a user's function may round by the size of its block; a row's neighbours must not depend on that
+        return np.concatenate([self.rule.between(cut(rows, part), self.prepared) for part in tiles(length(rows), 1)])
+
+    def exact(self, rows: Rows, i: Array, j: Array, values: Array) -> Array:
+        """Return distances."""
+        return values
+
+
+class SquareRows(Measure):
+    """Given distances between all objects; new rows hold the distances to each of them."""
+
+    def __init__(self, D: Array) -> None:
+        self.D, self.n = D, D.shape[1]
+        self.rule = Precomputed()
+
+    def own(self, numbers: Array) -> Rows:
+        """Return some of the points, prepared."""
+        return np.asarray(self.D[numbers])
+
+    def prepare(self, block: Array) -> Rows:
+        """Return rows of distances, checked."""
+        block = np.asarray(block)
+        if block.shape[1] != self.n:
+            raise DataError(
+                f"rows of distances must have one for each of {self.n} objects; these have {block.shape[1]}"
+            )
+        if not (block >= 0).all():
+            i, j = np.argwhere(~(block >= 0))[0]
+            raise DataError(f"a distance is negative or no number: {block[i, j]:g} at row {i}, column {j} of its block")
+        return block
+
+    def compare(self, rows: Rows) -> Array:
+        """Return the given distances."""
+        return rows.astype(np.float64)  # a copy: the search marks in it
+
+    def exact(self, rows: Rows, i: Array, j: Array, values: Array) -> Array:
+        """Return distances."""
+        return values
+
+
+def measure(spec: str | Callable[[Any, Any], Any], items: Array, state: dict[str, Array] | None) -> Measure:
+    """Bind a metric to the points that are searched."""
+    if sp.issparse(items):
+        return _sparse(spec, items)
+    if spec == "precomputed":
+        return SquareRows(items)
+    if callable(spec):
+        return RuleRows(metric(spec, items, state), items)
+    items = _finite(arrays.to_numpy(items))
+    if spec in ("euclidean", "sqeuclidean"):
+        return EuclideanRows(items, _dense, spec)
+    if spec in ("cosine", "correlation"):
+        rule = metric(spec, items, state)
+        return EuclideanRows(items, lambda block: np.ascontiguousarray(rule.prepare(_dense(block))[0]), "cosine")
+    return RuleRows(metric(spec, items, state), items)
+
+
+def comparable(spec: str | Callable[[Any, Any], Any], items: Array) -> Array:
+    """Return objects that are equal where the metric cannot tell them apart: rows of one direction for an angle."""
+    if spec not in ("cosine", "correlation") or sp.issparse(items):
+        return items
+    return metric(spec, items, {}).prepare(_dense(_finite(arrays.to_numpy(items))))[0]
+
+
+def _finite(X: Array) -> Array:
+    for part in tiles(len(X), _COLUMNS):
+        require_finite(Block(part.start, X[part], None))
+    return X
+
+
+def _dense(block: Array) -> Array:
+    """Return rows in one piece each, in the precision they are worked on."""
+    X = arrays.to_numpy(block)
+    return np.ascontiguousarray(X, dtype=working(X.dtype))
+
+
+def _sparse(spec: str | Callable[[Any, Any], Any], items: Any) -> Measure:
+    if callable(spec) or spec not in ("euclidean", "sqeuclidean", "cosine"):
+        name = "a function" if callable(spec) else repr(spec)
+        raise DataError(
+            f"sparse rows are compared by 'euclidean', 'sqeuclidean' or 'cosine', not by {name}; choose one of these, "
+            "or give X.toarray() if it fits in memory"
+        )
+    return SparseRows(items, _unit if spec == "cosine" else _canonical, spec)
+
+
+def _canonical(X: Any) -> Any:
+    X = sp.csr_array(X, copy=not X.has_canonical_format) if X.format == "csr" else sp.csr_array(X)
+    X.sum_duplicates()
+    return X.astype(np.float64)
+
+
+def _unit(X: Any) -> Any:
+    X = _canonical(X).copy()
+    owner = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    largest = np.zeros(X.shape[0])
+    np.maximum.at(largest, owner, np.abs(X.data))
+    if not (largest > 0).all():
+        row = int(np.flatnonzero(largest == 0)[0])
+        raise DataError(f"the cosine distance has no meaning for a row that is zero (row {row} of its block)", row=row)
+    X.data /= largest[owner]  # or the squares might overflow
+    X.data /= np.sqrt(_sparse_squares(X))[owner]
+    return X

@@ -1,0 +1,231 @@
+"""Nearest neighbours: which search for which data, and the graph that it gives.
+
+Every search is exact and answers row by row with the same bits, except beyond `APPROXIMATE` multiplications, where the
+graph of a set with itself is approximate and its recall is measured.
+
+| data | search |
+|---|---|
+| up to 4 columns, or up to 15 of few true dimensions; Euclidean, cosine or correlation | KD-tree |
+| other dense rows | products of blocks in float32, each answer certified or searched again in float64 |
+| N²·D > 1e13 and more than 15 columns | nearest neighbour descent (pynndescent), recall measured on 1,000 rows |
+| sparse rows | sparse products |
+| any other metric, a function, a square of distances | all pairs, a few rows at a time |
+| a sparse square of distances | the distances that are stored |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import arrays, settings
+from ..distances import check_distances, check_function, learn
+from ..distances import metric as bind
+from ..errors import DataError
+from ..planning import DataShape, dense_seconds
+from ..sources import ObjectRows, are_objects, gather
+from .blocked import BlockSearcher
+from .descent import DescentSearcher
+from .distinct import Distinct, distinct
+from .expand import expand
+from .given import GivenDistances
+from .graph import Graph
+from .measures import EuclideanRows, comparable, measure
+from .search import Searcher
+from .trees import TreeSearcher
+
+__all__ = ["Distinct", "Searcher", "approximate", "distinct", "neighbor_graph", "search_cost", "searcher"]
+
+Array = Any
+
+ALWAYS_TREE = 4  # columns up to which a KD-tree is best
+TREE_COLUMNS = 15  # columns up to which it is tried: what its leaves look like decides
+APPROXIMATE = 1e13  # N²·D above which the graph of a set with itself is approximate
+
+
+def searcher(
+    spec: str | Callable[[Any, Any], Any],
+    items: Array,
+    state: dict[str, Array] | None = None,
+    *,
+    rng_seed: int = 0,
+) -> Searcher:
+    """Return the search for the nearest of some objects.
+
+    Parameters
+    ----------
+    spec : str or callable
+        The metric: a name of `lowland.distances.METRICS`, ``"precomputed"``, or a function.
+    items : array
+        The objects: rows, sparse rows, objects, or their distances as a dense or sparse square.
+    state : dict, optional
+        What the metric learned of its training rows; learned from ``items`` where not given.
+    rng_seed : int
+        Where an approximate search begins; others take no chances.
+
+    Examples
+    --------
+    >>> indices, distances = searcher("euclidean", np.array([[0.0], [2.0], [5.0]])).query(np.array([[1.5]]), 2)
+    >>> indices.tolist(), distances.tolist()
+    ([[1, 0]], [[0.5, 1.5]])
+    """
+    if isinstance(spec, str) and spec == "precomputed" and sp.issparse(items):
+        return GivenDistances(items)
+    found = measure(spec, items, state)
+    if not isinstance(found, EuclideanRows):
+        return Searcher(found)
+    if found.width > TREE_COLUMNS:
+        if float(found.n) ** 2 * found.width > APPROXIMATE:
+            return DescentSearcher(found, rng_seed)
+        return BlockSearcher(found)
+    tree, blocks = TreeSearcher(found), BlockSearcher(found)
+    if found.width <= ALWAYS_TREE or tree.row_cost() <= blocks.row_cost():
+        return tree
+    return blocks
+
+
+def neighbor_graph(
+    X: Any,
+    n_neighbors: int = 10,
+    *,
+    radius: float | None = None,
+    metric: str | Callable[[Any, Any], Any] = "euclidean",
+    ties: str = "cut",
+    random_state: int | None = None,
+) -> Graph:
+    """Return the graph of nearest neighbours of the rows of X, nearest first, equal distances by row number.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, data frame or list of objects
+        The rows; with ``metric="precomputed"`` their distances, as a square matrix. In a sparse square the stored
+        entries are the known distances (a stored zero is a distance), and neighbours are the nearest of those.
+    n_neighbors : int
+        Number of neighbours of each row; a row is not its own neighbour, but an equal row is one.
+    radius : float, optional
+        Take all rows within this distance instead.
+    metric : str or callable
+        A name of `lowland.distances.METRICS`, ``"precomputed"``, or a function of two objects or two blocks.
+    ties : {"cut", "keep"}
+        Whether of rows as far as the last neighbour those of lowest number are taken, or all of them are.
+    random_state : int, optional
+        Where the approximate search begins, which only tables of N²·D > 1e13 get.
+
+    Returns
+    -------
+    Graph
+        ``indptr``, ``indices`` and ``distances`` (float64) of the neighbours; ``algorithm`` tells the search, and
+        ``recall`` the measured share of true neighbours if it was approximate (else None).
+
+    Examples
+    --------
+    >>> graph = neighbor_graph([[0.0], [1.0], [3.0], [3.0]], n_neighbors=2)
+    >>> graph.indices.reshape(4, 2).tolist()
+    [[1, 2], [0, 2], [3, 1], [2, 1]]
+    >>> graph.distances.reshape(4, 2).tolist()
+    [[1.0, 3.0], [1.0, 2.0], [0.0, 2.0], [0.0, 2.0]]
+    """
+    if ties not in ("cut", "keep"):
+        raise ValueError(f"ties must be 'cut' or 'keep'; it is {ties!r}")
+    items, square = _objects(X, metric), isinstance(metric, str) and metric == "precomputed"
+    n = items.shape[0]
+    if radius is None:
+        n_neighbors = _check_count(n_neighbors, n)
+    if square and sp.issparse(items):  # equal objects may know different distances: they are not merged
+        given = searcher(metric, items)
+        return given.graph(n_neighbors, ties) if radius is None else _none_alone(given.radius(float(radius)), radius)
+    same = distinct(comparable(metric, items), square=square)
+    points = items if len(same.first) == n else items[same.first]
+    if square and points is not items:
+        points = points[:, same.first]
+    if len(same.first) == 1:
+        lone = Graph(np.zeros(2, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), "equal rows")
+        return expand(lone, same, n_neighbors if radius is None else None, ties)
+    # a metric learns from all rows, as often as they are there
+    state = None if callable(metric) or square else learn(metric, items)
+    search = searcher(metric, points, state, rng_seed=0 if random_state is None else int(random_state))
+    if callable(metric):
+        check_function(bind(metric, points), points, "neighbor_graph")
+    if radius is not None:
+        return _none_alone(expand(search.radius(float(radius)), same, None, ties), radius)
+    return expand(search.graph(min(n_neighbors, search.n - 1), ties), same, n_neighbors, ties)
+
+
+def _objects(X: Any, metric: str | Callable[[Any, Any], Any]) -> Array:
+    """Return checked rows, objects, or distances."""
+    from ..rows import as_rows
+
+    if are_objects(X):
+        if not callable(metric):
+            raise DataError("objects that are not rows of numbers need a metric function: metric=lambda a, b: …")
+        return gather(ObjectRows(X))
+    rows = as_rows(X, owner="neighbor_graph")
+    if rows.sparse:
+        for block in rows.blocks():
+            rows.check(block)
+        return rows.array
+    items = arrays.to_numpy(gather(rows))
+    if isinstance(metric, str) and metric == "precomputed":
+        check_distances(items, "neighbor_graph")
+    return items
+
+
+def _check_count(k: int, n: int) -> int:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise DataError(f"n_neighbors must be a whole number of at least 1; it is {k!r}")
+    if k >= n:
+        raise DataError(
+            f"n_neighbors={k} must be less than the number of rows, {n}: a row has {n - 1} others; "
+            f"use n_neighbors={max(1, min(10, n - 1))} or more rows"
+        )
+    return int(k)
+
+
+def _none_alone(graph: Graph, radius: float) -> Graph:
+    """Refuse a radius that leaves rows without a neighbour."""
+    alone = np.flatnonzero(graph.degrees == 0)
+    if len(alone):
+        few = ", ".join(str(i) for i in alone[:5]) + (", …" if len(alone) > 5 else "")
+        raise DataError(
+            f"radius={radius:g} is too small: {len(alone)} of {graph.n} rows have no neighbour within it (rows {few}); "
+            "take a larger radius, or n_neighbors instead",
+            row=int(alone[0]),
+        )
+    return graph
+
+
+def approximate(shape: DataShape, metric: str) -> bool:
+    """Tell whether the graph of such rows with themselves would be approximate.
+
+    >>> approximate(DataShape(1_000_000, 50, np.dtype(float)), "euclidean")
+    True
+    """
+    products = metric in ("euclidean", "sqeuclidean", "cosine", "correlation") and not shape.sparse
+    return (
+        products and shape.n_features > TREE_COLUMNS and float(shape.n_rows or 1) ** 2 * shape.n_features > APPROXIMATE
+    )
+
+
+def search_cost(shape: DataShape, k: int, metric: str) -> tuple[dict[str, int], float]:
+    """Return the memory of a search for the graph of a set with itself, by pieces, and its rough seconds."""
+    n, d = shape.n_rows or 1, shape.n_features
+    parts, workers = {"graph": 3 * n * k * 12}, settings.threads()
+    compared = {"rows compared": workers * 4 * 8 * min(n * n, max(1 << 21, 16 * n))}
+    if metric == "precomputed":
+        return parts | compared, 2e-9 * float(n) * n
+    if shape.sparse:
+        return parts | compared, (shape.density * d * 2 + 10) * 1e-9 * float(n) * n / workers
+    if metric not in ("euclidean", "sqeuclidean", "cosine", "correlation"):
+        return parts | compared, 2e-9 * float(n) * n * d / workers
+    if d <= ALWAYS_TREE:
+        return parts | {"tree": n * (d * 8 + 24)}, n * (k + 10) * 2e-7 / workers
+    parts |= {"rows in float32": 4 * n * (2 * d + 4), "candidates": n * (k + 8 + k // 4) * 16}
+    if d <= TREE_COLUMNS:
+        parts["tree"] = n * (d * 16 + 24)
+    elif float(n) ** 2 * d > APPROXIMATE:
+        return parts | {"descent": n * (40 * k + 200 + 4 * d)}, n * 2e-4 * (1 + d / 100) * (1 + k / 15)
+    seconds = dense_seconds(float(n) * n * d, np.dtype(np.float32)) + 0.4e-9 * float(n) * n / workers
+    return parts | compared, seconds

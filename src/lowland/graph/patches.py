@@ -1,0 +1,272 @@
+"""Batched work on neighbourhoods: barycentric weights, tangents, Hessians.
+
+Everything comes from inner products, so coordinates and distances serve alike. ``G`` (B × k × k) holds the products of
+the neighbours' offsets from a point; `with_center` adds the point itself, whose offset is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import pool
+from .geometry import Geometry
+from .graph import Graph
+
+Array = Any
+
+RIDGE = 1e-3  # of the trace, where there are more neighbours than dimensions
+_FLAT = 1e-12  # of the largest variance of a patch: less is no direction
+_LEAST = 1e-4  # ridge of flat patches: with less, eigenvalues of large sets sink below rounding
+_TIE = 1e-9  # of a sum of eigenvalues: less may be rounding
+_ROWS = 1 << 14  # rows of a matrix that one task adds up
+
+
+# -- weights ------------------------------------------------------------------------------------------------
+
+
+def barycentric(G: Array, ridge: float | Array = RIDGE) -> Array:
+    """Return the weights w with sum 1 that make Σ w_j x_j nearest to x, for a batch of products G around x.
+
+    They solve (G + r·tr(G)·I) w ∝ 1 (Saul & Roweis 2003). Turning, moving or scaling the points changes nothing.
+    ``ridge`` is r, one for all or one for each; below the rounding of G, about 4kε, it counts as that.
+
+    >>> barycentric(np.array([[[1.0, -1.0], [-1.0, 1.0]]])).round(6).tolist()
+    [[0.5, 0.5]]
+    """
+    k = G.shape[-1]
+    trace = np.trace(G, axis1=-2, axis2=-1)
+    least = 4 * k * np.finfo(np.float64).eps  # with less the sum may be singular
+    load = np.where(trace > 0, np.maximum(ridge, least) * trace, 1.0)[:, None, None] * np.eye(k)
+    w = np.linalg.solve(_semidefinite(G, load / 2) + load, np.ones((len(G), k, 1)))[..., 0]
+    return w / w.sum(axis=1, keepdims=True)
+
+
+def _semidefinite(G: Array, slack: Array) -> Array:
+    """Return G; where distances are of no Euclidean space and G + slack is not positive, its positive part."""
+    try:
+        np.linalg.cholesky(G + slack)
+    except np.linalg.LinAlgError:
+        values, V = np.linalg.eigh(G)
+        bad = values[:, 0] <= -slack[:, 0, 0]
+        G = G.copy()
+        G[bad] = (V[bad] * values[bad, None, :].clip(0)) @ V[bad].transpose(0, 2, 1)
+    return G
+
+
+def noise_ridge(G: Array, d: int) -> Array:
+    """Return the mean of the k − d smallest eigenvalues of G over its trace: the ridge that treats them as noise.
+
+    A ridge far below what a patch has outside its tangent lets weights grow to imitate its curvature; one far above
+    pulls them away from the tangent (de Ridder & Duin 2002 take such a ridge). Where d leaves nothing, it is `RIDGE`.
+    """
+    k = G.shape[-1]
+    if k <= d:
+        return np.full(len(G), RIDGE)
+    trace = np.trace(G, axis1=-2, axis2=-1)
+    outside = np.linalg.eigvalsh(G)[:, : k - d].clip(0).mean(axis=1)
+    return np.maximum(outside / np.where(trace > 0, trace, 1.0), _LEAST)
+
+
+def affine(G: Array, d: int) -> Array:
+    """Return the weights w with sum 1 for which Σ w_j y_j is the affine map of the neighbours' tangent coordinates.
+
+    With U, λ the d leading eigenpairs of JGJ and x̄ the neighbours' mean, x has the tangent coordinates
+    θ = −Λ^(−½)UᵀJG1/k, the neighbours UΛ^½, and the least-squares map of those to y gives w = 1/k − UΛ⁻¹UᵀJG1/k.
+
+    >>> line = np.array([[-1.0], [1.0], [3.0]])  # offsets: the point lies a quarter of the way
+    >>> float((affine((line @ line.T)[None], 1)[0] @ np.array([0.0, 2.0, 4.0])).round(6))
+    1.0
+    """
+    k = G.shape[-1]
+    U, values = tangents(G, d)
+    pull = G.mean(axis=2)
+    pull = pull - pull.mean(axis=1, keepdims=True)
+    steps = (U.transpose(0, 2, 1) @ pull[:, :, None])[..., 0] / np.where(values > 0, values, 1.0)
+    return 1 / k - (U @ steps[:, :, None])[..., 0]
+
+
+# -- shape --------------------------------------------------------------------------------------------------
+
+
+def with_center(G: Array) -> Array:
+    """Return the products of a patch that has the point itself as its first member."""
+    return np.pad(G, ((0, 0), (1, 0), (1, 0)))
+
+
+def tangents(G: Array, d: int) -> tuple[Array, Array]:
+    """Return the d leading eigenvectors of JGJ (orthonormal tangent coordinates up to scale) and their eigenvalues.
+
+    Directions in which a patch has no extent are zero columns, and so are their eigenvalues.
+
+    >>> square = np.array([[0.0, 0], [0, 1], [2, 0], [2, 1]])
+    >>> tangents((square @ square.T)[None], 2)[1].round(6).tolist()
+    [[4.0, 1.0]]
+    """
+    C = G - G.mean(axis=2, keepdims=True)
+    C -= C.mean(axis=1, keepdims=True)
+    values, V = np.linalg.eigh(C)
+    values, V = values[:, : -d - 1 : -1], V[:, :, : -d - 1 : -1]
+    kept = values > _FLAT * values[:, :1].clip(0)
+    return V * kept[:, None, :], values * kept
+
+
+def tangent_frames(G: Array, d: int) -> Array:
+    """Return [1/√m, U] (B × m × (d + 1)): all affine functions of a patch's tangent coordinates, orthonormal."""
+    U, _ = tangents(G, d)
+    return np.concatenate([np.full((*U.shape[:2], 1), U.shape[1] ** -0.5), U], axis=2)
+
+
+def hessians(G: Array, d: int) -> Array:
+    """Return orthonormal functions (B × m × d(d+1)/2) whose products with f estimate f's second derivatives.
+
+    They are what squares and products of the tangent coordinates have beyond affine functions: the last columns of
+    Q in QR = [1, U, U_a U_b] (Donoho & Grimes 2003). A derivative that a patch leaves open has a column of zeros.
+    """
+    T = tangent_frames(G, d)
+    a, b = np.triu_indices(d)
+    second = T[:, :, 1 + a] * T[:, :, 1 + b] * T.shape[1] ** 0.5  # of the size of the other columns
+    Q, R = np.linalg.qr(np.concatenate([T, second], axis=2))
+    pivots = np.abs(np.diagonal(R, axis1=1, axis2=2)[:, d + 1 :])
+    return Q[:, :, d + 1 :] * (pivots > _FLAT**0.5)[:, None, :]
+
+
+def flatness(G: Array, d: int) -> Array:
+    """Return Σ_{i>d} λ_i / Σ_{i≤d} λ_i of each batch of products: how far its patch is from d dimensions."""
+    values = np.linalg.eigvalsh(G).clip(0)
+    inside = values[:, -d:].sum(axis=1)
+    return values[:, :-d].sum(axis=1) / np.where(inside > 0, inside, 1.0)
+
+
+def several_weights(G: Array, d: int, eta: float, ridge: float | Array = RIDGE) -> Array:
+    """Return up to k − d independent weight vectors a point (B × k × (k − d)), unused columns zero (Zhang & Wang 2006).
+
+    The s smallest eigenvectors V of G, with Σ_tail λ / Σ_rest λ < η, reconstruct x nearly as well as the best weights w
+    do. W = (1 − α) w 1ᵀ + V H has columns that sum to 1 each: H is the Householder reflection that takes Vᵀ1 to α1, and
+    α = ‖Vᵀ1‖/√s.
+    """
+    k = G.shape[-1]
+    most = k - d
+    values, V = np.linalg.eigh(G)
+    values = values.clip(0)
+    tail = np.cumsum(values, axis=1)[:, :most]
+    rest = values.sum(axis=1, keepdims=True) - tail
+    bound = (1 - _TIE) * max(eta, _FLAT)  # patches that equal the median but for rounding are treated alike
+    s = np.maximum(1, (tail < bound * rest).sum(axis=1))
+    used = (np.arange(most) < s[:, None])[:, None, :]
+    V = V[:, :, :most] * used
+    sums = V.sum(axis=1)
+    alpha = np.linalg.norm(sums, axis=1) / np.sqrt(s)
+    h = (alpha[:, None] - sums) * used[:, 0, :]
+    size = np.linalg.norm(h, axis=1, keepdims=True)
+    h = np.where(size > _FLAT**0.5, h / np.where(size > 0, size, 1.0), 0.0)
+    V = V - 2 * (V @ h[:, :, None]) * h[:, None, :]
+    return (V + ((1 - alpha)[:, None] * barycentric(G, ridge))[:, :, None]) * used
+
+
+# -- all patches of a graph -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Patches:
+    """The points of a graph with their neighbours: patch i is ``members[indptr[i]:indptr[i + 1]]``, i itself first."""
+
+    indptr: Array  # int64
+    members: Array  # int32
+
+    @classmethod
+    def of_graph(cls, graph: Graph) -> Patches:
+        """Take each point and its neighbours."""
+        n = graph.n
+        indptr = graph.indptr + np.arange(n + 1)
+        own = np.zeros(indptr[-1], dtype=bool)
+        own[indptr[:-1]] = True
+        members = np.empty(len(own), dtype=np.int32)
+        members[own], members[~own] = np.arange(n), graph.indices
+        return cls(indptr, members)
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return len(self.indptr) - 1
+
+    def groups(self) -> Iterator[tuple[Array, int]]:
+        """Yield the patches of each size: their numbers and the size."""
+        sizes = np.diff(self.indptr)
+        for size in np.unique(sizes):
+            yield np.flatnonzero(sizes == size), int(size)
+
+    def over(self, geometry: Geometry, work: Callable[[Array], Array], width: int, stage: str | None = None) -> Array:
+        """Return ``work(products around points)`` for all patches, (all members) × width: rows stand as members do.
+
+        ``work`` gives B × m × (≤ width) for patches of m members; missing columns are zeros.
+        """
+        out = np.zeros((len(self.members), width))
+
+        def batch(points: Array, size: int) -> None:
+            rows = self.indptr[points][:, None] + np.arange(size)
+            lists = self.members[rows]
+            found = work(geometry.around(lists[:, 0], lists[:, 1:]))
+            out[rows, : found.shape[2]] = found
+
+        self._run(geometry, batch, stage)
+        return out
+
+    def each(self, geometry: Geometry, work: Callable[[Array], Array], stage: str | None = None) -> Array:
+        """Return ``work(products around points)``, a number for each patch."""
+        out = np.empty(self.n)
+
+        def batch(points: Array, size: int) -> None:
+            lists = self.members[self.indptr[points][:, None] + np.arange(1, size)]
+            out[points] = work(geometry.around(points, lists))
+
+        self._run(geometry, batch, stage)
+        return out
+
+    def _run(self, geometry: Geometry, batch: Callable[[Array, int], None], stage: str | None) -> None:
+        parts = [
+            (numbers[part], size)
+            for numbers, size in self.groups()
+            for part in geometry.batches(len(numbers), max(1, size - 1))
+        ]
+        for _ in pool.run(lambda part: batch(*part), parts, stage=stage, total=len(parts)):
+            pass
+
+    def matrix(self, F: Array, complement: bool = False) -> Any:
+        """Return the sparse M = Σ_i S_i Φ_i S_iᵀ, S_i choosing the members of patch i, Φ_i = F_i F_iᵀ or I − F_i F_iᵀ.
+
+        Rows are added up one by one, each over the patches it is in, in their order: so M is symmetric to the bit, and
+        nothing larger than M itself is held.
+        """
+        import scipy.sparse as sp
+
+        from .patches_kernels import add_rows, count_rows
+
+        n = self.n
+        places = sp.csr_array((np.arange(len(self.members)), self.members, self.indptr), shape=(n, n)).tocsc()
+        where = (places.indptr.astype(np.int64), places.indices.astype(np.int64), places.data.astype(np.int64))
+        lists = (self.indptr, self.members)
+        counts = np.zeros(n, dtype=np.int64)
+        step = max(_ROWS, -(-n // 64))  # a task holds room for n columns
+
+        def count(start: int) -> None:
+            count_rows(*lists, *where, counts, start, min(n, start + step))
+
+        for _ in pool.run(count, range(0, n, step)):
+            pass
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+
+        def add(start: int) -> None:
+            add_rows(*lists, *where, F, complement, indptr, indices, data, start, min(n, start + step))
+
+        for _ in pool.run(add, range(0, n, step)):
+            pass
+        if indptr[-1] < 2**31:
+            indptr = indptr.astype(np.int32)
+        M = sp.csr_array((data, indices, indptr), shape=(n, n))
+        M.has_sorted_indices = M.has_canonical_format = True
+        return M

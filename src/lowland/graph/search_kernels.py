@@ -1,0 +1,101 @@
+"""Loops of the searches, compiled when first imported and kept on disk. Each is one thread's."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+# Exact distances are added up in the order of the columns and never contracted: NumPy must give the same bits.
+EXACT = {"nogil": True, "cache": True, "error_model": "numpy"}
+TABLES = [nb.types.Array(kind, 2, "C", readonly=True) for kind in (nb.float32, nb.float64)]
+NUMBERS = nb.types.Array(nb.int64, 1, "C", readonly=True)
+
+
+@nb.njit([nb.void(T, T, NUMBERS, NUMBERS, nb.float64[::1]) for T in TABLES], **EXACT)
+def pair_distances(A, X, i, j, out):  # type: ignore[no-untyped-def]
+    """Write ‖A[i] − X[j]‖ for pairs of rows."""
+    for p in range(len(i)):
+        a, b, total = i[p], j[p], 0.0
+        for c in range(A.shape[1]):
+            difference = np.float64(A[a, c]) - np.float64(X[b, c])
+            total += difference * difference
+        out[p] = np.sqrt(total)
+
+
+QUICK = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
+SCORES, HEAPS, PLACES = nb.float32[:, ::1], nb.float32[:, ::1], nb.int32[:, ::1]
+_GROUP = 32  # values tested at once against their thresholds
+
+
+@nb.njit([nb.void(nb.float32[::1], nb.int32[::1], nb.float32, nb.int32)], inline="always", **QUICK)
+def _replace(heap, place, score, number):  # type: ignore[no-untyped-def]
+    """Put a better score in the stead of the worst of a heap, which is at its root."""
+    m, at = len(heap), 0
+    while True:
+        child = 2 * at + 1
+        if child >= m:
+            break
+        if child + 1 < m and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= score:
+            break
+        heap[at], place[at] = heap[child], place[child]
+        at = child
+    heap[at], place[at] = score, number
+
+
+@nb.njit(nb.int32(nb.float32[::1], nb.float32[::1], nb.float32), inline="always", **QUICK)
+def _hits(line, others, least):  # type: ignore[no-untyped-def]
+    """Count the scores that beat the lesser of two thresholds; written so that it becomes vector instructions."""
+    hits = np.int32(0)
+    for j in range(len(line)):
+        other = others[j]
+        threshold = other if other < least else least
+        hits += np.int32(1) if line[j] > threshold else np.int32(0)
+    return hits
+
+
+@nb.njit([nb.void(SCORES, nb.float32[::1], HEAPS, PLACES, nb.int64, nb.int64)], **QUICK)
+def take_both(S, worst, heaps, places, a, b):  # type: ignore[no-untyped-def]
+    """Offer the scores of the points a, a + 1, … (rows) with the points b, b + 1, … (columns) to the lists of both.
+
+    ``worst`` holds the root of each heap. Nearly all scores pass neither list: whole groups are tested at once.
+    """
+    rows, columns = S.shape
+    whole = columns - columns % _GROUP
+    others = worst[b : b + columns]
+    for i in range(rows):
+        line, mine = S[i], a + i
+        least = worst[mine]
+        for start in range(0, columns, _GROUP):
+            stop = min(start + _GROUP, columns)
+            if start < whole and _hits(line[start:stop], others[start:stop], least) == 0:
+                continue
+            for j in range(start, stop):
+                score = line[j]
+                if score > least:
+                    _replace(heaps[mine], places[mine], score, np.int32(b + j))
+                    least = heaps[mine, 0]
+                if score > others[j]:
+                    _replace(heaps[b + j], places[b + j], score, np.int32(mine))
+                    others[j] = heaps[b + j, 0]
+        worst[mine] = least
+
+
+@nb.njit([nb.void(SCORES, nb.float32[::1], HEAPS, PLACES, nb.int64, nb.int64)], **QUICK)
+def take_rows(S, worst, heaps, places, a, b):  # type: ignore[no-untyped-def]
+    """Offer the scores of the rows a, a + 1, … with the points b, b + 1, … to the lists of the rows."""
+    rows, columns = S.shape
+    whole = columns - columns % _GROUP
+    for i in range(rows):
+        line, mine = S[i], a + i
+        least = worst[mine]
+        for start in range(0, columns, _GROUP):
+            stop = min(start + _GROUP, columns)
+            if start < whole and _hits(line[start:stop], line[start:stop], least) == 0:
+                continue
+            for j in range(start, stop):
+                if line[j] > least:
+                    _replace(heaps[mine], places[mine], line[j], np.int32(b + j))
+                    least = heaps[mine, 0]
+        worst[mine] = least

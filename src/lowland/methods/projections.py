@@ -1,0 +1,195 @@
+"""What linear maps that keep a neighbour graph share: y = A(x − m), A from two small quadratic forms.
+
+min tr(A C Aᵀ) subject to A B Aᵀ = I, with C = XᵀMX of the graph's matrix M and B = XᵀDX, D the weights of the points.
+Both are formed in the principal axes of the rows, scaled so that B is the identity up to rounding: dependent columns
+have dropped out there, and what is solved has the size of the rank, however many rows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import pool
+from ..distances import METRICS
+from ..errors import DataError, RankWarning
+from ..graph.neighbors import approximate, search_cost
+from ..parameters import Choice, Rule
+from ..planning import DataShape, Plan, dense_seconds, sparse_seconds
+from ..reducer import Recorder, seed
+from ..rows import RowSource, as_rows, block_rows
+from ..settings import threads
+from ..spectral import generalized_eigen, rowspace
+from ..spectral.rowspace import RowSpace, Scaling, Wanted
+from ..spectral.solve import sign_of_columns
+from .graph_based import GraphReducer, Piece
+from .linear import Compressor, LinearReducer, check_count
+
+Array = Any
+
+_PASSING = ("anchors_", "square_", "metric_state_", "component_labels_")  # what the graph needed and the map does not
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Weights w_ij of directed edges in CSR form; T = Σ_j w_ij (x_i − x_j) is what the quadratic form is made of.
+
+    ``squared``: C = TᵀT, and all points count the same; else C = XᵀT, and ``masses`` are the weights of the points.
+    """
+
+    weights: Any
+    masses: Array
+    squared: bool
+
+
+class GraphProjection(LinearReducer, GraphReducer):
+    """A linear map found from a neighbour graph; subclasses write `_edges`. The model holds no training row."""
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        **GraphReducer._parameters,
+        "metric": Choice(METRICS),
+        "disconnected": Choice(("bridge", "error")),  # one linear map is one map for all pieces: none is separate
+    }
+    _state: ClassVar[tuple[str, ...]] = (
+        "components_",
+        "mean_",
+        "eigenvalues_",
+        "metric_",
+        "neighbors_",
+        "rank_",
+        "n_components_",
+    )
+
+    components_: Array
+    mean_: Array
+    rank_: int
+
+    def _edges(self, piece: Piece, record: Recorder) -> Edges:
+        """Return the weights of the graph's edges."""
+        raise NotImplementedError
+
+    def _needs_length(self) -> bool:
+        return True
+
+    def _plan(self, shape: DataShape) -> Plan:
+        n, d = shape.n_rows or 1, shape.n_features
+        check_count(type(self).__name__, self.n_components, shape.n_rows, d)
+        k, r = max(1, min(self.n_neighbors, n - 1)), min(n, d)
+        search, seconds = search_cost(shape, k, self._name_of_rule())
+        route = rowspace.route(shape, Wanted())
+        axes, more = rowspace.cost(route, shape, r)
+        block = min(n, block_rows(d))
+        ahead, wide = min(2 * threads(), -(-n // block)), 2 * r + (0 if shape.sparse else d)
+        parts = {
+            **search,
+            **axes,
+            "edges": int(2 * 12 * 1.5 * n * k),
+            "copy of the rows": int(shape.entries * shape.dtype.itemsize * (1.5 if shape.sparse else 1)),
+            "quadratic forms": 8 * r * r * (2 * ahead + 6) + 8 * min(threads(), ahead) * block * wide,
+        }
+        flops = 4.0 * n * d * r + 4.0 * n * r * r + 3.0 * n * k * d + 15.0 * r**3
+        return Plan(
+            method=type(self).__name__,
+            algorithm=f"principal axes by {route}",
+            bytes=sum(parts.values()) + shape.copied,
+            seconds=seconds + more + dense_seconds(flops, np.dtype(np.float64)) + sparse_seconds(300.0 * n * k),
+            approximate=approximate(shape, self._name_of_rule()),
+            model_bytes=self.n_components * d * shape.dtype.itemsize + 8 * d,
+            parts=parts,
+            remedy="use fewer rows or columns, or reduce the rows with PCA first",
+        )
+
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        n, rng = self._check_length(rows), seed(self.random_state)
+        check_count(type(self).__name__, self.n_components, n, rows.n_features)
+        if n == 1:
+            raise DataError(f"{type(self).__name__}: there is only 1 sample, and so no neighbour; give more rows")
+        with record.stage("neighbours"):
+            points, inverse = self._points(rows)
+            graph, points, _ = self._graph(points, inverse, record)
+        with record.stage("pieces"):
+            (piece,) = self._pieces(graph, points, n, record)
+        with record.stage("weights"):
+            edges = self._edges(piece, record)
+        with record.stage("principal axes"):
+            source = as_rows(points).weighted(edges.masses)
+            space = rowspace.decompose(source, Wanted(), Scaling(True, False, 0), rng=rng)
+        with record.stage("solve"):
+            self._solve(points, edges, space, record)
+        self.components_ = self.components_.astype(rows.dtype)
+        for name in _PASSING:
+            delattr(self, name)
+
+    def _solve(self, points: Array, edges: Edges, space: RowSpace, record: Recorder) -> None:
+        """Solve C v = λ B v in the scaled principal axes, and keep the map that it gives."""
+        self.mean_, self.rank_ = space.solved.mean, len(space.values)
+        self.n_components_ = k = min(self.n_components, self.rank_)
+        if k < self.n_components:
+            record.warn(
+                f"{type(self).__name__}: the data have rank {self.rank_}, below the {self.n_components} components "
+                f"asked for; n_components_ is {k}",
+                RankWarning,
+            )
+        P = space.directions / space.values
+        C, B = forms(points, edges, self.mean_, P)
+        self.eigenvalues_, V = generalized_eigen(C, B, k)
+        length = np.linalg.norm(C, axis=0).max()  # the longest column is no longer than ‖C‖
+        residual = np.linalg.norm(C @ V - (B @ V) * self.eigenvalues_, axis=0).max() / length
+        A = (P @ V) * np.sqrt(edges.masses.sum())  # the training rows get variance 1
+        self.components_ = np.ascontiguousarray((A * sign_of_columns(A)).T)
+        record.note(algorithm=f"principal axes by {space.solved.route}", solver="generalised LAPACK")
+        record.note(residual=float(residual))
+        record.evidence["rank"] = self.rank_
+
+    def _offset(self) -> Array:
+        return self.mean_
+
+    def compressor(self) -> Compressor:
+        """Return A, a, B, b: y = A x + a, and x′ = A⁺ y + m, the row nearest to the mean that maps to y."""
+        A = self.components_.astype(np.float64)
+        length = np.linalg.norm(A, axis=1, keepdims=True)  # rows of very different lengths are no lack of rank
+        return Compressor(A, -A @ self.mean_, np.linalg.pinv(A / length) / length.T, self.mean_)
+
+
+def forms(points: Array, edges: Edges, mean: Array, P: Array) -> tuple[Array, Array]:
+    """Return C and B of the rows Z = (X − 1mᵀ)P, summed by blocks in their order."""
+    W = edges.weights
+    points = points if sp.issparse(points) else np.ascontiguousarray(points)  # once, not in every block
+    n, r = points.shape[0], P.shape[1]
+    step = block_rows(points.shape[1])
+
+    def work(start: int) -> tuple[Array, Array]:
+        stop = min(n, start + step)
+        Z = _projected(points[start:stop], mean, P)
+        T = _differences(W, points, start, stop) @ P
+        scaled = Z * edges.masses[start:stop, None]
+        return (T.T @ T if edges.squared else Z.T @ T), Z.T @ scaled
+
+    C, B = np.zeros((r, r)), np.zeros((r, r))
+    starts = range(0, n, step)
+    for c, b in pool.run(work, starts, stage="quadratic forms", total=len(starts)):
+        C += c
+        B += b
+    return (C + C.T) / 2, (B + B.T) / 2
+
+
+def _projected(block: Array, mean: Array, P: Array) -> Array:
+    if sp.issparse(block):
+        return np.asarray(block @ P) - mean @ P
+    return (block.astype(np.float64) - mean) @ P
+
+
+def _differences(W: Any, X: Array, start: int, stop: int) -> Array:
+    """Return Σ_j w_ij (x_i − x_j) for some rows i."""
+    if sp.issparse(X):
+        part = W[start:stop]
+        return sp.diags_array(np.asarray(part.sum(axis=1)).ravel()) @ X[start:stop] - part @ X
+    from ..graph.laplacian_kernels import differences
+
+    out = np.empty((stop - start, X.shape[1]))
+    differences(W.indptr, W.indices, W.data, X, out, start)
+    return out

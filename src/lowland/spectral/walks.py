@@ -1,0 +1,82 @@
+"""Random walks on graphs by products alone: the largest eigenvalues of S = D^(−½) W D^(−½) after 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import pool
+from .krylov import lanczos
+from .operators import Operator
+from .spmm import spmm
+
+Array = Any
+
+PRODUCTS = 600  # blocks after which multiplying has cost more than most factors
+CLUSTER = 1e-9  # values nearer than this are one eigenspace
+EXACT = 1e-8  # the angle that a factor would reach, and that multiplying must reach too
+
+
+def scaled(W: Any, s: Array) -> Any:
+    """Return diag(s) W diag(s), exactly symmetric where W is."""
+    rows = np.repeat(s, np.diff(W.indptr))
+    rows *= s[W.indices]
+    rows *= W.data
+    return sp.csr_array((rows, W.indices, W.indptr), shape=W.shape)
+
+
+class _Slow(Exception):
+    """More products than a factor is worth."""
+
+
+class _Walk(Operator):
+    """S = D^(−½) W D^(−½) without its eigenvector √d; gives up after `PRODUCTS` products unless told not to."""
+
+    symmetric = True
+
+    def __init__(self, W: Any, d: Array, always: bool) -> None:
+        self.S, self.shape, self.left = scaled(W, 1 / np.sqrt(d)), W.shape, np.inf if always else PRODUCTS
+        self.null = np.sqrt(d / d.sum())[:, None]
+
+    def matmul(self, V: Array) -> Array:
+        """Return S V."""
+        self.left -= 1
+        if self.left < 0:
+            raise _Slow
+        return spmm(self.S, V)
+
+
+@dataclass(frozen=True)
+class Leading:
+    """Values 1 − µ of the largest µ, their vectors, residual, `whole` as in `nullspace.Small`, and products."""
+
+    values: Array
+    vectors: Array
+    residual: float
+    whole: int | None
+    products: int
+
+
+def leading(W: Any, d: Array, k: int, rng: np.random.Generator, always: bool) -> Leading | None:
+    """Return the k leading pairs by block Lanczos; None where it is slow or not exact enough."""
+    walk = _Walk(W, d, always)
+    try:
+        with pool.one_blas_thread():
+            found = lanczos(walk, k + 2, largest=True, tol=1e-13, rng=rng, stage="small eigenvalues")
+            U = found.right
+            lengths = np.linalg.norm(spmm(walk.S, U) - U * found.values, axis=0)
+    except _Slow:
+        return None
+    apart = np.abs(found.values[:, None] - found.values[:k])
+    gaps = np.where(apart > CLUSTER, apart, np.inf).min(axis=0)  # to the nearest value of another eigenspace
+    residual = float((lengths[:k] / np.minimum(gaps, 1.0)).max())
+    if not always and (not found.converged or residual > EXACT):
+        return None
+    last = k
+    while last < len(found.values) and found.values[last - 1] - found.values[last] <= CLUSTER:
+        last += 1
+    whole = None if k < last == len(found.values) else last
+    return Leading(1 - found.values[:k], U[:, :k], residual, whole, found.products)

@@ -1,0 +1,165 @@
+"""Diffusion maps: the walk, its distances, density and time; identities with Laplacian eigenmaps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.linalg import eigsh
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+from scipy.stats import spearmanr
+
+import lowland
+from lowland.data import circle, s_curve, swiss_roll
+from lowland.methods.diffusion_maps import DiffusionMaps
+from lowland.methods.laplacian_eigenmaps import LaplacianEigenmaps
+
+
+def walk(X, k, sigma, alpha):
+    """P, its stationary distribution and q by brute force."""
+    D = cdist(X, X)
+    near = np.zeros(D.shape, bool)
+    np.put_along_axis(near, np.argsort(D, axis=1, kind="stable")[:, 1 : k + 1], True, axis=1)
+    W = np.where(near | near.T, np.exp(-(D**2) / (2 * sigma**2)), 0.0)
+    q = W.sum(axis=1)
+    K = W / np.outer(q, q) ** alpha
+    d = K.sum(axis=1)
+    return K / d[:, None], d / d.sum(), q
+
+
+@pytest.mark.parametrize("n", [250, 1700])
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+def test_coordinates_are_eigenvectors_of_the_walk(n, alpha):
+    X, _ = s_curve(n, random_state=4)
+    model = DiffusionMaps(3, n_neighbors=9, alpha=alpha, n_steps=2).fit(X)
+    P, stationary, _ = walk(X, 9, model.bandwidth_, alpha)
+    root = np.sqrt(stationary)
+    S = P * root[:, None] / root
+    values, U = eigsh(sp.csc_array((S + S.T) / 2), 4, sigma=1.001, v0=np.ones(n))
+    values, psi = values[2::-1], (U / root[:, None])[:, 2::-1]
+    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-10)
+    np.testing.assert_allclose(np.abs(model.embedding_), np.abs(psi) * values**2, atol=1e-8)
+    np.testing.assert_allclose(stationary @ model.embedding_, 0, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [120, 1800])
+def test_without_density_and_steps_it_is_laplacian_eigenmaps(n):
+    X, _ = swiss_roll(n)
+    a = DiffusionMaps(3, alpha=0, n_steps=0).fit(X)
+    b = LaplacianEigenmaps(3).fit(X)
+    scale = (a.embedding_ * b.embedding_).sum(axis=0) / (b.embedding_**2).sum(axis=0)
+    np.testing.assert_allclose(a.embedding_, b.embedding_ * scale, atol=1e-8)
+    np.testing.assert_allclose(a.eigenvalues_, 1 - b.eigenvalues_, atol=1e-12)
+    new = swiss_roll(30, random_state=3)[0]
+    np.testing.assert_allclose(a.transform(new), b.transform(new) * scale, atol=1e-8)
+    stepped = DiffusionMaps(3, alpha=0, n_steps=5).fit(X).embedding_
+    np.testing.assert_allclose(stepped, b.embedding_ * a.eigenvalues_**5, atol=1e-8)
+
+
+def test_all_coordinates_together_have_diffusion_distances(rng):
+    """|y_i − y_j|² = Σ_z (Pᵗ_iz − Pᵗ_jz)²/π_z, with the one coordinate more that n points have."""
+    X = rng.standard_normal((40, 2))
+    model = DiffusionMaps(38, n_neighbors=6, n_steps=3).fit(X)
+    P, stationary, _ = walk(X, 6, model.bandwidth_, 1.0)
+    root = np.sqrt(stationary)
+    S = P * root[:, None] / root
+    values, U = np.linalg.eigh((S + S.T) / 2)
+    Y = np.column_stack([model.embedding_, values[0] ** 3 * U[:, 0] / root])
+    after = np.linalg.matrix_power(P, 3) / root
+    np.testing.assert_allclose(cdist(Y, Y), cdist(after, after), atol=1e-9)
+
+
+def test_alpha_takes_the_density_out(rng):
+    """A circle sampled three times as densely on one side: α = 1 sees a circle, α = 0 the crowd."""
+    u = np.sort(rng.uniform(0, 2 * np.pi, 2000))
+    angle = u + 0.6 * np.sin(u)
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
+    spread = {}
+    for alpha in (0.0, 1.0):
+        Y = DiffusionMaps(n_neighbors=150, alpha=alpha, n_steps=0, bandwidth=0.05).fit_transform(X)
+        radius = np.hypot(*Y.T)
+        spread[alpha] = radius.std() / radius.mean()
+    assert spread[1.0] < 0.03
+    assert spread[0.0] > 0.4
+
+
+@pytest.mark.parametrize("n_steps", [0, 0.5, 1, 2.5, 10])
+def test_time_only_scales_the_columns(n_steps):
+    X, _ = s_curve(300)
+    still, moved = DiffusionMaps(3, n_steps=0).fit(X), DiffusionMaps(3, n_steps=n_steps).fit(X)
+    np.testing.assert_allclose(moved.embedding_, still.embedding_ * still.eigenvalues_**n_steps, atol=1e-12)
+    new = s_curve(20, random_state=1)[0]
+    np.testing.assert_allclose(moved.transform(new), still.transform(new) * still.eigenvalues_**n_steps, atol=1e-12)
+
+
+def test_a_fraction_of_a_step_is_refused_where_an_eigenvalue_is_negative(rng):
+    X = rng.standard_normal((12, 2))
+    kind = {"n_components": 9, "n_neighbors": 6}
+    assert DiffusionMaps(**kind, n_steps=2).fit(X).eigenvalues_.min() < 0
+    with pytest.raises(lowland.DataError, match=r"n_steps=0\.5 is a fraction, and the eigenvalue -0\.\d+ is negative"):
+        DiffusionMaps(**kind, n_steps=0.5).fit(X)
+
+
+@pytest.mark.parametrize("parameters", [{"alpha": -0.1}, {"alpha": 1.5}, {"n_steps": -1}, {"n_steps": np.inf}])
+def test_bad_parameters(parameters):
+    (name,) = parameters
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        DiffusionMaps(**parameters).fit(np.eye(20))
+
+
+def test_the_circle_is_found():
+    X, angle = circle(80, n_features=3)
+    Y = DiffusionMaps(n_neighbors=6).fit_transform(X)
+    turned = np.unwrap(np.arctan2(Y[:, 1], Y[:, 0]))
+    np.testing.assert_allclose(np.abs(turned - turned[0]), angle, atol=1e-8)
+
+
+@pytest.mark.parametrize("make", [swiss_roll, s_curve])
+def test_the_first_coordinate_goes_along_the_sheet(make):
+    X, truth = make(5000)
+    model = DiffusionMaps().fit(X)
+    assert abs(spearmanr(model.embedding_[:, 0], truth[:, 0]).statistic) > 0.999
+    assert model.fit_info_.residual < 1e-8
+
+
+def test_new_rows_follow_the_formula():
+    X, _ = s_curve(300)
+    model = DiffusionMaps(3, n_neighbors=7, alpha=1.0, n_steps=2).fit(X)
+    _, _, q = walk(X, 7, model.bandwidth_, 1.0)
+    new = s_curve(20, random_state=9)[0]
+    d, j = cKDTree(X).query(new, 7)
+    p = np.exp(-(d**2) / (2 * model.bandwidth_**2)) / q[j]
+    p /= p.sum(axis=1, keepdims=True)
+    want = (p[:, :, None] * model.embedding_[j]).sum(axis=1) / model.eigenvalues_
+    np.testing.assert_allclose(model.transform(new), want, atol=1e-12)
+    np.testing.assert_allclose(np.vstack([model.transform(row[None]) for row in new]), want, atol=1e-12)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+
+
+def test_pieces(rng):
+    X = np.vstack([rng.standard_normal((100, 3)), rng.standard_normal((60, 3)) + 50])
+    with pytest.raises(lowland.DisconnectedError, match="2 pieces"):
+        DiffusionMaps(disconnected="error").fit(X)
+    with pytest.warns(lowland.DisconnectedWarning):
+        model = DiffusionMaps(disconnected="separate").fit(X)
+    alone = DiffusionMaps().fit(X[:100])
+    shift = model.embedding_[0] - alone.embedding_[0]
+    np.testing.assert_allclose(model.embedding_[:100] - shift, alone.embedding_, atol=1e-9)
+    with pytest.warns(lowland.DisconnectedWarning, match="shortest link"):
+        bridged = DiffusionMaps().fit(X)
+    assert np.isfinite(bridged.embedding_).all()
+    side = np.sign(bridged.embedding_[:, 0])
+    assert len(set(side[:100])) == len(set(side[100:])) == 1
+    assert side[0] != side[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")
+@pytest.mark.parametrize(("name", "rows"), [("usps", None), ("letter", None), ("kdd99", 20_000)])
+def test_real_tables(shared_data, name, rows):
+    with np.load(shared_data / name / f"{name}.npz", allow_pickle=True) as stored:
+        X = np.asarray(stored["X_train" if "X_train" in stored else "X"][:rows], dtype=np.float64)
+    model = DiffusionMaps().fit(X)
+    assert np.isfinite(model.embedding_).all()
+    np.testing.assert_allclose(model.transform(X[:50]), model.embedding_[:50], atol=1e-9)
