@@ -177,7 +177,7 @@ MANIFOLD = (
     Case("local_hessian", "HessianLLE(2), 20000", sheet(20_000), 2, HESSIAN, 5.0, PLAIN, "sklearn", 1e-3, FLAT),
     Case("local_modified", "ModifiedLLE(2), 20000", sheet(20_000), 2, MODIFIED, 5.0, PLAIN, "sklearn", 1e-3, FLAT),
     Case("laplacian", "LaplacianEigenmaps(2), 100000", sheet(100_000), 2, LAPLACIAN, 2.0, PLAIN, "sklearn", 1e-3, FLAT),
-    Case("diffusion", "DiffusionMaps(2), 5000", sheet(5_000), 2, DIFFUSION, 20.0, TAPKEE, "", 0.0, FLAT),
+    Case("diffusion", "DiffusionMaps(2), 5000", sheet(5_000), 2, DIFFUSION, 20.0, TAPKEE, "", 1e-3, FLAT),
 )
 
 EVERY = (*CASES, *MANIFOLD)
