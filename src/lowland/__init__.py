@@ -15,9 +15,12 @@ __version__ = "0.1.0"
 
 # Where each public name lives. Nothing is imported before it is used: see the cold-start rule in docs/architecture.md.
 _HOME = {
+    "Autoencoder": "methods.autoencoder",
     "ClassicalMDS": "methods.classical_mds",
     "DiffusionMaps": "methods.diffusion_maps",
+    "FAMD": "methods.famd",
     "HessianLLE": "methods.hessian_lle",
+    "ICA": "methods.ica",
     "Isomap": "methods.isomap",
     "KernelPCA": "methods.kernel_pca",
     "LLE": "methods.lle",
@@ -31,7 +34,11 @@ _HOME = {
     "NonmetricMDS": "methods.nonmetric_mds",
     "PCA": "methods.pca",
     "ProbabilisticPCA": "methods.probabilistic_pca",
+    "RandomProjection": "methods.random_projection",
+    "SOM": "methods.som",
+    "TSNE": "methods.tsne",
     "TruncatedSVD": "methods.truncated_svd",
+    "UMAP": "methods.umap",
     "Cancelled": "errors",
     "DataError": "errors",
     "DegenerateWarning": "errors",
@@ -55,6 +62,7 @@ _HOME = {
     "config": "settings",
     "load": "modelfile",
     "plan": "planning",
+    "register": "registry",
     "save": "modelfile",
 }
 _ROOMS = ("data", "dimension", "functions", "graph", "moments", "registry", "settings", "spectral")
@@ -81,9 +89,12 @@ if TYPE_CHECKING:
         SolveError,
         WriteError,
     )
+    from .methods.autoencoder import Autoencoder
     from .methods.classical_mds import ClassicalMDS
     from .methods.diffusion_maps import DiffusionMaps
+    from .methods.famd import FAMD
     from .methods.hessian_lle import HessianLLE
+    from .methods.ica import ICA
     from .methods.isomap import Isomap
     from .methods.kernel_pca import KernelPCA
     from .methods.laplacian_eigenmaps import LaplacianEigenmaps
@@ -97,10 +108,15 @@ if TYPE_CHECKING:
     from .methods.npe import NPE
     from .methods.pca import PCA
     from .methods.probabilistic_pca import ProbabilisticPCA
+    from .methods.random_projection import RandomProjection
+    from .methods.som import SOM
     from .methods.truncated_svd import TruncatedSVD
+    from .methods.tsne import TSNE
+    from .methods.umap import UMAP
     from .modelfile import load, save
     from .planning import Plan, plan
     from .reducer import FitInfo, Reducer
+    from .registry import register
     from .rows import RowSource
     from .settings import config
 

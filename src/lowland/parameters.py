@@ -71,6 +71,33 @@ class Integer:
 
 
 @dataclass(frozen=True)
+class Integers:
+    """A tuple or list of whole numbers from ``low`` up, of a given length if there is one."""
+
+    low: int = 0
+    length: int | None = None
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is a sequence of such numbers."""
+        if not isinstance(value, tuple | list) or self.length not in (None, len(value)):
+            return False
+        return all(Integer(self.low).accepts(item) for item in value)
+
+    def parse(self, text: str) -> tuple[int, ...]:
+        """Read numbers with commas or crosses between them, such as 20x30; an empty text is no number at all."""
+        words = text.strip("()[] ").replace("x", ",").split(",")
+        value = tuple(int(word) for word in words if word.strip())
+        if not self.accepts(value):
+            raise ValueError(text)
+        return value
+
+    def describe(self) -> str:
+        """Say how many, and the lower limit."""
+        count = "whole numbers" if self.length is None else f"{self.length} whole numbers"
+        return f"a tuple of {count} ≥ {self.low} (on the command line with commas between them)"
+
+
+@dataclass(frozen=True)
 class Real:
     """A finite number between two limits, both left out unless ``closed``."""
 

@@ -20,8 +20,9 @@ class Method:
     """One row of the table.
 
     ``needs`` is what `fit` takes: "rows" of numbers; "rows, objects or distances" and "rows, objects or kernel" mean
-    rows, any objects with a function of two of them, or a precomputed square. The abilities tell what the class has:
-    ``inverse``, ``missing`` (NaN), ``sparse``, ``partial`` (`partial_fit`), ``stream`` (blocks read once).
+    rows, any objects with a function of two of them, or a precomputed square; "rows or categories": columns may hold
+    texts. The abilities tell what the class has: ``inverse``, ``missing`` (NaN), ``sparse``, ``partial``
+    (`partial_fit`), ``stream`` (blocks read once). ``extra`` is the optional group of packages that it needs.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Method:
     summary: str
     needs: str = "rows"
     abilities: frozenset[str] = frozenset()
+    extra: str = ""
 
     def load(self) -> type[Reducer]:
         """Import and return the class."""
@@ -184,6 +186,68 @@ METHODS: tuple[Method, ...] = (
         "Maximum variance unfolding: points pulled apart as far as distances to neighbours allow.",
         needs="rows, objects or distances",
         abilities=frozenset({"inverse", "sparse"}),
+    ),
+    Method(
+        "ica",
+        "ICA",
+        "lowland.methods.ica",
+        "linear",
+        "Independent component analysis: the sources of a mixture, as independent of each other as can be.",
+        abilities=frozenset({"inverse"}),
+    ),
+    Method(
+        "random_projection",
+        "RandomProjection",
+        "lowland.methods.random_projection",
+        "random",
+        "Random projection: fewer columns, with all distances kept within a bound; costs one product.",
+        abilities=frozenset({"inverse", "sparse", "stream"}),
+    ),
+    Method(
+        "famd",
+        "FAMD",
+        "lowland.methods.famd",
+        "linear",
+        "Factor analysis of mixed data: numbers and categories weighted fairly; MCA where all are categories.",
+        needs="rows or categories",
+        abilities=frozenset({"inverse"}),
+    ),
+    Method(
+        "som",
+        "SOM",
+        "lowland.methods.som",
+        "network",
+        "Self-organising map: a grid of prototypes laid through the rows.",
+        abilities=frozenset({"inverse"}),
+    ),
+    Method(
+        "autoencoder",
+        "Autoencoder",
+        "lowland.methods.autoencoder",
+        "network",
+        "Autoencoder: a neural network that squeezes rows through a few numbers and rebuilds them.",
+        abilities=frozenset({"inverse"}),
+        extra="torch",
+    ),
+    Method(
+        "tsne",
+        "TSNE",
+        "lowland.methods.tsne",
+        "embedding",
+        "t-SNE, by openTSNE: neighbours stay together; clusters, not distances between them.",
+        needs="rows, objects or distances",
+        abilities=frozenset({"sparse"}),
+        extra="embeddings",
+    ),
+    Method(
+        "umap",
+        "UMAP",
+        "lowland.methods.umap",
+        "embedding",
+        "UMAP, by umap-learn: a fuzzy neighbour graph drawn in a few dimensions.",
+        needs="rows, objects or distances",
+        abilities=frozenset({"sparse"}),
+        extra="embeddings",
     ),
 )
 

@@ -209,9 +209,13 @@ def _parameter(name: str, value: Any, rule: parameters.Rule | None = None) -> An
         return to_numpy(value)
     if value is None or isinstance(value, (bool, int, float, str, np.ndarray)) or callable(value):
         return value
+    if isinstance(value, (tuple, list)):
+        return type(value)(_parameter(name, item) for item in value)
     seed = isinstance(value, (np.random.RandomState, np.random.Generator))
     remedy = f"set_params({name}=0), a seed," if seed else f"set_params({name}=...) with such a value"
-    what = f"a {type(value).__name__}, and a model file holds only numbers, text, booleans, arrays and None"
+    what = (
+        f"a {type(value).__name__}, and a model file holds only numbers, text, arrays, lists and None"
+    )
     raise ModelFileError(f"parameter {name!r} is {what}; {remedy} keeps what was learned")
 
 
