@@ -37,8 +37,16 @@ JOBS: dict[str, tuple[str, dict[str, Any]]] = {
     "lpp": ("LPP", {}),
     "npe": ("NPE", {}),
     "mvu": ("MVU", {}),
+    "ica": ("ICA", {}),
+    "random_projection": ("RandomProjection", {"n_components": 20}),
+    "som": ("SOM", {}),
+    "autoencoder": ("Autoencoder", {"epochs": 1}),
+    "famd": ("FAMD", {}),
+    "umap": ("UMAP", {}),
+    "tsne": ("TSNE", {}),
 }
-ON_SHEET = tuple(JOBS)[5:]  # on the swiss roll, whose flat shape is known; the others on 50 correlated columns
+FIRST, LAST = "isomap", "mvu"  # of those on the swiss roll, whose flat shape is known; others on 50 correlated columns
+ON_SHEET = tuple(JOBS)[list(JOBS).index(FIRST) : list(JOBS).index(LAST) + 1]
 
 
 def work(name: str, rows: int) -> None:
@@ -46,7 +54,9 @@ def work(name: str, rows: int) -> None:
     import lowland
 
     class_name, options = JOBS[name]
-    model = getattr(lowland, class_name)(n_components=2, random_state=0, **options)
+    cls = getattr(lowland, class_name)
+    size = {"n_components": 2} if "n_components" in cls._parameters else {}
+    model = cls(**size | {"random_state": 0} | options)
     X = roll(rows, 3, "float64") if name in ON_SHEET else correlated(rows, 50, "float64")
     model.fit(X[: 2000 if name in ON_SHEET else 300])  # imports and compiled kernels are warm
     plan = lowland.plan(model, X)

@@ -166,7 +166,15 @@ class RowSource(ABC):
         >>> [block.rows.shape for block in source.blocks(3)]
         [(3, 2), (3, 2)]
         """
-        return BlockRows(blocks, n_rows=n_rows)
+        try:
+            return BlockRows(blocks, n_rows=n_rows)
+        except (DataError, TypeError):
+            from .levels import mixed_blocks
+
+            found = None if isinstance(blocks, Iterator) else mixed_blocks(blocks, n_rows)
+            if found is None:
+                raise
+            return found  # blocks with categories, for methods that take them
 
 
 class ArrayRows(RowSource):

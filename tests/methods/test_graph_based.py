@@ -19,7 +19,11 @@ from lowland.methods.projections import GraphProjection
 from lowland.planning import DataShape
 from lowland.registry import METHODS
 
-CLASSES = [cls for cls in (row.load() for row in METHODS) if issubclass(cls, GraphReducer)]
+CLASSES = [
+    cls
+    for cls in (row.load() for row in METHODS)
+    if issubclass(cls, GraphReducer) and "disconnected" in cls._parameters  # t-SNE and UMAP draw pieces as they are
+]
 FREE = [cls for cls in CLASSES if not issubclass(cls, GraphProjection)]  # maps that are no projection of the rows
 LOCAL = {"LLE", "ModifiedLLE", "HessianLLE", "LTSA"}  # these need distances between the neighbours of a point, too
 SIZES = (70, 60, 50, 40, 30)

@@ -18,7 +18,7 @@ from .options import ColumnOptions, KeepOptions, split_names
 if TYPE_CHECKING:
     import polars as pl
 
-    from ..data.table import Selection, Table
+    from ..data.table import MixedSelection, Selection, Table
     from ..reducer import Reducer
 
 
@@ -77,8 +77,13 @@ class Input:
         return ids, None if keep.color is None else self.table.column(keep.color).to_frame()
 
 
-def read_input(path: Path, columns: ColumnOptions, keep: KeepOptions, *, pairwise: bool = False) -> Input:
-    """Read the rows to fit: the numeric columns, or those that were asked for; ``pairwise``: they must be a square."""
+def read_input(
+    path: Path, columns: ColumnOptions, keep: KeepOptions, *, pairwise: bool = False, categories: bool = False
+) -> Input:
+    """Read the rows to fit: the numeric columns, or those that were asked for.
+
+    ``pairwise``: they must be a square; ``categories``: columns of text are taken, too.
+    """
     from ..data.reading import read_any
     from ..data.table import Table
 
@@ -95,11 +100,12 @@ def read_input(path: Path, columns: ColumnOptions, keep: KeepOptions, *, pairwis
         note(text)
     if pairwise:
         return _square(table, chosen, drop or [], keep)
-    selection = table.select(columns=chosen, drop=drop, keep_aside=keep.aside)
+    choose = table.select_mixed if categories and not _only_numbers(table) else table.select
+    selection = choose(columns=chosen, drop=drop, keep_aside=keep.aside)
     _tell_left_out(selection)
     if chosen is None:
         _warn_of_row_numbers(table, selection)
-    return replace(_dense(table, selection), id=keep.id)
+    return replace(_rows_of(table, selection), id=keep.id)
 
 
 def _square(table: Table, chosen: list[str] | None, drop: Sequence[str], keep: KeepOptions) -> Input:
@@ -139,7 +145,7 @@ def read_array(path: Path) -> Any:
 def read_for(model: Reducer, path: Path, aside: Sequence[str] = ()) -> Input:
     """Read rows for a fitted model: by column name where both have names, else by position."""
     from ..data.reading import read_any
-    from ..data.table import Table
+    from ..data.table import Selection, Table
     from ..rows import RowSource
 
     table = read_any(path)
@@ -150,11 +156,16 @@ def read_for(model: Reducer, path: Path, aside: Sequence[str] = ()) -> Input:
     if own is not None and _has_names(table):
         _require(table, wanted)
     by_name = set(wanted) <= set(table.names)
-    selection = table.select(columns=wanted) if by_name else table.select(keep_aside=aside)
+    mixed = bool(getattr(model, "categorical_columns_", None)) and not _only_numbers(table)
+    choose = table.select_mixed if mixed else table.select
+    selection = choose(columns=wanted) if by_name else choose(keep_aside=aside)
     if len(selection.names) != len(wanted):
+        kind = "" if mixed else "numeric "
         raise DataError(
-            f"{table.source} has {len(selection.names)} numeric columns; the model was fitted on {len(wanted)}"
+            f"{table.source} has {len(selection.names)} {kind}columns; the model was fitted on {len(wanted)}"
         )
+    if not isinstance(selection, Selection):
+        return replace(_rows_of(table, selection), rows=_mixed(selection.frame, None if own is None else wanted))
     # Rows chosen by position take the model's names, for the model checks them.
     rows = RowSource.from_array(selection.X, names=None if own is None else wanted)
     return replace(_dense(table, selection), rows=rows)
@@ -183,7 +194,7 @@ def read_coordinates(model: Reducer, path: Path) -> Input:
     return replace(_dense(table, selection), rows=selection.X)
 
 
-def _tell_left_out(selection: Selection) -> None:
+def _tell_left_out(selection: Selection | MixedSelection) -> None:
     if selection.left_out:
         left = ", ".join(f"{name} ({reason})" for name, reason in selection.left_out.items())
         note(f"left out: {left}")
@@ -205,7 +216,7 @@ def _near(missing: Sequence[str], table: Table) -> str:
     return ", ".join(texts) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
 
 
-def _warn_of_row_numbers(table: Table, selection: Selection) -> None:
+def _warn_of_row_numbers(table: Table, selection: Selection | MixedSelection) -> None:
     """Speak up where a counter that another program wrote beside the rows would be reduced with them."""
     from ..data.squares import row_numbers
     from ..data.table import name_list
@@ -226,6 +237,30 @@ def _dense(table: Table, selection: Selection) -> Input:
     rows = RowSource.from_array(selection.X, names=selection.names if _has_names(table) else None)
     shape = (table.n_rows, len(selection.names))
     return Input(rows, shape, table.source, selection.names, table, selection.left_out)
+
+
+def _rows_of(table: Table, selection: Selection | MixedSelection) -> Input:
+    """Return the rows of a choice of columns: numbers, or a data frame where some are categories."""
+    from ..data.table import Selection
+
+    if isinstance(selection, Selection):
+        return _dense(table, selection)
+    rows = _mixed(selection.frame, selection.names if _has_names(table) else None)
+    return Input(rows, selection.frame.shape, table.source, selection.names, table, selection.left_out)
+
+
+def _mixed(frame: pl.DataFrame, names: Sequence[str] | None) -> Any:
+    """Return columns under the names that a model knows, or cells without any."""
+    return (
+        frame.to_numpy().astype(object) if names is None else frame.rename(dict(zip(frame.columns, names, strict=True)))
+    )
+
+
+def _only_numbers(table: Table) -> bool:
+    """Tell whether a table is one array of numbers, which needs no look at its columns."""
+    from ..data.table import ArrayTable
+
+    return isinstance(table, ArrayTable)
 
 
 def _sparse(matrix: Any, path: Path) -> Input:

@@ -34,10 +34,11 @@ def methods(
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "class", "family", "abilities", "what it does"):
         table.add_column(heading, overflow="fold", no_wrap=heading in ("name", "class"))
-    for row in registry.METHODS:
+    rows = registry.methods()
+    for row in rows:
         table.add_row(row.name, row.class_name, row.family, ", ".join(_abilities(row)), row.summary)
-    facts = {"methods": [_describe(row) for row in registry.METHODS]}
-    return Answer(facts, f"There are {len(registry.METHODS)} methods.", "lowland methods pca", shown=[table])
+    facts = {"methods": [_describe(row) for row in rows]}
+    return Answer(facts, f"There are {len(rows)} methods.", "lowland methods pca", shown=[table])
 
 
 def _one(row: registry.Method) -> Answer:

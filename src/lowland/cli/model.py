@@ -85,9 +85,15 @@ def _assignments(options: MethodOptions) -> dict[str, str]:
         texts[key] = text.strip()
     if options.components is not None and "n_components" in texts:
         raise UsageError("--components and --set n_components say the same; give one of them")
-    texts.setdefault("n_components", options.components or DEFAULT_COMPONENTS)
+    method = find_method(options.method)
+    cls = method.load()
+    if "n_components" in cls._parameters:
+        own = method.family == "random" and options.components is None  # a bound says how many, not a picture
+        if not own:
+            texts.setdefault("n_components", options.components or DEFAULT_COMPONENTS)
+    elif options.components is not None:
+        raise UsageError(f"{cls.__name__} has no number of components; `lowland methods {method.name}` lists the rest")
     if options.scale:
-        cls = find_method(options.method).load()
         if "scale" not in cls._parameters:
             raise UsageError(f"{cls.__name__} does not scale its columns: leave --scale out, or use --method pca")
         if "scale" in texts:

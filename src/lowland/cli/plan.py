@@ -6,7 +6,7 @@ from rich.text import Text
 
 from .answer import Answer
 from .inputs import read_input
-from .model import build_model, fill_in, run
+from .model import build_model, fill_in, find_method, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
 from .reduce import Job
 
@@ -38,7 +38,8 @@ def plan(
     options = method or MethodOptions()
     model = build_model(options)
     chosen = columns or ColumnOptions()
-    given = read_input(data, chosen, KeepOptions(), pairwise=model._pairwise)
+    categories = "categories" in find_method(options.method).needs
+    given = read_input(data, chosen, KeepOptions(), pairwise=model._pairwise, categories=categories)
     fill_in(model, options, given)
     cost = run(lambda rows: cost_of(model, rows), given)
     limit = memory_limit()

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from .answer import Answer
 from .inputs import Input, read_input
-from .model import build_model, files_of, fill_in, run
+from .model import build_model, files_of, fill_in, find_method, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions, OutFile
 from .outputs import check_kept, check_outputs
 
@@ -83,8 +83,8 @@ def reduce(
 ) -> Answer:
     """Reduce a table to a few dimensions.
 
-    Numeric columns are reduced, others are reported and left out. Without --out the coordinates go to stdout
-    as CSV.
+    Numeric columns are reduced, others are reported and left out; famd takes columns of text, too. Without --out
+    the coordinates go to stdout as CSV.
 
     Example: lowland reduce iris.csv --color species --out flat.csv --model iris.lowland --report iris.html
     """
@@ -102,7 +102,8 @@ def perform(job: Job) -> Answer:
     from ..report.facts import sentence
 
     fitted = build_model(job.method)
-    given = read_input(job.data, job.columns, job.keep, pairwise=fitted._pairwise)
+    categories = "categories" in find_method(job.method.method).needs
+    given = read_input(job.data, job.columns, job.keep, pairwise=fitted._pairwise, categories=categories)
     fill_in(fitted, job.method, given)
     ids, kept = given.kept(job.keep)
     check_kept(job.out, ids, kept)

@@ -37,6 +37,15 @@ class Selection:
 
 
 @dataclass(frozen=True, eq=False)
+class MixedSelection:
+    """Columns of numbers and of categories chosen from a table, as they stand; ``left_out`` as in `Selection`."""
+
+    frame: pl.DataFrame
+    names: list[str]
+    left_out: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
 class Table:
     """A rectangular table with named columns and a row order.
 
@@ -108,9 +117,30 @@ class Table:
         drop : names to leave out.
         keep_aside : names that are never reduced (a colour, an identity).
         """
-        drop = drop or ()
+        chosen, left_out = self._checked_choice(columns, drop or (), keep_aside)
+        return Selection(self._matrix(chosen), chosen, left_out)
+
+    def select_mixed(
+        self,
+        columns: Sequence[str] | None = None,
+        drop: Sequence[str] | None = None,
+        keep_aside: Sequence[str] = (),
+    ) -> MixedSelection:
+        """Choose columns as `select` does, those of text among them.
+
+        >>> table = Table(pl.DataFrame({"a": [1, 2], "kind": ["x", "y"]}), "small.csv")
+        >>> table.select_mixed().names
+        ['a', 'kind']
+        """
+        chosen, left_out = self._checked_choice(columns, drop or (), keep_aside, taken=("text",))
+        return MixedSelection(self.frame.select(chosen), chosen, left_out)
+
+    def _checked_choice(
+        self, columns: Sequence[str] | None, drop: Sequence[str], keep_aside: Sequence[str], taken: Collection[str] = ()
+    ) -> tuple[list[str], dict[str, str]]:
+        """Return the chosen names and what is left out; ``taken`` are further kinds of columns that can be reduced."""
         self._require([*(columns or ()), *drop, *keep_aside])
-        chosen, left_out = self._choose(columns, set(drop), set(keep_aside))
+        chosen, left_out = self._choose(columns, set(drop), set(keep_aside), taken)
         for name in chosen:
             if name in self.faults:
                 raise DataError(self.faults[name])
@@ -119,10 +149,10 @@ class Table:
             raise DataError(
                 f"{self.source}: no column of numbers is left to reduce" + (f"; left out: {passed}" if passed else "")
             )
-        return Selection(self._matrix(chosen), chosen, left_out)
+        return chosen, left_out
 
     def _choose(
-        self, columns: Sequence[str] | None, drop: Collection[str], aside: Collection[str]
+        self, columns: Sequence[str] | None, drop: Collection[str], aside: Collection[str], taken: Collection[str] = ()
     ) -> tuple[list[str], dict[str, str]]:
         chosen: list[str] = []
         left_out: dict[str, str] = {}
@@ -131,7 +161,7 @@ class Table:
                 if name in drop or name in aside:
                     continue
                 reason = None if name in self.faults else self._reason(name)
-                if reason is None:
+                if reason is None or reason in taken:
                     chosen.append(name)
                 else:
                     left_out[name] = reason
@@ -145,7 +175,7 @@ class Table:
                 left_out[name] = "dropped" if name in drop else "kept aside"
                 continue
             reason = None if name in self.faults else self._reason(name)
-            if reason not in (None, "empty"):  # no values at all: all NaN, which some methods can fill
+            if reason not in (None, "empty", *taken):  # no values at all: all NaN, which some methods can fill
                 raise DataError(f"{self.source}, column {name!r}: it holds {reason}; only numbers can be reduced")
             chosen.append(name)
         return chosen, left_out

@@ -89,7 +89,8 @@ def embedding_frame(
         if len(column) != coordinates.shape[0]:
             raise DataError(f"column {column.name!r} has {len(column)} rows, the coordinates {coordinates.shape[0]}")
     for j, name in enumerate(names):
-        columns[_free(name, columns)] = np.ascontiguousarray(coordinates[:, j])
+        values = np.ascontiguousarray(coordinates[:, j])
+        columns[_free(name, columns)] = values.tolist() if values.dtype == object else values  # restored categories
     return pl.DataFrame(columns)
 
 

@@ -2,31 +2,430 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from ..parameters import RANDOM_STATE, Choice, Integer, Rule
-from .linear import LinearReducer
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..coding import MEETING_ROWS, Layout
+from ..errors import DataError, LowlandWarning
+from ..levels import PIECE_ROWS, ColumnList, Learned, Levels, MixedRows, mixed_rows
+from ..parameters import RANDOM_STATE, AnyOf, Choice, Integer, Rule
+from ..planning import DataShape, Plan
+from ..reducer import Recorder, seed
+from ..rows import ArrayRows, RowSource, as_rows, block_rows
+from ..settings import threads
+from ..sources import MappedRows
+from ..spectral import rowspace
+from ..spectral.rowspace import RowSpace, Scaling, Wanted
+from ..spectral.solve import DENSE_LIMIT
+from .linear import Compressor, LinearReducer, check_count, tell
 
 Array = Any
+Column = str | int
+
+_NUMBERS = Scaling(center=True, scale=True, ddof=0)  # numbers alone: PCA of the correlations
+_CODED = Scaling(center=True, scale=False, ddof=0)  # coded rows bring their weights along
+_WIDEST = 10_000  # coded columns whose scatter, 0.8 GB, is made; more are multiplied row by row
+_MANY = 10  # levels from which on a column may be taken for the names of its rows
 
 
 class FAMD(LinearReducer):
-    """Factor analysis of mixed data."""
+    """Factor analysis of mixed data: principal components of numbers and categories together (Pagès 2004).
+
+    Numbers are standardised and the indicator of each level is divided by the root of its share p, so that a number
+    and a category of K levels bring variances of 1 and K − 1, at most 1 of it along any direction:
+
+    z = (x − m)/s  and  z_l = (1_l − p_l)/√p_l;   ZᵀZ/N = V Λ Vᵀ;   y = Vᵀz.
+
+    An axis is the variable of largest Σ r²(y, numbers) + Σ η²(y, categories). With numbers alone this is PCA with
+    ``scale=True``; with categories alone it is multiple correspondence analysis: of Q columns its eigenvalues are λ/Q
+    and its coordinates of rows y/√Q.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of axes.
+    categorical : "auto" or list of column names or numbers
+        Columns of numbers that are categories. Texts, booleans of a data frame and categorical types always are.
+    unseen : str
+        A level that the fit did not see: "error" refuses it, with its place; "ignore" lets the column say nothing of
+        the row, as if it stood at the column's mean.
+    missing : str
+        A missing category: "error" refuses it, with its place; "level" makes them a level of their own, None.
+    random_state : int, generator or None
+        Seed of the iterative solver that tables of many levels need; None is seed 0.
+
+    Attributes
+    ----------
+    components_ : array (k, C)
+        V as rows, over the coded columns: one for a number, one a level for a category, in the table's order.
+    coded_names_ : list of str
+        Names of the coded columns, such as "colour=red".
+    eigenvalues_ : array (k,)
+        λ, the variance (1/N) of each coordinate.
+    explained_variance_ratio_ : array (k,)
+        λ over the sum of all.
+    levels_ : dict
+        Levels of each categorical column, sorted: numbers, then texts, then None.
+    mean_, scale_ : array (C,)
+        m and s of numbers, p and √p of levels.
+    spectrum_, total_variance_ : array, float
+        The eigenvalues that were computed, and the sum of all.
+    n_components_, n_samples_ : int
+        Axes kept, rows seen.
+    fit_info_ : FitInfo
+        What was run and how exact it is.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> rows = [[1.0, "red"], [2.0, "red"], [3.0, "blue"], [5.0, "blue"], [6.0, "green"]]
+    >>> model = lowland.FAMD(n_components=2).fit(rows)
+    >>> model.levels_
+    {1: ['blue', 'green', 'red']}
+    >>> model.contributions().sum(axis=0).round(12).tolist()
+    [1.0, 1.0]
+    >>> model.inverse_transform(model.transform(rows))[:, 1].tolist()
+    ['red', 'red', 'blue', 'blue', 'green']
+    """
 
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "n_components": Integer(1),
+        "categorical": AnyOf((Choice(("auto",)), ColumnList())),
         "unseen": Choice(("error", "ignore")),
+        "missing": Choice(("error", "level")),
         "random_state": RANDOM_STATE,
     }
+    _state: ClassVar[tuple[str, ...]] = (
+        "components_",
+        "eigenvalues_",
+        "explained_variance_ratio_",
+        "mean_",
+        "scale_",
+        "spectrum_",
+        "total_variance_",
+        "categorical_columns_",
+        "categorical_levels_",
+        "n_components_",
+        "n_samples_",
+    )
+    _allow_sparse: ClassVar[bool] = False
+
+    components_: Array
+    eigenvalues_: Array
+    explained_variance_ratio_: Array
+    mean_: Array
+    scale_: Array
+    spectrum_: Array
+    total_variance_: float
+    categorical_columns_: list[int]
+    categorical_levels_: list[list[Any]]
+    n_samples_: int
 
     def __init__(
         self,
         n_components: int = 2,
         *,
+        categorical: str | list[Column] = "auto",
         unseen: str = "error",
+        missing: str = "error",
         random_state: int | None = None,
     ) -> None:
         self.n_components = n_components
+        self.categorical = categorical
         self.unseen = unseen
+        self.missing = missing
         self.random_state = random_state
+
+    # -- rows -----------------------------------------------------------------------------------------------------
+
+    def _source(self, X: Any) -> RowSource:
+        return mixed_rows(X, self.categorical, missing=self.missing, owner="FAMD")
+
+    def _rows(self, X: Any, *, reset: bool) -> RowSource:
+        """Return rows as a fit takes them, or, of a fitted model, as numbers and codes of levels."""
+        if reset:
+            return super()._rows(X, reset=True)
+        if not self.categorical_columns_:
+            return super()._rows(as_rows(X, allow_sparse=False, owner="FAMD"), reset=False)
+        chosen = mixed_rows(X, self.categorical_columns_, only=True, missing=self.missing, owner="FAMD")
+        rows = super()._rows(chosen, reset=False)
+        return rows.coded(self._levels(), self.unseen) if isinstance(rows, MixedRows) else rows
+
+    def _levels(self) -> Levels:
+        return Levels(tuple(self.categorical_columns_), tuple(self.categorical_levels_))
+
+    @property
+    def _layout(self) -> Layout:
+        sizes = [len(levels) for levels in self.categorical_levels_]
+        return Layout.of(self.n_features_in_, self.categorical_columns_, sizes)
+
+    # -- fit ------------------------------------------------------------------------------------------------------
+
+    def _plan(self, shape: DataShape) -> Plan:
+        k = min(self.n_components, shape.n_features, shape.n_rows or shape.n_features)
+        name = rowspace.route(shape, Wanted(count=k))
+        parts, seconds = rowspace.cost(name, shape, k)
+        return Plan(
+            method="FAMD",
+            algorithm=name,
+            bytes=sum(parts.values()) + shape.copied,
+            seconds=seconds,
+            model_bytes=k * shape.n_features * shape.dtype.itemsize + 16 * shape.n_features + 40 * k,
+            parts=parts,
+            remedy="leave out columns of many levels",
+        )
+
+    def _plan_rows(self, rows: RowSource) -> Plan:
+        """Plan for the coded columns: a table of categories is read once, for how many levels there are."""
+        if not isinstance(rows, MixedRows):
+            check_count("FAMD", self.n_components, rows.n_rows, rows.n_features)
+            return self._plan(rows.shape)
+        found = rows.learn()
+        self._check_count(rows, found)
+        return self._plan_coded(rows, found)
+
+    def _plan_coded(self, rows: MixedRows, found: Learned) -> Plan:
+        shape, k, n, d = _coded_shape(rows, found), self.n_components, found.n_rows, rows.n_features
+        way = _way(shape, k)
+        reading = {"cells being coded": 12 * min(n, 2 * threads() * PIECE_ROWS) * d}
+        if way == "counts":
+            one = replace(shape, n_rows=1, sparse=False)
+            solving, seconds = rowspace.cost("covariance", one, k)  # of the solver: rows are counted, not multiplied
+            square = 8 * shape.n_features**2 * (3 if shape.n_features <= DENSE_LIMIT else 1)
+            parts = {**solving, "scatter matrix": square, "coded cells": 40 * min(n, MEETING_ROWS) * d}
+            seconds += 3e-9 * n * d * d / threads()
+        else:
+            solving, seconds = rowspace.cost(way, shape, min(k, n, shape.n_features))
+            coded = 12 * shape.entries if shape.sparse else 8 * min(n, 4 * threads() * block_rows(d)) * shape.n_features
+            parts = {"coded rows": coded, **solving}
+        parts = {**reading, **parts}
+        return Plan(
+            method="FAMD",
+            algorithm=way,
+            bytes=sum(parts.values()) + rows.shape.copied,
+            seconds=seconds + 2e-7 * n * d,
+            model_bytes=k * shape.n_features * 8 + 66 * shape.n_features + 40 * k,
+            parts=parts,
+            remedy="leave out columns of many levels",
+        )
+
+    def _check_count(self, rows: MixedRows, found: Learned) -> None:
+        """Refuse more components than the coded columns can have: K levels are K − 1 free columns."""
+        free = len(rows.numeric) + sum(len(levels) - 1 for levels in found.levels.values)
+        limit = min(found.n_rows, free)
+        if self.n_components > limit > 0:
+            raise DataError(
+                f"FAMD: n_components={self.n_components} is more than min(rows, columns) = {limit} (n_samples = "
+                f"{found.n_rows}; {len(rows.numeric)} columns of numbers and {free - len(rows.numeric)} of levels, one "
+                f"less than each category has); ask for {limit} at most"
+            )
+
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        if not isinstance(rows, MixedRows):
+            with record.stage("solve"):
+                wanted = Wanted(count=self.n_components)
+                space = rowspace.decompose(rows, wanted, _NUMBERS, rng=seed(self.random_state))
+            self.categorical_columns_, self.categorical_levels_ = [], []
+            self.mean_, self.scale_ = space.solved.mean, space.solved.scale
+            self._learn(space, record, rows)
+            return
+        found = rows.learn()
+        record.seconds["levels"] = found.seconds
+        self._warn_names(rows, found, record)
+        self.categorical_columns_ = list(rows.categorical)
+        self.categorical_levels_ = [list(levels) for levels in found.levels.values]
+        layout = self._layout
+        self.mean_, self.scale_ = _weights(layout, found)
+        with record.stage("solve"):
+            space = self._solve(rows.coded(found.levels), _coded_shape(rows, found), layout)
+        self._learn(space, record, rows)
+
+    def _solve(self, coded: RowSource, shape: DataShape, layout: Layout) -> RowSpace:
+        """Return the row space of the coded rows, which are written out only where they are few or very wide."""
+        rng, wanted, mean, scale = seed(self.random_state), Wanted(count=self.n_components), self.mean_, self.scale_
+        way = _way(shape, self.n_components)
+        if way == "counts":
+            space = rowspace.from_accumulator(layout.moments(coded, mean, scale), wanted, _CODED, rng=rng)
+            return replace(space, solved=replace(space.solved, route=way))
+        if shape.sparse:
+            table: RowSource = ArrayRows(layout.sparse(coded, mean, scale))
+        else:
+            table = MappedRows(coded, lambda block: layout.dense(block, mean, scale), layout.width)
+        return rowspace.decompose(table, wanted, _CODED, solver=way, rng=rng)
+
+    def _learn(self, space: RowSpace, record: Recorder, rows: RowSource) -> None:
+        tell(record, space, self.n_components, "FAMD")
+        n = space.solved.n_rows
+        self.n_components_, self.n_samples_ = len(space.values), n
+        self.components_ = np.ascontiguousarray(space.directions.T).astype(rows.dtype)
+        self.eigenvalues_ = space.values**2 / n
+        self.total_variance_ = space.solved.total / n
+        self.explained_variance_ratio_ = self.eigenvalues_ / self.total_variance_
+        self.spectrum_ = space.solved.spectrum / n
+        record.evidence["share of variance"] = float(self.explained_variance_ratio_.sum())
+        record.evidence["components"] = self.n_components_
+        record.evidence["columns of numbers"] = rows.n_features - len(self.categorical_columns_)
+        record.evidence["columns of categories"] = len(self.categorical_columns_)
+        record.evidence["levels"] = sum(len(levels) for levels in self.categorical_levels_)
+
+    def _warn_names(self, rows: MixedRows, found: Learned, record: Recorder) -> None:
+        """Warn of a column that has a level for every other row or more: it names rows, and would rule the axes."""
+        for j, levels in zip(rows.categorical, found.levels.values, strict=True):
+            if len(levels) >= _MANY and 2 * len(levels) > found.n_rows:
+                name = str(j) if rows.names is None else repr(rows.names[j])
+                record.warn(
+                    f"FAMD: column {name} has {len(levels)} levels in {found.n_rows} rows: it seems to name the rows, "
+                    "and such a column fills the axes with its own differences; leave it out",
+                    LowlandWarning,
+                )
+
+    # -- maps -----------------------------------------------------------------------------------------------------
+
+    def compressor(self) -> Compressor:
+        """Return A, a, B, b of y = A c + a and c′ = B y + b for coded rows c: numbers, and 1 or 0 for each level."""
+        V = self.components_.astype(np.float64)
+        A = V / self.scale_
+        return Compressor(A, -A @ self.mean_, (V * self.scale_).T, self.mean_)
+
+    def _offset(self) -> Array:
+        return self.mean_
+
+    def _row_map(self) -> Callable[[Array], Array]:
+        if not self.categorical_columns_:
+            return super()._row_map()
+        layout, A = self._layout, self.compressor().A.T
+        numeric, tables = layout.first[layout.numeric], []
+        for j in layout.categorical:
+            at = layout.span(j)
+            centred = A[at] - self.mean_[at] @ A[at]
+            tables.append((j, np.vstack([centred, np.zeros((1, A.shape[1]))])))  # code -1: an unseen level adds nothing
+
+        def place(block: Array) -> Array:
+            Y = (block[:, layout.numeric].astype(np.float64) - self.mean_[numeric]) @ A[numeric]
+            for j, table in tables:
+                Y += table[block[:, j].astype(np.intp)]
+            return Y
+
+        return place
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Map coordinates back to the table's columns.
+
+        Numbers come as m + s (Vy); a category as the level of largest fitted indicator, p + √p (Vy). With categories
+        the result is an array of objects, else one of floats.
+        """
+        check_is_fitted(self)
+        if not self.categorical_columns_:
+            return super().inverse_transform(X)
+        source = as_rows(X, allow_sparse=False, owner="FAMD")
+        self._require_width(source)
+        layout, rebuild = self._layout, super()._inverse_map()
+
+        def back(block: Array) -> Array:
+            coded = rebuild(block)
+            out = coded[:, layout.first]
+            for j in layout.categorical:
+                out[:, j] = coded[:, layout.span(j)].argmax(axis=1)
+            return out
+
+        found = source.map_blocks(back, self.n_features_in_)
+        table = found.astype(object)
+        for j, levels in zip(self.categorical_columns_, self.categorical_levels_, strict=True):
+            choice = np.empty(len(levels), dtype=object)
+            choice[:] = levels
+            table[:, j] = choice[found[:, j].astype(np.intp)]
+        return table
+
+    def _require_width(self, source: RowSource) -> None:
+        if source.n_features != self.n_components_:
+            raise DataError(
+                f"the reduced rows must have {self.n_components_} columns, one for each component; "
+                f"these have {source.n_features}"
+            )
+
+    def residual(self, X: Any) -> Array:
+        """Return x − x̂ of a table of numbers; categories have no differences."""
+        check_is_fitted(self)
+        if self.categorical_columns_:
+            raise DataError("the residual is a difference of numbers, and some of these columns are categories")
+        return super().residual(X)
+
+    # -- what the axes mean -----------------------------------------------------------------------------------------
+
+    @property
+    def levels_(self) -> dict[Column, list[Any]]:
+        """Levels of each categorical column, by its name, or its number where there are no names."""
+        keys = [self._key(j) for j in self.categorical_columns_]
+        return dict(zip(keys, self.categorical_levels_, strict=True))
+
+    @property
+    def coded_names_(self) -> list[str]:
+        """Names of the coded columns: "x0" of a number, "x1=red" of a level."""
+        levels = dict(zip(self.categorical_columns_, self.categorical_levels_, strict=True))
+        out = []
+        for j in range(self.n_features_in_):
+            name = f"x{j}" if isinstance(self._key(j), int) else str(self._key(j))
+            out += [f"{name}={'missing' if level is None else level}" for level in levels[j]] if j in levels else [name]
+        return out
+
+    def contributions(self) -> Array:
+        """Return (D, k) each column's share of each axis: v², added up over a column's levels. An axis sums to 1."""
+        check_is_fitted(self)
+        squares = self.components_.T.astype(np.float64) ** 2
+        return np.add.reduceat(squares, self._layout.first, axis=0)
+
+    def column_coordinates(self) -> Array:
+        """Return (D, k) how well each axis shows each column, between 0 and 1: λ times the contribution.
+
+        It is the squared correlation r² of a number with the coordinate, and the correlation ratio η² of a category:
+        the share of the coordinate's variance between its levels.
+        """
+        return self.contributions() * self.eigenvalues_
+
+    def category_coordinates(self) -> dict[Column, Array]:
+        """Return for each categorical column the (levels, k) mean coordinates of the rows of each level: λ v/√p."""
+        check_is_fitted(self)
+        layout = self._layout
+        centres = self.components_.T.astype(np.float64) * self.eigenvalues_ / self.scale_[:, None]
+        return {self._key(j): centres[layout.span(j)] for j in self.categorical_columns_}
+
+    def _key(self, j: int) -> Column:
+        names = getattr(self, "feature_names_in_", None)
+        return j if names is None else str(names[j])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        return tags
+
+
+def _weights(layout: Layout, found: Learned) -> tuple[Array, Array]:
+    """Return mean and scale of the coded columns: m and s of numbers (1 of constants), p and √p of levels."""
+    mean, variance = found.mean[layout.origin], found.variance[layout.origin]
+    noise = (4 * np.finfo(np.float64).eps * np.abs(mean)) ** 2  # what rounding leaves of a constant's variance
+    scale = np.sqrt(np.where(variance > noise, variance, 1.0))
+    for j, counts in zip(layout.categorical, found.counts, strict=True):
+        mean[layout.span(j)] = counts / found.n_rows
+        scale[layout.span(j)] = np.sqrt(counts / found.n_rows)
+    return mean, scale
+
+
+def _coded_shape(rows: MixedRows, found: Learned) -> DataShape:
+    """Say the shape of the coded rows; they are sparse unless they are few cells."""
+    width = len(rows.numeric) + sum(len(levels) for levels in found.levels.values)
+    shape = DataShape(found.n_rows, width, np.dtype(np.float64))
+    if rowspace.route(shape, Wanted(count=1)) == "svd":
+        return shape
+    return replace(shape, density=rows.n_features / width, sparse=True)
+
+
+def _way(shape: DataShape, k: int) -> str:
+    """Choose: QR of small tables; how often levels meet, where the matrix of that is small; else a sparse matrix."""
+    n, width = shape.n_rows or 0, shape.n_features
+    if not shape.sparse:
+        return "svd"
+    return "counts" if width <= min(n, _WIDEST) else rowspace.route(shape, Wanted(count=k))

@@ -166,7 +166,7 @@ def top_loadings(model: Reducer) -> list[Loadings]:
     components = getattr(model, "components_", None)
     if components is None:
         return []
-    names, labels = column_names(model), axis_labels(model)
+    names, labels = getattr(model, "coded_names_", column_names(model)), axis_labels(model)  # levels have their own
     out = []
     for label, weights in zip(labels, np.asarray(components)[:_COMPONENTS], strict=False):
         order = np.argsort(-np.abs(weights), kind="stable")[:_COLUMNS]

@@ -1,0 +1,242 @@
+"""What t-SNE and UMAP share: points and neighbours of our own, a start, and the library that moves the points.
+
+Neighbours, starts and checks are Lowland's, so any metric, sparse rows, objects and given distances do; the libraries
+only optimise. Distances and starts are rounded before: steps by the thousand would turn the last bit of a sum into
+another picture.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import DataError, MissingExtraError, SolveError
+from ..graph.components import by_size, components
+from ..graph.graph import Graph, starts
+from ..graph.neighbors import searcher
+from ..parameters import Choice, Rule
+from ..reducer import Recorder, seed
+from ..rows import RowSource, as_rows
+from ..spectral.operators import Sparse
+from ..spectral.routes import Scaling
+from ..spectral.rowspace import Wanted, decompose
+from ..spectral.solve import eigen, sign_of_columns
+from ..spectral.walks import scaled
+from .graph_based import Embedded, GraphReducer, Piece
+
+Array = Any
+
+INIT: Rule = Choice(("pca", "spectral", "random"))
+_KEPT = 10  # neighbours looked for on the map
+_SAMPLE = 1000  # points that are asked for them
+_GRID = 2.0**24  # steps in which a start is rounded
+_START_TOLERANCE = 1e-4  # of eigenvectors that are only where points begin
+_ROOM = 0.45  # half the width of a piece in its cell
+
+
+def package(name: str, owner: str) -> Any:
+    """Return an optional module, without what it has to say about packages of its own."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(
+            f'{owner} needs {name.split(".")[0]}, which cannot be imported ({error}): pip install "lowland[embeddings]"'
+        ) from None
+
+
+class NeighborEmbedding(GraphReducer):
+    """A map that only keeps neighbours together. A graph in pieces is no problem: the pieces repel each other.
+
+    Subclasses write `_library`, `_optimized`, `_joining` and `_embed_cost`.
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        name: rule for name, rule in GraphReducer._parameters.items() if name not in ("n_neighbors", "disconnected")
+    }
+    _state: ClassVar[tuple[str, ...]] = tuple(
+        name for name in GraphReducer._graph_state if name not in ("eigenvalues_", "component_labels_")
+    )
+    _keeps_square: ClassVar[bool] = False
+    _least: ClassVar[int] = 4  # points below which there is nothing to optimise
+
+    init: str
+
+    # -- what a subclass writes ---------------------------------------------------------------------------
+
+    def _library(self) -> Any:
+        """Return the library; an error that names the extra where it is missing."""
+        raise NotImplementedError
+
+    def _optimized(self, graph: Graph, points: Array, record: Recorder, rng: np.random.Generator) -> Embedded:
+        """Return the map of the points, and what new rows need of it: as ``k`` how many neighbours, at least 2."""
+        raise NotImplementedError
+
+    def _joining(self, state: dict[str, Any]) -> Callable[[Array, Array], Array]:
+        """Return what places rows, given numbers and distances of their neighbours."""
+        raise NotImplementedError
+
+    # -- training -----------------------------------------------------------------------------------------
+
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        n = self._check_length(rows)
+        self._check_count(rows.shape, n - 1, "the number of points less one")
+        self._library()
+        rng = seed(self.random_state)
+        with record.stage("neighbours"):
+            points, inverse = self._points(rows)
+            graph, points, inverse = self._graph(points, inverse, record)
+        self._require_points(len(inverse), graph.n, record)
+        numbers = np.arange(graph.n)
+        if graph.n < max(self._least, self.n_components + 2):
+            found = self._few(Piece(graph, self._geometry(points), numbers))
+        else:
+            found = self._optimized(graph, points, record, rng)
+        if not np.isfinite(found.points).all():
+            raise SolveError(f"{type(self).__name__}: the points flew apart; fit with other parameters")
+        record.note(**found.about)
+        if "neighbour recall" in record.evidence:
+            record.note(approximate=True)
+        Y = found.points * sign_of_columns(found.points)
+        self.n_components_ = Y.shape[1]
+        self.pieces_ = [{"numbers": numbers, "points": Y, "offset": np.zeros(Y.shape[1]), **found.state}]
+        with record.stage("evidence"):
+            record.evidence["neighbours kept"] = kept(graph, Y, rng)
+        self.embedding_ = Y[inverse].astype(rows.dtype)
+
+    def _few(self, piece: Piece) -> Embedded:
+        """Lay out a few points by their distances; new rows go to the nearest of them."""
+        if components(piece.graph).any():
+            raise DataError(
+                f"{type(self).__name__}: {piece.n} points whose known distances fall into pieces are too few for "
+                f"n_components={self.n_components}; store more distances, or ask for {max(1, piece.n - 2)} at most"
+            )
+        found = self._small(piece)
+        Y = np.pad(found.points, ((0, 0), (0, self.n_components_ - found.points.shape[1])))
+        return Embedded(Y, found.values, {"k": 1}, {"algorithm": "classical scaling"})
+
+    def _start(self, points: Array, W: Any, record: Recorder, rng: np.random.Generator) -> Array:
+        """Return where the points begin, the widest coordinate within ±1; objects have no principal components."""
+        rows = not self._pairwise and points.ndim == 2
+        how = "spectral" if self.init == "pca" and not rows else self.init
+        record.evidence["start"] = how
+        if how == "random":
+            return rng.uniform(-1, 1, (W.shape[0], self.n_components))
+        Y = principal(points, self.n_components, rng) if how == "pca" else spectral(W, self.n_components, rng)
+        Y /= max(float(np.abs(Y).max()), np.finfo(np.float64).tiny)
+        return np.round(Y * _GRID) / _GRID
+
+    # -- new rows -----------------------------------------------------------------------------------------
+
+    def _placer(self, anchors: Array, number: int) -> Callable[[Array], Array]:
+        state = self.pieces_[number]
+        search, points, k = self._search_new(anchors, None), state["points"], min(state["k"], len(state["points"]))
+        joining = cache(lambda: self._joining(state))  # needs the library; rows of the training set need neither
+
+        def place(block: Array) -> Array:
+            neighbors, distances = search(block, k)
+            Y: Array = points[neighbors[:, 0]]  # a training row returns to its place; of a few points all rows do
+            known = np.isfinite(distances).sum(axis=1)  # a sparse row of distances may hold fewer than k
+            known[distances[:, 0] == 0] = 0
+            for count in np.unique(known[known > 0]).tolist() if k > 1 else ():
+                mine = np.flatnonzero(known == count)
+                Y[mine] = joining()(neighbors[mine, :count], tamed(distances[mine, :count]))
+            return Y
+
+        return place
+
+
+# -- neighbours -----------------------------------------------------------------------------------------------
+
+
+def tamed(distances: Array) -> Array:
+    """Return distances rounded to float32, rows of other sizes than 1e-6 … 1e6 times a power of two.
+
+    Each point's weights depend on the ratios of its distances alone, and the libraries begin their searches at 1.
+
+    >>> tamed(np.array([[3.0, 5.0], [3e-40, 6e-40]])).tolist()[0]
+    [3.0, 5.0]
+    """
+    last = distances[:, -1:]
+    exponent = np.where((last < 1e-6) | (last > 1e6), np.frexp(last)[1], 0)
+    return np.ldexp(distances, -exponent).astype(np.float32)
+
+
+def assembled(graph: Graph, weigh: Callable[[Array], Array], dtype: Any) -> Any:
+    """Return the sparse matrix of weights of edges, from a function of the distances of several points.
+
+    Points with equally many neighbours are taken together: in a stored square of distances some know few.
+    """
+    values, degrees = np.zeros(len(graph.indices), dtype=dtype), np.unique(graph.degrees).tolist()
+    for k in degrees if degrees[0] else degrees[1:]:
+        if len(degrees) == 1:
+            values[:] = weigh(tamed(graph.distances.reshape(-1, k))).ravel()
+        else:
+            edges = graph.indptr[:-1][graph.degrees == k][:, None] + np.arange(k)
+            values[edges] = weigh(tamed(graph.distances[edges]))
+    # a copy: sums of sparse matrices sort the numbers where they lie
+    lists = values, graph.indices.copy(), graph.indptr.astype(np.int32)
+    return sp.csr_array(lists, shape=(graph.n, graph.n))
+
+
+def kept(graph: Graph, Y: Array, rng: np.random.Generator) -> float:
+    """Return the share of nearest neighbours that are nearest on the map, too, asked of some points."""
+    sample = np.sort(rng.permutation(graph.n)[:_SAMPLE])
+    k = min(_KEPT, graph.n - 1)
+    near = searcher("euclidean", Y).query(Y[sample], k + 1)[0]
+    shared = wanted = 0
+    for i, on_map in zip(sample.tolist(), near, strict=True):
+        mine = graph.indices[graph.indptr[i] : graph.indptr[i + 1]][:k]
+        shared += len(np.intersect1d(mine, on_map[on_map != i][:k]))
+        wanted += len(mine)
+    return shared / max(1, wanted)
+
+
+# -- starts ---------------------------------------------------------------------------------------------------
+
+
+def principal(points: Array, d: int, rng: np.random.Generator) -> Array:
+    """Return the first principal components of rows; zeros where there are fewer."""
+    rows = as_rows(points if sp.issparse(points) else np.ascontiguousarray(points))
+    space = decompose(rows, Wanted(count=min(d, *points.shape)), Scaling(), rng=rng, want_left=True)
+    if space.left is None:
+        raise SolveError("the principal components of the rows came without coordinates")
+    signs = sign_of_columns(space.directions)
+    Y = space.left * (space.values * signs)
+    return np.pad(Y.astype(np.float64), ((0, 0), (0, d - Y.shape[1])))
+
+
+def spectral(W: Any, d: int, rng: np.random.Generator) -> Array:
+    """Return the leading eigenvectors of D^(−½) W D^(−½) after the first; pieces of a graph in cells side by side."""
+    labels = by_size(sp.csgraph.connected_components(W, directed=False)[1])
+    sizes = np.bincount(labels)
+    if len(sizes) == 1:
+        return _leading(W, d, rng)
+    order = np.argsort(labels, kind="stable")
+    blocks, bounds = W[order][:, order], starts(sizes)
+    side = len(sizes) if d == 1 else math.ceil(math.sqrt(len(sizes)))
+    Y = np.empty((len(labels), d))
+    for c, (a, b) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+        own = _leading(blocks[a:b, a:b], d, rng)
+        own *= _ROOM * (sizes[c] / sizes[0]) ** (1 / d) / np.abs(own).max()
+        own[:, : min(d, 2)] += np.array([c % side, c // side])[: min(d, 2)]
+        Y[order[a:b]] = own
+    return Y - (Y.max(axis=0) + Y.min(axis=0)) / 2
+
+
+def _leading(W: Any, d: int, rng: np.random.Generator) -> Array:
+    """Return the eigenvectors of a connected piece, loosely; chance where it has too few points for them."""
+    if W.shape[0] < d + 2:
+        return rng.uniform(-1, 1, (W.shape[0], d))
+    D = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+    S = Sparse(scaled(sp.csr_array(W, dtype=np.float64), 1 / np.sqrt(D)), symmetric=True)
+    S.null = np.sqrt(D / D.sum())[:, None]
+    return np.array(eigen(S, d, tol=_START_TOLERANCE, rng=rng).vectors)

@@ -1,0 +1,104 @@
+"""Tables of numbers and texts on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lowland
+from lowland.cli.inputs import read_input
+from lowland.cli.options import ColumnOptions, KeepOptions
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame(
+        {
+            "name": [f"row{i}" for i in range(40)],
+            "age": rng.normal(40, 10, 40).round(1),
+            "kind": rng.choice(["red", "green", "blue"], 40),
+            "ok": rng.random(40) < 0.5,
+            "day": pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 2, 9), eager=True),
+        }
+    )
+    frame.write_csv(tmp_path / "mixed.csv")
+    frame.write_parquet(tmp_path / "mixed.parquet")
+    return tmp_path / "mixed.csv"
+
+
+@pytest.fixture
+def model(mixed: Path, tmp_path: Path) -> Path:
+    frame = pl.read_csv(mixed)[["age", "kind", "ok"]]
+    lowland.save(lowland.FAMD(2).fit(frame), tmp_path / "m.lowland")
+    return tmp_path / "m.lowland"
+
+
+def test_columns_of_text_are_rows_for_a_method_that_takes_categories(mixed, capsys):
+    given = read_input(mixed.with_suffix(".parquet"), ColumnOptions(), KeepOptions(id="name"), categories=True)
+    assert given.names == ["age", "kind", "ok"]
+    assert given.left_out == {"day": "dates"}
+    assert given.shape == (40, 3)
+    assert lowland.FAMD().fit(given.rows).levels_ == {"kind": ["blue", "green", "red"], "ok": [False, True]}
+    assert "left out: day (dates)" in capsys.readouterr().err
+
+
+def test_the_others_get_numbers_only(mixed):
+    given = read_input(mixed, ColumnOptions(), KeepOptions())
+    assert given.names == ["age", "ok"]
+    chosen = read_input(mixed, ColumnOptions(columns=("kind,age",)), KeepOptions(), categories=True)
+    assert chosen.names == ["kind", "age"]
+    with pytest.raises(lowland.DataError, match="column 'kind': it holds text; only numbers"):
+        read_input(mixed, ColumnOptions(columns=("kind,age",)), KeepOptions())
+
+
+def test_an_array_file_has_no_categories(tmp_path):
+    np.save(tmp_path / "x.npy", np.eye(4))
+    given = read_input(tmp_path / "x.npy", ColumnOptions(), KeepOptions(), categories=True)
+    np.testing.assert_array_equal(given.rows.array, np.eye(4))
+
+
+def test_a_saved_model_takes_new_rows_by_name(run, mixed, model):
+    assert run("transform", model, mixed, "--id", "name", "--out", "flat.csv").code == 0
+    flat = pl.read_csv("flat.csv")
+    assert flat.columns == ["name", "famd0", "famd1"]
+    want = lowland.load(model).transform(pl.read_csv(mixed)[["age", "kind", "ok"]])
+    np.testing.assert_allclose(flat[["famd0", "famd1"]].to_numpy(), want, rtol=1e-12)
+
+
+def test_an_unseen_level_is_named_by_its_line(run, mixed, model):
+    lines = mixed.read_text(encoding="utf-8").splitlines()
+    cells = lines[5].split(",")
+    cells[2] = "purple"
+    mixed.write_text("\n".join([*lines[:5], ",".join(cells), *lines[6:]]) + "\n", encoding="utf-8")
+    done = run("transform", model, mixed, "--out", "flat.csv")
+    assert done.code == 3
+    assert "mixed.csv, line 6, column 'kind': the level 'purple' was not seen by the fit" in " ".join(done.err.split())
+
+
+def test_rows_without_names_go_by_position(run, tmp_path):
+    rows = [[1.0, "a"], [2.0, "b"], [3.5, "a"], [0.5, "b"]]
+    lowland.save(lowland.FAMD(1).fit(rows), tmp_path / "m.lowland")
+    pl.DataFrame({"x0": [1.0, 3.5], "x1": ["a", "b"]}).write_csv(tmp_path / "new.csv")
+    done = run("transform", "m.lowland", "new.csv", "--out", "flat.csv")
+    assert done.code == 0, done.err
+    want = lowland.load("m.lowland").transform([[1.0, "a"], [3.5, "b"]])
+    np.testing.assert_allclose(pl.read_csv("flat.csv").to_numpy(), want, rtol=1e-12)
+
+
+def test_reduce_and_back(run, mixed):
+    words = ["--id", "name", "--drop", "day", "--components", 4, "--out", "flat.csv", "--model", "m.lowland"]
+    assert run("reduce", mixed, "--method", "famd", *words, "--report", "r.html").code == 0
+    frame = pl.read_csv(mixed)
+    want = lowland.FAMD(4).fit_transform(frame[["age", "kind", "ok"]])
+    np.testing.assert_allclose(pl.read_csv("flat.csv")[:, 1:].to_numpy(), want, rtol=1e-12, atol=1e-12)
+    assert "kind=red" in Path("r.html").read_text(encoding="utf-8")
+    assert run("inverse", "m.lowland", "flat.csv", "--id", "name", "--out", "back.csv").code == 0
+    back = pl.read_csv("back.csv")
+    assert back["kind"].to_list() == frame["kind"].to_list()
+    assert back["ok"].to_list() == frame["ok"].to_list()
+    np.testing.assert_allclose(back["age"].to_numpy(), frame["age"].to_numpy(), rtol=1e-12)
+    assert run("plan", mixed, "--method", "famd").code == 0

@@ -1,0 +1,314 @@
+"""What t-SNE and UMAP share: neighbours and starts of our own, few and equal rows, any objects, new rows one by one."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist, pdist, squareform
+
+import lowland
+from lowland.graph.graph import Graph
+from lowland.graph.neighbors import neighbor_graph
+from lowland.methods.neighbor_embedding import assembled, kept, principal, spectral, tamed
+
+quiet = pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")
+
+
+def tsne(**parameters):
+    return lowland.TSNE(**{"perplexity": 8.0, "max_iter": 90} | parameters)
+
+
+def umap(**parameters):
+    return lowland.UMAP(**{"n_neighbors": 8, "n_epochs": 60} | parameters)
+
+
+@pytest.fixture(params=[tsne, umap], ids=["TSNE", "UMAP"])
+def build(request):
+    return request.param
+
+
+@pytest.fixture(params=[lowland.TSNE, lowland.UMAP], ids=["TSNE", "UMAP"])
+def Model(request):
+    return request.param
+
+
+def clusters(rng, n=40, width=9.0):
+    """Three clusters of n rows in five columns, and which one a row is in."""
+    at = width * np.eye(3, 5)
+    return np.vstack([c + rng.standard_normal((n, 5)) for c in at]), np.repeat(np.arange(3), n)
+
+
+def purity(Y, where, k=5):
+    """The share of the k nearest on the map that are of the same cluster."""
+    D = cdist(Y, Y)
+    np.fill_diagonal(D, np.inf)
+    return float((where[np.argsort(D, axis=1)[:, :k]] == where[:, None]).mean())
+
+
+# -- the pieces -----------------------------------------------------------------------------------------------
+
+
+def test_distances_of_any_size_are_tamed_by_powers_of_two():
+    D = np.array([[1.0, 3.0], [2e-300, 6e-300], [1e200, 3e200], [1e-3, 4e5]])
+    got = tamed(D)
+    assert got.dtype == np.float32
+    np.testing.assert_array_equal(got[[0, 3]], D[[0, 3]].astype(np.float32))
+    np.testing.assert_allclose(got[:, 0] / got[:, 1], D[:, 0] / D[:, 1], rtol=1e-7)
+    assert (got > 0).all()
+    assert (got[1:3] < 4).all()
+
+
+def test_weights_of_uneven_lists_stand_where_they_belong():
+    graph = Graph(np.array([0, 2, 3, 5]), np.array([1, 2, 0, 1, 0], np.int32), np.array([1.0, 2.0, 1.0, 2.0, 3.0]))
+    before = graph.indices.copy()
+    W = assembled(graph, lambda d: 10 * d + d.shape[1], np.float64)
+    np.testing.assert_array_equal(W.toarray(), [[0, 12, 22], [11, 0, 0], [32, 22, 0]])
+    _ = W + W.T
+    np.testing.assert_array_equal(graph.indices, before)
+
+
+def test_neighbours_kept_are_counted(rng):
+    X = rng.standard_normal((300, 2))
+    graph = neighbor_graph(X, 12)
+    assert kept(graph, X, rng) == 1.0
+    assert kept(graph, rng.permutation(X), rng) < 0.15
+
+
+def test_a_spectral_start_is_made_of_eigenvectors(rng):
+    W = neighbor_graph(lowland.data.swiss_roll(1600)[0], 10).symmetric().csr(None)
+    W.data[:] = 1.0
+    d = W.sum(axis=1)
+    S = W.toarray() / np.sqrt(np.outer(d, d))
+    Y = spectral(W, 2, rng)
+    np.testing.assert_allclose(Y.T @ Y, np.eye(2), atol=1e-8)
+    values = np.linalg.eigvalsh(S)[-3:-1][::-1]
+    np.testing.assert_allclose(np.diag(Y.T @ S @ Y), values, rtol=1e-4)
+    assert np.abs(Y.T @ np.sqrt(d)).max() < 1e-8 * np.sqrt(d.sum())
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_pieces_of_a_graph_begin_apart(d, rng):
+    sizes = [30, 20, 9, 3, 2]
+    W = sp.csr_array(sp.block_diag([np.ones((n, n)) - np.eye(n) for n in sizes]))
+    Y, where = spectral(W, d, rng), np.repeat(np.arange(5), sizes)
+    middles = np.array([(Y[where == c].max(axis=0) + Y[where == c].min(axis=0)) / 2 for c in range(5)])
+    radius = max(np.abs(Y[where == c] - middles[c]).max() for c in range(5))
+    assert radius <= 0.45 + 1e-12
+    assert pdist(middles, "chebyshev").min() > 0.5
+    assert purity(Y, where, 1) == 1.0
+
+
+def test_principal_components_of_dense_and_sparse_rows(rng):
+    X = rng.standard_normal((80, 5)) * [5, 3, 1, 1, 1]
+    want = lowland.PCA(2).fit_transform(X)
+    np.testing.assert_allclose(principal(X, 2, rng), want, atol=1e-10)
+    np.testing.assert_allclose(principal(sp.csr_array(X), 2, rng), want, atol=1e-10)
+    flat = principal(X[:, :1], 2, rng)
+    np.testing.assert_array_equal(flat[:, 1], 0.0)
+
+
+# -- maps -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("init", ["pca", "spectral", "random"])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_clusters_stay_together(build, init, d, rng):
+    X, where = clusters(rng)
+    model = build(init=init, n_components=d).fit(X)
+    assert model.fit_info_.evidence["start"] == init
+    stuck = build is umap and d == 1  # on a line its points must jump over each other, and some do not get home
+    assert purity(model.embedding_, where) > (0.8 if stuck else 0.97)
+
+
+def test_starts_and_seeds_matter_and_repeat(build, rng):
+    X, _ = clusters(rng)
+    maps = [build(init=init).fit_transform(X) for init in ("pca", "spectral", "random")]
+    maps.append(build(random_state=1).fit_transform(X))
+    for i in range(4):
+        for j in range(i):
+            assert np.abs(maps[i] - maps[j]).max() > 1e-3
+    np.testing.assert_array_equal(build(random_state=1).fit_transform(X), maps[3])
+    np.testing.assert_array_equal(build(init="random", random_state=0).fit_transform(X), maps[2])
+
+
+def test_rows_distances_and_functions_agree(build, rng):
+    X, _ = clusters(rng)
+    D = squareform(pdist(X))
+    rows = build(init="spectral").fit(X)
+    given = build(init="pca", metric="precomputed").fit(D)  # distances have no principal components
+    assert given.fit_info_.evidence["start"] == "spectral"
+    np.testing.assert_array_equal(given.embedding_, rows.embedding_)
+    new = X[:7] + 0.2
+    np.testing.assert_array_equal(given.transform(cdist(new, X)), rows.transform(new))
+    np.testing.assert_array_equal(given.transform(D), given.embedding_)
+    by_function = build(init="spectral", metric=lambda a, b: float(np.sqrt(((a - b) ** 2).sum())))
+    np.testing.assert_array_equal(by_function.fit_transform(X), rows.embedding_)
+
+
+def test_words(build):
+    texts = [a * i + b * j for a, b in (("x", "y"), ("p", "q")) for i in range(1, 7) for j in range(1, 7)]
+
+    def apart(a, b):
+        letters = set(a) | set(b)
+        return float(sum(abs(a.count(c) - b.count(c)) for c in letters))
+
+    model = build(metric=apart).fit(texts)
+    assert purity(model.embedding_, np.repeat([0, 1], 36)) > 0.9
+    np.testing.assert_array_equal(model.transform(texts[:5]), model.embedding_[:5])
+    assert np.isfinite(model.transform(["x" * 9 + "y" * 9])).all()
+
+
+def test_stored_distances_with_uneven_lists(build, rng):
+    X, where = clusters(rng)
+    D = squareform(pdist(X))
+    near = np.sort(D, axis=1)[:, [14]] > D
+    near |= near.T
+    near[:, 5] = near[5] = False
+    near[5, 6] = near[6, 5] = True  # it knows one other
+    i, j = np.nonzero(near & ~np.eye(len(X), dtype=bool))
+    model = build(metric="precomputed").fit(sp.csr_array((D[i, j], (i, j)), shape=D.shape))
+    assert purity(np.delete(model.embedding_, 5, axis=0), np.delete(where, 5)) > 0.97
+    row = sp.csr_array(([0.5, 0.6], ([0, 0], [3, 90])), shape=(1, 120))
+    alone = sp.csr_array(([0.5], ([0], [3])), shape=(1, 120))
+    for one in (row, alone):
+        assert np.isfinite(model.transform(one)).all()
+    np.testing.assert_array_equal(model.transform(sp.vstack([row, alone]))[1:], model.transform(alone))
+
+
+def test_a_graph_in_pieces_is_drawn_as_one(build, rng):
+    X, where = clusters(rng, width=1e4)
+    model = build().fit(X)
+    assert purity(model.embedding_, where) == 1.0
+    assert model.fit_info_.warnings == ()
+
+
+def test_equal_rows_are_one_point(build, rng):
+    X, _ = clusters(rng)
+    again = np.r_[np.arange(120), rng.integers(120, size=60)]
+    model = build().fit(X[again])
+    assert model.fit_info_.evidence["distinct rows"] == 120
+    np.testing.assert_array_equal(model.embedding_, build().fit_transform(X)[again])
+
+
+def test_units_do_not_matter(build, rng):
+    X, where = clusters(rng)
+    for factor in (2.0**-400, 2.0**300):
+        model = build(init="spectral").fit(X * factor)
+        assert purity(model.embedding_, where) > 0.97
+        assert np.isfinite(model.transform((X + 0.1) * factor)).all()
+
+
+@quiet
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 11])
+def test_few_rows(Model, n, rng):
+    X = rng.standard_normal((n, 4))
+    model = Model(n_components=min(2, n - 1)).fit(X)
+    assert np.isfinite(model.embedding_).all()
+    assert len(np.unique(model.embedding_, axis=0)) == n
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+    assert np.isfinite(model.transform(X + 0.1)).all()
+    assert lowland.plan(Model(), shape=(n, 4)).bytes > 0
+
+
+@quiet
+def test_few_objects_in_pieces_are_refused_or_drawn(Model):
+    pairs = sp.csr_array(sp.block_diag([[[0.0, 1.0], [1.0, 0.0]]] * 2))
+    with pytest.raises(lowland.DataError, match=r"4 points .* fall into pieces .* ask for 2 at most"):
+        Model(3, metric="precomputed").fit(pairs)
+    assert np.isfinite(Model(2, metric="precomputed").fit(pairs).embedding_).all()
+
+
+def test_few_distinct_rows_are_told(Model, rng):
+    X = np.repeat(rng.standard_normal((2, 4)), 9, axis=0)
+    with pytest.warns(lowland.LowlandWarning) as caught:
+        model = Model().fit(X)
+    assert model.n_components_ == 1
+    assert any(issubclass(w.category, lowland.RankWarning) for w in caught)
+
+
+# -- new rows -------------------------------------------------------------------------------------------------
+
+
+def test_new_rows_land_in_their_cluster_one_by_one(build, rng):
+    X, where = clusters(rng)
+    model = build().fit(X)
+    new = X + 0.3 * rng.standard_normal(X.shape)
+    Y = model.transform(new)
+    D = cdist(Y, model.embedding_)
+    assert (where[D.argmin(axis=1)] == where).mean() > 0.97
+    for part in (slice(7, 8), slice(30, 90), slice(None, None, -1)):
+        np.testing.assert_array_equal(model.transform(new[part]), Y[part])
+    with lowland.config(threads=1):
+        np.testing.assert_array_equal(model.transform(new), Y)
+
+
+def test_rows_far_away_stay_on_the_map(build, rng):
+    X, _ = clusters(rng)
+    model = build().fit(X)
+    Y = model.transform(np.vstack([X.mean(axis=0) + 1e6, X[:1] - 1e12]))
+    low, high = model.embedding_.min(axis=0), model.embedding_.max(axis=0)
+    assert (np.abs(Y - (low + high) / 2) < 2 * (high - low)).all()
+
+
+CHILD = """
+import json, sys, numpy as np, lowland
+model = lowland.load(sys.argv[1])
+print(json.dumps(model.transform(np.load(sys.argv[2])).tolist()))
+"""
+
+
+def test_a_model_loaded_in_another_process_places_rows_alike(build, rng, tmp_path):
+    X, _ = clusters(rng)
+    model = build().fit(X)
+    new = np.vstack([X[:3], X[40:44] + 0.2])
+    lowland.save(model, tmp_path / "model.lowland")
+    np.save(tmp_path / "new.npy", new)
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, str(tmp_path / "model.lowland"), str(tmp_path / "new.npy")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    np.testing.assert_array_equal(np.array(json.loads(done.stdout)), model.transform(new))
+
+
+# -- manners --------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_library_is_named(Model, rng, monkeypatch):
+    for name in ("openTSNE.tsne", "umap.umap_"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(lowland.MissingExtraError, match=r'pip install "lowland\[embeddings\]"'):
+        Model().fit(rng.standard_normal((30, 3)))
+
+
+def test_steps_are_told_and_can_be_cancelled(build, rng):
+    X, _ = clusters(rng)
+    seen = []
+    with lowland.config(progress=lambda stage, done, total: seen.append((stage, done, total))):
+        want = build().fit_transform(X)
+    stage = {tsne: "t-SNE", umap: "UMAP"}[build]
+    steps = [(done, total) for name, done, total in seen if name == stage]
+    assert len(steps) == steps[0][1] == {tsne: 90, umap: 60}[build]
+    assert all(b[0] == a[0] + 1 for a, b in itertools.pairwise(steps))
+    np.testing.assert_array_equal(build().fit_transform(X), want)  # whoever watches changes nothing
+    model = build()
+    with (
+        lowland.config(progress=lambda name, done, total: name != stage or done < 20),
+        pytest.raises(lowland.Cancelled, match=stage),
+    ):
+        model.fit(X)
+    assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_nothing_is_printed(build, rng, capfd):
+    X, _ = clusters(rng)
+    model = build().fit(X)
+    model.transform(X[:2] + 0.1)
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,279 @@
+"""Random projection: the bound holds, the kinds agree with their matrices, hard rows, streams."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.spatial.distance import pdist
+from sklearn.random_projection import johnson_lindenstrauss_min_dim
+
+import lowland
+from lowland import hadamard
+from lowland.hadamard_kernels import SIDE, walsh_hadamard
+from lowland.methods.random_projection import bound
+from lowland.rows import RowSource
+
+KINDS = ("gaussian", "sparse", "hadamard")
+D = 1500
+
+
+def rows(name, rng):
+    """Rows that are easy and hard for a projection."""
+    n = 250
+    if name == "spikes":  # one entry a row: independent sparse entries would not keep their lengths
+        X = np.zeros((n, D))
+        X[np.arange(n), rng.permutation(D)[:n]] = rng.exponential(size=n) + 0.1
+        return X
+    if name == "one column":  # all distances in a single column
+        X = np.zeros((n, D))
+        X[:, 17] = rng.standard_normal(n)
+        return X
+    if name == "heavy tails":
+        return rng.standard_cauchy((n, D))
+    if name == "waves":  # rows of the Hadamard matrix itself
+        return scipy.linalg.hadamard(2048)[:n, :D].astype(float)
+    return rng.standard_normal((n, D)) + 5.0
+
+
+def squares(X):
+    return pdist(X, "sqeuclidean")
+
+
+# -- the bound ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("eps", [0.05, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("n", [10, 1000, 10**6])
+def test_the_bound_is_that_of_dasgupta_and_gupta(n, eps):
+    assert bound(n, eps) - johnson_lindenstrauss_min_dim(n, eps=eps) == 1  # theirs is cut off, ours reaches it
+    exact = 4 * np.log(n) / (eps**2 / 2 - eps**3 / 3)
+    assert 0 <= bound(n, eps) - exact < 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["normal", "spikes", "one column", "heavy tails", "waves"])
+def test_distances_at_the_bound(name, kind, rng):
+    X = rows(name, rng)
+    model = lowland.RandomProjection(kind=kind, eps=0.2, random_state=3).fit(X)
+    assert model.n_components_ == bound(250, 0.2) < D
+    true, kept = squares(X), squares(model.transform(X))
+    error = np.abs(kept[true > 0] / true[true > 0] - 1)
+    assert np.mean(error <= 0.2) >= 0.99
+    told = model.fit_info_.evidence
+    assert told["pairs measured"] == 19_900
+    assert told["pairs within eps"] >= 0.99
+    assert told["worst distortion"] <= error.max() + 1e-8  # of a sample of them
+    assert told["mean distortion"] == pytest.approx(error.mean(), rel=0.2, abs=1e-8)
+    assert model.fit_info_.approximation_error == told["worst distortion"]
+
+
+def test_the_record_is_what_the_map_does_when_all_rows_are_in_the_sample(rng):
+    X = rng.standard_normal((120, 60))
+    model = lowland.RandomProjection(7, eps=0.3).fit(X)
+    error = np.abs(squares(model.transform(X)) / squares(X) - 1)
+    told = model.fit_info_.evidence
+    assert told["pairs measured"] == 120 * 119 // 2
+    assert told["pairs within eps"] == pytest.approx(np.mean(error <= 0.3), abs=1e-12)
+    assert 0.2 < told["pairs within eps"] < 0.9  # 7 dimensions keep little, and the record says so
+    assert told["worst distortion"] == pytest.approx(error.max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_squared_lengths_are_kept_on_average(kind, rng):
+    x = np.vstack([np.zeros(50), rng.standard_normal(50)])
+    ratios = [
+        squares(lowland.RandomProjection(10, kind=kind, random_state=i).fit_transform(x))[0] / squares(x)[0]
+        for i in range(300)
+    ]
+    assert np.mean(ratios) == pytest.approx(1, abs=0.08)  # 3 standard errors of √(2/10)/√300
+
+
+# -- the number of dimensions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_auto_keeps_all_columns_where_the_bound_passes_them(kind, rng):
+    X = rng.standard_normal((100, 20))
+    with pytest.warns(lowland.RankWarning, match=r"3948 dimensions are needed, and there are 20 columns"):
+        model = lowland.RandomProjection(kind=kind).fit(X)
+    assert (model.kind_, model.n_components_) == ("identity", 20)
+    np.testing.assert_array_equal(model.transform(X), X)
+    np.testing.assert_allclose(model.inverse_transform(X), X, atol=1e-12)
+    assert model.fit_info_.evidence["worst distortion"] == 0
+    assert not model.fit_info_.approximate
+
+
+def test_more_dimensions_than_columns_are_refused(rng):
+    with pytest.raises(lowland.DataError, match=r"n_components=8 is more than the number of columns, 7"):
+        lowland.RandomProjection(8).fit(rng.standard_normal((50, 7)))
+    with pytest.raises(lowland.DataError, match="ask for 7 at most"):
+        lowland.plan(lowland.RandomProjection(8), shape=(50, 7))
+    assert lowland.RandomProjection(7).fit_transform(rng.standard_normal((5, 7))).shape == (5, 7)  # fewer rows are fine
+
+
+# -- the maps -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 32, 512, 2048])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_fast_transform_is_the_hadamard_matrix(n, dtype, rng):
+    A = rng.standard_normal((n, SIDE)).astype(dtype)
+    found = A.copy()
+    walsh_hadamard(found.reshape(-1), SIDE)
+    np.testing.assert_allclose(found, scipy.linalg.hadamard(n) @ A, atol=10 * n * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("d", [1, 5, 64, 100])
+@pytest.mark.parametrize("m", [1, 7, 8, 9, 30])
+def test_the_sampled_transform_is_its_matrix(d, m, rng):
+    k = min(d, 13)
+    signs, places = hadamard.draw(d, k, rng)
+    H = scipy.linalg.hadamard(hadamard.padded(d))
+    A = hadamard.matrix(signs, places)
+    np.testing.assert_allclose(A, H[places][:, :d] * signs / np.sqrt(k), atol=1e-15)
+    X = rng.standard_normal((m, d))
+    np.testing.assert_allclose(hadamard.project(X, signs, places), X @ A.T, atol=1e-12)
+    np.testing.assert_allclose(hadamard.project(sp.csr_array(X), signs, places), X @ A.T, atol=1e-12)
+    assert len(set(places.tolist())) == k
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_transform_is_the_matrix_of_the_compressor(kind, rng):
+    X = rng.standard_normal((300, 90)) + 2
+    model = lowland.RandomProjection(20, kind=kind).fit(X)
+    A, a, B, b = model.compressor()
+    np.testing.assert_allclose(model.transform(X), X @ A.T + a, atol=1e-11)
+    np.testing.assert_allclose(model.transform(sp.csr_array(X)), X @ A.T, atol=1e-11)
+    np.testing.assert_allclose(model.inverse_transform(X[:, :20]), X[:, :20] @ B.T + b, atol=1e-11)
+
+
+@pytest.mark.parametrize(("k", "d"), [(20, 1000), (200, 1000), (3, 10), (10, 10)])
+def test_every_column_of_the_sparse_map_has_length_one_and_few_entries(k, d, rng):
+    model = lowland.RandomProjection(k, kind="sparse").fit(rng.standard_normal((5, d)))
+    A = model.compressor().A
+    np.testing.assert_allclose((A**2).sum(axis=0), 1, rtol=1e-12)
+    assert ((A != 0).sum(axis=0) == np.ceil(k / np.sqrt(d))).all()
+    assert 0.4 < np.mean(A[A != 0] > 0) < 0.6 or d == 10
+
+
+def test_gaussian_entries_have_variance_one_over_k(rng):
+    A = lowland.RandomProjection(500, random_state=1).fit(rng.standard_normal((3, 4000))).compressor().A * np.sqrt(500)
+    assert abs(A.mean()) < 4 / np.sqrt(A.size)
+    assert abs(A.var() - 1) < 4 * np.sqrt(2 / A.size)
+    assert abs((A**4).mean() - 3) < 4 * np.sqrt(96 / A.size)
+
+
+# -- the way back -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_inverse_is_the_nearest_row_to_the_mean_that_maps_to_the_point(kind, rng):
+    X = rng.standard_normal((200, 64)) * 0.1 + rng.standard_normal(64) * 50
+    model = lowland.RandomProjection(16, kind=kind).fit(X)
+    Y = model.transform(X)
+    back = model.inverse_transform(Y)
+    np.testing.assert_allclose(model.transform(back), Y, atol=1e-9)  # it maps to the point
+    A = model.compressor().A
+    offsets = back - X.mean(axis=0)
+    np.testing.assert_allclose(offsets, offsets @ np.linalg.pinv(A) @ A, atol=1e-9)  # and has no part that A kills
+    assert np.linalg.norm(back - X) < np.linalg.norm(X - X.mean(axis=0))
+
+
+def test_as_many_dimensions_as_columns_can_be_undone(rng):
+    X = rng.standard_normal((100, 32))
+    for kind in ("gaussian", "hadamard"):
+        model = lowland.RandomProjection(32, kind=kind).fit(X)
+        np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-9)
+
+
+# -- rows ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stream_read_once_gives_the_same_bits(kind, rng):
+    X = rng.standard_normal((9000, 40))
+    whole = lowland.RandomProjection(8, kind=kind, random_state=5).fit(X)
+    once = lowland.RandomProjection(8, kind=kind, random_state=5).fit(X[a : a + 777] for a in range(0, 9000, 777))
+    np.testing.assert_array_equal(once.transform(X), whole.transform(X))
+    assert dict(once.fit_info_.evidence) == dict(whole.fit_info_.evidence)
+    assert once.n_samples_ == 9000
+    np.testing.assert_allclose(once.mean_, X.mean(axis=0), atol=1e-13)
+
+
+def test_auto_of_a_stream_that_does_not_say_its_length(rng):
+    X = rng.standard_normal((500, 400)).astype(np.float32)
+    model = lowland.RandomProjection(eps=0.9).fit(iter([X[:200], X[200:]]))
+    assert model.n_components_ == bound(500, 0.9) < 400
+
+
+def test_the_sample_is_drawn_evenly():
+    """Rows 0 … 9999 in one column: the mean number of a sampled row, over seeds, is the middle."""
+    from lowland.methods.random_projection import _read
+    from lowland.rows import as_rows
+
+    X = np.arange(10_000.0)[:, None]
+    samples = [_read(as_rows(X), np.random.default_rng(i)).sample.ravel() for i in range(40)]
+    assert all(len(set(s.tolist())) == 200 for s in samples)
+    means = np.concatenate(samples)
+    assert abs(means.mean() - 4999.5) < 4 * (10_000 / np.sqrt(12)) / np.sqrt(len(means))
+    assert abs(np.mean(means < 2000) - 0.2) < 4 * np.sqrt(0.16 / len(means))
+
+
+def test_the_map_does_not_depend_on_precision_and_depends_on_the_seed(rng):
+    X = rng.standard_normal((60, 50))
+    for kind in KINDS:
+        wide = lowland.RandomProjection(9, kind=kind, random_state=2).fit(X)
+        narrow = lowland.RandomProjection(9, kind=kind, random_state=2).fit(X.astype(np.float32))
+        np.testing.assert_allclose(narrow.compressor().A, wide.compressor().A, atol=1e-7)
+        other = lowland.RandomProjection(9, kind=kind, random_state=3).fit(X)
+        assert np.abs(other.compressor().A - wide.compressor().A).max() > 0.1
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e30, 1e200])
+@pytest.mark.parametrize("kind", KINDS)
+def test_huge_and_tiny_rows_are_measured_alike(kind, scale, rng):
+    X = rng.standard_normal((80, 40))
+    want = lowland.RandomProjection(10, kind=kind).fit(X).fit_info_.evidence
+    got = lowland.RandomProjection(10, kind=kind).fit(X * scale).fit_info_.evidence
+    assert got["worst distortion"] == pytest.approx(want["worst distortion"], rel=1e-9)
+
+
+def test_sparse_rows_near_each_other_are_measured_by_their_differences(rng):
+    X = sp.random_array((50, 400), density=0.1, rng=rng, format="csr")
+    near = sp.csr_array(X + 1e-7 * sp.random_array((50, 400), density=0.1, rng=rng))
+    both = sp.vstack([X, near], format="csr")
+    wide = lowland.RandomProjection(100).fit(both.toarray()).fit_info_.evidence
+    told = lowland.RandomProjection(100).fit(both).fit_info_.evidence
+    assert told["worst distortion"] == pytest.approx(wide["worst distortion"], rel=1e-6)
+    assert told["pairs measured"] == 100 * 99 // 2
+
+
+def test_equal_rows_and_single_rows_are_named(rng):
+    one = rng.standard_normal((1, 6))
+    with pytest.raises(lowland.DataError, match="1 sample"):
+        lowland.RandomProjection(2).fit(one)
+    for X in (np.repeat(one, 5000, axis=0), sp.csr_array(np.repeat(one, 50, axis=0)), np.zeros((4, 6))):
+        with pytest.raises(lowland.DataError, match="rank 0"):
+            lowland.RandomProjection(2).fit(X)
+    last = np.repeat(one, 9000, axis=0)
+    last[-1] += 1
+    assert lowland.RandomProjection(2).fit(last).n_samples_ == 9000
+
+
+def test_sparse_rows_stay_sparse():
+    X = sp.random_array((300, 200_000), density=2e-4, rng=np.random.default_rng(0), format="csr")
+    with lowland.config(memory_limit="120MB"):  # the rows written out would take 480 MB
+        Y = lowland.RandomProjection(30, kind="sparse").fit_transform(X)
+        lowland.RandomProjection(30).fit(X)
+    assert Y.shape == (300, 30)
+    assert np.isfinite(Y).all()
+
+
+def test_a_block_source_of_any_kind_of_number_can_be_planned():
+    source = RowSource.from_blocks(iter([np.ones((3, 5000))]))
+    plan = lowland.plan(lowland.RandomProjection(eps=0.5), source)
+    assert plan.algorithm == "gaussian"
+    assert plan.approximate
+    assert plan.parts["projection"] == 8 * 5000 * bound(10**6, 0.5)

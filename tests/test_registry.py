@@ -1,0 +1,387 @@
+"""The door: methods of other packages, registered by hand or found by their entry points."""
+
+from __future__ import annotations
+
+import copy
+import importlib.metadata
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, clone
+from sklearn.decomposition import NMF, FastICA
+from sklearn.decomposition import PCA as TheirPCA
+from sklearn.manifold import TSNE as TheirTSNE
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import lowland
+from lowland import registry
+from lowland.methods.pca import PCA
+from lowland.parameters import parse
+
+
+@pytest.fixture(autouse=True)
+def door(monkeypatch):
+    """The registry without guests, put back afterwards; no entry points unless a test gives some."""
+    monkeypatch.setattr(registry, "_guests", {})
+    monkeypatch.setattr(registry, "_broken", {})
+    monkeypatch.setattr(registry, "_read", False)
+
+    def offer(*points):
+        found = [importlib.metadata.EntryPoint(name, value, "lowland.methods") for name, value in points]
+        monkeypatch.setattr(importlib.metadata, "entry_points", lambda *, group: [p for p in found if p.group == group])
+
+    offer()
+    return offer
+
+
+@pytest.fixture
+def X(rng):
+    return rng.standard_normal((60, 3)) @ rng.standard_normal((3, 6)) + 0.1 * rng.standard_normal((60, 6)) + 3.0
+
+
+class Spread(BaseEstimator):
+    """Divides rows by the largest entry of their batch. Row by row it would not."""
+
+    def __init__(self, n_dims=2, power=1.0):
+        self.n_dims, self.power = n_dims, power
+
+    def fit(self, X, y=None):
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        return (X[:, : self.n_dims] / np.abs(X).max()) ** self.power
+
+
+class Restless(Spread):
+    """Gives a row another place each time."""
+
+    def transform(self, X):
+        self.calls_ = getattr(self, "calls_", 0) + 1
+        return X[:, : self.n_dims] + self.calls_
+
+
+class Fussy(Spread):
+    """Takes no single rows."""
+
+    def transform(self, X):
+        if len(X) < 10:
+            raise ValueError("at least 10 rows, please")
+        return X[:, : self.n_dims]
+
+
+class Greedy(Spread):
+    """Writes on what it is given."""
+
+    def transform(self, X):
+        X *= 0
+        return X[:, : self.n_dims]
+
+
+class Broken(Spread):
+    """Loses a row."""
+
+    def transform(self, X):
+        Y = X[:, : self.n_dims].copy()
+        Y[3] = np.nan
+        return Y
+
+
+class Halved(PCA):
+    """A method of our own contract in another package."""
+
+    def _row_map(self):
+        inner = super()._row_map()
+        return lambda block: inner(block) / 2
+
+
+# -- names --------------------------------------------------------------------------------------------------
+
+
+def test_a_registered_class_is_found_like_any_other():
+    cls = lowland.register("their-ica", FastICA, family="linear")
+    row = registry.method("their_ica")
+    assert row.load() is cls
+    assert (row.name, row.class_name, row.family) == ("their_ica", "FastICA", "linear")
+    assert row.summary == "FastICA: a fast algorithm for Independent Component Analysis. (from sklearn)"
+    assert registry.method("FastICA") is row
+    assert registry.methods() == (*registry.METHODS, row)
+    assert row.abilities == {"inverse"}
+    assert row not in registry.METHODS
+    registry.unregister("their_ica")
+    with pytest.raises(ValueError, match="no method is called 'their_ica'"):
+        registry.method("their_ica")
+
+
+@pytest.mark.parametrize("name", ["pca", "PCA", "Truncated-SVD", "TruncatedSVD"])
+def test_names_that_are_taken_are_refused(name):
+    with pytest.raises(ValueError, match=r"is taken: it is (PCA|TruncatedSVD) \(lowland"):
+        lowland.register(name, FastICA)
+
+
+def test_registering_twice_and_taking_back_what_is_not_there():
+    lowland.register("nmf", NMF)
+    with pytest.raises(ValueError, match="is taken: it is NMF"):
+        lowland.register("nmf", FastICA)
+    with pytest.raises(ValueError, match="'pca' was not registered"):
+        registry.unregister("pca")
+
+
+@pytest.mark.parametrize(
+    ("name", "cls", "options", "error", "message"),
+    [
+        ("two words", NMF, {}, ValueError, "letters, digits and underscores"),
+        ("nmf", NMF(), {}, TypeError, "takes a class"),
+        ("scaler", dict, {}, TypeError, "neither fit_transform nor fit and transform"),
+        ("nmf", NMF, {"components": "k"}, ValueError, r"has no parameter 'k'; it has n_components"),
+        ("nmf", NMF, {"defaults": {"oops": 1}}, ValueError, "has no parameter 'oops'"),
+        ("halved", Halved, {"defaults": {"n_components": 1}}, ValueError, "is a Reducer and is used as it is"),
+    ],
+)
+def test_what_cannot_be_registered(name, cls, options, error, message):
+    with pytest.raises(error, match=message):
+        lowland.register(name, cls, **options)
+    assert registry.methods() == registry.METHODS
+
+
+def test_a_parameter_without_a_default_must_be_given_one(X):
+    class Needy(Spread):
+        def __init__(self, n_dims):
+            self.n_dims, self.power = n_dims, 1.0
+
+    with pytest.raises(ValueError, match=r"needs a value for n_dims: give one in defaults=\{'n_components'"):
+        lowland.register("needy", Needy)
+    assert lowland.register("needy", Needy, defaults={"n_components": 3})().fit_transform(X).shape == (60, 3)
+
+
+# -- what a wrapped class does ------------------------------------------------------------------------------
+
+
+def test_results_are_those_of_the_class(X):
+    cls = lowland.register("their_pca", TheirPCA)
+    assert cls.__name__ == "TheirPca"  # ours is called PCA
+    model, theirs = cls(2).fit(X), TheirPCA(2).fit(X)
+    np.testing.assert_allclose(model.embedding_, theirs.transform(X), atol=1e-12)
+    np.testing.assert_allclose(model.transform(X[:7]), theirs.transform(X[:7]), atol=1e-12)
+    np.testing.assert_allclose(model.inverse_transform(model.embedding_), theirs.inverse_transform(theirs.transform(X)))
+    info = model.fit_info_
+    assert info.method == "TheirPca"
+    assert info.algorithm.startswith("sklearn.decomposition._pca.PCA (")
+    assert info.evidence["new rows"] == "in blocks"
+    assert info.evidence["training rows placed anew, off by"] < 1e-12
+    with pytest.raises(lowland.DataError, match="must have 2 columns"):
+        model.inverse_transform(X)
+
+
+def test_the_number_of_dimensions_goes_by_the_name_the_class_has(X):
+    cls = lowland.register("spread", Spread)
+    assert cls().get_params() == {"n_components": 2, "power": 1.0}
+    assert cls(3).fit_transform(X).shape == (60, 3)
+    other = lowland.register("other_spread", Spread, components="power", defaults={"n_components": 1.5})
+    assert other().get_params() == {"n_components": 1.5, "n_dims": 2}
+
+
+def test_no_seed_is_seed_zero(X):
+    cls = lowland.register("their_ica", FastICA, defaults={"n_components": 2, "whiten": "unit-variance"})
+    np.testing.assert_array_equal(cls().fit_transform(X), cls(random_state=0).fit_transform(X))
+    seeded = cls(random_state=np.random.default_rng(4)).fit(X)
+    assert isinstance(seeded.estimator_.random_state, int)
+    assert seeded.n_iter_ == seeded.fit_info_.iterations > 0
+
+
+def test_a_transform_that_depends_on_the_batch_is_called_row_by_row(X):
+    model = lowland.register("spread", Spread)().fit(X)
+    assert model.fit_info_.evidence["new rows"] == "one by one: its transform depends on the batch"
+    whole = model.transform(X)
+    np.testing.assert_array_equal(whole, np.vstack([model.transform(x[None]) for x in X]))
+    np.testing.assert_allclose(whole, X[:, :2] / np.abs(X).max(axis=1, keepdims=True))
+    assert not np.allclose(whole, model.embedding_)
+    assert model.fit_info_.evidence["training rows placed anew, off by"] > 0.01
+
+
+def test_a_transform_that_is_never_the_same_is_told(X):
+    with pytest.warns(lowland.LowlandWarning, match="another place each time"):
+        lowland.register("restless", Restless)().fit(X)
+
+
+def test_a_transform_that_fails_on_few_rows_is_told_and_may_still_do_many(X):
+    with pytest.warns(lowland.LowlandWarning, match=r"transform of 5 training rows failed .* at least 10 rows"):
+        model = lowland.register("fussy", Fussy)().fit(X)
+    np.testing.assert_array_equal(model.transform(X), X[:, :2])
+    with pytest.raises(lowland.DataError, match="Fussy: at least 10 rows, please"):
+        model.transform(X[:3])
+
+
+def test_a_class_without_transform_says_what_to_do(X):
+    model = lowland.register("their_tsne", TheirTSNE, defaults={"perplexity": 5.0, "max_iter": 250})()
+    Y = model.fit_transform(X)
+    assert Y.shape == (60, 2)
+    np.testing.assert_array_equal(Y, model.embedding_)
+    assert model.fit_info_.evidence["new rows"] == "not placed: it has no transform"
+    with pytest.raises(
+        lowland.LowlandError, match=r"has no transform .*fit_transform on all rows together.*lowland.TSNE"
+    ):
+        model.transform(X[:3])
+
+
+def test_rows_of_the_caller_are_not_written_on(X):
+    before = X.copy()
+    model = lowland.register("greedy", Greedy)().fit(X)
+    model.transform(X)
+    np.testing.assert_array_equal(X, before)
+
+
+def test_an_answer_that_is_none_is_refused(X):
+    with pytest.raises(lowland.SolveError, match=r"no finite place for 1 of 60 rows \(the first is row 3\)"):
+        lowland.register("broken", Broken)().fit(X)
+
+    class Flat(Spread):
+        def transform(self, X):
+            return X[:, 0]
+
+    with pytest.raises(lowland.SolveError, match=r"shape \(60,\) for 60 rows"):
+        lowland.register("flat", Flat)().fit(X)
+
+
+def test_bad_rows_are_named_before_the_class_sees_them(X):
+    cls = lowland.register("nmf", NMF, defaults={"n_components": 2})
+    bad = X.copy()
+    bad[4, 2] = np.nan
+    with pytest.raises(lowland.DataError, match="NaN at row 4, column 2"):
+        cls().fit(bad)
+    with pytest.raises(lowland.DataError, match="does not take sparse"):
+        cls().fit(sp.csr_array(X))
+    with pytest.raises(lowland.DataError, match="NMF: Negative values in data"):  # the class's own words
+        cls().fit(-np.abs(X))
+    model = cls().fit(pd.DataFrame(np.abs(X), columns=list("abcdef")))
+    with pytest.raises(lowland.DataError, match="same order as they were in fit"):
+        model.transform(pd.DataFrame(np.abs(X), columns=list("bacdef")))
+
+
+def test_cancelled_and_refused_fits_leave_nothing(X):
+    cls = lowland.register("their_pca", TheirPCA)
+    for stage in ("read", "fit"):
+        model = cls(2)
+        with (
+            lowland.config(progress=lambda name, *_, stop=stage: name != stop),
+            pytest.raises(lowland.Cancelled),
+        ):
+            model.fit(X)
+        assert not [name for name in vars(model) if name.endswith("_")]
+    with lowland.config(memory_limit=1000), pytest.raises(lowland.MemoryLimitError, match="copy of the rows"):
+        cls(2).fit(X)
+    plan = lowland.plan(cls(2), shape=(1000, 50))
+    assert plan.parts["copy of the rows"] == 8 * 1000 * 50
+    assert "is not known" in plan.algorithm
+
+
+@pytest.mark.parametrize("kind", [lambda X: X.tolist(), lambda X: (X[:11], X[11:]), lambda X: iter((X[:11], X[11:]))])
+def test_rows_of_any_kind(X, kind):
+    want = lowland.register("their_pca", TheirPCA)(2).fit(X)
+    given = kind(X) if isinstance(kind(X), list) else lowland.RowSource.from_blocks(kind(X))
+    np.testing.assert_allclose(type(want)(2).fit(given).embedding_, want.embedding_, atol=1e-12)
+    short = type(want)(2).fit(X.astype(np.float32))
+    assert short.embedding_.dtype == short.transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_copies_processes_and_searches(X):
+    cls = lowland.register("their_pca", TheirPCA)
+    model = cls(2).fit(X)
+    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert type(twin) is cls
+        np.testing.assert_array_equal(twin.transform(X), model.transform(X))
+    assert clone(model).get_params() == model.get_params()
+    frame = make_pipeline(StandardScaler(), cls(2)).set_output(transform="pandas").fit(X).transform(X)
+    assert list(frame.columns) == ["theirpca0", "theirpca1"]
+    grid = GridSearchCV(cls(1), {"n_components": [1, 3]}, scoring=lambda m, X: m.n_components_, cv=3).fit(X)
+    assert grid.best_params_ == {"n_components": 3}
+
+
+@pytest.mark.filterwarnings("ignore")  # some of its data are degenerate, and scikit-learn says so
+@pytest.mark.parametrize(("name", "cls"), [("their_pca", TheirPCA), ("their_nmf", NMF)])
+def test_scikit_learn_checks(name, cls):
+    made = lowland.register(name, cls, defaults={"n_components": 1})
+    results = check_estimator(made(), on_fail=None, on_skip=None)
+    assert len(results) > 40
+    failed = [f"{r['check_name']}: {r['exception']}" for r in results if r["status"] == "failed"]
+    assert not failed, "\n".join(failed)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("none", None), ("True", True), ("5", 5), ("1e-3", 1e-3), ("(1,2)", (1, 2)), ("cosine", "cosine"), ("a b", "a b")],
+)
+def test_parameters_are_read_from_text(text, value):
+    cls = lowland.register("spread", Spread)
+    assert parse("Spread", cls._parameters, "power", text) == value
+    with pytest.raises(ValueError, match="has no parameter 'oops'; it has n_components, power"):
+        parse("Spread", cls._parameters, "oops", text)
+
+
+# -- model files --------------------------------------------------------------------------------------------
+
+
+def test_a_wrapped_model_goes_to_no_file(X, tmp_path):
+    model = lowland.register("their_pca", TheirPCA)(2).fit(X)
+    with pytest.raises(lowland.ModelFileError, match="TheirPca cannot be saved"):
+        lowland.save(model, tmp_path / "x.lowland")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reducer_of_another_package_does(X, tmp_path):
+    assert lowland.register("halved", Halved) is Halved
+    model = Halved(2).fit(X)
+    np.testing.assert_allclose(model.transform(X), PCA(2).fit_transform(X) / 2)
+    lowland.save(model, tmp_path / "x.lowland")
+    np.testing.assert_array_equal(lowland.load(tmp_path / "x.lowland").transform(X), model.transform(X))
+    registry.unregister("halved")
+    with pytest.raises(lowland.ModelFileError, match="'Halved', which Lowland"):
+        lowland.load(tmp_path / "x.lowland")
+    Twin = type("PCA", (PCA,), {})
+    with pytest.raises(ValueError, match="class name PCA is there already"):
+        lowland.register("twin", Twin)
+
+
+# -- entry points -------------------------------------------------------------------------------------------
+
+
+def test_entry_points_are_read_when_they_are_needed(door, monkeypatch):
+    door(("nmf", "sklearn.decomposition:NMF"))
+    assert registry.method("pca").name == "pca"
+    assert registry.by_class("PCA").name == "pca"
+    assert not registry._read
+    row = registry.method("nmf")
+    assert (row.class_name, row.family, row.kept) == ("NMF", "other", False)
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: pytest.fail("read twice"))
+    assert registry.methods()[-1] is row
+
+
+def test_a_broken_entry_point_breaks_nothing(door, X):
+    door(("gone", "no_such_package:Thing"), ("nmf", "sklearn.decomposition:NMF"), ("pca", "sklearn.decomposition:PCA"))
+    with pytest.warns(lowland.LowlandWarning) as caught:
+        names = [row.name for row in registry.methods()]
+    assert names == [*(row.name for row in registry.METHODS), "nmf"]
+    texts = [str(warning.message) for warning in caught]
+    assert texts[0].startswith("the method 'gone' of another package (no_such_package:Thing) cannot be used: Module")
+    assert "'pca' is taken" in texts[1]
+    with pytest.raises(ValueError, match=r"'gone' of another package .* cannot be used: ModuleNotFoundError"):
+        registry.method("gone")
+    assert registry.method("pca").load() is PCA
+
+
+def test_what_was_registered_by_hand_goes_before_an_entry_point(door):
+    door(("nmf", "no_such_package:Thing"))
+    cls = lowland.register("nmf", NMF)
+    assert registry.methods()[-1].load() is cls
+
+
+def test_near_names_of_guests_are_proposed(door):
+    door(("nonnegative", "sklearn.decomposition:NMF"))
+    with pytest.raises(ValueError, match="did you mean nonnegative"):
+        registry.method("nonegative")
