@@ -50,7 +50,7 @@ def test_a_ring_of_four_rods_has_many_optima_of_one_trace():
         assert np.trace(K) == pytest.approx(2.0, rel=1e-4)
 
 
-@pytest.mark.parametrize(("n", "k", "seed"), [(30, 4, 5), (40, 6, 11)])
+@pytest.mark.parametrize(("n", "k", "seed"), [(30, 4, 5), (40, 4, 11)])
 def test_both_solvers_agree(n, k, seed):
     edges = _edges(_half_cylinder(n, seed), k)
     found, expected = full_gram(n, *edges), exact_gram(n, *edges)
@@ -60,6 +60,16 @@ def test_both_solvers_agree(n, k, seed):
     K = found.gram
     np.testing.assert_allclose(K[i, i] + K[j, j] - 2 * K[i, j], squares, atol=1e-4 * squares.mean())
     assert np.abs(K.sum(axis=0)).max() < 1e-9 * np.trace(K)
+
+
+def test_a_rigid_graph_is_solved_to_the_end():
+    """All distances in three dimensions leave one K and no interior: that of the points, although forces grow."""
+    X = _half_cylinder(30, 7)
+    Z = X - X.mean(axis=0)
+    found = full_gram(30, *_edges(X, 14))
+    assert found.gap < 1e-4
+    assert found.error <= 1e-8  # where rounds end
+    np.testing.assert_allclose(found.gram, Z @ Z.T, atol=1e-3 * np.abs(Z @ Z.T).max())
 
 
 def test_the_trace_is_no_less_than_that_of_the_data():

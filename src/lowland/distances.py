@@ -48,11 +48,13 @@ _LOGICAL = ("jaccard", "dice", "rogerstanimoto", "sokalsneath", "yule")
 # What others call a metric, and what to give here: each has one name. Minkowski's is left out because it needs a power,
 # Russell's and Rao's because by it an object has a distance to itself.
 OTHER_NAMES = {
-    "manhattan, l1 or taxicab": "'cityblock'",
+    "manhattan": "'cityblock'",
+    "taxicab": "'cityblock'",
+    "l1": "'cityblock'",
     "l2": "'euclidean'",
     "linf": "'chebyshev'",
     "sokalmichener": "'rogerstanimoto'",
-    "minkowski": "a function",
+    "minkowski": "a function of two rows, such as lambda a, b: (abs(a - b) ** p).sum() ** (1 / p)",
 }
 
 
@@ -272,9 +274,9 @@ def check_size(D: Array, owner: str) -> None:
     largest = float(D.max())
     if _SMALLEST < largest < _LARGEST or largest == 0:
         return
-    what = "underflow" if largest < 1 else "overflow"
+    what, remedy = ("underflow", "multiply") if largest < 1 else ("overflow", "divide")
     raise DataError(
-        f"{owner}: the largest distance is {largest:.2g}, and sums of its powers {what}; divide the distances by a "
+        f"{owner}: the largest distance is {largest:.2g}, and sums of its powers {what}; {remedy} the distances by a "
         "constant"
     )
 

@@ -324,7 +324,11 @@ def told(value: Any) -> Any:
 
 
 def _refusal(owner: str, name: str, rule: Rule, value: Any) -> str:
-    """Say what is allowed, and which name was probably meant."""
+    """Say what is allowed, and which name was probably meant; a name that others use gets ours and no list."""
+    for part in (rule, *getattr(rule, "rules", ())):
+        ours = part.elsewhere(value) if isinstance(value, str) and hasattr(part, "elsewhere") else None
+        if ours is not None:
+            return f"{owner}: {name}={value!r} is not known by that name; give {ours}"
     near = difflib.get_close_matches(str(value).lower(), _names(rule), n=1) if isinstance(value, str) else []
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"{owner}: {name} must be {rule.describe()}; got {value!r}{hint}"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Arithmetic of one modest core, for the rough seconds of a plan (64-bit; 32-bit counts double).
 FLOPS_PER_CORE = 2.5e10
 SPARSE_FLOPS_PER_CORE = 1.0e9
+_TRIFLE = 1 << 16  # bytes so few that asking the system what is free costs more; thousands of small pieces do
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,8 @@ def check_allocation(nbytes: int, what: str, remedy: str) -> None:
     Plans refuse before a fit begins; this stands before each large allocation, for data whose size shows only
     while they stream in, and as a second lock should a plan be wrong.
     """
+    if nbytes <= _TRIFLE and not settings.limit_is_given():
+        return
     limit = settings.memory_limit()
     if nbytes > limit:
         raise MemoryLimitError(

@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -92,7 +92,8 @@ def run(
     """
     size = settings.threads()
     with one_blas_thread():
-        if size == 1 or getattr(_inside, "worker", False):
+        alone = isinstance(items, Sized) and len(items) < 2  # a thread of its own would only cost time
+        if size == 1 or alone or getattr(_inside, "worker", False):
             source: Iterator[Result] = map(work, items)
         else:
             source = _in_order(_executor(size), work, items, 2 * size)

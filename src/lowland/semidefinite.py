@@ -13,12 +13,14 @@ max tr K − Σ c²/(2 give), the least squares of c as give → 0.
 
 References: K. Q. Weinberger, L. K. Saul, IJCV 70 (2006); K. Q. Weinberger, F. Sha, Q. Zhu, L. K. Saul, NIPS 19 (2006);
 J. Sun, S. Boyd, L. Xiao, P. Diaconis, SIAM Review 48 (2006), on the dual; C. Helmberg, F. Rendl, R. J. Vanderbei,
-H. Wolkowicz, SIAM J. Optim. 6 (1996), on the directions taken; P. J. Goulart, Y. Chen, Clarabel (2024).
+H. Wolkowicz, SIAM J. Optim. 6 (1996), and Y. E. Nesterov, M. J. Todd, Math. Oper. Res. 22 (1997), on the directions
+taken; A. J. Cox, N. J. Higham, Numerical Analysis 1997, on QR of rows of all sizes; P. J. Goulart, Y. Chen, Clarabel
+(2024).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,14 +28,16 @@ import scipy.sparse as sp
 
 from . import pool
 from .errors import DataError, SolveError
+from .spectral import dense
 
 Array = np.ndarray[Any, Any]
 
 EXACT_LIMIT = 80  # points for the general solver, whose matrix has n²/2 dense rows
-PROGRAM_LIMIT, EDGE_LIMIT = 100, 800  # points and edges for which our own solver takes a second or two
+PROGRAM_LIMIT, EDGE_LIMIT = 100, 400  # points and edges for which our own solver takes some seconds
 _ITERATIONS, _GAP = 100, 1e-6
 _STRICT = 100  # weight of lengths: tr K may change with the root of their error
 _LOST = 1e12  # a gap from which no step leads back
+_PATIENCE = 8  # iterations without a better one
 _CONTRADICTION = 1e-3  # error of squared lengths that is proved and is more than rounding of distances
 _RIDGE = 1e-13  # relative, for edges that depend on others
 _BACK = 0.95  # of the way to the boundary
@@ -53,6 +57,7 @@ class Program:
     error: float
     iterations: int
     contradiction: float = 0.0
+    forces: Array | None = None  # w of the dual
 
 
 @pool.one_blas_thread()
@@ -63,7 +68,8 @@ def full_gram(n: int, i: Array, j: Array, squares: Array, give: float = 0.0) -> 
 
     Each constraint is a single aaᵀ, so the matrix of a Newton step, (A Y Aᵀ) ∘ (A S⁻¹ Aᵀ) with the rows a of A, has a
     row for each edge and two products make it. A general solver works on n²/2 rows instead. Where edges hold the points
-    so tightly that Y has no interior, w grows without limit and the last digits stay unknown: ``gap`` tells.
+    so tightly that Y has no interior, w grows without limit and that matrix loses the digits which count: then steps
+    that square nothing go on (`_finer`). ``gap`` tells how far they came.
 
     Examples
     --------
@@ -77,26 +83,52 @@ def full_gram(n: int, i: Array, j: Array, squares: Array, give: float = 0.0) -> 
     Q = scipy.linalg.helmert(n).T
     A, scale = Q[i] - Q[j], float(np.mean(squares))
     s, identity, give = np.asarray(squares) / scale, np.eye(n - 1), give / scale
-    w = np.full(len(s), 2 / np.linalg.eigvalsh(A.T @ A)[0])
+    w = np.full(len(s), 2 / dense.eigh(A.T @ A)[0][0])
     Y = identity * s.max()
-    best = Program(Q @ Y @ Q.T * scale, np.inf, np.inf, 0)
+    best, least, since, fine = _State(w, Y, np.inf, np.inf, 0), 0.0, 0, False
     for iteration in range(_ITERATIONS):
         S = (A.T * w) @ A - identity
         lengths = s + give * w
         held = float(np.linalg.norm(((A @ Y) * A).sum(axis=1) - lengths) / np.linalg.norm(lengths))
-        gap = abs(float(lengths @ w) / float(np.trace(Y)) - 1)
-        if max(gap, _STRICT * held) < max(best.gap, _STRICT * best.error):
-            best = Program(Q @ Y @ Q.T * scale, gap, held, iteration)
-        if max(gap, _STRICT * held) <= _GAP or not gap < _LOST:
+        # Σwd² − tr Y = ⟨S, Y⟩ − Σwc: where lengths are off the difference may vanish, but not the product.
+        trace = float(np.trace(Y))
+        gap = max(abs(float(lengths @ w) / trace - 1), float(np.vdot(S, Y)) / trace)
+        now = _State(w, Y, gap, held, iteration)
+        since += 1
+        if now.rank < best.rank or (fine and held < best.held):  # gaps may rise again while lengths come right
+            best, since = now, 0
+        if now.rank <= _GAP:
             break
-        least = -float(s @ w) / float(np.linalg.norm(s) * np.linalg.norm(w))
-        if give == 0 and least > _CONTRADICTION and np.linalg.eigvalsh(S)[0] > 0:
-            return replace(best, contradiction=least, iterations=iteration)
+        proved = -float(s @ w) / float(np.linalg.norm(s) * np.linalg.norm(w))
+        if give == 0 and proved > _CONTRADICTION and dense.eigh(S)[0][0] > 0:
+            least = proved
+            break
         try:
-            w, Y = _newton(A, s, w, S, Y, give)
-        except np.linalg.LinAlgError:
-            break  # the end of what rounding allows
-    return best
+            if since == _PATIENCE or not gap < _LOST:
+                raise np.linalg.LinAlgError
+            w, Y = _finer(A, s, w, S, Y) if fine else _newton(A, s, w, S, Y, give)
+        except np.linalg.LinAlgError:  # the end of what rounding allows
+            if fine or give > 0:
+                break
+            fine, since, w, Y = True, 0, best.w, best.Y
+    K = Q @ best.Y @ Q.T * scale
+    return Program(K, best.gap, best.held, best.iteration if least == 0 else iteration, least, best.w)
+
+
+@dataclass(frozen=True)
+class _State:
+    """Where the iteration stands: dual w, primal Y, relative gap and error of squared lengths."""
+
+    w: Array
+    Y: Array
+    gap: float
+    held: float
+    iteration: int
+
+    @property
+    def rank(self) -> float:
+        """What is to become small."""
+        return max(self.gap, _STRICT * self.held)
 
 
 def _newton(A: Array, s: Array, w: Array, S: Array, Y: Array, give: float) -> tuple[Array, Array]:
@@ -124,8 +156,55 @@ def _newton(A: Array, s: Array, w: Array, S: Array, Y: Array, give: float) -> tu
     dw, dS, dY = direction(0.0, np.zeros_like(Y))
     after = np.vdot(Y + _longest(root_Y, dY) * dY, S + _longest(root_S, dS) * dS) / m
     second = dY @ dS @ inverse
-    dw, dS, dY = direction(mu * min(1.0, max(1e-4, (float(after) / mu) ** 2)), (second + second.T) / 2)
+    dw, dS, dY = direction(mu * _centring(float(after), mu), (second + second.T) / 2)
     return w + _longest(root_S, dS) * dw, Y + _longest(root_Y, dY) * dY
+
+
+def _finer(A: Array, s: Array, w: Array, S: Array, Y: Array) -> tuple[Array, Array]:
+    """Return w and Y after the same two steps in the coordinates of Nesterov and Todd, by least squares.
+
+    There RᵀSR = R⁻¹YR⁻ᵀ = D, and a step is dY + dS = T with dS = Σ dw aaᵀ, a ← Rᵀa: dS is the projection of T on the
+    span of all aaᵀ. A QR factor of these finds it. Normal equations would square their condition, 1e12 on rigid graphs.
+    Rows are sorted by size, since theirs spans as many orders (Cox & Higham). dY is taken from the projection and
+    not by way of dw, which is large: so lengths stay right.
+    """
+    import scipy.linalg as la
+    from scipy.linalg.lapack import dormqr
+
+    m = len(S)
+    root_S, root_Y = np.linalg.cholesky(S), np.linalg.cholesky(Y)
+    _, D, V = dense.svd(root_S.T @ root_Y)
+    R = root_Y @ V / np.sqrt(D)
+    P = _products(A @ R).T
+    rows, sizes = np.argsort(-np.abs(P).max(axis=1), kind="stable"), np.linalg.norm(P, axis=0)
+    (reflectors, tau), r = la.qr(P[rows] / sizes, mode="raw", overwrite_a=True, check_finite=False)
+    r = r[: len(s)]
+    if len(r) < len(s) or not np.abs(r.diagonal()).min() > 0:
+        raise np.linalg.LinAlgError  # edges that depend on others
+
+    def turned(x: Array, trans: str) -> Array:
+        return np.asarray(dormqr("L", trans, reflectors, tau, x[:, None], 64 * len(tau))[0][:, 0])
+
+    missing = la.solve_triangular(r, (s - ((A @ Y) * A).sum(axis=1)) / sizes, trans="T")
+    back, root, mu = np.argsort(rows), np.diag(np.sqrt(D)), float(D @ D) / m
+
+    def direction(T: Array) -> tuple[Array, Array, Array]:
+        shares = turned(_packed(T)[rows], "T")[: len(s)] - missing
+        dS = _unpacked(turned(np.pad(shares, (0, len(P) - len(s))), "N")[back], m)
+        return la.solve_triangular(r, shares) / sizes, dS, T - dS
+
+    dw, dS, dY = direction(-np.diag(D))
+    after = np.vdot(np.diag(D) + _longest(root, dY) * dY, np.diag(D) + _longest(root, dS) * dS) / m
+    second = dS @ dY
+    target = 2 * np.diag(mu * _centring(float(after), mu) - D * D) - second - second.T
+    dw, dS, dY = direction(target / (D[:, None] + D))
+    change = R @ dY @ R.T
+    return w + _longest(root, dS) * dw, Y + _longest(root, dY) * (change + change.T) / 2
+
+
+def _centring(after: float, mu: float) -> float:
+    """Return the share of μ to aim at, small where the predictor came far (Mehrotra 1992)."""
+    return min(1.0, max(1e-4, (after / mu) ** 2))
 
 
 def _longest(root: Array, D: Array) -> float:
@@ -134,7 +213,7 @@ def _longest(root: Array, D: Array) -> float:
 
     X = la.solve_triangular(root, D, lower=True)
     X = la.solve_triangular(root, X.T, lower=True)
-    lowest = float(np.linalg.eigvalsh((X + X.T) / 2)[0])
+    lowest = float(dense.eigh((X + X.T) / 2)[0][0])
     return min(1.0, _BACK / -lowest) if lowest < 0 else 1.0
 
 

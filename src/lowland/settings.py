@@ -184,6 +184,11 @@ def memory_limit() -> int:
     return int(0.8 * free_memory())
 
 
+def limit_is_given() -> bool:
+    """Tell whether a memory limit was set, and is not what happens to be free."""
+    return _current.memory_limit is not None or bool(os.environ.get("LOWLAND_MEMORY_LIMIT"))
+
+
 def threads() -> int:
     """Return the number of threads in force."""
     if _current.threads is not None:

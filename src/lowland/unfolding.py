@@ -104,6 +104,14 @@ class Rods:
         """Return the RMS error of the rods' lengths, relative to their RMS."""
         return self.tighten(np.zeros(len(self.squares)), 0.0, Y)[0]
 
+    def median_error(self, Y: Array) -> float:
+        """Return the median of the rods' errors, each relative to its own length: long rods do not hide short ones."""
+        from . import unfolding_kernels as kernels
+
+        errors = np.empty(len(self.squares))
+        self._over(kernels.misses, 1, Y, errors)
+        return float(np.median(errors))
+
     def edges(self) -> tuple[Array, Array, Array]:
         """Return both ends of each rod and its squared length, each rod once."""
         sources = np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.indptr))
@@ -119,8 +127,10 @@ class Rods:
 
 @dataclass(frozen=True)
 class Unfolded:
-    """Points whose rods balance, up to ``error`` (RMS of lengths, relative) and ``imbalance`` (|Σtd²/Σ|y|² − 1|).
+    """Points whose rods balance, up to ``error`` (RMS of lengths, relative) and ``imbalance``.
 
+    That is the gap |Σtd² − Σ|y|²| between dual and primal over the larger of both: 0 at the end, near 1 where tensions
+    are still far too large, above 1 where Σtd² < 0, which bounds no variance.
     ``stuck``: rounds ended because neither got better, as where no points have such lengths.
     """
 
@@ -149,12 +159,13 @@ def unfold(rods: Rods, Y: Array, *, steps: int, tolerance: float) -> Unfolded:
         Y, used, still = _settle(rods, tension, rho, Y, solve, done, steps)
         done += used
         error, work = rods.tighten(tension, rho, Y)
-        now = Unfolded(Y, error, abs(work / float((Y * Y).sum()) - 1), done, solver, False)
+        size = float((Y * Y).sum())
+        now = Unfolded(Y, error, abs(work - size) / max(abs(work), size), done, solver, False)
         if max(now.error, now.imbalance) <= tolerance or used == 0:
             return now
         best = min(now, best, key=lambda u: u.error)
         waited += 1
-        for which, value in enumerate((now.error, now.imbalance)):
+        for which, value in enumerate((now.error, abs(work / size - 1))):
             if value <= _BETTER * lowest[which]:
                 lowest[which], waited = value, 0
         if waited == _PATIENCE:

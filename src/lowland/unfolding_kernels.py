@@ -88,3 +88,17 @@ def tighten(indptr, indices, squares, tension, rho, Y, sums, start, stop):  # ty
             size += squares[e]
             work += tension[e] * squares[e]
     sums[0], sums[1], sums[2] = error, size, work
+
+
+@nb.njit(nb.void(_STARTS, _ENDS, _LINE, _PLANE, _LINE, _LINE, nb.int64, nb.int64), **OPTIONS)
+def misses(indptr, indices, squares, Y, errors, sums, start, stop):  # type: ignore[no-untyped-def]
+    """Write ||y_i − y_j| − d|/d of each rod into ``errors``; ``sums`` receives their sum."""
+    total = 0.0
+    for i in range(start, stop):
+        for e in range(indptr[i], indptr[i + 1]):
+            length = 0.0
+            for c in range(Y.shape[1]):
+                length += (Y[i, c] - Y[indices[e], c]) ** 2
+            errors[e] = abs(np.sqrt(length / squares[e]) - 1)
+            total += errors[e]
+    sums[0] = total

@@ -162,20 +162,94 @@ def test_lists_that_float32_cannot_tell_are_not_certified(rng):
     X = np.repeat(rng.standard_normal((3, 20)), 700, axis=0) + 1e-5 * rng.standard_normal((2100, 20))
     search = BlockSearcher(measure("euclidean", X, None))
     search._prepare()
-    found = search._meet(18)
-    _, _, sure = search._refined(X[search.order], search.sizes, found, 10)
+    table = search._table(blocked.SINGLE)
+    sure = search._refined(X[search.order], table.sizes, search._meet(table, 18), 10, None).sure
     assert not sure.any()
     assert_lists(search.graph(10), 10, exact(X, X))
 
 
-def test_certified_lists_are_right_and_most_lists_are_certified(rng):
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_certified_lists_are_right_and_most_lists_are_certified(precision, rng):
     X = rng.standard_normal((3000, 50))
     search = BlockSearcher(measure("euclidean", X, None))
     search._prepare()
-    indices, _, sure = search._refined(X[search.order], search.sizes, search._meet(18), 10)
+    table = search._table(np.dtype(precision))
+    indices, _, sure = search._refined(X[search.order], table.sizes, search._meet(table, 18), 10, None)
     assert sure.mean() > 0.99
     want = nearest(exact(X, X), 10)[0][search.order]
     np.testing.assert_array_equal(indices[sure, :10], want[sure])
+
+
+def clusters(rng, count, size, columns=20, spread=1e-4):
+    centers = 1e3 * rng.standard_normal((count, columns))
+    return rng.permutation(np.repeat(centers, size, axis=0) + spread * rng.standard_normal((count * size, columns)))
+
+
+@pytest.mark.parametrize("ties", ["cut", "keep"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("spread", [1e-4, 1e-8])
+def test_clusters_far_apart_are_searched_one_by_one(spread, metric, ties, rng, monkeypatch):
+    monkeypatch.setattr(blocked, "_PLAIN", 0)
+    apart, sizes = BlockSearcher._apart, []
+
+    def seen(self, groups, k, ties):
+        sizes.append(sorted(len(group) for group in groups))
+        return apart(self, groups, k, ties)
+
+    monkeypatch.setattr(BlockSearcher, "_apart", seen)
+    X = np.concatenate([clusters(rng, 6, 250, spread=spread), 1e3 * rng.standard_normal((2, 20))])
+    graph = BlockSearcher(measure(metric, X, None)).graph(10, ties)
+    assert sizes[0] == [1, 1, *[250] * 6]
+    plain = Searcher(measure(metric, X, None)).graph(10, ties)
+    for got, want in zip(edges(graph), edges(plain), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_points_without_clusters_are_not_split(rng):
+    search = BlockSearcher(measure("euclidean", rng.standard_normal((3000, 20)), None))
+    search._prepare()
+    assert len(blocked.split(search._table(blocked.SINGLE).rows, 10)) == 1
+
+
+def test_no_neighbour_of_a_split_lies_outside(rng):
+    """Clusters at random distances: whatever is split, the lists stay inside, and near clusters stay together."""
+    X = np.concatenate([10.0**s + 10.0 ** (s - 2) * rng.standard_normal((300, 20)) for s in (0, 1, 1.02, 2, 3)])
+    search = BlockSearcher(measure("euclidean", X, None))
+    search._prepare()
+    groups = [search.order[g] for g in blocked.split(search._table(blocked.SINGLE).rows, 10)]
+    assert len(groups) > 1
+    inside = nearest(exact(X, X), 10)[0]
+    for group in groups:
+        assert np.isin(inside[group], group).all()
+
+
+def test_many_rows_that_float32_leaves_open_are_searched_in_float64(rng, monkeypatch):
+    """A dense spot in a cloud: the cloud is certified in float32, the spot in float64 without comparing all pairs."""
+    compared = []
+    compare = type(measure("euclidean", np.eye(3), None)).compare
+    X = np.concatenate([rng.standard_normal((2600, 20)), 2 + 1e-4 * rng.standard_normal((500, 20))])
+    search = BlockSearcher(measure("euclidean", X, None))
+    monkeypatch.setattr(
+        type(search.measure), "compare", lambda m, rows: compared.append(len(rows.rows)) or compare(m, rows)
+    )
+    graph = search.graph(10)
+    assert not compared
+    assert set(search._tables) == {blocked.SINGLE, blocked.DOUBLE}
+    assert_lists(graph, 10, exact(X, X))
+    monkeypatch.setattr(blocked, "_PLAIN", 0)
+    indices, distances = search.query(X[2400:] + 1e-6, 10)
+    assert not compared
+    want = nearest(exact(X[2400:] + 1e-6, X), 10, itself=True)
+    np.testing.assert_array_equal(indices, want[0])
+    np.testing.assert_array_equal(distances, want[1])
+
+
+def test_rows_that_all_fail_and_do_not_split_are_searched_in_float64(rng):
+    """Scales from 1e-8 to 1 without a gap."""
+    X = 10 ** np.linspace(-8, 0, 3000)[:, None] * (1 + 1e-3 * rng.standard_normal((3000, 20)))
+    search = BlockSearcher(measure("euclidean", X, None))
+    assert_lists(search.graph(10), 10, exact(X, X))
+    assert set(search._tables) == {blocked.DOUBLE}
 
 
 @pytest.mark.parametrize("columns", [3, 12, 30])

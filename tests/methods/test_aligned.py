@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -10,6 +12,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
 import lowland
+from lowland.alignment import procrustes
 from lowland.methods import aligned
 from lowland.methods.hessian_lle import HessianLLE
 from lowland.methods.lle import LLE
@@ -238,6 +241,7 @@ def test_rows_distances_or_a_function(Model):
 
 
 @pytest.mark.filterwarnings("ignore:.*points apart:lowland.LowlandWarning")
+@pytest.mark.filterwarnings("ignore:HessianLLE.*nearly in one place:lowland.LowlandWarning")
 def test_distances_of_no_euclidean_space(Model):
     X, _ = lowland.data.swiss_roll(400)
     Y = Model(metric="cityblock", n_neighbors=12).fit_transform(X)
@@ -267,6 +271,7 @@ def test_pieces(Model, rng):
     assert np.isfinite(joined.embedding_).all()
 
 
+@pytest.mark.filterwarnings("ignore:.*nearly in one place:lowland.LowlandWarning")  # as few as that, of noise
 @pytest.mark.parametrize(
     ("Model", "d", "least"), [(HessianLLE, 2, 6), (HessianLLE, 3, 10), (LTSA, 4, 5), (ModifiedLLE, 4, 5)]
 )
@@ -309,7 +314,7 @@ def test_a_coordinate_of_a_few_points_is_told():
     low, high = np.quantile(truth, 0.35, axis=0), np.quantile(truth, 0.65, axis=0)
     kept = ~((truth > low) & (truth < high)).all(axis=1)  # leaves a clump in a corner
     with pytest.warns(
-        lowland.LowlandWarning, match=r"coordinate 2 sets about \d points apart .* more neighbours than 10"
+        lowland.LowlandWarning, match=r"coordinate 2 tells about \d of 3632 points .* more neighbours than 10"
     ):
         HessianLLE(n_neighbors=10).fit(X[kept])
 
@@ -347,6 +352,7 @@ def test_coordinates_below_rounding_are_told():
     assert model.fit_info_.evidence["relative gap"] == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*nearly in one place:lowland.LowlandWarning")  # rows without structure
 @pytest.mark.parametrize(
     ("Model", "d", "k"), [(LLE, 2, 30), (ModifiedLLE, 2, 40), (HessianLLE, 4, 24), (LTSA, 6, 12)], ids=str
 )
@@ -365,3 +371,140 @@ def test_the_plan_knows_how_wide_the_forms_are(Model, d, k, rng, monkeypatch):
     model.fit(X)
     rest = 28 * 400 * (k + 1)  # the lists themselves
     assert sizes == [pytest.approx(planned - rest, rel=0.01)]
+
+
+@pytest.mark.parametrize("power", [3, 5, 5.5, 6, 8, 16, 150])
+def test_one_row_far_away(Model, power):
+    """A far member makes a patch's small eigenvectors right to 1e-5 only; constants must stay in the null space."""
+    X = lowland.data.swiss_roll(300)[0]
+    X[7] *= 10.0**power
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lowland.LowlandWarning)  # of a coordinate that sets this row apart
+        model = Model().fit(X)
+    Y = model.embedding_
+    np.testing.assert_allclose(Y.T @ Y / 300, np.eye(2), atol=1e-6)
+    np.testing.assert_allclose(Y.mean(axis=0), 0.0, atol=1e-6)
+    assert (model.eigenvalues_ > -1e-12).all()
+
+
+def test_rows_of_any_size(Model):
+    X = lowland.data.swiss_roll(300)[0]
+    want = Model().fit_transform(X)
+    assert span_angle(Model().fit_transform(X * 2.0**490), want) < 1e-6  # about 1e147
+    with pytest.raises(lowland.DataError, match="overflow"):
+        Model().fit(X * 1e160)
+
+
+def test_a_point_with_all_others_as_neighbours_is_not_told_to_take_more(rng):
+    X = rng.standard_normal((12, 3))
+    with pytest.warns(lowland.LowlandWarning) as caught:
+        HessianLLE(n_neighbors=11).fit(X)
+    told = [str(w.message) for w in caught if "take more" in str(w.message)]
+    assert told
+    assert all("take more rows, for each point has all others" in text for text in told)
+
+
+def test_the_plan_counts_the_batches_of_all_threads():
+    with lowland.config(threads=1):
+        one = lowland.plan(ModifiedLLE(n_neighbors=60), shape=(20_000, 3)).parts["batches"]
+    with lowland.config(threads=3):
+        assert lowland.plan(ModifiedLLE(n_neighbors=60), shape=(20_000, 3)).parts["batches"] == 3 * one
+    assert one > 8 * 8 * 2**20 * 0.9  # eight copies of 2^20 numbers
+
+
+# -- landmarks ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("Model", FLAT)
+def test_landmarks_come_near_the_exact_map_and_say_how_near(Model):
+    X, _ = lowland.data.swiss_roll(6000)
+    exact = Model().fit_transform(X)
+    model = Model(landmarks=1200).fit(X)
+    info = model.fit_info_
+    true = procrustes(model.embedding_, exact, scale=False).error
+    assert true < 0.02
+    assert true < info.approximation_error < 0.05
+    assert info.approximate
+    assert info.algorithm == lowland.plan(Model(landmarks=1200), X).algorithm
+    assert info.algorithm.endswith("1200 landmarks")
+    np.testing.assert_allclose(model.embedding_.T @ model.embedding_ / 6000, np.eye(2), atol=1e-8)
+    assert (model.eigenvalues_ >= Model().fit(X).eigenvalues_).all()  # Rayleigh quotients
+
+
+@pytest.mark.parametrize("Model", FLAT)
+def test_landmarks_hang_on_the_seed_alone(Model):
+    X, _ = lowland.data.swiss_roll(800)
+    first = Model(landmarks=300, random_state=3).fit_transform(X)
+    np.testing.assert_array_equal(Model(landmarks=300, random_state=3).fit_transform(X), first)
+    assert span_angle(Model(landmarks=300, random_state=4).fit_transform(X), first) > 1e-6
+
+
+@pytest.mark.parametrize("Model", FLAT)
+def test_a_model_of_landmarks_places_rows_and_comes_back_from_a_file(Model, tmp_path):
+    X, _ = lowland.data.swiss_roll(900)
+    model = Model(landmarks=300).fit(X[:800])
+    np.testing.assert_array_equal(model.transform(X[:800]), model.embedding_)
+    new = model.transform(X[800:])
+    np.testing.assert_array_equal(np.vstack([model.transform(row[None]) for row in X[800:820]]), new[:20])
+    lowland.save(model, tmp_path / "map.lowland")
+    again = lowland.load(tmp_path / "map.lowland")
+    np.testing.assert_array_equal(again.transform(X[800:]), new)
+    assert again.landmarks == 300
+    assert again.fit_info_.approximation_error == model.fit_info_.approximation_error
+
+
+def test_landmarks_of_distances_and_of_a_function():
+    X, _ = lowland.data.swiss_roll(500)
+    want = LTSA(landmarks=200).fit_transform(X)
+    assert span_angle(LTSA(landmarks=200, metric="precomputed").fit_transform(cdist(X, X)), want) < 1e-4
+    function = LTSA(landmarks=200, metric=lambda a, b: float(np.linalg.norm(a - b))).fit_transform(X)
+    assert span_angle(function, want) < 1e-4
+
+
+def test_small_pieces_are_solved_exactly_beside_landmarks():
+    X, _ = lowland.data.swiss_roll(700)
+    both = np.vstack([X, X[:150] + np.array([0.0, 500.0, 0.0])])
+    with pytest.warns(lowland.DisconnectedWarning):
+        model = LTSA(landmarks=250, disconnected="separate", n_neighbors=12).fit(both)
+    alone = LTSA(n_neighbors=12).fit_transform(X[:150])
+    small = model.embedding_[700:]
+    assert span_angle(small - small.mean(axis=0), alone) < 1e-6
+    assert model.fit_info_.approximate
+
+
+@pytest.mark.parametrize("Model", FLAT)
+def test_a_bad_number_of_landmarks(Model, rng):
+    X = rng.standard_normal((60, 4))
+    with pytest.raises(lowland.DataError, match="landmarks=3 is too few for n_components=2: at least 4"):
+        Model(landmarks=3).fit(X)
+    for many in (60, 100):
+        with pytest.raises(lowland.DataError, match=f"landmarks={many} must be less than the number of distinct rows"):
+            Model(landmarks=many).fit(X)
+    for value in (0, 2.5, "auto"):
+        with pytest.raises(ValueError, match="landmarks must be"):
+            Model(landmarks=value).fit(X)
+
+
+def test_landmarks_that_do_not_agree_are_told():
+    X, _ = lowland.data.swiss_roll(600)
+    with pytest.warns(lowland.LowlandWarning, match="10 and 20 landmarks do not agree"):
+        LTSA(landmarks=20).fit(X)
+
+
+def test_a_factor_that_does_not_fit_names_landmarks(rng):
+    X = rng.standard_normal((6000, 8))
+    limit = lowland.plan(LTSA(n_neighbors=12), X).bytes + 1_000_000  # the plan is for a sheet
+    with lowland.config(memory_limit=limit), pytest.raises(lowland.MemoryLimitError, match="landmarks=2000"):
+        LTSA(n_neighbors=12).fit(X)
+
+
+def test_maps_that_set_a_few_points_apart_are_told(rng):
+    X = np.random.default_rng(2).normal(size=(200, 6))
+    for cls in (LTSA, HessianLLE, ModifiedLLE):
+        with pytest.warns(lowland.LowlandWarning, match=r"tells about [1-4] of 200 points from the others"):
+            cls().fit(X)
+
+
+def test_more_coordinates_than_columns_are_refused(Model, rng):
+    with pytest.raises(lowland.DataError, match=r"n_components=2 is more than the number of columns = 1"):
+        Model().fit(rng.standard_normal((60, 1)))

@@ -337,11 +337,11 @@ def test_float32_distances_keep_a_weak_axis_and_no_more(rng):
         assert procrustes(model.embedding_, X, scale=False).error < 1e-4
 
 
-@pytest.mark.parametrize(("size", "what"), [(1e170, "overflow"), (1e-170, "underflow")])
+@pytest.mark.parametrize(("size", "what", "remedy"), [(1e170, "overflow", "divide"), (1e-170, "underflow", "multiply")])
 @pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.MetricMDS])
-def test_distances_that_cannot_be_squared(method, size, what, rng):
+def test_distances_that_cannot_be_squared(method, size, what, remedy, rng):
     D = cdist(X := rng.standard_normal((12, 3)), X) * size
-    with pytest.raises(lowland.DataError, match=rf"largest distance is .*{what}; divide the distances by a constant"):
+    with pytest.raises(lowland.DataError, match=rf"largest distance is .*{what}; {remedy} the distances by a constant"):
         method(metric="precomputed").fit(D)
 
 

@@ -520,3 +520,17 @@ def test_a_table_is_put_in_one_piece_once(rng, monkeypatch):
     L = np.diag(np.asarray(W.sum(axis=1)).ravel()) - W.toarray()
     C0 = Z.T @ L @ X
     np.testing.assert_allclose(C, (C0 + C0.T) / 2, atol=1e-9)
+
+
+def test_a_column_that_decides_alone_is_told():
+    X = lowland.data.swiss_roll(300)[0] * [1e5, 1.0, 1.0]
+    with pytest.warns(lowland.DominantColumnWarning, match="column 0 differ so much more"):
+        lowland.Isomap().fit(X)
+    lowland.Isomap(metric="seuclidean").fit(X)  # has no units, and so no warning
+
+
+def test_missing_distances_are_told_what_takes_them():
+    D = np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0)))
+    D[2, 5] = D[5, 2] = np.nan
+    with pytest.raises(lowland.DataError, match=r"row 2, column 5 is missing .*MetricMDS.*weights=~np.isnan"):
+        lowland.Isomap(metric="precomputed").fit(D)

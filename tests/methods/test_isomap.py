@@ -408,3 +408,12 @@ def test_bad_data():
         Isomap().fit(np.ones((30, 3)))
     with pytest.raises(lowland.DataError, match="overflow"):
         Isomap(metric="precomputed").fit(cdist(X, X) * 1e120)
+
+
+@pytest.mark.parametrize("landmarks", [None, 60])
+def test_a_row_is_placed_alike_alone_and_among_others(landmarks):
+    X = lowland.data.swiss_roll(600)[0]
+    model = lowland.Isomap(n_neighbors=8, landmarks=landmarks).fit(X)
+    new = X[:40] + 0.05
+    together = model.transform(new)
+    np.testing.assert_array_equal(np.concatenate([model.transform(row[None]) for row in new]), together)

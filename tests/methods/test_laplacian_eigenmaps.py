@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
 import lowland
+from lowland.alignment import procrustes
 from lowland.data import circle, s_curve, swiss_roll
 from lowland.methods.diffusion_maps import DiffusionMaps
 from lowland.methods.laplacian_eigenmaps import LaplacianEigenmaps
@@ -304,3 +305,53 @@ def test_equal_eigenvalues_that_the_map_cuts_are_told(Model, n, neighbors, solve
         model = Model(1, n_neighbors=neighbors).fit(X)
     assert model.fit_info_.solver == solver
     assert Model(2, n_neighbors=neighbors).fit(X).fit_info_.warnings == ()
+
+
+# -- landmarks ------------------------------------------------------------------------------------------------
+
+
+def test_landmarks_come_near_the_exact_map_and_say_how_near():
+    X, _ = swiss_roll(5000)
+    exact = LaplacianEigenmaps().fit(X)
+    model = LaplacianEigenmaps(landmarks=500).fit(X)
+    true = procrustes(model.embedding_, exact.embedding_, scale=False).error
+    info = model.fit_info_
+    assert true < 0.02
+    assert true < info.approximation_error < 0.05
+    assert info.approximate
+    assert info.algorithm == lowland.plan(LaplacianEigenmaps(landmarks=500), X).algorithm
+    assert (model.eigenvalues_ >= exact.eigenvalues_ * (1 - 1e-9)).all()  # Rayleigh quotients
+
+
+def test_a_model_of_landmarks_places_rows_and_comes_back_from_a_file(tmp_path):
+    X, _ = swiss_roll(900)
+    model = LaplacianEigenmaps(landmarks=200, weights="binary").fit(X[:800])
+    np.testing.assert_array_equal(model.transform(X[:800]), model.embedding_)
+    new = model.transform(X[800:])
+    np.testing.assert_array_equal(np.vstack([model.transform(row[None]) for row in X[800:820]]), new[:20])
+    lowland.save(model, tmp_path / "map.lowland")
+    np.testing.assert_array_equal(lowland.load(tmp_path / "map.lowland").transform(X[800:]), new)
+
+
+def test_landmarks_need_all_distances():
+    X, _ = s_curve(400)
+    D = cdist(X, X)
+    dense = LaplacianEigenmaps(landmarks=100, metric="precomputed").fit(D).embedding_
+    rows = LaplacianEigenmaps(landmarks=100).fit(X).embedding_
+    assert procrustes(dense, rows, scale=False).error < 1e-6
+    near = sp.csr_array(np.where(D < 0.8, D, 0.0))
+    with pytest.raises(lowland.DataError, match="needs the distances among neighbours"):
+        LaplacianEigenmaps(landmarks=100, metric="precomputed").fit(near)
+
+
+def test_a_bad_number_of_landmarks(rng):
+    X = rng.standard_normal((60, 4))
+    with pytest.raises(lowland.DataError, match="landmarks=3 is too few"):
+        LaplacianEigenmaps(landmarks=3).fit(X)
+    with pytest.raises(lowland.DataError, match="landmarks=60 must be less than"):
+        LaplacianEigenmaps(landmarks=60).fit(X)
+
+
+def test_a_map_of_a_few_points_is_told():
+    with pytest.warns(lowland.LowlandWarning, match=r"coordinate 2 tells about \d+ of 2000 points.*larger bandwidth"):
+        LaplacianEigenmaps().fit(lowland.data.fishbowl(2000)[0])

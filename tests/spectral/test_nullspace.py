@@ -454,3 +454,15 @@ def test_the_matrix_stays_as_it_is():
     smallest(M, 2, null=constant(400))
     np.testing.assert_array_equal(M.indices, before.indices)
     np.testing.assert_array_equal(M.data, before.data)
+
+
+def test_smoothing_takes_the_kinks_out_of_a_map_of_landmarks():
+    """LLE's matrix punishes kinks: the map of straight pieces is far from the exact one, the smoothed one is not."""
+    n = 2000
+    M = path(n) @ path(n)
+    exact = smallest(M, 2, null=constant(n)).vectors
+    plain, smooth = (reduced(M, hats(n, 100), 2, null=constant(n), smooth=degree) for degree in (0, 40))
+    assert (smooth.values < plain.values).all()
+    np.testing.assert_allclose(smooth.vectors.T @ smooth.vectors, np.eye(2), atol=1e-10)
+    np.testing.assert_allclose(constant(n).T @ smooth.vectors, 0, atol=1e-10)
+    assert angle(exact, smooth.vectors) < angle(exact, plain.vectors)

@@ -73,7 +73,9 @@ def transform(
 
 
 def _leads_back(fitted: Reducer) -> bool:
-    """Tell whether the model can restore rows; one in a kernel's feature space may have learned no way back."""
+    """Tell whether the model can restore rows: not those of given distances, nor where a kernel learned no way back."""
+    if getattr(fitted, "_fitted_pairwise", False):
+        return False
     return hasattr(fitted, "inverse_transform") and getattr(fitted, "ridge_", True) is not None
 
 
@@ -88,7 +90,8 @@ def inverse(
 ) -> Answer:
     """Take coordinates back to the columns that the model was fitted on.
 
-    With all dimensions kept the table comes back whole; with fewer, its best approximation.
+    Linear methods give the best approximation, and the table itself where all dimensions were kept. Methods on
+    neighbours give a mean of the rows nearby, and at a training point its own row: that tells nothing of their error.
 
     Example: lowland inverse iris.lowland flat.csv --out restored.csv
     """

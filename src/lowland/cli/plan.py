@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from rich.text import Text
 
 from .answer import Answer
@@ -9,6 +14,10 @@ from .inputs import read_input
 from .model import build_model, fill_in, find_method, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
 from .reduce import Job
+
+if TYPE_CHECKING:
+    from ..planning import Plan
+    from ..reducer import Reducer
 
 KEYS = {
     "data": "the file that was read",
@@ -57,5 +66,16 @@ def plan(
     summary = (
         f"{cost.method} by {cost.algorithm} would take {price}; the memory limit is {format_bytes(limit)}: {verdict}."
     )
-    following = Job(data, options, chosen, KeepOptions()).command(out="embedding.csv")
-    return Answer(facts, summary, following, shown=[Text(str(cost))])
+    return Answer(facts, summary, _next(data, options, chosen, model, cost, fits), shown=[Text(str(cost))])
+
+
+def _next(data: Path, options: MethodOptions, chosen: ColumnOptions, model: Reducer, cost: Plan, fits: bool) -> str:
+    """Write the command that does it; where it does not fit, one with landmarks or a higher limit."""
+    if fits:
+        return Job(data, options, chosen, KeepOptions()).command(out="embedding.csv")
+    if "landmarks" in model._parameters and not any(item.startswith("landmarks") for item in options.set):
+        fewer = replace(options, set=(*options.set, "landmarks=500"))
+        words = Job(data, fewer, chosen, KeepOptions()).command()
+        return words.replace("lowland reduce", "lowland plan", 1)
+    limit = f"LOWLAND_MEMORY_LIMIT={math.ceil(cost.bytes / 1e9)}GB"
+    return f"{limit} {Job(data, options, chosen, KeepOptions()).command(out='embedding.csv')}"

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from .answer import Answer
+from .answer import Answer, warn
 from .inputs import Input, read_input
 from .model import build_model, files_of, fill_in, find_method, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions, OutFile
 from .outputs import check_kept, check_outputs
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ..reducer import Reducer
 
 ModelOut = Annotated[Path | None, Parameter(help="Write the fitted model here, such as model.lowland.")]
@@ -105,10 +107,12 @@ def perform(job: Job) -> Answer:
     categories = "categories" in find_method(job.method.method).needs
     given = read_input(job.data, job.columns, job.keep, pairwise=fitted._pairwise, categories=categories)
     fill_in(fitted, job.method, given)
+    _warn_of_square(fitted, given)
     ids, kept = given.kept(job.keep)
     check_kept(job.out, ids, kept)
     embedding = run(fitted.fit_transform, given)
     frame = embedding_frame(embedding, [str(name) for name in fitted.get_feature_names_out()], ids, kept)
+    frame = _with_pieces(frame, fitted)
     page = None if job.report is None else _page(job, fitted, embedding, given)
     if job.out is not None:
         write_table(job.out, frame)
@@ -122,13 +126,49 @@ def perform(job: Job) -> Answer:
     return Answer(_facts(job, fitted, given), summary, _next(job), rows=frame if job.out is None else None)
 
 
+def _warn_of_square(fitted: Reducer, given: Input) -> None:
+    """Say so where a table is plainly one of distances, and is about to be read as rows."""
+    from ..data.squares import missing_pairs
+
+    if given.pairwise or given.table is None or not hasattr(fitted, "metric"):
+        return
+    if missing_pairs(given.table) is not None:
+        warn(
+            f"{given.source} looks like a square of distances, and its columns are taken for measurements; if it is "
+            "one, add --set metric=precomputed"
+        )
+
+
+def _with_pieces(frame: pl.DataFrame, fitted: Reducer) -> pl.DataFrame:
+    """Add the piece of the neighbour graph that each row is in, where pieces lie side by side."""
+    labels = _pieces(fitted)
+    if labels is None:
+        return frame
+    import polars as pl
+
+    name = next(name for name in ("piece", "piece_of_graph", "_piece") if name not in frame.columns)
+    return frame.with_columns(pl.Series(name, labels))
+
+
+def _pieces(fitted: Reducer) -> Any:
+    """Return the piece of each row where there are several, side by side; else None."""
+    labels = getattr(fitted, "component_labels_", None)
+    if labels is None or getattr(fitted, "disconnected", "") != "separate" or not labels.any():
+        return None
+    return labels
+
+
 def _page(job: Job, fitted: Reducer, embedding: Any, given: Input) -> str:
+    import polars as pl
+
     from ..report.facts import count
     from ..report.html import render_report
 
-    color = None
+    color, color_name = None, job.keep.color
     if job.keep.color is not None and given.table is not None:
         color = given.table.column(job.keep.color)
+    elif (labels := _pieces(fitted)) is not None:
+        color, color_name = pl.Series([str(label) for label in labels]), "piece"
     rows, columns = given.shape
     facts = {"file": job.data.name, "rows": f"{rows:,}", "columns reduced": f"{columns:,}"}
     if given.pairwise:
@@ -139,7 +179,7 @@ def _page(job: Job, fitted: Reducer, embedding: Any, given: Input) -> str:
         fitted,
         embedding,
         color=color,
-        color_name=job.keep.color,
+        color_name=color_name,
         names=given.labels(),
         title=f"{job.data.name} in {count(embedding.shape[1], 'dimension')}",
         data_summary=facts,

@@ -178,7 +178,8 @@ class Edges(Geometry):
     def _refuse(self) -> Array:
         raise DataError(
             f"{self.owner} needs the distances among neighbours, too, and a sparse square holds only some; give the "
-            "rows or all distances as a dense square. Isomap, LaplacianEigenmaps and DiffusionMaps need only the edges"
+            "rows or all distances as a dense square. Isomap, LaplacianEigenmaps and DiffusionMaps need only the edges,"
+            " and so does MVU for its fit, though not for new rows"
         )
 
     def around(self, points: Array, neighbors: Array) -> Array:

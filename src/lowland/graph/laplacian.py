@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import DataError
-from ..spectral.nullspace import Small, smallest
+from ..spectral.nullspace import Small, reduced, smallest
 from ..spectral.solve import DENSE_LIMIT, fix_signs
 from ..spectral.walks import Leading, leading, scaled
 from .graph import Graph
@@ -105,6 +105,17 @@ class Harmonics:
     products: int
 
 
+def harmonics_of(W: Any, Z: Any, k: int, smooth: int) -> Harmonics:
+    """Return approximate solutions of L y = λ D y: the best of the maps ZỸ of landmarks, smoothed (`reduced`).
+
+    ``residual`` is ‖Nu − λu‖ over the norm of N, which tells little of the functions.
+    """
+    d = degrees(W)
+    N, null = normalized(W)
+    found = reduced(N, sp.csr_array(sp.diags_array(np.sqrt(d)) @ Z), k, null=null[:, None], smooth=smooth)
+    return _finished(W, d, found, found.backward)
+
+
 def harmonics(W: Any, k: int, rng: np.random.Generator, solver: str = "auto", remedy: str = REMEDY) -> Harmonics:
     """Return the k smallest solutions of L y = λ D y beyond the constant.
 
@@ -129,12 +140,17 @@ def harmonics(W: Any, k: int, rng: np.random.Generator, solver: str = "auto", re
     if found is None:
         N, null = normalized(W)
         found = smallest(N, k, null=null[:, None], rng=rng, solver=solver, remedy=remedy)
+    return _finished(W, d, found, found.residual)
+
+
+def _finished(W: Any, d: Array, found: Leading | Small, residual: float) -> Harmonics:
+    """Return y = D^(−½) u, of mean 0 and variance 1 under d, signed by the one rule."""
     Y = _averaged(W, d, found.vectors / np.sqrt(d)[:, None], found.values)
     weight = d / d.sum()
     Y -= weight @ Y
     Y /= np.sqrt(weight @ Y**2)
     used = found.solver if isinstance(found, Small) else "krylov"
-    return Harmonics(found.values, fix_signs(Y), d, used, found.residual, found.whole, found.products)
+    return Harmonics(found.values, fix_signs(Y), d, used, residual, found.whole, found.products)
 
 
 def compact(W: Any) -> bool:

@@ -27,7 +27,7 @@ from ..distances import metric as bind
 from ..errors import DataError
 from ..planning import DataShape, dense_seconds
 from ..sources import ObjectRows, are_objects, gather
-from .blocked import BlockSearcher
+from .blocked import FEW_ENTRIES, BlockSearcher
 from .descent import DescentSearcher
 from .distinct import Distinct, distinct
 from .expand import expand
@@ -222,10 +222,11 @@ def search_cost(shape: DataShape, k: int, metric: str) -> tuple[dict[str, int], 
         return parts | compared, 2e-9 * float(n) * n * d / workers
     if d <= ALWAYS_TREE:
         return parts | {"tree": n * (d * 8 + 24)}, n * (k + 10) * 2e-7 / workers
-    parts |= {"rows in float32": 4 * n * (2 * d + 4), "candidates": n * (k + 8 + k // 4) * 16}
+    parts |= {"rows in float32": 4 * n * (2 * d + 4), "candidates": n * (k + max(8, k // 4)) * 8}
+    parts["rows compared"] = workers * 3 * 8 * min(n * n, FEW_ENTRIES)
     if d <= TREE_COLUMNS:
         parts["tree"] = n * (d * 16 + 24)
     elif float(n) ** 2 * d > APPROXIMATE:
         return parts | {"descent": n * (40 * k + 200 + 4 * d)}, n * 2e-4 * (1 + d / 100) * (1 + k / 15)
     seconds = dense_seconds(float(n) * n * d, np.dtype(np.float32)) + 0.4e-9 * float(n) * n / workers
-    return parts | compared, seconds
+    return parts, seconds

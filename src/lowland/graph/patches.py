@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import pool
-from .geometry import Geometry
+from .. import pool, settings
+from ..pairwise import tiles
+from ..spectral import dense
+from .geometry import _ENTRIES, Geometry
 from .graph import Graph
 
 Array = Any
@@ -21,8 +23,16 @@ Array = Any
 RIDGE = 1e-3  # of the trace, where there are more neighbours than dimensions
 _FLAT = 1e-12  # of the largest variance of a patch: less is no direction
 _LEAST = 1e-4  # ridge of flat patches: with less, eigenvalues of large sets sink below rounding
+_TURNED = 1e-12  # of a tangent towards the constants: more is rounding of a patch that has a far member
 _TIE = 1e-9  # of a sum of eigenvalues: less may be rounding
+PATHS = 1 << 25  # path lengths to landmarks that are held at a time
 _ROWS = 1 << 14  # rows of a matrix that one task adds up
+
+
+def batch_bytes(n: int, k: int, columns: int, copies: int) -> int:
+    """Return what all threads hold of their batches: offsets of ``columns`` columns, and so many copies of G."""
+    each = max(1, _ENTRIES // (k * max(k, columns)))  # points of a batch
+    return settings.threads() * 8 * min(n, each) * k * (2 * columns + copies * k)
 
 
 # -- weights ------------------------------------------------------------------------------------------------
@@ -50,7 +60,7 @@ def _semidefinite(G: Array, slack: Array) -> Array:
     try:
         np.linalg.cholesky(G + slack)
     except np.linalg.LinAlgError:
-        values, V = np.linalg.eigh(G)
+        values, V = dense.eigh_batch(G)
         bad = values[:, 0] <= -slack[:, 0, 0]
         G = G.copy()
         G[bad] = (V[bad] * values[bad, None, :].clip(0)) @ V[bad].transpose(0, 2, 1)
@@ -67,7 +77,7 @@ def noise_ridge(G: Array, d: int) -> Array:
     if k <= d:
         return np.full(len(G), RIDGE)
     trace = np.trace(G, axis1=-2, axis2=-1)
-    outside = np.linalg.eigvalsh(G)[:, : k - d].clip(0).mean(axis=1)
+    outside = dense.eigvalsh_batch(G)[:, : k - d].clip(0).mean(axis=1)
     return np.maximum(outside / np.where(trace > 0, trace, 1.0), _LEAST)
 
 
@@ -108,10 +118,23 @@ def tangents(G: Array, d: int) -> tuple[Array, Array]:
     """
     C = G - G.mean(axis=2, keepdims=True)
     C -= C.mean(axis=1, keepdims=True)
-    values, V = np.linalg.eigh(C)
+    values, V = dense.eigh_batch(C)
     values, V = values[:, : -d - 1 : -1], V[:, :, : -d - 1 : -1]
     kept = values > _FLAT * values[:, :1].clip(0)
-    return V * kept[:, None, :], values * kept
+    return _centred(V * kept[:, None, :]) * kept[:, None, :], values * kept
+
+
+def _centred(U: Array) -> Array:
+    """Return U; where rounding has turned its columns towards the constants, their part that is orthogonal to those.
+
+    A member 1e5 times as far away as the others makes JGJ so large that its small eigenvectors are right to 1e-5 only.
+    """
+    turned = (np.abs(U.sum(axis=1)) > _TURNED * U.shape[1]).any(axis=1)
+    if turned.any():
+        U = U.copy()
+        ones = np.ones((int(turned.sum()), U.shape[1], 1))
+        U[turned] = np.linalg.qr(np.concatenate([ones, U[turned]], axis=2))[0][:, :, 1:]
+    return U
 
 
 def tangent_frames(G: Array, d: int) -> Array:
@@ -136,7 +159,7 @@ def hessians(G: Array, d: int) -> Array:
 
 def flatness(G: Array, d: int) -> Array:
     """Return Σ_{i>d} λ_i / Σ_{i≤d} λ_i of each batch of products: how far its patch is from d dimensions."""
-    values = np.linalg.eigvalsh(G).clip(0)
+    values = dense.eigvalsh_batch(G).clip(0)
     inside = values[:, -d:].sum(axis=1)
     return values[:, :-d].sum(axis=1) / np.where(inside > 0, inside, 1.0)
 
@@ -150,7 +173,7 @@ def several_weights(G: Array, d: int, eta: float, ridge: float | Array = RIDGE) 
     """
     k = G.shape[-1]
     most = k - d
-    values, V = np.linalg.eigh(G)
+    values, V = dense.eigh_batch(G)
     values = values.clip(0)
     tail = np.cumsum(values, axis=1)[:, :most]
     rest = values.sum(axis=1, keepdims=True) - tail
@@ -162,9 +185,66 @@ def several_weights(G: Array, d: int, eta: float, ridge: float | Array = RIDGE) 
     alpha = np.linalg.norm(sums, axis=1) / np.sqrt(s)
     h = (alpha[:, None] - sums) * used[:, 0, :]
     size = np.linalg.norm(h, axis=1, keepdims=True)
-    h = np.where(size > _FLAT**0.5, h / np.where(size > 0, size, 1.0), 0.0)
+    h = np.where(size > _FLAT, h / np.where(size > 0, size, 1.0), 0.0)  # what is left out is missing in the sums
     V = V - 2 * (V @ h[:, :, None]) * h[:, None, :]
     return (V + ((1 - alpha)[:, None] * barycentric(G, ridge))[:, :, None]) * used
+
+
+def nearest_along(graph: Graph, chosen: Array, k: int) -> tuple[Array, Array]:
+    """Return the k of the points ``chosen`` with the shortest paths to each point, as numbers among them, and lengths.
+
+    The nearest by straight distance may lie on another turn of a roll: with 200 landmarks among 6,000 points such maps
+    were folded, and two sets of landmarks agreed on the folds.
+
+    >>> line = Graph.of_lists([[1], [2], [1]], [[1.0], [0.5], [0.5]])
+    >>> nearest_along(line, np.array([0, 2]), 1)[0].ravel().tolist()
+    [0, 1, 1]
+    """
+    from .geodesics import geodesics
+
+    edges, n = graph.symmetric(), graph.n
+    numbers, lengths = np.empty((n, 0), dtype=np.int64), np.empty((n, 0), dtype=np.float32)
+    step = max(16, PATHS // n)
+    for start in range(0, len(chosen), step):
+        D = geodesics(edges, chosen[start : start + step], dtype=np.float32, by_point=True, stage="landmarks")
+
+        def merge(
+            part: slice, D: Array = D, start: int = start, numbers: Array = numbers, lengths: Array = lengths
+        ) -> tuple[Array, Array]:
+            near = _least(D[part], k)
+            both = np.concatenate([lengths[part], np.take_along_axis(D[part], near, axis=1)], axis=1)
+            order = np.argsort(both, axis=1, kind="stable")[:, :k]
+            among = np.concatenate([numbers[part], start + near], axis=1)
+            return np.take_along_axis(among, order, axis=1), np.take_along_axis(both, order, axis=1)
+
+        found = list(pool.run(merge, tiles(n, 1 << 11)))
+        numbers, lengths = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    return numbers, lengths
+
+
+def _least(D: Array, k: int) -> Array:
+    """Return the places of the k least of each row, ascending, of equal ones the first."""
+    if k >= D.shape[1]:
+        return np.argsort(D, axis=1, kind="stable")
+    near = np.sort(np.argpartition(D, k - 1, axis=1)[:, :k], axis=1)
+    values = np.take_along_axis(D, near, axis=1)
+    near = np.take_along_axis(near, np.argsort(values, axis=1, kind="stable"), axis=1)
+    tied = (values.max(axis=1, keepdims=True) >= D).sum(axis=1) > k  # which of them are taken is left open above
+    near[tied] = np.argsort(D[tied], axis=1, kind="stable")[:, :k]
+    return near
+
+
+def landmark_weights(geometry: Geometry, chosen: Array, nearest: Array, distances: Array) -> Any:
+    """Return Z (n × L): each point's barycentric weights on the landmarks nearest to it; a landmark is itself.
+
+    ``nearest`` (n × k) counts among the landmarks, which are the points ``chosen``.
+    """
+    import scipy.sparse as sp
+
+    n, k = nearest.shape
+    w = np.concatenate(geometry.over(chosen[nearest], lambda G, _: barycentric(G), stage="landmarks"))
+    w[distances[:, 0] == 0] = np.eye(k)[0]
+    return sp.csr_array((w.ravel(), nearest.ravel(), np.arange(n + 1) * k), shape=(n, len(chosen)))
 
 
 # -- all patches of a graph -----------------------------------------------------------------------------------

@@ -23,11 +23,12 @@ def pair_distances(A, X, i, j, out):  # type: ignore[no-untyped-def]
 
 
 QUICK = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
-SCORES, HEAPS, PLACES = nb.float32[:, ::1], nb.float32[:, ::1], nb.int32[:, ::1]
+KINDS, PLACES = (nb.float32, nb.float64), nb.int32[:, ::1]
+TAKING = [nb.void(T[:, ::1], T[::1], T[:, ::1], PLACES, nb.int64, nb.int64) for T in KINDS]
 _GROUP = 32  # values tested at once against their thresholds
 
 
-@nb.njit([nb.void(nb.float32[::1], nb.int32[::1], nb.float32, nb.int32)], inline="always", **QUICK)
+@nb.njit([nb.void(T[::1], nb.int32[::1], T, nb.int32) for T in KINDS], inline="always", **QUICK)
 def _replace(heap, place, score, number):  # type: ignore[no-untyped-def]
     """Put a better score in the stead of the worst of a heap, which is at its root."""
     m, at = len(heap), 0
@@ -44,7 +45,7 @@ def _replace(heap, place, score, number):  # type: ignore[no-untyped-def]
     heap[at], place[at] = score, number
 
 
-@nb.njit(nb.int32(nb.float32[::1], nb.float32[::1], nb.float32), inline="always", **QUICK)
+@nb.njit([nb.int32(T[::1], T[::1], T) for T in KINDS], inline="always", **QUICK)
 def _hits(line, others, least):  # type: ignore[no-untyped-def]
     """Count the scores that beat the lesser of two thresholds; written so that it becomes vector instructions."""
     hits = np.int32(0)
@@ -55,7 +56,7 @@ def _hits(line, others, least):  # type: ignore[no-untyped-def]
     return hits
 
 
-@nb.njit([nb.void(SCORES, nb.float32[::1], HEAPS, PLACES, nb.int64, nb.int64)], **QUICK)
+@nb.njit(TAKING, **QUICK)
 def take_both(S, worst, heaps, places, a, b):  # type: ignore[no-untyped-def]
     """Offer the scores of the points a, a + 1, … (rows) with the points b, b + 1, … (columns) to the lists of both.
 
@@ -82,7 +83,7 @@ def take_both(S, worst, heaps, places, a, b):  # type: ignore[no-untyped-def]
         worst[mine] = least
 
 
-@nb.njit([nb.void(SCORES, nb.float32[::1], HEAPS, PLACES, nb.int64, nb.int64)], **QUICK)
+@nb.njit(TAKING, **QUICK)
 def take_rows(S, worst, heaps, places, a, b):  # type: ignore[no-untyped-def]
     """Offer the scores of the rows a, a + 1, … with the points b, b + 1, … to the lists of the rows."""
     rows, columns = S.shape

@@ -11,19 +11,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import DataError, LowlandWarning, NotConvergedWarning
-from ..graph.patches import Patches, affine
+from ..errors import DataError, NotConvergedWarning
+from ..graph.patches import Patches, affine, batch_bytes
 from ..planning import DataShape, dense_seconds, sparse_seconds
 from ..reducer import Recorder
-from ..spectral.nullspace import smallest
+from ..spectral.nullspace import Small, reduced, smallest
 from .eigenspaces import warn_cut
 from .graph_based import Cost, Embedded, Piece, Unfolding
+from .landmarked import Landmarked
 
 Array = Any
 
 _LOOSE = 1e-3  # an angle of the eigenvectors that a picture begins to show
-_FEW = 0.01  # of all points: a coordinate that lives on fewer is no coordinate of the whole
-_REMEDY = "take fewer rows or neighbours, or reduce the rows with PCA first"
 
 
 class Aligned(Unfolding):
@@ -34,6 +33,11 @@ class Aligned(Unfolding):
 
     _algorithm: ClassVar[str]
     _keeps_lengths: ClassVar[bool] = False
+    _needs_columns: ClassVar[bool] = True
+    _remedy_of_fill: ClassVar[str] = (
+        "take fewer rows or neighbours, reduce the rows with PCA first, or use LTSA or ModifiedLLE with landmarks=2000"
+    )
+    _copies: ClassVar[int] = 5  # of a batch's products that a thread holds while it works
 
     def _columns(self, k: int) -> int:
         """Return how many numbers a patch's form takes for each member, with k neighbours a point."""
@@ -61,56 +65,90 @@ class Aligned(Unfolding):
         n = piece.n
         with record.stage("patches"):
             M = self._matrix(piece, Patches.of_graph(piece.graph))
+        found, about = self._solve(M, piece, record, rng)
+        self._tell_doubt(found, n, record)
+        self._tell_concentration(found.vectors, self._more_neighbors(n), record)
+        record.evidence["relative gap"] = found.gap
+        return Embedded(found.vectors * n**0.5, found.values, about=about)
+
+    def _solve(self, M: Any, piece: Piece, record: Recorder, rng: np.random.Generator) -> tuple[Small, dict[str, Any]]:
+        """Return the small end of M, and what the record should say of it."""
+        n = piece.n
         with record.stage("solve"):
-            found = smallest(M, self.n_components, null=np.full((n, 1), n**-0.5), rng=rng, remedy=_REMEDY)
+            found = smallest(M, self.n_components, null=np.full((n, 1), n**-0.5), rng=rng, remedy=self._remedy_of_fill)
+        about = {"solver": found.solver, "residual": found.residual, "iterations": found.products or None}
+        return found, {"algorithm": self._algorithm, **about}
+
+    def _tell_doubt(self, found: Small, n: int, record: Recorder) -> None:
+        """Warn of coordinates that are not determined."""
         cut = found.whole != self.n_components
         if cut and found.above_rounding:
             warn_cut(type(self).__name__, self.n_components, found.whole, record)
-        elif cut or found.residual > _LOOSE:
+        elif cut or (found.residual > _LOOSE and not found.approximate):  # that of landmarks is told as their error
             known = "not determined" if cut else f"known to {found.residual:.1g} only"
             record.warn(
                 f"{type(self).__name__}: the coordinates are {known}: their eigenvalues lie below rounding or very "
-                "close to others (pieces that hang together loosely, patches that say too little, or symmetry); take "
-                "more neighbours, or disconnected='separate'",
+                "close to others (pieces that hang together loosely, patches that say too little, or symmetry); "
+                f"{self._more_neighbors(n)}, or disconnected='separate'",
                 NotConvergedWarning,
             )
-        self._tell_concentration(found.vectors, record)
-        record.evidence["relative gap"] = found.gap
-        about = {
-            "algorithm": self._algorithm,
-            "solver": found.solver,
-            "residual": found.residual,
-            "iterations": found.products or None,
-        }
-        return Embedded(found.vectors * n**0.5, found.values, about=about)
 
-    def _tell_concentration(self, V: Array, record: Recorder) -> None:
-        """Warn of a coordinate that is large for a few points and near zero for the others: 1/Σv⁴ counts those few."""
-        few = 1 / (V**4).sum(axis=0)
-        if few.min() < _FEW * len(V):
-            record.warn(
-                f"{type(self).__name__}: coordinate {int(few.argmin()) + 1} sets about {few.min():.0f} points apart "
-                "and leaves all others in one place: these few share too few neighbours with the rest; take more "
-                f"neighbours than {self.neighbors_}",
-                LowlandWarning,
-            )
+    def _more_neighbors(self, n: int) -> str:
+        """Say how patches could know more: by neighbours, where a piece of n points has more of them."""
+        if self.neighbors_ < n - 1:
+            return f"take more neighbours than {self.neighbors_}"
+        return "take more rows, for each point has all others as its neighbours already"
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
-        m, d = k + 1, self.n_components
-        entries = n * min(n, 3 * m)  # of M for a sheet; points of more dimensions share fewer patches
+        entries = _entries(n, k)
         fill = n * min(n / 2, entries / n + 10 * np.log2(max(2, n)))
+        parts, seconds = self._patch_cost(n, k, shape.n_features)
+        parts |= {"factor": int(8 * fill), "vectors": 8 * n * 12 * (self.n_components + 8)}
+        return Cost(self._algorithm, parts, seconds + sparse_seconds(150.0 * fill))
+
+    def _patch_cost(self, n: int, k: int, columns: int) -> tuple[dict[str, int], float]:
+        """Return memory and seconds of the patches and of M."""
+        m = k + 1
         parts = {
             "patches": n * m * (8 * self._columns(k) + 4 + 24),
-            "matrix": 3 * 12 * entries,
-            "factor": int(8 * fill),
-            "vectors": 8 * n * 12 * (d + 8),
+            "batches": batch_bytes(n, k, columns, self._copies),
+            "matrix": 3 * 12 * _entries(n, k),
         }
-        seconds = dense_seconds(300.0 * n * m**3, np.dtype(np.float64)) + sparse_seconds(150.0 * fill)
-        return Cost(self._algorithm, parts, seconds)
+        return parts, dense_seconds(300.0 * n * m**3, np.dtype(np.float64))
 
 
-class Tangent(Aligned):
+def _entries(n: int, k: int) -> int:
+    """Return how many entries M has for a sheet; points of more dimensions share fewer patches."""
+    return n * min(n, 3 * (k + 1))
+
+
+class Tangent(Landmarked, Aligned):
     """An aligned reducer that places new rows by the affine map of their neighbours' tangent coordinates."""
+
+    _remedy_of_fill: ClassVar[str] = (
+        "set landmarks=2000 for an approximate map, take fewer rows or neighbours, or reduce the rows with PCA first"
+    )
+
+    def _solve(self, M: Any, piece: Piece, record: Recorder, rng: np.random.Generator) -> tuple[Small, dict[str, Any]]:
+        n, count = piece.n, self._count_landmarks(piece.n)
+        if count is None:
+            return super()._solve(M, piece, record, rng)
+
+        def solve(Z: Any, smooth: int) -> Small:
+            return reduced(M, Z, self.n_components, null=np.full((n, 1), n**-0.5), smooth=smooth)
+
+        found, error = self._by_landmarks(piece, count, record, rng, solve)
+        about = {"solver": found.solver, "residual": found.backward, "approximate": True, "approximation_error": error}
+        return found, {"algorithm": f"{self._algorithm}, {count} landmarks", **about}
+
+    def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
+        count = self._count_landmarks(n)
+        if count is None:
+            return super()._embed_cost(shape, n, k)
+        parts, seconds = self._patch_cost(n, k, shape.n_features)
+        more, solving = self._landmark_cost(n, count, k, _entries(n, k))
+        algorithm = f"{self._algorithm}, {count} landmarks"
+        return Cost(algorithm, parts | more, seconds + solving, approximate=True)
 
     def _weigh(self, G: Array) -> Array:
         return affine(G, self.n_components_)

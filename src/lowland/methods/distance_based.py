@@ -30,10 +30,9 @@ _FAR = 0.3  # two sets of landmarks whose maps differ by more of their size have
 class MetricName(Choice):
     """A metric by its one name here."""
 
-    def describe(self) -> str:
-        """List the names, and which of them others call otherwise."""
-        others = "; ".join(f"for {theirs} give {ours}" for theirs, ours in OTHER_NAMES.items())
-        return f"{super().describe()} ({others})"
+    def elsewhere(self, name: str) -> str | None:
+        """Return what a metric is called here that others call so."""
+        return OTHER_NAMES.get(name.lower())
 
 
 METRIC: Rule = AnyOf((MetricName((*METRICS, "precomputed")), FunctionRule()))

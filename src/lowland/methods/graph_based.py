@@ -11,7 +11,14 @@ import scipy.sparse as sp
 
 from .. import arrays, pool
 from ..distances import check_distances, check_function, learn, metric
-from ..errors import DataError, DisconnectedError, DisconnectedWarning, LowlandWarning, RankWarning
+from ..errors import (
+    DataError,
+    DisconnectedError,
+    DisconnectedWarning,
+    DominantColumnWarning,
+    LowlandWarning,
+    RankWarning,
+)
 from ..graph.components import bridge, components
 from ..graph.distinct import numbered
 from ..graph.geodesics import geodesics
@@ -34,6 +41,10 @@ Array = Any
 
 NEIGHBORS = 10  # the default; where there are no more rows than that, each is the neighbour of all others
 _SMALL = "classical scaling"  # of pieces of few points
+_UNITS = ("euclidean", "sqeuclidean", "cityblock", "chebyshev")  # in which a large column hides the others
+_ALONE = 100  # times the range of any other column: those change its distances by a ten-thousandth
+_FEW, _FEWEST = 0.01, 4  # of all points, and at least: a coordinate that lives on fewer is none of the whole
+_LOOKED_AT = 3  # coordinates: those of pictures; the last of very many live on few points by nature
 _GAP = 0.1  # of the mean width: what lies between pieces laid side by side
 
 
@@ -81,6 +92,7 @@ class GraphReducer(Joining):
 
     _compared_by: ClassVar[str] = "metric"
     _allow_sparse: ClassVar[bool] = True
+    _finds_gaps: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "n_components": Integer(1),
         "n_neighbors": Integer(1),
@@ -101,7 +113,9 @@ class GraphReducer(Joining):
         "n_components_",
     )
     _state: ClassVar[tuple[str, ...]] = _graph_state
+    _needs_columns: ClassVar[bool] = False  # whether a map of more coordinates than columns would be made up
     _keeps_lengths: ClassVar[bool] = True  # else the coordinates of a piece have variance 1, whatever its units
+    _keeps_rows: ClassVar[bool] = True  # to place new rows beside
     _keeps_square: ClassVar[bool] = True  # of precomputed distances, which barycentric weights of new rows need
 
     n_neighbors: int
@@ -141,7 +155,8 @@ class GraphReducer(Joining):
             approximate=cost.approximate or approximate(shape, self._name_of_rule()),
             model_bytes=rows + square + 2 * 8 * n * d + 4 * n + cost.model_bytes,
             parts=parts,
-            remedy="use fewer rows or neighbours" + (", or landmarks" if "landmarks" in self._parameters else ""),
+            remedy="use fewer rows or neighbours"
+            + (", or set landmarks=2000" if "landmarks" in self._parameters else ""),
         )
 
     # -- training -----------------------------------------------------------------------------------------
@@ -149,9 +164,12 @@ class GraphReducer(Joining):
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         n = self._check_length(rows)
         self._check_count(rows.shape, n - 1, "the number of points less one")
+        if self._needs_columns and not (self._pairwise or self._takes_objects):
+            self._check_count(rows.shape, rows.n_features, "the number of columns")
         rng = seed(self.random_state)
         with record.stage("neighbours"):
             points, inverse = self._points(rows)
+            self._warn_units(points, rows.names, record)
             graph, points, inverse = self._graph(points, inverse, record)
         self._require_points(len(inverse), graph.n, record)
         with record.stage("pieces"):
@@ -178,6 +196,21 @@ class GraphReducer(Joining):
             self._learn(items)
         self.anchors_ = same.first if self._pairwise else None
         return take(items, same.first, self._pairwise), same.inverse
+
+    def _warn_units(self, points: Array, names: Any, record: Recorder) -> None:
+        """Warn where one column alone decides who is a neighbour of whom."""
+        if self._pairwise or self.metric not in _UNITS or sp.issparse(points) or points.shape[1] < 2:
+            return
+        spread = np.ptp(points, axis=0).astype(np.float64)
+        top = int(spread.argmax())
+        if spread[top] > _ALONE * np.delete(spread, top).max():
+            name = repr(str(names[top])) if names is not None else str(top)
+            record.warn(
+                f"{type(self).__name__}: the values of column {name} differ so much more than all others that it alone "
+                "decides which rows are neighbours; if the columns have different units, divide each by its standard "
+                "deviation first",
+                DominantColumnWarning,
+            )
 
     def _learn(self, items: Array) -> None:
         """Let the metric learn from all rows, as often as they are there."""
@@ -206,7 +239,7 @@ class GraphReducer(Joining):
             if self._pairwise:
                 self.anchors_ = self.anchors_[first]
         if not self._pairwise:
-            self.anchors_ = packed(points)
+            self.anchors_ = packed(points) if self._keeps_rows else None
         self.square_ = points.copy() if self._pairwise and self._keeps_square and not sp.issparse(points) else None
         record.evidence["neighbours"] = self.neighbors_
         record.evidence["neighbour search"] = graph.algorithm
@@ -231,7 +264,7 @@ class GraphReducer(Joining):
         if self.n_neighbors != NEIGHBORS:
             raise DataError(
                 f"{name}: n_neighbors={self.n_neighbors} must be less than the number of distinct rows, {n}; "
-                f"use n_neighbors={max(1, min(NEIGHBORS, n - 1))} or more rows"
+                f"it can be {n - 1} at most"
             )
         record.warn(
             f"{name}: there are only {n} distinct rows, so each is a neighbour of all others (n_neighbors={n - 1})",
@@ -314,6 +347,22 @@ class GraphReducer(Joining):
                 record.note(**{name: max(values)})
         if "neighbour recall" in record.evidence:  # however well the rest was solved
             record.note(approximate=True)
+
+    def _tell_concentration(self, V: Array, remedy: str, record: Recorder) -> None:
+        """Warn of a coordinate that is large for a few points and near zero for the others.
+
+        1/Σv⁴ of a centred unit vector counts those few: it is n/1.8 for even coordinates.
+        """
+        V = V[:, :_LOOKED_AT] - V[:, :_LOOKED_AT].mean(axis=0)
+        few = (V**2).sum(axis=0) ** 2 / np.maximum((V**4).sum(axis=0), np.finfo(np.float64).tiny)
+        worst = int(few.argmin())
+        if few[worst] < max(_FEW * len(V), min(_FEWEST, len(V) / 10)):
+            record.warn(
+                f"{type(self).__name__}: coordinate {worst + 1} tells about {max(1, round(float(few[worst])))} of "
+                f"{len(V)} points from the others, which lie nearly in one place: these few share too few neighbours "
+                f"with the rest; {remedy}",
+                LowlandWarning,
+            )
 
     def _lay_out(self, pieces: list[Piece], found: list[Embedded]) -> None:
         """Lay the pieces side by side along the first axis, and keep each with what places new rows in it."""

@@ -47,7 +47,8 @@ class Isomap(Unfolding):
         Neighbours of each point. Two points are linked when either is among the other's neighbours.
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is the square of distances, dense or sparse; or a function of two
-        objects.
+        objects. What a sparse square does not store is not known: `transform` knows a training object by its stored
+        zero, and places a row without one as a new object beside its neighbours.
     landmarks : int, str or None
         None: exact, with the paths between all points. "auto": exact up to 10,000 points, else 500 landmarks (or 4 for
         each component, if that is more). Or a number, at least 2 (n_components + 1).
@@ -211,7 +212,7 @@ class Isomap(Unfolding):
         self, state: dict[str, Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
     ) -> Array:
         """Return where path lengths through the neighbours put new rows."""
-        D, placement = state["geodesics"], Triangulation(state["map"], state["origin"], state["shift"])
+        D = state["geodesics"]
         Y = np.zeros((len(neighbors), state["points"].shape[1]))
         step = max(1, _PANEL // D.shape[1])
         for start in range(0, len(neighbors), step):
@@ -219,7 +220,10 @@ class Isomap(Unfolding):
             delta = np.full((len(neighbors[rows]), D.shape[1]), np.inf)
             for j in range(neighbors.shape[1]):
                 np.minimum(delta, D[neighbors[rows, j]] + distances[rows, j, None], out=delta)
-            Y[rows, : len(placement.shift)] = placement.place(delta)
+            offset = (state["origin"] - delta * delta)[:, None, :] @ state[
+                "map"
+            ]  # row by row: the same bits in any batch
+            Y[rows, : len(state["shift"])] = offset[:, 0, :] + state["shift"]
         return Y
 
 
@@ -241,7 +245,8 @@ def _kept(
     """Return a finished map, its columns signed by the one rule, with what new rows and the record need."""
     signs = sign_of_columns(Y)
     Y = Y * signs
-    state = {"geodesics": D, "map": placement.map * signs, "origin": placement.origin, "shift": placement.shift * signs}
+    M = np.ascontiguousarray(placement.map * signs)  # as model files return it: products round by the order in memory
+    state = {"geodesics": D, "map": M, "origin": placement.origin, "shift": placement.shift * signs}
     return Embedded(Y, values, {**state, "residual variance": residual_variances(D, Y, Y[chosen])}, about)
 
 

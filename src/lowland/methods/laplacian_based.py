@@ -52,18 +52,19 @@ class LaplacianReducer(Unfolding):
         if np.isfinite(self.bandwidth_):
             record.evidence["bandwidth"] = self.bandwidth_
 
-    def _about(self, found: Harmonics, record: Recorder) -> dict[str, Any]:
+    def _about(self, found: Harmonics, record: Recorder, loose: float = _LOOSE) -> dict[str, Any]:
         """Return what the record should say of the solve; warn where eigenvectors are not determined."""
         name, cut = type(self).__name__, found.whole != self.n_components
         if cut and found.values[-1] > _TINY:
             warn_cut(name, self.n_components, found.whole, record)
-        elif cut or found.residual > _LOOSE:
+        elif cut or found.residual > loose:
             known = "not determined" if cut else f"known to {found.residual:.1g} only"
             record.warn(
                 f"{name}: the eigenvectors are {known}, since their eigenvalues lie very close to others (parts of the "
                 "graph that hang together loosely, or symmetry); take more neighbours, or other n_components",
                 NotConvergedWarning,
             )
+        self._tell_concentration(found.functions, "take more neighbours, or a larger bandwidth", record)
         about = {"algorithm": "graph Laplacian", "solver": found.solver, "residual": found.residual}
         return {**about, "iterations": found.products or None}
 

@@ -8,16 +8,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..graph.graph import Graph
-from ..graph.laplacian import affinity, harmonics
+from ..graph.laplacian import REMEDY, Harmonics, affinity, harmonics, harmonics_of
 from ..parameters import Choice, Rule
+from ..planning import DataShape
 from ..reducer import Recorder
-from .graph_based import Embedded, Piece
+from .graph_based import Cost, Embedded, Piece
+from .landmarked import Landmarked
 from .laplacian_based import LaplacianReducer
 
 Array = Any
 
+_REMEDY = f"set landmarks=2000 for an approximate map, {REMEDY}"
 
-class LaplacianEigenmaps(LaplacianReducer):
+
+class LaplacianEigenmaps(Landmarked, LaplacianReducer):
     """Coordinates that change as little as possible along the edges of the neighbour graph (Belkin & Niyogi 2003).
 
     min Σ w_ij (y_i − y_j)² subject to Σ d_i y_i = 0, Σ d_i y_i² = Σ d_i:   L y = λ D y,   L = D − W,   d = W1.
@@ -37,11 +41,14 @@ class LaplacianEigenmaps(LaplacianReducer):
         "heat": w = exp(−d²/(2σ²)), but at least 1e-6; "binary": w = 1.
     bandwidth : float or "median"
         σ of the heat weights. "median" is the median of the distances from all points to their neighbours.
+    landmarks : int or None
+        None: exact. A number: the map is made through so many points drawn by the seed, and is approximate; for data
+        whose exact map would take too much memory. More than ``n_components + 1``, better some hundreds.
     disconnected : str
         What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each piece
         and lays them side by side, "error" refuses.
     random_state : int or None
-        Seed of the solver; None is seed 0.
+        Seed of the solver and of the landmarks; None is seed 0.
 
     Attributes
     ----------
@@ -69,6 +76,7 @@ class LaplacianEigenmaps(LaplacianReducer):
 
     _parameters: ClassVar[Mapping[str, Rule]] = {
         **LaplacianReducer._parameters,
+        **Landmarked._parameters,
         "weights": Choice(("heat", "binary")),
     }
 
@@ -82,6 +90,7 @@ class LaplacianEigenmaps(LaplacianReducer):
         metric: str | Callable[[Any, Any], Any] = "euclidean",
         weights: str = "heat",
         bandwidth: float | str = "median",
+        landmarks: int | None = None,
         disconnected: str = "bridge",
         random_state: int | None = None,
     ) -> None:
@@ -90,6 +99,7 @@ class LaplacianEigenmaps(LaplacianReducer):
         self.metric = metric
         self.weights = weights
         self.bandwidth = bandwidth
+        self.landmarks = landmarks
         self.disconnected = disconnected
         self.random_state = random_state
 
@@ -100,7 +110,31 @@ class LaplacianEigenmaps(LaplacianReducer):
         sigma = self._sigma(piece.graph)
         with record.stage("weights"):
             W = affinity(piece.graph, sigma)
-        with record.stage("solve"):
-            found = harmonics(W, self.n_components, rng)
+        count = self._count_landmarks(piece.n)
+        if count is None:
+            with record.stage("solve"):
+                found = harmonics(W, self.n_components, rng, remedy=_REMEDY)
+            about = self._about(found, record)
+        else:
+
+            def solve(Z: Any, smooth: int) -> Harmonics:
+                return harmonics_of(W, Z, self.n_components, smooth)
+
+            found, error = self._by_landmarks(piece, count, record, rng, solve)
+            about = self._about(found, record, loose=np.inf)
+            about |= {"algorithm": _algorithm(count), "approximate": True, "approximation_error": error}
         state = {"bandwidth": sigma, "factor": 1 - found.values}
-        return Embedded(found.functions, found.values, state, self._about(found, record))
+        return Embedded(found.functions, found.values, state, about)
+
+    def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
+        exact, count = super()._embed_cost(shape, n, k), self._count_landmarks(n)
+        if count is None:
+            return exact
+        name = "weights and Laplacian"
+        parts, seconds = self._landmark_cost(n, count, k, exact.parts[name] / 36)
+        parts = {name: exact.parts[name], **parts}
+        return Cost(_algorithm(count), parts, seconds, exact.model_bytes, approximate=True)
+
+
+def _algorithm(count: int) -> str:
+    return f"graph Laplacian, {count} landmarks"

@@ -32,11 +32,14 @@ class ModifiedLLE(Tangent):
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is the square of distances, and new rows are distances to the
         training objects; or a function of two objects or two blocks.
+    landmarks : int or None
+        None: exact. A number: the map is made through so many points drawn by the seed, and is approximate; for data
+        whose exact map would take too much memory. More than ``n_components + 1``, better some hundreds.
     disconnected : str
         What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each and lays
         them side by side, "error" refuses.
     random_state : int or None
-        Seed of the solver and of an approximate search; None is seed 0.
+        Seed of the solver, of the landmarks and of an approximate search; None is seed 0.
 
     Attributes
     ----------
@@ -49,7 +52,8 @@ class ModifiedLLE(Tangent):
     neighbors_ : int
         The number of neighbours used.
     fit_info_ : FitInfo
-        Residual of the eigenvectors, relative to the gap; seconds of each stage.
+        Residual of the eigenvectors, relative to the gap (with landmarks to the norm of the matrix, and the measured
+        distance from the exact map); seconds of each stage.
 
     Examples
     --------
@@ -61,6 +65,7 @@ class ModifiedLLE(Tangent):
     """
 
     _algorithm = "several weights a point"
+    _copies = 8
 
     def __init__(
         self,
@@ -68,12 +73,14 @@ class ModifiedLLE(Tangent):
         *,
         n_neighbors: int = 10,
         metric: str | Callable[[Any, Any], Any] = "euclidean",
+        landmarks: int | None = None,
         disconnected: str = "bridge",
         random_state: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.metric = metric
+        self.landmarks = landmarks
         self.disconnected = disconnected
         self.random_state = random_state
 

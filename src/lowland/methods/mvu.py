@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,7 +36,8 @@ _STEPS, _AT = 600, 5000  # steps for so many points; they cost little for fewer,
 _CALLS = 4e-4  # seconds of a step that no number of points changes
 _TOLERANCE = 1e-3
 _SOLVED = 0.01  # gap of a semidefinite program that is good enough
-_KEPT, _LOOSE = 0.01, 0.1  # errors of lengths up to which the map counts as exact, beyond which a fit warns
+_KEPT = 0.01  # error of lengths up to which the map counts as exact, beyond which a fit warns
+_WIDE = 100_000  # points up to which all basis functions become dimensions, where fewer have no room for the lengths
 
 
 class MVU(Unfolding):
@@ -134,9 +136,9 @@ class MVU(Unfolding):
         contradiction = about.pop("contradiction")
         values, V = dense.eigh(pool.tmatmul(points, points))
         values, Y = values[::-1] * rods.scale, pool.matmul(points, V[:, ::-1][:, : self.n_components_])
-        error, on_map = rods.error(points), rods.error(np.ascontiguousarray(Y))
-        self._tell_kept(record, values / rods.n, error, on_map)
-        self._tell_loose(record, error, where, contradiction)
+        error, on_map, median = rods.error(points), rods.error(np.ascontiguousarray(Y)), rods.median_error(points)
+        self._tell_kept(record, values / rods.n, error, on_map, median)
+        self._tell_loose(record, error, median, where, contradiction)
         about |= {"approximate": error > _KEPT, "approximation_error": error}
         placed = np.empty_like(Y)
         placed[order] = Y * np.sqrt(rods.scale)
@@ -174,19 +176,22 @@ class MVU(Unfolding):
         with record.stage("basis"):
             small = smallest(rods.laplacian(), m, null=np.full((n, 1), n**-0.5), rng=rng)
         with record.stage("semidefinite program"):
-            start = _start(rods, small.vectors, _reach(graph) / rods.scale, self.n_components_, rng)
+            start, r = _start(rods, small.vectors, _reach(graph) / rods.scale, self.n_components_, rng)
         with record.stage("unfolding"):
-            found = unfold(rods, start, steps=_steps(n), tolerance=_TOLERANCE)
+            found = unfold(rods, start[:, :r], steps=_steps(n), tolerance=_TOLERANCE)
+            if found.stuck and found.error > _KEPT and r < m and n <= _WIDE:
+                wide = unfold(rods, start, steps=_steps(n), tolerance=_TOLERANCE)  # anew: stuck points stay bent
+                found = replace(wide, steps=found.steps + wide.steps)
         about = {
             "algorithm": f"{m} Laplacian functions, then all points",
             "solver": f"clarabel, L-BFGS ({found.solver})",
             "iterations": found.steps,
             "residual": found.imbalance,
-            "contradiction": found.stuck and found.imbalance > 1,  # Σtd² < 0, as no balance has it
+            "contradiction": found.stuck and found.imbalance > 1,  # Σtd² < 0
         }
         return found.points, about
 
-    def _tell_kept(self, record: Recorder, variances: Array, error: float, on_map: float) -> None:
+    def _tell_kept(self, record: Recorder, variances: Array, error: float, on_map: float, median: float) -> None:
         """Write the objective and how distances are kept into the record: of the largest piece, which comes first."""
         total = float(variances.sum())
         told = {
@@ -195,13 +200,14 @@ class MVU(Unfolding):
             "spectrum": [float(v / total) for v in variances],
             "error of neighbours' distances": error,
             "error of neighbours' distances on the map": on_map,
+            "median relative error of a neighbour's distance": median,
         }
         for name, value in told.items():
             record.evidence.setdefault(name, value)
 
-    def _tell_loose(self, record: Recorder, error: float, where: str, contradiction: bool) -> None:
-        """Warn where distances are not kept, and say what may be the reason."""
-        remedy = "fewer neighbours, or more components" if where else "fewer neighbours"
+    def _tell_loose(self, record: Recorder, error: float, median: float, where: str, contradiction: bool) -> None:
+        """Warn where distances are kept worse than to 1 %, and say what may be the reason."""
+        remedy = "fewer neighbours, or more components or basis functions" if where else "fewer neighbours"
         if contradiction and error > _KEPT:
             rows = ", or their rows have more dimensions" if where else ""
             record.warn(
@@ -210,21 +216,28 @@ class MVU(Unfolding):
                 f"metric, or {remedy}",
                 NotConvergedWarning,
             )
-        elif error > _LOOSE:
+        elif error > _KEPT:
             record.warn(
-                f"MVU: distances of neighbours are kept to {error:.0%} only:{where} they may not fit together; take "
-                f"{remedy}",
+                f"MVU: distances of neighbours are kept to {error:.1%} RMS only:{where} they may not fit together; "
+                f"take {remedy}",
+                NotConvergedWarning,
+            )
+        elif median > _KEPT:
+            record.warn(
+                f"MVU: long distances are kept ({error:.1%} RMS), short ones are not: half of all neighbours are off "
+                f"by {median:.1%} or more of their distance. Distances span too many orders of magnitude; scale the "
+                "columns, or take their logarithms",
                 NotConvergedWarning,
             )
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
         edges, m = 1.5 * n * k, self._functions(n)  # edges from both ends, as a sheet has them
-        if self._few(n, int(edges) // 2):  # 25 iterations: for rods, then springs if need be
-            flops = 25 * (2.0 * edges**3 / 24 + 2.0 * n * edges**2 + 40.0 * n**3)
-            matrices = int(8 * (edges**2 + 12 * n * n))
-            seconds = 25 * _CALLS + dense_seconds(flops, np.dtype(np.float64))
+        if self._few(n, int(edges) // 2):  # up to 50 steps by least squares with n²/2 rows, where points are rigid
+            flops = 50 * (n * n * (edges / 2) ** 2 + 60.0 * n**3)
+            matrices = int(8 * (3 * n * n * edges / 4 + edges**2 / 4 + 12 * n * n))
+            seconds = 50 * _CALLS + dense_seconds(flops, np.dtype(np.float64))
             return Cost("semidefinite program", {"program": matrices}, seconds)
-        r, fill = min(m, self.n_components + _SPARE), factor_entries(n, 1.5 * n * k)
+        r, fill = m if n <= _WIDE else min(m, self.n_components + _SPARE), factor_entries(n, 1.5 * n * k)
         packed = m * (m + 1) // 2
         parts = {
             "edges": int(40 * edges),
@@ -270,8 +283,8 @@ def _straight(graph: Graph, rods: Rods) -> float:
     return float(squares.sum() / 2 + (own - squares[i, j]).clip(0).sum()) / rods.n
 
 
-def _start(rods: Rods, Q: Array, reach: float, d: int, rng: np.random.Generator) -> Array:
-    """Return points made of the basis functions, in the dimensions that matter and a few to spare."""
+def _start(rods: Rods, Q: Array, reach: float, d: int, rng: np.random.Generator) -> tuple[Array, int]:
+    """Return points made of the basis functions, and how many dimensions matter, with a few to spare."""
     sources, ends, squares = rods.edges()
     if len(ends) > _EDGES:
         drawn = np.sort(rng.choice(len(ends), _EDGES, replace=False))
@@ -280,4 +293,5 @@ def _start(rods: Rods, Q: Array, reach: float, d: int, rng: np.random.Generator)
     values, V = dense.eigh(Y)
     values, V = values[::-1], V[:, ::-1]
     r = min(len(values), max(d + _SPARE, int((values > _SHARE * values[0]).sum())))
-    return pool.matmul(Q, V[:, :r] * np.sqrt(values[:r].clip(_SEED * values[0])))
+    kept = len(values) if rods.n <= _WIDE else r
+    return pool.matmul(Q, V[:, :kept] * np.sqrt(values[:kept].clip(_SEED * values[0]))), r

@@ -12,6 +12,7 @@ from ..landmarks import Landmarks, wanted
 from ..planning import DataShape
 from ..reducer import Reducer
 from ..rows import RowSource
+from ..sources import are_objects
 
 CALL_SECONDS = 1e-6  # of a function in Python, roughly
 
@@ -49,6 +50,12 @@ class PairReducer(Reducer):
     def _source(self, X: Any) -> RowSource:
         if self._pairwise and (count := _length_of_line(X)) is not None:
             self._refuse_line(count)
+        if not self._takes_objects and not self._pairwise and are_objects(X):
+            name = self._compared_by
+            raise DataError(
+                f"{type(self).__name__}: these are texts or other objects, and {name}={getattr(self, name)!r} compares "
+                f"rows of numbers: give {name}= a function of two objects, or make a table of them"
+            )
         return super()._source(X)
 
     def _refuse_line(self, count: int) -> None:
@@ -116,6 +123,11 @@ class PairReducer(Reducer):
 
     def _check_count(self, shape: DataShape, limit: int, what: str) -> None:
         """Refuse more components than there can be."""
+        if limit == 0:
+            raise DataError(
+                f"{type(self).__name__}: n_components={self.n_components} is more than {what} = 0 (n_samples = "
+                f"{shape.n_rows}): one row alone has no map; give more rows"
+            )
         if self.n_components > limit:
             raise DataError(
                 f"{type(self).__name__}: n_components={self.n_components} is more than {what} = {limit} "

@@ -64,6 +64,8 @@ class GraphProjection(LinearReducer, GraphReducer):
         "n_components_",
     )
 
+    _keeps_rows: ClassVar[bool] = False  # new rows need the map alone
+
     components_: Array
     mean_: Array
     rank_: int
@@ -84,13 +86,19 @@ class GraphProjection(LinearReducer, GraphReducer):
         axes, more = rowspace.cost(route, shape, r)
         block = min(n, block_rows(d))
         ahead, wide = min(2 * threads(), -(-n // block)), 2 * r + (0 if shape.sparse else d)
-        parts = {
-            **search,
-            **axes,
-            "edges": int(2 * 12 * 1.5 * n * k),
-            "copy of the rows": int(shape.entries * shape.dtype.itemsize * (1.5 if shape.sparse else 1)),
-            "quadratic forms": 8 * r * r * (2 * ahead + 6) + 8 * min(threads(), ahead) * block * wide,
-        }
+        edges = 12 * 1.5 * n * k
+        stages: tuple[dict[str, int], ...] = (  # one after another: what a stage needed is free in the next
+            search,
+            {"graph": 12 * n * k, "edges": int(3.5 * edges)},  # both ways round, united, weighed
+            {"edges": int(edges), **axes},
+            {
+                "edges": int(edges),
+                "quadratic forms": 8 * r * r * (2 * ahead + 6) + 8 * min(threads(), ahead) * block * wide,
+            },
+        )
+        parts = max(stages, key=lambda stage: sum(stage.values()))
+        if shape.sparse:
+            parts["copy of the rows"] = int(1.5 * shape.entries * shape.dtype.itemsize)
         flops = 4.0 * n * d * r + 4.0 * n * r * r + 3.0 * n * k * d + 15.0 * r**3
         return Plan(
             method=type(self).__name__,
@@ -113,8 +121,10 @@ class GraphProjection(LinearReducer, GraphReducer):
             graph, points, _ = self._graph(points, inverse, record)
         with record.stage("pieces"):
             (piece,) = self._pieces(graph, points, n, record)
+        del graph  # it may have been bridged
         with record.stage("weights"):
             edges = self._edges(piece, record)
+        del piece
         with record.stage("principal axes"):
             source = as_rows(points).weighted(edges.masses)
             space = rowspace.decompose(source, Wanted(), Scaling(True, False, 0), rng=rng)

@@ -29,6 +29,19 @@ def eigh(A: Array, subset: tuple[int, int] | None = None) -> tuple[Array, Array]
     return values, vectors
 
 
+def eigh_batch(A: Array) -> tuple[Array, Array]:
+    """Return eigenvalues in ascending order (B × k) and eigenvectors of many small symmetric matrices (B × k × k)."""
+    with pool.one_blas_thread():
+        values, V = np.linalg.eigh(A)
+    return values, V
+
+
+def eigvalsh_batch(A: Array) -> Array:
+    """Return the eigenvalues, in ascending order (B × k), of many small symmetric matrices (B × k × k)."""
+    with pool.one_blas_thread():
+        return np.linalg.eigvalsh(A)
+
+
 def svd(A: Array) -> tuple[Array, Array, Array]:
     """Return U, σ (descending) and V of the thin decomposition A = U diag(σ) Vᵀ."""
     xp = arrays.namespace(A)

