@@ -26,6 +26,17 @@ def method(request):
     return request.param
 
 
+@pytest.fixture
+def made(method):
+    """Makes an unfitted model of the method with so many components; a grid has as many as it has sides."""
+
+    def make(n_components):
+        cls = method.load()
+        return cls(**({"n_components": n_components} if "n_components" in cls._parameters else {}))
+
+    return make
+
+
 @pytest.fixture(params=["numpy", "torch"])
 def backend(request):
     """Turn a NumPy array into one of each array library."""

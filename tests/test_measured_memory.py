@@ -31,7 +31,8 @@ def given(X):  # the data as the case has it, and the parameters that go with it
     return cdist(X, X, "cityblock") if case["parameters"].get("metric") == "precomputed" else X, more
 X, more = given(small)
 if not case["sheet"]:
-    cls(**case["parameters"] | more | {"n_components": 2}).fit(X)  # imports and pools warm
+    size = {"n_components": 2} if "n_components" in cls._parameters else {}
+    cls(**case["parameters"] | more | size).fit(X)  # imports and pools warm
 more = {}
 n, d = case["shape"]
 if case["density"]:
@@ -96,6 +97,11 @@ CASES = {
     "linear map, many edges": case([120_000, 10], method="LPP", n_neighbors=30),
     "linear map, many edges, float32": case([120_000, 10], "float32", method="NPE", n_neighbors=30),
     "linear map, wide": case([12_000, 1500], method="LPP"),
+    "white rows": case([1_000_000, 40], method="ICA", max_iter=3),
+    "random projection": case([3000, 20000], method="RandomProjection", n_components=3000),
+    "prototypes": case([3000, 4000], method="SOM", grid=[40, 40], epochs=2),
+    "t-SNE": case([60_000, 3], sheet=True, method="TSNE", max_iter=3),
+    "UMAP": case([120_000, 3], sheet=True, method="UMAP", n_epochs=3),
     "blocked search": case([62_000, 50], method="LaplacianEigenmaps"),
 }
 QUICK = ("covariance, wide", "gram", "svd, sparse", "EM, a pattern for each row")

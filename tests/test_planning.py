@@ -123,8 +123,8 @@ def test_seconds_count_precision_and_threads():
 # -- plan(model, …) ------------------------------------------------------------------------------------------
 
 
-def test_the_same_plan_from_data_and_from_their_shape(method):
-    model = method.load()(n_components=2)
+def test_the_same_plan_from_data_and_from_their_shape(method, made):
+    model = made(2)
     X = np.zeros((2000, 30), dtype=np.float32)
     assert plan(model, X) == plan(model, shape=(2000, 30), dtype="float32")
     assert plan(model, RowSource.from_blocks(lambda: iter([X]), n_rows=2000)).bytes == plan(model, X).bytes
@@ -139,22 +139,23 @@ def test_the_same_plan_from_sparse_data_and_from_their_density(name, rng):
     assert plan(model, X).algorithm == "krylov"
 
 
-def test_plans_grow_with_the_work(method):
+def test_plans_grow_with_the_work(method, made):
     def cost(n, d, **kind):
-        return plan(method.load()(n_components=5), shape=(n, d), **kind)
+        return plan(made(5), shape=(n, d), **kind)
 
     base = cost(10_000, 2000)
     assert cost(10_000, 4000).bytes > base.bytes
     assert cost(100_000, 2000).seconds > base.seconds
     single = cost(10_000, 2000, dtype="float32")
-    assert single.bytes <= base.bytes
-    assert single.bytes < base.bytes or single.seconds < base.seconds  # sums in float64 may be what is largest
+    assert single.bytes < base.bytes or single.seconds < base.seconds  # memory may be for sums in float64
     assert base.model_bytes > 0
-    assert base.approximate == (method.name in ("metric_mds", "nonmetric_mds"))  # exact up to 5000 rows and fewer
+    assert base.approximate == (
+        method.name in ("metric_mds", "nonmetric_mds", "random_projection")
+    )  # exact up to 5000 rows and fewer
 
 
-def test_a_plan_for_any_size_takes_no_time_and_no_memory(method):
-    big = plan(method.load()(n_components=2), shape=(10**9, 10**6))
+def test_a_plan_for_any_size_takes_no_time_and_no_memory(method, made):
+    big = plan(made(2), shape=(10**9, 10**6))
     assert big.bytes > GB
     with pytest.raises(MemoryLimitError):
         big.require(GB)
@@ -221,9 +222,9 @@ class Untouchable(np.ndarray):
         pytest.fail("rows were read although the plan passes the limit")
 
 
-def test_a_fit_beyond_the_limit_is_refused_before_it_reads_a_row(method):
+def test_a_fit_beyond_the_limit_is_refused_before_it_reads_a_row(method, made):
     X = np.zeros((500, 60)).view(Untouchable)
-    model = method.load()(n_components=2)
+    model = made(2)
     with (
         config(memory_limit=plan(model, shape=X.shape).bytes - 1),
         pytest.raises(MemoryLimitError, match=method.class_name),

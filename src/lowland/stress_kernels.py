@@ -9,11 +9,25 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-# Sums may be vectorised; NaN keeps its meaning.
+# Sums may be vectorised; NaN keeps its meaning. No loop both sums and stores: where it does, the compiled code looks
+# whether the arrays lie near each other and adds up in another order if so, and bits would depend on the allocator.
 OPTIONS = {"nogil": True, "cache": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
 TINY = 1e-200  # instead of a branch at distance 0: δ/d is then multiplied by a difference that is 0
 FIXED = nb.types.Array(nb.float64, 2, "C", readonly=True)
 LINE, PLANE = nb.float64[::1], nb.float64[:, ::1]
+
+
+@nb.njit(inline="always")
+def spread(X, w, out, i):  # type: ignore[no-untyped-def]
+    """Add Σ_j w_j (x_i − x_j) to row i of ``out``, and each term with its other sign to row j > i."""
+    for c in range(X.shape[0]):
+        x, Y, to, total = X[c, i], X[c, i + 1 :], out[c, i + 1 :], 0.0
+        for j in range(len(w)):
+            total += w[j] * (x - Y[j])
+        for j in range(len(w)):
+            to[j] -= w[j] * (x - Y[j])
+        out[c, i] += total
+
 
 _SIGNATURE = nb.void(FIXED, FIXED, FIXED, nb.boolean, PLANE, PLANE, LINE, nb.int64, nb.int64)
 
@@ -35,35 +49,25 @@ def guttman(X, D, W, weighted, B, V, sums, start, stop):  # type: ignore[no-unty
             x, Y = X[c, i], X[c, i + 1 :]
             for j in range(m):
                 ratio[j] += (x - Y[j]) ** 2
+        for j in range(m):
+            ratio[j] = np.sqrt(ratio[j])
         if weighted:
             weight = W[i, i + 1 :]
             for j in range(m):
-                d = np.sqrt(ratio[j])
-                e = delta[j] - d
+                e = delta[j] - ratio[j]
                 stress += weight[j] * e * e
-                slope += weight[j] * d * e
-                size += weight[j] * ratio[j]
-                ratio[j] = weight[j] * delta[j] / (d + TINY)
-            for c in range(k):
-                x, Y, out, total = X[c, i], X[c, i + 1 :], V[c, i + 1 :], 0.0
-                for j in range(m):
-                    v = weight[j] * (x - Y[j])
-                    total += v
-                    out[j] -= v
-                V[c, i] += total
+                slope += weight[j] * ratio[j] * e
+                size += weight[j] * ratio[j] * ratio[j]
+            for j in range(m):
+                ratio[j] = weight[j] * delta[j] / (ratio[j] + TINY)
+            spread(X, weight, V, i)
         else:
             for j in range(m):
-                d = np.sqrt(ratio[j])
-                e = delta[j] - d
+                e = delta[j] - ratio[j]
                 stress += e * e
-                slope += d * e
-                size += ratio[j]
-                ratio[j] = delta[j] / (d + TINY)
-        for c in range(k):
-            x, Y, out, total = X[c, i], X[c, i + 1 :], B[c, i + 1 :], 0.0
+                slope += ratio[j] * e
+                size += ratio[j] * ratio[j]
             for j in range(m):
-                v = ratio[j] * (x - Y[j])
-                total += v
-                out[j] -= v
-            B[c, i] += total
+                ratio[j] = delta[j] / (ratio[j] + TINY)
+        spread(X, ratio, B, i)
     sums[0], sums[1], sums[2] = stress, slope, size

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-# Sums may be vectorised; NaN keeps its meaning.
+# Sums may be vectorised; NaN keeps its meaning. No loop both sums and stores: where it does, the compiled code looks
+# whether the arrays lie near each other and adds up in another order if so, and bits would depend on the allocator.
 OPTIONS = {"nogil": True, "cache": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
 _STARTS, _ENDS = nb.int64[::1], nb.int32[::1]
 _LINE, _PLANE = nb.float64[::1], nb.float64[:, ::1]
@@ -22,22 +23,21 @@ _LINE, _PLANE = nb.float64[::1], nb.float64[:, ::1]
 def pull(indptr, indices, squares, tension, rho, Y, G, sums, start, stop):  # type: ignore[no-untyped-def]
     """Write the gradient (L_w − I)Y with w = t + ρc into G; ``sums`` receives Σ|y|² and Σw²."""
     r = Y.shape[1]
-    z = np.empty(r)
     size, force = 0.0, 0.0
     for i in range(start, stop):
         for c in range(r):
-            G[i, c] = -Y[i, c]
             size += Y[i, c] * Y[i, c]
+        for c in range(r):
+            G[i, c] = -Y[i, c]
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
             length = 0.0
             for c in range(r):
-                z[c] = Y[i, c] - Y[j, c]
-                length += z[c] * z[c]
+                length += (Y[i, c] - Y[j, c]) ** 2
             w = tension[e] + rho * (length - squares[e])
             force += w * w
             for c in range(r):
-                G[i, c] += w * z[c]
+                G[i, c] += w * (Y[i, c] - Y[j, c])
     sums[0], sums[1] = size, force
 
 

@@ -226,13 +226,22 @@ def test_methods_says_what_they_take_besides_rows(run: Run) -> None:
 
 
 def test_the_help_on_components_says_which_methods_take_more_than_a_number(run: Run) -> None:
-    takes = []
+    more = {"a share": 0.95, "auto": "auto", "none": None}
+    takes = {}
     for row in registry.METHODS:
-        rule = row.load()._parameters["n_components"]
-        if rule.accepts(0.95) or rule.accepts("auto") or rule.accepts(None):
-            takes.append(row.name)
-    assert takes == ["pca"]
-    assert "pca also takes a share" in run("reduce", "--help").out
+        rule = row.load()._parameters.get("n_components")
+        if rule is not None and (names := [name for name, value in more.items() if rule.accepts(value)]):
+            takes[row.name] = names
+    assert takes == {"pca": ["a share", "auto", "none"], "ica": ["none"], "random_projection": ["auto"]}
+    told = " ".join(run("reduce", "--help").out.replace("│", " ").split())
+    assert "pca also takes a share of the variance such as 0.95, auto, or none for all, ica none" in told
+    assert "random_projection auto" in told
+
+
+def test_components_of_a_method_that_has_none_are_refused(run: Run, table: Path) -> None:
+    done = run("reduce", table, "--method", "som", "--components", 3, "--out", "map.csv")
+    assert done.code == 2
+    assert "SOM has no number of components" in said(done)
 
 
 def test_a_misspelt_choice_is_met_with_the_near_one(run: Run, distances: np.ndarray) -> None:

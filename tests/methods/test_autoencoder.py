@@ -180,10 +180,9 @@ def test_the_record_tells_both_errors(digits):
 
 def test_the_best_weights_are_kept(digits):
     X = digits[0][:300]
-    model = lowland.Autoencoder(8, epochs=100, batch_size=16, patience=3, weight_decay=0.0).fit(X)
+    model = lowland.Autoencoder(8, epochs=100, batch_size=16, patience=10, weight_decay=0.0).fit(X)
     curve = model.validation_curve_
-    assert model.n_iter_ < 100
-    assert model.n_iter_ == model.best_epoch_ + 3
+    assert 0 < model.best_epoch_ == model.n_iter_ - 10 < 90
     assert len(curve) == model.n_iter_ + 1
     assert model.best_epoch_ == curve.argmin()
     assert model.fit_info_.evidence["error, held-out rows"] == curve.min()

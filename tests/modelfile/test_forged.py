@@ -122,7 +122,7 @@ def test_nested_without_end(file, refused):
         ({"tol": None}, ["tol must be a number"]),
         ({"tol": {"$float": "inf"}}, ["tol must be a number"]),
         ({"n_components": 0}, ["n_components must be"]),
-        ({"tol": [0.5]}, ["'tol' is a list"]),
+        ({"tol": [0.5]}, ["tol must be a number", "got [0.5]"]),
     ],
 )
 def test_forged_parameters(file, change, words):

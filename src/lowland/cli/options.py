@@ -41,7 +41,7 @@ class MethodOptions:
         str | None,
         Parameter(
             help="Dimensions to keep: a number; pca also takes a share of the variance such as 0.95, auto, or none "
-            "for all. Default: 2."
+            "for all, ica none, random_projection auto (its default). Default: 2."
         ),
     ] = None
     scale: Annotated[bool, Parameter(help="Give every column the same variance first.", show_default=False)] = False

@@ -22,6 +22,8 @@ from ..spectral.solve import sign_of_columns
 
 Array = Any
 
+_BUFFERS = 24_000_000  # measured beyond what is asked for: work space of its products, memory it keeps for reuse
+
 
 class Autoencoder(Reducer):
     """Autoencoder: a network that squeezes rows through a few numbers and rebuilds them (Hinton, Salakhutdinov 2006).
@@ -187,6 +189,7 @@ class Autoencoder(Reducer):
             "weights": 4 * 6 * weights,
             "layers": 4 * 6 * min(n, self.batch_size) * sum(widths) + network.chunk_bytes(n, max(widths)),
             "blocks of rows": 24 * min(n, block_rows(d)) * d,
+            "buffers of torch": _BUFFERS,
         }
         first = sum(axes.values())  # principal components are found before training begins
         if first > sum(parts.values()):

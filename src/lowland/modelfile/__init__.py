@@ -62,7 +62,10 @@ def save(model: Reducer, path: str | os.PathLike[str]) -> None:
     with _place(f"{name} cannot be saved to {target}"):
         row = registry.by_class(name)
         if row is None or row.load() is not type(model):
-            raise ModelFileError(f"{name} is not one of Lowland's methods, and a file must not name any other class")
+            raise ModelFileError(
+                f"{name} is not one of Lowland's methods, and a file must name no other; fit it again where it is "
+                "needed"
+            )
         check_is_fitted(model, "fit_info_")
         arrays: Arrays = {}
         parts = pack(_record(model, arrays), arrays)
@@ -213,9 +216,7 @@ def _parameter(name: str, value: Any, rule: parameters.Rule | None = None) -> An
         return type(value)(_parameter(name, item) for item in value)
     seed = isinstance(value, (np.random.RandomState, np.random.Generator))
     remedy = f"set_params({name}=0), a seed," if seed else f"set_params({name}=...) with such a value"
-    what = (
-        f"a {type(value).__name__}, and a model file holds only numbers, text, arrays, lists and None"
-    )
+    what = f"a {type(value).__name__}, and a model file holds only numbers, text, arrays, lists and None"
     raise ModelFileError(f"parameter {name!r} is {what}; {remedy} keeps what was learned")
 
 
