@@ -169,7 +169,6 @@ class GraphReducer(Joining):
         rng = seed(self.random_state)
         with record.stage("neighbours"):
             points, inverse = self._points(rows)
-            self._warn_units(points, rows.names, record)
             graph, points, inverse = self._graph(points, inverse, record)
         self._require_points(len(inverse), graph.n, record)
         with record.stage("pieces"):
@@ -197,13 +196,15 @@ class GraphReducer(Joining):
         self.anchors_ = same.first if self._pairwise else None
         return take(items, same.first, self._pairwise), same.inverse
 
-    def _warn_units(self, points: Array, names: Any, record: Recorder) -> None:
+    def _warn_units(self, points: Array, record: Recorder) -> None:
         """Warn where one column alone decides who is a neighbour of whom."""
         if self._pairwise or self.metric not in _UNITS or sp.issparse(points) or points.shape[1] < 2:
             return
-        spread = np.ptp(points, axis=0).astype(np.float64)
+        with np.errstate(over="ignore"):  # rows that large are refused by the search, with advice
+            spread = np.ptp(points, axis=0).astype(np.float64)
         top = int(spread.argmax())
         if spread[top] > _ALONE * np.delete(spread, top).max():
+            names = getattr(self, "feature_names_in_", None)
             name = repr(str(names[top])) if names is not None else str(top)
             record.warn(
                 f"{type(self).__name__}: the values of column {name} differ so much more than all others that it alone "
@@ -221,6 +222,7 @@ class GraphReducer(Joining):
 
     def _graph(self, points: Array, inverse: Array, record: Recorder) -> tuple[Graph, Array, Array]:
         """Return the graph of the points; those at distance zero of each other become one."""
+        self._warn_units(points, record)
         start = int(seed(self.random_state).integers(2**31)) if self.random_state is not None else 0
         while True:
             n = points.shape[0]
