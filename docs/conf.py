@@ -1,5 +1,6 @@
 """Settings of Sphinx; `make docs` builds the pages and treats warnings as errors."""
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -39,6 +40,21 @@ def displayed_formula(translator: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def plain_formulas(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Let |x|, x_ij and names such as mean_ stand in docstrings as they are: reStructuredText has meanings of its own.
+
+    Runs after napoleon. Directives, fields, examples and what stands in backquotes are left alone.
+    """
+    for i, line in enumerate(lines):
+        if line.lstrip().startswith((".. ", ":", ">>>", "...")):
+            continue
+        parts = re.split(r"(``.+?``|`.+?`)", line)
+        for j in range(0, len(parts), 2):
+            parts[j] = re.sub(r"(?<=\w)_(?!\w)|\|", r"\\\g<0>", parts[j])
+        lines[i] = "".join(parts)
+
+
 def setup(app: Any) -> None:
-    """Register the renderer of formulas."""
+    """Register the renderer of formulas, and what docstrings go through."""
+    app.connect("autodoc-process-docstring", plain_formulas, priority=900)
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))

@@ -74,7 +74,7 @@ class MetricMDS(StressReducer):
     positions_ : array
         Coordinates of the points that new rows are placed among.
     power_, closest_ : int, float
-        A distance δ of a new row weighs max(δ, closest_) to the power −power_.
+        A distance δ of a new row weighs max(δ, ``closest_``) to the power −``power_``.
     n_iter_, n_components_ : int
         Steps taken, coordinates found.
     fit_info_ : FitInfo
