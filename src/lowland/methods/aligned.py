@@ -7,6 +7,7 @@ left out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -128,6 +129,23 @@ class Tangent(Landmarked, Aligned):
     _remedy_of_fill: ClassVar[str] = (
         "set landmarks=2000 for an approximate map, take fewer rows or neighbours, or reduce the rows with PCA first"
     )
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 10,
+        metric: str | Callable[[Any, Any], Any] = "euclidean",
+        landmarks: int | None = None,
+        disconnected: str = "bridge",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.landmarks = landmarks
+        self.disconnected = disconnected
+        self.random_state = random_state
 
     def _solve(self, M: Any, piece: Piece, record: Recorder, rng: np.random.Generator) -> tuple[Small, dict[str, Any]]:
         n, count = piece.n, self._count_landmarks(piece.n)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..graph.patches import Patches, hessians, with_center
@@ -62,23 +61,6 @@ class HessianLLE(Tangent):
     """
 
     _algorithm = "Hessians"
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int = 10,
-        metric: str | Callable[[Any, Any], Any] = "euclidean",
-        landmarks: int | None = None,
-        disconnected: str = "bridge",
-        random_state: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.landmarks = landmarks
-        self.disconnected = disconnected
-        self.random_state = random_state
 
     def _least_neighbors(self) -> int:
         d = self.n_components

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,23 +65,6 @@ class ModifiedLLE(Tangent):
 
     _algorithm = "several weights a point"
     _copies = 8
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int = 10,
-        metric: str | Callable[[Any, Any], Any] = "euclidean",
-        landmarks: int | None = None,
-        disconnected: str = "bridge",
-        random_state: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.landmarks = landmarks
-        self.disconnected = disconnected
-        self.random_state = random_state
 
     def _least_neighbors(self) -> int:
         return self.n_components + 1
