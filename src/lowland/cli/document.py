@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+import argparse
 import io
-import sys
 from pathlib import Path
 
 from .app import COMMANDS, JSON_KEYS, app
@@ -58,4 +58,6 @@ def document() -> str:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(document(), encoding="utf-8")
+    parser = argparse.ArgumentParser(description="Write the page on the command line, made from its help texts.")
+    parser.add_argument("page", type=Path, help="the file to write, such as docs/cli.md")
+    parser.parse_args().page.write_text(document(), encoding="utf-8")
