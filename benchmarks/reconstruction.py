@@ -71,7 +71,7 @@ def plain(X: Array, k: int, seed: int, device: str) -> Rebuild:
 
     order = rng.permutation(len(X))
     held, rows = tensor(X[order[: len(X) // 10]]), tensor(X[order[len(X) // 10 :]])
-    steps = max(1, round(len(rows) / settings.batch_size))
+    steps = -(-len(rows) // settings.batch_size)
     schedule = network.Schedule(
         settings.epochs, settings.batch_size, settings.learning_rate, settings.weight_decay, settings.patience
     )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
+import lowland
 from lowland import coding
 from lowland.coding import Layout
 from lowland.rows import RowSource
@@ -68,3 +71,50 @@ def test_counts_do_not_depend_on_the_blocks(table, monkeypatch):
     for cut in (100, 999, 5000):
         blocks = RowSource.from_blocks(lambda cut=cut: (rows[a : a + cut] for a in range(0, 5000, cut)))
         np.testing.assert_array_equal(layout.moments(blocks, mean, scale).scatter, want)
+
+
+@pytest.fixture
+def many(rng):
+    """Two categories of so many levels that most pairs of them never meet, and a number."""
+    n, sizes = 2500, (1200, 1500)
+    rows = np.column_stack([*(np.append(np.arange(K), rng.integers(0, K, n - K)) for K in sizes), rng.random(n)])
+    layout = Layout.of(3, (0, 1), sizes)
+    mean = np.concatenate([*(np.bincount(rows[:, j].astype(int)) / n for j in range(2)), [rows[:, 2].mean()]])
+    scale = np.append(np.sqrt(mean[:-1]), rows[:, 2].std())
+    return rows, layout, mean, scale
+
+
+def test_levels_that_seldom_meet(many):
+    rows, layout, mean, scale = many
+    Z = layout.dense(rows, mean, scale)
+    centred = Z - Z.mean(axis=0)
+    found = layout.moments(RowSource.from_array(rows), mean, scale)
+    np.testing.assert_allclose(found.scatter, centred.T @ centred, atol=1e-8)
+    np.testing.assert_array_equal(found.scatter, found.scatter.T)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_counting_holds_one_matrix(many, threads):
+    rows, layout, mean, scale = many
+    with lowland.config(threads=threads):
+        tracemalloc.start()
+        layout.moments(RowSource.from_array(rows), mean, scale)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert 1.0 <= peak / (8 * layout.width**2) < 1.25
+
+
+def test_names_of_coded_columns_are_distinct():
+    layout = Layout.of(4, (1, 2), (5, 2))
+    levels = [[1, "1", "missing", "x=y", None], ["y", "1"]]
+    assert layout.names(["a", "k", "k=x", "k=1"], levels) == [
+        "a",
+        "k=1",
+        "k='1'",
+        "k='missing'",
+        "k='x=y'",
+        "k=missing",
+        "k=x='y'",
+        "k=x=1",
+        "k=1′",
+    ]

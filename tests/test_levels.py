@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -11,8 +13,11 @@ import pyarrow as pa
 import pytest
 
 import lowland
+from lowland import levels
+from lowland.columns import numbers_of as real
 from lowland.errors import DataError
-from lowland.levels import ColumnList, Levels, MixedRows, mixed_blocks, mixed_rows
+from lowland.levels import Levels, MixedRows, mixed_blocks, mixed_rows
+from lowland.parameters import ColumnList
 from lowland.rows import RowSource
 
 NUMBERS = [1.5, 2.0, -1.0, 0.0, 4.0]
@@ -168,8 +173,10 @@ def test_unseen_levels():
 
 def test_blocks_of_other_columns_are_refused():
     frame = pl.DataFrame({"x": [1.0], "k": ["a"]})
-    with pytest.raises(DataError, match=r"block 1 has other columns .*named k, x"):
+    with pytest.raises(DataError, match="block 1: column 0 is 'k'; in block 0 it was 'x'"):
         mixed_rows(lambda: [frame, frame[["k", "x"]]]).learn()
+    with pytest.raises(DataError, match="block 2 has 1 columns; block 0 had 2"):
+        mixed_rows(lambda: [frame, frame[:0], frame[["k"]]]).learn()
     with pytest.raises(DataError, match="reads the rows twice"):
         mixed_rows(iter([frame]))
 
@@ -188,6 +195,94 @@ def test_precision_is_that_of_the_numbers():
         frame = pd.DataFrame({"x": np.arange(3, dtype=kind), "k": list("aba")})
         assert mixed_rows(frame).dtype == want
     assert mixed_rows(pd.DataFrame({"k": list("aba")})).dtype == np.float64
+
+
+def test_blocks_with_and_without_names():
+    """As for numbers: a block without names has those of the first."""
+    frame, plain = pl.DataFrame({"x": [1.0], "k": ["a"]}), np.array([[3.0, "b"], [4.0, None]], dtype=object)
+    for blocks in ([frame, plain[:1]], [plain[:1], frame]):
+        found = mixed_rows(lambda blocks=blocks: blocks).learn()
+        assert found.levels.values == (["a", "b"],)
+        assert found.mean[0] == 2.0
+    with pytest.raises(DataError, match=r"missing at row 2, column 1 \('k'\)"):
+        mixed_rows(lambda: [frame, plain]).learn()
+
+
+def test_no_block_is_rounded_to_the_precision_of_the_first():
+    single, double = (pd.DataFrame({"x": np.array([0.1, 0.3], dtype=kind), "k": list("ab")}) for kind in ("f4", "f8"))
+    with pytest.raises(DataError, match="block 2 is float64; block 0 was float32: give all in one precision"):
+        mixed_rows(lambda: [single, single[:0], double]).learn()
+    found = mixed_rows(lambda: [double, single]).learn()
+    assert found.mean[0] == pytest.approx((0.1 + 0.3 + float(np.float32(0.1)) + float(np.float32(0.3))) / 4, rel=1e-15)
+    texts = single.assign(k=[1, 2])  # what is a category has no precision
+    assert mixed_rows(lambda: [single, texts]).dtype == np.float32
+
+
+def test_a_long_block_is_coded_by_pieces(long, monkeypatch):
+    """Several threads code rows at once, so a block of any length must not be one piece of work."""
+    sizes = []
+    monkeypatch.setattr(levels.columns, "numbers_of", lambda piece, j: sizes.append(piece.n_rows) or real(piece, j))
+    source = mixed_rows(lambda: [long[:35_000], long[35_000:]])
+    found = source.learn()
+    assert sorted(sizes) == [2232, 5000, 16_384, 16_384]
+    assert found.levels == mixed_rows(long).learn().levels
+    gap = long.clone()
+    gap[20_000, "k"] = None
+    with pytest.raises(DataError, match="missing at row 20000"):
+        mixed_rows(lambda: [gap]).learn()
+
+
+def test_which_of_equal_levels_is_shown_does_not_depend_on_the_rows():
+    cells = [True, 1.0, 1, 0.0, -0.0, False, 2.0, True, "a"]
+    want = [(float, 0.0), (int, 1), (float, 2.0), (str, "a")]
+    for order in (cells, cells[::-1], cells[3:] + cells[:3]):
+        column = np.array([[cell] for cell in order], dtype=object)
+        for given in (column, lambda column=column: [column[:4], column[4:]]):
+            (shown,) = mixed_rows(given).learn().levels.values
+            assert [(type(level), level) for level in shown] == want
+            assert not np.signbit(shown[0])
+    found = mixed_rows(lambda: [np.array([[-0.0], [1.0]]), np.array([[0.0], [1.0]])], [0]).learn()
+    assert [str(level) for level in found.levels.values[0]] == ["0.0", "1.0"]
+
+
+def test_decimals_and_fractions_are_numbers():
+    cells = [Decimal("1.5"), Fraction(1, 4), Decimal("NaN"), 3]
+    source = mixed_rows(pd.DataFrame({"x": cells[:2], "k": ["a", "b"]}))
+    assert source.categorical == (1,)
+    np.testing.assert_array_equal(coded(pd.DataFrame({"x": cells[:2], "k": ["a", "b"]})), [[1.5, 0], [0.25, 1]])
+    table = np.array([[cell, "a"] for cell in cells], dtype=object)
+    assert mixed_rows(table, [0], missing="level").learn().levels.values[0] == [0.25, 1.5, 3, None]
+    prices = pl.DataFrame({"x": [Decimal("2.5"), Decimal("0.5")], "k": ["a", "b"]})
+    assert mixed_rows(prices, ["x"]).learn().levels.values[0] == [0.5, 2.5]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.cut(pd.Series([1.0, 2.0, 3.0, 4.0]), 2),
+        pd.Series([pd.Timestamp(2020, 1, 1)] * 4, dtype=object),
+        pd.Series(pd.Categorical([pd.Timestamp(2020, 1, 1)] * 4)),
+    ],
+    ids=["intervals", "times", "categories of times"],
+)
+def test_values_that_can_be_texts_are_told_so(column):
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "k": column})
+    with pytest.raises(TypeError, match=r"row 0, column 1 \('k'\): .* is no category.*astype\(str\)"):
+        mixed_rows(frame).learn()
+    frame["k"] = frame["k"].astype(str)
+    assert len(mixed_rows(frame).learn().levels.values[0]) == column.nunique()
+
+
+def test_what_is_made_of_tensors_goes_back_to_their_library(backend):
+    X = backend(np.array([[0.5, 3.0], [1.5, 1.0], [2.5, 3.0]], dtype=np.float32))
+    for given in (X, RowSource.from_array(X), RowSource.from_blocks(lambda: [X[:1], X[1:]])):
+        source = mixed_rows(given, [1])
+        rows = source.coded(source.learn().levels)
+        assert isinstance(rows.array or next(rows.blocks()).rows, np.ndarray)  # sums are made in NumPy
+        made = rows.map_blocks(lambda block: 2 * block, 2)
+        assert type(made) is type(X)
+        assert made.dtype == X.dtype
+        assert made.tolist() == [[1.0, 2.0], [3.0, 0.0], [5.0, 2.0]]
 
 
 def test_a_list_of_columns_as_a_parameter():

@@ -99,6 +99,12 @@ CASES = {
     "linear map, wide": case([12_000, 1500], method="LPP"),
     "white rows": case([1_000_000, 40], method="ICA", max_iter=3),
     "random projection": case([3000, 20000], method="RandomProjection", n_components=3000),
+    "random projection, few signs": case(
+        [10, 1_000_000], "float32", method="RandomProjection", kind="sparse", n_components=1500, eps=0.5
+    ),
+    "network": case(
+        [200_000, 300], "float32", method="Autoencoder", hidden=[8], epochs=1, batch_size=4096, validation=0.5
+    ),
     "prototypes": case([3000, 4000], method="SOM", grid=[40, 40], epochs=2),
     "t-SNE": case([60_000, 3], sheet=True, method="TSNE", max_iter=3),
     "UMAP": case([120_000, 3], sheet=True, method="UMAP", n_epochs=3),
@@ -110,6 +116,8 @@ QUICK = ("covariance, wide", "gram", "svd, sparse", "EM, a pattern for each row"
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is measured through /proc")
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in CASES])
 def test_plans_are_within_half_and_one_and_a_half(name):
+    if CASES[name]["method"] == "Autoencoder":
+        pytest.importorskip("torch", reason="without torch there is no training to measure")
     done = subprocess.run(
         [sys.executable, "-c", CHILD, json.dumps(CASES[name])], capture_output=True, text=True, check=False
     )

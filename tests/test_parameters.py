@@ -17,6 +17,8 @@ from lowland.parameters import (
     Choice,
     FunctionRule,
     Integer,
+    Integers,
+    LandmarkRule,
     Nothing,
     Real,
     Seed,
@@ -41,6 +43,20 @@ COMPONENTS = AnyOf((Nothing(), Integer(1), Real(0, 1), Choice(("auto",))))
         ),
         (Real(0, 1, closed=True), [0, 1, 0.5], [-1e-9, 1.0000001, math.nan]),
         (Real(), [-1e300, 0, 5], [math.inf, -math.inf, math.nan, 1j]),
+        (Real(1, closed=True), [1, 1.0, 1e300], [0.999, 0, -1, math.inf, math.nan]),
+        (Real(high=2, closed=True), [2, -1e300], [2.001, -math.inf]),
+        (Integer(1, 3), [1, 2, 3, np.int8(3)], [0, 4, 2.0, True, None]),
+        (
+            Integers(2),
+            [(), (2,), [3, 4, 5], (np.int32(2), 9)],
+            [(1,), (2, 1), (2.0,), (True, 3), 2, "2,3", None, np.array([2, 3])],
+        ),
+        (Integers(1, length=2), [(1, 2), [3, 4]], [(1,), (1, 2, 3), (), (0, 1)]),
+        (
+            LandmarkRule(("uniform", "maxmin")),
+            [None, "auto", 2, np.int64(50), "uniform", "maxmin", "uniform:2", "maxmin:500"],
+            [1, 0, 2.0, True, "uniform:1", "uniform:", "uniform:x", "uniform:-3", "other", "other:5", "auto:5", ""],
+        ),
         (Boolean(), [True, False, np.True_, np.bool_(False)], [0, 1, "true", None]),
         (Nothing(), [None], [0, False, "none"]),
         (Seed(), [0, 7, np.random.default_rng(0), np.random.RandomState(0)], [-1, 1.5, "0", None, True]),
@@ -70,6 +86,16 @@ def test_what_rules_accept(rule, good, bad):
         (COMPONENTS, "0.9", 0.9),
         (COMPONENTS, "auto", "auto"),
         (COMPONENTS, "none", None),
+        (Integer(1, 3), "3", 3),
+        (Real(0, closed=True), "0", 0.0),
+        (Integers(1), "3, 4,5", (3, 4, 5)),
+        (Integers(1), "(3, 4)", (3, 4)),
+        (Integers(1), "", ()),
+        (Integers(1, length=2), "20x30", (20, 30)),
+        (LandmarkRule(("uniform",)), "None", None),
+        (LandmarkRule(("uniform",)), "auto", "auto"),
+        (LandmarkRule(("uniform",)), "40", 40),
+        (LandmarkRule(("uniform",)), "uniform:40", "uniform:40"),
     ],
 )
 def test_values_from_text(rule, text, value):
@@ -92,6 +118,15 @@ def test_values_from_text(rule, text, value):
         (Seed(), "-1"),
         (COMPONENTS, "1.5"),
         (COMPONENTS, "many"),
+        (Integer(1, 3), "4"),
+        (Real(1, closed=True), "0.5"),
+        (Integers(1), "3,0"),
+        (Integers(1), "3,x,y"),
+        (Integers(1), "1.5"),
+        (Integers(1, length=2), "20"),
+        (LandmarkRule(("uniform",)), "1"),
+        (LandmarkRule(("uniform",)), "far:40"),
+        (LandmarkRule(("uniform",)), "uniform:one"),
     ],
 )
 def test_text_that_is_none_of_the_values(rule, text):
@@ -113,6 +148,27 @@ def test_text_gives_an_accepted_value_or_a_value_error(text):
         except ValueError:
             continue
         assert rule.accepts(value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (Integer(2), "a whole number ≥ 2"),
+        (Integer(1, 3), "a whole number from 1 to 3"),
+        (Integers(1), "a tuple of whole numbers ≥ 1 (on the command line with commas between them)"),
+        (Integers(1, length=2), "a tuple of 2 whole numbers ≥ 1 (on the command line with commas between them)"),
+        (Real(0, 1), "a number in (0, 1)"),
+        (Real(0, 1, closed=True), "a number in [0, 1]"),
+        (Real(1, closed=True), "a number in [1, inf)"),
+        (Real(high=0, closed=True), "a number in (-inf, 0]"),
+        (
+            LandmarkRule(("uniform",)),
+            "None (exact), 'auto', a whole number ≥ 2, or a strategy with a number: 'uniform:500'",
+        ),
+    ],
+)
+def test_what_rules_say(rule, text):
+    assert rule.describe() == text
 
 
 def test_a_generator_of_another_library_is_no_seed():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib.metadata
 import pickle
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -13,14 +14,17 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.decomposition import NMF, FastICA
 from sklearn.decomposition import PCA as TheirPCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
 from sklearn.manifold import TSNE as TheirTSNE
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 import lowland
-from lowland import registry
+from lowland import guests, registry
 from lowland.methods.pca import PCA
 from lowland.parameters import parse
 
@@ -28,13 +32,18 @@ from lowland.parameters import parse
 @pytest.fixture(autouse=True)
 def door(monkeypatch):
     """The registry without guests, put back afterwards; no entry points unless a test gives some."""
-    monkeypatch.setattr(registry, "_guests", {})
-    monkeypatch.setattr(registry, "_broken", {})
-    monkeypatch.setattr(registry, "_read", False)
+    monkeypatch.setattr(guests, "_guests", {})
+    monkeypatch.setattr(guests, "broken", {})
+    monkeypatch.setattr(guests, "_read", False)
+
+    theirs = importlib.metadata.entry_points  # numba asks for its own
 
     def offer(*points):
         found = [importlib.metadata.EntryPoint(name, value, "lowland.methods") for name, value in points]
-        monkeypatch.setattr(importlib.metadata, "entry_points", lambda *, group: [p for p in found if p.group == group])
+        ours = {"group": "lowland.methods"}
+        monkeypatch.setattr(
+            importlib.metadata, "entry_points", lambda **which: found if which == ours else theirs(**which)
+        )
 
     offer()
     return offer
@@ -93,6 +102,104 @@ class Broken(Spread):
         return Y
 
 
+class Taught(Spread):
+    """Learns from labels."""
+
+    def fit(self, X, y):
+        return self
+
+
+class Twice(Spread):
+    """Has two parameters that could be the number of dimensions."""
+
+    def __init__(self, n_dims=2, n_components=3):
+        self.n_dims, self.n_components, self.power = n_dims, n_components, 1.0
+
+
+class Clash(Spread):
+    """Has a parameter by the name of a method."""
+
+    def __init__(self, fit=2):
+        self.n_dims, self.power = fit, 1.0
+
+
+class Ridge(Spread):
+    """Has a parameter that ends as learned attributes do."""
+
+    def __init__(self, n_dims=2, lambda_=3.0):
+        self.n_dims, self.power, self.lambda_ = n_dims, 1.0, lambda_
+
+    def transform(self, X):
+        return X[:, : self.n_dims] * self.lambda_
+
+
+class Plain:
+    """Of no base, with a fit that returns nothing, steps that were not counted, and a sparse answer."""
+
+    n_iter_ = None
+
+    def fit(self, X):
+        self.mean = X.mean(axis=0)
+
+    def transform(self, X):
+        return sp.csr_array(X[:, :2] - self.mean[:2])
+
+
+class Wavering(Plain):
+    """Gives new rows more columns than training rows."""
+
+    def fit_transform(self, X):
+        self.fit(X)
+        return X[:, :2]
+
+    def transform(self, X):
+        return X[:, :3]
+
+
+class Failing(Spread):
+    """Fails in its own way."""
+
+    def fit(self, X, y=None):
+        raise RuntimeError("the tree is full")
+
+
+class Held(Spread):
+    """Keeps an estimator among its parameters, and fits it."""
+
+    def __init__(self, n_dims=2, inner=None):
+        self.n_dims, self.inner = n_dims, inner
+
+    def fit(self, X, y=None):
+        self.inner.fit(X)
+        return self
+
+    def transform(self, X):
+        return self.inner.transform(X)[:, : self.n_dims]
+
+
+class Mixed(lowland.FAMD):
+    """Ours, with another name."""
+
+
+class Words(PCA):
+    """A method that says what it takes."""
+
+    _needs = "rows or categories"
+
+
+class Odd(PCA):
+    """A method that says something else."""
+
+    _needs = "anything"
+
+
+class Light(Plain):
+    """Takes nothing beside its rows."""
+
+    def transform(self, X):
+        return X[:, :2]
+
+
 class Halved(PCA):
     """A method of our own contract in another package."""
 
@@ -136,18 +243,38 @@ def test_registering_twice_and_taking_back_what_is_not_there():
 @pytest.mark.parametrize(
     ("name", "cls", "options", "error", "message"),
     [
-        ("two words", NMF, {}, ValueError, "letters, digits and underscores"),
+        ("two words", NMF, {}, ValueError, "letters, digits and underscores; got 'two words'"),
+        ("3d_map", NMF, {}, ValueError, "begins with a letter .* got '3d_map'"),
+        ("", NMF, {}, ValueError, "begins with a letter .* got ''"),
         ("nmf", NMF(), {}, TypeError, "takes a class"),
         ("scaler", dict, {}, TypeError, "neither fit_transform nor fit and transform"),
         ("nmf", NMF, {"components": "k"}, ValueError, r"has no parameter 'k'; it has n_components"),
         ("nmf", NMF, {"defaults": {"oops": 1}}, ValueError, "has no parameter 'oops'"),
         ("halved", Halved, {"defaults": {"n_components": 1}}, ValueError, "is a Reducer and is used as it is"),
+        ("taught", Taught, {}, TypeError, "Taught.fit needs y beside the rows"),
+        ("lda", LinearDiscriminantAnalysis, {}, TypeError, "LinearDiscriminantAnalysis.fit needs y beside the rows"),
+        ("twice", Twice, {"components": "n_dims"}, ValueError, "has a parameter n_components beside n_dims"),
+        ("clash", Clash, {}, ValueError, "has a parameter 'fit', and a method of Lowland has something else"),
+        ("odd", Odd, {}, ValueError, "Odd: _needs must be 'rows' or .* got 'anything'"),
     ],
 )
 def test_what_cannot_be_registered(name, cls, options, error, message):
     with pytest.raises(error, match=message):
         lowland.register(name, cls, **options)
     assert registry.methods() == registry.METHODS
+
+
+def test_what_a_guest_needs_is_told_by_its_class():
+    for name, cls, needs in (
+        ("mixed", Mixed, "rows or categories"),  # as FAMD
+        ("words", Words, "rows or categories"),
+        ("more_words", type("MoreWords", (Words,), {}), "rows or categories"),
+        ("halved", Halved, "rows"),
+        ("walks", type("Walks", (lowland.Isomap,), {}), "rows, objects or distances"),
+        ("spread", Spread, "rows"),
+    ):
+        lowland.register(name, cls)
+        assert registry.method(name).needs == needs
 
 
 def test_a_parameter_without_a_default_must_be_given_one(X):
@@ -205,13 +332,44 @@ def test_a_transform_that_depends_on_the_batch_is_called_row_by_row(X):
     assert model.fit_info_.evidence["training rows placed anew, off by"] > 0.01
 
 
+def test_a_class_that_looks_training_rows_up_is_asked_about_others(X):
+    class Knowing(Spread):
+        """Returns training rows as they were; the places of others depend on their batch."""
+
+        def fit(self, X, y=None):
+            self.seen_ = {x.tobytes() for x in X}
+            return self
+
+        def transform(self, X):
+            new = np.array([x.tobytes() not in self.seen_ for x in X])
+            return X[:, :2] + np.where(new, len(X), 0)[:, None]
+
+    model = lowland.register("knowing", Knowing)().fit(X)
+    assert model.fit_info_.evidence["new rows"] == "one by one: its transform depends on the batch"
+    assert model.fit_info_.evidence["training rows placed anew, off by"] == 0.0
+    new = X[:9] + 0.01
+    np.testing.assert_array_equal(model.transform(new), new[:, :2] + 1)
+
+
+@pytest.mark.filterwarnings("ignore")  # what umap-learn says of its packages and threads
+def test_umap_learn_places_new_rows_one_by_one(X, rng):
+    umap = pytest.importorskip("umap")
+    cls = lowland.register("their_umap", umap.UMAP, defaults={"n_neighbors": 8, "n_epochs": 50})
+    model = cls().fit(X)
+    assert model.fit_info_.evidence["new rows"] == "one by one: its transform depends on the batch"
+    new = X[:6] + 0.1 * rng.standard_normal((6, 6))
+    whole = model.transform(new)
+    np.testing.assert_array_equal(whole, np.vstack([model.transform(x[None]) for x in new]))
+    np.testing.assert_array_equal(whole[3:], model.transform(new[3:]))
+
+
 def test_a_transform_that_is_never_the_same_is_told(X):
     with pytest.warns(lowland.LowlandWarning, match="another place each time"):
         lowland.register("restless", Restless)().fit(X)
 
 
 def test_a_transform_that_fails_on_few_rows_is_told_and_may_still_do_many(X):
-    with pytest.warns(lowland.LowlandWarning, match=r"transform of 5 training rows failed .* at least 10 rows"):
+    with pytest.warns(lowland.LowlandWarning, match=r"Fussy: transform of 5 rows failed .*at least 10 rows"):
         model = lowland.register("fussy", Fussy)().fit(X)
     np.testing.assert_array_equal(model.transform(X), X[:, :2])
     with pytest.raises(lowland.DataError, match="Fussy: at least 10 rows, please"):
@@ -247,6 +405,87 @@ def test_an_answer_that_is_none_is_refused(X):
 
     with pytest.raises(lowland.SolveError, match=r"shape \(60,\) for 60 rows"):
         lowland.register("flat", Flat)().fit(X)
+
+
+def test_a_plain_class_with_sparse_answers(X):
+    model = lowland.register("plain", Plain)().fit(X)
+    np.testing.assert_array_equal(model.embedding_, X[:, :2] - X.mean(axis=0)[:2])
+    np.testing.assert_array_equal(model.transform(X[:4]), model.embedding_[:4])
+    assert model.fit_info_.iterations is None
+    assert not hasattr(model, "n_iter_")
+
+
+def test_answers_of_another_width_are_refused(X):
+    with pytest.warns(lowland.LowlandWarning, match=r"gave 3 columns for 5 rows; 2 are needed"):
+        model = lowland.register("wavering", Wavering)().fit(X)
+    with pytest.raises(lowland.SolveError, match="Wavering gave 3 columns for 7 rows; 2 are needed, as in the fit"):
+        model.transform(X[:7])
+
+
+def test_whatever_it_raises_has_the_name_of_the_method(X):
+    with pytest.raises(lowland.SolveError, match=r"^Failing: RuntimeError: the tree is full$") as caught:
+        lowland.register("failing", Failing)().fit(X)
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_a_parameter_that_ends_as_learned_ones_do(X):
+    cls = lowland.register("ridge", Ridge)
+    with pytest.raises(NotFittedError):
+        cls(lambda_=5.0).transform(X)
+    model = cls(lambda_=5.0).fit(X)
+    assert model.get_params() == {"n_components": 2, "lambda_": 5.0}
+    np.testing.assert_array_equal(model.fit(X).transform(X), 5 * X[:, :2])
+    with pytest.raises(lowland.DataError):
+        model.fit(np.full((5, 3), np.nan))
+    assert model.lambda_ == 5.0
+    with pytest.raises(NotFittedError):
+        model.transform(X)
+
+
+def test_an_estimator_among_the_defaults_is_each_models_own(X):
+    inner = TheirPCA(3)
+    cls = lowland.register("held", Held, defaults={"inner": inner})
+    first, second = cls().fit(X), cls().fit(X[:20])
+    assert not hasattr(inner, "mean_")
+    assert first.estimator_.inner is not second.estimator_.inner
+    np.testing.assert_allclose(first.transform(X), TheirPCA(3).fit_transform(X)[:, :2], atol=1e-12)
+
+
+def test_asking_for_tags_draws_no_seed():
+    generator = np.random.default_rng(0)
+    model = lowland.register("their_ica", FastICA)(random_state=generator)
+    before = generator.bit_generator.state
+    get_tags(model)
+    assert generator.bit_generator.state == before
+
+
+def test_rows_are_held_once(X):
+    """The class gets the one copy there is, and what it writes on it does no harm."""
+
+    class Spoiler(Plain):
+        def fit_transform(self, X):
+            self.fit(X)
+            Y = X[:, :2].copy()
+            X *= 0
+            self.rows = X
+            return Y
+
+        def transform(self, X):
+            return X[:, :2]
+
+    before = X.copy()
+    model = lowland.register("spoiler", Spoiler)().fit(X)
+    np.testing.assert_array_equal(X, before)
+    assert model.fit_info_.evidence["training rows placed anew, off by"] == 0.0
+
+    big = np.ones((200_000, 20))
+    cls = lowland.register("light", Light)
+    tracemalloc.start()
+    cls().fit(big)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    planned = lowland.plan(cls(), shape=big.shape).bytes
+    assert 0.8 * planned < peak < 1.2 * planned
 
 
 def test_bad_rows_are_named_before_the_class_sees_them(X):
@@ -288,6 +527,25 @@ def test_rows_of_any_kind(X, kind):
     np.testing.assert_allclose(type(want)(2).fit(given).embedding_, want.embedding_, atol=1e-12)
     short = type(want)(2).fit(X.astype(np.float32))
     assert short.embedding_.dtype == short.transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_copies_of_a_class_with_other_defaults_stay_what_they_were(X):
+    old = lowland.register("held", Held, defaults={"inner": TheirPCA(3), "n_components": 1})
+    model = old().fit(X)
+    text = pickle.dumps(model)
+    registry.unregister("held")
+    new = lowland.register("held", Held, defaults={"inner": TheirPCA(2), "n_components": 2})
+    for twin in (copy.deepcopy(model), pickle.loads(text), clone(model)):
+        assert type(twin) is old
+    assert type(pickle.loads(pickle.dumps(new()))) is new
+    local = lowland.register("local", Held, defaults={"inner": lambda: None})  # which cannot be pickled
+    assert type(copy.deepcopy(local())) is local
+
+
+def test_a_class_name_of_ours_is_never_given_away():
+    assert lowland.register("p_c_a", TheirPCA).__name__ == "P_C_A"
+    assert registry.method("PCA").load() is PCA
+    assert registry.method("P_C_A").name == "p_c_a"
 
 
 def test_copies_processes_and_searches(X):
@@ -355,7 +613,7 @@ def test_entry_points_are_read_when_they_are_needed(door, monkeypatch):
     door(("nmf", "sklearn.decomposition:NMF"))
     assert registry.method("pca").name == "pca"
     assert registry.by_class("PCA").name == "pca"
-    assert not registry._read
+    assert not guests._read
     row = registry.method("nmf")
     assert (row.class_name, row.family, row.kept) == ("NMF", "other", False)
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: pytest.fail("read twice"))
@@ -379,6 +637,58 @@ def test_what_was_registered_by_hand_goes_before_an_entry_point(door):
     door(("nmf", "no_such_package:Thing"))
     cls = lowland.register("nmf", NMF)
     assert registry.methods()[-1].load() is cls
+
+
+def test_by_hand_goes_before_an_entry_point_after_it_was_read_too(door):
+    door(("nmf", "sklearn.decomposition:NMF"))
+    theirs = registry.method("nmf")
+    assert theirs.origin == "sklearn.decomposition:NMF"
+    cls = lowland.register("nmf", NMF, defaults={"n_components": 3})
+    assert registry.method("nmf").load() is cls is not theirs.load()
+    assert registry.method("nmf").origin == ""
+    assert len(registry.methods()) == len(registry.METHODS) + 1
+    with pytest.raises(ValueError, match="'nmf' is taken: it is NMF"):
+        lowland.register("nmf", FastICA)
+
+
+def test_two_packages_with_one_name_are_told(door):
+    door(
+        ("factors", "sklearn.decomposition:FactorAnalysis"),
+        ("factors", "sklearn.decomposition:NMF"),
+        ("factors", "sklearn.decomposition:FactorAnalysis"),  # the same once more, as editable installs have it
+    )
+    with pytest.warns(lowland.LowlandWarning) as caught:
+        assert registry.method("factors").class_name == "FactorAnalysis"
+    (text,) = [str(warning.message) for warning in caught]
+    assert "'factors' of another package (sklearn.decomposition:NMF) cannot be used: ValueError: 'factors' is" in text
+
+
+def test_warnings_as_errors_lose_no_entry_point(door):
+    door(("gone", "no_such_package:Thing"), ("lost", "no_such_package:Thing"), ("nmf", "sklearn.decomposition:NMF"))
+    with pytest.raises(lowland.LowlandWarning, match="'gone' of another package"):  # the suite makes them errors
+        registry.methods()
+    assert registry.methods()[-1].name == "nmf"
+    for name in ("gone", "lost"):
+        with pytest.raises(ValueError, match=f"'{name}' of another package .* cannot be used"):
+            registry.method(name)
+
+
+def test_a_package_that_ends_the_program_is_left_out(door, tmp_path, monkeypatch):
+    (tmp_path / "ends_all.py").write_text("raise SystemExit(7)")
+    monkeypatch.syspath_prepend(tmp_path)
+    door(("ends", "ends_all:Thing"), ("nmf", "sklearn.decomposition:NMF"))
+    with pytest.warns(lowland.LowlandWarning, match="'ends' of another package .* SystemExit: 7"):
+        assert registry.methods()[-1].name == "nmf"
+
+
+def test_a_reading_that_was_stopped_begins_anew(door, tmp_path, monkeypatch):
+    (tmp_path / "stopped_once.py").write_text("raise KeyboardInterrupt")
+    monkeypatch.syspath_prepend(tmp_path)
+    door(("a_stop", "stopped_once:Thing"), ("nmf", "sklearn.decomposition:NMF"))
+    with pytest.raises(KeyboardInterrupt):
+        registry.methods()
+    door(("nmf", "sklearn.decomposition:NMF"))
+    assert registry.methods()[-1].name == "nmf"
 
 
 def test_near_names_of_guests_are_proposed(door):

@@ -9,7 +9,18 @@ import pytest
 
 import lowland
 from lowland import separation
-from lowland.separation import CONTRASTS, White, expected_error, fastica, gaussian, picard, polar, separate
+from lowland.separation import (
+    CONTRASTS,
+    White,
+    expected_error,
+    fastica,
+    gaussian,
+    like_noise,
+    picard,
+    polar,
+    search_limit,
+    separate,
+)
 
 FUNCTIONS = {
     "logcosh": (lambda y: np.logaddexp(y, -y) - np.log(2), np.tanh, lambda y: 1 - np.tanh(y) ** 2),
@@ -65,10 +76,35 @@ def test_one_pass_sums_what_the_formulas_say(rng, contrast):
 
 
 def test_values_of_a_gaussian():
-    assert gaussian("cube") == pytest.approx((0.75, np.sqrt(6)), rel=1e-12)
-    first, second = -1 / np.sqrt(2), 1 / np.sqrt(3)  # E[exp(−ν²/2)], E[exp(−ν²)]
-    assert gaussian("exp") == pytest.approx((first, np.sqrt(second - first**2)), rel=1e-12)
+    assert gaussian("cube") == pytest.approx((0.75, np.sqrt(1.5)), rel=1e-12)
+    first, second = -1 / np.sqrt(2), 1 / np.sqrt(3)  # E[−exp(−ν²/2)], E[exp(−ν²)]
+    left = second - first**2 - 0.25**2  # less the part that ν² explains
+    assert gaussian("exp") == pytest.approx((first, np.sqrt(left)), rel=1e-12)
     assert gaussian("logcosh")[0] == pytest.approx(0.3745672075, abs=1e-10)  # as in Hyvärinen's programs
+
+
+@pytest.mark.parametrize("contrast", CONTRASTS)
+def test_the_mean_over_standardised_values_varies_as_told(rng, contrast):
+    Y = rng.standard_normal((2000, 400))
+    Y = (Y - Y.mean(axis=1, keepdims=True)) / Y.std(axis=1, keepdims=True)
+    means = FUNCTIONS[contrast][0](Y).mean(axis=1)
+    assert means.std() * np.sqrt(400) == pytest.approx(gaussian(contrast)[1], rel=0.08)
+
+
+def test_noise_is_the_largest_group_within_its_limit():
+    mean, deviation = gaussian("logcosh")
+
+    def count(*far):
+        return like_noise(mean + np.array(far) * deviation / np.sqrt(10_000), 10_000, "logcosh")
+
+    one, two, three = search_limit(np.array([1, 2, 3]), 10_000, "logcosh")
+    assert 3 == one < two < three
+    assert count(one - 0.01) == 1
+    assert count(-one - 0.01) == 0
+    assert count(one + 0.01, -(two - 0.01)) == 2  # two of them may lie further out
+    assert count(0.1, two + 0.01) == 1
+    assert count(three + 0.01, three + 0.01, three + 0.01) == 0
+    assert count(20.0, -three + 0.01, 0.0, three - 0.01) == 3
 
 
 @pytest.mark.parametrize("contrast", CONTRASTS)
@@ -115,6 +151,30 @@ def test_picard_converges_where_fastica_goes_in_circles(rng):
         found = way(rows, W, contrast="logcosh", tol=1e-8, max_iter=400)
         assert found.converged
         assert found.iterations < 150
+
+
+@pytest.mark.parametrize("way", [fastica, picard, separate])
+def test_a_search_ends_where_rounding_holds_it(rng, way):
+    rows, W = white(signals(rng, 5, 2000)), rotation(rng, 5)
+    found = way(rows, W, contrast="logcosh", tol=1e-300, max_iter=500)
+    assert (found.converged, found.resting) == (False, True)
+    assert found.iterations < 60
+    assert found.turn < 1e-13
+    assert not way(rows, W, contrast="logcosh", tol=1e-9, max_iter=500).resting
+
+
+def test_every_pass_over_the_rows_can_be_cancelled(rng, monkeypatch):
+    rows, W = white(signals(rng, 4, 1000)), rotation(rng, 4)
+    looks, told = [], []
+    look = White.look
+    monkeypatch.setattr(White, "look", lambda self, *given: looks.append(1) or look(self, *given))
+    monkeypatch.setattr(
+        separation, "_direction", lambda goal, memory: -1000 * goal.gradient / goal.scale
+    )  # far too far
+    with lowland.config(progress=lambda *now: told.append(now)):
+        picard(rows, W, contrast="logcosh", tol=1e-6, max_iter=3)
+    assert len(looks) > 10  # steps were halved
+    assert len(told) == len(looks) - 1  # all but the first look at the start
 
 
 def test_few_steps_tell_how_far_they_got(rng):

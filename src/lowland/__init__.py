@@ -55,22 +55,26 @@ _HOME = {
     "RankWarning": "errors",
     "SolveError": "errors",
     "WriteError": "errors",
+    "Comparison": "comparison",
     "FitInfo": "reducer",
+    "Measure": "measure",
     "Plan": "planning",
     "Reducer": "reducer",
     "RowSource": "rows",
+    "compare": "comparison",
     "config": "settings",
     "load": "modelfile",
     "plan": "planning",
     "register": "registry",
     "save": "modelfile",
 }
-_ROOMS = ("data", "dimension", "functions", "graph", "moments", "registry", "settings", "spectral")
+_ROOMS = ("data", "dimension", "functions", "graph", "moments", "quality", "registry", "settings", "spectral")
 
 __all__ = [*sorted(_HOME), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from . import data, dimension, functions, graph, moments, registry, settings, spectral
+    from . import data, dimension, functions, graph, moments, quality, registry, settings, spectral
+    from .comparison import Comparison, compare
     from .errors import (
         Cancelled,
         DataError,
@@ -89,6 +93,7 @@ if TYPE_CHECKING:
         SolveError,
         WriteError,
     )
+    from .measure import Measure
     from .methods.autoencoder import Autoencoder
     from .methods.classical_mds import ClassicalMDS
     from .methods.diffusion_maps import DiffusionMaps

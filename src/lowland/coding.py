@@ -1,27 +1,42 @@
 """Coded rows: a column for each number and one for each level of a category, few of which are not zero.
 
 They are written out as blocks or as one sparse matrix, or never: the scatter of indicators is made of how often two
-levels meet (the Burt table), and that of numbers and levels of sums over the rows of each level.
+levels meet (the Burt table), and that of numbers and levels of sums over the rows of each level. `solve` finds their
+leading directions by the way that suits their shape, and `cost` says what that takes.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from . import pool
+from .errors import DataError
+from .levels import PIECE_ROWS, Learned
 from .moments import Moments
-from .rows import RowSource
+from .planning import DataShape
+from .rows import ArrayRows, RowSource, block_rows
 from .scatter import square_zeros
-from .settings import report_progress
+from .settings import report_progress, threads
+from .sources import MappedRows
+from .spectral import rowspace
+from .spectral.routes import deviations
+from .spectral.rowspace import RowSpace, Scaling, Wanted
+from .spectral.solve import DENSE_LIMIT
 
 Array = Any
 
 MEETING_ROWS = 1 << 16  # rows whose levels are counted at a time: many beside the pairs of levels
+WIDEST = 10_000  # coded columns whose scatter, 0.8 GB, is made; more are multiplied row by row
+REREAD = 1e10  # N·C² up to which rows are written out where counts cannot see the last wanted value: a few seconds
+_CENTRED = Scaling(center=True, scale=False, ddof=0)  # coded rows bring their weights along
+_DIGITS = 1e-6  # of itself, what an eigenvalue may be wrong by without a word
+_AT_A_TIME = 1 << 18  # entries of the scatter that are centred at a time
 
 
 @dataclass(frozen=True)
@@ -57,6 +72,24 @@ class Layout:
         start = int(self.first[column])
         stop = int(self.first[column + 1]) if column + 1 < len(self.first) else self.width
         return slice(start, stop)
+
+    def names(self, columns: Sequence[str], levels: Sequence[list[Any]]) -> list[str]:
+        """Return names of the coded columns; where two would be alike, texts stand in quotes.
+
+        >>> Layout.of(2, (1,), (3,)).names(["x", "k"], [[1, "missing", None]])
+        ['x', 'k=1', "k='missing'", 'k=missing']
+        """
+        parts: list[tuple[str, Any]] = [(name, "") for name in columns]
+        for j, known in reversed(list(zip(self.categorical.tolist(), levels, strict=True))):
+            parts[j : j + 1] = [(f"{columns[j]}=", level) for level in known]
+        plain = [f"{name}{'missing' if level is None else level}" for name, level in parts]
+        often, found = Counter(plain), dict[str, None]()
+        for text, (name, level) in zip(plain, parts, strict=True):
+            word = f"{name}{level!r}" if often[text] > 1 and name != text and isinstance(level, str) else text
+            while word in found:  # such as level "y" of a column "k=x" and level "x=y" of a column "k"
+                word += "′"
+            found[word] = None
+        return list(found)
 
     def standard(self, rows: Array, mean: Array, scale: Array) -> Array:
         """Return (x − mean)/scale of the columns of numbers."""
@@ -105,7 +138,7 @@ class Layout:
 
             def count(q: int, codes: Array = codes, Z: Array = Z) -> None:
                 for r in range(q + 1, len(spans)):
-                    _meet(S[spans[q], spans[r]], codes[q], codes[r])
+                    _meet(S, spans[q], spans[r], codes[q], codes[r])
                 for a, z in zip(at, Z, strict=True):
                     S[spans[q], a] += np.bincount(codes[q], weights=z, minlength=spans[q].stop - spans[q].start)
 
@@ -126,22 +159,153 @@ class Layout:
         """Centre and weigh the counts, and write each part of the matrix across the diagonal, too."""
         at = self.first[self.numeric]
         S[np.ix_(at, at)] -= n * rest[:, None] * rest[None, :]
-        for q, here in enumerate(spans):
-            S[here, here] = np.diag(n * mean[here])
+
+        def finish(q: int) -> None:
+            here = spans[q]
+            np.fill_diagonal(S[here, here], n * mean[here])
             for there in spans[q:]:
-                part = S[here, there]
-                part -= n * (mean[here, None] * mean[None, there])
-                part /= scale[here, None] * scale[None, there]
-                S[there, here] = part.T
+                step = max(1, _AT_A_TIME // (there.stop - there.start))
+                for a in range(here.start, here.stop, step):
+                    few = slice(a, min(a + step, here.stop))
+                    part = S[few, there]
+                    part -= n * (mean[few, None] * mean[None, there])
+                    part /= scale[few, None] * scale[None, there]
+                    if there is not here:  # a category with itself is symmetric as it stands
+                        S[there, few] = part.T
             S[here, at] -= n * mean[here, None] * rest[None, :]
             S[here, at] /= scale[here, None]
             S[at, here] = S[here, at].T
 
-
-def _meet(part: Array, codes: Array, others: Array) -> None:
-    """Add to a table how often two levels meet."""
-    wide = part.shape[1]
-    part += np.bincount(codes * wide + others, minlength=part.size).reshape(part.shape)
+        for _ in pool.run(finish, range(len(spans))):
+            pass
 
 
-__all__ = ["MEETING_ROWS", "Layout"]
+def _meet(S: Array, here: slice, there: slice, codes: Array, others: Array) -> None:
+    """Add to a part of the matrix how often two levels meet; no table is made that is larger than the rows."""
+    high, wide = here.stop - here.start, there.stop - there.start
+    if high * wide <= len(codes):
+        S[here, there] += np.bincount(codes * wide + others, minlength=high * wide).reshape(high, wide)
+    else:
+        np.add.at(S.reshape(-1), (here.start + codes) * len(S) + there.start + others, 1.0)
+
+
+# -- the row space --------------------------------------------------------------------------------------------------
+
+
+def weights(layout: Layout, found: Learned) -> tuple[Array, Array]:
+    """Return mean and scale of the coded columns: m and s of numbers (1 of constants), p and √p of levels."""
+    mean = found.mean[layout.origin]
+    scale = deviations(found.variance[layout.origin], mean)
+    for j, counts in zip(layout.categorical, found.counts, strict=True):
+        mean[layout.span(j)] = counts / found.n_rows
+        scale[layout.span(j)] = np.sqrt(counts / found.n_rows)
+    return mean, scale
+
+
+def check_count(k: int, n_numbers: int, found: Learned, owner: str) -> None:
+    """Refuse more components than the coded columns can have: K levels are K − 1 free columns."""
+    free = found.n_levels - len(found.levels.values)
+    limit = min(found.n_rows, n_numbers + free)
+    if k > limit > 0:
+        raise DataError(
+            f"{owner}: n_components={k} is more than min(rows, columns) = {limit} (n_samples = {found.n_rows}; "
+            f"{n_numbers} columns of numbers and {free} of levels, one less than each category has); "
+            f"ask for {limit} at most"
+        )
+
+
+def coded_shape(n: int, d: int, width: int) -> DataShape:
+    """Say the shape of N coded rows of D columns; they are sparse unless they are few cells.
+
+    >>> coded_shape(1000, 3, 30).sparse, coded_shape(1_000_000, 3, 30).sparse
+    (False, True)
+    """
+    shape = DataShape(n, width, np.dtype(np.float64))
+    if rowspace.route(shape, Wanted(count=1)) == "svd":
+        return shape
+    return replace(shape, density=d / width, sparse=True)
+
+
+def way(shape: DataShape, k: int) -> str:
+    """Choose: QR of small tables; how often levels meet, where the matrix of that is small; else a sparse matrix.
+
+    >>> [way(coded_shape(n, 3, width), 2) for n, width in ((100, 30), (10**6, 30), (10**6, 30_000), (900, 3000))]
+    ['svd', 'counts', 'krylov', 'gram']
+    """
+    n, width = shape.n_rows or 0, shape.n_features
+    if not shape.sparse:
+        return "svd"
+    return "counts" if width <= min(n, WIDEST) else rowspace.route(shape, Wanted(count=k))
+
+
+def cost(shape: DataShape, d: int, k: int) -> tuple[dict[str, int], float]:
+    """Return the largest pieces of memory of `solve` for coded rows of D columns, and its rough seconds."""
+    n, name = shape.n_rows or 0, way(shape, k)
+    parts = {"cells being coded": 12 * min(n, 2 * threads() * PIECE_ROWS) * d}
+    if name == "counts":
+        one = replace(shape, n_rows=1, sparse=False)
+        solving, seconds = rowspace.cost("covariance", one, k)  # of the solver: rows are counted, not multiplied
+        square = 8 * shape.n_features**2 * (3 if shape.n_features <= DENSE_LIMIT else 1)
+        parts |= {**solving, "scatter matrix": square, "coded cells": 40 * min(n, MEETING_ROWS) * d}
+        seconds += 3e-9 * n * d * d / threads()
+    else:
+        solving, seconds = rowspace.cost(_solver(name), shape, min(k, n, shape.n_features))
+        coded = 12 * shape.entries if shape.sparse else 8 * min(n, 4 * threads() * block_rows(d)) * shape.n_features
+        parts |= {"coded rows": coded, **solving}
+    return parts, seconds + 2e-7 * n * d
+
+
+def solve(
+    layout: Layout, coded: RowSource, shape: DataShape, mean: Array, scale: Array, k: int, rng: np.random.Generator
+) -> RowSpace:
+    """Return the row space of the coded rows, which are written out only where they are few or very wide."""
+    name, wanted = way(shape, k), Wanted(count=k)
+    table: RowSource = MappedRows(coded, lambda block: layout.dense(block, mean, scale), layout.width)
+    if name == "counts":
+        seen = layout.moments(coded, mean, scale)
+        again = table if float(seen.n_rows) * layout.width**2 <= REREAD else None
+        space = rowspace.from_accumulator(seen, wanted, _CENTRED, rng=rng, rows=again)
+        return replace(space, solved=replace(space.solved, route=name))
+    if shape.sparse:
+        table = ArrayRows(layout.sparse(coded, mean, scale))
+    return rowspace.decompose(table, wanted, _CENTRED, solver=_solver(name), rng=rng)
+
+
+def unseen(space: RowSpace, asked: int) -> str:
+    """Say which axes are too small for counts, which are squares and right to eps of the first eigenvalue; else ""."""
+    if not space.solved.doubt:
+        return ""
+    found, eps = len(space.values), float(np.finfo(np.float64).eps)
+    if space.short:
+        return (
+            f"{found} of the {asked} axes asked for are shown; the others have less than "
+            f"{space.solved.tolerance**2:.1g} of the first eigenvalue, below what counts of so large a table can tell "
+            f"from nothing; n_components_ is {found}"
+        )
+    share = float(space.values[-1] / space.values[0]) ** 2
+    if eps <= _DIGITS * share:
+        return ""
+    return (
+        f"the last eigenvalue is {share:.1g} of the first, and counts of so large a table tell it to {eps / share:.1g} "
+        "of itself only; ask for fewer axes, or fit fewer rows"
+    )
+
+
+def _solver(name: str) -> str:
+    """Return the route that a way takes: values of indicators are of one size, so that squares lose nothing."""
+    return "lanczos" if name == "krylov" else name
+
+
+__all__ = [
+    "MEETING_ROWS",
+    "REREAD",
+    "WIDEST",
+    "Layout",
+    "check_count",
+    "coded_shape",
+    "cost",
+    "solve",
+    "unseen",
+    "way",
+    "weights",
+]

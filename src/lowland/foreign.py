@@ -7,31 +7,29 @@ the record holds what was measured, and where a row's place depends on the rows 
 from __future__ import annotations
 
 import ast
-import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
 
 from . import arrays
 from .errors import DataError, LowlandError, LowlandWarning, SolveError
 from .planning import DataShape, Plan, dense_seconds
 from .reducer import Recorder, Reducer
-from .rows import RowSource, as_rows
+from .rows import RowSource
 from .settings import report_progress
 
 Array = Any
 
-_NAMES = ("n_components", "n_dims", "n_dimensions", "n_dim", "ndim")  # what others call the number of dimensions
-_PROBES = 5  # training rows that are placed alone and together
+_PROBES = 5  # rows that are placed alone and together
 _SAME = 1e-5  # of the map's size: what float32 inside a class may differ by
 _UNKNOWN = 10**6  # rows of a stream that does not say how many it has
-_made: dict[tuple[type, str, str | None], type[ForeignReducer]] = {}
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ class Anything:
 
 
 class ForeignReducer(Reducer):
-    """A transformer of another package; `wrap` makes a subclass for each.
+    """A transformer of another package; `wrapping.wrap` makes a subclass for each.
 
     ``embedding_`` holds the reduced training rows, ``estimator_`` the fitted object of the other package.
     """
@@ -72,6 +70,7 @@ class ForeignReducer(Reducer):
     _wrapped: ClassVar[type]
     _components: ClassVar[str | None]
     _defaults: ClassVar[Mapping[str, Any]]
+    _digest: ClassVar[str]  # of the defaults, by which copies find their class
 
     embedding_: Array
     estimator_: Any
@@ -80,14 +79,22 @@ class ForeignReducer(Reducer):
 
     def _build(self) -> Any:
         """Make the object of the other package; as everywhere in Lowland, no seed is seed 0."""
-        values = self.get_params(deep=False)
-        if self._components is not None:
-            values[self._components] = values.pop("n_components")
+        values = self._values()
         if "random_state" in values:
-            state = values["random_state"]
+            state = self.get_params(deep=False)["random_state"]  # itself: who draws from a generator moves it on
             drawn = int(state.integers(2**31 - 1)) if isinstance(state, np.random.Generator) else state
             values["random_state"] = 0 if drawn is None else drawn
         return self._wrapped(**values)
+
+    def _values(self) -> dict[str, Any]:
+        """Return the parameters by the names that the class has for them.
+
+        They are copies: an estimator among the defaults would otherwise be one and the same in all models.
+        """
+        values = {name: clone(value, safe=False) for name, value in self.get_params(deep=False).items()}
+        if self._components is not None:
+            values[self._components] = values.pop("n_components")
+        return values
 
     def _needs_length(self) -> bool:
         return True  # all rows are held
@@ -95,7 +102,11 @@ class ForeignReducer(Reducer):
     def _plan(self, shape: DataShape) -> Plan:
         n, d, size = shape.n_rows or _UNKNOWN, shape.n_features, shape.dtype.itemsize
         k = getattr(self, "n_components", None)
-        parts = {"copy of the rows": n * d * size, "embedding": 2 * n * size * (k if isinstance(k, int) else 2)}
+        copies = 1 if shape.n_rows else 2  # of a stream that does not say its length the blocks, too
+        parts = {
+            "copy of the rows": copies * n * d * size,
+            "embedding": 2 * n * size * (k if isinstance(k, int) else 2),
+        }
         return Plan(
             method=type(self).__name__,
             algorithm=self._algorithm(),
@@ -109,39 +120,50 @@ class ForeignReducer(Reducer):
     def _algorithm(self) -> str:
         return f"{self._wrapped.__module__}.{self._wrapped.__qualname__} (what it takes beside the rows is not known)"
 
+    def __sklearn_is_fitted__(self) -> bool:  # a parameter may end in _ as what was learned does
+        return hasattr(self, "embedding_")
+
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         record.note(algorithm=self._algorithm())
         with record.stage("read"):
             X = _gather(rows)
+        chosen = np.unique(np.linspace(0, len(X) - 1, _PROBES).astype(int))
+        known = X[chosen]  # a copy: the class may write on its rows
         report_progress("fit", 0, 1)  # inside, another package does not ask whether to stop
         with record.stage("fit"), _named(self):
             estimator = self._build()
-            found = _fitted(estimator, X.copy())
+            found = _fitted(estimator, X)
         report_progress("fit", 1, 1)
-        self.embedding_ = _table(found, len(X), self).astype(rows.dtype)
-        self.estimator_, self.n_components_ = estimator, self.embedding_.shape[1]
+        embedding = _table(found, len(X), self).astype(rows.dtype)
+        self.estimator_, self.n_components_, self.embedding_ = estimator, embedding.shape[1], embedding
         self.row_by_row_ = False
-        if hasattr(estimator, "n_iter_"):
+        steps = _number(getattr(estimator, "n_iter_", None))
+        if steps is not None:
             self.n_iter_ = estimator.n_iter_
-            record.note(iterations=int(np.max(self.n_iter_)))
+            record.note(iterations=steps)
         if hasattr(estimator, "transform"):
             with record.stage("probe"):
-                self._probe(X, record)
+                self._probe(known, chosen, record)
         else:
             record.evidence["new rows"] = "not placed: it has no transform"
 
-    def _probe(self, X: Array, record: Recorder) -> None:
-        """Measure whether a row's place depends on the rows beside it, and how near training rows come to theirs."""
-        chosen = np.unique(np.linspace(0, len(X) - 1, _PROBES).astype(int))
+    def _probe(self, known: Array, chosen: Array, record: Recorder) -> None:
+        """Measure whether a row's place depends on the rows beside it, and how near training rows come to theirs.
+
+        Some classes look training rows up, so the first is asked of rows between them.
+        """
+        between = known / 2 + np.roll(known, 1, axis=0) / 2
         size = float(np.abs(self.embedding_ - self.embedding_.mean(axis=0)).max()) or 1.0
         try:
-            together = self._place(X[chosen])
-            alone, again = (np.vstack([self._place(X[i : i + 1]) for i in chosen]) for _ in range(2))
+            together = self._place(between)
+            alone, again = (_one_by_one(self._place, between) for _ in range(2))
+            self.row_by_row_ = bool(np.abs(alone - together).max() > _SAME * size)
+            anew = self._places()(known)
         except Exception as error:  # whatever it is, the embedding stands; new rows are what may fail
             record.evidence["new rows"] = "its transform failed on few rows"
             record.warn(
-                f"{type(self).__name__}: transform of {len(chosen)} training rows failed with {type(error).__name__}: "
-                f"{error}; the embedding is there, but new rows may not be placed",
+                f"{type(self).__name__}: transform of {len(known)} rows failed ({error}); the embedding is there, but "
+                "new rows may not be placed",
                 LowlandWarning,
             )
             return
@@ -151,17 +173,20 @@ class ForeignReducer(Reducer):
                 f"{np.abs(alone - again).max() / size:.2g} of the map's size)",
                 LowlandWarning,
             )
-        self.row_by_row_ = bool(np.abs(alone - together).max() > _SAME * size)
-        off = np.sqrt(np.mean((alone - self.embedding_[chosen]) ** 2)) / size
         record.evidence["new rows"] = (
             "one by one: its transform depends on the batch" if self.row_by_row_ else "in blocks"
         )
+        off = np.sqrt(np.mean((anew - self.embedding_[chosen]) ** 2)) / size
         record.evidence["training rows placed anew, off by"] = float(off)
 
     def _place(self, rows: Array) -> Array:
         """Return the places that the other package gives some rows."""
         with _named(self):
-            return _table(self.estimator_.transform(rows.copy()), len(rows), self)
+            return _table(self.estimator_.transform(rows.copy()), len(rows), self, self.n_components_)
+
+    def _places(self) -> Callable[[Array], Array]:
+        """Return what places rows of NumPy, one by one where their places would depend on each other."""
+        return partial(_one_by_one, self._place) if self.row_by_row_ else self._place
 
     def _row_map(self) -> Callable[[Array], Array]:
         if not hasattr(self.estimator_, "transform"):
@@ -171,141 +196,44 @@ class ForeignReducer(Reducer):
                 "(lowland.TSNE, UMAP, Isomap, …)"
             )
         lock = threading.Lock()  # blocks come from several threads, which another package need not be ready for
+        places = self._places()
 
         def place(block: Array) -> Array:
-            rows = arrays.to_numpy(block)
             with lock:
-                if self.row_by_row_:
-                    found = np.vstack([self._place(rows[i : i + 1]) for i in range(len(rows))])
-                else:
-                    found = self._place(rows)
-            return arrays.like(found, block)
+                return arrays.like(places(arrays.to_numpy(block)), block)
 
         return place
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if hasattr(self._wrapped, "__sklearn_tags__"):
-            inner = self._build().__sklearn_tags__()
+            inner = self._wrapped(**self._values()).__sklearn_tags__()  # draws no seed
             tags.input_tags.positive_only = inner.input_tags.positive_only
             tags.non_deterministic = inner.non_deterministic
         return tags
 
     def __reduce__(self) -> tuple[Any, ...]:  # the class was made here and has no name that a module knows
-        made = (self._wrapped, type(self).__name__, self._components, dict(self._defaults))
-        return _empty, made, self.__getstate__()
+        from .wrapping import empty
+
+        made = (self._wrapped, type(self).__name__, self._components, dict(self._defaults), self._digest)
+        return empty, made, self.__getstate__()
 
 
-class _WithInverse(ForeignReducer):
+class WithInverse(ForeignReducer):
     """The same around a class that maps back."""
 
     def inverse_transform(self, X: Any) -> Array:
         """Map reduced rows back to the original columns, as the other package does."""
-        check_is_fitted(self)
-        source = as_rows(X, allow_sparse=False, owner=type(self).__name__)
-        if source.n_features != self.n_components_:
-            raise DataError(
-                f"the reduced rows must have {self.n_components_} columns, one for each component; "
-                f"these have {source.n_features}"
-            )
+        source = self._reduced(X)
         lock = threading.Lock()
 
         def rebuild(block: Array) -> Array:
             rows = arrays.to_numpy(block).copy()
             with lock, _named(self):
-                return arrays.like(_table(self.estimator_.inverse_transform(rows), len(rows), self), block)
+                found = _table(self.estimator_.inverse_transform(rows), len(rows), self, self.n_features_in_)
+            return arrays.like(found, block)
 
         return source.map_blocks(rebuild, self.n_features_in_)
-
-
-def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, Any]) -> type[ForeignReducer]:
-    """Make the `Reducer` class of a transformer class."""
-    if not (hasattr(cls, "fit_transform") or (hasattr(cls, "fit") and hasattr(cls, "transform"))):
-        raise TypeError(f"{cls.__name__} has neither fit_transform nor fit and transform: it does not reduce rows")
-    taken = _arguments(cls)
-    if components is None:
-        components = next((name for name in _NAMES if name in taken), None)
-    elif components not in taken:
-        raise ValueError(f"{cls.__name__} has no parameter {components!r}; it has {', '.join(taken) or 'none'}")
-    values = {
-        name: _default(cls, name, defaults.get("n_components" if name == components else name, default), components)
-        for name, default in taken.items()
-    }
-    names = {"n_components" if name == components else name: value for name, value in values.items()}
-    if unknown := sorted(set(defaults) - set(names)):
-        raise ValueError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(names) or 'none'}")
-    base = _WithInverse if hasattr(cls, "inverse_transform") else ForeignReducer
-    made = type(
-        title,
-        (base,),
-        {
-            "__doc__": f"{first_line(cls)}\n\n{cls.__module__}.{cls.__qualname__} as a method of Lowland.",
-            "__module__": cls.__module__,
-            "__init__": _constructor(names),
-            "_parameters": {name: Anything(cls.__name__) for name in names},
-            "_wrapped": cls,
-            "_components": components,
-            "_defaults": dict(defaults),
-        },
-    )
-    _made[cls, title, components] = made
-    return made
-
-
-def first_line(cls: type) -> str:
-    """Return the first line of a class's docstring as a sentence."""
-    lines = (inspect.getdoc(cls) or "").strip().splitlines()
-    return f"{lines[0].strip().rstrip('.')}." if lines and "__doc__" in vars(cls) else f"{cls.__name__}."
-
-
-def _arguments(cls: type) -> dict[str, Any]:
-    """Return the constructor's parameters and their defaults, `inspect.Parameter.empty` where there is none."""
-    try:
-        found = inspect.signature(cls).parameters.values()
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"the parameters of {cls.__name__} cannot be read: put a class with a signature around it"
-        ) from None
-    loose = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    if any(p.kind is inspect.Parameter.POSITIONAL_ONLY for p in found):
-        raise TypeError(f"{cls.__name__} has parameters without names: put a class with named ones around it")
-    return {p.name: p.default for p in found if p.kind not in loose}
-
-
-def _default(cls: type, name: str, value: Any, components: str | None) -> Any:
-    """Return the default of a parameter; a method can be made without saying anything."""
-    if value is inspect.Parameter.empty:
-        known = "n_components" if name == components else name
-        raise ValueError(f"{cls.__name__} needs a value for {name}: give one in defaults={{{known!r}: …}}")
-    return value
-
-
-def _constructor(values: Mapping[str, Any]) -> Callable[..., None]:
-    """Return an `__init__` that only stores; the number of dimensions may come without its name."""
-    order = sorted(values, key=lambda name: name != "n_components")
-    kinds = {"n_components": inspect.Parameter.POSITIONAL_OR_KEYWORD}
-    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    rest = [
-        inspect.Parameter(name, kinds.get(name, inspect.Parameter.KEYWORD_ONLY), default=values[name]) for name in order
-    ]
-    signature = inspect.Signature([own, *rest])
-
-    def __init__(*args: Any, **kwargs: Any) -> None:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        given = dict(bound.arguments)
-        owner = given.pop("self")
-        for name, value in given.items():
-            setattr(owner, name, value)
-
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
-    return __init__
-
-
-def _empty(cls: type, title: str, components: str | None, defaults: Mapping[str, Any]) -> ForeignReducer:
-    """Make an object without its contents, for copies and other processes."""
-    made = _made.get((cls, title, components)) or wrap(cls, title, components, defaults)
-    return made.__new__(made)
 
 
 def _gather(rows: RowSource) -> Array:
@@ -327,17 +255,30 @@ def _gather(rows: RowSource) -> Array:
 def _fitted(estimator: Any, X: Array) -> Any:
     if hasattr(estimator, "fit_transform"):
         return estimator.fit_transform(X)
-    return estimator.fit(X).transform(X)
+    estimator.fit(X)  # what it returns is its own affair
+    return estimator.transform(X)
 
 
-def _table(found: Any, n: int, owner: ForeignReducer) -> Array:
-    """Check that another package gave n rows of numbers."""
+def _one_by_one(place: Callable[[Array], Array], rows: Array) -> Array:
+    return np.vstack([place(rows[i : i + 1]) for i in range(len(rows))])
+
+
+def _number(steps: Any) -> int | None:
+    """Return the largest of the numbers of steps that a class tells, or None where it tells none."""
+    told = np.asarray(steps)
+    return int(told.max()) if told.dtype.kind in "iuf" and told.size and np.isfinite(told).all() else None
+
+
+def _table(found: Any, n: int, owner: ForeignReducer, width: int | None = None) -> Array:
+    """Check that another package gave n rows of numbers, of the width that is known from before."""
     Y = found.toarray() if sp.issparse(found) else np.asarray(arrays.to_numpy(found))
     name = type(owner).__name__
     if Y.ndim != 2 or len(Y) != n or Y.dtype.kind not in "fiub":
         raise SolveError(
             f"{name} gave {Y.dtype} of shape {Y.shape} for {n} rows; one row of numbers for each is needed"
         )
+    if width is not None and Y.shape[1] != width:
+        raise SolveError(f"{name} gave {Y.shape[1]} columns for {n} rows; {width} are needed, as in the fit")
     bad = np.flatnonzero(~np.isfinite(Y).all(axis=1))
     if len(bad):
         raise SolveError(f"{name} gave no finite place for {len(bad)} of {n} rows (the first is row {bad[0]})")
@@ -349,7 +290,9 @@ def _named(owner: ForeignReducer) -> Iterator[None]:
     """Put the method's name before what another package says about the data or its parameters."""
     try:
         yield
-    except LowlandError:
+    except (LowlandError, MemoryError, Warning):
         raise
     except ValueError as error:
         raise DataError(f"{type(owner).__name__}: {error}") from error
+    except Exception as error:
+        raise SolveError(f"{type(owner).__name__}: {type(error).__name__}: {error}") from error

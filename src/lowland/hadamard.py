@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .random_maps import shared_scale
+
 Array = Any
 
 _DENSE = 1 << 20  # entries of sparse rows that are written out at a time
@@ -36,12 +38,12 @@ def project(block: Array, signs: Array, places: Array) -> Array:
     from .hadamard_kernels import sampled_rows
 
     m, d = block.shape
-    out, scale = np.empty((m, len(places)), dtype=block.dtype), len(places) ** -0.5
+    out, scales = np.empty((m, len(places)), dtype=block.dtype), shared_scale(len(places))
     step = max(8, _DENSE // d) if sp.issparse(block) else m
     for start in range(0, m, step):
         part = block[start : start + step]
         rows = np.ascontiguousarray(part.toarray() if sp.issparse(part) else part)
-        sampled_rows(rows, signs, places, padded(d), scale, out[start : start + step])
+        sampled_rows(rows, signs, places, padded(d), *scales, out[start : start + step])
     return out
 
 

@@ -43,25 +43,27 @@ def walsh_hadamard(a, width):  # type: ignore[no-untyped-def]
 
 @nb.njit(
     [
-        nb.void(nb.types.Array(kind, 2, "C", readonly=True), SIGNS, PLACES, nb.int64, nb.float64, kind[:, ::1])
+        nb.void(
+            nb.types.Array(kind, 2, "C", readonly=True), SIGNS, PLACES, nb.int64, nb.float64, nb.float64, kind[:, ::1]
+        )
         for kind in KINDS
     ],
     **OPTIONS,
 )
-def sampled_rows(X, signs, places, size, scale, out):  # type: ignore[no-untyped-def]
-    """Write scale · (H D x) at some places for each row x, which zeros lengthen to a power of two.
+def sampled_rows(X, signs, places, size, before, after, out):  # type: ignore[no-untyped-def]
+    """Write after · H D (before · x) at some places for each row x, which zeros lengthen to a power of two.
 
     Rows are transformed a few at a time, side by side: also the shortest strides are then vector instructions.
     """
     m, d = X.shape
-    room = np.empty(size * SIDE, X.dtype)
+    room, small, last = np.empty(size * SIDE, X.dtype), X.dtype.type(before), X.dtype.type(after)
     for start in range(0, m, SIDE):
         count = min(SIDE, m - start)
         room[:] = 0.0
         for r in range(count):
             for j in range(d):
-                room[j * SIDE + r] = X[start + r, j] * signs[j]
+                room[j * SIDE + r] = X[start + r, j] * (small * signs[j])
         walsh_hadamard(room, SIDE)
         for r in range(count):
             for c in range(len(places)):
-                out[start + r, c] = room[places[c] * SIDE + r] * scale
+                out[start + r, c] = room[places[c] * SIDE + r] * last

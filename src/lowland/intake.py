@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any, NoReturn
 
 import numpy as np
@@ -75,11 +76,11 @@ def _from_objects(array: Array) -> Array:
             try:
                 float(value)
             except (TypeError, ValueError) as error:
-                _refuse(f"row {i}, column {j}", value, error, "convert it or leave the column out", i, j)
+                refuse(f"row {i}, column {j}", value, error, "convert it or leave the column out", i, j)
         raise
 
 
-def _refuse(place: str, value: Any, error: Exception, remedy: str, row: int, column: int) -> NoReturn:
+def refuse(place: str, value: Any, error: Exception, remedy: str, row: int, column: int) -> NoReturn:
     """Name the cell that is no number; as scikit-learn does, objects are a TypeError and text is a ValueError."""
     message = f"{place}: {value!r} is not a number ({error}); {remedy}"
     if isinstance(error, TypeError):
@@ -103,13 +104,35 @@ def column(name: str, number: int, values: np.ndarray[Any, Any]) -> np.ndarray[A
     """Return a data frame's column as float64, or name the cell that is no number."""
     if values.dtype.kind in "fiub":
         return values.astype(np.float64)
+
+    def no_number(i: int, value: Any, error: Exception) -> NoReturn:
+        refuse(f"column {name!r}, row {i}", value, error, "leave the column out or encode it", i, number)
+
+    return cells(values, no_number)
+
+
+def cells(values: np.ndarray[Any, Any], no_number: Callable[[int, Any, Exception], NoReturn]) -> np.ndarray[Any, Any]:
+    """Return objects as float64, NaN where one is missing; ``no_number`` refuses what is no number."""
     out = np.empty(len(values))
     for i, value in enumerate(values.astype(object)):
         try:
-            out[i] = np.nan if value is None else float(value)
+            out[i] = np.nan if is_missing(value) else float(value)
         except (TypeError, ValueError) as error:
-            _refuse(f"column {name!r}, row {i}", value, error, "leave the column out or encode it", i, number)
+            no_number(i, value, error)
     return out
+
+
+def is_missing(value: Any) -> bool:
+    """Tell None, NaN, and the marks of pandas from values.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(Decimal("NaN")), is_missing("")
+    (True, True, True, False)
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
 def header(names: Sequence[str]) -> Any:

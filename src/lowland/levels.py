@@ -1,4 +1,4 @@
-"""Levels of categorical columns: which columns are categories, and rows with codes in place of levels.
+"""Levels of categorical columns: which there are, and rows with codes in place of levels.
 
 A table with categories is read as blocks of rows like any other, each category as the number of its level. Levels are
 sorted (numbers, then texts, then the missing one), so neither the order of rows nor their cut into blocks shows.
@@ -6,50 +6,25 @@ sorted (numbers, then texts, then the missing one), so neither the order of rows
 
 from __future__ import annotations
 
-import csv
-import difflib
-import numbers
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 
-from . import arrays, intake, pool
+from . import arrays, columns, pool
 from .block import Block
+from .columns import Asked, Level, Piece, one_of
 from .errors import DataError
 from .moments import column_moments
-from .parameters import Integer
 from .planning import DataShape, check_allocation
-from .rows import BlockRows, RowSource, as_rows
+from .rows import BlockRows, RowSource, as_rows, require_names
 
 Array = Any
-Level = Any  # str, bool, int, float, or None for a missing value
 
-PIECE_ROWS = 16_384  # rows of a table in memory that are coded at a time
+PIECE_ROWS = 16_384  # rows of a table that are coded at a time
 _LEVEL_BYTES = 200  # of a level in the dictionaries of a reading
-
-
-@dataclass(frozen=True)
-class ColumnList:
-    """Columns by name or number, as a parameter."""
-
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is a list of names or numbers."""
-        return isinstance(value, list | tuple) and all(isinstance(v, str) or Integer(0).accepts(v) for v in value)
-
-    def parse(self, text: str) -> list[str]:
-        """Read names with commas between them; one with a comma stands in quotes."""
-        names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
-        if not names or not all(names):
-            raise ValueError(text)
-        return names
-
-    def describe(self) -> str:
-        """Say what it takes."""
-        return "a list of column names or numbers (on the command line with commas between them)"
 
 
 @dataclass(frozen=True)
@@ -64,7 +39,11 @@ class Levels:
         object.__setattr__(self, "index", index)
 
     def lookup(self, number: int, found: Sequence[Level]) -> Array:
-        """Return the codes of levels of one categorical column, -1 for those it does not have; the missing one last."""
+        """Return the codes of levels of one categorical column, -1 for those it does not have; the missing one last.
+
+        >>> Levels((3,), (["blue", "red"],)).lookup(0, ["red", "green"]).tolist()
+        [1, -1, -1]
+        """
         index: dict[Level, int] = self.index[number]  # type: ignore[attr-defined]
         return np.array([index.get(level, -1) for level in (*found, None)], dtype=np.intp)
 
@@ -80,33 +59,10 @@ class Learned:
     variance: Array
     seconds: float
 
-
-@dataclass(frozen=True)
-class Asked:
-    """Columns that are to be categories, by name or number; ``only`` these, or also those that hold texts."""
-
-    columns: tuple[str | int, ...] = ()
-    only: bool = False
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """Some rows of a table, column by column: NumPy arrays or series of a data frame."""
-
-    start: int
-    columns: list[Any]
-    names: tuple[str, ...] | None = None
-
     @property
-    def n_rows(self) -> int:
-        return len(self.columns[0]) if self.columns else 0
-
-    def label(self, number: int) -> str:
-        """Name a column for messages."""
-        return f"column {number}" + ("" if self.names is None else f" ({self.names[number]!r})")
-
-    def cut(self, start: int, stop: int) -> _Piece:
-        return _Piece(self.start + start, [column[start:stop] for column in self.columns], self.names)
+    def n_levels(self) -> int:
+        """The number of levels of all columns."""
+        return sum(map(len, self.levels.values))
 
 
 class MixedRows(RowSource):
@@ -122,8 +78,8 @@ class MixedRows(RowSource):
 
     def __init__(
         self,
-        pieces: Callable[[], Iterator[_Piece]],
-        first: _Piece,
+        pieces: Callable[[], Iterator[Piece]],
+        first: Piece,
         categorical: tuple[int, ...],
         *,
         n_rows: int | None = None,
@@ -132,11 +88,10 @@ class MixedRows(RowSource):
         missing: str = "error",
     ) -> None:
         self._pieces, self._carrier, self._copied, self._missing = pieces, carrier, copied, missing
-        self.categorical, self.names = categorical, first.names
+        self.categorical, self.names, self._home = categorical, first.names, first.home
         self.n_rows, self.n_features = n_rows, len(first.columns)
-        self.numeric = tuple(j for j in range(self.n_features) if j not in set(categorical))
-        single = bool(self.numeric) and all(_is_single(first.columns[j]) for j in self.numeric)
-        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self.numeric = _rest(first, categorical)
+        self.dtype = columns.precision(first, self.numeric)
         self.given: Callable[[], Iterable[Any]] | None = None  # blocks that came without a method's wishes
         self._found: Learned | None = None
 
@@ -165,9 +120,9 @@ class MixedRows(RowSource):
 
     def _learn(self) -> Learned:
         start = time.perf_counter()
-        counts: list[dict[Level, int]] = [{} for _ in self.categorical]
+        known: list[_Tally] = [_Tally() for _ in self.categorical]
 
-        def tally(piece: _Piece) -> tuple[Array, list[tuple[list[Level], Array]]]:
+        def tally(piece: Piece) -> tuple[Array, list[tuple[list[Level], Array]]]:
             table, found = self._table(piece), []
             for j in self.categorical:
                 codes, levels = self._codes(piece, j)
@@ -177,13 +132,11 @@ class MixedRows(RowSource):
         def tables() -> Iterator[Array]:
             total = None if self.n_rows is None else -(-self.n_rows // PIECE_ROWS)
             for table, found in pool.run(tally, self._pieces(), stage="levels", total=total):
-                for known, (levels, n) in zip(counts, found, strict=True):
-                    for level, times in zip(levels, n.tolist(), strict=True):
-                        if times:  # data frames may list levels that no row has
-                            known[level] = known.get(level, 0) + times
+                for column, (levels, times) in zip(known, found, strict=True):
+                    column.add(levels, times.tolist())
                 check_allocation(
-                    _LEVEL_BYTES * sum(map(len, counts)),
-                    f"{sum(map(len, counts))} levels",
+                    _LEVEL_BYTES * sum(map(len, known)),
+                    f"{sum(map(len, known))} levels",
                     "leave out columns that name rows rather than kinds of them",
                 )
                 yield table
@@ -191,10 +144,10 @@ class MixedRows(RowSource):
         source = BlockRows(tables(), n_rows=self.n_rows)
         source.names = self.names
         moments = column_moments(source)
-        order = [sorted(known, key=_rank) for known in counts]
+        order = [sorted(column.shown.values(), key=_rank) for column in known]
         return Learned(
             Levels(self.categorical, tuple(order)),
-            tuple(np.array([n[level] for level in levels]) for n, levels in zip(counts, order, strict=True)),
+            tuple(np.array([c.times[level] for level in levels]) for c, levels in zip(known, order, strict=True)),
             moments.n_rows,
             moments.mean,
             moments.squares.clip(0) / moments.weight,
@@ -204,7 +157,7 @@ class MixedRows(RowSource):
     def coded(self, levels: Levels, unseen: str = "error") -> RowSource:
         """Return the rows as numbers, each category as the code of its level; -1 is one that ``levels`` lacks."""
 
-        def code(piece: _Piece) -> Array:
+        def code(piece: Piece) -> Array:
             table = self._table(piece)
             for number, j in enumerate(self.categorical):
                 codes, found = self._codes(piece, j)
@@ -215,30 +168,57 @@ class MixedRows(RowSource):
                     _refuse_unseen(piece, i, j, [*found, None][codes[i]], levels.values[number])
             return table
 
-        source = BlockRows(lambda: pool.run(code, self._pieces()), n_rows=self.n_rows)
-        source.names = self.names
-        return source
+        return _CodedRows(lambda: pool.run(code, self._pieces()), self)
 
-    def _table(self, piece: _Piece) -> Array:
+    def _table(self, piece: Piece) -> Array:
         """Return the numbers of a piece, with zeros in place of categories."""
         table = np.zeros((piece.n_rows, self.n_features), dtype=self.dtype)
         for j in self.numeric:
-            table[:, j] = _numbers(piece, j)
+            table[:, j] = columns.numbers_of(piece, j)
         return table
 
-    def _codes(self, piece: _Piece, j: int) -> tuple[Array, list[Level]]:
+    def _codes(self, piece: Piece, j: int) -> tuple[Array, list[Level]]:
         """Return a number for each cell of a categorical column, -1 where it is missing, and the levels they mean."""
-        codes, levels = _factor(piece, j)
+        codes, levels = columns.codes_of(piece, j)
         if self._missing == "error" and (codes < 0).any():
             i = piece.start + int((codes < 0).argmax())
-            name = "" if piece.names is None else f" ({piece.names[j]!r})"
             raise DataError(
-                f"the category is missing at row {i}, column {j}{name}: fill it, leave the row out, or make missing "
+                f"the category is missing at row {i}, {piece.label(j)}: fill it, leave the row out, or make missing "
                 "ones a level of their own with missing='level'",
                 row=i,
                 column=j,
             )
         return codes, levels
+
+
+class _CodedRows(BlockRows):
+    """Rows of numbers and codes; what is made of them goes back to the library that the table came from."""
+
+    def __init__(self, blocks: Callable[[], Iterable[Any]], table: MixedRows) -> None:
+        super().__init__(blocks, n_rows=table.n_rows)
+        self.names, self._home = table.names, table._home
+
+    def map_blocks(self, work: Callable[[Array], Array], width: int, dtype: Any = None) -> Array:
+        """Apply row-wise work to every block and join the results."""
+        return arrays.like(super().map_blocks(work, width, dtype), self._home)
+
+
+class _Tally:
+    """How often each level of a column was seen, and which of equal values (True, 1, 1.0) is shown."""
+
+    def __init__(self) -> None:
+        self.times: dict[Level, int] = {}
+        self.shown: dict[Level, Level] = {}
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def add(self, levels: list[Level], times: list[int]) -> None:
+        """Add the counts of a piece; data frames may list levels that no row has."""
+        for level, n in zip(levels, times, strict=True):
+            if n:
+                self.times[level] = self.times.get(level, 0) + n
+                self.shown[level] = one_of(self.shown.get(level, level), level)
 
 
 # -- what users have ------------------------------------------------------------------------------------------------
@@ -256,6 +236,11 @@ def mixed_rows(
 
     Categories are texts, booleans of a data frame, categorical columns, and the columns named by ``categorical``;
     ``only`` these for rows of a model that knows its columns.
+
+    >>> mixed_rows([[1, "red", 7], [2, "blue", 7]], [2]).categorical
+    (1, 2)
+    >>> type(mixed_rows([[1, 2], [3, 4]])).__name__
+    'ArrayRows'
     """
     asked = Asked(() if isinstance(categorical, str) else tuple(categorical), only)
     if isinstance(X, Iterator) or (isinstance(X, RowSource) and not X.reiterable):
@@ -266,31 +251,33 @@ def mixed_rows(
     if isinstance(X, MixedRows):
         return X if X.given is None else _of_blocks(X.given, asked, X.n_rows, missing) or X
     if isinstance(X, BlockRows):  # as they were given: a block knows its categories, its numbers do not
-        return _of_blocks(X._make, asked, X.n_rows, missing) or as_rows(X, allow_sparse=False, owner=owner)
+        return _of_blocks(X.given, asked, X.n_rows, missing) or as_rows(X, allow_sparse=False, owner=owner)
     if callable(X) and not hasattr(X, "__array__"):
         return _of_blocks(X, asked, None, missing) or as_rows(X, allow_sparse=False, owner=owner)
     if isinstance(X, RowSource):
         return _of_source(X, asked, missing) or as_rows(X, allow_sparse=False, owner=owner)
-    found = _piece(X)
+    found = columns.of_table(X)
     if found is None or not found.columns:
         return as_rows(X, allow_sparse=False, owner=owner)
-    chosen = _categorical(found, asked)
+    chosen = columns.categorical(found, asked)
     if not chosen:
         return as_rows(X, allow_sparse=False, owner=owner)
     if found.n_rows == 0:
         shape = (0, len(found.columns))
         raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
-
-    def cuts() -> Iterator[_Piece]:
-        return (found.cut(a, a + PIECE_ROWS) for a in range(0, found.n_rows, PIECE_ROWS))
-
     carrier = X if hasattr(X, "columns") and not type(X).__module__.startswith("pyarrow") else None
     copied = 8 * found.n_rows * len(found.columns) if isinstance(X, list | tuple) else 0
-    return MixedRows(cuts, found, chosen, n_rows=found.n_rows, carrier=carrier, copied=copied, missing=missing)
+    return MixedRows(
+        lambda: _cuts(found), found, chosen, n_rows=found.n_rows, carrier=carrier, copied=copied, missing=missing
+    )
 
 
 def mixed_blocks(blocks: Iterable[Any] | Callable[[], Iterable[Any]], n_rows: int | None = None) -> MixedRows | None:
-    """Return rows of blocks some columns of which hold categories, or None if none does."""
+    """Return rows of blocks some columns of which hold categories, or None if none does.
+
+    >>> mixed_blocks([[[1, "red"]], [[2, "blue"], [3, "red"]]]).learn().levels.values
+    (['blue', 'red'],)
+    """
     make = blocks if callable(blocks) else lambda: blocks
     found = _of_blocks(make, Asked(), n_rows, "error")
     if found is not None:
@@ -298,210 +285,64 @@ def mixed_blocks(blocks: Iterable[Any] | Callable[[], Iterable[Any]], n_rows: in
     return found
 
 
+def _cuts(piece: Piece) -> Iterator[Piece]:
+    """Yield few rows at a time: several threads code them, and a block may be as long as its owner likes."""
+    return (piece.cut(a, a + PIECE_ROWS) for a in range(0, piece.n_rows, PIECE_ROWS))
+
+
+def _rest(piece: Piece, categorical: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the columns that are no categories."""
+    return tuple(j for j in range(len(piece.columns)) if j not in set(categorical))
+
+
 def _of_blocks(make: Callable[[], Iterable[Any]], asked: Asked, n_rows: int | None, missing: str) -> MixedRows | None:
     """Return rows of the blocks that a function gives, or None if they hold numbers only."""
 
-    def pieces() -> Iterator[_Piece]:
-        start, width, names = 0, None, None
+    def blocks() -> Iterator[tuple[int, Piece]]:
         for number, block in enumerate(make()):
-            piece = _piece(block)
+            piece = columns.of_table(block)
             if piece is None:  # an array of numbers, or what the reader of numbers will refuse
-                piece = _plain(as_rows(block, allow_sparse=False, owner=f"block {number}"))
-            if piece.n_rows == 0:
-                continue
-            if width is not None and (len(piece.columns), piece.names) != (width, names):
-                raise DataError(
-                    f"block {number} has other columns than block 0: {len(piece.columns)} where it had {width}"
-                    + ("" if piece.names is None else f", named {', '.join(piece.names[:10])}")
-                )
-            width, names = len(piece.columns), piece.names
-            yield _Piece(start, piece.columns, piece.names)
+                piece = columns.of_numbers(as_rows(block, allow_sparse=False, owner=f"block {number}"))
+            if piece.n_rows:
+                yield number, piece
+
+    _, first = next(blocks(), (0, None))
+    chosen = () if first is None else columns.categorical(first, asked)
+    if first is None or not chosen:
+        return None
+    numeric, width, names = _rest(first, chosen), len(first.columns), first.names
+    kind = columns.precision(first, numeric)
+
+    def pieces() -> Iterator[Piece]:
+        start = 0
+        for number, piece in blocks():
+            if len(piece.columns) != width:
+                raise DataError(f"block {number} has {len(piece.columns)} columns; block 0 had {width}")
+            require_names(piece.names, names, number)
+            found = columns.precision(piece, numeric)
+            if found.itemsize > kind.itemsize:  # it would be rounded without a word
+                raise DataError(f"block {number} is {found}; block 0 was {kind}: give all in one precision")
+            yield from _cuts(replace(piece, start=start, names=names))
             start += piece.n_rows
 
-    first = next(pieces(), None)
-    chosen = () if first is None else _categorical(first, asked)
-    return MixedRows(pieces, first, chosen, n_rows=n_rows, missing=missing) if first is not None and chosen else None
+    return MixedRows(
+        pieces, replace(first, columns=[c[:0] for c in first.columns]), chosen, n_rows=n_rows, missing=missing
+    )
 
 
 def _of_source(source: RowSource, asked: Asked, missing: str) -> MixedRows | None:
     """Return rows of numbers some columns of which are categories, or None if none is."""
     names = None if source.names is None else tuple(source.names)
-    first = _Piece(0, [np.empty(0, dtype=source.dtype)] * source.n_features, names)
-    chosen = _resolve(first, asked)
+    home = arrays.like(np.empty(0), source.reference)
+    first = Piece(0, [np.empty(0, dtype=source.dtype)] * source.n_features, names, home)
+    chosen = columns.resolve(first, asked)
 
-    def pieces() -> Iterator[_Piece]:
+    def pieces() -> Iterator[Piece]:
         for block in source.blocks():
             rows = arrays.to_numpy(block.rows)
-            yield _Piece(block.start, list(rows.T), names)
+            yield Piece(block.start, list(rows.T), names)
 
     return MixedRows(pieces, first, chosen, n_rows=source.n_rows, missing=missing) if chosen else None
-
-
-def _plain(source: RowSource) -> _Piece:
-    return _Piece(0, list(arrays.to_numpy(source.array).T), None if source.names is None else tuple(source.names))
-
-
-def _piece(X: Any) -> _Piece | None:
-    """Return the columns of a table, or None for what holds no texts or is no table."""
-    if sp.issparse(X) or isinstance(X, str | bytes) or (isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X)):
-        return None
-    if arrays.is_foreign(X):
-        X = arrays.to_numpy(intake.dense(X))
-    if isinstance(X, list | tuple):
-        form = intake.from_lists(X)
-        X = form if form.dtype.kind in "fiubcmM" else _objects(X, form.shape)
-    if isinstance(X, np.ndarray):
-        return _Piece(0, list(np.asarray(X).T)) if X.ndim == 2 and X.dtype.kind in "OUTfiub" else None
-    import narwhals.stable.v2 as nw
-
-    try:
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-    except ValueError as error:  # two columns of one name
-        raise DataError(f"{' '.join(str(error).split())}: rename the columns") from None
-    if not isinstance(frame, nw.DataFrame):
-        return None
-    names = tuple(frame.columns)
-    return _Piece(0, list(frame.iter_columns()), names if all(isinstance(name, str) for name in names) else None)
-
-
-def _objects(rows: Sequence[Any], shape: tuple[int, ...]) -> Array:
-    """Return rows of texts and numbers as objects: as an array all of them would be texts."""
-    out = np.empty(shape, dtype=object)
-    out[...] = [list(row) for row in rows] if len(shape) == 2 else list(rows)
-    return out
-
-
-# -- columns --------------------------------------------------------------------------------------------------------
-
-
-def _categorical(piece: _Piece, asked: Asked) -> tuple[int, ...]:
-    """Return the numbers of the columns that hold categories, or are asked to."""
-    wanted = _resolve(piece, asked)
-    if asked.only:
-        return wanted
-    return tuple(j for j in range(len(piece.columns)) if j in wanted or _holds_categories(piece, j))
-
-
-def _resolve(piece: _Piece, asked: Asked) -> tuple[int, ...]:
-    """Return the numbers of columns that are given by name or by number."""
-    found, width = [], len(piece.columns)
-    for item in asked.columns:
-        if isinstance(item, str) and piece.names is not None and item in piece.names:
-            found.append(piece.names.index(item))
-        elif (not isinstance(item, str) or item.isdecimal()) and int(item) < width:
-            found.append(int(item))
-        elif not asked.only:  # too few columns for a model: who knows its number will say so
-            near = difflib.get_close_matches(str(item), piece.names or (), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise DataError(f"categorical has {item!r}, which is no name or number of the {width} columns{hint}")
-    return tuple(sorted(set(found)))
-
-
-def _holds_categories(piece: _Piece, j: int) -> bool:
-    """Tell whether a column holds texts, booleans of a data frame, or categories by its type."""
-    column = piece.columns[j]
-    if isinstance(column, np.ndarray):
-        return column.dtype.kind in "UT" or (column.dtype == object and not _all_numbers(column))
-    import narwhals.stable.v2 as nw
-
-    kind = column.dtype
-    if kind.is_numeric():
-        return False
-    if kind.is_temporal():
-        raise DataError(
-            f"{piece.label(j)} holds dates or times: turn them into numbers such as days since a start, or leave the "
-            "column out",
-            column=j,
-        )
-    if kind == nw.Object:
-        return not _all_numbers(column.to_numpy())
-    if kind.is_nested() or kind == nw.Binary:
-        raise DataError(f"{piece.label(j)} holds {kind}, neither numbers nor categories: leave it out", column=j)
-    return True
-
-
-def _all_numbers(values: Array) -> bool:
-    return all(_missing(v) or (isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_)) for v in values)
-
-
-def _missing(value: Any) -> bool:
-    """Tell None, NaN, and the marks of pandas from values."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
-
-
-def _is_single(column: Any) -> bool:
-    kind = column.dtype if isinstance(column, np.ndarray) else column[:0].to_numpy().dtype
-    return bool(intake.working(kind) == np.float32)
-
-
-def _numbers(piece: _Piece, j: int) -> Array:
-    """Return a column as numbers, NaN where one is missing, or name the cell that is none."""
-    column = piece.columns[j]
-    values = column if isinstance(column, np.ndarray) else column.to_numpy()
-    if values.dtype.kind in "fiub":
-        return values
-    out = np.empty(len(values))
-    for i, value in enumerate(values.tolist()):
-        try:
-            out[i] = np.nan if _missing(value) else float(value)
-        except (TypeError, ValueError) as error:
-            _refuse_cell(piece, i, j, value, f"is not a number ({error}); if it is a category, name it in categorical")
-    return out
-
-
-def _factor(piece: _Piece, j: int) -> tuple[Array, list[Level]]:
-    """Return a code for each cell of a column, -1 where it is missing, and the level that each code means."""
-    column = piece.columns[j]
-    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
-        levels, codes = np.unique(column, return_inverse=True)
-        return _without_nan(codes, levels.tolist())
-    found = _arrow(column)
-    if found is None:
-        return _factor_objects(piece, j)
-    import pyarrow as pa
-
-    coded = found if pa.types.is_dictionary(found.type) else found.dictionary_encode()
-    codes = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
-    return _without_nan(codes, coded.dictionary.to_pylist())
-
-
-def _arrow(column: Any) -> Any:
-    """Return a column of one plain type as an Arrow array, which codes it far quicker than a loop; else None."""
-    import pyarrow as pa
-
-    try:
-        found = pa.array(column, from_pandas=True) if isinstance(column, np.ndarray) else column.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        return None
-    found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-    kind = found.type.value_type if pa.types.is_dictionary(found.type) else found.type
-    kinds = pa.types
-    plain = (kinds.is_string, kinds.is_large_string, kinds.is_boolean, kinds.is_integer, kinds.is_floating)
-    return found if any(test(kind) for test in plain) else None
-
-
-def _without_nan(codes: Array, levels: list[Level]) -> tuple[Array, list[Level]]:
-    """Let codes of NaN and None be -1."""
-    gone = np.array([_missing(level) for level in levels], dtype=bool)
-    return (np.where(gone[codes] & (codes >= 0), -1, codes) if gone.any() else codes), levels
-
-
-def _factor_objects(piece: _Piece, j: int) -> tuple[Array, list[Level]]:
-    column = piece.columns[j]
-    values = column if isinstance(column, np.ndarray) else column.to_list()
-    index: dict[Level, int] = {}
-    codes = np.empty(len(values), dtype=np.int64)
-    for i, value in enumerate(values):
-        level = value.item() if isinstance(value, np.generic) else value
-        if _missing(level):
-            codes[i] = -1
-        elif isinstance(level, str | bool | int | float):
-            codes[i] = index.setdefault(level, len(index))
-        else:
-            _refuse_cell(piece, i, j, value, "is no category: the argument must be a string or a number")
-    return codes, list(index)
 
 
 def _rank(level: Level) -> tuple[int, Level]:
@@ -509,24 +350,15 @@ def _rank(level: Level) -> tuple[int, Level]:
     return (2, 0) if level is None else (1, level) if isinstance(level, str) else (0, level)
 
 
-def _refuse_cell(piece: _Piece, i: int, j: int, value: Any, words: str) -> NoReturn:
-    """Name the cell that cannot be used; as scikit-learn does, objects are a TypeError and text is a ValueError."""
+def _refuse_unseen(piece: Piece, i: int, j: int, level: Level, known: list[Level]) -> NoReturn:
     row = piece.start + i
-    message = f"row {row}, {piece.label(j)}: {value!r} {words}"
-    if not isinstance(value, str):
-        raise TypeError(message) from None
-    raise DataError(message, row=row, column=j) from None
-
-
-def _refuse_unseen(piece: _Piece, i: int, j: int, level: Level, known: list[Level]) -> NoReturn:
-    row, name = piece.start + i, "" if piece.names is None else f" ({piece.names[j]!r})"
     listed = ", ".join(repr(value) for value in known[:6]) + (f", … ({len(known)} in all)" if len(known) > 6 else "")
     raise DataError(
-        f"the level {level!r} at row {row}, column {j}{name} was not seen by the fit, which saw {listed}; correct it, "
+        f"the level {level!r} at row {row}, {piece.label(j)} was not seen by the fit, which saw {listed}; correct it, "
         "or let the column say nothing of such a row with unseen='ignore'",
         row=row,
         column=j,
     )
 
 
-__all__ = ["PIECE_ROWS", "ColumnList", "Learned", "Levels", "MixedRows", "mixed_blocks", "mixed_rows"]
+__all__ = ["PIECE_ROWS", "Learned", "Levels", "MixedRows", "mixed_blocks", "mixed_rows"]

@@ -22,17 +22,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import arrays
-from .block import block_rows
 from .errors import MissingExtraError, SolveError
-from .rows import RowSource
 from .settings import report_progress
+from .windows import Samples, Tell
 
 Array = Any
 Tensor = Any
 
 ACTIVATIONS = ("silu", "relu", "tanh")
-WINDOW = 1 << 26  # entries held at once for training, 268 MB
-HELD = 50_000  # held-out rows at most: they tell the error to half a percent
 _CHUNK = 1 << 18  # values of a layer held at once where nothing is learned: they stay in the cache
 _SMALL = 0.3  # first weights, times the root of their number: 5–17 % less was lost of digits than with the usual √2
 _WARM = 50  # steps over which the step size grows to its full length: AdamW knows no scales at first
@@ -105,131 +102,6 @@ def turned(encoder: Coder, decoder: Coder, center: Array, R: Array) -> tuple[Cod
     return first, second
 
 
-# -- rows for training ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Split:
-    """Which rows are held out: drawn within each block of rows, so that no list of all rows is needed."""
-
-    n: int
-    share: float
-    key: int
-
-    def count(self, stop: int) -> int:
-        """Return how many of the first ``stop`` rows are held out."""
-        return int(self.share * stop + 0.5)
-
-    def held(self, start: int, stop: int) -> Array:
-        """Tell for each row of a block whether it is held out."""
-        out = np.zeros(stop - start, dtype=bool)
-        chosen = self.count(stop) - self.count(start)
-        if chosen:
-            out[np.random.default_rng([self.key, start]).permutation(stop - start)[:chosen]] = True
-        return out
-
-
-class Samples:
-    """Rows as training takes them: (x − mean)/scale in float32, on the device, without those held out.
-
-    A window of rows is held and shuffled. All rows stay in it if they fit; else an array is shuffled whole and goes
-    through it window by window, and a stream is read anew for each epoch and shuffled within windows.
-    """
-
-    def __init__(self, rows: RowSource, split: Split, mean: Array, scale: Array, torch: Any, device: str) -> None:
-        self.rows, self.split, self.mean, self.scale = rows, split, mean, scale
-        self.torch, self.device = torch, device
-        self.n = split.n - split.count(split.n)
-        windows = -(-self.n // window_rows(rows.n_features))
-        self.sizes = [self.n * (i + 1) // windows - self.n * i // windows for i in range(windows)]
-        self._kept: Tensor = None
-        self._held: Tensor = None
-        self._places: Array = None
-
-    def steps(self, batch: int) -> int:
-        """Return the steps of an epoch."""
-        return sum(_parts(size, batch) for size in self.sizes)
-
-    def batches(self, batch: int, rng: np.random.Generator) -> Iterator[Tensor]:
-        """Yield the rows of one epoch in a new order, in batches of about the same size."""
-        for window in self._shuffled(rng):
-            order = self.torch.from_numpy(rng.permutation(len(window))).to(self.device)
-            for part in self.torch.tensor_split(order, _parts(len(window), batch)):
-                yield window[part]
-
-    def ordered(self) -> Iterator[Tensor]:
-        """Yield windows of the rows in their own order."""
-        if self._kept is not None:
-            yield self._kept
-            return
-        for window in self._filled((piece for piece, held in self._pieces() if not held), self.sizes):
-            if len(self.sizes) == 1:
-                self._kept = window
-            yield window
-
-    def held(self) -> Tensor:
-        """Return the rows held out."""
-        if self._held is None:
-            count = self.split.count(self.split.n)
-            pieces = (piece for piece, held in self._pieces() if held)
-            self._held = next(self._filled(pieces, [count])) if count else self._empty(0)
-        return self._held
-
-    def _shuffled(self, rng: np.random.Generator) -> Iterator[Tensor]:
-        """Yield the windows of an epoch."""
-        if len(self.sizes) == 1 or self.rows.array is None:
-            yield from self.ordered()
-            return
-        if self._places is None:
-            size, n = block_rows(self.rows.n_features), self.split.n
-            masks = (self.split.held(a, min(n, a + size)) for a in range(0, n, size))
-            self._places = np.concatenate([np.flatnonzero(~mask) + i * size for i, mask in enumerate(masks)])
-        rng.shuffle(self._places)
-        step = block_rows(self.rows.n_features)
-        gathered = (self.rows.array[self._places[a : a + step]] for a in range(0, self.n, step))
-        yield from self._filled(map(self._standard, gathered), self.sizes)
-
-    def _pieces(self) -> Iterator[tuple[Array, bool]]:
-        """Yield the rows of each block that are for training, and those held out."""
-        for block in self.rows.blocks():
-            self.rows.check(block)
-            mask = self.split.held(block.start, block.start + block.rows.shape[0])
-            Z = self._standard(block.rows)
-            yield Z[~mask], False
-            yield Z[mask], True
-
-    def _standard(self, rows: Array) -> Array:
-        Z = arrays.to_numpy(rows).astype(np.float64)
-        Z -= self.mean
-        Z /= self.scale
-        with np.errstate(over="ignore"):
-            return Z.astype(np.float32)
-
-    def _filled(self, pieces: Iterator[Array], sizes: list[int]) -> Iterator[Tensor]:
-        """Lay pieces into windows of these sizes, one after another in the same memory."""
-        count, filled = 0, 0
-        memory = self._empty(max(sizes))
-        for piece in pieces:
-            start = 0
-            while start < len(piece):
-                part = piece[start : start + sizes[count] - filled]
-                memory[filled : filled + len(part)] = self.torch.from_numpy(part)
-                start, filled = start + len(part), filled + len(part)
-                if filled == sizes[count]:
-                    yield memory[:filled]
-                    count, filled = count + 1, 0
-                    if count == len(sizes):
-                        return
-
-    def _empty(self, size: int) -> Tensor:
-        return self.torch.empty((size, self.rows.n_features), dtype=self.torch.float32, device=self.device)
-
-
-def window_rows(n_features: int) -> int:
-    """Return how many rows are held at once; it depends on the width alone, so the order of rows does too."""
-    return max(block_rows(n_features), WINDOW // max(1, n_features))
-
-
 def chunk_bytes(n: int, widest: int) -> int:
     """Return the memory of the layers where nothing is learned."""
     return 12 * min(n, _chunk(widest)) * widest
@@ -237,10 +109,6 @@ def chunk_bytes(n: int, widest: int) -> int:
 
 def _chunk(widest: int) -> int:
     return max(256, _CHUNK // widest)
-
-
-def _parts(size: int, batch: int) -> int:
-    return max(1, round(size / batch))
 
 
 # -- training -------------------------------------------------------------------------------------------------------
@@ -336,9 +204,13 @@ class Network:
             h = self._bend(linear(h, W, b))
         return out + linear(h, way.weights[-1]) if way.weights else out
 
-    def error(self, rows: Tensor) -> float:
-        """Return the mean squared error of many rows."""
-        return sum(error * len(y) for y, error in self.look(rows)) / len(rows)
+    def error(self, rows: Tensor, tell: Tell) -> float:
+        """Return the mean squared error of many rows, and call ``tell`` after a few of them at a time."""
+        total = 0.0
+        for y, error in self.look(rows):
+            total += error * len(y)
+            tell()
+        return total / len(rows)
 
     def look(self, rows: Tensor) -> Iterator[tuple[Tensor, float]]:
         """Yield y and the mean squared error of a few rows at a time: what the layers make of them stays small."""
@@ -372,15 +244,19 @@ def train(network: Network, samples: Samples, schedule: Schedule, rng: np.random
 
     The weights of the best epoch for held-out rows are kept; without such rows those of the last.
     """
-    held = samples.held()
+    held, step = samples.held(), 0
     total = schedule.epochs * samples.steps(schedule.batch)
+
+    def tell() -> None:
+        report_progress("training", step, total)
+
     optimizer = samples.torch.optim.AdamW(network.tensors, lr=schedule.rate, weight_decay=schedule.decay, fused=True)
     losses: list[float] = []
-    curve = [network.error(held)] if len(held) else []
-    best, kept, step = 0, network.copy() if len(held) else [], 0
+    curve = [network.error(held, tell)] if len(held) else []
+    best, kept = 0, network.copy() if len(held) else []
     for epoch in range(1, schedule.epochs + 1):
         seen = samples.torch.zeros((), dtype=samples.torch.float64, device=samples.device)
-        for x in samples.batches(schedule.batch, rng):
+        for x in samples.batches(schedule.batch, rng, tell):
             optimizer.param_groups[0]["lr"] = schedule.step_size(step, total)
             optimizer.zero_grad()
             loss = network.loss(x)
@@ -389,15 +265,15 @@ def train(network: Network, samples: Samples, schedule: Schedule, rng: np.random
             seen += loss.detach() * len(x)  # stays on the device: a GPU is not made to wait
             step += 1
             if step % _REPORT == 0:
-                report_progress("training", step, total)
+                tell()
         losses.append(_finite(float(seen) / samples.n, epoch, schedule.rate))
         if len(held):
-            curve.append(network.error(held))
+            curve.append(network.error(held, tell))
             if curve[-1] < curve[best]:
                 best, kept = epoch, network.copy()
             elif epoch - best >= schedule.patience:
                 break
-        report_progress("training", step, total)
+        tell()
     if len(held):
         network.restore(kept)
     return Trained(*network.coders(), np.array(losses), np.array(curve), best if len(held) else len(losses), step)
@@ -406,21 +282,26 @@ def train(network: Network, samples: Samples, schedule: Schedule, rng: np.random
 def _finite(loss: float, epoch: int, rate: float) -> float:
     if not math.isfinite(loss):
         raise SolveError(
-            f"the network's weights ran away in epoch {epoch}: the loss is {loss}. Lower learning_rate={rate:g}, or "
-            "look for rows that are millions of deviations from the others"
+            f"the network's weights ran away in epoch {epoch}: the loss is {loss}. Lower learning_rate={rate:g}"
         )
     return loss
 
 
 def summary(network: Network, samples: Samples) -> tuple[float, Array, Array]:
     """Return the error of the training rows, and mean and covariance of their y in float64."""
-    k, error = len(network.encoder.bias), 0.0
+    k, error, done = len(network.encoder.bias), 0.0, 0
     total, squares = np.zeros(k), np.zeros((k, k))
-    for window in samples.ordered():
+
+    def tell() -> None:
+        report_progress("errors", done, samples.n)
+
+    for window in samples.ordered(tell):
         for y, part in network.look(window):
             Y = arrays.to_numpy(y).astype(np.float64)
             error += part * len(Y)
             total += Y.sum(axis=0)
             squares += Y.T @ Y
+            done += len(Y)
+            tell()
     center = total / samples.n
     return error / samples.n, center, squares / samples.n - center[:, None] * center

@@ -29,7 +29,11 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few names."""
+    """One of a few names.
+
+    >>> Choice(("dense", "krylov")).describe()
+    "'dense' or 'krylov'"
+    """
 
     names: tuple[str, ...]
 
@@ -50,13 +54,20 @@ class Choice:
 
 @dataclass(frozen=True)
 class Integer:
-    """A whole number from ``low`` up."""
+    """A whole number from ``low`` up, to ``high`` where there is an upper limit.
+
+    >>> Integer(1).accepts(7), Integer(1, 3).accepts(7), Integer(1, 3).describe()
+    (True, False, 'a whole number from 1 to 3')
+    """
 
     low: int = 0
+    high: int | None = None
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value is such a number."""
-        return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= self.low
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            return False
+        return int(value) >= self.low and (self.high is None or int(value) <= self.high)
 
     def parse(self, text: str) -> int:
         """Read a whole number."""
@@ -66,13 +77,17 @@ class Integer:
         return value
 
     def describe(self) -> str:
-        """Say the lower limit."""
-        return f"a whole number ≥ {self.low}"
+        """Say the limits."""
+        return f"a whole number ≥ {self.low}" if self.high is None else f"a whole number from {self.low} to {self.high}"
 
 
 @dataclass(frozen=True)
 class Integers:
-    """A tuple or list of whole numbers from ``low`` up, of a given length if there is one."""
+    """A tuple or list of whole numbers from ``low`` up, of a given length if there is one.
+
+    >>> Integers(2).accepts((20, 30)), Integers(2).accepts((20, 1)), Integers(2, length=2).parse("20x30")
+    (True, False, (20, 30))
+    """
 
     low: int = 0
     length: int | None = None
@@ -99,7 +114,11 @@ class Integers:
 
 @dataclass(frozen=True)
 class Real:
-    """A finite number between two limits, both left out unless ``closed``."""
+    """A finite number between two limits, both left out unless ``closed``. One that is infinite is no limit.
+
+    >>> Real(0, 1).accepts(0.0), Real(0, closed=True).accepts(0.0), Real(0, closed=True).describe()
+    (False, True, 'a number in [0, inf)')
+    """
 
     low: float = -math.inf
     high: float = math.inf
@@ -121,13 +140,18 @@ class Real:
 
     def describe(self) -> str:
         """Say the limits."""
-        brackets = "[]" if self.closed else "()"
-        return f"a number in {brackets[0]}{self.low:g}, {self.high:g}{brackets[1]}"
+        first = "[" if self.closed and self.low > -math.inf else "("
+        last = "]" if self.closed and self.high < math.inf else ")"
+        return f"a number in {first}{self.low:g}, {self.high:g}{last}"
 
 
 @dataclass(frozen=True)
 class Boolean:
-    """Yes or no."""
+    """Yes or no.
+
+    >>> Boolean().accepts(1), Boolean().parse("yes")
+    (False, True)
+    """
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value is a boolean (NumPy's too)."""
@@ -157,7 +181,11 @@ class Boolean:
 
 @dataclass(frozen=True)
 class Nothing:
-    """None."""
+    """None.
+
+    >>> Nothing().accepts(None), Nothing().accepts(0)
+    (True, False)
+    """
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value is None."""
@@ -175,7 +203,11 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Seed:
-    """What seeds a random generator: a whole number, or NumPy's generator objects."""
+    """What seeds a random generator: a whole number, or NumPy's generator objects.
+
+    >>> Seed().accepts(7), Seed().accepts(-1), Seed().parse("7")
+    (True, False, 7)
+    """
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value can seed; generators of other libraries cannot."""
@@ -195,7 +227,12 @@ class Seed:
 
 @dataclass(frozen=True)
 class AnyOf:
-    """A value that one of several rules allows."""
+    """A value that one of several rules allows.
+
+    >>> count = AnyOf((Nothing(), Integer(1)))
+    >>> count.parse("none"), count.parse("3"), count.describe()
+    (None, 3, 'None, or a whole number ≥ 1')
+    """
 
     rules: tuple[Rule, ...]
 
@@ -219,7 +256,11 @@ class AnyOf:
 
 @dataclass(frozen=True)
 class FunctionRule:
-    """A function of the user's, such as a kernel or a metric."""
+    """A function of the user's, such as a kernel or a metric.
+
+    >>> FunctionRule().accepts(max), FunctionRule().accepts("max")
+    (True, False)
+    """
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value can be called."""
@@ -236,7 +277,11 @@ class FunctionRule:
 
 @dataclass(frozen=True)
 class ArrayRule:
-    """An array of numbers, such as a start or weights, checked against the data when the fit begins."""
+    """An array of numbers, such as a start or weights, checked against the data when the fit begins.
+
+    >>> ArrayRule().accepts([[0.0, 1.0], [2.0, 3.0]]), ArrayRule().accepts([0.0, 1.0])
+    (True, False)
+    """
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value looks like a matrix that is not sparse."""
@@ -255,7 +300,12 @@ class ArrayRule:
 
 @dataclass(frozen=True)
 class LandmarkRule:
-    """How many landmarks: None (exact), "auto", a number, or a strategy and a number such as "uniform:500"."""
+    """How many landmarks: None (exact), "auto", a number, or a strategy and a number such as "uniform:500".
+
+    >>> rule = LandmarkRule(("uniform",))
+    >>> rule.parse("500"), rule.parse("uniform:500"), rule.accepts("far:500")
+    (500, 'uniform:500', False)
+    """
 
     strategies: tuple[str, ...]
 
@@ -339,3 +389,29 @@ def _names(rule: Rule) -> list[str]:
     if isinstance(rule, Choice):
         return list(rule.names)
     return [name for part in getattr(rule, "rules", ()) for name in _names(part)]
+
+
+@dataclass(frozen=True)
+class ColumnList:
+    """Columns by name or number.
+
+    >>> ColumnList().accepts(["year", 3]), ColumnList().parse('year, "town, old"')
+    (True, ['year', 'town, old'])
+    """
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is a list of names or numbers."""
+        return isinstance(value, list | tuple) and all(isinstance(v, str) or Integer(0).accepts(v) for v in value)
+
+    def parse(self, text: str) -> list[str]:
+        """Read names with commas between them; one with a comma stands in quotes."""
+        import csv
+
+        names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+        if not names or not all(names):
+            raise ValueError(text)
+        return names
+
+    def describe(self) -> str:
+        """Say what it takes."""
+        return "a list of column names or numbers (on the command line with commas between them)"

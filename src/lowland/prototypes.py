@@ -7,11 +7,13 @@ between units, and how coordinates become a row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from . import pool
 from .block import Block
@@ -23,8 +25,12 @@ Prepare = Callable[[Array], Array]
 
 TOPOLOGIES = ("rectangular", "hexagonal")
 PANEL = 1 << 18  # products of rows and prototypes that are held at once
+OPEN = 1024  # rows that are decided in float64 at once
+FAR = 2.0**26  # times the mesh's size; from there on only a row's direction matters, and more would cost digits
 _TINY = 1e-200  # less weight than this from all rows is no place: the unit stays where it was
 _EPS = float(np.finfo(np.float64).eps)
+_LARGEST = float(np.finfo(np.float64).max)
+_REACH = 38.7  # σ beyond which exp(−x²/2) is zero
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,7 @@ class Grid:
     @property
     def _lattice(self) -> tuple[int, float]:
         """Steps in which units of all lines lie, as parts of 1, and the distance of lines."""
-        return (2, 0.75**0.5) if self.hexagonal else (1, 1.0)
+        return (2 if self.hexagonal and self.shape[1] > 1 else 1, 0.75**0.5 if self.hexagonal else 1.0)
 
     def positions(self) -> Array:
         """Return where the units lie on the plane, one a row."""
@@ -80,16 +86,17 @@ class Grid:
         """Return Σ_v exp(−|r_u − r_v|²/2σ²) values_v for each unit u, values being one row a unit.
 
         The weights are a product of one factor across lines and one along them, on a lattice in which both kinds of
-        lines have places. So the U × U matrix of them is never made.
+        lines have places. So the U × U matrix of them is never made, nor the whole of either factor.
         """
         (a, b), (parts, apart) = self.shape, self._lattice
+        sigma = max(float(sigma), 0.01)  # already there no neighbour has any weight
         i, j = np.divmod(np.arange(self.units), b)
         place = parts * i + j % parts
         lattice = np.zeros((parts * a, b, values.shape[1]))
         lattice[place, j] = values
-        across = np.tensordot(_weights(b, apart, sigma), lattice, axes=(1, 1))
-        along = np.tensordot(_weights(parts * a, 1 / parts, sigma), across, axes=(1, 1))
-        return along[place, j]
+        across = _blur(lattice, apart / sigma)
+        along = _blur(across.reshape(1, parts * a, -1), 1 / (parts * sigma))
+        return along.reshape(lattice.shape)[place, j]
 
     def triangles(self, W: Array) -> Array:
         """Cut the cells between units into triangles, a row of three units each.
@@ -106,6 +113,7 @@ class Grid:
         if self.hexagonal:
             slash = (A % self.shape[1]) % 2 == 1
         else:
+            W = W / width(W)
             slash = ((W[A] - W[D]) ** 2).sum(axis=1) <= ((W[B] - W[C]) ** 2).sum(axis=1)
         one = np.column_stack([A, B, np.where(slash, D, C)])
         two = np.column_stack([np.where(slash, A, B), C, D])
@@ -115,10 +123,43 @@ class Grid:
 _CORNERS = (np.s_[:-1, :-1], np.s_[1:, :-1], np.s_[:-1, 1:], np.s_[1:, 1:])
 
 
-def _weights(n: int, step: float, sigma: float) -> Array:
-    """Return exp(−d²/2σ²) for places on a line."""
-    place = np.arange(n) * (step / sigma)
-    return np.exp(-0.5 * (place[:, None] - place) ** 2)
+def _blur(values: Array, step: float) -> Array:
+    """Return Σ_k exp(−½(step·(j − k))²) values[:, k] for each j, with the weights of a strip of j at a time."""
+    n = values.shape[1]
+    reach = n - 1 if step * n <= _REACH else int(_REACH / step)
+    falling = np.exp(-0.5 * (np.arange(1 - n, n) * step) ** 2)
+    out = np.empty_like(values)
+
+    def strip(start: int) -> None:
+        stop = min(n, start + _strip(n))
+        low, high = max(0, start - reach), min(n, stop + reach)
+        lines = sliding_window_view(falling, high - low)[n - 1 + low - start - np.arange(stop - start)]
+        np.matmul(lines, values[:, low:high], out=out[:, start:stop])
+
+    for _ in pool.run(strip, range(0, n, _strip(n))):
+        pass
+    return out
+
+
+def _strip(n: int) -> int:
+    return max(16, PANEL // n)
+
+
+def width(W: Array) -> float:
+    """Return the power of two just below the largest entry, or 1 of zeros.
+
+    Values divided by it lose no digits, and their squares neither over- nor underflow.
+
+    >>> width(np.array([[-3.0, 1e-9]])), width(np.zeros((2, 2)))
+    (2.0, 1.0)
+    """
+    top = float(np.abs(W).max())
+    return math.ldexp(0.5, math.frexp(top)[1]) if top > 0 else 1.0
+
+
+def largest_entries(Z: Array) -> Array:
+    """Return max |z| of each row, without a table of all |z|."""
+    return np.maximum(Z.max(axis=1), -Z.min(axis=1))
 
 
 # -- training ----------------------------------------------------------------------------------------------------
@@ -157,13 +198,41 @@ def panels(Z: Array, units: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, len(Z), step))
 
 
-def winners(Z: Array, W: Array, dtype: Any) -> Array:
-    """Return the nearest prototype of each row, by products: argmin ½|w|² − z·w."""
-    T = np.ascontiguousarray(W.T, dtype=dtype)
-    half = (0.5 * (W * W).sum(axis=1)).astype(dtype)
-    z = Z.astype(dtype, copy=False)
-    found = [np.argmin(half - z[rows] @ T, axis=1) for rows in panels(Z, len(W))]
-    return np.concatenate(found)
+def products(Z: Array, W: Array, dtype: Any) -> Iterator[tuple[slice, Array, Array]]:
+    """Yield panels of rows, ½|w|² − z·w for them from products in ``dtype``, and how far two of those can be wrong."""
+    T = np.empty((W.shape[1] + 1, len(W)), dtype=dtype)
+    T[:-1], T[-1] = -W.T, 0.5 * np.einsum("ij,ij->i", W, W)
+    rows = np.ones((len(Z), len(T)), dtype=dtype)
+    rows[:, :-1] = Z
+    reach, length = float(np.sqrt(2 * T[-1].max())), np.sqrt(np.einsum("ij,ij->i", Z, Z))
+    rounding = float(np.finfo(dtype).eps) * reach * (length + reach) + _EPS * (length + reach) ** 2
+    slack = (4 * (len(T) + 4) * rounding).astype(dtype)
+    for panel in panels(Z, len(W)):
+        yield panel, rows[panel] @ T, slack[panel]
+
+
+def winners(Z: Array, W: Array) -> Array:
+    """Return the nearest prototype of each row, the first of equal ones.
+
+    Products in float32 decide most rows. Where prototypes lie within their rounding, distances are taken; where many
+    do, as in tight groups far apart, first products in float64. Entries are expected to be near 1.
+    """
+    won = _settled(Z, W, np.float32, max(8, len(W) // 16))
+    (left,) = np.nonzero(won < 0)
+    for start in range(0, len(left), OPEN):
+        part = left[start : start + OPEN]
+        won[part] = _settled(Z[part], W, np.float64, len(W))
+    return won
+
+
+def _settled(Z: Array, W: Array, dtype: Any, most: int) -> Array:
+    from .prototypes_kernels import settle
+
+    won = np.empty(len(Z), dtype=np.int64)
+    for panel, rough, slack in products(Z, W, dtype):
+        won[panel] = rough.argmin(axis=1)
+        settle(Z[panel], W, rough, slack, most, won[panel])
+    return won
 
 
 def block_sums(Z: Array, won: Array, weights: Array) -> Sums:
@@ -184,20 +253,25 @@ def train(rows: RowSource, prepare: Prepare, W: Array, grid: Grid, radii: Array,
     """
     epochs, count = len(radii), rows.block_count() or 1
     for epoch, sigma in enumerate(radii):
-        S, n = np.zeros_like(W), np.zeros((grid.units, 1))
+        total = np.zeros((grid.units, W.shape[1] + 1))  # S and, as its last column, n
 
         def step(block: Block, W: Array = W, epoch: int = epoch) -> Sums:
             rows.check(block)
             Z = prepare(block.rows)
-            return block_sums(Z, winners(Z, W, rows.dtype), shaking.weights(epoch, epochs, block))
+            return block_sums(Z, winners(Z, W), shaking.weights(epoch, epochs, block))
 
         for done, part in enumerate(pool.run(step, rows.blocks()), start=1):
-            S[part.units] += part.sums
-            n[part.units, 0] += part.weights
+            total[part.units, :-1] += part.sums
+            total[part.units, -1] += part.weights
             report_progress("training", epoch * count + done, epochs * count)
-        weight = grid.smooth(n, sigma)
-        W = np.where(weight > _TINY, grid.smooth(S, sigma) / np.maximum(weight, _TINY), W)
+        W = _moved(W, grid.smooth(total, sigma))
     return W
+
+
+def _moved(W: Array, spread: Array) -> Array:
+    """Return HS/Hn, or the prototype as it was where Hn is nothing."""
+    weight = spread[:, -1:]
+    return np.where(weight > _TINY, spread[:, :-1] / np.maximum(weight, _TINY), W)
 
 
 # -- the nearest units, and the mesh between them ----------------------------------------------------------------
@@ -207,12 +281,9 @@ def two_nearest(Z: Array, W: Array) -> tuple[Array, Array]:
     """Return the two nearest prototypes of each row and the squared distances; a single one stands for both."""
     from .prototypes_kernels import two_nearest as compiled
 
-    T, half = np.ascontiguousarray(W.T), 0.5 * (W * W).sum(axis=1)
     units, squares = np.empty((len(Z), 2), dtype=np.int64), np.empty((len(Z), 2))
-    reach = float(np.sqrt(2 * half.max()))
-    slack = 4 * (Z.shape[1] + 4) * _EPS * (np.sqrt((Z * Z).sum(axis=1)) + reach) ** 2  # rounding of the products
-    for rows in panels(Z, len(W)):
-        compiled(Z[rows], W, half - Z[rows] @ T, slack[rows], units[rows], squares[rows])
+    for rows, rough, slack in products(Z, W, np.float64):
+        compiled(Z[rows], W, rough, slack, units[rows], squares[rows])
     return units, squares
 
 
@@ -220,7 +291,8 @@ class Mesh:
     """The triangles of a grid whose units have these places."""
 
     def __init__(self, triangles: Array, W: Array) -> None:
-        self.triangles, self.W = triangles, np.ascontiguousarray(W)
+        self.triangles, self.width = triangles, width(W)
+        self.W = np.ascontiguousarray(W / self.width)
         a, b, c = (self.W[triangles[:, i]] for i in range(3))
         lengths = np.column_stack([((u - v) ** 2).sum(axis=1) for u, v in ((a, b), (a, c), (b, c))])
         lengths[lengths <= 1e-20 * lengths.max()] = 0.0  # places that differ by rounding are one place
@@ -229,15 +301,37 @@ class Mesh:
         pairs = np.unique(np.column_stack([unit, owner]), axis=0)
         self.first = np.searchsorted(pairs[:, 0], np.arange(len(self.W) + 1))
         self.around = np.ascontiguousarray(pairs[:, 1])
+        self.room = np.maximum.reduceat(lengths.max(axis=1)[self.around], self.first[:-1]) / 3
 
     def nearest(self, Z: Array) -> tuple[Array, Array]:
-        """Return for each row the corners and weights of the nearest point of the mesh around its two nearest units."""
+        """Return for each row the corners and weights of the nearest point of the mesh."""
         from .prototypes_kernels import nearest_on_mesh
 
-        units, _ = two_nearest(Z, self.W)
+        Z = self._within(Z)
         corners, weights = np.empty((len(Z), 3), dtype=np.int64), np.empty((len(Z), 3))
-        nearest_on_mesh(Z, self.W, units, self.first, self.around, self.triangles, self.edges, corners, weights)
+        for rows, rough, slack in products(Z, self.W, np.float64):
+            nearest_on_mesh(
+                Z[rows],
+                self.W,
+                rough,
+                slack,
+                self.first,
+                self.around,
+                self.triangles,
+                self.edges,
+                self.room,
+                rough.argmin(axis=1),
+                corners[rows],
+                weights[rows],
+            )
         return corners, weights
+
+    def _within(self, Z: Array) -> Array:
+        """Return rows in the mesh's own unit, those from `FAR` on brought there along the way to it."""
+        Z = np.clip(Z, -_LARGEST, _LARGEST)
+        largest = largest_entries(Z)
+        far = largest > FAR * self.width
+        return Z / np.where(far, largest / FAR, self.width)[:, None]
 
 
 def between(places: Array, corners: Array, weights: Array) -> Array:

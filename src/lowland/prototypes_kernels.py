@@ -27,6 +27,36 @@ def add_rows(Z, slots, weights, sums):  # type: ignore[no-untyped-def]
             sums[s, j] += w * Z[i, j]
 
 
+@nb.njit(
+    [
+        nb.void(_PLANE, _PLANE, rough, line, nb.int64, _LONG)
+        for rough, line in ((nb.float32[:, ::1], nb.float32[::1]), (_PLANE, _LINE))
+    ],
+    **_OPTIONS,
+)
+def settle(Z, W, rough, slack, most, won):  # type: ignore[no-untyped-def]
+    """Turn the nearest prototypes by products into the nearest, the first of equal ones.
+
+    ``rough`` has ½|w|² − z·w, right to ``slack``; ``won`` has the least of each row. Where others lie within the slack,
+    distances decide. Where more than ``most`` do, the row is left open: -1.
+    """
+    for i in range(len(Z)):
+        limit = rough[i, won[i]] + slack[i]
+        near = nb.int32(0)
+        for k in range(len(W)):
+            near += nb.int32(rough[i, k] <= limit)
+        if near == 1:
+            continue
+        best, least = -1, np.inf
+        if near <= most:
+            for k in range(len(W)):
+                if rough[i, k] <= limit:
+                    d = squared(Z[i], W[k])
+                    if d < least:
+                        best, least = k, d
+        won[i] = best
+
+
 @nb.njit(nb.void(_PLANE, _PLANE, _PLANE, _LINE, _TABLE, _PLANE), **_OPTIONS)
 def two_nearest(Z, W, rough, slack, units, squares):  # type: ignore[no-untyped-def]
     """Write the two nearest prototypes of each row and their squared distances, in the order of distance and number.
@@ -79,7 +109,10 @@ def on_triangle(d, edges, out):  # type: ignore[no-untyped-def]
     if area > 1e-12 * ab * ac:  # else the corners lie on a line, whose edges hold every point of it
         s, t = (ac * p - dot * q) / area, (ab * q - dot * p) / area
         if s >= 0.0 and t >= 0.0 and s + t <= 1.0:
-            out[0], out[1], out[2], out[3] = 1.0 - s - t, s, t, d[0] - s * p - t * q
+            r = 1.0 - s - t
+            out[0], out[1], out[2] = r, s, t
+            # Not d₀ − sp − tq: this holds for the weights as they are rounded, and those of needles are rounded much.
+            out[3] = r * d[0] + s * d[1] + t * d[2] - r * s * ab - r * t * ac - s * t * bc
             return
     s, best = on_edge(d[0], d[1], ab)
     out[0], out[1], out[2], out[3] = 1.0 - s, s, 0.0, best
@@ -91,21 +124,36 @@ def on_triangle(d, edges, out):  # type: ignore[no-untyped-def]
         out[0], out[1], out[2], out[3] = 0.0, 1.0 - s, s, value
 
 
-@nb.njit(nb.void(_PLANE, _PLANE, _TABLE, _LONG, _LONG, _TABLE, _PLANE, _TABLE, _PLANE), **_OPTIONS)
-def nearest_on_mesh(Z, W, units, first, around, triangles, edges, corners, weights):  # type: ignore[no-untyped-def]
-    """Write the corners and weights of the point nearest to each row on the triangles around its two nearest units.
+@nb.njit(nb.void(_PLANE, _PLANE, _PLANE, _LINE, _LONG, _LONG, _TABLE, _PLANE, _LINE, _LONG, _TABLE, _PLANE), **_OPTIONS)
+def nearest_on_mesh(  # type: ignore[no-untyped-def]
+    Z, W, rough, slack, first, around, triangles, edges, room, nearest, corners, weights
+):
+    """Write the corners and weights of the point of the mesh that is nearest to each row.
 
-    The triangles around unit k are ``around[first[k]:first[k + 1]]``.
+    The triangles around unit k are ``around[first[k]:first[k + 1]]``. A point with weights λ between corners at squared
+    distances d and with squared edges e lies at Σλd − Σλλ′e, and the second sum is at most a third of the longest. So
+    a triangle can only be nearer than what is found if a corner's d is below that plus ``room``, its third. ``rough``
+    has ½|w|² − z·w, right to ``slack``, and ``nearest`` the unit where it is least.
     """
-    seen = np.full(len(W), -1, dtype=np.int64)
-    known = np.empty(len(W))
+    seen, known = np.full(len(W), -1, dtype=np.int64), np.empty(len(W))
+    tried = np.full(len(triangles), -1, dtype=np.int64)
     d, found = np.empty(3), np.empty(4)
     for i in range(len(Z)):
-        least = np.inf
-        for side in range(2):
-            k = units[i, side]
+        length = 0.0
+        for j in range(Z.shape[1]):
+            length += Z[i, j] ** 2
+        least, best = np.inf, -1
+        for c in range(3):
+            corners[i, c], weights[i, c] = nearest[i], 1.0 if c == 0 else 0.0
+        for turn in range(-1, len(W)):  # the nearest unit first: what lies around it rules most others out
+            k = nearest[i] if turn < 0 else turn
+            if turn >= 0 and rough[i, k] > 0.5 * (least + room[k] - length) + slack[i]:
+                continue
             for place in range(first[k], first[k + 1]):
                 t = around[place]
+                if tried[t] == i:
+                    continue
+                tried[t] = i
                 for c in range(3):
                     v = triangles[t, c]
                     if seen[v] != i:
@@ -113,7 +161,7 @@ def nearest_on_mesh(Z, W, units, first, around, triangles, edges, corners, weigh
                         known[v] = squared(Z[i], W[v])
                     d[c] = known[v]
                 on_triangle(d, edges[t], found)
-                if found[3] < least:
-                    least = found[3]
+                if found[3] < least or (found[3] == least and t < best):
+                    least, best = found[3], t
                     for c in range(3):
                         corners[i, c], weights[i, c] = triangles[t, c], found[c]

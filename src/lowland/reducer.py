@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import arrays, memory, parameters, pool
-from .errors import DataError
+from .errors import DataError, RankWarning
 from .planning import DataShape, Plan
 from .rows import RowSource, as_rows
 from .settings import format_bytes
@@ -124,6 +124,14 @@ class Recorder:
         self.messages.append(message)
         warnings.warn(message, category, stacklevel=_level_of_the_caller())
 
+    def warn_short(self, rank: int, asked: int | None) -> None:
+        """Warn that the data have fewer components than were asked for."""
+        self.warn(
+            f"{self.values['method']}: the data have rank {rank}, below the {asked} components asked for; "
+            f"n_components_ is {rank}",
+            RankWarning,
+        )
+
     def note(self, **values: Any) -> None:
         """Set fields of the record."""
         self.values.update(values)
@@ -152,13 +160,15 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of every method: scikit-learn's conventions, a plan before, a record after, row-wise `transform`.
 
     A subclass declares ``_parameters`` (the limits of its constructor's arguments), ``_state`` (the learned
-    attributes that a model file holds), and writes ``_plan``, ``_fit`` and ``_row_map``.
+    attributes that a model file holds) and ``_reads_again`` (a fit reads the rows more than once), and writes
+    ``_plan``, ``_fit`` and ``_row_map``.
     """
 
     _parameters: ClassVar[Mapping[str, parameters.Rule]] = {}
     _state: ClassVar[tuple[str, ...]] = ()
     _allow_nan: ClassVar[bool] = False
     _allow_sparse: ClassVar[bool] = False
+    _reads_again: ClassVar[bool] = False
 
     fit_info_: FitInfo
     n_components_: int
@@ -222,6 +232,17 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise DataError(f"{str(error).rstrip()}\n{self._remedy()}") from None
         return source
 
+    def _reduced(self, X: Any, *, allow_nan: bool = False) -> RowSource:
+        """Turn reduced rows into a row source, one column for each component."""
+        check_is_fitted(self)
+        source = as_rows(X, allow_nan=allow_nan, allow_sparse=False, owner=type(self).__name__)
+        if source.n_features != self.n_components_:
+            raise DataError(
+                f"the reduced rows must have {self.n_components_} columns, one for each component; "
+                f"these have {source.n_features}"
+            )
+        return source
+
     def _remedy(self) -> str:
         """Say which columns rows must have."""
         names = getattr(self, "feature_names_in_", None)
@@ -236,6 +257,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._forget()
         try:
             source = self._rows(X, reset=True).weighted(sample_weight)
+            if self._reads_again and not source.reiterable:
+                raise DataError(
+                    f"{type(self).__name__} reads the rows several times, and these blocks can be read only once; give "
+                    "one array, or a function that starts a new reading: RowSource.from_blocks(lambda: …)"
+                )
             if source.reiterable and self._needs_length():
                 source.count()
             self._plan(source.shape).require()  # before a row is read
@@ -265,7 +291,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return False
 
     def _forget(self) -> None:
-        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__")]:
+        given = self._get_param_names()  # a parameter of another package may end so, such as lambda_
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__") and n not in given]:
             delattr(self, name)
 
     @property

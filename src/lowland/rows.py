@@ -221,8 +221,8 @@ class BlockRows(RowSource):
 
     def __init__(self, blocks: Iterable[Any] | Callable[[], Iterable[Any]], *, n_rows: int | None = None) -> None:
         self.reiterable = not isinstance(blocks, Iterator)
-        self._make = blocks if callable(blocks) else lambda: blocks
-        self._pending: Iterator[_Numbered] | None = _numbered(self._make())
+        self.given = blocks if callable(blocks) else lambda: blocks
+        self._pending: Iterator[_Numbered] | None = _numbered(self.given())
         self.n_rows = n_rows
         self._first = next(self._pending, None)
         if self._first is None:
@@ -252,7 +252,7 @@ class BlockRows(RowSource):
         if self._first is None:
             if not self.reiterable:
                 raise DataError("these blocks can be read only once and were read already; give a function instead")
-            self._pending = _numbered(self._make())
+            self._pending = _numbered(self.given())
             self._first = next(self._pending, None)
             if self._first is None:
                 raise DataError("the second reading gave no rows: the function must start anew each time it is called")
@@ -264,7 +264,7 @@ class BlockRows(RowSource):
                     f"block {number} has {rows.n_features} columns ({'sparse' if rows.sparse else 'dense'}); "
                     f"block 0 had {self.n_features} ({'sparse' if self._is_sparse else 'dense'})"
                 )
-            _require_names(rows.names, self.names, number)
+            require_names(rows.names, self.names, number)
             if rows.dtype.itemsize > self.dtype.itemsize:
                 raise DataError(f"block {number} is {rows.dtype}; block 0 was {self.dtype}: give all in one precision")
             yield rows.array
@@ -313,7 +313,7 @@ def _own(part: Array, dtype: np.dtype[Any]) -> Array:
     return part.astype(dtype) if sp.issparse(part) else np.array(part, dtype=dtype, order="C")
 
 
-def _require_names(found: Sequence[str] | None, expected: Sequence[str] | None, number: int) -> None:
+def require_names(found: Sequence[str] | None, expected: Sequence[str] | None, number: int) -> None:
     """Refuse a block whose columns are called otherwise than those of the first."""
     if found is None or expected is None or found == expected:
         return

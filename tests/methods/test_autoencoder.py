@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 
 import lowland
-from lowland import network
-from lowland.network import Coder, Network, Samples, Schedule, Split
+from lowland import network, windows
+from lowland.network import Coder, Network, Schedule
 from lowland.rows import RowSource, as_rows
+from lowland.spectral import rowspace
+from lowland.windows import Samples, Split
 
 torch = pytest.importorskip("torch")
 
 FITTED = ("encoder_", "decoder_", "fit_info_", "loss_curve_")
+
+
+def nobody():
+    """Asks for no progress."""
 
 
 def lost(model, X):
@@ -178,6 +186,16 @@ def test_the_record_tells_both_errors(digits):
 # -- held-out rows -----------------------------------------------------------------------------------------------------
 
 
+def held_out_error(model, X):
+    """What the model loses of the rows that its fit with seed 0 held out."""
+    rng = np.random.default_rng(0)
+    wanted, scaling = rowspace.Wanted(count=model.n_components), rowspace.Scaling(True, False, 0)
+    rowspace.decompose(as_rows(X), wanted, scaling, rng=rng)  # which may draw, too
+    held = Split(len(X), model.validation, int(rng.integers(2**62))).held(0, len(X))
+    Z = (X[held] - model.inverse_transform(model.transform(X[held]))) / model.scale_
+    return (Z**2).mean()
+
+
 def test_the_best_weights_are_kept(digits):
     X = digits[0][:300]
     model = lowland.Autoencoder(8, epochs=100, batch_size=16, patience=10, weight_decay=0.0).fit(X)
@@ -187,13 +205,7 @@ def test_the_best_weights_are_kept(digits):
     assert model.best_epoch_ == curve.argmin()
     assert model.fit_info_.evidence["error, held-out rows"] == curve.min()
     # what was told is what the kept weights do to the same rows
-    rows, rng = as_rows(X), np.random.default_rng(0)
-    lowland.spectral.rowspace.decompose(
-        rows, lowland.spectral.rowspace.Wanted(count=8), lowland.spectral.rowspace.Scaling(True, False, 0), rng=rng
-    )
-    held = Split(300, 0.1, int(rng.integers(2**62))).held(0, 300)
-    Z = (X[held] - model.inverse_transform(model.transform(X[held]))) / model.scale_
-    assert (Z**2).mean() == pytest.approx(curve.min(), rel=1e-4)
+    assert held_out_error(model, X) == pytest.approx(curve.min(), rel=1e-4)
     # training went on to do better on its own rows and worse on these
     assert model.loss_curve_[-1] < model.loss_curve_[model.best_epoch_ - 1]
 
@@ -201,49 +213,76 @@ def test_the_best_weights_are_kept(digits):
 def test_no_training_is_worse_than_the_start(rng):
     X = rng.standard_normal((200, 30))  # noise: there is nothing to learn
     model = lowland.Autoencoder(2, learning_rate=0.01).fit(X)
-    assert model.validation_curve_[model.best_epoch_] <= model.validation_curve_[0]
+    told = model.fit_info_.evidence
+    assert held_out_error(model, X) <= told["error of PCA, held-out rows"] * (1 + 1e-5)
+    assert model.validation_curve_[0] == pytest.approx(told["error of PCA, held-out rows"], rel=1e-5)
+    assert model.validation_curve_[-1] > told["error of PCA, held-out rows"]  # training led away from it
     assert model.n_iter_ < 100
 
 
-@pytest.mark.parametrize(("n", "share"), [(2, 0.5), (5, 0.1), (90, 0.1), (10_000, 0.123)])
+@pytest.mark.parametrize(("n", "share"), [(2, 0.5), (4, 0.1), (5, 0.1), (90, 0.1), (10_000, 0.123)])
 def test_rows_are_held_out_by_blocks(n, share):
-    split = Split(n, share, 7)
-    masks = [split.held(a, min(n, a + 4096)) for a in range(0, n, 4096)]
-    held = np.concatenate(masks)
+    def drawn(key):
+        split = Split(n, share, key)
+        return split, np.concatenate([split.held(a, min(n, a + 4096)) for a in range(0, n, 4096)])
+
+    split, held = drawn(7)
     assert held.sum() == split.count(n) == int(share * n + 0.5) < n
     assert np.abs(np.cumsum(held) - share * np.arange(1, n + 1))[4095::4096].max(initial=0) < 1
-    assert not np.array_equal(held, np.concatenate([Split(n, share, 8).held(0, n)])) or n < 90
+    np.testing.assert_array_equal(drawn(7)[1], held)
+    assert any((drawn(key)[1] != held).any() for key in range(8)) or split.count(n) == 0
 
 
 @pytest.mark.parametrize("kind", ["array", "stream", "tensor"])
 @pytest.mark.parametrize("window", [1 << 26, 3 * 5000])
 def test_an_epoch_sees_every_training_row_once(monkeypatch, kind, window):
-    monkeypatch.setattr(network, "WINDOW", window)
+    monkeypatch.setattr(windows, "WINDOW", window)
     X = np.arange(3.0 * 20_000).reshape(-1, 3)
     given = {"stream": RowSource.from_blocks(lambda: (X[:777], X[777:])), "tensor": torch.from_numpy(X)}.get(kind, X)
     rows = as_rows(given)
     rows.count()
     samples = Samples(rows, Split(20_000, 0.1, 1), np.zeros(3), np.ones(3), torch, "cpu")
     held, rng = samples.held().numpy(), np.random.default_rng(0)
-    first, second = (torch.cat(list(samples.batches(128, rng))).numpy() for _ in range(2))
+    first, second = (torch.cat(list(samples.batches(128, rng, nobody))).numpy() for _ in range(2))
     assert len(held) == 2000
     for epoch in (first, second):
         np.testing.assert_array_equal(np.sort(np.concatenate([held[:, 0], epoch[:, 0]])), X[:, 0])
     assert not np.array_equal(first, second)
-    sizes = [len(x) for x in samples.batches(128, rng)]
+    sizes = [len(x) for x in samples.batches(128, rng, nobody)]
     assert len(sizes) == samples.steps(128)
-    assert 100 < min(sizes) <= max(sizes) < 156
+    assert 100 < min(sizes) <= max(sizes) <= 128
     assert len(samples.sizes) == (1 if window > 10**6 else 4)
     if kind != "stream" or window > 10**6:
         early = first[:1000, 0]
         assert early.max() > 0.9 * X[:, 0].max()  # shuffled whole
 
 
+@pytest.mark.parametrize(
+    ("n", "batch", "sizes"), [(191, 128, [96, 95]), (128, 128, [128]), (129, 128, [65, 64]), (3, 9, [3])]
+)
+def test_no_batch_is_larger_than_asked_for(n, batch, sizes, rng):
+    samples = Samples(as_rows(np.ones((n, 2))), Split(n, 0.0, 1), np.zeros(2), np.ones(2), torch, "cpu")
+    assert [len(x) for x in samples.batches(batch, rng, nobody)] == sizes
+    assert samples.steps(batch) == len(sizes)
+
+
+def test_the_error_of_pca_takes_few_held_out_rows_at_a_time(rng):
+    X, V = rng.standard_normal((30_000, 50)).astype(np.float32), np.linalg.qr(rng.standard_normal((50, 3)))[0]
+    space = SimpleNamespace(directions=V, values=np.ones(3), solved=SimpleNamespace(total=50.0))
+    held = torch.from_numpy(X)
+    tracemalloc.start()
+    told = lowland.Autoencoder()._errors(0.5, np.array([0.7, 0.6]), 1, held, space)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert told["error of PCA, held-out rows"] == pytest.approx(((X - X @ V @ V.T) ** 2).mean(), rel=1e-6)
+    assert peak < 8 * X.size  # all of them in float64 alone would take as much
+
+
 def test_windows_train_as_well(monkeypatch, digits):
     X = digits[0]
     whole = lowland.Autoencoder(4, hidden=(32,), epochs=15).fit(X)
-    monkeypatch.setattr(network, "WINDOW", 400 * 64)
-    monkeypatch.setattr(network, "block_rows", lambda d: 300)
+    monkeypatch.setattr(windows, "WINDOW", 400 * 64)
+    monkeypatch.setattr(windows, "block_rows", lambda d: 300)
     for given in (X, RowSource.from_blocks([X])):
         model = lowland.Autoencoder(4, hidden=(32,), epochs=15).fit(given)
         assert lost(model, X) == pytest.approx(lost(whole, X), rel=0.05)
@@ -274,6 +313,37 @@ def test_interrupted_training_leaves_nothing(curve, error, tmp_path):
         lowland.save(model, tmp_path / "model.lowland")
     assert list(tmp_path.iterdir()) == []
     assert model.fit(curve).n_iter_ > 0  # and the next one is undisturbed
+
+
+@pytest.mark.parametrize("kind", ["array", "stream"])
+@pytest.mark.parametrize("window", [1 << 26, 3 * 5000])
+def test_every_pass_over_the_rows_is_told_and_can_be_cancelled(monkeypatch, kind, window, rng):
+    monkeypatch.setattr(windows, "WINDOW", window)
+    X = rng.standard_normal((20_000, 3))  # 5 blocks
+    given = X if kind == "array" else RowSource.from_blocks([X])
+    model = lowland.Autoencoder(1, hidden=(512,), epochs=1, batch_size=5000)
+    told = []
+    with lowland.config(progress=lambda *now: told.append(now)):
+        model.fit(given)
+    held, training, errors = (
+        [now[1:] for now in told if now[0] == stage] for stage in ("held-out rows", "training", "errors")
+    )
+    assert held == [(i, 5) for i in range(1, 6)]
+    chunks = -(-2000 // 512)  # of the held-out rows, whose error is asked for before and after
+    assert len(training) == chunks + 5 + chunks + 1  # 5 blocks are read for the epoch
+    reading = 0 if window > 10**6 else 5
+    assert len(errors) == reading + sum(-(-size // 512) for size in ([18_000] if window > 10**6 else [4500] * 4))
+    assert errors[-1] == (18_000, 18_000)
+    for stage in (training, errors):
+        assert (np.diff([done for done, _ in stage]) >= 0).all()
+    for stage, least in (("held-out rows", 3), ("training", 0), ("errors", 9000)):
+
+        def stop(now, done, total, stage=stage, least=least):
+            return now != stage or done < least
+
+        with lowland.config(progress=stop), pytest.raises(lowland.Cancelled, match=stage):
+            model.fit(given)
+        assert not any(hasattr(model, name) for name in FITTED)
 
 
 def test_an_interrupted_command_writes_nothing(tmp_path):
@@ -326,7 +396,7 @@ def test_a_stream_in_one_window_is_the_array(digits):
     X = digits[0]
     parts = RowSource.from_blocks(lambda: (X[:5], X[5:900], X[900:]))
     same(lowland.Autoencoder(hidden=(16,), epochs=3).fit(parts), lowland.Autoencoder(hidden=(16,), epochs=3).fit(X))
-    with pytest.raises(lowland.DataError, match="many times, and these blocks can be read only once"):
+    with pytest.raises(lowland.DataError, match="several times, and these blocks can be read only once"):
         lowland.Autoencoder().fit(iter([X]))
 
 
@@ -407,7 +477,7 @@ def test_a_far_origin_costs_nothing(curve):
 
 def test_steps_that_run_away_are_an_error(curve):
     model = lowland.Autoencoder(1, learning_rate=1e30)
-    with pytest.raises(lowland.errors.SolveError, match=r"ran away in epoch \d+.*Lower learning_rate"):
+    with pytest.raises(lowland.errors.SolveError, match=r"ran away in epoch \d+.*Lower learning_rate=1e\+30$"):
         model.fit(curve)
     assert not hasattr(model, "encoder_")
 

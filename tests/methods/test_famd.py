@@ -9,10 +9,11 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 
 import lowland
+from lowland import coding
 from lowland.errors import DataError
-from lowland.methods import famd
 
 # MASS::farms of R (Venables & Ripley, Modern Applied Statistics with S): moisture, management, use, manure.
 FARMS = [
@@ -305,6 +306,7 @@ def test_every_form_and_any_cut_give_the_same_bits(table):
 def test_the_order_of_rows_does_not_matter(table, rng):
     order = rng.permutation(300).tolist()
     a, b = lowland.FAMD(2).fit(table), lowland.FAMD(2).fit(table[order])
+    assert a.fit_info_.warnings == ()  # of tied axes: those would turn
     assert a.levels_ == b.levels_
     np.testing.assert_allclose(a.components_, b.components_, atol=1e-12)
 
@@ -319,6 +321,25 @@ def test_threads_leave_no_trace(rng):
         with lowland.config(threads=threads):
             results.append(lowland.FAMD(2).fit(frame).transform(frame))
     assert all(np.array_equal(results[0], other) for other in results[1:])
+
+
+def test_tensors_come_back_as_tensors(table, backend):
+    X = np.column_stack([table[name].to_numpy() for name in "abc"] + [table["kind"].str.len_chars().to_numpy()])
+    for kind in (np.float64, np.float32):
+        given = backend(X.astype(kind))
+        model = lowland.FAMD(2, categorical=[3]).fit(given)
+        Y = model.transform(given)
+        assert type(Y) is type(given)
+        assert Y.dtype == given.dtype
+        blocks = lowland.RowSource.from_blocks(lambda given=given: (given[:100], given[100:]))
+        assert type(model.transform(blocks)) is type(given)
+        want = lowland.FAMD(2, categorical=[3]).fit(X.astype(kind))
+        np.testing.assert_array_equal(np.asarray(Y), want.transform(X.astype(kind)))
+        back = model.inverse_transform(Y)
+        assert isinstance(back, np.ndarray)  # of objects: no tensor can hold levels
+        same = want.inverse_transform(np.asarray(Y))
+        np.testing.assert_allclose(back[:, :3].astype(float), same[:, :3].astype(float), rtol=1e-6, atol=1e-6)
+        assert back[:, 3].tolist() == same[:, 3].tolist()
 
 
 def test_blocks_with_texts_are_a_row_source(table):
@@ -365,7 +386,7 @@ def test_cancelling_while_levels_are_counted(table):
 
 @pytest.mark.parametrize(("way", "limit"), [("counts", 10_000), ("krylov", 0)])
 def test_many_levels(rng, monkeypatch, way, limit):
-    monkeypatch.setattr(famd, "_WIDEST", limit)
+    monkeypatch.setattr(coding, "WIDEST", limit)
     n = 3000
     frame = pl.DataFrame(
         {
@@ -382,6 +403,97 @@ def test_many_levels(rng, monkeypatch, way, limit):
     np.testing.assert_allclose(model.eigenvalues_, values[::-1][:3], rtol=1e-10)
     assert model.total_variance_ == pytest.approx(values.sum(), rel=1e-10)
     same_up_to_sign(model.transform(frame)[:, :2], Z @ vectors[:, ::-1][:, :2], atol=1e-6)
+
+
+def test_very_many_levels_take_few_products(rng, monkeypatch):
+    """Three hidden kinds give two clear axes; the axes after them lie in the bulk, and are not waited for."""
+    monkeypatch.setattr(coding, "WIDEST", 0)
+    n, levels, columns = 2500, 240, 5
+    kinds, table = rng.integers(0, 3, n), rng.integers(0, levels, (n, columns))
+    table = np.where(rng.random((n, columns)) < 0.6, table // 3 * 3 + kinds[:, None], table).astype(float)
+    model = lowland.FAMD(2, categorical=list(range(columns)))
+    plan = lowland.plan(model, table)
+    model.fit(table)
+    assert plan.algorithm == model.fit_info_.algorithm == "krylov"
+    assert model.fit_info_.iterations < 40  # 200 products if ten axes were to be exact
+    assert model.fit_info_.residual < 1e-11
+    Z = weighted(pl.from_numpy(table.astype(str)))
+    exact = np.linalg.eigvalsh(Z.T @ Z / n)[::-1]
+    np.testing.assert_allclose(model.spectrum_, exact[: len(model.spectrum_)], rtol=1e-10)
+    assert 2 <= len(model.spectrum_) < 10
+    assert model.total_variance_ == pytest.approx(columns * (levels - 1), rel=1e-12)
+
+
+# -- what counts cannot see -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def near_twins(rng):
+    """Two columns of numbers that differ by little, and a category; large enough for counts."""
+    n = 120_000
+
+    def make(apart):
+        x = rng.standard_normal(n)
+        town = pl.Series([f"v{i}" for i in range(30)])[rng.integers(0, 30, n)]
+        return pl.DataFrame({"x": x, "y": x + apart * rng.standard_normal(n), "town": town})
+
+    return make
+
+
+def test_the_smallest_axis_is_not_lost_in_squares(near_twins):
+    frame = near_twins(1e-7)
+    exact = np.linalg.svd(np.linalg.qr(weighted(frame), mode="r"), compute_uv=False)[:31] ** 2 / len(frame)
+    model = lowland.FAMD(31).fit(frame)
+    assert model.fit_info_.algorithm == "counts"
+    assert model.n_components_ == 31
+    np.testing.assert_allclose(model.eigenvalues_, exact, rtol=1e-6)  # the last is 5e-15
+    assert model.fit_info_.warnings == ()
+
+
+def test_what_counts_of_a_large_table_cannot_see_is_told(near_twins, monkeypatch):
+    monkeypatch.setattr(coding, "REREAD", 0)
+    with pytest.warns(
+        lowland.RankWarning, match=r"30 of the 31 axes .* below what counts of so large a table"
+    ) as caught:
+        model = lowland.FAMD(31).fit(near_twins(1e-7))
+    assert model.n_components_ == 30
+    assert not any("rank" in str(warning.message) for warning in caught)
+    with pytest.warns(lowland.LowlandWarning, match=r"last eigenvalue is 2e-13 of the first, .* to 0.0009 of itself"):
+        assert lowland.FAMD(31).fit(near_twins(1e-6)).n_components_ == 31
+    lowland.FAMD(31).fit(near_twins(1e-4))  # right to seven digits
+    lowland.FAMD(30).fit(near_twins(1e-7))  # what was asked for is clear
+
+
+# -- axes that are not there ------------------------------------------------------------------------------------------
+
+
+def test_a_single_category_has_no_axes(rng):
+    """Its eigenvalues are all 1: the order of the rows or of the levels would turn the map."""
+    column = pl.DataFrame({"k": [f"v{i}" for i in rng.integers(0, 5, 300)]})
+    with pytest.warns(lowland.LowlandWarning, match=r"axes 1 to 4 have one eigenvalue \(1\), and 2 axes.*no axes"):
+        model = lowland.FAMD(2).fit(column)
+    np.testing.assert_allclose(model.eigenvalues_, 1, rtol=1e-12)
+    lowland.FAMD(4).fit(column)  # all of them are a space that is there
+
+
+@pytest.mark.parametrize("n", [10, 60_000], ids=["svd", "counts"])
+def test_axes_that_a_tie_cuts_are_told(n):
+    """Every pair of levels meets equally often: three columns that know nothing of one another."""
+    cells = np.stack(np.meshgrid(*[np.arange(2)] * 3, np.arange(n // 2), indexing="ij"), -1).reshape(-1, 4)[:, :3]
+    frame = pl.from_numpy(cells, schema=["a", "b", "c"]).cast(pl.String)
+    with pytest.warns(lowland.LowlandWarning, match=r"axes 1 to 3 have one eigenvalue \(1\).*arbitrary; ask for 3"):
+        assert lowland.FAMD(2).fit(frame).n_components_ == 2
+    lowland.FAMD(3).fit(frame)
+    twice = frame.with_columns(pl.col("a").alias("d"))  # λ = 2, 1, 1
+    lowland.FAMD(1).fit(twice)
+    with pytest.warns(lowland.LowlandWarning, match="axes 2 to 3 .* ask for 1 or 3"):
+        lowland.FAMD(2).fit(twice)
+
+
+def test_numbers_that_are_tied():
+    X = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)], dtype=float)
+    with pytest.warns(lowland.LowlandWarning, match="axes 1 to 3 have one eigenvalue"):
+        lowland.FAMD(2).fit(X)
 
 
 def test_fewer_rows_than_levels(rng):
@@ -439,6 +551,22 @@ def test_infinities_and_gaps_in_numbers_are_named(table):
             lowland.FAMD().fit(bad)
 
 
+def test_an_unfitted_model_says_so():
+    model = lowland.FAMD()
+    calls = (model.compressor, model.contributions, lambda: model.levels_, lambda: model.coded_names_)
+    for call in calls:
+        with pytest.raises(NotFittedError):
+            call()
+
+
+def test_every_coded_column_has_a_name_of_its_own():
+    frame = pl.DataFrame({"x": [1.0, 2.0, 3.0, 5.0], "k": ["missing", None, "b", "b"]})
+    model = lowland.FAMD(1, missing="level").fit(frame)
+    assert model.coded_names_ == ["x", "k=b", "k='missing'", "k=missing"]
+    cells = [[1.0, "1"], [2.0, 1], [3.0, "b"], [5.0, "b"]]
+    assert lowland.FAMD(1).fit(cells).coded_names_ == ["x0", "x1=1", "x1='1'", "x1=b"]
+
+
 # -- files, plans -----------------------------------------------------------------------------------------------------
 
 
@@ -466,6 +594,10 @@ def test_the_plan_knows_the_levels(table):
     assert plan.algorithm == model.fit_info_.algorithm
     wide = table.with_columns(pl.Series("k", [f"v{i % 140}" for i in range(300)]))
     assert lowland.plan(lowland.FAMD(2), wide).bytes > 5 * plan.bytes
+    long = pl.concat([wide.with_columns(pl.col("k") + f"{i}") for i in range(100)])
+    few = lowland.plan(lowland.FAMD(2), long)  # 14,000 levels: one basis, that of the shorter side
+    assert few.algorithm == "krylov"
+    assert few.parts["Krylov basis"] < 8 * 14_100 * 220
     with lowland.config(memory_limit=1000), pytest.raises(lowland.MemoryLimitError):
         lowland.FAMD(2).fit(table)
 

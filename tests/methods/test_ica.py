@@ -105,6 +105,13 @@ def test_variances_by_choice(mixture):
     np.testing.assert_allclose(own.transform(X) / own.transform(X).std(axis=0), unit.transform(X), atol=1e-10)
 
 
+def test_variances_of_fewer_components_are_those_of_pca(mixture):
+    _, _, X = mixture
+    own, pca = lowland.ICA(3, whiten="arbitrary-variance").fit(X), lowland.PCA(3).fit(X)
+    np.testing.assert_allclose(own.transform(X).var(axis=0).sum(), pca.transform(X).var(axis=0).sum(), rtol=1e-10)
+    assert own.transform(X).var(axis=0).sum() < 0.999 * X.var(axis=0).sum()
+
+
 def test_mixing_again_changes_nothing(mixture, rng):
     _, _, X = mixture
     M = rng.standard_normal((6, 6))
@@ -170,6 +177,27 @@ def test_a_wrong_start_is_refused(mixture, start):
         lowland.ICA(w_init=start).fit(mixture[2])
 
 
+@pytest.mark.parametrize(
+    ("start", "rank"), [(np.zeros((6, 6)), 0), (np.ones((6, 6)), 1), (np.diag([1e9] * 5 + [0]), 5)]
+)
+def test_a_start_without_a_nearest_rotation_is_refused(mixture, start, rank):
+    with pytest.raises(lowland.DataError, match=rf"w_init has rank {rank}, below its 6 rows.*linearly independent"):
+        lowland.ICA(w_init=start).fit(mixture[2])
+
+
+@pytest.mark.parametrize("contrast", CONTRASTS)
+def test_a_tolerance_below_rounding_is_told(contrast):
+    X = np.random.default_rng(0).laplace(size=(2000, 5))
+    with pytest.warns(lowland.NotConvergedWarning, match="rounding, and tol is below it. Raise tol") as told:
+        model = lowland.ICA(contrast=contrast, tol=1e-17).fit(X)
+    assert "max_iter" not in str(told[0].message)
+    assert model.n_iter_ < 100  # of 500
+    assert model.fit_info_.residual < 1e-14
+    np.testing.assert_allclose(
+        model.components_, lowland.ICA(contrast=contrast, tol=1e-9).fit(X).components_, atol=1e-8
+    )
+
+
 def test_too_few_steps_are_told(mixture):
     with pytest.warns(lowland.NotConvergedWarning, match=r"after 1 steps .* turn a source by .* rad .*max_iter"):
         model = lowland.ICA(max_iter=1).fit(mixture[2])
@@ -198,11 +226,34 @@ def test_more_than_one_gaussian_source_is_told(rng):
     assert clear["expected share of another source"] < 0.03
     S[:, 2:] = rng.standard_normal((20_000, 3))
     model = lowland.ICA().fit(S @ A.T)
-    assert model.fit_info_.evidence["sources like Gaussian noise"] >= 2
+    assert model.fit_info_.evidence["sources like Gaussian noise"] == 3
     assert model.fit_info_.evidence["expected share of another source"] > 0.1
     gain = np.abs(model.components_[:2] @ A)  # the others are found nevertheless
     assert (gain[:, 2:] < 0.1).all()
     assert sorted(gain[:, :2].argmax(axis=1)) == [0, 1]
+
+
+@pytest.mark.parametrize("contrast", CONTRASTS)
+@pytest.mark.parametrize("noise", [0, 1, 3])
+def test_few_rows_tell_laplace_sources_from_noise(contrast, noise):
+    found = []
+    for draw in range(10):
+        rng = np.random.default_rng(draw)
+        S = np.column_stack([rng.laplace(size=(1000, 4)), rng.standard_normal((1000, noise))])
+        X = S @ rng.standard_normal((4 + noise, 4 + noise))
+        found.append(lowland.ICA(contrast=contrast).fit(X).fit_info_.evidence["sources like Gaussian noise"])
+    assert np.mean(np.array(found) == noise) >= 0.8, found
+
+
+@pytest.mark.parametrize(("n", "k"), [(300, 2), (300, 12), (1000, 6), (1000, 25), (10_000, 4)])
+def test_noise_is_told_though_a_search_went_through_it(n, k):
+    """All sources of Gaussian rows are noise, in nearly every draw: the limits are those of such searches."""
+    found = []
+    for draw in range(20):
+        X = np.random.default_rng([1, draw]).standard_normal((n, k))
+        models = (lowland.ICA(contrast=contrast, tol=1e-3).fit(X) for contrast in CONTRASTS)
+        found += [model.fit_info_.evidence["sources like Gaussian noise"] for model in models]
+    assert np.mean(np.array(found) == k) >= 0.95, found
 
 
 def test_dependent_columns_leave_fewer_sources(mixture):
@@ -261,13 +312,44 @@ def test_outliers_lead_the_cube_astray_and_not_the_others():
     assert error["cube"] > 0.1
 
 
-def test_blocks_are_read_twice(mixture):
+@pytest.mark.parametrize(("known", "readings"), [(True, 2), (False, 3)])
+def test_blocks_are_read_several_times(mixture, known, readings):
     _, _, X = mixture
-    want = lowland.ICA().fit(X).components_
-    got = lowland.ICA().fit(RowSource.from_blocks(lambda: (X[:13], X[13:4000], X[4000:]))).components_
-    np.testing.assert_array_equal(got, want)
-    with pytest.raises(lowland.DataError, match="reads the rows twice"):
+    count = []
+
+    def blocks():
+        count.append(1)
+        return X[:13], X[13:4000], X[4000:]
+
+    source = RowSource.from_blocks(blocks, n_rows=len(X) if known else None)
+    np.testing.assert_array_equal(lowland.ICA().fit(source).components_, lowland.ICA().fit(X).components_)
+    assert len(count) == readings  # perhaps to count them, for the principal axes, to make them white
+    with pytest.raises(lowland.DataError, match="ICA reads the rows several times"):
         lowland.ICA().fit(iter([X]))
+
+
+def told_steps(X, **parameters):
+    told = []
+    with lowland.config(progress=lambda *now: told.append(now)):
+        model = lowland.ICA(**parameters).fit(X)
+    return model, [now[1:] for now in told if now[0] == "separation"], [now[0] for now in told]
+
+
+def test_progress_never_runs_backwards():
+    from sklearn.datasets import load_digits
+
+    model, steps, _ = told_steps(load_digits().data, n_components=20, max_iter=300)
+    done, total = zip(*steps, strict=True)
+    assert set(total) == {300}
+    assert done[0] == 1
+    assert done[-1] == model.n_iter_ > separation._FIRST
+    assert set(np.diff(done)) <= {0, 1}  # 0: further passes of one step
+
+
+def test_the_start_on_some_rows_is_a_stage_of_its_own(rng):
+    model, steps, stages = told_steps(rng.laplace(size=(90_000, 4)) @ rng.standard_normal((4, 4)))
+    assert "start on some rows" in stages
+    assert [now[0] for now in steps] == list(range(1, model.n_iter_ + 1))
 
 
 def test_real_rows_converge():

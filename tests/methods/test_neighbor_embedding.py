@@ -6,6 +6,7 @@ import itertools
 import json
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -76,8 +77,51 @@ def test_weights_of_uneven_lists_stand_where_they_belong():
 def test_neighbours_kept_are_counted(rng):
     X = rng.standard_normal((300, 2))
     graph = neighbor_graph(X, 12)
-    assert kept(graph, X, rng) == 1.0
-    assert kept(graph, rng.permutation(X), rng) < 0.15
+    assert kept(graph, X, rng) == (1.0, 10)
+    share, k = kept(graph, rng.permutation(X), rng)
+    assert k == 10
+    assert share < 0.15
+
+
+@pytest.mark.parametrize("k", [3, 5, 10, 15])
+def test_ten_neighbours_are_asked_for_whatever_the_graph_has(k, rng):
+    """Against all distances: 3 of the 10 nearest on the map would be many times easier to keep."""
+    X = rng.standard_normal((150, 12))
+    cases = {
+        "rows": (lowland.UMAP(n_neighbors=k + 1, n_epochs=20), X, squareform(pdist(X))),
+        "metric": (
+            lowland.UMAP(n_neighbors=k + 1, n_epochs=20, metric="cityblock"),
+            X,
+            squareform(pdist(X, "cityblock")),
+        ),
+        "square": (lowland.UMAP(n_neighbors=k + 1, n_epochs=20, metric="precomputed"), squareform(pdist(X)), None),
+        "t-SNE": (lowland.TSNE(perplexity=(k + 0.5) / 3, max_iter=20), X, squareform(pdist(X))),
+    }
+    for name, (model, given, D) in cases.items():
+        Y = model.fit(given).embedding_
+        assert model.neighbors_ == k, name
+        near, on_map = (
+            np.argsort(d + np.diag(np.full(150, np.inf)), axis=1)[:, :10]
+            for d in (squareform(pdist(X)) if D is None else D, squareform(pdist(Y)))
+        )
+        share = np.mean([len(np.intersect1d(a, b)) / 10 for a, b in zip(near, on_map, strict=True)])
+        assert model.fit_info_.evidence["neighbours kept"] == pytest.approx(share), name
+
+
+def test_of_stored_distances_as_many_are_asked_for_as_there_are(rng):
+    X = rng.standard_normal((80, 3))
+    D = squareform(pdist(X))
+    near = np.sort(D, axis=1)[:, [4]] >= D
+    near |= near.T
+    i, j = np.nonzero(near & ~np.eye(80, dtype=bool))
+    model = lowland.UMAP(n_neighbors=15, n_epochs=50, metric="precomputed")
+    evidence = model.fit(sp.csr_array((D[i, j], (i, j)), shape=D.shape)).fit_info_.evidence
+    assert "neighbours kept" not in evidence
+    lists, on_map = (
+        np.argsort(d + np.diag(np.full(80, np.inf)), axis=1)[:, :4] for d in (D, squareform(pdist(model.embedding_)))
+    )
+    share = np.mean([len(np.intersect1d(a, b)) / 4 for a, b in zip(lists, on_map, strict=True)])
+    assert evidence["neighbours kept of 4"] == pytest.approx(share)
 
 
 def test_a_spectral_start_is_made_of_eigenvectors(rng):
@@ -199,9 +243,11 @@ def test_equal_rows_are_one_point(build, rng):
 def test_units_do_not_matter(build, rng):
     X, where = clusters(rng)
     for factor in (2.0**-400, 2.0**300):
-        model = build(init="spectral").fit(X * factor)
-        assert purity(model.embedding_, where) > 0.97
-        assert np.isfinite(model.transform((X + 0.1) * factor)).all()
+        for init in ("spectral", "pca"):
+            model = build(init=init).fit(X * factor)
+            assert purity(model.embedding_, where) > 0.97
+            np.testing.assert_array_equal(model.embedding_, build(init=init).fit_transform(X))  # a power of two
+            assert np.isfinite(model.transform((X + 0.1) * factor)).all()
 
 
 @quiet
@@ -213,7 +259,6 @@ def test_few_rows(Model, n, rng):
     assert len(np.unique(model.embedding_, axis=0)) == n
     np.testing.assert_array_equal(model.transform(X), model.embedding_)
     assert np.isfinite(model.transform(X + 0.1)).all()
-    assert lowland.plan(Model(), shape=(n, 4)).bytes > 0
 
 
 @quiet
@@ -222,6 +267,32 @@ def test_few_objects_in_pieces_are_refused_or_drawn(Model):
     with pytest.raises(lowland.DataError, match=r"4 points .* fall into pieces .* ask for 2 at most"):
         Model(3, metric="precomputed").fit(pairs)
     assert np.isfinite(Model(2, metric="precomputed").fit(pairs).embedding_).all()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "precomputed"])
+def test_few_rows_in_clusters_have_all_their_distances(metric, rng):
+    X = np.vstack([rng.standard_normal((5, 9)), rng.standard_normal((4, 9)) + 50])
+    given = squareform(pdist(X)) if metric == "precomputed" else X
+    model = lowland.UMAP(8, n_neighbors=3, metric=metric).fit(given)
+    assert model.fit_info_.algorithm == "classical scaling"
+    want = pdist(X, "cityblock" if metric == "cityblock" else "euclidean")
+    got = pdist(model.embedding_)
+    if metric != "cityblock":  # which no map keeps exactly
+        np.testing.assert_allclose(got, want, rtol=1e-8)
+    assert purity(model.embedding_, np.repeat([0, 1], [5, 4]), 3) == 1.0
+
+
+@pytest.mark.parametrize("n", [1400, 6000])
+def test_the_start_is_in_the_plan(Model, n, rng):
+    """Measured where eigenvectors are the largest part: of a square, and by a Krylov basis."""
+    X = rng.standard_normal((n, 4))
+    model = Model(init="spectral", **{"n_epochs": 2} if Model is lowland.UMAP else {"max_iter": 2, "perplexity": 5.0})
+    model.fit(X[:200])  # what is loaded and compiled once is no part of a fit
+    tracemalloc.start()
+    model.fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.8 < lowland.plan(model, X).bytes / peak < 1.6
 
 
 def test_few_distinct_rows_are_told(Model, rng):

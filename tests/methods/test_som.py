@@ -1,10 +1,13 @@
 """Self-organising maps: the batch step, the mesh between units, the two errors, hard data."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import lowland
-from lowland.prototypes import Grid, Mesh, between, two_nearest
+from lowland.prototypes import Grid, Mesh, between, two_nearest, winners
 from lowland.rows import RowSource
 
 TOPOLOGIES = ("rectangular", "hexagonal")
@@ -52,6 +55,36 @@ def test_smoothing_is_the_product_with_all_weights(topology, sigma, rng):
     np.testing.assert_allclose(grid.smooth(values, sigma), H @ values, atol=1e-13)
 
 
+@pytest.mark.parametrize("sigma", [0.3, 40.0, 900.0])
+@pytest.mark.parametrize(
+    ("shape", "topology"), [((4000, 1), "hexagonal"), ((1, 4000), "hexagonal"), ((1300, 3), "rectangular")]
+)
+def test_long_grids_are_smoothed_by_strips(shape, topology, sigma, rng):
+    grid = Grid(shape, topology)
+    values = rng.standard_normal((grid.units, 2))
+    tracemalloc.start()
+    got = grid.smooth(values, sigma)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12e6  # the square of 4000 weights takes 128 MB
+    P, some = grid.positions(), rng.integers(0, grid.units, 50)
+    H = np.exp(-((P[some, None] - P) ** 2).sum(axis=2) / (2 * sigma**2))
+    np.testing.assert_allclose(got[some], H @ values, atol=1e-10)
+
+
+def test_a_plan_knows_the_smoothing_of_long_grids(rng):
+    X = rng.standard_normal((60, 4))
+    model = lowland.SOM((3000, 1), topology="hexagonal", epochs=2)
+    lowland.SOM((5, 1), epochs=2).fit(X)  # imports and compiled loops are not the fit's
+    tracemalloc.start()
+    model.fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < lowland.plan(model, X).bytes
+    long, square = (lowland.plan(lowland.SOM(grid), X).seconds for grid in ((10_000, 1), (100, 100)))
+    assert long > 10 * square
+
+
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_triangles_cover_the_grid_once(topology, rng):
     grid = Grid((5, 4), topology)
@@ -79,6 +112,32 @@ def test_without_a_neighbourhood_it_is_k_means(topology, dtype, rng):
     tolerance = 1e-12 if dtype == np.float64 else 1e-6
     want = lloyd(X.astype(np.float64), models[0].codebook_, 3)
     np.testing.assert_allclose(models[1].codebook_, want, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e3, 1e5, 1e9])
+def test_the_nearest_unit_is_found_in_tight_groups_far_apart(apart, rng):
+    """Where all units of a group lie within the rounding of float32, or float64, products."""
+    Z, W = rng.standard_normal((900, 6)), rng.standard_normal((50, 6))
+    for table in (Z, W):
+        table[: len(table) // 2] += apart
+    W[30] = W[40]  # of equal units the first wins
+    Z, W = Z / max(apart, 1), W / max(apart, 1)
+    squares = ((Z[:, None, :] - W) ** 2).sum(axis=2)
+    want = squares.argmin(axis=1)
+    two = np.partition(squares, 1, axis=1)
+    clear = (two[:, 1] > two[:, 0] * (1 + 1e-12)) | (want == 30)
+    assert clear.mean() > 0.99
+    np.testing.assert_array_equal(winners(Z, W)[clear], want[clear])
+    assert 30 in want
+
+
+def test_float32_rows_in_tight_groups_train_as_well_as_float64(rng):
+    X = np.concatenate([0.1 * rng.standard_normal((300, 3)), 0.1 * rng.standard_normal((300, 3)) + [1000, 0, 0]])
+    X = X.astype(np.float32)
+    with pytest.warns(lowland.DominantColumnWarning):
+        single, double = (lowland.SOM((6, 5)).fit(X.astype(kind)).fit_info_.evidence for kind in (np.float32, float))
+    assert single["quantisation error"] == pytest.approx(double["quantisation error"], rel=1e-6)
+    assert single["topographic error"] == pytest.approx(double["topographic error"], abs=0.005)
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
@@ -165,6 +224,33 @@ def test_there_and_back_on_a_map_without_folds(topology, rng):
     np.testing.assert_allclose(Z[inside], X[inside], atol=1e-9)  # a plane's mesh holds every point within it
 
 
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_there_and_back_on_a_stretched_map(topology, rng):
+    """Cells ten times as long as wide: the nearest point is often not around the two nearest units."""
+    X = rng.uniform(size=(3000, 2)) * [10.0, 1.0]
+    with pytest.warns(lowland.DominantColumnWarning):
+        model = lowland.SOM((20, 20), topology=topology, sigma_end=1.3, noise=0).fit(X)
+    P, T = model.positions_, Grid((20, 20), topology).triangles(model.codebook_)
+    turns = [
+        np.linalg.det(np.stack([Q[T[:, 1]] - Q[T[:, 0]], Q[T[:, 2]] - Q[T[:, 0]]], axis=1))
+        for Q in (P, model.codebook_)
+    ]
+    assert np.ptp(np.sign(turns[0] * turns[1])) == 0  # no folds
+    Y = np.einsum("nc,ncd->nd", rng.dirichlet(np.ones(3), 4000), P[T[rng.integers(0, len(T), 4000)]])
+    np.testing.assert_allclose(model.transform(model.inverse_transform(Y)), Y, atol=1e-8)
+
+
+@pytest.mark.parametrize("columns", [2, 3, 20])
+def test_no_triangle_has_a_nearer_point(columns, rng):
+    """Also on a crumpled map, where far units are neighbours."""
+    W, Z = rng.standard_normal((30, columns)), 2 * rng.standard_normal((300, columns))
+    T = Grid((6, 5)).triangles(W)
+    own = np.array([[0, 1, 2]])
+    each = [np.linalg.norm(Z - between(W[t], *Mesh(own, W[t]).nearest(Z)), axis=1) for t in T]
+    found = np.linalg.norm(Z - between(W, *Mesh(T, W).nearest(Z)), axis=1)
+    np.testing.assert_allclose(found, np.min(each, axis=0), atol=1e-9)
+
+
 def test_units_are_their_own_places(digits):
     for topology in TOPOLOGIES:
         model = lowland.SOM((7, 5), topology=topology).fit(digits)
@@ -208,6 +294,23 @@ def test_coordinates_outside_are_those_of_the_nearest_edge(rng):
     model = lowland.SOM((6, 5)).fit(rng.standard_normal((400, 3)))
     got = model.inverse_transform(np.array([[-3.0, 2.0], [9.0, 9.0]]))
     np.testing.assert_allclose(got, model.codebook_[[2, 29]], atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_rows_and_places_beyond_all_bounds(scale, rng):
+    X = rng.standard_normal((400, 3)) * [3e-9, 2e-9, 1e-9]
+    model = lowland.SOM((6, 5), scale=scale).fit(X)
+    ways = rng.standard_normal((50, 3))
+    want = model.transform(1e-3 * ways)  # so far that only the way counts
+    for far in (1e50, 1e160, 1e290):
+        np.testing.assert_allclose(model.transform(far * ways), want, atol=1e-4)
+    assert np.isfinite(model.transform(np.full((1, 3), 1.7e308))).all()  # scaled, these pass all numbers
+    corner = [[1e160, 1e160], [1.7e308, -1.7e308]]
+    np.testing.assert_allclose(model.inverse_transform(np.array(corner)), model.codebook_[[29, 25]], atol=1e-20)
+    for name in ("hits", "quantization_error", "topographic_error"):
+        with pytest.raises(lowland.DataError, match=r"row 2 is more than 1e\+140 times as far.*units of the") as caught:
+            getattr(model, name)(np.vstack([X[:2], np.full((1, 3), 1e160)]))
+        assert caught.value.row == 2
 
 
 # -- what the map tells --------------------------------------------------------------------------------------
@@ -279,9 +382,11 @@ def test_every_grid(grid, topology, rng):
     if grid == (1, 1):
         np.testing.assert_allclose(model.codebook_[0], X.mean(axis=0))
         assert model.topographic_error(X) == 0.0
-    if grid == (30, 30):  # more units than rows: those without rows stand between the others
-        assert model.fit_info_.evidence["empty units"] >= 875
-        assert model.quantization_error(X) < 0.5
+    elif grid == (30, 30):  # each row gets a unit of its own, and the others stand between those
+        assert model.fit_info_.evidence["empty units"] == 875
+        assert model.quantization_error(X) < 1e-12
+    else:
+        assert model.quantization_error(X) < 0.75 * lowland.SOM((1, 1)).fit(X).quantization_error(X)
 
 
 def test_duplicates_and_one_column(rng):
@@ -307,6 +412,62 @@ def test_rows_far_from_zero(rng):
     np.testing.assert_allclose(got, want, atol=2e-3)
 
 
+@pytest.mark.parametrize(("power", "dtype"), [(100, np.float32), (-100, np.float32), (498, float), (-498, float)])
+def test_any_units(power, dtype, rng):
+    """Rows times a power of two have the same map, though their squares pass all numbers (2**100 is 1e30)."""
+    X = (rng.standard_normal((300, 3)) * [3, 2, 1]).astype(dtype)
+    large = np.ldexp(X, power)
+    plain, model = lowland.SOM((6, 5)).fit(X), lowland.SOM((6, 5)).fit(large)
+    near = {"rtol": 1e-9 if dtype is float else 1e-4, "atol": 1e-9 if dtype is float else 1e-4}
+    back = lambda values: np.ldexp(np.asarray(values, dtype=float), -power)  # noqa: E731
+    np.testing.assert_allclose(back(model.codebook_), plain.codebook_, **near)
+    np.testing.assert_allclose(model.transform(large), plain.transform(X), **near)
+    np.testing.assert_allclose(
+        back(model.inverse_transform(plain.transform(X))), plain.inverse_transform(plain.transform(X)), **near
+    )
+    np.testing.assert_allclose(back(model.u_matrix()), plain.u_matrix(), **near)
+    np.testing.assert_allclose(back(model.quantization_error(large)), plain.quantization_error(X), **near)
+    np.testing.assert_array_equal(model.hits(large), plain.hits(X))
+    told, want = model.fit_info_.evidence, plain.fit_info_.evidence
+    assert told["share of variance"] == pytest.approx(want["share of variance"], rel=1e-6)
+    assert told["empty units"] == want["empty units"] < 5
+
+
+def test_any_radius(rng):
+    X = rng.standard_normal((60, 3)) * [3, 2, 1]
+    narrow = lowland.SOM((4, 3), sigma_start=1e-310, sigma_end=1e-310, noise=0, epochs=3).fit(X)
+    nearly = lowland.SOM((4, 3), sigma_start=1e-3, sigma_end=1e-3, noise=0, epochs=3).fit(X)
+    np.testing.assert_array_equal(narrow.codebook_, nearly.codebook_)  # both are k-means
+    wide = lowland.SOM((4, 3), sigma_start=1e308, sigma_end=1e308, noise=0, epochs=1).fit(X)
+    np.testing.assert_allclose(wide.codebook_, np.tile(X.mean(axis=0), (12, 1)), atol=1e-12)
+
+
+def test_much_noise_still_gives_a_map(rng):
+    X = rng.standard_normal((300, 3)) * [3, 2, 1]
+    assert lowland.SOM((10, 10), noise=50).fit(X).fit_info_.evidence["share of variance"] > 0.9
+    with pytest.raises(ValueError, match=r"noise must be a number in \[0, 50\]; got 10000"):
+        lowland.SOM((10, 10), noise=1e4).fit(X)
+
+
+def test_a_grid_past_all_memory_is_refused(rng):
+    with pytest.raises(lowland.MemoryLimitError, match="take a smaller grid"):
+        lowland.SOM((2**32, 2**32)).fit(rng.standard_normal((50, 3)))
+
+
+def test_unfitted_maps_say_so(rng):
+    X = rng.standard_normal((50, 3))
+    for name in ("transform", "hits", "quantization_error", "topographic_error"):
+        with pytest.raises(NotFittedError):
+            getattr(lowland.SOM(), name)(X)
+    with pytest.raises(NotFittedError):
+        lowland.SOM().inverse_transform(X[:, :2])
+    for name in ("u_matrix", "component_planes", "get_feature_names_out"):
+        with pytest.raises(NotFittedError):
+            getattr(lowland.SOM(), name)()
+    with pytest.raises(NotFittedError):
+        _ = lowland.SOM().positions_
+
+
 def test_bad_parameters_and_data(rng):
     X = rng.standard_normal((50, 3))
     with pytest.raises(lowland.DataError, match=r"rank 0"):
@@ -319,14 +480,16 @@ def test_bad_parameters_and_data(rng):
         lowland.SOM((3, 3), sigma_end=0.0).fit(X)
     with pytest.raises(ValueError, match="grid must be a tuple of 2 whole numbers"):
         lowland.SOM((3, 3, 3)).fit(X)
-    with pytest.raises(lowland.DataError, match="reads the rows in every epoch"):
+    with pytest.raises(
+        lowland.DataError, match="SOM reads the rows several times, and these blocks can be read only once"
+    ):
         lowland.SOM((3, 3)).fit(iter([X]))
     model = lowland.SOM((3, 3)).fit(X)
     for name in ("hits", "quantization_error", "topographic_error"):
         with pytest.raises(lowland.DataError, match="expecting 3"):
             getattr(model, name)(X[:, :2])
-        with pytest.raises(ValueError, match="not fitted"):
-            getattr(lowland.SOM(), name)(X)
+    with pytest.raises(lowland.DataError, match="must have 2 columns, one for each component; these have 3"):
+        model.inverse_transform(X)
 
 
 def test_the_fitted_map_keeps_its_own_grid(rng):

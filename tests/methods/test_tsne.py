@@ -10,7 +10,8 @@ from sklearn.manifold import trustworthiness
 
 import lowland
 from lowland.graph.neighbors import neighbor_graph
-from lowland.methods.tsne import probabilities
+from lowland.methods.tsne import divergence, probabilities
+from lowland.parameters import parse
 
 
 def test_probabilities_are_those_of_the_library(rng):
@@ -52,11 +53,20 @@ def test_the_divergence_is_that_of_the_map(rng):
     Q /= Q.sum()
     known = P > 0
     want = np.sum(P[known] * np.log(P[known] / Q[known]))
-    assert model.fit_info_.evidence["KL divergence"] == pytest.approx(
-        want, rel=0.03
-    )  # the sum of q is Barnes–Hut's, θ = ½
+    assert model.fit_info_.evidence["KL divergence"] == pytest.approx(want, rel=1e-10)
     shorter = lowland.TSNE(perplexity=15.0, max_iter=60).fit(X)
     assert shorter.fit_info_.evidence["KL divergence"] > want
+
+
+def test_the_divergence_does_not_depend_on_how_pairs_are_cut(rng, monkeypatch):
+    from lowland.methods import tsne
+
+    X = rng.standard_normal((300, 5))
+    P, Y = probabilities(neighbor_graph(X, 30), 10.0), rng.standard_normal((300, 2))
+    want = divergence(P, Y)
+    monkeypatch.setattr(tsne, "_PAIRS", 7 * 300)
+    assert divergence(P, Y) == pytest.approx(want, rel=1e-13)
+    assert divergence(P, 3 * Y) != pytest.approx(want, rel=1e-2)
 
 
 def test_digits_are_drawn_as_well_as_by_the_library():
@@ -80,8 +90,11 @@ def test_many_points_are_interpolated(d, rng, monkeypatch):
     grid = lowland.TSNE(d, max_iter=250).fit(X)
     assert (tree.fit_info_.algorithm, grid.fit_info_.algorithm) == ("Barnes–Hut", "interpolation")
     assert lowland.plan(lowland.TSNE(d), X).algorithm == "interpolation"
-    a, b = (m.fit_info_.evidence["KL divergence"] for m in (tree, grid))
-    assert b == pytest.approx(a, rel=0.1)
+    P = probabilities(neighbor_graph(X, 90), 30.0)
+    told, exact = grid.fit_info_.evidence["KL divergence"], divergence(P, grid.embedding_)
+    assert told == pytest.approx(exact, rel=0.02)  # the grid's own sum of q was off by 1 % at most in six maps
+    assert tree.fit_info_.evidence["KL divergence"] == pytest.approx(divergence(P, tree.embedding_), rel=1e-10)
+    assert exact == pytest.approx(divergence(P, tree.embedding_), rel=0.1)  # two descents end in two maps
     assert lowland.TSNE(3, max_iter=20).fit(X).fit_info_.algorithm == "Barnes–Hut"
 
 
@@ -132,18 +145,30 @@ def test_perplexities_that_are_too_high(rng):
     X = rng.standard_normal((20, 3))
     with pytest.raises(lowland.DataError, match=r"perplexity=19 must be less than .* 19: a third of it, 6\.33"):
         lowland.TSNE(perplexity=19.0).fit(X)
-    with pytest.warns(lowland.LowlandWarning, match=r"only 20 distinct rows.*6\.33"):
-        model = lowland.TSNE().fit(X)
-    assert model.perplexity_ == pytest.approx(19 / 3)
-    assert model.neighbors_ == 19
-    assert lowland.TSNE(perplexity=18.0).fit(X).neighbors_ == 19
+    assert lowland.TSNE(perplexity=18.0, max_iter=5).fit(X).neighbors_ == 19
+
+
+@pytest.mark.parametrize("n", [20, 31, 32, 40, 90])
+def test_the_default_perplexity_is_at_most_a_third_of_the_others(n, rng):
+    with pytest.warns(lowland.LowlandWarning, match=rf"only {n} distinct rows.*taken is {(n - 1) / 3:.3g}"):
+        model = lowland.TSNE(max_iter=5).fit(rng.standard_normal((n, 3)))
+    assert model.perplexity_ == pytest.approx((n - 1) / 3)
+    assert model.neighbors_ == n - 1
+
+
+def test_enough_rows_for_the_default_perplexity(rng):
+    model = lowland.TSNE(max_iter=5).fit(rng.standard_normal((91, 3)))  # warnings are errors here
+    assert (model.perplexity_, model.neighbors_) == (30.0, 90)
+
+
+def test_limits(rng):
+    X = rng.standard_normal((50, 6))
+    with pytest.raises(ValueError, match="TSNE: n_components must be a whole number from 1 to 3; got 4"):
+        lowland.TSNE(4).fit(X)
+    with pytest.raises(ValueError, match="from 1 to 3; got '4'"):
+        parse("TSNE", lowland.TSNE._parameters, "n_components", "4")
     with pytest.raises(lowland.DataError, match=r"perplexity=0\.5 must be at least 1"):
         lowland.TSNE(perplexity=0.5).fit(X)
-
-
-def test_more_than_three_dimensions_are_refused(rng):
-    with pytest.raises(lowland.DataError, match=r"n_components=4 is more than the dimensions .* = 3"):
-        lowland.TSNE(4).fit(rng.standard_normal((50, 6)))
 
 
 def test_sparse_rows_give_the_map_of_dense_ones(rng):

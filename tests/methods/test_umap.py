@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.manifold import trustworthiness
 import lowland
 from lowland.graph.neighbors import neighbor_graph
 from lowland.methods.neighbor_embedding import package
-from lowland.methods.umap import fuzzy_union, memberships
+from lowland.methods.umap import curve, fuzzy_union, memberships
 
 
 def learned(X, **parameters):
@@ -41,15 +42,12 @@ def test_equal_distances_have_no_bandwidth_of_zero():
 
 def test_digits_are_drawn_as_well_as_by_the_library():
     X = load_digits().data[:500]
-    W = fuzzy_union(neighbor_graph(X + 1e-3 * np.random.default_rng(0).standard_normal(X.shape), 14))
     ours = [lowland.UMAP(random_state=s).fit(X).embedding_ for s in range(2)]
     theirs = [learned(X, random_state=s, n_jobs=1) for s in range(2)]
     got = [trustworthiness(X, Y, n_neighbors=10) for Y in ours]
     want = [trustworthiness(X, peer.embedding_, n_neighbors=10) for peer in theirs]
     assert min(got) > 0.97
     assert abs(np.mean(got) - np.mean(want)) < 0.004
-    V = theirs[0].graph_
-    assert abs(W - V).sum() < 0.01 * V.sum()  # digits have ties at the last neighbour, and there the choice is free
 
 
 def test_the_graph_is_that_of_the_library(rng):
@@ -62,6 +60,28 @@ def test_the_graph_is_that_of_the_library(rng):
     W = fuzzy_union(found)
     assert abs(W - want).max() < 1e-4
     assert abs(W - W.T).max() < 1e-6
+
+
+def test_the_steps_are_those_of_the_library_bit_for_bit(rng, monkeypatch):
+    """With the graph, the start and the random numbers of our fit, umap-learn's own fit gives our map."""
+    X = np.vstack([rng.standard_normal((60, 6)), rng.standard_normal((60, 6)) + 5])
+    library, seen = package("umap.umap_", "the test"), {}
+    inner = library.simplicial_set_embedding
+
+    def watched(data, graph, d, rate, a, b, gamma, negative, epochs, init, state, *rest, **options):
+        seen.update(graph=graph.copy(), init=init.copy(), state=copy.deepcopy(state))
+        return inner(data, graph, d, rate, a, b, gamma, negative, epochs, init, state, *rest, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(library, "simplicial_set_embedding", watched)
+        ours = lowland.UMAP(n_neighbors=10, min_dist=0.2, n_epochs=70).fit(X)
+    monkeypatch.setattr(library, "fuzzy_simplicial_set", lambda *_, **__: (seen["graph"], None, None, None))
+    given = {"n_neighbors": 10, "min_dist": 0.2, "n_epochs": 70, "n_jobs": 1}
+    theirs = learned(X, init=seen["init"], random_state=seen["state"], **given).embedding_
+    signs = np.sign(ours.embedding_[0] * theirs[0])
+    np.testing.assert_array_equal(ours.embedding_, theirs * signs)
+    other = learned(X, init=seen["init"], random_state=1, **given).embedding_
+    assert np.abs(other - theirs).max() > 0.01
 
 
 @pytest.mark.parametrize(
@@ -89,6 +109,34 @@ def test_the_curve_follows_min_dist_and_spread(rng):
     assert nearest(wide) > 1.5 * nearest(close)
 
 
+@pytest.mark.parametrize("spread", [1e-3, 0.1, 1.0, 3.0, 10.0, 1e3])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+def test_the_curve_is_the_nearest_at_any_spread(spread, share):
+    """No other a and b come nearer to the function that it stands for."""
+    a, b = curve(share * spread, spread)
+    x = np.linspace(0, 3 * spread, 300)
+    want = np.where(x < share * spread, 1.0, np.exp(-(x - share * spread) / spread))
+
+    def miss(a, b):
+        return np.sum((1 / (1 + a * x ** (2 * b)) - want) ** 2)
+
+    assert miss(a, b) / len(x) < 0.01
+    for factor in (0.98, 1.02):
+        assert miss(a, b) < miss(factor * a, b)
+        assert miss(a, b) < miss(a / spread ** (-2 * b) * spread ** (-2 * b * factor), b * factor)
+
+
+@pytest.mark.parametrize("spread", [0.1, 10.0])
+def test_the_spread_is_a_unit_of_length(spread, rng):
+    X = np.vstack([rng.standard_normal((50, 4)), rng.standard_normal((50, 4)) + 8])
+    model = lowland.UMAP(n_neighbors=10, n_epochs=100, min_dist=0.5 * spread, spread=spread).fit(X)
+    plain = lowland.UMAP(n_neighbors=10, n_epochs=5, min_dist=0.5).fit(X).curve_
+    assert model.curve_[1] == plain[1]
+    assert model.curve_[0] == pytest.approx(plain[0] * spread ** (-2 * plain[1]))
+    Y = model.embedding_
+    assert np.linalg.norm(Y[:50].mean(axis=0) - Y[50:].mean(axis=0)) > 2 * Y[:50].std(axis=0).max()
+
+
 def test_refusals(rng):
     X = rng.standard_normal((20, 3))
     with pytest.raises(ValueError, match="min_dist=2 must be at most spread=1"):
@@ -98,6 +146,10 @@ def test_refusals(rng):
     assert lowland.UMAP(n_neighbors=20, n_epochs=5).fit(X).neighbors_ == 19
     with pytest.warns(lowland.LowlandWarning, match=r"only 9 distinct rows.*n_neighbors=9"):
         assert lowland.UMAP(n_epochs=5).fit(X[:9]).neighbors_ == 8
+    with pytest.raises(ValueError, match=r"min_dist must be a number in \[0, inf\); got -0\.1"):
+        lowland.UMAP(min_dist=-0.1).fit(X)
+    with pytest.raises(ValueError, match="spread=1e-300 is too far from 1"):
+        lowland.UMAP(min_dist=0.0, spread=1e-300).fit(X)
     with pytest.raises(ValueError, match="n_neighbors must be a whole number ≥ 2"):
         lowland.UMAP(n_neighbors=1).fit(X)
 

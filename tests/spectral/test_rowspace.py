@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 import lowland
 from lowland import RowSource, config
 from lowland.errors import DataError
+from lowland.moments import moments
 from lowland.planning import DataShape
 from lowland.rows import as_rows
 from lowland.spectral import krylov, rowspace
@@ -70,6 +71,70 @@ def test_routes_against_the_svd(solver, shape, scaling, rng):
         assert space.solved.total == pytest.approx((s**2).sum(), rel=1e-11)
         assert space.solved.residual < 1e-10
         assert not space.short
+
+
+@pytest.mark.parametrize("shape", [(900, 400), (400, 900)], ids=["tall", "wide"])
+def test_lanczos_converges_what_is_wanted(shape, rng):
+    """Two values stand out of a bulk: they are as exact as by any route, and what is told beside them is exact, too."""
+    X = rng.standard_normal(shape)
+    for strength in (8.0, 5.0):
+        X += strength * np.outer(rng.standard_normal(shape[0]), rng.standard_normal(shape[1]) / shape[1] ** 0.5)
+    for make in (np.asarray, sp.csr_array):
+        rows = as_rows(make(X))
+        for scaling in (Scaling(), Scaling(center=False), Scaling(scale=True)):
+            space = solve(rows, "lanczos", Wanted(count=2), scaling)
+            _, s, Vt = np.linalg.svd(prepared(X, scaling, None), full_matrices=False)
+            np.testing.assert_allclose(space.values, s[:2], rtol=1e-11)
+            np.testing.assert_allclose(abs(np.sum(space.directions * Vt[:2].T, axis=0)), 1, atol=1e-11)
+            told = space.solved.spectrum
+            assert 2 <= len(told) <= 10
+            np.testing.assert_allclose(np.sqrt(told), s[: len(told)], rtol=1e-10)
+            assert space.solved.residual < 1e-11
+            assert space.solved.total == pytest.approx((s**2).sum(), rel=1e-11)
+            whole = solve(rows, "krylov", Wanted(count=2), scaling)  # ten values, eight of them in the bulk
+            assert 2 * space.solved.products < whole.solved.products / 2
+
+
+def test_lanczos_leaves_values_of_many_sizes_to_the_rows_themselves(rng):
+    U, V = (np.linalg.qr(rng.standard_normal((n, 8)))[0] for n in (700, 300))
+    X = (U * 10.0 ** -np.arange(8)) @ V.T
+    exact = np.linalg.svd(X - X.mean(axis=0))[1]
+    np.testing.assert_allclose(solve(as_rows(X), "lanczos", Wanted(count=8)).values, exact[:8], rtol=1e-6)
+
+
+def test_lanczos_leaves_no_trace_of_threads(rng):
+    X = sp.csr_array(rng.standard_normal((900, 400)))
+    found = []
+    for threads in (1, 2, 3):
+        with config(threads=threads), threadpool_limits(threads, user_api="blas"):
+            space = solve(as_rows(X), "lanczos", Wanted(count=2))
+            found.append((space.directions.tobytes(), space.solved.spectrum.tobytes()))
+    assert found[1:] == found[:1] * 2
+
+
+def test_squares_tell_what_they_cannot_see(rng):
+    """From sums alone the last value is doubtful; with the rows at hand it is made good."""
+    X = rng.standard_normal((400, 6)) * [1, 1, 1, 1, 1, 1e-9]
+    for rows, doubt in ((None, "svd"), (as_rows(X), "")):
+        space = rowspace.from_accumulator(
+            moments(as_rows(X)), Wanted(count=6), Scaling(), rng=np.random.default_rng(0), rows=rows
+        )
+        assert space.solved.doubt == doubt
+        assert space.short == (rows is None)
+    np.testing.assert_allclose(space.values, np.linalg.svd(X - X.mean(axis=0))[1], rtol=1e-6)
+    sure = rowspace.from_accumulator(moments(as_rows(X)), Wanted(count=5), Scaling(), rng=np.random.default_rng(0))
+    assert (sure.solved.doubt, sure.short) == ("", False)
+
+
+def test_values_that_are_tied_with_one_left_out(rng):
+    Q = np.linalg.qr(rng.standard_normal((300, 6)) - 0.0)[0]
+    Q = np.linalg.qr(Q - Q.mean(axis=0))[0]
+    for solver in ("svd", "covariance", "krylov"):
+        rows = as_rows(Q * [3.0, 2.0, 2.0, 2.0, 1.0, 0.5])
+        tied = [rowspace.tied(solve(rows, solver, Wanted(count=k))) for k in range(1, 7)]
+        assert tied == [None, [1, 2, 3], [1, 2, 3], None, None, None], solver
+    near = as_rows(Q * [3.0, 2.0, 2.0 - 1e-12, 1.5, 1.0, 0.5])
+    assert rowspace.tied(solve(near, "svd", Wanted(count=2))) is None
 
 
 @pytest.mark.parametrize("solver", ROUTES)
@@ -157,6 +222,15 @@ def test_the_route_by_shape(shape, wanted, expected):
     parts, seconds = rowspace.cost(expected, shape, wanted.count or 5)
     assert seconds > 0
     assert all(size > 0 for size in parts.values())
+
+
+@pytest.mark.parametrize("name", ["krylov", "lanczos"])
+def test_keeping_a_basis_orthogonal_is_in_the_plan(name):
+    """Of an all but empty matrix the products cost nothing, and the basis what it costs for any matrix."""
+    shape = DataShape(200_000, 11_000, F8, 1e-9, True)
+    n, basis = 211_000 if name == "krylov" else 11_000, 178
+    flops = rowspace.cost(name, shape, 10)[1] * 2.5e10 * lowland.settings.threads()
+    assert 2 * n * basis**2 < flops < 14 * n * basis**2
 
 
 def test_the_table_names_every_route_that_auto_takes():

@@ -7,27 +7,35 @@ from collections.abc import Callable
 from cyclopts import App, Parameter
 
 from .. import __version__
-from . import apply, demo, info, methods, plan, reduce
+from . import apply, compare, demo, dimension, evaluate, info, methods, outliers, plan, reduce
 from .answer import Answer
 
 COMMANDS: dict[str, Callable[..., Answer]] = {
     "demo": demo.demo,
     "info": info.info,
+    "dimension": dimension.dimension,
+    "outliers": outliers.outliers,
     "methods": methods.methods,
     "plan": plan.plan,
+    "compare": compare.compare,
     "reduce": reduce.reduce,
     "transform": apply.transform,
     "inverse": apply.inverse,
+    "evaluate": evaluate.evaluate,
 }
 
 JSON_KEYS = {
     "demo": demo.KEYS,
     "info": info.KEYS,
+    "dimension": dimension.KEYS,
+    "outliers": outliers.KEYS,
     "methods": methods.KEYS,
     "plan": plan.KEYS,
+    "compare": compare.KEYS,
     "reduce": reduce.KEYS,
     "transform": apply.KEYS,
-    "inverse": apply.KEYS,
+    "inverse": apply.INVERSE_KEYS,
+    "evaluate": evaluate.KEYS,
 }
 
 app = App(

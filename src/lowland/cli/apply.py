@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from .answer import Answer, UsageError
+from .answer import Answer, UsageError, note
 from .inputs import Input, default_names, read_coordinates, read_for
 from .model import run
 from .options import Common, DataFile, IdColumn, KeepColumns, KeepOptions, ModelIn, OutFile
@@ -18,19 +18,35 @@ from .outputs import check_kept, check_outputs, is_table
 if TYPE_CHECKING:
     import polars as pl
 
+    from ..quality.new_rows import Novelty
     from ..reducer import Reducer
 
+Flag = Annotated[
+    bool,
+    Parameter(
+        help="Add columns that tell how far each row lies outside of what the model was fitted on: t2 (along the "
+        "axes), spe (off their plane), distance (to the training rows), as far as the model knows them, and novel.",
+        show_default=False,
+    ),
+]
 EmbeddingFile = Annotated[
     Path, Parameter(help="Table of coordinates, as `lowland reduce` or `lowland transform` wrote it.")
 ]
 
-KEYS = {
+INVERSE_KEYS = {
     "model": "the model file",
     "data": "the file that was read",
     "method": "class of the model",
     "rows": "number of rows",
     "columns": "names of the columns that were made",
     "out": "file that was written",
+}
+
+KEYS = {
+    **INVERSE_KEYS,
+    "novel": "with --flag: number of rows outside of what the model was fitted on; else null",
+    "limits": "with --flag: up to where each measure is ordinary; else null",
+    "missing": "with --flag: why a measure is missing, by its name; else null",
 }
 
 
@@ -42,12 +58,14 @@ def transform(
     out: OutFile = None,
     id: IdColumn = None,
     keep_columns: KeepColumns = False,
+    flag: Flag = False,
     common: Common | None = None,
 ) -> Answer:
     """Reduce new rows with a saved model.
 
     Columns are found by their names where model and table have names: their order does not matter and further
-    columns are left out. Nothing is fitted again.
+    columns are left out. Nothing is fitted again. --flag tells which rows are unlike those of the fit: their
+    coordinates say little.
 
     Example: lowland transform iris.lowland new.csv --out new_flat.csv
     """
@@ -62,14 +80,45 @@ def transform(
     _check_kept(given, keep, out)
     embedding = run(fitted.transform, given)
     names = [str(name) for name in fitted.get_feature_names_out()]
-    rows = _write(embedding, names, given, keep, out)
-    facts = _facts(model, data, out, fitted, given, names)
     summary = f"{type(fitted).__name__} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
+    found = _novelty(fitted, given) if flag else None
+    if found is not None:
+        summary += f" {found.sentence}"
+    rows = _write(embedding, names, given, keep, out, found)
+    made = names if found is None else [*names, *found.columns()]
+    facts = _facts(model, data, out, fitted, given, made) | {
+        "novel": None if found is None else int(found.novel.sum()),
+        "limits": None if found is None else dict(found.limits),
+        "missing": None if found is None else dict(found.missing),
+    }
     coordinates = str(out) if out is not None else "EMBEDDING.csv"
     words = ["lowland", "inverse", str(model), coordinates, "--out", "restored.csv"]
     if not _leads_back(fitted):
         words = ["lowland", "info", str(model)]
     return Answer(facts, summary, shlex.join(words), rows=rows)
+
+
+def _novelty(fitted: Reducer, given: Input) -> Novelty:
+    """Judge the rows by the model; measures that it cannot give are named on stderr."""
+    from ..quality.new_rows import novelty
+
+    found: Novelty = run(lambda rows: novelty(fitted, rows), given)
+    for reason in dict.fromkeys(found.missing.values()):
+        lacking = " and ".join(name for name, why in found.missing.items() if why == reason)
+        note(f"no {lacking}: {reason}")
+    return found
+
+
+def _flagged(frame: pl.DataFrame, found: Novelty) -> pl.DataFrame:
+    """Put the measures behind the coordinates; ``novel`` as 1 or 0, which every kind of file can hold."""
+    import numpy as np
+    import polars as pl
+
+    from ..data.writing import embedding_frame
+
+    columns = found.columns()
+    frame = embedding_frame(np.column_stack(list(columns.values())), list(columns), keep=frame)
+    return frame.with_columns(pl.col(frame.columns[-1]).cast(pl.Int8))
 
 
 def _leads_back(fitted: Reducer) -> bool:
@@ -131,11 +180,19 @@ def _check_kept(given: Input, keep: KeepOptions, out: Path | None) -> None:
     check_kept(out, *given.kept(keep))
 
 
-def _write(values: Any, names: list[str], given: Input, keep: KeepOptions, out: Path | None) -> pl.DataFrame | None:
+def _write(
+    values: Any,
+    names: list[str],
+    given: Input,
+    keep: KeepOptions,
+    out: Path | None,
+    found: Novelty | None = None,
+) -> pl.DataFrame | None:
     """Write the columns that were made, after those that are kept; without a file, return them for stdout."""
     from ..data.writing import embedding_frame, write_table
 
     frame = embedding_frame(values, names, *given.kept(keep))
+    frame = frame if found is None else _flagged(frame, found)
     if out is None:
         return frame
     write_table(out, frame)

@@ -95,7 +95,10 @@ def _assignments(options: MethodOptions) -> dict[str, str]:
         raise UsageError(f"{cls.__name__} has no number of components; `lowland methods {method.name}` lists the rest")
     if options.scale:
         if "scale" not in cls._parameters:
-            raise UsageError(f"{cls.__name__} does not scale its columns: leave --scale out, or use --method pca")
+            raise UsageError(
+                f"{cls.__name__} does not scale its columns: leave --scale out and divide each column by its standard "
+                "deviation first"
+            )
         if "scale" in texts:
             raise UsageError("--scale and --set scale say the same; give one of them")
         texts["scale"] = "true"

@@ -29,7 +29,7 @@ _COMPILED = 1 << 22  # numbers above which the compiled loop repays its start
 _LEAST = 1e-300  # largest square of a set, below which those of near points underflow
 
 
-class Measure:
+class BoundMetric:
     """A metric bound to the points that are searched. Subclasses say how rows are prepared and compared."""
 
     n: int
@@ -73,7 +73,7 @@ class _Flat(NamedTuple):
     squares: Array
 
 
-class EuclideanRows(Measure):
+class EuclideanRows(BoundMetric):
     """Dense rows by ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy of shifted rows; exact distances are taken from differences."""
 
     def __init__(self, X: Array, shape: Callable[[Array], Array], finish: str) -> None:
@@ -185,7 +185,7 @@ def pair_distances(A: Array, X: Array, i: Array, j: Array) -> Array:
     return np.sqrt(total)
 
 
-class SparseRows(Measure):
+class SparseRows(BoundMetric):
     """Sparse rows by products; exact distances from sparse differences."""
 
     def __init__(self, X: Any, shape: Callable[[Any], Any], finish: str) -> None:
@@ -248,7 +248,7 @@ def _sparse_squares(X: Any) -> Array:
     return np.bincount(owner, weights=X.data.astype(np.float64) ** 2, minlength=X.shape[0])
 
 
-class RuleRows(Measure):
+class RuleRows(BoundMetric):
     """Any other metric, or a function of two objects: its values are what they are."""
 
     def __init__(self, rule: Pairwise, items: Array) -> None:
@@ -277,7 +277,7 @@ class RuleRows(Measure):
         return values
 
 
-class SquareRows(Measure):
+class SquareRows(BoundMetric):
     """Given distances between all objects; new rows hold the distances to each of them."""
 
     def __init__(self, D: Array) -> None:
@@ -309,7 +309,7 @@ class SquareRows(Measure):
         return values
 
 
-def measure(spec: str | Callable[[Any, Any], Any], items: Array, state: dict[str, Array] | None) -> Measure:
+def measure(spec: str | Callable[[Any, Any], Any], items: Array, state: dict[str, Array] | None) -> BoundMetric:
     """Bind a metric to the points that are searched."""
     if sp.issparse(items):
         return _sparse(spec, items)
@@ -345,7 +345,7 @@ def _dense(block: Array) -> Array:
     return np.ascontiguousarray(X, dtype=working(X.dtype))
 
 
-def _sparse(spec: str | Callable[[Any, Any], Any], items: Any) -> Measure:
+def _sparse(spec: str | Callable[[Any, Any], Any], items: Any) -> BoundMetric:
     if callable(spec) or spec not in ("euclidean", "sqeuclidean", "cosine"):
         name = "a function" if callable(spec) else repr(spec)
         raise DataError(

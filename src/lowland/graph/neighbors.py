@@ -37,7 +37,16 @@ from .measures import EuclideanRows, comparable, measure
 from .search import Searcher
 from .trees import TreeSearcher
 
-__all__ = ["Distinct", "Searcher", "approximate", "distinct", "neighbor_graph", "search_cost", "searcher"]
+__all__ = [
+    "Distinct",
+    "Searcher",
+    "approximate",
+    "distinct",
+    "neighbor_graph",
+    "objects",
+    "search_cost",
+    "searcher",
+]
 
 Array = Any
 
@@ -130,7 +139,7 @@ def neighbor_graph(
     """
     if ties not in ("cut", "keep"):
         raise ValueError(f"ties must be 'cut' or 'keep'; it is {ties!r}")
-    items, square = _objects(X, metric), isinstance(metric, str) and metric == "precomputed"
+    items, square = objects(X, metric), isinstance(metric, str) and metric == "precomputed"
     n = items.shape[0]
     if radius is None:
         n_neighbors = _check_count(n_neighbors, n)
@@ -154,22 +163,22 @@ def neighbor_graph(
     return expand(search.graph(min(n_neighbors, search.n - 1), ties), same, n_neighbors, ties)
 
 
-def _objects(X: Any, metric: str | Callable[[Any, Any], Any]) -> Array:
-    """Return checked rows, objects, or distances."""
+def objects(X: Any, metric: str | Callable[[Any, Any], Any], owner: str = "neighbor_graph") -> Array:
+    """Return checked rows, objects, or distances; ``owner`` is whom errors name."""
     from ..rows import as_rows
 
     if are_objects(X):
         if not callable(metric):
             raise DataError("objects that are not rows of numbers need a metric function: metric=lambda a, b: …")
         return gather(ObjectRows(X))
-    rows = as_rows(X, owner="neighbor_graph")
+    rows = as_rows(X, owner=owner)
     if rows.sparse:
         for block in rows.blocks():
             rows.check(block)
         return rows.array
     items = arrays.to_numpy(gather(rows))
     if isinstance(metric, str) and metric == "precomputed":
-        check_distances(items, "neighbor_graph")
+        check_distances(items, owner)
     return items
 
 

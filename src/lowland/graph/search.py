@@ -12,7 +12,7 @@ from ..errors import DataError
 from ..pairwise import cut, tiles
 from ..planning import check_allocation
 from .graph import Graph, starts
-from .measures import Measure, Rows
+from .measures import BoundMetric, Rows
 
 Array = Any
 
@@ -58,7 +58,7 @@ class Searcher:
     Of equal distances the lower number comes first, also where the list is cut.
     """
 
-    def __init__(self, measure: Measure) -> None:
+    def __init__(self, measure: BoundMetric) -> None:
         self.measure, self.n, self.algorithm = measure, measure.n, measure.name
 
     # -- what users of a search call ----------------------------------------------------------------------

@@ -7,18 +7,17 @@ from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .. import arrays, network, settings
-from ..errors import DataError
-from ..network import ACTIVATIONS, Coder, Network, Samples, Schedule, Split
+from ..network import ACTIVATIONS, Coder, Network, Schedule
 from ..parameters import RANDOM_STATE, Boolean, Choice, Integer, Integers, Real, Rule
 from ..planning import DataShape, Plan, check_allocation, dense_seconds
 from ..reducer import Recorder, Reducer, seed
-from ..rows import RowSource, as_rows, block_rows
+from ..rows import RowSource, block_rows
 from ..spectral import dense, rowspace
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
 from ..spectral.solve import sign_of_columns
+from ..windows import HELD, Samples, Split, window_rows
 
 Array = Any
 
@@ -44,7 +43,7 @@ class Autoencoder(Reducer):
     epochs : int
         Passes over the rows at most.
     batch_size : int
-        Rows in a step.
+        Rows in a step at most.
     learning_rate : float
         Length of the longest steps; they shrink to zero over the epochs.
     weight_decay : float
@@ -120,6 +119,8 @@ class Autoencoder(Reducer):
         "activation_",
     )
 
+    _reads_again: ClassVar[bool] = True
+
     encoder_: dict[str, Any]
     decoder_: dict[str, Any]
     mean_: Array
@@ -179,7 +180,7 @@ class Autoencoder(Reducer):
         widths = (d, *self.hidden, k)
         weights = 2 * (d * k + sum((a + 1) * b for a, b in pairwise(widths)))
         held = self._held_share(n) * n
-        window = network.window_rows(d)
+        window = window_rows(d)
         wanted = Wanted(count=self._count(n, d))
         axes, seconds = rowspace.cost(rowspace.route(shape, wanted), shape, self._count(n, d))
         parts = {
@@ -210,13 +211,9 @@ class Autoencoder(Reducer):
         return one_thread + n / self.batch_size * 5e-4
 
     def _held_share(self, n: int) -> float:
-        return min(float(self.validation), network.HELD / n)
+        return min(float(self.validation), HELD / n)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        if not rows.reiterable:
-            raise DataError(
-                "Autoencoder reads the rows many times, and these blocks can be read only once; give a function instead"
-            )
         torch, rng, n = network.require_torch("Autoencoder"), seed(self.random_state), rows.count()
         network.require_device(torch, self.device, "Autoencoder")
         with record.stage("principal axes"):
@@ -226,7 +223,7 @@ class Autoencoder(Reducer):
         columns = 1.0 if space.solved.scale is None else space.solved.scale
         # The overall factor makes the mean variance 1: steps then mean the same in any units, and errors are shares.
         mean, scale = space.solved.mean, columns * np.full(D, np.sqrt(total / (n * D)))
-        check_allocation(4 * min(n, network.window_rows(D)) * D, "the rows in training", "reduce fewer columns")
+        check_allocation(4 * min(n, window_rows(D)) * D, "the rows in training", "reduce fewer columns")
         split = Split(n, self._held_share(n), int(rng.integers(2**62)))
         schedule = Schedule(self.epochs, self.batch_size, self.learning_rate, self.weight_decay, self.patience)
         with network.steady(torch):
@@ -258,9 +255,12 @@ class Autoencoder(Reducer):
         V = space.directions
         out = {"error, training rows": error}
         if len(held):
-            Z = arrays.to_numpy(held).astype(np.float64)
+            squares = 0.0
+            for part in held.split(block_rows(len(V))):
+                Z = arrays.to_numpy(part).astype(np.float64)
+                squares += float(((Z - (Z @ V) @ V.T) ** 2).sum())
             out["error, held-out rows"] = float(curve[best])
-            out["error of PCA, held-out rows"] = float(((Z - (Z @ V) @ V.T) ** 2).mean())
+            out["error of PCA, held-out rows"] = squares / (len(held) * len(V))
         out["error of PCA, all rows"] = max(0.0, 1 - float((space.values**2).sum()) / space.solved.total)
         return out
 
@@ -284,13 +284,7 @@ class Autoencoder(Reducer):
 
     def inverse_transform(self, X: Any) -> Array:
         """Rebuild rows from y: the second half of the network."""
-        check_is_fitted(self)
-        source = as_rows(X, allow_sparse=False, owner=type(self).__name__)
-        if source.n_features != self.n_components_:
-            raise DataError(
-                f"the reduced rows must have {self.n_components_} columns, one for each component; "
-                f"these have {source.n_features}"
-            )
+        source = self._reduced(X)
         decoder, mean, scale, activation = Coder(**self.decoder_), self.mean_, self.scale_, self.activation_
 
         def decode(block: Array) -> Array:

@@ -9,26 +9,22 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..coding import MEETING_ROWS, Layout
-from ..errors import DataError, LowlandWarning
-from ..levels import PIECE_ROWS, ColumnList, Learned, Levels, MixedRows, mixed_rows
-from ..parameters import RANDOM_STATE, AnyOf, Choice, Integer, Rule
+from .. import arrays, coding
+from ..coding import Layout
+from ..errors import DataError, LowlandWarning, RankWarning
+from ..levels import Learned, Levels, MixedRows, mixed_rows
+from ..parameters import RANDOM_STATE, AnyOf, Choice, ColumnList, Integer, Rule
 from ..planning import DataShape, Plan
 from ..reducer import Recorder, seed
-from ..rows import ArrayRows, RowSource, as_rows, block_rows
-from ..settings import threads
-from ..sources import MappedRows
+from ..rows import RowSource, as_rows
 from ..spectral import rowspace
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
-from ..spectral.solve import DENSE_LIMIT
 from .linear import Compressor, LinearReducer, check_count, tell
 
 Array = Any
 Column = str | int
 
 _NUMBERS = Scaling(center=True, scale=True, ddof=0)  # numbers alone: PCA of the correlations
-_CODED = Scaling(center=True, scale=False, ddof=0)  # coded rows bring their weights along
-_WIDEST = 10_000  # coded columns whose scatter, 0.8 GB, is made; more are multiplied row by row
 _MANY = 10  # levels from which on a column may be taken for the names of its rows
 
 
@@ -63,7 +59,7 @@ class FAMD(LinearReducer):
     components_ : array (k, C)
         V as rows, over the coded columns: one for a number, one a level for a category, in the table's order.
     coded_names_ : list of str
-        Names of the coded columns, such as "colour=red".
+        Names of the coded columns, such as "colour=red"; no two are alike.
     eigenvalues_ : array (k,)
         λ, the variance (1/N) of each coordinate.
     explained_variance_ratio_ : array (k,)
@@ -73,7 +69,7 @@ class FAMD(LinearReducer):
     mean_, scale_ : array (C,)
         m and s of numbers, p and √p of levels.
     spectrum_, total_variance_ : array, float
-        The eigenvalues that were computed, and the sum of all.
+        The eigenvalues that were computed, more than k of them where they came for nothing, and the sum of all.
     n_components_, n_samples_ : int
         Axes kept, rows seen.
     fit_info_ : FitInfo
@@ -185,44 +181,25 @@ class FAMD(LinearReducer):
             check_count("FAMD", self.n_components, rows.n_rows, rows.n_features)
             return self._plan(rows.shape)
         found = rows.learn()
-        self._check_count(rows, found)
+        coding.check_count(self.n_components, len(rows.numeric), found, "FAMD")
         return self._plan_coded(rows, found)
 
     def _plan_coded(self, rows: MixedRows, found: Learned) -> Plan:
-        shape, k, n, d = _coded_shape(rows, found), self.n_components, found.n_rows, rows.n_features
-        way = _way(shape, k)
-        reading = {"cells being coded": 12 * min(n, 2 * threads() * PIECE_ROWS) * d}
-        if way == "counts":
-            one = replace(shape, n_rows=1, sparse=False)
-            solving, seconds = rowspace.cost("covariance", one, k)  # of the solver: rows are counted, not multiplied
-            square = 8 * shape.n_features**2 * (3 if shape.n_features <= DENSE_LIMIT else 1)
-            parts = {**solving, "scatter matrix": square, "coded cells": 40 * min(n, MEETING_ROWS) * d}
-            seconds += 3e-9 * n * d * d / threads()
-        else:
-            solving, seconds = rowspace.cost(way, shape, min(k, n, shape.n_features))
-            coded = 12 * shape.entries if shape.sparse else 8 * min(n, 4 * threads() * block_rows(d)) * shape.n_features
-            parts = {"coded rows": coded, **solving}
-        parts = {**reading, **parts}
+        shape, k = self._coded_shape(rows, found), self.n_components
+        parts, seconds = coding.cost(shape, rows.n_features, k)
         return Plan(
             method="FAMD",
-            algorithm=way,
+            algorithm=coding.way(shape, k),
             bytes=sum(parts.values()) + rows.shape.copied,
-            seconds=seconds + 2e-7 * n * d,
+            seconds=seconds,
             model_bytes=k * shape.n_features * 8 + 66 * shape.n_features + 40 * k,
             parts=parts,
             remedy="leave out columns of many levels",
         )
 
-    def _check_count(self, rows: MixedRows, found: Learned) -> None:
-        """Refuse more components than the coded columns can have: K levels are K − 1 free columns."""
-        free = len(rows.numeric) + sum(len(levels) - 1 for levels in found.levels.values)
-        limit = min(found.n_rows, free)
-        if self.n_components > limit > 0:
-            raise DataError(
-                f"FAMD: n_components={self.n_components} is more than min(rows, columns) = {limit} (n_samples = "
-                f"{found.n_rows}; {len(rows.numeric)} columns of numbers and {free - len(rows.numeric)} of levels, one "
-                f"less than each category has); ask for {limit} at most"
-            )
+    @staticmethod
+    def _coded_shape(rows: MixedRows, found: Learned) -> DataShape:
+        return coding.coded_shape(found.n_rows, rows.n_features, len(rows.numeric) + found.n_levels)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         if not isinstance(rows, MixedRows):
@@ -238,27 +215,15 @@ class FAMD(LinearReducer):
         self._warn_names(rows, found, record)
         self.categorical_columns_ = list(rows.categorical)
         self.categorical_levels_ = [list(levels) for levels in found.levels.values]
-        layout = self._layout
-        self.mean_, self.scale_ = _weights(layout, found)
+        layout, shape, rng = self._layout, self._coded_shape(rows, found), seed(self.random_state)
+        self.mean_, self.scale_ = coding.weights(layout, found)
         with record.stage("solve"):
-            space = self._solve(rows.coded(found.levels), _coded_shape(rows, found), layout)
+            coded = rows.coded(found.levels)
+            space = coding.solve(layout, coded, shape, self.mean_, self.scale_, self.n_components, rng)
         self._learn(space, record, rows)
 
-    def _solve(self, coded: RowSource, shape: DataShape, layout: Layout) -> RowSpace:
-        """Return the row space of the coded rows, which are written out only where they are few or very wide."""
-        rng, wanted, mean, scale = seed(self.random_state), Wanted(count=self.n_components), self.mean_, self.scale_
-        way = _way(shape, self.n_components)
-        if way == "counts":
-            space = rowspace.from_accumulator(layout.moments(coded, mean, scale), wanted, _CODED, rng=rng)
-            return replace(space, solved=replace(space.solved, route=way))
-        if shape.sparse:
-            table: RowSource = ArrayRows(layout.sparse(coded, mean, scale))
-        else:
-            table = MappedRows(coded, lambda block: layout.dense(block, mean, scale), layout.width)
-        return rowspace.decompose(table, wanted, _CODED, solver=way, rng=rng)
-
     def _learn(self, space: RowSpace, record: Recorder, rows: RowSource) -> None:
-        tell(record, space, self.n_components, "FAMD")
+        tell(record, replace(space, short=space.short and not space.solved.doubt), self.n_components, "FAMD")
         n = space.solved.n_rows
         self.n_components_, self.n_samples_ = len(space.values), n
         self.components_ = np.ascontiguousarray(space.directions.T).astype(rows.dtype)
@@ -266,6 +231,10 @@ class FAMD(LinearReducer):
         self.total_variance_ = space.solved.total / n
         self.explained_variance_ratio_ = self.eigenvalues_ / self.total_variance_
         self.spectrum_ = space.solved.spectrum / n
+        unseen = coding.unseen(space, self.n_components)
+        if unseen:
+            record.warn(f"FAMD: {unseen}", RankWarning if space.short else LowlandWarning)
+        self._warn_tied(space, record)
         record.evidence["share of variance"] = float(self.explained_variance_ratio_.sum())
         record.evidence["components"] = self.n_components_
         record.evidence["columns of numbers"] = rows.n_features - len(self.categorical_columns_)
@@ -283,10 +252,25 @@ class FAMD(LinearReducer):
                     LowlandWarning,
                 )
 
+    def _warn_tied(self, space: RowSpace, record: Recorder) -> None:
+        """Warn where the last axis and the first one left out have one eigenvalue: which of them is shown is chance."""
+        tied = rowspace.tied(space)
+        if tied is None:
+            return
+        whole = " or ".join(str(count) for count in (tied[0], tied[-1] + 1) if count)
+        lone = self.n_features_in_ == 1 and bool(self.categorical_columns_)
+        record.warn(
+            f"FAMD: axes {tied[0] + 1} to {tied[-1] + 1} have one eigenvalue ({self.eigenvalues_[-1]:.4g}), and "
+            f"{self.n_components_} axes cut through them: which of their directions are shown is arbitrary; "
+            + ("a single category has no axes, for its levels all lie alike" if lone else f"ask for {whole}"),
+            LowlandWarning,
+        )
+
     # -- maps -----------------------------------------------------------------------------------------------------
 
     def compressor(self) -> Compressor:
         """Return A, a, B, b of y = A c + a and c′ = B y + b for coded rows c: numbers, and 1 or 0 for each level."""
+        check_is_fitted(self)
         V = self.components_.astype(np.float64)
         A = V / self.scale_
         return Compressor(A, -A @ self.mean_, (V * self.scale_).T, self.mean_)
@@ -321,12 +305,11 @@ class FAMD(LinearReducer):
         check_is_fitted(self)
         if not self.categorical_columns_:
             return super().inverse_transform(X)
-        source = as_rows(X, allow_sparse=False, owner="FAMD")
-        self._require_width(source)
+        source = self._reduced(X)
         layout, rebuild = self._layout, super()._inverse_map()
 
         def back(block: Array) -> Array:
-            coded = rebuild(block)
+            coded = arrays.to_numpy(rebuild(block))  # levels are Python's: of a tensor's rows, too
             out = coded[:, layout.first]
             for j in layout.categorical:
                 out[:, j] = coded[:, layout.span(j)].argmax(axis=1)
@@ -340,13 +323,6 @@ class FAMD(LinearReducer):
             table[:, j] = choice[found[:, j].astype(np.intp)]
         return table
 
-    def _require_width(self, source: RowSource) -> None:
-        if source.n_features != self.n_components_:
-            raise DataError(
-                f"the reduced rows must have {self.n_components_} columns, one for each component; "
-                f"these have {source.n_features}"
-            )
-
     def residual(self, X: Any) -> Array:
         """Return x − x̂ of a table of numbers; categories have no differences."""
         check_is_fitted(self)
@@ -359,21 +335,24 @@ class FAMD(LinearReducer):
     @property
     def levels_(self) -> dict[Column, list[Any]]:
         """Levels of each categorical column, by its name, or its number where there are no names."""
+        check_is_fitted(self)
         keys = [self._key(j) for j in self.categorical_columns_]
         return dict(zip(keys, self.categorical_levels_, strict=True))
 
     @property
     def coded_names_(self) -> list[str]:
-        """Names of the coded columns: "x0" of a number, "x1=red" of a level."""
-        levels = dict(zip(self.categorical_columns_, self.categorical_levels_, strict=True))
-        out = []
-        for j in range(self.n_features_in_):
-            name = f"x{j}" if isinstance(self._key(j), int) else str(self._key(j))
-            out += [f"{name}={'missing' if level is None else level}" for level in levels[j]] if j in levels else [name]
-        return out
+        """Names of the coded columns: "x0" of a number, "x1=red" of a level; no name stands twice."""
+        check_is_fitted(self)
+        names = [f"x{key}" if isinstance(key, int) else key for key in map(self._key, range(self.n_features_in_))]
+        return self._layout.names(names, self.categorical_levels_)
 
     def contributions(self) -> Array:
-        """Return (D, k) each column's share of each axis: v², added up over a column's levels. An axis sums to 1."""
+        """Return (D, k) each column's share of each axis: v², added up over a column's levels. An axis sums to 1.
+
+        >>> model = FAMD(1).fit([[1.0, "red"], [2.0, "red"], [3.0, "blue"], [5.0, "blue"], [6.0, "red"]])
+        >>> model.contributions().round(6).tolist()
+        [[0.5], [0.5]]
+        """
         check_is_fitted(self)
         squares = self.components_.T.astype(np.float64) ** 2
         return np.add.reduceat(squares, self._layout.first, axis=0)
@@ -383,11 +362,20 @@ class FAMD(LinearReducer):
 
         It is the squared correlation r² of a number with the coordinate, and the correlation ratio η² of a category:
         the share of the coordinate's variance between its levels.
+
+        >>> model = FAMD(1).fit([[1.0, "red"], [2.0, "red"], [3.0, "blue"], [5.0, "blue"], [6.0, "red"]])
+        >>> bool(np.isclose(model.column_coordinates().sum(), model.eigenvalues_[0]))
+        True
         """
         return self.contributions() * self.eigenvalues_
 
     def category_coordinates(self) -> dict[Column, Array]:
-        """Return for each categorical column the (levels, k) mean coordinates of the rows of each level: λ v/√p."""
+        """Return for each categorical column the (levels, k) mean coordinates of the rows of each level: λ v/√p.
+
+        >>> model = FAMD(1).fit([[1.0, "red"], [2.0, "red"], [3.0, "blue"], [5.0, "blue"], [6.0, "red"]])
+        >>> {name: places.shape for name, places in model.category_coordinates().items()}
+        {1: (2, 1)}
+        """
         check_is_fitted(self)
         layout = self._layout
         centres = self.components_.T.astype(np.float64) * self.eigenvalues_ / self.scale_[:, None]
@@ -401,31 +389,3 @@ class FAMD(LinearReducer):
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         return tags
-
-
-def _weights(layout: Layout, found: Learned) -> tuple[Array, Array]:
-    """Return mean and scale of the coded columns: m and s of numbers (1 of constants), p and √p of levels."""
-    mean, variance = found.mean[layout.origin], found.variance[layout.origin]
-    noise = (4 * np.finfo(np.float64).eps * np.abs(mean)) ** 2  # what rounding leaves of a constant's variance
-    scale = np.sqrt(np.where(variance > noise, variance, 1.0))
-    for j, counts in zip(layout.categorical, found.counts, strict=True):
-        mean[layout.span(j)] = counts / found.n_rows
-        scale[layout.span(j)] = np.sqrt(counts / found.n_rows)
-    return mean, scale
-
-
-def _coded_shape(rows: MixedRows, found: Learned) -> DataShape:
-    """Say the shape of the coded rows; they are sparse unless they are few cells."""
-    width = len(rows.numeric) + sum(len(levels) for levels in found.levels.values)
-    shape = DataShape(found.n_rows, width, np.dtype(np.float64))
-    if rowspace.route(shape, Wanted(count=1)) == "svd":
-        return shape
-    return replace(shape, density=rows.n_features / width, sparse=True)
-
-
-def _way(shape: DataShape, k: int) -> str:
-    """Choose: QR of small tables; how often levels meet, where the matrix of that is small; else a sparse matrix."""
-    n, width = shape.n_rows or 0, shape.n_features
-    if not shape.sparse:
-        return "svd"
-    return "counts" if width <= min(n, _WIDEST) else rowspace.route(shape, Wanted(count=k))

@@ -146,7 +146,9 @@ class GraphReducer(Joining):
         cost = self._embed_cost(shape, n, k)
         rows = 8 * n if self._pairwise else int(shape.entries * shape.dtype.itemsize * (1.5 if shape.sparse else 1))
         square = 8 * n * n if self._pairwise and self._keeps_square and not shape.sparse else 0
-        parts = {**parts, **cost.parts, "anchors": rows + square, "embedding": 3 * 8 * n * d}
+        graph = {"graph": parts.pop("graph")}
+        larger = max(parts, cost.parts, key=lambda parts: sum(parts.values()))  # the search is over when maps are made
+        parts = {**graph, **larger, "anchors": rows + square, "embedding": 3 * 8 * n * d}
         return Plan(
             method=type(self).__name__,
             algorithm=cost.algorithm,

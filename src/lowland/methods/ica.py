@@ -8,14 +8,15 @@ from typing import Any, ClassVar, TypedDict
 import numpy as np
 
 from .. import arrays, separation
-from ..errors import DataError, NotConvergedWarning, RankWarning
+from ..errors import DataError, NotConvergedWarning
 from ..parameters import RANDOM_STATE, AnyOf, ArrayRule, Choice, Integer, Nothing, Real, Rule
 from ..planning import DataShape, Plan, check_allocation, dense_seconds
 from ..reducer import Recorder, seed
 from ..rows import RowSource
-from ..separation import CONTRASTS, Separation, expected_error, gaussian, panel_rows, warm_rows
+from ..separation import CONTRASTS, Separation, expected_error, gaussian, like_noise, panel_rows, warm_rows
 from ..settings import threads
-from ..spectral import rowspace
+from ..spectral import dense, rowspace
+from ..spectral.routes import rank_tolerance
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
 from ..spectral.solve import sign_of_columns
 from .linear import Compressor, LinearReducer, check_count
@@ -47,7 +48,7 @@ class ICA(LinearReducer):
         sources with light tails, and easily led astray by outliers.
     whiten : str
         "unit-variance": sources have variance 1. "arbitrary-variance": the columns of ``mixing_`` have length 1, and
-        the variance of a source is what it contributes to the data.
+        the variance of a source is what it contributes to the principal components that are kept.
     max_iter : int
         Steps at most.
     tol : float
@@ -74,7 +75,7 @@ class ICA(LinearReducer):
         Steps on all rows; sources; rows seen.
     fit_info_ : FitInfo
         What was run; ``residual`` is the angle that the next step would turn; ``evidence`` tells how much of one source
-        is expected in another and how many sources look Gaussian: two of these cannot be told apart.
+        is expected in another and how many sources look like noise: two Gaussian ones cannot be told apart.
 
     Examples
     --------
@@ -88,6 +89,7 @@ class ICA(LinearReducer):
     """
 
     _allow_sparse: ClassVar[bool] = False
+    _reads_again: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "n_components": AnyOf((Nothing(), Integer(1))),
         "contrast": Choice(CONTRASTS),
@@ -164,8 +166,6 @@ class ICA(LinearReducer):
         )
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        if not rows.reiterable:
-            raise DataError("ICA reads the rows twice, and these blocks can be read only once; give a function instead")
         rng = seed(self.random_state)
         check_count("ICA", self.n_components, rows.count(), rows.n_features)
         with record.stage("principal axes"):
@@ -190,11 +190,7 @@ class ICA(LinearReducer):
         record.note(algorithm="FastICA, Picard-O", solver=f"white by {solved.route}")
         record.evidence["share of variance"] = min(1.0, float((space.values**2).sum() / solved.total))
         if space.short:
-            record.warn(
-                f"ICA: the data have rank {k}, below the {self.n_components} components asked for; "
-                f"n_components_ is {k}",
-                RankWarning,
-            )
+            record.warn_short(k, self.n_components)
         if not solved.converged:
             record.warn(
                 f"ICA: the principal axes are right to {solved.residual:.2g} only; ask for more components",
@@ -210,20 +206,30 @@ class ICA(LinearReducer):
             raise DataError(
                 f"ICA: w_init must be a finite {k} × {k} matrix, one row for each source; its shape is {W.shape}"
             )
+        s = dense.svd(W)[1]
+        rank = int((s > rank_tolerance(k, k, np.float64) * s[0]).sum())
+        if rank < k:
+            raise DataError(
+                f"ICA: w_init has rank {rank}, below its {k} rows, so no one orthogonal matrix is nearest to it; give "
+                "rows that are linearly independent"
+            )
         return separation.polar(W)
 
     def _judge(self, found: Separation, n: int, record: Recorder) -> None:
         """Write down how far the sources can be trusted."""
-        mean, deviation = gaussian(self.contrast)
-        far = np.abs(found.seen.value - mean) * np.sqrt(n) / deviation
         record.note(iterations=found.iterations, residual=found.turn)
         record.evidence["expected share of another source"] = float(expected_error(found.seen, n).max())
-        record.evidence["sources like Gaussian noise"] = int((far < 3).sum())
+        record.evidence["sources like Gaussian noise"] = like_noise(found.seen.value, n, self.contrast)
         if not found.converged:
+            remedy = (
+                "Further steps gain nothing: that is rounding, and tol is below it. Raise tol"
+                if found.resting
+                else "Raise max_iter, or ask for fewer components: sources that are nearly Gaussian hardly hold their "
+                "place"
+            )
             record.warn(
                 f"ICA: after {found.iterations} steps the next would still turn a source by {found.turn:.2g} rad "
-                f"(tol={self.tol:g}). Raise max_iter, or ask for fewer components: sources that are nearly Gaussian "
-                "hardly hold their place",
+                f"(tol={self.tol:g}). {remedy}",
                 NotConvergedWarning,
             )
 

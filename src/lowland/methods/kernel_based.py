@@ -15,7 +15,6 @@ from ..feature_space import Expansion, distance_error
 from ..kernels import Exponential, Kernel, check_function, kernel
 from ..pairwise import tiles
 from ..preimage import FixedPoint, Ridge
-from ..rows import as_rows
 from ..sources import gather
 from .pair_based import PairReducer
 
@@ -123,13 +122,7 @@ class KernelReducer(PairReducer):
 
     def inverse_transform(self, X: Any) -> Array:
         """Return pre-images: rows of which the given ones are (nearly) the reduced form, each found on its own."""
-        check_is_fitted(self)
-        source = as_rows(X, allow_sparse=False, owner=type(self).__name__)
-        if source.n_features != self.n_components_:
-            raise DataError(
-                f"the reduced rows must have {self.n_components_} columns, one for each component; "
-                f"these have {source.n_features}"
-            )
+        source = self._reduced(X)
         back = self._way_back()
         return source.map_blocks(lambda block: arrays.like(back(_doubles(block)), block), self.n_features_in_)
 

@@ -11,9 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import arrays
 from ..dimension.dominance import dominant_column
-from ..errors import DataError, DominantColumnWarning, NotConvergedWarning, RankWarning
+from ..errors import DataError, DominantColumnWarning, NotConvergedWarning
 from ..reducer import Recorder, Reducer
-from ..rows import as_rows
 from ..settings import format_share
 from ..spectral.rowspace import RowSpace
 
@@ -59,13 +58,7 @@ class LinearReducer(Reducer):
 
     def inverse_transform(self, X: Any) -> Array:
         """Map reduced rows back to the original columns: b + B y, the closest rows the model can make."""
-        check_is_fitted(self)
-        source = as_rows(X, allow_nan=self._allow_nan, allow_sparse=False, owner=type(self).__name__)
-        if source.n_features != self.n_components_:
-            raise DataError(
-                f"the reduced rows must have {self.n_components_} columns, one for each component; "
-                f"these have {source.n_features}"
-            )
+        source = self._reduced(X, allow_nan=self._allow_nan)
         return source.map_blocks(self._inverse_map(), self.n_features_in_)
 
     def _inverse_map(self) -> Callable[[Array], Array]:
@@ -109,11 +102,7 @@ def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> No
         residual=solved.residual,
     )
     if space.short:
-        record.warn(
-            f"{owner}: the data have rank {len(space.values)}, below the {asked} components asked for; "
-            f"n_components_ is {len(space.values)}",
-            RankWarning,
-        )
+        record.warn_short(len(space.values), asked)
     if not solved.converged:
         record.warn(
             f"{owner}: the iteration stopped before its tolerance (residual {solved.residual:.2g}); "

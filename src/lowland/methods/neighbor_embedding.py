@@ -19,15 +19,17 @@ import scipy.sparse as sp
 
 from ..errors import DataError, MissingExtraError, SolveError
 from ..graph.components import by_size, components
+from ..graph.geometry import Edges
 from ..graph.graph import Graph, starts
 from ..graph.neighbors import searcher
 from ..parameters import Choice, Rule
 from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows
+from ..spectral.krylov import sizes
 from ..spectral.operators import Sparse
 from ..spectral.routes import Scaling
 from ..spectral.rowspace import Wanted, decompose
-from ..spectral.solve import eigen, sign_of_columns
+from ..spectral.solve import DENSE_LIMIT, eigen, sign_of_columns
 from ..spectral.walks import scaled
 from .graph_based import Embedded, GraphReducer, Piece
 
@@ -109,12 +111,13 @@ class NeighborEmbedding(GraphReducer):
         self.n_components_ = Y.shape[1]
         self.pieces_ = [{"numbers": numbers, "points": Y, "offset": np.zeros(Y.shape[1]), **found.state}]
         with record.stage("evidence"):
-            record.evidence["neighbours kept"] = kept(graph, Y, rng)
+            share, k = kept(graph, Y, rng, self._looked_up(points, len(inverse)))
+            record.evidence["neighbours kept" if k == _KEPT else f"neighbours kept of {k}"] = share
         self.embedding_ = Y[inverse].astype(rows.dtype)
 
     def _few(self, piece: Piece) -> Embedded:
         """Lay out a few points by their distances; new rows go to the nearest of them."""
-        if components(piece.graph).any():
+        if isinstance(piece.geometry, Edges) and components(piece.graph).any():
             raise DataError(
                 f"{type(self).__name__}: {piece.n} points whose known distances fall into pieces are too few for "
                 f"n_components={self.n_components}; store more distances, or ask for {max(1, piece.n - 2)} at most"
@@ -122,6 +125,17 @@ class NeighborEmbedding(GraphReducer):
         found = self._small(piece)
         Y = np.pad(found.points, ((0, 0), (0, self.n_components_ - found.points.shape[1])))
         return Embedded(Y, found.values, {"k": 1}, {"algorithm": "classical scaling"})
+
+    def _looked_up(self, points: Array, rows: int) -> Callable[[Array, int], Array] | None:
+        """Return what finds the k nearest of some points and themselves; of stored distances the graph has them all."""
+        if self._pairwise and sp.issparse(points):
+            return None
+        return lambda numbers, k: self._search_points(points, rows).query(points[numbers], k + 1)[0]
+
+    def _start_cost(self, n: int, edges: float) -> int:
+        """Return the bytes that the start takes, for a plan, which does not know whether a function compares rows."""
+        given = self._pairwise or callable(self.metric)
+        return start_cost(n, self.n_components, "spectral" if self.init == "pca" and given else self.init, edges)
 
     def _start(self, points: Array, W: Any, record: Recorder, rng: np.random.Generator) -> Array:
         """Return where the points begin, the widest coordinate within ±1; objects have no principal components."""
@@ -187,24 +201,59 @@ def assembled(graph: Graph, weigh: Callable[[Array], Array], dtype: Any) -> Any:
     return sp.csr_array(lists, shape=(graph.n, graph.n))
 
 
-def kept(graph: Graph, Y: Array, rng: np.random.Generator) -> float:
-    """Return the share of nearest neighbours that are nearest on the map, too, asked of some points."""
+def kept(
+    graph: Graph, Y: Array, rng: np.random.Generator, looked_up: Callable[[Array, int], Array] | None = None
+) -> tuple[float, int]:
+    """Return the share of the k nearest neighbours that are among the k nearest on the map, too, and k.
+
+    Some points are asked. k is 10: where the graph has fewer neighbours, ``looked_up`` finds them; without it k is as
+    many as each of these points has, since few of many places on the map are easier to keep.
+
+    >>> from lowland.graph import neighbor_graph
+    >>> X = np.random.default_rng(0).standard_normal((50, 2))
+    >>> [kept(neighbor_graph(X, k), X, np.random.default_rng(0)) for k in (12, 3)]
+    [(1.0, 10), (1.0, 3)]
+    """
     sample = np.sort(rng.permutation(graph.n)[:_SAMPLE])
-    k = min(_KEPT, graph.n - 1)
-    near = searcher("euclidean", Y).query(Y[sample], k + 1)[0]
-    shared = wanted = 0
-    for i, on_map in zip(sample.tolist(), near, strict=True):
-        mine = graph.indices[graph.indptr[i] : graph.indptr[i + 1]][:k]
-        shared += len(np.intersect1d(mine, on_map[on_map != i][:k]))
-        wanted += len(mine)
-    return shared / max(1, wanted)
+    sample = sample[graph.degrees[sample] > 0]  # stored distances may leave a point alone
+    fewest, k = int(graph.degrees[sample].min(initial=graph.n)), min(_KEPT, graph.n - 1)
+    if fewest < k and looked_up is not None:
+        lists = [found[found != i][:k] for i, found in zip(sample, looked_up(sample, k), strict=True)]
+    else:
+        k = min(k, fewest)
+        lists = [graph.indices[graph.indptr[i] : graph.indptr[i] + k] for i in sample.tolist()]
+    on_map = searcher("euclidean", Y).query(Y[sample], k + 1)[0]
+    shared = [
+        len(np.intersect1d(mine, near[near != i][:k])) for i, mine, near in zip(sample, lists, on_map, strict=True)
+    ]
+    return sum(shared) / max(1, k * len(sample)), k
 
 
 # -- starts ---------------------------------------------------------------------------------------------------
 
 
+def start_cost(n: int, d: int, init: str, edges: float) -> int:
+    """Return the bytes that a start of n points takes beside the graph: eigenvectors need a Krylov basis, or a square.
+
+    >>> start_cost(1_000_000, 2, "pca", 2e7) < start_cost(1_000_000, 2, "spectral", 2e7) // 10
+    True
+    """
+    points = 4 * 8 * n * d
+    if init != "spectral":
+        return points
+    if n <= DENSE_LIMIT:
+        return points + 4 * 8 * n * n
+    size = sizes(d, n)
+    return points + 8 * n * (size.basis + 5 * size.block) + int(12 * edges)
+
+
 def principal(points: Array, d: int, rng: np.random.Generator) -> Array:
-    """Return the first principal components of rows; zeros where there are fewer."""
+    """Return the first principal components of rows; zeros where there are fewer.
+
+    >>> Y = principal(np.array([[0.0, 3.0], [0.0, -3.0], [1.0, 0.0], [-1.0, 0.0]]), 2, np.random.default_rng(0))
+    >>> np.abs(Y).round(12).tolist()
+    [[3.0, 0.0], [3.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    """
     rows = as_rows(points if sp.issparse(points) else np.ascontiguousarray(points))
     space = decompose(rows, Wanted(count=min(d, *points.shape)), Scaling(), rng=rng, want_left=True)
     if space.left is None:
@@ -215,7 +264,15 @@ def principal(points: Array, d: int, rng: np.random.Generator) -> Array:
 
 
 def spectral(W: Any, d: int, rng: np.random.Generator) -> Array:
-    """Return the leading eigenvectors of D^(−½) W D^(−½) after the first; pieces of a graph in cells side by side."""
+    """Return the leading eigenvectors of D^(−½) W D^(−½) after the first; pieces of a graph in cells side by side.
+
+    Of a path of four points the first one runs from end to end:
+
+    >>> W = sp.csr_array(sp.diags_array([1.0, 1.0, 1.0], offsets=1, shape=(4, 4)))
+    >>> y = spectral(W + W.T, 1, np.random.default_rng(0))[:, 0]
+    >>> (np.sign(y) * np.sign(y[0])).tolist()
+    [1.0, 1.0, -1.0, -1.0]
+    """
     labels = by_size(sp.csgraph.connected_components(W, directed=False)[1])
     sizes = np.bincount(labels)
     if len(sizes) == 1:

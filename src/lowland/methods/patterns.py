@@ -13,13 +13,13 @@ from ..errors import DataError
 from ..planning import check_allocation, dense_seconds
 from ..rows import RowSource, block_rows, require_finite
 from ..settings import report_progress
+from ..spectral.rounding import varies
 
 Array = np.ndarray[Any, Any]
 
 _BATCH_ENTRIES = 1 << 18  # numbers in a batch of groups: its few temporaries stay in the processor's cache
 _OBJECT_BYTES = 700  # what Python takes for a group beside its numbers
 _TYPICAL_STEPS = 50  # of EM, for the rough seconds of a plan
-_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class Patterns:
         for g in self.groups.values():
             squares[g.observed] += (g.factor**2).sum(axis=0) + g.n * (g.mean - mean[g.observed]) ** 2
         variances = squares / n
-        if (variances <= (4 * _EPS * np.abs(mean)) ** 2).all():
+        if not varies(variances, mean).any():
             raise DataError(
                 "the observed values do not vary in any column (rank 0); a reduction needs at least two distinct rows"
             )

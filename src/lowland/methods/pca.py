@@ -216,7 +216,9 @@ class PCA(LinearReducer):
         variances = solved.variances if solved.scale is None else np.where(solved.variances > 0, 1.0, 0.0)
         divisor = degrees(solved.weight, self.ddof)
         key = int(seed(self.random_state).integers(2**31))
-        return parallel_analysis(solved.spectrum / divisor, max(2, round(solved.weight)), variances, random_state=key)
+        return int(
+            parallel_analysis(solved.spectrum / divisor, max(2, round(solved.weight)), variances, random_state=key)
+        )
 
     def _scaling(self) -> Scaling:
         return Scaling(self.center, self.scale, self.ddof)

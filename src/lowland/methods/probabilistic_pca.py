@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import arrays, pool
-from ..errors import DataError, NotConvergedWarning, RankWarning
+from ..errors import DataError, NotConvergedWarning
 from ..parameters import RANDOM_STATE, Integer, Real, Rule
 from ..planning import DataShape, Plan, check_allocation
 from ..reducer import Recorder, seed
@@ -227,11 +227,7 @@ class ProbabilisticPCA(LinearReducer):
                 mean, model, history = self._expectation_maximisation(patterns, mean, model, record)
         kept = model.significant(10 * NOISE_FLOOR if history else square_tolerance(patterns.n_features) ** 2)
         if len(kept.values) < k:
-            record.warn(
-                f"ProbabilisticPCA: the data have rank {len(kept.values)}, below the {k} components "
-                f"asked for; n_components_ is {len(kept.values)}",
-                RankWarning,
-            )
+            record.warn_short(len(kept.values), k)
         names = getattr(self, "feature_names_in_", None)
         warn_dominant(record, patterns.column_moments()[1], names, "ProbabilisticPCA", "standardise them first")
         self.n_samples_ = n

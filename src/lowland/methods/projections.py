@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from .. import pool
 from ..distances import METRICS
-from ..errors import DataError, RankWarning
+from ..errors import DataError
 from ..graph.neighbors import approximate, search_cost
 from ..parameters import Choice, Rule
 from ..planning import DataShape, Plan, dense_seconds, sparse_seconds
@@ -139,11 +139,7 @@ class GraphProjection(LinearReducer, GraphReducer):
         self.mean_, self.rank_ = space.solved.mean, len(space.values)
         self.n_components_ = k = min(self.n_components, self.rank_)
         if k < self.n_components:
-            record.warn(
-                f"{type(self).__name__}: the data have rank {self.rank_}, below the {self.n_components} components "
-                f"asked for; n_components_ is {k}",
-                RankWarning,
-            )
+            record.warn_short(k, self.n_components)
         P = space.directions / space.values
         C, B = forms(points, edges, self.mean_, P)
         self.eigenvalues_, V = generalized_eigen(C, B, k)

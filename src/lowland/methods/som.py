@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,14 +14,28 @@ from ..block import Block
 from ..errors import DataError
 from ..parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Integers, Real, Rule
 from ..planning import DataShape, Plan, dense_seconds
-from ..prototypes import PANEL, TOPOLOGIES, Grid, Mesh, Shaking, between, train, two_nearest
+from ..prototypes import (
+    OPEN,
+    PANEL,
+    TOPOLOGIES,
+    Grid,
+    Mesh,
+    Shaking,
+    between,
+    largest_entries,
+    train,
+    two_nearest,
+    width,
+)
 from ..reducer import Recorder, Reducer, seed
-from ..rows import RowSource, as_rows, block_rows
+from ..rows import RowSource, block_rows
 from ..spectral import rowspace
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
 from .linear import warn_dominant
 
 Array = Any
+
+_FARTHEST = 1e140  # widths of the map; squares and their sums stay finite
 
 
 class Measured(NamedTuple):
@@ -52,7 +67,7 @@ class SOM(Reducer):
         longer side. A large end gives a smooth map, a small one units nearer to the rows (near 0: k-means).
     noise : float
         In epoch t of T rows are weighted by E^(noise·(1 − t/T)), E random and exponential: this finds better maps than
-        equal weights, which 0 gives. In the last epoch all weights are 1.
+        equal weights, which 0 gives. In the last epoch all weights are 1. At most 50.
     scale : bool
         Divide each column by its standard deviation before distances are taken.
     random_state : int, generator or None
@@ -90,7 +105,7 @@ class SOM(Reducer):
         "epochs": Integer(1),
         "sigma_start": AnyOf((Choice(("auto",)), Real(0))),
         "sigma_end": Real(0),
-        "noise": Real(0, closed=True),
+        "noise": Real(0, 50, closed=True),
         "scale": Boolean(),
         "random_state": RANDOM_STATE,
     }
@@ -103,6 +118,8 @@ class SOM(Reducer):
         "n_components_",
         "n_samples_",
     )
+
+    _reads_again: ClassVar[bool] = True
 
     codebook_: Array
     mean_: Array
@@ -152,36 +169,42 @@ class SOM(Reducer):
 
     def _plan(self, shape: DataShape) -> Plan:
         self._radii()
-        units, d, size = int(np.prod(self.grid)), shape.n_features, shape.dtype.itemsize
+        a, b = (int(side) for side in self.grid)
+        units, d = a * b, shape.n_features
         n, threads = shape.n_rows or 10**6, settings.threads()
         name = rowspace.route(shape, self._wanted(shape))
         start, seconds = rowspace.cost(name, shape, min(2, d))
         block = min(n, block_rows(d))
         won = min(units, block)
-        moved = 2 if self.topology == "hexagonal" else 1
-        training = {
-            "blocks of rows": threads * block * d * (8 + (size if size < 8 else 0)),
-            "products with units": threads * max(PANEL, 16 * units) * 2 * size,
+        moved = 2 if self.topology == "hexagonal" and b > 1 else 1  # kinds of lines
+        table = 8 * units * (d + 1)
+        passing = {
+            "blocks of rows": threads * 16 * (block + min(block, OPEN)) * (d + 1),  # and once more for the products
+            "products with units": threads * (16 * max(PANEL, 16 * units) + table),
             "sums of blocks": 2 * threads * won * d * 8,
-            "codebook and sums": units * d * 8 * (4 + 2 * moved) + units * d * size,
         }
-        parts = max(start, training, key=lambda parts: sum(parts.values()))  # one after the other
+        smoothing = {
+            "places of the grid": (3 * moved + 1) * table,
+            "weights of neighbours": threads * max(PANEL, 16 * max(moved * a, b)) * 8,
+        }
+        held = {"codebook and sums": 3 * table}
+        stages = (start, held | passing, held | smoothing)
+        parts = max(stages, key=lambda parts: sum(parts.values()))  # one after the other
+        filled = 25.0 * ((moved * a) ** 2 + b**2)  # copying a weight takes as long as that many operations
+        spreading = filled + 2.0 * moved * units * (moved * a + b) * (d + 1)
         return Plan(
             method="SOM",
             algorithm="batch",
             bytes=sum(parts.values()) + shape.copied,
-            seconds=seconds + dense_seconds(2.0 * n * units * d * (self.epochs + 1), shape.dtype),
+            seconds=seconds
+            + dense_seconds(2.0 * n * units * d * self.epochs, np.dtype(np.float32))
+            + dense_seconds(2.0 * n * units * d + spreading * self.epochs, np.dtype(np.float64)),
             model_bytes=8 * (units * d + 2 * d),
             parts=parts,
             remedy="take a smaller grid, or reduce the columns first",
         )
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        if not rows.reiterable:
-            raise DataError(
-                "SOM reads the rows in every epoch, and these blocks can be read only once; give one array, or a "
-                "function that starts a new reading: RowSource.from_blocks(lambda: …)"
-            )
         grid = Grid((int(self.grid[0]), int(self.grid[1])), self.topology)
         rng = seed(self.random_state)
         shaking = Shaking(float(self.noise), int(rng.integers(2**31)))
@@ -193,11 +216,13 @@ class SOM(Reducer):
         if not self.scale:
             names = getattr(self, "feature_names_in_", None)
             warn_dominant(record, solved.variances, names, "SOM", "use scale=True")
+        unit = width(np.sqrt(solved.total / solved.n_rows))  # training in it has no numbers too large or too small
         with record.stage("training"):
-            W = train(rows, self._prepare, on_plane(grid, space), grid, self._radii(), shaking)
+            prepare = partial(self._prepare, unit=unit)
+            W = train(rows, prepare, on_plane(grid, space) / unit, grid, self._radii(), shaking) * unit
         self.codebook_ = W * (1.0 if self.scale_ is None else self.scale_) + self.mean_
         with record.stage("errors"):
-            found = self._measure(rows)
+            found = self._measure(rows, unit)
         record.note(
             algorithm="batch", solver=f"best units by products, start by {solved.route}", iterations=self.epochs
         )
@@ -206,12 +231,17 @@ class SOM(Reducer):
         record.evidence["share of variance"] = 1 - found.squared * solved.n_rows / solved.total
         record.evidence["empty units"] = int((found.hits == 0).sum())
 
-    def _prepare(self, block: Array) -> Array:
-        """Return rows as the map sees them: centred, so that products keep their digits, and scaled if asked for."""
-        Z = np.array(arrays.to_numpy(block), dtype=np.float64, order="C")
-        Z -= self.mean_
-        if self.scale_ is not None:
-            Z /= self.scale_
+    def _prepare(self, block: Array, unit: float = 1.0) -> Array:
+        """Return rows as the map sees them: centred, so that products keep their digits, and scaled if asked for.
+
+        They are told in a unit, a power of two.
+        """
+        Z = np.subtract(arrays.to_numpy(block), self.mean_, dtype=np.float64, order="C")
+        with np.errstate(over="ignore"):  # what passes all numbers is refused, or brought near, where it matters
+            if self.scale_ is not None:
+                Z /= self.scale_
+            if unit != 1.0:
+                Z *= 1 / unit
         return Z
 
     # -- the map ----------------------------------------------------------------------------------------------
@@ -227,8 +257,8 @@ class SOM(Reducer):
 
     def _triangles(self) -> tuple[Array, Array]:
         """Return the prototypes as the map sees them, and the triangles between them."""
-        W = self._prepare(self.codebook_)
-        return W, self._grid().triangles(W)
+        grid, W = self._grid(), self._prepare(self.codebook_)
+        return W, grid.triangles(W)
 
     def _row_map(self) -> Callable[[Array], Array]:
         W, triangles = self._triangles()
@@ -237,10 +267,8 @@ class SOM(Reducer):
 
     def inverse_transform(self, X: Any) -> Array:
         """Map coordinates back to rows, between the prototypes around them; outside, from the nearest edge."""
+        source = self._reduced(X)
         W, triangles = self._triangles()
-        source = as_rows(X, allow_sparse=False, owner="SOM")
-        if source.n_features != 2:
-            raise DataError(f"the reduced rows must have 2 columns, places on the map; these have {source.n_features}")
         mesh = Mesh(triangles, self.positions_)
         scale = 1.0 if self.scale_ is None else self.scale_
 
@@ -252,8 +280,9 @@ class SOM(Reducer):
 
     def u_matrix(self) -> Array:
         """Return the mean distance of each unit's prototype to those of its four or six neighbours, as a × b."""
-        W, edges = self._prepare(self.codebook_), self._grid().edges()
-        lengths = np.sqrt(((W[edges[:, 0]] - W[edges[:, 1]]) ** 2).sum(axis=1))
+        edges, W = self._grid().edges(), self._prepare(self.codebook_)
+        unit = width(W)
+        lengths = unit * np.sqrt((((W[edges[:, 0]] - W[edges[:, 1]]) / unit) ** 2).sum(axis=1))
         total = np.bincount(edges.ravel(), np.repeat(lengths, 2), minlength=len(W))
         count = np.bincount(edges.ravel(), minlength=len(W))
         return (total / np.maximum(count, 1)).reshape(self.grid_)
@@ -279,13 +308,17 @@ class SOM(Reducer):
         check_is_fitted(self)
         return self._rows(X, reset=False)
 
-    def _measure(self, rows: RowSource) -> Measured:
+    def _measure(self, rows: RowSource, unit: float | None = None) -> Measured:
         """Compare rows with the map, in the order of the blocks."""
         W, grid = self._prepare(self.codebook_), self._grid()
+        unit = width(W) if unit is None else unit
+        W /= unit
 
         def step(block: Block) -> tuple[int, float, float, int, Array]:
             rows.check(block)
-            units, squares = two_nearest(self._prepare(block.rows), W)
+            Z = self._prepare(block.rows, unit)
+            _require_near(Z, block)
+            units, squares = two_nearest(Z, W)
             near, torn = squares[:, 0], ~grid.adjacent(units[:, 0], units[:, 1])
             hits = np.bincount(units[:, 0], minlength=len(W))
             return len(near), float(np.sqrt(near).sum()), float(near.sum()), int(torn.sum()), hits
@@ -294,7 +327,19 @@ class SOM(Reducer):
         for part in pool.run(step, rows.blocks(), stage="errors", total=rows.block_count()):
             n, length, square, torn = n + part[0], length + part[1], square + part[2], torn + part[3]
             hits += part[4]
-        return Measured(length / n, torn / n if len(W) > 1 else 0.0, hits, square / n)
+        return Measured(unit * length / n, torn / n if len(W) > 1 else 0.0, hits, square / n * unit**2)
+
+
+def _require_near(Z: Array, block: Block) -> None:
+    """Refuse rows whose distance to the map cannot be squared."""
+    (far,) = np.nonzero(largest_entries(Z) > _FARTHEST)
+    if len(far):
+        row = block.start + int(far[0])
+        raise DataError(
+            f"row {row} is more than {_FARTHEST:g} times as far from the map as the map is wide; give rows in the "
+            "units of the training rows",
+            row=row,
+        )
 
 
 def on_plane(grid: Grid, space: RowSpace) -> Array:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+from scipy.special import xlogy
 
-from .. import settings
+from .. import pool, settings
 from ..errors import DataError, LowlandWarning
 from ..graph.graph import Graph
+from ..pairwise import tiles
 from ..parameters import AnyOf, Choice, Integer, Real, Rule
 from ..planning import DataShape
 from ..reducer import Recorder
@@ -27,6 +31,7 @@ _SHARED = 2000  # points from which threads share the steps; they change no bit
 _EXAGGERATED = 250  # steps at most
 _WIDTH = 1e-4  # standard deviation of the first coordinate at the start
 _JITTER = 0.01  # of that
+_PAIRS = 1 << 17  # whose distances on the map a thread holds
 _NEW = 5.0  # perplexity of new rows, and what follows it: openTSNE's own choices
 _NEW_STEPS, _NEW_RATE, _NEW_EXAGGERATION, _NEW_LONGEST = 250, 0.1, 1.5, 0.25
 
@@ -67,7 +72,7 @@ class TSNE(NeighborEmbedding):
     embedding_ : (N, k) array
         The training points.
     perplexity_ : float
-        The one used: less than asked for where there are few rows.
+        The one used: less than the default where there are few rows.
     n_components_ : int
         Number of coordinates.
     n_iter_ : int
@@ -88,6 +93,7 @@ class TSNE(NeighborEmbedding):
 
     _parameters: ClassVar[Mapping[str, Rule]] = {
         **NeighborEmbedding._parameters,
+        "n_components": Integer(1, _DIMENSIONS),
         "perplexity": Real(0),
         "max_iter": Integer(1),
         "early_exaggeration": Real(0),
@@ -139,7 +145,10 @@ class TSNE(NeighborEmbedding):
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
         d, edges = self.n_components, 1.6 * n * k
-        parts = {"probabilities": int(36 * edges), "points and steps": 8 * n * d * 14}
+        later = max(int(15 * edges), self._start_cost(n, edges))  # making them is over when the start begins
+        parts = {"probabilities": int(15 * edges), "sums or start": later, "points and steps": 8 * n * d * 14}
+        if n < _GRID_ROWS:
+            parts["pairs on the map"] = 2 * 8 * settings.threads() * min(n * n, _PAIRS)
         if self._gridded(n):
             algorithm, step = "interpolation", 4e-7 * n * d + 1e-2
         else:
@@ -150,29 +159,29 @@ class TSNE(NeighborEmbedding):
     # -- training -----------------------------------------------------------------------------------------
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        self._check_count(rows.shape, _DIMENSIONS, "the dimensions that t-SNE's trees have at most")
         super()._fit(rows, record)
         self.n_iter_ = self.max_iter
 
     def _count_neighbors(self, n: int, record: Recorder) -> int:
-        """Return the number of neighbours, and set the perplexity: of n − 1 others it lies between 1 and n − 1."""
-        if self.perplexity < 1:
+        """Return the number of neighbours, and set the perplexity: the default is at most a third of the others."""
+        if self.perplexity < 1:  # not among the limits: scikit-learn's checks want to hear of a single row before that
             raise DataError(f"TSNE: perplexity={self.perplexity:g} must be at least 1: no point has fewer neighbours")
-        if self.perplexity < n - 1 or n < self._least:
+        others, plain = n - 1, self.perplexity == PERPLEXITY
+        if n < self._least or 3 * self.perplexity <= others or (self.perplexity < others and not plain):
             self.perplexity_ = float(self.perplexity)
-        elif self.perplexity != PERPLEXITY:
+        elif not plain:
             raise DataError(
-                f"TSNE: perplexity={self.perplexity:g} must be less than the number of distinct rows less 1, {n - 1}: "
-                f"a third of it, {(n - 1) / 3:.3g}, is plenty"
+                f"TSNE: perplexity={self.perplexity:g} must be less than the number of distinct rows less 1, {others}: "
+                f"a third of it, {others / 3:.3g}, is plenty"
             )
         else:
-            self.perplexity_ = max(1.0, (n - 1) / 3)
+            self.perplexity_ = max(1.0, others / 3)
             record.warn(
                 f"TSNE: there are only {n} distinct rows, too few for a perplexity of {PERPLEXITY:g}; taken is "
                 f"{self.perplexity_:.3g}",
                 LowlandWarning,
             )
-        return min(int(3 * self.perplexity_), n - 1)
+        return min(int(3 * self.perplexity_), others)
 
     def _optimized(self, graph: Graph, points: Array, record: Recorder, rng: np.random.Generator) -> Embedded:
         library = self._library()
@@ -205,11 +214,13 @@ class TSNE(NeighborEmbedding):
             for steps, factor in phases:
                 moved.optimize(steps, exaggeration=factor, learning_rate=self.learning_rate, momentum=0.8, inplace=True)
         record.evidence["perplexity"] = self.perplexity_
-        record.evidence["KL divergence"] = float(moved.kl_divergence)
+        Y = np.array(moved, subok=False)
+        exact = graph.n < _GRID_ROWS  # all pairs of as many take less time than a few steps
+        record.evidence["KL divergence"] = divergence(P, Y) if exact else float(moved.kl_divergence)
         about = {"algorithm": "interpolation" if gridded else "Barnes–Hut", "solver": "openTSNE"}
         perplexity = min(_NEW, self.perplexity_)
         state = {"perplexity": perplexity, "k": int(3 * perplexity)}
-        return Embedded(np.array(moved, subok=False), np.empty(0), state, {**about, "iterations": self.max_iter})
+        return Embedded(Y, np.empty(0), state, {**about, "iterations": self.max_iter})
 
     # -- new rows -----------------------------------------------------------------------------------------
 
@@ -259,6 +270,10 @@ def conditional(neighbors: Array, distances: Array, perplexity: float, n: int, *
     """Return p_j|i of points among their neighbours, over the number of points where they are the ``whole`` set.
 
     Points that know too few others for the perplexity get a third of those, as few points do.
+
+    >>> p = conditional(np.array([[0, 1, 2]], dtype=np.int32), np.array([[1.0, 1.5, 2.0]]), 2.0, 3).toarray()[0]
+    >>> round(float(2 ** -(p * np.log2(p)).sum()), 4)  # the perplexity
+    2.0
     """
     k = distances.shape[1]
     return package("openTSNE.affinity", "TSNE").joint_probabilities_nn(
@@ -273,7 +288,13 @@ def conditional(neighbors: Array, distances: Array, perplexity: float, n: int, *
 
 
 def probabilities(graph: Graph, perplexity: float) -> Any:
-    """Return p_ij = (p_j|i + p_i|j)/2N over neighbours."""
+    """Return p_ij = (p_j|i + p_i|j)/2N over neighbours.
+
+    >>> from lowland.graph import neighbor_graph
+    >>> P = probabilities(neighbor_graph(np.array([[0.0], [1.0], [3.0], [6.0]]), 3), 2.0)
+    >>> round(float(P.sum()), 12), bool(abs(P - P.T).max() == 0)
+    (1.0, True)
+    """
 
     def weigh(distances: Array) -> Array:
         m, k = distances.shape
@@ -285,3 +306,29 @@ def probabilities(graph: Graph, perplexity: float) -> Any:
     P = sp.csr_matrix(P + P.T)
     P.data /= P.data.sum()
     return P
+
+
+def divergence(P: Any, Y: Array) -> float:
+    """Return KL(p ‖ q) = Σ p_ij log(p_ij/w_ij) + log Σ w over all pairs, w_ij = 1/(1 + |y_i − y_j|²), q = w/Σ w.
+
+    Two points apart from two others, where p and q are alike:
+
+    >>> Y = np.array([[0.0], [1.0], [1e9], [1e9 + 1]])
+    >>> P = sp.csr_matrix(np.kron(np.eye(2), [[0, 0.25], [0.25, 0]]))
+    >>> abs(divergence(P, Y)) < 1e-12
+    True
+    """
+
+    def part(rows: slice) -> tuple[float, float]:
+        W = cdist(Y[rows], Y, "sqeuclidean")
+        W += 1
+        np.reciprocal(W, out=W)
+        edges = slice(P.indptr[rows.start], P.indptr[rows.stop])
+        p = P.data[edges]
+        i = np.repeat(np.arange(rows.stop - rows.start), np.diff(P.indptr[rows.start : rows.stop + 1]))
+        w = W[i, P.indices[edges]]
+        W[np.arange(len(W)), np.arange(rows.start, rows.stop)] = 0
+        return float(xlogy(p, p).sum() - (p * np.log(w)).sum()), float(W.sum())
+
+    parts = list(pool.run(part, tiles(len(Y), max(1, _PAIRS // len(Y)))))
+    return sum(own for own, _ in parts) + math.log(sum(total for _, total in parts))

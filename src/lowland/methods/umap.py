@@ -86,7 +86,7 @@ class UMAP(NeighborEmbedding):
     _parameters: ClassVar[Mapping[str, Rule]] = {
         **NeighborEmbedding._parameters,
         "n_neighbors": Integer(2),
-        "min_dist": Real(0, 1e6, closed=True),
+        "min_dist": Real(0, closed=True),
         "spread": Real(0),
         "n_epochs": AnyOf((Nothing(), Integer(1))),
         "init": INIT,
@@ -126,7 +126,8 @@ class UMAP(NeighborEmbedding):
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
         d, edges = self.n_components, 1.5 * n * k
-        parts = {"fuzzy graph": int(60 * edges), "points": 8 * n * d * 6, "start": 8 * n * 60}
+        later = max(int(48 * edges), self._start_cost(n, edges))  # the one is over when the other begins
+        parts = {"fuzzy graph": int(12 * edges), "points": 8 * n * d * 6, "start or epochs": later}
         return Cost("fuzzy graph", parts, self._epochs(n) * 9e-8 * edges, model_bytes=8 * n)
 
     # -- training -----------------------------------------------------------------------------------------
@@ -134,7 +135,7 @@ class UMAP(NeighborEmbedding):
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         if self.min_dist > self.spread:
             raise ValueError(f"UMAP: min_dist={self.min_dist:g} must be at most spread={self.spread:g}")
-        self.curve_ = np.array(self._library().find_ab_params(self.spread, self.min_dist))
+        self.curve_ = np.array(curve(self.min_dist, self.spread))
         super()._fit(rows, record)
 
     def _count_neighbors(self, n: int, record: Recorder) -> int:
@@ -221,6 +222,25 @@ class UMAP(NeighborEmbedding):
         return join
 
 
+def curve(min_dist: float, spread: float) -> tuple[float, float]:
+    """Return a and b of 1/(1 + a x^2b) that come nearest to 1 up to ``min_dist``, then exp(−(x − min_dist)/spread).
+
+    umap-learn's search begins at a = b = 1 and gets lost where spread is far from 1. Lengths in units of the spread
+    give the same b, and a·spread^(−2b).
+
+    >>> [round(float(value), 3) for value in curve(0.1, 1.0)]
+    [1.577, 0.895]
+    """
+    a, b = (float(value) for value in package("umap.umap_", "UMAP").find_ab_params(1.0, min_dist / spread))
+    with np.errstate(over="ignore", under="ignore"):
+        a = float(a * np.float64(spread) ** (-2 * b))
+    if not 0 < a < np.inf:
+        raise ValueError(
+            f"UMAP: spread={spread:g} is too far from 1 to compute with; divide it and min_dist by {spread:g}"
+        )
+    return a, b
+
+
 class _Rate(float):
     """The length of steps. umap-learn multiplies it once an epoch, and each time the progress is told."""
 
@@ -243,6 +263,10 @@ def memberships(distances: Array, *, nearest: bool = True) -> Array:
 
     ρ is the distance to the nearest, and the point itself counts as a neighbour in log₂(k + 1). New rows have ρ = 0,
     and log₂ k. σ is found by bisection, all rows at once.
+
+    >>> w = memberships(np.array([[1.0, 2.0, 3.0]], dtype=np.float32))
+    >>> float(w[0, 0]), round(float(w.sum()), 5)  # log₂ 4
+    (1.0, 2.0)
     """
     m, k = distances.shape
     d = distances.astype(np.float64)
@@ -260,7 +284,13 @@ def memberships(distances: Array, *, nearest: bool = True) -> Array:
 
 
 def fuzzy_union(graph: Graph) -> Any:
-    """Return w_ij = w_j|i + w_i|j − w_j|i w_i|j over neighbours."""
+    """Return w_ij = w_j|i + w_i|j − w_j|i w_i|j over neighbours.
+
+    >>> from lowland.graph import neighbor_graph
+    >>> W = fuzzy_union(neighbor_graph(np.array([[0.0], [1.0], [3.0], [6.0]]), 2))
+    >>> bool(abs(W - W.T).max() < 1e-6), float(W.toarray()[0, 1])  # nearest neighbours are members in full
+    (True, 1.0)
+    """
 
     def weigh(distances: Array) -> Array:
         parts = pool.run(lambda part: memberships(distances[part]), tiles(len(distances), _BLOCK))

@@ -25,6 +25,14 @@ def draw_units(
     """Draw one cell for each unit of an a × b array, coloured by its value, where `SOM.transform` places it.
 
     The first coordinate runs to the right, the second upwards, so that transformed rows can be drawn on top.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().add_subplot()
+    >>> cells = draw_units(axes, [[1.0, 2.0, 4.0], [0.0, 3.0, 5.0]])
+    >>> [float(side) for side in axes.get_xlim() + axes.get_ylim()], cells.get_array().tolist()
+    ([-0.5, 1.5, -0.5, 2.5], [1.0, 2.0, 4.0, 0.0, 3.0, 5.0])
     """
     from matplotlib.collections import PolyCollection
 
@@ -85,7 +93,14 @@ def u_matrix(distances: ArrayLike, topology: str = "rectangular") -> Figure:
 
 
 def hits(counts: ArrayLike, topology: str = "rectangular") -> Figure:
-    """Draw `SOM.hits`: how many rows each unit is the nearest of."""
+    """Draw `SOM.hits`: how many rows each unit is the nearest of.
+
+    Examples
+    --------
+    >>> figure = hits([[3, 0], [1, 7]])
+    >>> [axes.get_ylabel() for axes in figure.axes]
+    ['', 'rows']
+    """
     return _one(counts, topology, "viridis", "rows")
 
 
@@ -94,9 +109,15 @@ def component_planes(planes: ArrayLike, topology: str = "rectangular", *, names:
 
     Parameters
     ----------
-    planes : values, columns × a × b; at most 64 columns are drawn.
+    planes : values, columns × a × b; more than 64 columns are refused, as too small to be read.
     topology : of the grid.
     names : of the columns, written above; default: their numbers.
+
+    Examples
+    --------
+    >>> figure = component_planes([[[0.1, 0.4]], [[2.0, 1.0]]], names=["height", "weight"])
+    >>> [axes.get_title() for axes in figure.axes]
+    ['height', 'weight']
     """
     from matplotlib.figure import Figure
 

@@ -65,6 +65,9 @@ def quality(model: Reducer) -> str | None:
     verb = "holds" if model.n_components_ == 1 else "hold"
     if shares is not None:
         return f"which {verb} {format_share(float(shares.sum()))} of the variance"
+    if "share of variance" in evidence and hasattr(model, "codebook_"):
+        units = count(len(model.codebook_), "prototype")
+        return f"whose {units} stand for {format_share(evidence['share of variance'])} of the variance"
     if "share of variance" in evidence:
         where = " in the kernel's feature space" if hasattr(model, "kernel_") else ""
         return f"which {verb} {format_share(evidence['share of variance'])} of the variance{where}"

@@ -1,8 +1,12 @@
-"""How large an eigenvalue can be that is nothing but rounding: the one rule for ranks."""
+"""What may be nothing but rounding: the one rule for ranks, and the one for columns that do not vary."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+
+Array = Any
 
 
 def rounding_floor(n: int, largest: float, norm: float, eps: float) -> float:
@@ -16,3 +20,12 @@ def rounding_floor(n: int, largest: float, norm: float, eps: float) -> float:
     8e-07
     """
     return max(n * float(np.finfo(np.float64).eps) * largest, 4 * eps * norm)
+
+
+def varies(variance: Array, mean: Array) -> Array:
+    """Tell which columns vary: the rounding of a mean m leaves a constant one a variance of up to (4 eps·m)².
+
+    >>> varies(np.array([1e-30, 1e-30]), np.array([0.0, 3.0])).tolist()
+    [True, False]
+    """
+    return variance > (4 * np.finfo(np.float64).eps * np.abs(mean)) ** 2

@@ -1,7 +1,8 @@
-"""The five roads from rows to singular values and directions; `rowspace` chooses among them."""
+"""The roads from rows to singular values and directions; `rowspace` chooses among them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,22 +10,23 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, pool
-from ..block import Block
-from ..blocksums import difference
 from ..moments import Accumulator, Moments, RFactor, column_moments, moments, r_factor
 from ..rows import RowSource
 from ..scatter import Scratch, subtract, symmetric_sum
+from ..sources import gather
 from . import dense
+from . import krylov as iterations
 from .krylov import Found
 from .operators import Centered, Dense, Gram, Operator
-from .solve import DENSE_LIMIT, certified_triplets, eigen, fix_signs, sign_of_columns, singular
+from .rounding import varies
+from .solve import DENSE_LIMIT, certified_triplets, eigen, fix_signs, sign_of_columns, singular, tolerance
 
 if TYPE_CHECKING:
     from .rowspace import Wanted
 
 Array = Any
 
-_SCREE = 10  # eigenvalues worth having for a scree plot even if fewer components are wanted
+SCREE = 10  # eigenvalues worth having for a scree plot even if fewer components are wanted
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -43,7 +45,8 @@ class Solved:
 
     ``spectrum`` holds squared singular values, descending (all of them if ``complete``), ``vectors`` the right
     singular vectors, ``total`` the exact sum of squares, ``variances`` those of the unscaled columns;
-    ``tolerance`` is the ratio to σ₁ below which a value is rounding.
+    ``tolerance`` is the ratio to σ₁ below which a value is rounding; ``doubt`` says what the last wanted value would
+    need, where squares were not made good (see `rowspace.doubt`).
     """
 
     route: str
@@ -58,6 +61,7 @@ class Solved:
     vectors: Array
     complete: bool
     tolerance: float
+    doubt: str = ""
     residual: float = 0.0
     solver: str = ""
     products: int = 0
@@ -80,16 +84,16 @@ def degrees(weight: float, ddof: int) -> float:
     return weight - ddof if weight > ddof else weight
 
 
-def _deviations(variances: Array, mean: Array) -> Array:
+def deviations(variances: Array, mean: Array) -> Array:
     """Return standard deviations, 1 for columns that are constant to rounding."""
-    return np.sqrt(np.where(variances > (4 * _EPS * np.abs(mean)) ** 2, variances, 1.0))
+    return np.sqrt(np.where(varies(variances, mean), variances, 1.0))
 
 
 def _start(name: str, seen: Accumulator, squares: Array, scaling: Scaling) -> Solved:
     """Fill in what all routes know before they solve."""
     mean = arrays.to_numpy(seen.mean)
     variances = arrays.to_numpy(squares).clip(0) / degrees(seen.weight, scaling.ddof)
-    scale = _deviations(variances, mean) if scaling.scale else None
+    scale = deviations(variances, mean) if scaling.scale else None
     sums = variances * degrees(seen.weight, scaling.ddof) + (0.0 if scaling.center else seen.weight * mean**2)
     total = float((sums / (1.0 if scale is None else scale**2)).sum())
     return Solved(
@@ -187,7 +191,7 @@ def _leading(op: Operator, wanted: Wanted, start: Solved, rng: np.random.Generat
     if solver == "auto" and (op.shape[0] <= DENSE_LIMIT or wanted.whole):
         ask = size
     elif wanted.count is not None:
-        ask = min(size, wanted.count if solver == "power" else max(wanted.count, _SCREE))
+        ask = min(size, wanted.count if solver == "power" else max(wanted.count, SCREE))
     else:
         ask = min(size, 32) if wanted.share is not None else size
     while True:
@@ -215,21 +219,21 @@ def gram(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Gener
     """Eigenvectors u of K = XXᵀ, then v = Xᵀu/σ: for fewer rows than columns."""
     seen = column_moments(rows)
     start = _start("gram", seen, seen.squares, scaling)
-    side = _Columns(rows, start, scaling)
+    side = Columns(rows, start, scaling)
     op = Dense(side.gram(), psd=True)
     if scaling.center:  # Xᵀ√w = 0: the weights' roots are a known null vector
         op.null = arrays.like(side.root / np.linalg.norm(side.root), op.A)[:, None]
         if start.n_rows == 1:
             op.null = None
     solved = _leading(op, wanted, start, rng)
-    return _back_to_columns(side, solved, solved.vectors, wanted)
+    return back_to_columns(side.transposed_times, solved, solved.vectors, wanted)
 
 
-def _back_to_columns(side: _Columns, solved: Solved, U: Array, wanted: Wanted) -> Solved:
+def back_to_columns(back: Callable[[Array], Array], solved: Solved, U: Array, wanted: Wanted) -> Solved:
     """Turn the wanted left vectors into directions by Y = XᵀU, and let the SVD of Y undo what squaring mixed."""
     rank = max(1, int((solved.spectrum > solved.tolerance**2 * solved.spectrum[0]).sum()))
     k = min(wanted.pick(solved) or rank, rank, U.shape[1], len(solved.mean))
-    Q, R = dense.orthonormal_near(side.transposed_times(U[:, :k]), np.sqrt(solved.spectrum[:k]))
+    Q, R = dense.orthonormal_near(back(U[:, :k]), np.sqrt(solved.spectrum[:k]))
     P, s, Y = dense.svd(R)
     V = pool.matmul(Q, P)
     signs = sign_of_columns(V)
@@ -239,14 +243,14 @@ def _back_to_columns(side: _Columns, solved: Solved, U: Array, wanted: Wanted) -
     return replace(solved, spectrum=spectrum, vectors=V * signs, left=left)
 
 
-class _Columns:
+class Columns:
     """The centred, scaled, weighted rows read by panels of columns."""
 
     def __init__(self, rows: RowSource, start: Solved, scaling: Scaling) -> None:
         self.rows, self.start, self.scaling = rows, start, scaling
         self.n = rows.count()
         self.root = np.ones(self.n) if rows.weights is None else np.sqrt(rows.weights)
-        self.X = rows.array if rows.array is not None else _gather(rows)
+        self.X = rows.array if rows.array is not None else gather(rows, sparse=True)
         self._width = max(64, (1 << 22) // self.n)
 
     def _panel(self, first: int, scratch: Scratch) -> Array:
@@ -307,57 +311,6 @@ class _Columns:
         return symmetric_sum(panels, prepare, W.shape[1], stage="second pass", total=len(panels))
 
 
-def _gather(rows: RowSource) -> Array:
-    blocks = [block.rows for block in rows.blocks()]
-    if rows.sparse:
-        return sp.vstack(blocks, format="csr")
-    return arrays.namespace(*blocks).concat(blocks, axis=0)
-
-
-# -- second pass: what squaring lost -------------------------------------------------------------------------------
-
-
-def second_pass(rows: RowSource, solved: Solved, wanted: Wanted, scaling: Scaling) -> Solved:
-    """Whiten by the first result and sum the scatter again, where it is near the identity and squares lose nothing.
-
-    The idea is that of Cholesky QR done twice (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015).
-    """
-    sigma = np.sqrt(solved.spectrum)
-    floor = np.maximum(sigma, np.sqrt(len(sigma) * _EPS) * sigma[0])
-    tolerance = rank_tolerance(solved.n_rows, rows.n_features, rows.dtype)
-    if solved.route == "gram":
-        side = _Columns(rows, solved, scaling)
-        U = solved.left
-        new, turn = _whitened(side.whitened(U / arrays.like(floor, U)[None, :]), floor)
-        done = replace(solved, spectrum=new**2, tolerance=tolerance)
-        return replace(_back_to_columns(side, done, U @ turn, wanted), solver="dense, two passes")
-    V = arrays.to_numpy(solved.vectors)
-    W = V / floor[None, :] / (1.0 if solved.scale is None else solved.scale[:, None])
-    mean = solved.mean if scaling.center else 0.0
-
-    def prepare(block: Block, scratch: Scratch) -> Array:
-        Z = difference(block, mean, scratch)
-        return Z @ arrays.like(W, Z, np.float64)
-
-    G = symmetric_sum(rows.blocks(), prepare, len(floor), stage="second pass", total=rows.block_count())
-    new, turn = _whitened(G, floor)
-    return replace(
-        solved,
-        spectrum=new**2,
-        vectors=fix_signs(V @ arrays.to_numpy(turn)),
-        tolerance=tolerance,
-        solver="dense, two passes",
-    )
-
-
-def _whitened(G: Array, floor: Array) -> tuple[Array, Array]:
-    """Return σ and the turn of the basis from R = G^½ diag(floor)."""
-    G = arrays.to_numpy(G)
-    lam, Q = dense.eigh((G + G.T) / 2)
-    _, sigma, Y = dense.svd((Q * np.sqrt(lam.clip(0))).T * floor[None, :])
-    return sigma, Y
-
-
 # -- krylov: the rows themselves -----------------------------------------------------------------------------------
 
 
@@ -367,7 +320,7 @@ def krylov(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Gen
     start = _start("krylov", seen, seen.squares, scaling)
     op = operator(rows, start, scaling)
     size = min(op.shape)
-    ask = min(size, max(wanted.count, _SCREE) if wanted.count is not None else size if wanted.whole else 32)
+    ask = min(size, max(wanted.count, SCREE) if wanted.count is not None else size if wanted.whole else 32)
     while True:
         found = singular(op, ask, rng=rng, solver="krylov")
         solved = replace(
@@ -385,3 +338,36 @@ def krylov(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Gen
         if solved.complete or wanted.pick(solved) is not None:
             return solved
         ask = min(size, 2 * ask)
+
+
+def lanczos(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
+    """Block Lanczos on XᵀX or XXᵀ, whichever is smaller and never formed, until the wanted pairs have converged.
+
+    Squares lose nothing where the values are of one size, as those of indicators are, and only the shorter vectors
+    are kept. The pairs after the wanted ones often lie in the bulk of the spectrum, where they would cost most of the
+    time: they are told only if they have converged as well.
+    """
+    assert wanted.count is not None
+    seen = column_moments(rows)
+    start = _start("krylov", seen, seen.squares, scaling)
+    op = operator(rows, start, scaling)
+    wide = op.shape[0] < op.shape[1]
+    side, size, k = Gram(op, outer=wide), min(op.shape), wanted.count
+    limit = tolerance(side)
+    found = iterations.lanczos(side, min(size, max(k, SCREE)), largest=True, tol=limit, rng=rng, sure=k)
+    B, values, xp = found.right, arrays.to_numpy(found.values), arrays.namespace(found.right)
+    miss = side.matmul(B) - B * arrays.like(values, B)[None, :]
+    misses = arrays.to_numpy(xp.linalg.vector_norm(miss, axis=0)) / (found.norm or 1.0)
+    sure = k + int(np.cumprod(misses[k:] <= 10 * limit).sum())
+    solved = replace(
+        start,
+        spectrum=values[:sure].clip(0),
+        vectors=fix_signs(B[:, :sure]),
+        complete=sure == size,
+        tolerance=square_tolerance(size),
+        residual=float(misses[:k].max()),
+        solver="krylov",
+        products=found.products,
+        converged=found.converged,
+    )
+    return back_to_columns(op.rmatmul, solved, solved.vectors, wanted) if wide else solved

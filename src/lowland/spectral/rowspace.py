@@ -3,7 +3,8 @@
 Five routes give the same answer: the eigenvectors of the scatter XᵀX (``covariance``), of the dual Gram matrix XXᵀ
 (``gram``), the singular vectors of the R factor (``svd``), block Krylov on the rows themselves (``krylov``), and
 multiplication with deflation (``power``). The first two square the singular values: they are exact for
-σ_k > √eps·σ₁, with a second pass where one is not enough; ``auto`` leaves them below that.
+σ_k > √eps·σ₁, with a second pass where one is not enough; ``auto`` leaves them below that. A sixth, ``lanczos``,
+squares as it multiplies; it is for callers who know that their values are of one size.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from ..planning import DataShape, dense_seconds, sparse_seconds
 from ..rows import RowSource, block_rows
 from ..scatter import TILED
 from . import krylov, routes
-from .routes import Scaling, Solved
+from .rounding import rounding_floor, varies
+from .routes import SCREE, Scaling, Solved
+from .second_pass import second_pass
 from .solve import DENSE_LIMIT
 
 Array = Any
@@ -30,6 +33,7 @@ ROUTES = ("covariance", "gram", "svd", "krylov", "power")
 _SQUARE_LIMIT = 10_000  # a larger scatter or Gram matrix costs more than Krylov passes over the rows
 _SPARSE_SQUARE_LIMIT = 1000
 _POWER_PRODUCTS = 100  # for one component; it may be any number, the nearer the values the more
+_SWEEPS = 3  # bases that Lanczos fills: one where the wanted values stand out, seven where none does
 _SMALL_WORK = 1e8  # multiplications below which the safest route is also fast enough
 
 
@@ -119,33 +123,54 @@ def decompose(
     rng: np.random.Generator,
     want_left: bool = False,
 ) -> RowSpace:
-    """Return the leading row space; ``solver`` is one of `ROUTES` or auto."""
+    """Return the leading row space; ``solver`` is one of `ROUTES`, auto, or lanczos for values of one size."""
     name = route(rows.shape, wanted) if solver == "auto" else solver
     if name in ("gram", "krylov", "power") and not rows.reiterable:
         raise DataError(f"solver={name!r} reads the rows several times; these blocks can be read only once")
     with pool.one_blas_thread():
         solved = getattr(routes, name)(rows, wanted, scaling, rng)
-        if name in ("covariance", "gram") and rows.reiterable:
-            need = _doubt(solved, wanted, rows.dtype)
-            if need == "svd" and solver == "auto":
-                solved = routes.svd(rows, wanted, scaling, rng)
-            elif need and solved.complete:
-                solved = routes.second_pass(rows, solved, wanted, scaling)
-            elif need:
-                solved = replace(routes.krylov(rows, wanted, scaling, rng), route=name)
+        if name in ("covariance", "gram", "lanczos") and rows.reiterable:
+            solved = _made_good(rows, solved, wanted, scaling, rng, exact=solver == "auto")
         space = cut(solved, wanted)
         return _with_left(rows, space, scaling) if want_left else space
 
 
 def from_accumulator(
-    seen: Accumulator, wanted: Wanted, scaling: Scaling, *, rng: np.random.Generator, solver: str = "auto"
+    seen: Accumulator,
+    wanted: Wanted,
+    scaling: Scaling,
+    *,
+    rng: np.random.Generator,
+    solver: str = "auto",
+    rows: RowSource | None = None,
 ) -> RowSpace:
-    """Return the leading row space of the rows that an accumulator has seen."""
+    """Return the leading row space of the rows that an accumulator has seen.
+
+    Where ``rows`` can be read again, what squaring lost of the last wanted value is made good from them.
+    """
     with pool.one_blas_thread():
-        return cut(routes.from_accumulator(seen, wanted, scaling, rng, solver), wanted)
+        solved = routes.from_accumulator(seen, wanted, scaling, rng, solver)
+        if solved.route == "covariance":
+            if rows is None:
+                solved = replace(solved, doubt=doubt(solved, wanted, np.float64))
+            else:
+                solved = _made_good(rows, solved, wanted, scaling, rng, exact=True)
+        return cut(solved, wanted)
 
 
-def _doubt(solved: Solved, wanted: Wanted, dtype: Any) -> str:
+def _made_good(
+    rows: RowSource, solved: Solved, wanted: Wanted, scaling: Scaling, rng: np.random.Generator, *, exact: bool
+) -> Solved:
+    """Return a solution by squares as it is, or a better one where the last wanted value calls for that."""
+    need = doubt(solved, wanted, rows.dtype)
+    if need == "svd" and exact:
+        return routes.svd(rows, wanted, scaling, rng)
+    if need and solved.complete:
+        return second_pass(rows, solved, wanted, scaling)
+    return replace(routes.krylov(rows, wanted, scaling, rng), route=solved.route) if need else solved
+
+
+def doubt(solved: Solved, wanted: Wanted, dtype: Any) -> str:
     """Say what the last wanted value calls for: nothing, a second ``pass``, or ``svd``.
 
     The scatter is right to about eps·σ₁², so a singular vector to eps·σ₁/σ_k: the limit keeps that within a
@@ -187,10 +212,19 @@ def cut(solved: Solved, wanted: Wanted) -> RowSpace:
 
 def _flat(solved: Solved) -> bool:
     """Tell whether all variance is what rounding of the mean would leave."""
-    if not solved.centered:
-        return False
-    noise = 4 * np.finfo(np.float64).eps * np.abs(solved.mean)
-    return bool((solved.variances <= noise**2).all())
+    return solved.centered and not bool(varies(solved.variances, solved.mean).any())
+
+
+def tied(space: RowSpace) -> list[int] | None:
+    """Return the numbers of the values that equal the last one kept to rounding, if one left out is among them.
+
+    Which directions of their space are kept is then chance: any turn of it would do.
+    """
+    solved, k = space.solved, len(space.values)
+    values, eps = solved.spectrum, float(np.finfo(np.float64).eps)
+    near = rounding_floor(len(solved.mean), values[0], solved.total, eps) + 2 * solved.residual * values[0]
+    found = np.flatnonzero(np.abs(values - values[k - 1]) <= near).tolist()
+    return found if found[-1] >= k else None
 
 
 def _with_left(rows: RowSource, space: RowSpace, scaling: Scaling) -> RowSpace:
@@ -211,6 +245,7 @@ def cost(name: str, shape: DataShape, k: int) -> tuple[dict[str, int], float]:
     threads = settings.threads()
     block = min(n, block_rows(d)) * d
     entries = shape.entries or n * d
+    inner = 0.0  # of keeping a basis orthogonal
     reading = {  # what multiplying the rows takes
         "transposed copy": entries * (size + 4) + 8 * d if shape.sparse else 0,
         "blocks of rows": 0 if shape.sparse else threads * block * 8,
@@ -243,11 +278,21 @@ def cost(name: str, shape: DataShape, k: int) -> tuple[dict[str, int], float]:
             "R factors": 8 * d * small * (8 if tall else 6),
         }
         flops = 8.0 * n * d * small + 20.0 * small * small * d
+    elif name == "lanczos":
+        count = max(k, SCREE)
+        basis = _basis(count, min(n, d))
+        parts = {
+            "Krylov basis": 8 * min(n, d) * (basis + 2 * count),
+            "vectors": 8 * max(n, d) * (3 * krylov.sizes(count, min(n, d)).block + count),
+            **reading,
+        }
+        flops, inner = _SWEEPS * 4.0 * entries * basis, _SWEEPS * 4.0 * min(n, d) * basis**2
     else:
         basis = _basis(k, min(n, d))
         parts = {"Krylov bases": 8 * (n + d) * (basis + 4 * min(k + 8, basis)), **reading}
-        flops = 8.0 * entries * basis
+        flops, inner = 8.0 * entries * basis, 4.0 * (n + d) * basis**2
     seconds = sparse_seconds(flops) if shape.sparse else dense_seconds(flops, shape.dtype)
+    seconds += dense_seconds(inner, np.dtype(np.float64))
     return {name: int(v) for name, v in parts.items() if v}, seconds
 
 
@@ -264,7 +309,9 @@ __all__ = [
     "cost",
     "cut",
     "decompose",
+    "doubt",
     "from_accumulator",
     "route",
     "table",
+    "tied",
 ]

@@ -1,0 +1,250 @@
+"""`lowland evaluate`: how far a map can be trusted."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from rich.text import Text
+
+from ..errors import DataError
+from .answer import Answer, UsageError, warn
+from .inputs import Input, read_input
+from .model import build_model, run
+from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
+from .outputs import check_outputs
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ..data.table import Table
+    from ..quality.report import Report
+    from ..reducer import Reducer
+
+EmbeddingFile = Annotated[Path, Parameter(help="Table of coordinates, as `lowland reduce --out` wrote it.")]
+TrustFile = Annotated[
+    Path | None,
+    Parameter(help="Write the trust of each row here: .csv, .tsv (also .gz), .parquet, .npy or .npz."),
+]
+
+KEYS = {
+    "data": "the file of the data",
+    "embedding": "the file of the map",
+    "rows": "number of rows",
+    "columns": "names of the columns of the data that were compared",
+    "coordinates": "names of the map's columns",
+    "matched": "how rows were matched: order, or the column that names them",
+    "space": "the space against which trust is measured",
+    "n_neighbors": "neighbours that the local measures look at",
+    "metric": "how rows of the data were compared",
+    "measures": "by name: value, low, high (95 %), exact, and groups (by label) where --groups was given",
+    "chance": "by name: what a map made by chance would score",
+    "contrast": "how much farther the mean point of the data is than the nearest",
+    "purity": "with --groups: share of neighbours of the own group in the data and in the map, chance, groups mixed",
+    "worst": "the least trusted rows: number (from 0), trustworthiness, continuity, and name where --id was given",
+    "out": "file with the trust of each row, or null",
+}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TrustOptions:
+    """What is compared, and how."""
+
+    id: Annotated[
+        str | None,
+        Parameter(help="Column that names the rows: where both tables have it, rows are matched by it, else by order."),
+    ] = None
+    groups: Annotated[
+        str | None, Parameter(help="Column of labels: every measure is also told for each group. It is not compared.")
+    ] = None
+    neighbors: Annotated[int, Parameter(help="Neighbours that the local measures look at.")] = 10
+    metric: Annotated[str, Parameter(help="How the data are compared; precomputed for distances.")] = "euclidean"
+    anchors: Annotated[
+        str, Parameter(help="Rows that are looked at: a number, all, or auto (all up to 10,000, then 5,000).")
+    ] = "auto"
+    pre: Annotated[
+        str | None,
+        Parameter(help="Compare with a first reduction of the data instead, as method:components, such as pca:50."),
+    ] = None
+    seed: Annotated[int, Parameter(help="Seed of the rows and pairs that are drawn.")] = 0
+
+
+def evaluate(
+    data: DataFile,
+    embedding: EmbeddingFile,
+    /,
+    *,
+    trust: TrustOptions | None = None,
+    columns: ColumnOptions | None = None,
+    out: TrustFile = None,
+    common: Common | None = None,
+) -> Answer:
+    """Say how far a map of a table can be trusted: near, far, where, and for which group.
+
+    Coordinates are found by their names (pca0, pca1, …); other columns of the map, such as names that were kept, are no
+    coordinates. With --out the trust of each row is written.
+
+    Example: lowland evaluate iris.csv flat.csv --groups species --out trust.csv
+    """
+    from .matching import coordinates, matched_rows, matching_column, read_map
+
+    options = trust or TrustOptions()
+    check_outputs(out=out, inputs=(data, embedding))
+    anchors, first = _anchors(options.anchors), _first_step(options)
+    _check(options)
+    given = _read_data(data, columns or ColumnOptions(), options)
+    table, names = read_map(embedding)
+    by = matching_column(given, table, options.id)
+    order = matched_rows(given, table, by)
+    labels = _labels(given, table, options.groups, order)
+    found = _measure(given, coordinates(table, names)[order], labels, options, anchors, first)
+    named = given.labels()
+    if out is not None:
+        _write(out, found, given, options)
+    files = {"data": data, "embedding": embedding, "out": out}
+    facts = {**_facts(given, names, by, found, named), **files}
+    return Answer(facts, found.sentence, _next(data, embedding, options, out), shown=[Text(_shown(found, named))])
+
+
+def _anchors(text: str) -> int | str | None:
+    if text in ("auto", "all"):
+        return None if text == "all" else "auto"
+    if not text.isdecimal() or int(text) < 2:
+        raise UsageError(f"--anchors {text}: give a number of at least 2, all, or auto")
+    return int(text)
+
+
+def _first_step(options: TrustOptions) -> Reducer | None:
+    """Make the model that --pre names, as method:components."""
+    if options.pre is None:
+        return None
+    method, _, components = options.pre.partition(":")
+    if not method or not components:
+        raise UsageError(f"--pre {options.pre}: write it as method:components, such as --pre pca:50")
+    if options.metric == "precomputed":
+        raise UsageError("--pre reduces rows, and --metric precomputed says that there are only distances; drop one")
+    return build_model(MethodOptions(method=method, components=components))
+
+
+def _check(options: TrustOptions) -> None:
+    from ..distances import METRICS
+
+    known = (*METRICS, "precomputed")
+    if options.metric not in known:
+        raise UsageError(f"--metric {options.metric}: choose one of {', '.join(known)}")
+    if options.neighbors < 1:
+        raise UsageError(f"--neighbors {options.neighbors}: give at least 1")
+    if options.seed < 0:
+        raise UsageError(f"--seed {options.seed}: give 0 or more")
+
+
+def _read_data(path: Path, columns: ColumnOptions, options: TrustOptions) -> Input:
+    given = read_input(path, columns, _known(path, options), pairwise=options.metric == "precomputed")
+    if not given.pairwise and given.table is not None:
+        from ..data.squares import missing_pairs
+
+        if missing_pairs(given.table) is not None:
+            warn(
+                f"{given.source} looks like a square of distances, and its columns are taken for measurements; if it "
+                "is one, add --metric precomputed"
+            )
+    return given
+
+
+def _known(path: Path, options: TrustOptions) -> KeepOptions:
+    """Return which columns of the data are names or labels; what only the map has is taken from there."""
+    from ..data.reading import read_any
+    from ..data.table import Table
+
+    if options.id is None and options.groups is None:
+        return KeepOptions()
+    table = read_any(path)
+    names = table.names if isinstance(table, Table) else ()
+    id, groups = (name if name in names else None for name in (options.id, options.groups))
+    return KeepOptions(id=id, color=groups)
+
+
+def _labels(given: Input, map: Table, name: str | None, order: Any) -> pl.Series | None:
+    """Return the labels of the groups, from the data or else from the map."""
+    if name is None:
+        return None
+    if given.table is not None and name in given.table.names:
+        return given.table.column(name)
+    if name not in map.names:
+        raise DataError(f"neither {given.source} nor {map.source} has a column {name!r} for --groups")
+    return map.column(name).gather(order)
+
+
+def _measure(
+    given: Input,
+    Y: Any,
+    labels: pl.Series | None,
+    options: TrustOptions,
+    anchors: int | str | None,
+    first: Reducer | None,
+) -> Report:
+    from ..quality import report
+
+    def work(rows: Any) -> Report:
+        X, space = rows, f"the {'distances' if given.pairwise else 'columns'} of {given.source}"
+        if first is not None:
+            X = first.fit_transform(rows)
+            space = f"{X.shape[1]} dimensions that {type(first).__name__} made of {given.source}, not its columns"
+        return report(
+            X,
+            Y,
+            options.neighbors,
+            metric=options.metric,
+            anchors=anchors,
+            groups=labels,
+            space=space,
+            random_state=options.seed,
+        )
+
+    return run(work, given)  # type: ignore[no-any-return]
+
+
+def _write(out: Path, found: Report, given: Input, options: TrustOptions) -> None:
+    """Write a row for each row of the data, after its name and group; rows that were not looked at stay empty."""
+    import polars as pl
+
+    from ..data.writing import write_table
+
+    looked = found.points.to_frame().rename({"point": "row"}).cast({"row": pl.Int64})
+    frame = pl.DataFrame({"row": pl.Series(range(given.shape[0]), dtype=pl.Int64)})
+    frame = frame.join(looked, on="row", how="left", maintain_order="left")
+    for name in (options.groups, options.id):
+        if name is not None and given.table is not None and name in given.table.names:
+            frame = frame.rename({name: f"{name}_1"}) if name in frame.columns else frame
+            frame = frame.insert_column(0, given.table.column(name))
+    write_table(out, frame)
+
+
+def _shown(found: Report, names: list[str] | None) -> str:
+    """Return the table; the sentence and the warnings are told after it."""
+    lines = str(found).split("\n")[: -1 - len(found.warnings)]
+    if names is not None:
+        lines[-1] = f"least trusted rows: {', '.join(names[point.number] for point in found.worst)}"
+    return "\n".join(lines)
+
+
+def _facts(given: Input, names: list[str], by: str | None, found: Report, named: list[str] | None) -> dict[str, Any]:
+    plain = found.to_dict()
+    kept = {key: plain[key] for key in KEYS if key in plain}
+    worst = [point | ({"name": named[point["number"]]} if named else {}) for point in plain["worst"]]
+    facts = {"rows": found.n, "columns": given.names, "coordinates": names, "matched": by or "order"}
+    return {**facts, **kept, "worst": worst}
+
+
+def _next(data: Path, embedding: Path, options: TrustOptions, out: Path | None) -> str:
+    """Name the next step: the trust of each row, then other maps."""
+    if out is not None:
+        return shlex.join(["lowland", "compare", str(data)])
+    words = ["lowland", "evaluate", str(data), str(embedding)]
+    words += ["--id", options.id] if options.id else []
+    words += ["--groups", options.groups] if options.groups else []
+    return shlex.join([*words, "--out", "trust.csv"])

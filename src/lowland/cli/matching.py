@@ -1,0 +1,112 @@
+"""Two tables of the same rows: the coordinates of a map, and which of its rows belongs to which of the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import DataError
+from .answer import note
+
+if TYPE_CHECKING:
+    from ..data.table import Table
+    from .inputs import Input
+
+
+def read_map(path: Path) -> tuple[Table, list[str]]:
+    """Read a map and find its coordinates: the numbered columns that bear a method's name, else all of numbers."""
+    from .. import registry
+    from ..data.reading import read_table
+
+    table = read_table(path)
+    found = numbered(table.names, {method.class_name.lower() for method in registry.METHODS})
+    if found:
+        return table, found
+    names = table.select().names
+    listed = f"{', '.join(names[:6])}{' …' if len(names) > 6 else ''}"
+    note(f"{table.source} has no columns such as pca0, pca1; its numeric columns are the coordinates: {listed}")
+    return table, names
+
+
+def numbered(names: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return the last series of columns name0, name1, … of a known name; a second one's names end in _1.
+
+    >>> numbered(["id", "pca0", "pca1", "piece"], {"pca"})
+    ['pca0', 'pca1']
+    >>> numbered(["pca0", "pca0_1", "pca1"], {"pca"})
+    ['pca0_1', 'pca1']
+    """
+    series: dict[str, dict[int, str]] = {}
+    for name in names:
+        match = re.fullmatch(r"(.*?)(\d+)(?:_\d+)?", name)
+        if match is not None and match[1] in known:
+            series.setdefault(match[1], {})[int(match[2])] = name  # coordinates stand last, so they take the place
+    whole = [found for found in series.values() if sorted(found) == list(range(len(found)))]
+    return [whole[-1][i] for i in range(len(whole[-1]))] if whole else []
+
+
+def coordinates(table: Table, names: list[str]) -> Any:
+    """Return the coordinates, all of which must be there."""
+    Y = table.select(columns=names).X
+    bad = np.argwhere(~np.isfinite(Y))
+    if len(bad):
+        row, column = (int(x) for x in bad[0])
+        raise DataError(
+            f"{table.place(row, names[column])}: a coordinate is missing or not finite; a map needs all of them, so "
+            "leave such rows out of both tables",
+            row=row,
+            column=column,
+        )
+    return Y
+
+
+def matching_column(given: Input, map: Table, id: str | None) -> str | None:
+    """Return the column by which rows are matched, or None where it is their order."""
+    ours = () if given.table is None else given.table.names
+    if id is None or (id in ours and id in map.names):
+        return id
+    if id not in ours and id not in map.names:
+        raise DataError(f"neither {given.source} nor {map.source} has a column {id!r} for --id")
+    note(f"only one of the tables has {id!r}: rows are matched by their order")
+    return None
+
+
+def matched_rows(given: Input, map: Table, by: str | None) -> Any:
+    """Return the numbers of the map's rows in the order of the data."""
+    n = given.shape[0]
+    if by is None or given.table is None:
+        if map.n_rows != n:
+            raise DataError(
+                f"{given.source} has {n} rows and {map.source} has {map.n_rows}: they are matched by order, so give "
+                "the map of these very rows, or a column that names them in both with --id"
+            )
+        return np.arange(n)
+    here, there = (_places(table, by) for table in (given.table, map))
+    lost = [name for name in here if name not in there]
+    if lost:
+        few = ", ".join(lost[:5]) + (", …" if len(lost) > 5 else "")
+        raise DataError(f"{map.source} lacks {len(lost)} of the {n} rows of {given.source}, by {by!r}: {few}")
+    if len(there) > len(here):
+        note(f"{map.source} has {len(there) - len(here)} rows that {given.source} lacks; they are left out")
+    return np.array([there[name] for name in here])
+
+
+def _places(table: Table, id: str) -> dict[str, int]:
+    """Return the row of each name; a name that is missing or there twice is an error."""
+    places: dict[str, int] = {}
+    for row, value in enumerate(table.column(id).to_list()):
+        if value is None:
+            raise DataError(f"{table.place(row, id)}: the name is missing, and rows are matched by it", row=row)
+        if str(value) in places:
+            first = table.place(places[str(value)])
+            raise DataError(
+                f"{table.place(row, id)}: {value} is the name of {first}, too; rows are matched by it, so it must name "
+                "each once",
+                row=row,
+            )
+        places[str(value)] = row
+    return places

@@ -1,0 +1,206 @@
+"""`lowland outliers`: rows far from the rest, why, and what they do to the axes."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from rich.table import Table as Grid
+
+from .answer import Answer, UsageError
+from .inputs import Input, read_input
+from .model import run
+from .options import ColumnOptions, Common, DataFile, IdColumn, KeepOptions
+from .outputs import check_kept, check_outputs
+
+if TYPE_CHECKING:
+    from ..quality.outliers import Outliers
+
+Neighbors = Annotated[int, Parameter(help="Which nearest other row tells how far a row is from the crowd.")]
+Components = Annotated[str, Parameter(help="Axes for T² and the residual: a number, or auto for parallel analysis.")]
+Level = Annotated[float, Parameter(help="Share of ordinary normal rows that is not flagged, in (0.5, 1).")]
+Metric = Annotated[
+    str, Parameter(help="How rows are compared; precomputed: the table is a square of distances between objects.")
+]
+Scale = Annotated[bool, Parameter(help="Give every column the same variance first.", show_default=False)]
+Measures = Annotated[
+    Path | None, Parameter(help="Write the measures of all rows here, flagged or not: .csv, .parquet, …")
+]
+Keep = Annotated[Path | None, Parameter(help="Write the table without the flagged rows here: .csv, .parquet, …")]
+
+KEYS = {
+    "data": "the file that was read",
+    "n_rows": "number of rows",
+    "rows": "numbers of the flagged rows, counted from 0, the worst first",
+    "names": "what they are called: by the --id column, or by their line or row in the file",
+    "reasons": "for each of them the measures that flagged it: distance, t2, spe",
+    "severity": "how many times its limit the worst measure of a row is",
+    "limits": "up to where each measure is ordinary",
+    "missing": "why a measure is missing, by its name",
+    "heavy": "measures with heavier tails than normal, and how many rows are not flagged for that",
+    "turn": "degrees by which the first axis turns without the flagged rows, or null",
+    "angles": "principal angles between the first axes with and without them, or null",
+    "share": "share of the variance that the first axis holds, or null",
+    "share_without": "the same without the flagged rows, or null",
+    "n_components": "axes behind T² and the residual, or null",
+    "level": "share of ordinary normal rows that is not flagged",
+    "stable": "whether the same rows stayed the bulk in the end",
+    "out": "file with the measures, or null",
+    "keep": "table without the flagged rows, or null",
+}
+
+_SHOWN = 20  # flagged rows in the table on the screen; --out has all
+
+
+def outliers(
+    data: DataFile,
+    /,
+    *,
+    columns: ColumnOptions | None = None,
+    id: IdColumn = None,
+    neighbors: Neighbors = 10,
+    components: Components = "auto",
+    scale: Scale = False,
+    metric: Metric = "euclidean",
+    level: Level = 0.999,
+    out: Measures = None,
+    keep: Keep = None,
+    common: Common | None = None,
+) -> Answer:
+    """Find the rows that are far from the rest, say why, and how much the axes turn without them.
+
+    Three looks: the distance to the nearest other rows, how far out a row lies along the first axes of the bulk (T²),
+    and how far off their plane (SPE). --keep writes the table without the flagged rows.
+
+    Example: lowland outliers iris.csv --keep clean.csv
+    """
+    check_outputs(out=out, inputs=(data,))
+    _check_keep(keep, tuple(path for path in (data, out) if path is not None))
+    pairwise = metric == "precomputed"
+    given = read_input(data, columns or ColumnOptions(), KeepOptions(id=id), pairwise=pairwise)
+    if keep is not None and (given.table is None or pairwise):
+        what = "a square of distances" if pairwise else "a sparse matrix"
+        raise UsageError(
+            f"--keep {keep}: {given.source} is {what}; only a table can be written without some of its rows"
+        )
+    if keep is not None and given.table is not None:
+        check_kept(keep, None, given.table.frame)
+    found = run(_work(given, neighbors, components, scale, metric, level), given)
+    if out is not None:
+        _write_measures(found, out)
+    if keep is not None and given.table is not None:
+        from ..data.writing import write_table
+
+        write_table(keep, given.table.frame.filter(~found.mask))
+    facts = {"data": data, **found.to_dict(), "out": out, "keep": keep}
+    words = [*_chosen(columns or ColumnOptions(), id), *(["--scale"] if scale else [])]
+    if pairwise:
+        words = ["reduce", str(data), "--method", "classical_mds", "--set", "metric=precomputed", "--out", "flat.csv"]
+    elif len(found) and keep is None and given.table is not None:
+        asked = _asked({"--neighbors": neighbors, "--components": components, "--metric": metric, "--level": level})
+        clean = "clean.csv" if data.name != "clean.csv" else "cleaner.csv"
+        words = ["outliers", str(data), *words, *asked, "--keep", clean]
+    else:
+        words = ["reduce", str(keep or data), *words, "--out", "flat.csv"]
+    return Answer(facts, _summary(found, keep), shlex.join(["lowland", *words]), shown=_shown(found))
+
+
+def _asked(looks: dict[str, Any]) -> list[str]:
+    """Return the words for what is not as usual."""
+    usual = {"--neighbors": 10, "--components": "auto", "--metric": "euclidean", "--level": 0.999}
+    return [str(word) for option, value in looks.items() if value != usual[option] for word in (option, value)]
+
+
+def _chosen(columns: ColumnOptions, id: str | None) -> list[str]:
+    """Return the words that choose the same columns again."""
+    words = [word for text in columns.columns for word in ("--columns", text)]
+    words += [word for text in columns.drop for word in ("--drop", text)]
+    return words + ([] if id is None else ["--id", id])
+
+
+def _work(given: Input, neighbors: int, components: str, scale: bool, metric: str, level: float) -> Any:
+    """Return the search; parameters that cannot be are a usage error before any work."""
+    from ..distances import METRICS
+    from ..quality.outliers import check_parameters
+    from ..quality.outliers import outliers as find
+
+    count: int | str = int(components) if components.isdecimal() else components
+    if metric not in (*METRICS, "precomputed"):
+        raise UsageError(f"--metric {metric}: it must be one of {', '.join((*METRICS, 'precomputed'))}")
+    try:
+        check_parameters(neighbors, count, level, "auto")
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+    def work(rows: Any) -> Outliers:
+        return find(
+            rows.array if metric == "precomputed" else rows,
+            neighbors,
+            n_components=count,
+            level=level,
+            metric=metric,
+            scale=scale,
+            names=_names(given),
+        )
+
+    return work
+
+
+def _names(given: Input) -> list[str]:
+    """Return what each row is called: its identifier, or its place in the file."""
+    labels = given.labels()
+    if labels is not None:
+        return labels
+    first = None if given.table is None else given.table.first_line
+    word, start = ("row", 0) if first is None else ("line", first)
+    return [f"{word} {start + i}" for i in range(given.shape[0])]
+
+
+def _check_keep(keep: Path | None, inputs: tuple[Path, ...]) -> None:
+    try:
+        check_outputs(out=keep, inputs=inputs)
+    except UsageError as error:
+        raise UsageError(str(error).replace("--out", "--keep")) from None
+
+
+def _write_measures(found: Outliers, out: Path) -> None:
+    """Write all rows; files of numbers alone get no words."""
+    import polars as pl
+
+    from ..data.writing import write_table
+
+    frame = found.table(all=True)
+    if out.suffix.lower() in (".npy", ".npz"):
+        frame = frame.drop("name", "reason").with_columns(pl.col("flagged").cast(pl.Int8))
+    write_table(out, frame)
+
+
+def _shown(found: Outliers) -> list[Grid]:
+    from ..quality.outliers import WORDS
+
+    if len(found) == 0:
+        return []
+    grid = Grid(box=None, pad_edge=False)
+    measures = [name for name in WORDS if getattr(found, name) is not None]
+    for heading in ("row", "times its limit", *measures, "why"):
+        grid.add_column(heading, justify="left" if heading in ("row", "why") else "right", overflow="fold")
+    for i, reasons in list(zip(found.rows, found.reasons, strict=True))[:_SHOWN]:
+        values = [f"{getattr(found, name)[i]:.4g}" for name in measures]
+        name = str(i) if found.names is None else found.names[i]
+        grid.add_row(name, f"{found.severity[i]:.3g}", *values, "; ".join(WORDS[reason] for reason in reasons))
+    limits = [f"{found.limits[name]:.4g}" for name in measures]
+    grid.add_row(
+        "limit", "1", *limits, "" if len(found) <= _SHOWN else f"({len(found) - _SHOWN} more rows; --out lists all)"
+    )
+    return [grid]
+
+
+def _summary(found: Outliers, keep: Path | None) -> str:
+    from ..report.facts import count
+
+    if keep is None:
+        return found.sentence
+    left = count(len(found.severity) - len(found), "row")
+    return f"{found.sentence} {keep} has the other {left}; {count(len(found), 'row')} left out."

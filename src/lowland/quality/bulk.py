@@ -1,0 +1,338 @@
+"""Principal components of the bulk of some rows: outliers must not turn the axes by which they are judged.
+
+The start has no outlier in it unless half of the rows are such: spherical principal components (Locantore et al. 1999),
+in which each row counts by its direction from the middle alone, and then the half of the rows nearest to them. From
+there the rows within the limits are fitted, judged again, and so on until the same rows stay: the reweighting of robust
+covariances (Rousseeuw and Van Driessen 1999). Every step is one pass over the rows: blocks and sparse rows will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import arrays
+from ..dimension.parallel import parallel_analysis
+from ..rows import RowSource
+from ..settings import report_progress
+from ..spectral import dense, rowspace
+from ..spectral.routes import Scaling, degrees
+from ..spectral.rowspace import Wanted
+from ..spectral.solve import DENSE_LIMIT
+from .limits import Law, Limit, deleted, hotelling, limit, residual_law
+
+Array = Any
+
+ROUNDS = 30  # of fitting and judging; a few are enough unless rows lie on the limit
+FIRST = 10  # components of the start, and those of `auto` where parallel analysis would be long
+ROWS_EACH = 5  # rows for each component, at least
+_EQUAL = 0.01  # share of rows with two equal variances whose first axis is taken for a distinct one
+_ROUNDING = 1e-13  # of a row's squared length: what products leave of a residual that is zero
+
+
+@dataclass(frozen=True)
+class Axes:
+    """A mean, scales, k directions (as columns) with their variances, and the spectrum as far as it is known."""
+
+    mean: Array
+    scale: Array | None
+    directions: Array
+    variances: Array
+    spectrum: Array
+    total: float
+    columns: Array  # variances of the unscaled columns
+    n: int
+
+    @property
+    def k(self) -> int:
+        """Number of directions."""
+        return len(self.variances)
+
+    @property
+    def share(self) -> float:
+        """Share of the variance along the directions."""
+        return float(self.variances.sum()) / self.total if self.total > 0 else 1.0
+
+    def rest(self) -> Array:
+        """Return the residual's variances."""
+        return rest_of(self.spectrum, self.total, self.k)
+
+
+def rest_of(spectrum: Array, total: float, k: int) -> Array:
+    """Return the variances behind the first k.
+
+    Where only the leading ones are known, the others are taken to be as large as the last of those, as many as the
+    total allows: no residual of the same sum is spread more widely, so its limit can only be too high.
+    """
+    known = np.asarray(spectrum, dtype=np.float64)[k:]
+    known = known[known > 0]
+    left = total - float(np.asarray(spectrum, dtype=np.float64).sum())
+    if left <= 1e-9 * total:
+        return known
+    last = float(spectrum[-1])
+    whole = int(min(left // last, 1e6))
+    part = left - whole * last if whole < 1e6 else 0.0
+    size = left / whole if whole == int(1e6) else last
+    return np.concatenate([known, np.full(whole, size), [part] if part > 0 else []])
+
+
+def fit(rows: RowSource, weights: Array | None, wanted: Wanted, scale: bool, rng: np.random.Generator) -> Axes:
+    """Return the principal components of weighted rows."""
+    space = rowspace.decompose(rows.weighted(weights), wanted, Scaling(True, scale, 1), rng=rng)
+    solved = space.solved
+    divisor = degrees(solved.weight, 1)
+    return Axes(
+        solved.mean,
+        solved.scale,
+        space.directions,
+        space.values**2 / divisor,
+        solved.spectrum / divisor,
+        solved.total / divisor,
+        solved.variances,
+        solved.n_rows,
+    )
+
+
+def judge(rows: RowSource, axes: Axes, variances: Array | None = None) -> tuple[Array, Array]:
+    """Return T² = Σ y²/λ and SPE = ‖z‖² − ‖y‖² of each row, z centred and scaled, y along the directions."""
+    out = arrays.to_numpy(rows.map_blocks(judging(axes, variances), 2, np.float64))
+    return out[:, 0], out[:, 1]
+
+
+def judging(axes: Axes, variances: Array | None = None) -> Callable[[Array], Array]:
+    """Return the function that gives both for a block of rows."""
+    V, spans = axes.directions, axes.variances if variances is None else variances
+    whole = axes.k == len(axes.mean)
+
+    def both(block: Array) -> Array:
+        if sp.issparse(block):
+            scale = np.ones(len(axes.mean)) if axes.scale is None else axes.scale
+            shifted = axes.mean / scale
+            B = sp.csr_array(block, dtype=np.float64)
+            B = B.multiply(1 / scale).tocsr() if axes.scale is not None else B
+            Y = np.asarray(B @ V) - shifted @ V
+            squares = np.asarray(B.multiply(B).sum(axis=1)).ravel() - 2 * np.asarray(B @ shifted) + shifted @ shifted
+            rest = squares - (Y * Y).sum(axis=1)
+        else:
+            Z = arrays.cast(block, np.float64) - axes.mean
+            Z = Z if axes.scale is None else Z / axes.scale
+            Y = Z @ V
+            squares = np.einsum("ij,ij->i", Z, Z)
+            Z -= Y @ V.T
+            rest = np.einsum("ij,ij->i", Z, Z)
+        rest = np.where(rest > _ROUNDING * squares, rest, 0.0)
+        return np.column_stack([(Y * Y / spans).sum(axis=1), np.zeros(len(rest)) if whole else rest])
+
+    return both
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Axes of the bulk, and T² and SPE of all rows against them, with their limits (None: there is no residual)."""
+
+    axes: Axes
+    t2: Array
+    spe: Array
+    t2_limit: Limit
+    spe_limit: Limit | None
+
+    def outside(self) -> Array:
+        """Tell which rows lie beyond a limit."""
+        found = self.t2 > self.t2_limit.value
+        if self.spe_limit is not None:
+            found = found | (self.spe > self.spe_limit.value)
+        return np.asarray(found)
+
+
+class Bulk:
+    """The search for the bulk of some rows.
+
+    Parameters
+    ----------
+    rows : RowSource
+        Rows that can be read again and again.
+    few : array
+        Some of them (or all), dense where the rows are: their medians and spreads are robust.
+    count : int or None
+        Number of components; None: by parallel analysis of the bulk.
+    scale : bool
+        Whether columns are divided by their standard deviations.
+    share : float
+        Share of ordinary rows beyond each limit.
+    """
+
+    def __init__(
+        self, rows: RowSource, few: Array, count: int | None, scale: bool, share: float, rng: np.random.Generator
+    ) -> None:
+        self.rows, self.few, self.count, self.scale, self.share, self.rng = rows, few, count, scale, share, rng
+        self.n = rows.count()
+        self.most = max(1, min(rows.n_features, self.n // ROWS_EACH))
+        self.stable, self.rounds = True, 0
+
+    def fit(self, kept: Array | None, wanted: Wanted) -> Axes:
+        """Fit some of the rows."""
+        return fit(self.rows, None if kept is None or kept.all() else kept.astype(float), wanted, self.scale, self.rng)
+
+    def find(self) -> Array:
+        """Return which rows are the bulk; the number of components is then known."""
+        near = self._half()
+        if near is None:
+            kept = np.ones(self.n, dtype=bool)
+        else:
+            axes = self.fit(near, Wanted(count=min(self.most, self.count or FIRST)))
+            t2, spe = judge(self.rows, axes)
+            kept = self._within(axes, t2, spe)
+        if self.count is None:
+            self.count = self._components(kept)
+        return self.settle(kept, np.zeros(self.n, dtype=bool))
+
+    def settle(self, kept: Array, never: Array) -> Array:
+        """Fit and judge by turns until the same rows stay; rows of ``never`` stay out.
+
+        Rows on a limit may come and go by turns: those that come back stay, for it is not clear that they stand out.
+        """
+        seen: dict[bytes, int] = {}
+        trail: list[Array] = []
+        for done in range(1, ROUNDS + 1):
+            report_progress("bulk", done, None)
+            self.rounds += 1
+            seen[kept.tobytes()] = len(trail)
+            trail.append(kept)
+            again = ~self.judged(kept).outside() & ~never
+            if again.sum() <= self.n / 2:  # no bulk is left: the limits do not suit these rows
+                break
+            if again.tobytes() in seen:
+                self.stable = True
+                return np.logical_or.reduce(trail[seen[again.tobytes()] :])
+            kept = again
+        self.stable = False
+        return kept
+
+    def judged(self, kept: Array) -> Judged:
+        """Judge all rows by the axes of those that are kept: each as if it had not been fitted."""
+        assert self.count is not None
+        axes = self.fit(kept, Wanted(count=min(self.count, self.most)))
+        t2, spe = judge(self.rows, axes)
+        t2[kept] = deleted(t2[kept], axes.n)
+        along, left = hotelling(axes.k, axes.n - 1), self._left(axes)
+        if left is None:
+            return Judged(axes, t2, spe, limit(t2, along, self.share), None)
+        # each tail is looked for among the rows that the other measure has nothing against
+        far, off = t2 > along.beyond(self.share), spe > left.beyond(self.share)
+        return Judged(axes, t2, spe, limit(t2[~off], along, self.share), limit(spe[~far], left, self.share))
+
+    # -- how ----------------------------------------------------------------------------------------------
+
+    def _left(self, axes: Axes) -> Law | None:
+        """Return the law of the residual; None where all dimensions are kept."""
+        if axes.k == len(axes.mean):
+            return None
+        rest = axes.rest()
+        if len(rest) == 0 or rest.sum() <= 1e-13 * axes.total:  # a plane: whatever is off it stands out
+            return Law(1.0, np.inf, 1e-12 * axes.total)
+        return residual_law(rest, axes.n, axes.k)
+
+    def _half(self) -> Array | None:
+        """Return the half of the rows nearest to spherical axes; None where half of them lie in one place."""
+        middle, unit = self._middle()
+        squares = self._squares(middle, unit)
+        wanted = Wanted(count=min(self.most, self.count or FIRST))
+        if not np.quantile(squares, 0.5) > 0:
+            return None
+        for _ in range(2):  # the second time about the mean of the first
+            w = 1 / np.maximum(squares, np.quantile(squares[squares > 0], 0.1))
+            axes = fit(self.rows, w * (self.n / w.sum()), wanted, self.scale, self.rng)
+            squares = self._squares(axes.mean, unit)
+        Y = coordinates(self.few, axes)
+        spans = np.median(np.abs(Y - np.median(Y, axis=0)), axis=0) ** 2
+        t2, spe = judge(self.rows, axes, np.where(spans > 0, spans, axes.variances))
+        score = _relative(t2) + _relative(spe)
+        order = np.argsort(score, kind="stable")
+        near = np.zeros(self.n, dtype=bool)
+        near[order[: self.n // 2 + 1]] = True
+        return near
+
+    def _within(self, axes: Axes, t2: Array, spe: Array) -> Array:
+        """Return the rows within the limits of a half, which is narrower than the bulk: medians tell by how much."""
+        law, left = hotelling(axes.k, axes.n), self._left(axes)
+        kept = _relative(t2) <= law.beyond(self.share) / law.beyond(0.5)
+        if left is not None:
+            kept &= _relative(spe) <= left.beyond(self.share) / left.beyond(0.5)
+        return kept if kept.sum() > self.n / 2 else np.ones(self.n, dtype=bool)
+
+    def _components(self, kept: Array) -> int:
+        """Return how many components independent columns would not show."""
+        if min(int(kept.sum()) - 1, self.rows.n_features) > DENSE_LIMIT // 2:
+            return min(FIRST, self.most)
+        axes = self.fit(kept, Wanted(rule=lambda solved: 1))  # the whole spectrum
+        spans = axes.columns if not self.scale else np.where(axes.columns > 0, 1.0, 0.0)
+        key = int(self.rng.integers(2**31))
+        return min(int(parallel_analysis(axes.spectrum, axes.n, spans, random_state=key)), self.most)
+
+    def _middle(self) -> tuple[Array, Array]:
+        """Return where the columns of some rows have their middle, and their units."""
+        d = self.rows.n_features
+        if sp.issparse(self.few):
+            mean = np.asarray(self.few.mean(axis=0)).ravel()
+            squares = np.asarray(self.few.multiply(self.few).mean(axis=0)).ravel() - mean**2
+            unit = np.sqrt(squares.clip(0))
+        else:
+            low, mean, high = np.quantile(self.few, (0.25, 0.5, 0.75), axis=0).astype(np.float64)
+            unit = high - low
+            flat = unit == 0
+            unit[flat] = np.std(self.few[:, flat], axis=0, dtype=np.float64)
+        return mean, np.where(unit > 0, unit, 1.0) if self.scale else np.ones(d)
+
+    def _squares(self, middle: Array, unit: Array) -> Array:
+        """Return squared distances from the middle."""
+        none = Axes(middle, unit, np.zeros((len(middle), 0)), np.empty(0), np.empty(0), 0.0, np.empty(0), self.n)
+        return judge(self.rows, none)[1]
+
+
+def coordinates(block: Array, axes: Axes) -> Array:
+    """Return where rows lie along the axes."""
+    scale = 1.0 if axes.scale is None else axes.scale
+    if sp.issparse(block):
+        V = axes.directions / np.reshape(scale, (-1, 1)) if axes.scale is not None else axes.directions
+        return np.asarray(block @ V) - axes.mean @ V
+    return (np.asarray(block, dtype=np.float64) - axes.mean) / scale @ axes.directions
+
+
+def distinct_first(axes: Axes) -> bool:
+    """Tell whether the first variance stands out from the second.
+
+    Of two equal ones n·ln((λ₁ + λ₂)²/(4 λ₁λ₂)) follows χ² with 2 degrees of freedom (Anderson 1963); where more are
+    equal, the first two of a sample lie closer together, and it is smaller.
+    """
+    if axes.k < 2 or not axes.variances[1] > 0:
+        return True
+    first, second = (float(x) for x in axes.variances[:2])
+    return axes.n * np.log((first + second) ** 2 / (4 * first * second)) > -2 * np.log(_EQUAL)
+
+
+def angles(A: Array, B: Array) -> Array:
+    """Return the principal angles between two spans with orthonormal columns, in degrees, ascending.
+
+    Cosines are singular values of AᵀB; small angles, which a cosine cannot tell from zero, come from the sines, the
+    singular values of B − A AᵀB (Björck and Golub 1973).
+
+    >>> angles(np.eye(3)[:, :1], np.array([[1.0], [1.0], [0.0]]) / np.sqrt(2)).round(6).tolist()
+    [45.0]
+    """
+    C = A.T @ B
+    cosines = np.clip(dense.svd(C)[1], 0, 1)
+    sines = np.clip(dense.svd(B - A @ C)[1], 0, 1)[::-1][-len(cosines) :]
+    small = cosines**2 > 0.5
+    return np.degrees(np.where(small, np.arcsin(sines), np.arccos(cosines)))
+
+
+def _relative(values: Array) -> Array:
+    """Return values over their median; where that is zero, infinity for all that are not."""
+    middle = float(np.median(values))
+    if middle > 0:
+        return values / middle
+    return np.where(values > 0, np.inf, 0.0)

@@ -1,0 +1,92 @@
+"""Do distances in the data tell anything? In many dimensions all points are nearly as far as the nearest."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .. import pool
+from ..errors import LowlandWarning
+from ..graph.measures import BoundMetric
+from ..measure import Z95, Measure
+from ..pairwise import tiles
+from ..reducer import seed
+from .spaces import Metric, distances_from, one_side
+
+Array = Any
+
+ROWS = 128  # points asked how far their nearest and their mean other is
+LOW = 1.25  # contrast below which the nearest point is hardly nearer than any
+_BLOCK = 1 << 21  # distances at a time
+_FEWEST = 8  # points at a time: with fewer, preparing all others would take longer than comparing them
+
+
+def relative_contrast(X: Any, *, metric: Metric = "euclidean", random_state: Any = None) -> Measure:
+    """How much farther the mean point is than the nearest: C = mean distance / mean distance to the nearest.
+
+    In d dimensions the distances of independent columns differ by a share of 1/√(2d) only, so C falls towards 1, and
+    neighbours become a matter of chance. Below 1.25 Lowland warns. Real data have fewer true dimensions than columns,
+    and mostly a contrast of 2 or more.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, data frame, list of objects
+        The data; with ``metric="precomputed"`` their distances.
+    metric : str or callable
+        How they are compared.
+    random_state : int, optional
+        Seed of the 128 points that are asked; up to 128 points, all are.
+
+    References
+    ----------
+    He, J., Kumar, S., Chang, S.-F. (2012). On the difficulty of nearest neighbor search. ICML.
+    Beyer, K., Goldstein, J., Ramakrishnan, R., Shaft, U. (1999). When is "nearest neighbor" meaningful? ICDT.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> relative_contrast(rng.normal(size=(500, 2))) > 10
+    True
+    >>> relative_contrast(rng.normal(size=(500, 1000))) < 1.1
+    True
+    """
+    return contrast_of(one_side(X, metric, "relative_contrast, X"), random_state)
+
+
+def contrast_of(side: BoundMetric, random_state: Any = None) -> Measure:
+    """Return the contrast of points; infinite where each has a point equal to it."""
+    exact = side.n <= ROWS
+    asked = np.arange(side.n) if exact else np.sort(seed(random_state).choice(side.n, ROWS, replace=False))
+
+    def work(part: slice) -> Array:
+        D = distances_from(side, asked[part])
+        own = (np.arange(len(D)), asked[part])
+        D[own] = 0.0
+        mean = D.sum(axis=1) / (side.n - 1)
+        D[own] = np.inf
+        return np.column_stack([mean, D.min(axis=1)])
+
+    found = np.concatenate(list(pool.run(work, tiles(len(asked), max(_FEWEST, _BLOCK // side.n)))))
+    mean, nearest = (float(x) for x in found.mean(axis=0))
+    if nearest == 0:
+        return Measure(np.inf if mean > 0 else np.nan, exact=exact)
+    value = mean / nearest
+    if exact:
+        return Measure(value)
+    # of a ratio of means: the spread of what each point adds to mean − value · nearest
+    half = Z95 * float(np.std(found[:, 0] - value * found[:, 1], ddof=1)) / (nearest * np.sqrt(len(found)))
+    return Measure(value, max(0.0, value - half), value + half, exact=False)
+
+
+def warn_of_concentration(contrast: Measure, owner: str) -> str | None:
+    """Warn where neighbours say little, and return what was said."""
+    if not contrast.high < LOW:
+        return None
+    text = (
+        f"{owner}: distances in X hardly differ (the nearest point is {1 / contrast:.0%} as far as the mean one), so "
+        "neighbours are largely chance; reduce X to fewer columns first (such as by PCA), or choose another metric"
+    )
+    warnings.warn(text, LowlandWarning, stacklevel=4)
+    return text

@@ -1,0 +1,165 @@
+"""Up to where T² and residuals are ordinary: control limits, and tails that are heavier than normal.
+
+Both T² and the squared residual (SPE) of normal rows follow a law of the form offset + slope · h · F(h, dof). Where the
+bulk of the values contradicts it, the law of a multivariate t takes over, c · h · F(h, ν), fitted to the bulk alone.
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+Array = Any
+
+LOW, HIGH = 0.5, 0.9  # quantiles of the bulk that tell its spread
+SURE = 2.5  # standard errors from which the bulk is spread more widely than normal
+_NU = (0.5, 1e4)  # degrees of freedom that are told apart: beyond, a t is a normal law
+
+
+@dataclass(frozen=True)
+class Law:
+    """The law offset + slope · h · F(h, dof)."""
+
+    h: float
+    dof: float
+    slope: float
+    offset: float = 0.0
+
+    def beyond(self, share: float) -> float:
+        """Return the value that so small a share of the rows exceeds."""
+        return float(self.offset + self.slope * self.h * f_beyond(share, self.h, self.dof))
+
+    @property
+    def degrees(self) -> float:
+        """h of the law without an offset that has the same mean and variance."""
+        mean = self.offset + self.slope * self.h
+        return mean**2 / (self.slope**2 * self.h)
+
+
+def f_beyond(share: float, h: float, dof: float) -> float:
+    """Return the value that this share of an F variate with h and dof degrees of freedom exceeds.
+
+    >>> round(f_beyond(0.01, 2, 48), 4)
+    5.0767
+    """
+    if dof > 1e8:
+        return float(special.chdtri(h, share)) / h
+    b = float(special.betaincinv(dof / 2, h / 2, share))
+    return dof / h * (1 / b - 1) if b > 0 else np.inf
+
+
+def hotelling(k: int, n: int) -> Law:
+    """Return the law of T² = Σ y²/λ over k components, for a row that is none of the n that were fitted.
+
+    T² ~ k (n² − 1)/(n (n − k)) · F(k, n − k)   (Hotelling 1931; Jackson 1991, Tracy, Young and Mason 1992).
+
+    >>> round(hotelling(2, 50).beyond(0.01), 3)
+    10.572
+    """
+    return Law(k, n - k, (n * n - 1) / (n * (n - k)))
+
+
+def residual_law(rest: Array, n: int, k: int) -> Law:
+    """Return the law of SPE = ‖x − x̂‖² for normal rows whose residual has these variances.
+
+    Pearson's χ² with three moments θ_r = Σ λ^r right: θ₁ + (χ²_h − h)·√(θ₂/h), h = θ₂³/θ₃² (Imhof 1961). It is exact
+    for equal variances. The variances were estimated from n rows, so χ²_h becomes h·F(h, h·(n − k − 1)).
+    """
+    first, second, third = (float((rest**r).sum()) for r in (1, 2, 3))
+    h = second**3 / third**2
+    slope = float(np.sqrt(second / h))
+    return Law(h, h * (n - k - 1), slope, max(0.0, first - slope * h))
+
+
+def deleted(t2: Array, n: int) -> Array:
+    """Turn T² of rows that were among the n fitted ones into that against a fit without them.
+
+    By Sherman and Morrison, with u = T²/(n − 1):  T²₍₋ᵢ₎ = (n/(n − 1))² (n − 2) u/(1 − n u/(n − 1)).
+    """
+    u = t2 / (n - 1)
+    left = np.maximum(1 - n * u / (n - 1), np.finfo(float).eps)  # zero: without the row nothing varies that way
+    return (n / (n - 1)) ** 2 * (n - 2) * u / left
+
+
+def spread(values: Array) -> float:
+    """Return log(q₀.₉/q₀.₅): how wide positive values are spread above their median."""
+    low, high = np.quantile(values, (LOW, HIGH))
+    return float(np.log(high) - np.log(low)) if low > 0 else np.inf
+
+
+def spread_error(quantile: Any, n: int) -> float:
+    """Return the standard error of `spread` for n values of a law with this quantile function.
+
+    Sample quantiles are jointly normal with covariances p(1 − q)/(n f f′); of their logarithms, divided by the values.
+    """
+    step = 1e-3
+    slopes = [(np.log(quantile(p + step)) - np.log(quantile(p - step))) / (2 * step) for p in (LOW, HIGH)]
+    a, b = slopes
+    variance = a * a * LOW * (1 - LOW) + b * b * HIGH * (1 - HIGH) - 2 * a * b * LOW * (1 - HIGH)
+    return float(np.sqrt(max(variance, 0.0) / n))
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The value from which a row stands out, that of the normal law, and ν of the t that the bulk looks like."""
+
+    value: float
+    normal: float
+    nu: float | None = None
+
+
+def limit(values: Array, law: Law, share: float) -> Limit:
+    """Return the limit that this share of ordinary rows exceeds; of the values those below the normal limit are bulk.
+
+    Where the bulk is spread more widely than the law says, by `SURE` standard errors, the tail is that of a t fitted to
+    its quantiles, all values counted: rows beyond the normal limit are then its tail, unless they lie beyond that, too.
+    """
+    normal = law.beyond(share)
+    bulk = values[values <= normal]
+    if len(bulk) < 20:
+        return Limit(normal, normal)
+
+    def ordinary(p: float) -> float:
+        return law.beyond(1 - p * (1 - share))  # the bulk ends at the limit
+
+    found = spread(bulk)
+    expected = float(np.log(ordinary(HIGH)) - np.log(ordinary(LOW)))
+    if not np.isfinite(found) or found <= expected + SURE * spread_error(ordinary, len(bulk)):
+        return Limit(normal, normal)
+    h, inside = law.degrees, len(bulk) / len(values)
+    tops = 1 - HIGH * inside, 1 - LOW * inside
+
+    def width(nu: float) -> float:
+        return float(np.log(f_beyond(tops[0], h, nu)) - np.log(f_beyond(tops[1], h, nu)))
+
+    low, high = np.log(_NU[0]), np.log(_NU[1])
+    for _ in range(50):  # a wider spread has fewer degrees of freedom
+        middle = (low + high) / 2
+        low, high = (middle, high) if width(float(np.exp(middle))) > found else (low, middle)
+    nu = float(np.exp((low + high) / 2))
+    unit = float(np.quantile(bulk, LOW)) / f_beyond(tops[1], h, nu)
+    return Limit(max(normal, unit * f_beyond(share, h, nu)), normal, nu)
+
+
+# -- checks that several functions share -------------------------------------------------------------------------
+
+
+def is_whole(value: Any, least: int) -> bool:
+    """Tell whether a value is a whole number from ``least`` up."""
+    return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= least
+
+
+def check_level(level: Any, owner: str) -> None:
+    """Refuse a level that is no share between a half and one."""
+    if isinstance(level, bool) or not isinstance(level, numbers.Real) or not 0.5 < float(level) < 1:
+        raise ValueError(f"{owner}: level must be a number in (0.5, 1), such as 0.999; it is {level!r}")
+
+
+def check_neighbors(k: Any, owner: str) -> None:
+    """Refuse a number of neighbours that is none."""
+    if not is_whole(k, 1):
+        raise ValueError(f"{owner}: n_neighbors must be a whole number ≥ 1; it is {k!r}")

@@ -1,0 +1,267 @@
+"""Rows that a model has not seen: are they placed as well as those of its fit?
+
+A chain of steps (a scikit-learn Pipeline) can be looked at from two places: from the rows that go in, or from what
+enters its last step. The second says nothing of what the steps before have lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import DataError
+from ..measure import Measure
+from .anchors import labels
+from .pair_measures import correlation_of
+from .pairs import PairTable
+from .rank_measures import worst_ranks
+from .ranks import RankTable, rank_table
+from .reconstruction import len_of, plain_rows, row_errors
+from .report import GIVEN
+from .spaces import Metric, sides
+
+Array = Any
+
+PLACES = ("input", "last step")
+_NEW, _OLD = "new", "training"
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The place of rows that a model has not seen.
+
+    Attributes
+    ----------
+    n_new, n_training : int
+        Rows that were placed, and training rows beside which they were looked at (0: beside each other only).
+    space : str
+        The space against which trust is measured.
+    measures : mapping of str to Measure
+        Of the new rows; the interval is that of rows like these.
+    training : mapping of str to Measure
+        The same of the training rows.
+    n_seen : int
+        How many of the rows equal a training row, and so are not new to the model.
+    """
+
+    n_new: int
+    n_training: int
+    n_neighbors: int
+    space: str
+    measures: Mapping[str, Measure]
+    training: Mapping[str, Measure] = field(default_factory=dict)
+    n_seen: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "measures", MappingProxyType(dict(self.measures)))
+        object.__setattr__(self, "training", MappingProxyType(dict(self.training)))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be sent to a process by itself
+        return HeldOut, tuple(dict(x) if isinstance(x, MappingProxyType) else x for x in vars(self).values())
+
+    def __getitem__(self, name: str) -> Measure:
+        """Return a measure of the new rows by its name."""
+        if name not in self.measures:
+            raise KeyError(f"{name!r}; there are {', '.join(self.measures)}")
+        return self.measures[name]
+
+    @property
+    def sentence(self) -> str:
+        """Whether new rows can be placed as well as those of the fit."""
+        new = self.measures["trustworthiness"]
+        text = f"{self._rows}: trustworthiness {new:.3f}"
+        if not self.training:
+            return f"{text}, among each other."
+        old = self.training["trustworthiness"]
+        verdict = "placed as well as" if new.high >= old else "placed worse than"
+        return f"{text}, {verdict} the {self.n_training:,} training rows ({old:.3f})."
+
+    @property
+    def _rows(self) -> str:
+        """Say how many rows were placed, and whether the model had seen them."""
+        if self.n_seen == 0:
+            return f"{self.n_new:,} new rows"
+        if self.n_seen == self.n_new:
+            return f"{self.n_new:,} rows that are all among the training rows, so that they tell nothing of new ones"
+        return f"{self.n_new:,} rows, of which {self.n_seen:,} equal a training row"
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in self.measures)
+        rows = [("", "new rows", "training rows" if self.training else "")]
+        rows += [(name, str(m), str(self.training.get(name, ""))) for name, m in self.measures.items()]
+        wide = max(len(row[1]) for row in rows)
+        lines = [f"{name:<{width}}  {new:<{wide}}  {old}".rstrip() for name, new, old in rows]
+        return "\n".join([f"measured against {self.space}", *lines, self.sentence])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "n_new": self.n_new,
+            "n_training": self.n_training,
+            "n_seen": self.n_seen,
+            "n_neighbors": self.n_neighbors,
+            "space": self.space,
+            "measures": {name: m.to_dict() for name, m in self.measures.items()},
+            "training": {name: m.to_dict() for name, m in self.training.items()},
+            "sentence": self.sentence,
+        }
+
+
+def held_out(
+    model: Any,
+    X_new: Any,
+    X_train: Any = None,
+    n_neighbors: int = 10,
+    *,
+    within: str = "input",
+    metric: Metric = "euclidean",
+    anchors: int | str | None = "auto",
+    pairs: int | str | None = "auto",
+    random_state: int | None = None,
+) -> HeldOut:
+    """Tell how well a fitted model places rows that it has not seen.
+
+    The rows are placed by `transform`, and their neighbours (among all rows, new and old) are compared with those in
+    the data. Values of the new rows are means over them, with the interval of a mean over rows like these.
+
+    Parameters
+    ----------
+    model : Reducer, scikit-learn transformer or Pipeline
+        Fitted.
+    X_new : array or sparse matrix
+        Rows that the model has not seen.
+    X_train : array or sparse matrix, optional
+        The rows of the fit; without them the new rows are compared with each other only.
+    n_neighbors : int
+        Neighbours that are looked at.
+    within : {"input", "last step"}
+        Of a Pipeline: compare with the rows as given, or with what enters its last step.
+    metric, anchors, pairs, random_state
+        As in `report`.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X, _ = lowland.data.swiss_roll(600, random_state=0)
+    >>> model = lowland.Isomap(n_components=2, n_neighbors=8).fit(X[:500])
+    >>> found = held_out(model, X[500:], X[:500])
+    >>> found["trustworthiness"] > 0.9, "reconstruction_error" in found.measures
+    (True, True)
+    """
+    need_transform(model, "held_out")
+    if takes_pairs(model) or metric == "precomputed":
+        raise DataError(
+            "held_out: rows of distances to the training objects do not tell those among new rows; give coordinates "
+            "and a metric, or use report on a square of all"
+        )
+    head, last, space = cut_chain(model, within, "held_out")
+    new = X_new if head is None else head.transform(X_new)
+    old = X_train if head is None or X_train is None else head.transform(X_train)
+    Y = as_array(last.transform(new))
+    if old is None:
+        rows, m, seen = plain_rows(new), 0, 0
+    else:
+        rows, m = _stacked(old, new), len_of(old)
+        seen = _count_seen(rows, m)
+        Y = np.concatenate([as_array(last.transform(old)), Y])
+    names = [_OLD] * m + [_NEW] * (len(Y) - m)
+    both = sides(rows, Y, metric, "held_out")
+    table = rank_table(both, n_neighbors, anchors, random_state, names, owner="held_out")
+    found, beside = _of_rows(table, m)
+    far = correlation_of(PairTable(both, pairs, random_state, labels(names, both.n))).groups or {}
+    found["pearson"] = far[_NEW]
+    if m:
+        beside["pearson"] = far[_OLD]
+    if callable(getattr(last, "inverse_transform", None)) and getattr(last, "ridge_", True) is not None:
+        lost, spread, _ = row_errors(last, new, Y[m:])
+        if spread.sum() > 0:
+            found["reconstruction_error"] = ratio(lost, spread)
+    return HeldOut(len(Y) - m, m, table.n_neighbors, space, found, beside, seen)
+
+
+def _of_rows(table: RankTable, m: int) -> tuple[dict[str, Measure], dict[str, Measure]]:
+    """Return the means over new rows, with intervals over rows, and those over training rows as they are."""
+    most = worst_ranks(table.n, table.n_neighbors)
+    values = {
+        "trustworthiness": 1 - table.false_ranks / most,
+        "continuity": 1 - table.missing_ranks / most,
+        "neighborhood_overlap": table.shared,
+    }
+    is_new = table.anchors.numbers >= m
+    found = {name: ratio(x[is_new], np.ones(int(is_new.sum())), (0.0, 1.0)) for name, x in values.items()}
+    beside = {}
+    if m:
+        means = {name: table.anchors.mean(x).groups or {} for name, x in values.items()}
+        beside = {name: groups[_OLD] for name, groups in means.items()}
+    return found, beside
+
+
+def ratio(upper: Array, lower: Array, span: tuple[float, float] = (0.0, np.inf)) -> Measure:
+    """Return Σupper/Σlower over rows, with the interval for rows like these (linearised)."""
+    from scipy.special import stdtrit
+
+    m, value = len(upper), float(upper.sum() / lower.sum())
+    if m < 2:
+        return Measure(value, *span)
+    half = float(stdtrit(m - 1, 0.975) * np.std(upper - value * lower, ddof=1) / (lower.mean() * np.sqrt(m)))
+    return Measure(value, min(value, max(span[0], value - half)), max(value, min(span[1], value + half)))
+
+
+def cut_chain(model: Any, within: str, owner: str) -> tuple[Any, Any, str]:
+    """Return the steps to look through (or None), the rest of the model, and the name of the space between."""
+    if within not in PLACES:
+        raise ValueError(f"{owner}: within must be 'input' or 'last step'; it is {within!r}")
+    steps = getattr(model, "steps", None)
+    names = "" if steps is None or len(steps) < 2 else " → ".join(str(name) for name, _ in steps[:-1])
+    if within == "input":
+        return None, model, f"{GIVEN}, before {names}" if names else GIVEN
+    if not names:
+        kind = type(model).__name__
+        raise ValueError(f"{owner}: within='last step' needs a Pipeline of several steps, which {kind} is not")
+    return model[:-1], model[-1], f"the rows after {names}"
+
+
+def need_transform(model: Any, owner: str) -> None:
+    """Refuse a model that cannot place rows."""
+    if not callable(getattr(model, "transform", None)):
+        raise ValueError(
+            f"{owner}: {type(model).__name__} cannot place rows (it has no transform); every method of Lowland can"
+        )
+
+
+def takes_pairs(model: Any) -> bool:
+    """Tell whether a model takes a square of values for pairs."""
+    from sklearn.utils import get_tags
+
+    return bool(get_tags(model).input_tags.pairwise)
+
+
+def _stacked(old: Any, new: Any) -> Any:
+    a, b = plain_rows(old), plain_rows(new)
+    if a.shape[1] != b.shape[1]:
+        raise DataError(f"held_out: X_new has {b.shape[1]} columns and X_train {a.shape[1]}; give the same columns")
+    return sp.vstack([a, b]).tocsr() if sp.issparse(a) or sp.issparse(b) else np.concatenate([a, b])
+
+
+def _count_seen(rows: Any, m: int) -> int:
+    """Return how many rows from the m-th on equal one before it."""
+    if sp.issparse(rows):
+        rows = rows.tocsr(copy=True)
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        cuts = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+        keys = [(rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in cuts]
+    else:
+        keys = [row.tobytes() for row in rows + 0.0]  # −0 is 0
+    old = set(keys[:m])
+    return sum(key in old for key in keys[m:])
+
+
+def as_array(Y: Any) -> Array:
+    """Return coordinates as float64."""
+    return np.asarray(plain_rows(Y), dtype=np.float64)

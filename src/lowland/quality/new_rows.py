@@ -1,0 +1,289 @@
+"""New rows against a fitted model: how far outside of what it was fitted on do they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from .. import arrays, pool
+from ..errors import DataError
+from ..reducer import Reducer, seed
+from ..rows import RowSource, as_rows
+from ..sources import gather
+from .bulk import Axes, judging, rest_of
+from .crowd import ALL, Crowd, crowd, divided, sample
+from .limits import Law, check_level, check_neighbors, hotelling, residual_law
+from .spaces import naming
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Array = Any
+
+NAMES = ("t2", "spe", "distance")
+_GIVE = "novelty(…, X_train=…) takes them"
+_EDGE = 0.9  # quantile of the training rows' own distances from which on their tail is exponential
+_ORTHONORMAL = 1e-4  # directions farther from orthonormal than float32 leaves them are no principal axes
+
+
+@dataclass(frozen=True)
+class Novelty:
+    """What `novelty` found: the measures of each new row, their limits, and which rows lie beyond one.
+
+    Attributes
+    ----------
+    t2, spe, distance : array (N,) or None
+        Hotelling's T², the squared residual, and the distance to the training rows; None where the model cannot say.
+    limits : dict
+        Up to where each measure is ordinary.
+    missing : dict
+        Why a measure is missing.
+    novel : array of bool (N,)
+        Whether a measure lies beyond its limit.
+    level : float
+        Share of ordinary rows that is not novel.
+    names : tuple of str or None
+        Names of the rows.
+    """
+
+    t2: Array | None
+    spe: Array | None
+    distance: Array | None
+    limits: Mapping[str, float]
+    missing: Mapping[str, str]
+    novel: Array
+    level: float
+    names: tuple[str, ...] | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The finding in plain words."""
+        n, m = len(self.novel), int(self.novel.sum())
+        called = [f"row {i}" if self.names is None else self.names[i] for i in np.flatnonzero(self.novel)[:5]]
+        listed = ", ".join(called) + (", …" if m > 5 else "")
+        found = f"{m} of {n} rows {'lies' if m == 1 else 'lie'} outside of what the model was fitted on"
+        return f"{found}: {listed}." if m else f"None of {n} rows lies outside of what the model was fitted on."
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def columns(self) -> dict[str, Array]:
+        """Return the measures that there are, and ``novel``, by name."""
+        there = {name: getattr(self, name) for name in NAMES if getattr(self, name) is not None}
+        return {**there, "novel": self.novel}
+
+    def table(self) -> pl.DataFrame:
+        """Return the measures of all rows as a polars data frame."""
+        import polars as pl
+
+        return pl.DataFrame(self.columns())
+
+
+def novelty(
+    model: Reducer,
+    X: Any,
+    X_train: Any = None,
+    *,
+    n_neighbors: int = 10,
+    level: float = 0.999,
+    names: Sequence[Any] | None = None,
+    random_state: int | None = None,
+) -> Novelty:
+    """Say how far new rows lie outside of what a model was fitted on.
+
+    T² = Σ y_j²/λ_j (far out along the axes) and SPE = ‖x − x̂‖² (off their plane) need a model of principal axes: `PCA`
+    and `ProbabilisticPCA` hold the variances that their limits come from. The distance to the ``n_neighbors``-th
+    nearest training row needs those rows: methods on neighbours and distances hold them, for others give ``X_train``.
+    Its limit comes from the training rows' distances among each other. A measure that the model cannot give is None,
+    and ``missing`` says why.
+
+    Parameters
+    ----------
+    model : Reducer
+        A fitted model, also one from a file.
+    X : array, sparse matrix or data frame
+        New rows with the model's columns.
+    X_train : array, optional
+        The rows that the model was fitted on.
+    n_neighbors : int
+        Which nearest training row counts.
+    level : float
+        Share of ordinary rows that lies within all limits, in (0.5, 1).
+    names : sequence, optional
+        Names of the new rows, for the sentence; without them they are counted from 0.
+    random_state : int, optional
+        Seed of the sample of training rows whose distances set the limit, where there are more than 10,000.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 1)) @ [[3.0, 2.0, 1.0]] + 0.1 * rng.standard_normal((200, 3))
+    >>> found = novelty(lowland.PCA(1).fit(X), [[3.0, 2.0, 1.0], [60.0, 40.0, 20.0], [0.0, 0.0, 2.0]])
+    >>> found.novel.tolist(), found.missing
+    ([False, True, True], {'distance': 'PCA keeps no training rows; novelty(…, X_train=…) takes them'})
+    >>> bool(found.spe[2] > found.limits["spe"]), bool(found.t2[2] > found.limits["t2"])
+    (True, False)
+
+    References
+    ----------
+    J. E. Jackson, A User's Guide to Principal Components, Wiley 1991. N. D. Tracy, J. C. Young, R. L. Mason,
+    Multivariate control charts for individual observations, Journal of Quality Technology 24 (1992).
+    """
+    check_level(level, "novelty")
+    check_neighbors(n_neighbors, "novelty")
+    check_is_fitted(model)
+    with pool.one_blas_thread(), naming("novelty, X", "a row with gaps has no length: fill it or leave the row out"):
+        rows = model._rows(X, reset=False)
+        rows.allow_nan = False  # a row with gaps has no length
+        found: dict[str, tuple[Array, float]] = {}
+        missing: dict[str, str] = {}
+        axes = _axes(model)
+        near = _near(model, X_train, n_neighbors)
+        looks = 1 - isinstance(near, str) + (0 if isinstance(axes, str) else 2)
+        if looks == 0:
+            raise DataError(f"novelty: {axes}, and {near}")
+        share = (1 - level) / looks
+        if isinstance(axes, str):
+            missing |= {"t2": axes, "spe": axes}
+        else:
+            _along(rows, axes, share, found, missing, type(model).__name__)
+        if isinstance(near, str):
+            missing["distance"] = near
+        else:
+            d = arrays.to_numpy(rows.map_blocks(lambda block: near.far(block)[:, None], 1, np.float64))
+            found["distance"] = d[:, 0], near.limit(share, random_state)
+    n = rows.count()
+    if names is not None and len(names) != n:
+        raise DataError(f"novelty: {len(names)} names for {n} rows; give one for each row, in their order")
+    novel = np.zeros(n, dtype=bool)
+    for values, limit in found.values():
+        novel |= values > limit
+    t2, spe, distance = (found[name][0] if name in found else None for name in NAMES)
+    limits = {name: found[name][1] for name in NAMES if name in found}
+    called = None if names is None else tuple(str(name) for name in names)
+    return Novelty(t2, spe, distance, limits, missing, novel, level, called)
+
+
+# -- T² and SPE --------------------------------------------------------------------------------------------------
+
+
+def _axes(model: Reducer) -> Axes | str:
+    """Return the principal axes of a model, with variances that n − 1 divides; or why it has none."""
+    name = type(model).__name__
+    wanted = ("components_", "mean_", "explained_variance_", "spectrum_", "total_variance_", "n_samples_")
+    if not all(hasattr(model, attribute) for attribute in wanted):
+        return f"{name} has no principal axes with variances"
+    if not getattr(model, "center", True):
+        return f"{name} was fitted without centring, so that variances are none about a mean"
+    fitted: Any = model
+    V = np.asarray(fitted.components_, dtype=np.float64).T
+    if np.abs(V.T @ V - np.eye(V.shape[1])).max() > _ORTHONORMAL:
+        return f"the components of {name} are not at right angles"
+    n, k = int(fitted.n_samples_), V.shape[1]
+    if n < k + 3:
+        return f"{name} was fitted on {n} rows, too few for limits of {k} components"
+    values = np.asarray(fitted.explained_variance_, dtype=np.float64)
+    single = getattr(fitted, "singular_values_", None)
+    degrees = (
+        n if single is None else float(np.median(np.asarray(single) ** 2 / values))
+    )  # what variances were divided by
+    factor = degrees / (n - 1)
+    scale = getattr(fitted, "scale_", None)
+    spectrum, total = np.asarray(fitted.spectrum_, dtype=np.float64), float(fitted.total_variance_)
+    return Axes(fitted.mean_, scale, V, values * factor, spectrum * factor, total * factor, np.empty(0), n)
+
+
+def _along(
+    rows: RowSource, axes: Axes, share: float, found: dict[str, Any], missing: dict[str, str], name: str
+) -> None:
+    """Add T² and, where something is left over, SPE."""
+    both = arrays.to_numpy(rows.map_blocks(judging(axes), 2, np.float64))
+    found["t2"] = both[:, 0], hotelling(axes.k, axes.n).beyond(share)
+    if axes.k == len(axes.mean):
+        missing["spe"] = f"{name} kept all dimensions: nothing is left over"
+        return
+    rest = rest_of(axes.spectrum, axes.total, axes.k)
+    flat = len(rest) == 0 or rest.sum() <= 1e-12 * axes.total
+    law = Law(1.0, np.inf, 1e-10 * axes.total) if flat else residual_law(rest, axes.n, axes.k)
+    found["spe"] = both[:, 1], law.beyond(share)
+
+
+# -- distances ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Near:
+    """The training rows: a crowd, the rows themselves, and what is done to new rows before they are compared."""
+
+    crowd: Crowd
+    items: Array
+    scale: Array | None = None
+    columns: Array | None = None  # of rows of distances: those to the objects of the crowd
+
+    def far(self, block: Array) -> Array:
+        """Return the distances of new rows."""
+        block = block if sp.issparse(block) else arrays.to_numpy(block)
+        if self.columns is not None:
+            block = block[:, self.columns]
+        if self.scale is not None:
+            block = divided(block, self.scale)
+        if sp.issparse(self.items) and not sp.issparse(block):
+            block = sp.csr_array(block)
+        return self.crowd.distances(block.toarray() if sp.issparse(block) and not sp.issparse(self.items) else block)
+
+    def limit(self, share: float, random_state: int | None) -> float:
+        """Return the distance that this share of the training rows has among the others.
+
+        Beyond their 90 % quantile the logarithms are taken to fall off exponentially, as they do for normal rows; the
+        median of the excess tells how fast, so that a few outliers among the training rows do not raise the limit.
+        """
+        n = self.items.shape[0]
+        few = sample(n, ALL, seed(random_state))
+        logs = np.log(np.maximum(self.crowd.distances(self.items[few]), np.finfo(float).tiny))
+        edge = float(np.quantile(logs, _EDGE))
+        above = logs[logs > edge] - edge
+        if share >= 1 - _EDGE or len(above) == 0:
+            return float(np.exp(np.quantile(logs, 1 - share)))
+        return float(np.exp(edge + np.median(above) / np.log(2) * np.log((1 - _EDGE) / share)))
+
+
+def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
+    """Return the training rows, given or held by the model; or why there are none."""
+    name, scale = type(model).__name__, None
+    if X_train is not None:
+        if getattr(model, "_fitted_pairwise", False):
+            return f"{name} was fitted on distances: they are no training rows"
+        rows = as_rows(X_train, owner="novelty, X_train")
+        if rows.n_features != model.n_features_in_:
+            raise DataError(
+                f"novelty: X_train has {rows.n_features} columns and the model {model.n_features_in_}; give the rows "
+                "that it was fitted on"
+            )
+        items = gather(rows, sparse=True)
+        items = items if rows.sparse else arrays.to_numpy(items)
+        scale = getattr(model, "scale_", None)
+        items = items if scale is None else divided(items, scale)
+        return _enough(_Near(crowd("euclidean", items, k), items, scale), name)
+    held: Any = getattr(model, "anchors_", None)
+    if held is not None and not hasattr(model, "metric_"):
+        return f"{name} compares its training rows by a kernel; {_GIVE}"
+    if held is None or held.shape[0] == 0:
+        return f"{name} keeps no training rows; {_GIVE}"
+    if getattr(model, "_fitted_pairwise", False):
+        square = getattr(model, "square_", None)
+        if square is None:
+            return f"{name} keeps no distances between its training objects"
+        return _enough(_Near(crowd("precomputed", square, k), square, columns=held), name)
+    fitted: Any = model
+    rule = fitted._rule_of(fitted.metric_)
+    return _enough(_Near(crowd(rule, held, k, fitted.metric_state_), held), name)
+
+
+def _enough(near: _Near, name: str) -> _Near | str:
+    return near if near.crowd.search.n >= 10 else f"{name} was fitted on fewer than 10 different rows"

@@ -1,0 +1,361 @@
+"""Rows far from the rest: found, named, and what they do to the axes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import arrays, pool
+from ..dimension.dominance import dominant_column
+from ..errors import DataError, DominantColumnWarning, LowlandWarning
+from ..graph.neighbors import objects
+from ..reducer import seed
+from ..rows import RowSource, as_rows
+from ..settings import format_share
+from ..sources import are_objects, take
+from ..spectral.rowspace import Wanted
+from .bulk import Axes, Bulk, Judged, angles, distinct_first
+from .crowd import crowd, distance_limit, divided, kept_columns, normal_distances, sample, unknown_spectrum
+from .flagged import WORDS, Outliers, sentence
+from .limits import Limit, check_level, check_neighbors, is_whole
+from .new_rows import Novelty, novelty
+from .spaces import naming, warn_of_square
+
+__all__ = ["WORDS", "Novelty", "Outliers", "novelty", "outliers"]
+
+Array = Any
+Metric = str | Callable[[Any, Any], Any]
+
+LEAST = 10  # rows below which nothing can be said
+_BLOCK = 4096  # objects compared at a time
+
+
+def outliers(
+    X: Any,
+    n_neighbors: int = 10,
+    *,
+    n_components: int | str = "auto",
+    level: float = 0.999,
+    metric: Metric = "euclidean",
+    scale: bool = False,
+    names: Sequence[Any] | None = None,
+    anchors: int | str | None = "auto",
+    random_state: int | None = None,
+) -> Outliers:
+    """Find the rows that are far from the rest, say why, and how much the axes turn without them.
+
+    Three looks at each row, each with its limit:
+
+    - distance: how far the ``n_neighbors``-th nearest other row is (Ramaswamy, Rastogi and Shim 2000);
+    - T² = Σ y_j²/λ_j over the first axes of the bulk: far out along them (Hotelling);
+    - SPE = ‖x − x̂‖²: off their plane (Jackson and Mudholkar 1979).
+
+    The axes are those of the bulk: rows beyond a limit are left out of the fit, which is repeated until the same rows
+    stay, from a start that half of the rows could not turn. So outliers cannot hide behind axes that they have made. Of
+    clean normal rows a share of about ``1 − level`` is flagged. Where the bulk itself has heavier tails than normal,
+    that is told, and the limits are those of a t fitted to it: its tail is not flagged.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, data frame, list of objects, blocks
+        At least 10 rows. With ``metric="precomputed"`` the distances between all objects: then, as with a metric of
+        objects, only the first look is possible.
+    n_neighbors : int
+        Which neighbour tells the distance from the crowd. A clump of more rows than that is a crowd of its own; T² and
+        SPE see it all the same if it lies apart.
+    n_components : int or "auto"
+        Number of axes; "auto" by parallel analysis of the bulk (10 where its smaller side is over 750).
+        At most a fifth of the number of rows.
+    level : float
+        Share of ordinary normal rows that is not flagged, in (0.5, 1).
+    metric : str or callable
+        How rows are compared for the first look.
+    scale : bool
+        Divide each column by its standard deviation (in the bulk) first.
+    names : sequence, optional
+        Names of the rows, for messages and tables.
+    anchors : int, "auto" or None
+        How many rows, drawn by chance, stand for the crowd: "auto" all up to 10,000, else 5,000; None: always all.
+    random_state : int, optional
+        Seed; None is 0.
+
+    Returns
+    -------
+    Outliers
+
+    Examples
+    --------
+    A single row turns the first axis of a line by 60 degrees:
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> t = rng.standard_normal(100)
+    >>> X = np.column_stack([t, 0.5 * t + 0.1 * rng.standard_normal(100)])
+    >>> X[17] = 0.0, 30.0
+    >>> found = outliers(X)
+    >>> found.rows.tolist(), found.reasons
+    ([17], (('distance', 't2', 'spe'),))
+    >>> round(found.turn)
+    60
+
+    References
+    ----------
+    J. E. Jackson, A User's Guide to Principal Components, Wiley 1991. N. Locantore et al., Robust principal component
+    analysis for functional data, Test 8 (1999). S. Ramaswamy, R. Rastogi, K. Shim, Efficient algorithms for mining
+    outliers from large data sets, SIGMOD 2000.
+    """
+    check_parameters(n_neighbors, n_components, level, anchors)
+    if not isinstance(scale, bool | np.bool_):
+        raise ValueError(f"outliers: scale must be true or false; it is {scale!r}")
+    rng = seed(random_state)
+    known = are_objects(X) or metric == "precomputed"
+    with pool.one_blas_thread(), naming("outliers, X"):
+        return (_by_distances if known else _by_rows)(
+            X, n_neighbors, n_components, level, metric, bool(scale), names, anchors, rng
+        )
+
+
+def _by_distances(
+    X: Any,
+    k: int,
+    n_components: int | str,
+    level: float,
+    metric: Metric,
+    scale: bool,
+    names: Sequence[Any] | None,
+    anchors: int | str | None,
+    rng: np.random.Generator,
+) -> Outliers:
+    """Judge objects of which only distances are known."""
+    if scale:
+        raise DataError("outliers: distances have no columns, so scale=True has no meaning here")
+    if n_components != "auto":
+        raise DataError("outliers: distances have no axes, so n_components has no meaning here; leave it out")
+    square = metric == "precomputed"
+    items = objects(X, metric, "outliers")
+    if sp.issparse(items):
+        raise DataError("outliers: a sparse square lacks distances; give all of them as a dense square")
+    n = items.shape[0]
+    _require_rows(n)
+    few = sample(n, anchors, rng)
+    some = items[np.ix_(few, few)] if square and len(few) < n else items[few] if len(few) < n else items
+    _require_neighbors(k, len(few))
+    search = crowd(metric, some, k)
+    asked = few[kept_columns(some)] if square else None
+    d = np.concatenate(
+        [
+            search.distances(items[i : i + _BLOCK] if asked is None else items[i : i + _BLOCK][:, asked])
+            for i in range(0, n, _BLOCK)
+        ]
+    )
+    share = 1 - level
+    reach = distance_limit(d, normal_distances(unknown_spectrum(), search.search.n, search.k, rng), share)
+    why = "only distances are known" if square else "the objects are no rows of numbers"
+    return _result(d, reach, None, None, level, _names(names, n), {"t2": why, "spe": why})
+
+
+def _by_rows(
+    X: Any,
+    k: int,
+    n_components: int | str,
+    level: float,
+    metric: Metric,
+    scale: bool,
+    names: Sequence[Any] | None,
+    anchors: int | str | None,
+    rng: np.random.Generator,
+) -> Outliers:
+    """Judge rows of numbers."""
+    rows = as_rows(arrays.to_numpy(X) if arrays.is_foreign(X) else X, owner="outliers")
+    if not rows.reiterable:
+        raise DataError(
+            "outliers reads the rows several times and these blocks can be read only once; give a function that starts "
+            "a new reading"
+        )
+    n = rows.count()
+    _require_rows(n)
+    labels = _names(names, n)
+    few = sample(n, anchors, rng)
+    _require_neighbors(k, len(few))
+    some = _take(rows, few)
+    if rows.array is not None:
+        warn_of_square(rows.array, "outliers, X", stacklevel=4)
+    looks = 3 if rows.n_features > 1 else 2
+    share = (1 - level) / looks
+    count = None if n_components == "auto" else int(n_components)
+    if count is not None and count > min(rows.n_features, n // 5):
+        raise DataError(
+            f"outliers: n_components={count} is more than {n} rows of {rows.n_features} columns can bear; ask for "
+            f"{max(1, min(rows.n_features, n // 5))} at most, a component for every 5 rows"
+        )
+    bulk = Bulk(rows, some, count, scale, share, rng)
+    kept = bulk.find()
+    units = None if not scale else bulk.fit(kept, Wanted(count=1)).scale
+    d, reach = _distances(rows, some, metric, k, units, bulk, kept, share, rng)
+    never = d > reach.value
+    if (never & kept).any():
+        kept = bulk.settle(kept & ~never, never)
+    judged = bulk.judged(kept)
+    if not scale:
+        _warn_dominant(judged.axes, rows.names)
+    missing = {} if judged.spe_limit is not None else {"spe": "the axes hold all dimensions: nothing is left over"}
+    out = _result(d, reach, judged, bulk, level, labels, missing)
+    if not bulk.stable:
+        warnings.warn(
+            f"outliers: which rows are the bulk did not settle in {bulk.rounds} rounds: some lie on the limit",
+            LowlandWarning,
+            stacklevel=4,
+        )
+    return out
+
+
+def _distances(
+    rows: RowSource,
+    some: Array,
+    metric: Metric,
+    k: int,
+    units: Array | None,
+    bulk: Bulk,
+    kept: Array,
+    share: float,
+    rng: np.random.Generator,
+) -> tuple[Array, Limit]:
+    """Return each row's distance from the crowd, and the limit."""
+    search = crowd(metric, divided(some, units), k)
+    d = rows.map_blocks(lambda block: search.distances(divided(block, units))[:, None], 1, np.float64)[:, 0]
+    if metric == "euclidean":
+        axes = bulk.judged(kept).axes
+        spectrum = np.concatenate([axes.spectrum[: axes.k], axes.rest()])
+    else:
+        spectrum = unknown_spectrum()
+    return d, distance_limit(d, normal_distances(spectrum, search.search.n, search.k, rng), share)
+
+
+def _result(
+    d: Array,
+    reach: Limit,
+    judged: Judged | None,
+    bulk: Bulk | None,
+    level: float,
+    names: tuple[str, ...] | None,
+    missing: Mapping[str, str],
+) -> Outliers:
+    """Put the looks together."""
+    found: dict[str, tuple[Array, Limit]] = {"distance": (d, reach)}
+    if judged is not None:
+        found["t2"] = judged.t2, judged.t2_limit
+        if judged.spe_limit is not None:
+            found["spe"] = judged.spe, judged.spe_limit
+    severity = np.zeros(len(d))
+    for name, (values, limit) in found.items():
+        ratio = values / limit.value if limit.value > 0 else np.where(values > 0, np.inf, 0.0)
+        severity = np.maximum(severity, ratio if name == "distance" else np.sqrt(ratio))
+    flagged = np.flatnonzero(severity > 1)
+    flagged = flagged[np.argsort(-severity[flagged], kind="stable")]
+    reasons = tuple(tuple(name for name, (v, limit) in found.items() if v[i] > limit.value) for i in flagged)
+    spared = {name: int(((v > limit.normal) & (severity <= 1)).sum()) for name, (v, limit) in found.items()}
+    heavy = {name: count for name, count in spared.items() if count}
+    turned: tuple[Any, ...] = (None,) * 6 if bulk is None or judged is None else _turned(bulk, flagged, judged.axes.k)
+    turn, between, share, share_without, *clear = turned
+    out = Outliers(
+        flagged,
+        reasons,
+        d,
+        None if judged is None else judged.t2,
+        judged.spe if judged is not None and "spe" in found else None,
+        {name: limit.value for name, (_, limit) in found.items()},
+        severity,
+        missing,
+        heavy,
+        turn,
+        between,
+        share,
+        share_without,
+        None if judged is None else judged.axes.k,
+        level,
+        names,
+        0 if bulk is None else bulk.rounds,
+        True if bulk is None else bulk.stable,
+        "",
+    )
+    nus = {name: limit.nu for name, (_, limit) in found.items() if limit.nu is not None}
+    return replace(out, sentence=sentence(out, nus, *clear))
+
+
+def _turned(bulk: Bulk, flagged: Array, k: int) -> tuple[float | None, Array, float, float, bool, bool]:
+    """Return the turn of the first axis, the principal angles of the first k, and the first axis' share of variance.
+
+    And whether there is such an axis, with all rows and without the flagged ones: among equal variances the first is a
+    matter of chance, and its turn says nothing.
+    """
+    kept = np.ones(bulk.n, dtype=bool)
+    wanted = Wanted(count=min(max(k, 2), bulk.rows.n_features, bulk.n - len(flagged) - 1))  # two, for the gap
+    before = bulk.fit(kept, wanted)
+    kept[flagged] = False
+    after = before if len(flagged) == 0 else bulk.fit(kept, wanted)
+    shares = float(before.variances[0] / before.total), float(after.variances[0] / after.total)
+    clear = distinct_first(before), distinct_first(after)
+    if len(flagged) == 0:
+        return 0.0, np.zeros(k), *shares, *clear
+    turn = float(angles(before.directions[:, :1], after.directions[:, :1])[0]) if all(clear) else None
+    return turn, angles(before.directions[:, :k], after.directions[:, :k]), *shares, *clear
+
+
+# -- checks --------------------------------------------------------------------------------------------
+
+
+def _names(names: Sequence[Any] | None, n: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if len(names) != n:
+        raise DataError(f"outliers: {len(names)} names for {n} rows; give one for each row, in their order")
+    return tuple(str(name) for name in names)
+
+
+def _take(rows: RowSource, numbers: Array) -> Array:
+    """Return some rows, checked."""
+    if rows.sparse:
+        for block in rows.blocks():
+            rows.check(block)
+        if rows.array is not None:
+            return rows.array[numbers]
+        return sp.vstack([block.rows for block in rows.blocks()]).tocsr()[numbers]
+    return take(rows, numbers)
+
+
+def check_parameters(k: int, n_components: int | str, level: float, anchors: int | str | None) -> None:
+    """Refuse parameters that no data would suit."""
+    check_neighbors(k, "outliers")
+    check_level(level, "outliers")
+    if n_components != "auto" and not is_whole(n_components, 1):
+        raise ValueError(f"outliers: n_components must be a whole number ≥ 1 or 'auto'; it is {n_components!r}")
+    if anchors is not None and anchors != "auto" and not is_whole(anchors, LEAST):
+        raise ValueError(f"outliers: anchors must be a whole number ≥ {LEAST}, 'auto' or None; it is {anchors!r}")
+
+
+def _require_rows(n: int) -> None:
+    if n < LEAST:
+        raise DataError(f"outliers: {n} rows are too few to say which of them is unusual; give at least {LEAST}")
+
+
+def _require_neighbors(k: int, n: int) -> None:
+    if k >= n:
+        raise DataError(f"outliers: n_neighbors={k} must be less than the {n} rows that are compared; take fewer")
+
+
+def _warn_dominant(axes: Axes, names: Sequence[str] | None) -> None:
+    found = dominant_column(axes.columns)
+    if found is not None:
+        top, share = found
+        name = repr(str(names[top])) if names is not None else str(top)
+        warnings.warn(
+            f"outliers: column {name} owns {format_share(share)} of the variance, so that it decides what is far; if "
+            "the columns have different units, use scale=True",
+            DominantColumnWarning,
+            stacklevel=5,
+        )

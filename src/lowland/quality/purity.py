@@ -1,0 +1,119 @@
+"""Are a point's neighbours of its own group, in the data and in the map?"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from ..measure import Measure
+from .ranks import RankTable, rank_table
+from .spaces import Metric, sides
+
+Array = Any
+
+_LOSS = 0.1  # of purity: a map that loses more has mixed groups that the data keep apart
+
+
+@dataclass(frozen=True)
+class Purity:
+    """Mean share of a point's neighbours that are of its own group: in the data, in the map, and by chance.
+
+    ``data`` and ``map`` hold the same for each group in ``.groups``; ``mixed`` names the groups that lose more than a
+    tenth of purity, worst first.
+    """
+
+    data: Measure
+    map: Measure
+    chance: float
+    mixed: tuple[Hashable, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What it says, in words."""
+        here, there = f"{self.map:.0%}", f"{self.data:.0%}"
+        text = f"{here} of a point's neighbours in the map are of its own group, {there} in the data"
+        if self.mixed:
+            named = ", ".join(str(name) for name in self.mixed[:3]) + (", …" if len(self.mixed) > 3 else "")
+            return f"{text}; the map mixes what the data keep apart: {named}."
+        if self.map > self.data + _LOSS:
+            return f"{text}; the map shows groups farther apart than they are."
+        return f"{text}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "data": self.data.to_dict(),
+            "map": self.map.to_dict(),
+            "chance": self.chance,
+            "mixed": [str(name) for name in self.mixed],
+        }
+
+
+def neighbor_purity(
+    X: Any,
+    Y: Any,
+    groups: Any,
+    n_neighbors: int = 10,
+    *,
+    metric: Metric = "euclidean",
+    anchors: int | str | None = "auto",
+    random_state: int | None = None,
+) -> Purity:
+    """Tell where a map mixes groups that the data keep apart.
+
+    The purity of a point is the share of its k nearest that are of its own group; of points tied for the last places
+    each counts in part. A reduction that was not told of the groups can lose them: principal components keep what
+    varies most, and that need not be what tells groups apart.
+
+    Parameters
+    ----------
+    X, Y, n_neighbors, metric, anchors, random_state
+        As in `trustworthiness`.
+    groups : sequence
+        A label for each point; points without a label (None, NaN) are neighbours, but are not asked.
+
+    Examples
+    --------
+    Two groups that differ in a column of little variance:
+
+    >>> rng = np.random.default_rng(0)
+    >>> kind = np.repeat([0, 1], 100)
+    >>> X = np.column_stack([rng.normal(0, 5, 200), rng.normal(0, 0.1, 200) + 2 * kind])
+    >>> found = neighbor_purity(X, X[:, :1], kind)
+    >>> found.data > 0.95, found.map < 0.6, sorted(found.mixed)
+    (True, True, [0, 1])
+    """
+    if groups is None:
+        raise ValueError("neighbor_purity: groups must hold a label for each point")
+    space = sides(X, Y, metric, "neighbor_purity")
+    return purity_of(rank_table(space, n_neighbors, anchors, random_state, groups, owner="neighbor_purity"))
+
+
+def purity_of(table: RankTable) -> Purity:
+    """Return the purity of a table of ranks that was made with groups."""
+    chosen = table.anchors
+    if table.data_purity is None or table.map_purity is None or chosen.names is None or chosen.codes is None:
+        raise DataError("neighbor_purity: the table of ranks was made without groups")
+    data, map = (_mean(table, values) for values in (table.data_purity, table.map_purity))
+    counts = np.bincount(chosen.codes[chosen.codes >= 0], minlength=len(chosen.names)).astype(np.float64)
+    chance = float((counts * (counts - 1)).sum() / (counts.sum() * (table.n - 1)))
+    before, after = data.groups or {}, map.groups or {}
+    lost = {name: float(before[name]) - float(after[name]) for name in before}
+    mixed = sorted((name for name in lost if lost[name] > _LOSS), key=lambda name: -lost[name])
+    return Purity(data, map, chance, tuple(mixed))
+
+
+def _mean(table: RankTable, values: Array) -> Measure:
+    """Return the mean over points that have a label."""
+    chosen = table.anchors
+    found = chosen.mean(np.where(np.isnan(values), 0.0, values))
+    share = 1.0 if chosen.codes is None else float((chosen.codes >= 0).mean())
+    if share == 1.0:
+        return found
+    # points without a label counted as zero, each for one of n: what is left belongs to the others
+    value, low, high = (min(1.0, x / share) for x in (float(found), found.low, found.high))
+    return Measure(value, low, high, exact=found.exact, groups=found.groups)

@@ -1,0 +1,276 @@
+"""Loops of the ranks, compiled when first imported and kept on disk. Each is one thread's."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+QUICK = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
+KINDS = (nb.float32, nb.float64)
+PLACES, NUMBERS, VALUES = nb.int32[::1], nb.int64[::1], nb.float64[::1]
+WHOLE, TABLE, FLAGS = nb.int32[:, ::1], nb.float64[:, ::1], nb.boolean[:, ::1]
+_GROUP = 64  # marks looked at together: most are not set
+_DIGIT = 2047  # the largest digit of a key
+_LARGEST = 4294967040.0  # below 2³² by more than rounding
+_FEW_KEYS = 2048  # values below which sorting by comparison is quicker
+
+
+@nb.njit([nb.types.UniTuple(nb.int32, 2)(T[::1], T, T) for T in KINDS], inline="always", **QUICK)
+def _above(line, near, far):  # type: ignore[no-untyped-def]
+    """Count the scores above the one limit, and those not below the other; becomes vector instructions."""
+    sure, perhaps = np.int32(0), np.int32(0)
+    for j in range(len(line)):
+        score = line[j]
+        sure += np.int32(1) if score > near else np.int32(0)
+        perhaps += np.int32(1) if score >= far else np.int32(0)
+    return sure, perhaps
+
+
+@nb.njit([nb.void(T[::1], T, T, nb.uint8[::1]) for T in KINDS], inline="always", **QUICK)
+def _mark(line, near, far, marks):  # type: ignore[no-untyped-def]
+    """Mark the scores between two limits."""
+    for j in range(len(line)):
+        score = line[j]
+        marks[j] |= np.uint8(1) if (score >= far) & (score <= near) else np.uint8(0)
+
+
+@nb.njit([nb.int64(T[:, ::1], NUMBERS, T[::1], T[::1], NUMBERS, PLACES, PLACES) for T in KINDS], **QUICK)
+def count_nearer(S, start, far, near, less, rows, columns):  # type: ignore[no-untyped-def]
+    """Count for each question p the scores that are surely nearer: above ``near[p]``; return how many are left open.
+
+    Row i of the scores S has the questions ``start[i]`` to ``start[i + 1]``. Scores within [far, near] of a question
+    are left open; ``rows`` and ``columns`` receive their places, each once.
+    """
+    found, n = 0, S.shape[1]
+    marks = np.zeros(n, dtype=np.uint8)
+    for i in range(S.shape[0]):
+        line, some = S[i], False
+        for p in range(start[i], start[i + 1]):
+            sure, perhaps = _above(line, near[p], far[p])
+            less[p] += sure
+            if sure != perhaps:
+                _mark(line, near[p], far[p], marks)
+                some = True
+        if not some:
+            continue
+        for begin in range(0, n, _GROUP):
+            end, marked = min(begin + _GROUP, n), np.uint8(0)
+            for j in range(begin, end):
+                marked |= marks[j]
+            if marked:
+                for j in range(begin, end):
+                    if marks[j]:
+                        rows[found], columns[found], marks[j] = i, j, 0
+                        found += 1
+    return found
+
+
+@nb.njit([nb.void(PLACES, T[::1], VALUES, NUMBERS, T[::1], T[::1], VALUES, NUMBERS, NUMBERS) for T in KINDS], **QUICK)
+def settle(rows, scores, d, start, far, near, wanted, less, equal):  # type: ignore[no-untyped-def]
+    """Decide what was left open by the exact distances d, for those questions alone that left it open."""
+    for c in range(len(d)):
+        for p in range(start[rows[c]], start[rows[c] + 1]):
+            if far[p] <= scores[c] <= near[p]:
+                if d[c] < wanted[p]:
+                    less[p] += 1
+                elif d[c] == wanted[p]:
+                    equal[p] += 1
+
+
+@nb.njit([nb.void(VALUES, PLACES, nb.int64, nb.int64)], **QUICK)
+def _sort_run(line, order, begin, end):  # type: ignore[no-untyped-def]
+    """Sort a run of places by their values: a few by insertion, many by halves."""
+    if end - begin > 16:
+        run = order[begin:end].copy()
+        order[begin:end] = run[np.argsort(line[run])]
+        return
+    for p in range(begin + 1, end):
+        place, q = order[p], p
+        while q > begin and line[order[q - 1]] > line[place]:
+            order[q] = order[q - 1]
+            q -= 1
+        order[q] = place
+
+
+@nb.njit([nb.void(nb.uint32[::1], PLACES, nb.uint32[::1], PLACES, nb.int64[::1], nb.uint32)], **QUICK)
+def _scatter(keys, order, next_keys, next_order, ends, shift):  # type: ignore[no-untyped-def]
+    """Put keys in the order of one digit; ``ends`` counts those of each."""
+    total = 0
+    for digit in range(len(ends)):
+        ends[digit], total = total, total + ends[digit]
+    for p in range(len(keys)):
+        digit = (keys[p] >> shift) & np.uint32(_DIGIT)
+        next_keys[ends[digit]], next_order[ends[digit]] = keys[p], order[p]
+        ends[digit] += 1
+
+
+@nb.njit([nb.void(VALUES, nb.int64, PLACES, nb.uint32[:, ::1], WHOLE, nb.int64[:, ::1])], **QUICK)
+def _sort_line(line, own, order, keys, room, ends):  # type: ignore[no-untyped-def]
+    """Write the places of all values but one in ascending order.
+
+    Values become keys of 32 bits, in proportion to their range, which are sorted by three digits; runs of equal keys
+    are then sorted by value. That takes a third of the time of sorting by comparison.
+    """
+    n, low, high = len(line), np.inf, -np.inf
+    for j in range(n):
+        if j != own:
+            low, high = min(low, line[j]), max(high, line[j])
+    scale = _LARGEST / (high - low)
+    digits = n >= _FEW_KEYS and 0 < scale < np.inf
+    ends[:] = 0
+    count = 0
+    for j in range(n):
+        if j != own:
+            order[count] = j
+            if digits:
+                key = np.uint32((line[j] - low) * scale)
+                keys[0, count] = key
+                for d in range(3):
+                    ends[d, (key >> np.uint32(11 * d)) & np.uint32(_DIGIT)] += 1
+            count += 1
+    if not digits:
+        _sort_run(line, order, 0, count)
+        return
+    _scatter(keys[0], order, keys[1], room[0], ends[0], np.uint32(0))
+    _scatter(keys[1], room[0], keys[0], room[1], ends[1], np.uint32(11))
+    _scatter(keys[0], room[1], keys[1], order, ends[2], np.uint32(22))
+    begin = 0
+    while begin < count:
+        end = begin + 1
+        while end < count and keys[1, end] == keys[1, begin]:
+            end += 1
+        if end > begin + 1:
+            _sort_run(line, order, begin, end)
+        begin = end
+
+
+@nb.njit([nb.void(TABLE, TABLE, nb.float64, NUMBERS, WHOLE, FLAGS)], **QUICK)
+def sort_rows(values, errors, floor, own, order, joined):  # type: ignore[no-untyped-def]
+    """Sort the points of each row but its own, and tell of each whether it may be as near as one before it.
+
+    True values are within ``errors``; all that may be at most ``floor`` count as equal.
+    """
+    n = order.shape[1]
+    least = np.empty(n)
+    keys, room, ends = np.empty((2, n), np.uint32), np.empty((2, n), np.int32), np.empty((3, _DIGIT + 1), np.int64)
+    for i in range(values.shape[0]):
+        line = order[i]
+        _sort_line(values[i], own[i], line, keys, room, ends)
+        low = np.inf
+        for p in range(n - 1, -1, -1):
+            here = values[i, line[p]] - errors[i, line[p]]
+            low = min(low, -np.inf if here <= floor else here)
+            least[p] = low
+        high = -np.inf
+        for p in range(n):
+            joined[i, p] = p > 0 and least[p] <= high
+            high = max(high, values[i, line[p]] + errors[i, line[p]])
+
+
+@nb.njit([nb.void(WHOLE, FLAGS, VALUES, WHOLE, WHOLE)], **QUICK)
+def assign(order, joined, d, less, equal):  # type: ignore[no-untyped-def]
+    """Write for each point how many others are nearer, and how many as far (itself among them).
+
+    ``order`` sorts the points of each row but for chains of joined ones; d are the distances of those, chain by chain.
+    """
+    n, seen = order.shape[1], 0
+    for i in range(order.shape[0]):
+        begin = 0
+        while begin < n:
+            end = begin + 1
+            while end < n and joined[i, end]:
+                end += 1
+            if end == begin + 1:
+                less[i, order[i, begin]], equal[i, order[i, begin]] = begin, 1
+            else:
+                here = d[seen : seen + end - begin]
+                seen += end - begin
+                same = True
+                for p in range(1, len(here)):
+                    same = same and here[p] == here[0]
+                chain = np.arange(len(here)) if same else np.argsort(here)  # most chains are plain ties
+                first = 0
+                while first < len(chain):
+                    last = first + 1
+                    while last < len(chain) and here[chain[last]] == here[chain[first]]:
+                        last += 1
+                    for p in range(first, last):
+                        point = order[i, begin + chain[p]]
+                        less[i, point], equal[i, point] = begin + first, last - first
+                    first = last
+            begin = end
+
+
+@nb.njit([nb.void(VALUES, NUMBERS, VALUES)], **QUICK)
+def sums(values, start, out):  # type: ignore[no-untyped-def]
+    """Add up the values of each list from the least to the greatest: the same bits in whatever order they come."""
+    for i in range(len(start) - 1):
+        total = 0.0
+        for value in np.sort(values[start[i] : start[i + 1]]):
+            total += value
+        out[i] = total
+
+
+@nb.njit([nb.void(WHOLE, WHOLE, WHOLE, WHOLE, NUMBERS, NUMBERS, TABLE)], **QUICK)
+def share_neighbors(less, equal, other_less, other_equal, sizes, place, out):  # type: ignore[no-untyped-def]
+    """Add for each row and each size K the expected number of points among the K nearest on both sides.
+
+    ``place[r]`` is the first of the ascending ``sizes`` that is at least r.
+    """
+    last = len(sizes)
+    for i in range(less.shape[0]):
+        for j in range(less.shape[1]):
+            a, g, b, h = less[i, j], equal[i, j], other_less[i, j], other_equal[i, j]
+            if g == 0:
+                continue  # the row's own point
+            whole = place[max(a + g, b + h)]
+            if whole < last:
+                out[i, whole] += 1.0  # and for all larger sizes, by the running sum below
+        for c in range(1, last):
+            out[i, c] += out[i, c - 1]
+        for j in range(less.shape[1]):
+            a, g, b, h = less[i, j], equal[i, j], other_less[i, j], other_equal[i, j]
+            if g * h <= 1:
+                continue
+            for c in range(place[max(a, b) + 1], place[max(a + g, b + h)]):
+                K = sizes[c]
+                out[i, c] += min(1.0, (K - a) / g) * min(1.0, (K - b) / h)
+
+
+@nb.njit([nb.void(WHOLE, WHOLE, WHOLE, WHOLE, TABLE)], **QUICK)
+def add_coranks(less, equal, other_less, other_equal, Q):  # type: ignore[no-untyped-def]
+    """Add the ranks of each row's points to Q; tied points are spread evenly over the ranks that they share."""
+    limit = Q.shape[0]
+    for i in range(less.shape[0]):
+        tied = 0
+        for j in range(less.shape[1]):
+            a, g, b, h = less[i, j], equal[i, j], other_less[i, j], other_equal[i, j]
+            if g == 0 or a >= limit or b >= limit:
+                continue
+            if g == 1 and h == 1:
+                Q[a, b] += 1.0
+            else:
+                tied += 1
+        if tied == 0:
+            continue
+        cells = np.empty(tied, dtype=np.int64)
+        members = np.empty(tied, dtype=np.int64)
+        tied = 0
+        for j in range(less.shape[1]):
+            a, g, b, h = less[i, j], equal[i, j], other_less[i, j], other_equal[i, j]
+            if g * h > 1 and a < limit and b < limit:
+                cells[tied], members[tied] = np.int64(a) * less.shape[1] + b, j
+                tied += 1
+        order = np.argsort(cells)
+        begin = 0
+        while begin < tied:
+            end = begin + 1
+            while end < tied and cells[order[end]] == cells[order[begin]]:
+                end += 1
+            j = members[order[begin]]
+            a, g, b, h = less[i, j], equal[i, j], other_less[i, j], other_equal[i, j]
+            each = (end - begin) / (np.float64(g) * h)
+            for r in range(a, min(a + g, limit)):
+                for s in range(b, min(b + h, limit)):
+                    Q[r, s] += each
+            begin = end

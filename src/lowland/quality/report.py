@@ -1,0 +1,341 @@
+"""One look at a map from all sides: what can be believed, what cannot, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..measure import Measure
+from .anchors import ALL, labels
+from .chance import by_chance
+from .contrast import contrast_of, warn_of_concentration
+from .pair_measures import MONOTONE, SPEARMAN, correlation_of, error_of, residual_of, sammon_of, stress_of
+from .pairs import PairTable, UndefinedError
+from .pointwise import Pointwise, pointwise_from
+from .purity import Purity, purity_of
+from .rank_curves import curve_of
+from .rank_measures import at_chance, from_table, worst_ranks
+from .ranks import RankTable, rank_table
+from .spaces import Metric, sides
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Array = Any
+
+WORST = 10  # points that are named
+GIVEN = "the rows as given"
+
+_CURVE = 100_000_000  # distances sorted for the curve, on each side
+
+# From where on a value is called good or fair: rules of thumb, told in the documentation.
+_LOCAL = (0.95, 0.85)
+_GLOBAL = (0.9, 0.6)
+
+_RANKS = ("trustworthiness", "continuity", "neighborhood_overlap", "lcmc")
+_PAIRS: dict[str, Callable[[PairTable], Measure]] = {
+    "pearson": correlation_of,
+    "stress": stress_of,
+    "sammon_stress": sammon_of,
+    "residual_variance": residual_of,
+    "distance_error": error_of,
+}
+
+
+ORDER = (
+    *_RANKS,
+    "rnx_auc",
+    "spearman",
+    "pearson",
+    "monotone_stress",
+    "stress",
+    "sammon_stress",
+    "residual_variance",
+    "distance_error",
+)
+
+
+class Point(NamedTuple):
+    """A point, by its number: how far its neighbours in the map are true, and those in the data still there."""
+
+    number: int
+    trustworthiness: float
+    continuity: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is known about a map. It prints as a table; ``sentence`` says it in words.
+
+    Attributes
+    ----------
+    n, n_neighbors : int
+        Points, and neighbours that the local measures look at.
+    metric, space : str
+        How the data were compared, and which space they are.
+    measures : mapping of str to Measure
+        Each with its interval, and with ``.groups`` where groups were given. NaN where a measure has no meaning.
+    chance : mapping of str to float
+        What a map made by chance would score.
+    contrast : Measure
+        How much farther the mean point of the data is than the nearest; near 1 neighbours are chance.
+    purity : Purity or None
+        With groups, the share of neighbours of the own group in the data and in the map.
+    worst : tuple of Point
+        The points with the least trust among those that were looked at.
+    points : Pointwise
+        What is known of each point that was looked at.
+    warnings : tuple of str
+        What stands in the way of believing the numbers.
+    by_chance : bool
+        Whether neighbours and distances are kept no better than by a map whose rows were shuffled.
+    """
+
+    n: int
+    n_neighbors: int
+    metric: str
+    space: str
+    measures: Mapping[str, Measure]
+    chance: Mapping[str, float]
+    contrast: Measure
+    purity: Purity | None
+    worst: tuple[Point, ...]
+    points: Pointwise = field(repr=False)
+    warnings: tuple[str, ...] = ()
+    groups: tuple[Hashable, ...] = field(default=())
+    by_chance: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "measures", MappingProxyType(dict(self.measures)))
+        object.__setattr__(self, "chance", MappingProxyType(dict(self.chance)))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be sent to a process by itself
+        values = [dict(x) if isinstance(x, MappingProxyType) else x for x in vars(self).values()]
+        return Report, tuple(values)
+
+    def __getitem__(self, name: str) -> Measure:
+        """Return a measure by its name."""
+        if name not in self.measures:
+            raise KeyError(f"{name!r}; there are {', '.join(self.measures)}")
+        return self.measures[name]
+
+    @property
+    def exact(self) -> bool:
+        """Whether all points and pairs were looked at."""
+        return all(measure.exact for measure in self.measures.values())
+
+    @property
+    def sentence(self) -> str:
+        """Whether the picture can be believed: near, far, and where least."""
+        trust, kept, shared = (self.measures[name] for name in _RANKS[:3])
+        order = self.measures["spearman"]
+        if self.by_chance:
+            return (
+                f"No better than chance (trustworthiness {trust:.3f}, continuity {kept:.3f}; rank correlation "
+                f"{order:.3f}): are the rows of the data and of the map in the same order?"
+            )
+        near = _verdict(min(trust, kept), _LOCAL)
+        text = (
+            f"Neighbours: {near} (trustworthiness {trust:.3f}, continuity {kept:.3f}; "
+            f"{shared * self.n_neighbors:.1f} of {self.n_neighbors} are the same)."
+        )
+        if not np.isnan(order):
+            text += f" Distances: {_verdict(order, _GLOBAL)} (rank correlation {order:.3f})."
+        worst = self.worst_group
+        if worst is not None and trust.groups is not None:
+            low = min(trust.groups[worst], (kept.groups or trust.groups)[worst])
+            text += f" Least trust in group {worst} ({low:.3f})."
+        if self.purity is not None and self.purity.mixed:
+            text += f" {self.purity.sentence}"
+        return text
+
+    @property
+    def worst_group(self) -> Hashable | None:
+        """The group whose neighbours can be trusted least; None without groups."""
+        trust, kept = self.measures["trustworthiness"].groups, self.measures["continuity"].groups
+        if not trust or not kept or len(trust) < 2:
+            return None
+        found: Hashable = min(trust, key=lambda name: min(float(trust[name]), float(kept[name])))
+        return found
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return (name, value with interval, chance) for a table."""
+        chance = self.chance
+        found = [(n, str(m), f"{chance[n]:.4g}" if n in chance else "") for n, m in self.measures.items()]
+        if self.purity is not None:
+            found.append(("purity in the data", str(self.purity.data), f"{self.purity.chance:.4g}"))
+            found.append(("purity in the map", str(self.purity.map), f"{self.purity.chance:.4g}"))
+        return [*found, ("relative contrast", str(self.contrast), "1")]
+
+    def __str__(self) -> str:
+        rows = [("measure", "value [95 %]" if not self.exact else "value", "chance"), *self.rows()]
+        widths = [max(len(row[c]) for row in rows) for c in range(3)]
+        lines = ["  ".join(f"{x:<{w}}" for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        head = (
+            f"{self.n:,} points, {self.n_neighbors} neighbours; trust is measured against {self.space} ({self.metric})"
+        )
+        if len(self.groups) > 1:
+            lines += ["", *self._group_lines()]
+        worst = ", ".join(str(point.number) for point in self.worst)
+        return "\n".join([head, "", *lines, "", f"least trusted points: {worst}", self.sentence, *self.warnings])
+
+    def _group_lines(self) -> list[str]:
+        names = ("trustworthiness", "continuity", "spearman")
+        head = ("group", *names, *(("purity data", "purity map") if self.purity else ()))
+        parts = [self.measures[name].groups or {} for name in names]
+        if self.purity:
+            parts += [self.purity.data.groups or {}, self.purity.map.groups or {}]
+        rows = [head, *((str(g), *(f"{part[g]:.4g}" for part in parts)) for g in self.groups)]
+        widths = [max(len(row[c]) for row in rows) for c in range(len(head))]
+        return ["  ".join(f"{x:<{w}}" for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        cells = "".join("<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in self.rows())
+        return f"<p>{escape(self.sentence)}</p><table>{cells}</table>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain values."""
+        return {
+            "n": self.n,
+            "n_neighbors": self.n_neighbors,
+            "metric": self.metric,
+            "space": self.space,
+            "measures": {name: measure.to_dict() for name, measure in self.measures.items()},
+            "chance": dict(self.chance),
+            "contrast": self.contrast.to_dict(),
+            "purity": None if self.purity is None else self.purity.to_dict(),
+            "worst": [point._asdict() for point in self.worst],
+            "by_chance": self.by_chance,
+            "sentence": self.sentence,
+            "warnings": list(self.warnings),
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return one row for each measure, and for each measure and group."""
+        import polars as pl
+
+        rows = []
+        for name, whole in self.measures.items():
+            for group, m in ((None, whole), *((whole.groups or {}).items())):
+                rows.append((name, None if group is None else str(group), float(m), m.low, m.high, m.exact))
+        schema = {
+            "measure": pl.String,
+            "group": pl.String,
+            "value": pl.Float64,
+            "low": pl.Float64,
+            "high": pl.Float64,
+            "exact": pl.Boolean,
+        }
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def report(
+    X: Any,
+    Y: Any,
+    n_neighbors: int = 10,
+    *,
+    metric: Metric = "euclidean",
+    anchors: int | str | None = "auto",
+    pairs: int | str | None = "auto",
+    groups: Any = None,
+    space: str = GIVEN,
+    random_state: int | None = None,
+) -> Report:
+    """Measure a map from all sides.
+
+    Neighbours are compared once for all local measures, pairs are drawn once for all global ones.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, data frame, list of objects
+        The data that the map is to be trusted for; with ``metric="precomputed"`` their distances.
+    Y : array
+        The map, one row for each of X's.
+    n_neighbors : int
+        Neighbours that the local measures look at.
+    metric : str or callable
+        How the data are compared; the map is compared by straight distances.
+    anchors : int, "auto" or None
+        Points whose neighbours are looked at; "auto": all up to 10,000, then 5,000.
+    pairs : int, "auto" or None
+        Pairs whose distances are compared; "auto": all up to 10,000 points, then 1,000,000.
+    groups : sequence, optional
+        A label for each point: every measure is then also given for each group.
+    space : str
+        What X is, for the reader: the original columns, or what an earlier step made of them.
+    random_state : int, optional
+        Seed of the points and pairs that are drawn; None is 0.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X, _ = lowland.data.swiss_roll(400, random_state=0)
+    >>> found = report(X, lowland.PCA(n_components=2).fit_transform(X))
+    >>> found["continuity"] > 0.95, found["trustworthiness"] < 0.95, found.exact
+    (True, True, True)
+    >>> print(found.sentence)  # doctest: +ELLIPSIS
+    Neighbours: fair (trustworthiness 0.909, continuity 0.981; ...). Distances: fair (rank correlation 0.893).
+    """
+    both = sides(X, Y, metric, "report")
+    table = rank_table(both, n_neighbors, anchors, random_state, groups, owner="report")
+    named = None if groups is None else labels(groups, both.n, "report")
+    drawn = PairTable(both, pairs, random_state, named)
+    found = {name: from_table(name, table) for name in _RANKS}
+    found["rnx_auc"] = curve_of(both, _curve_anchors(anchors, both.n), random_state, groups).auc
+    found |= {name: _defined(measure, drawn) for name, measure in _PAIRS.items()}
+    found["spearman"], found["monotone_stress"] = drawn.of_order(SPEARMAN, MONOTONE)  # one sorting for both
+    chance = {name: at_chance(name, table.n, table.n_neighbors) for name in _RANKS}
+    chance |= {"rnx_auc": 0.0, "pearson": 0.0, "spearman": 0.0, "residual_variance": 1.0}
+    contrast = contrast_of(both.data, random_state)
+    said = warn_of_concentration(contrast, "report")
+    return Report(
+        both.n,
+        table.n_neighbors,
+        metric if isinstance(metric, str) else getattr(metric, "__name__", "a function"),
+        space,
+        {name: found[name] for name in ORDER},
+        chance,
+        contrast,
+        None if named is None else purity_of(table),
+        _worst(table),
+        pointwise_from(table),
+        () if said is None else (said,),
+        () if named is None else named.names,
+        by_chance(both, table, random_state),
+    )
+
+
+def _defined(measure: Callable[[PairTable], Measure], table: PairTable) -> Measure:
+    """Return a measure, NaN where it has no meaning for these points; the others still have one."""
+    try:
+        return measure(table)
+    except UndefinedError:
+        return Measure(np.nan)
+
+
+def _curve_anchors(anchors: int | str | None, n: int) -> int | str | None:
+    """Return how many points the curve asks, which sorts all others for each: fewer of many, as its area is one number.
+
+    >>> _curve_anchors("auto", 20_000), _curve_anchors("auto", 1_000_000), _curve_anchors(300, 20_000)
+    (1000, 100, 300)
+    """
+    if anchors != "auto" or n <= ALL:
+        return anchors
+    return max(100, min(1000, _CURVE // n))
+
+
+def _worst(table: RankTable) -> tuple[Point, ...]:
+    most = worst_ranks(table.n, table.n_neighbors)
+    trust, kept = 1 - table.false_ranks / most, 1 - table.missing_ranks / most
+    order = np.argsort(np.minimum(trust, kept), kind="stable")[:WORST]
+    return tuple(Point(int(table.anchors.numbers[i]), float(trust[i]), float(kept[i])) for i in order)
+
+
+def _verdict(value: float, steps: tuple[float, float]) -> str:
+    return "good" if value >= steps[0] else "fair" if value >= steps[1] else "poor"

@@ -1,0 +1,92 @@
+"""Shepard's diagram: map distances over data distances, with the monotone line that fits them best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..measure import Measure
+from .pair_measures import MONOTONE, SPEARMAN, correlation_of, monotone_fit
+from .pairs import PairTable
+from .spaces import Metric
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = Any
+
+SHOWN = 10_000  # pairs in the picture
+
+
+@dataclass(frozen=True, eq=False)
+class Shepard:
+    """Pairs, the monotone line, and how well it fits.
+
+    ``data_distances`` and ``map_distances`` are those of up to 10,000 pairs. The line goes through the points
+    (``fit_x``, ``fit_y``); it is fitted to all pairs that were looked at. ``stress`` is Kruskal's for that line.
+    """
+
+    data_distances: Array = field(repr=False)
+    map_distances: Array = field(repr=False)
+    fit_x: Array = field(repr=False)
+    fit_y: Array = field(repr=False)
+    stress: Measure
+    pearson: Measure
+    spearman: Measure
+
+    def figure(self) -> Figure:
+        """Draw the diagram."""
+        from ..plots.quality import shepard_diagram
+
+        return shepard_diagram(self)
+
+
+def shepard(
+    X: Any,
+    Y: Any,
+    *,
+    metric: Metric = "euclidean",
+    pairs: int | str | None = "auto",
+    random_state: Any = None,
+) -> Shepard:
+    """Compare the distances of pairs in the map with those in the data.
+
+    A map that keeps distances lies on a straight line through 0, one that keeps their order on a rising line. What is
+    spread around the line was not kept.
+
+    Parameters
+    ----------
+    X, Y, metric, random_state
+        As in `kruskal_stress`.
+    pairs : "auto", int or None
+        How many pairs to draw, None for all; "auto": all up to 5,000 points, then 1,000,000.
+
+    References
+    ----------
+    Shepard, R. N. (1962). The analysis of proximities: multidimensional scaling with an unknown distance function.
+    Psychometrika 27, 125–140.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> found = shepard(X, X[:, :2])
+    >>> found.stress.exact, 0 < found.stress < 0.3, len(found.data_distances)
+    (True, True, 1225)
+    """
+    return shepard_of(PairTable.of(X, Y, metric, pairs, random_state, None, "shepard"))
+
+
+def shepard_of(table: PairTable) -> Shepard:
+    """Return the diagram of a table of pairs."""
+    pearson = correlation_of(table)
+    stress, spearman = table.of_order(MONOTONE, SPEARMAN)
+    delta, d = next(iter(table.ordered())).joined()
+    order, fitted = monotone_fit(delta, d)
+    ends = np.flatnonzero(np.diff(fitted) != 0)
+    knots = np.unique(np.concatenate([[0], ends, ends + 1, [len(fitted) - 1]]))
+    few = np.arange(len(delta))
+    if len(few) > SHOWN:
+        few = np.random.default_rng(0).choice(len(delta), SHOWN, replace=False)
+    return Shepard(delta[few], d[few], delta[order][knots], fitted[knots], stress, pearson, spearman)

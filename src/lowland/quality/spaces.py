@@ -1,0 +1,185 @@
+"""The two sides of a comparison: the data as given and the map, as points whose distances can be asked for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..distances import check_function
+from ..errors import DataError, LowlandWarning
+from ..graph.measures import BoundMetric, EuclideanRows, RuleRows, SparseRows, SquareRows, measure
+from ..graph.neighbors import objects
+from ..pairwise import cut, tiles
+
+Array = Any
+Metric = str | Callable[[Any, Any], Any]
+
+_SURE = 1e-10  # relative error above which a product's distance is taken from differences instead
+_ENTRIES = 1 << 22  # numbers gathered at a time
+_BOTH = "fill it, or leave the row out of data and map"
+
+
+class Sides(NamedTuple):
+    """The data and the map, point by point in the same order."""
+
+    data: BoundMetric
+    map: BoundMetric
+    n: int
+
+
+def sides(X: Any, Y: Any, metric: Metric = "euclidean", owner: str = "quality") -> Sides:
+    """Return both sides, checked: finite, of one length, at least 3 points, neither of them a single point.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, data frame, list of objects
+        The data; with ``metric="precomputed"`` their distances.
+    Y : array
+        The map: coordinates, one row for each of X's.
+    metric : str or callable
+        How the data are compared; the map is always compared by straight distances.
+    owner : str
+        Whom errors name.
+    """
+    data, map = one_side(X, metric, f"{owner}, X", _BOTH), one_side(Y, "euclidean", f"{owner}, Y", _BOTH)
+    if data.n != map.n:
+        raise DataError(
+            f"{owner}: X has {data.n} rows and Y has {map.n}; give the map of these very rows, in their order"
+        )
+    if data.n < 3:
+        raise DataError(f"{owner}: {data.n} points have no neighbourhoods to compare; give at least 3")
+    if _in_one_place(data):
+        raise DataError(
+            f"{owner}: all points of X lie in one place, so there is nothing that a map could keep; look at how X was "
+            "made (columns of one value, a choice of columns)"
+        )
+    if _in_one_place(map):
+        raise DataError(
+            f"{owner}: all points of Y lie in one place, so the map says nothing; look at how it was made (a fit that "
+            "failed, a column of one value)"
+        )
+    return Sides(data, map, data.n)
+
+
+@contextmanager
+def naming(owner: str, remedy: str = "fill it or leave the row out") -> Iterator[None]:
+    """Let errors about cells and shapes say whose they are, with a remedy that there is here.
+
+    What checks the rows of a fit calls all of them X and advises another method, which is no choice of a measure.
+
+    >>> with naming("report, Y"):
+    ...     raise DataError("Input X contains NaN at row 2, column 0: use ProbabilisticPCA.", row=2, column=0)
+    Traceback (most recent call last):
+    lowland.errors.DataError: report, Y contains NaN at row 2, column 0: fill it or leave the row out
+    """
+    try:
+        yield
+    except DataError as error:
+        text, known = str(error), "Input X contains "
+        if text.startswith(owner.split(",")[0]):
+            raise
+        if text.startswith(known):
+            text = f"{owner} contains {text.removeprefix(known).rpartition(': ')[0]}: {remedy}"
+        else:
+            text = f"{owner}: {text}"
+        raise DataError(text, row=error.row, column=error.column) from None
+
+
+def one_side(X: Any, metric: Metric, owner: str, remedy: str = "fill it or leave the row out") -> BoundMetric:
+    """Return points that can be compared, checked; ``owner`` is whom errors name, ``remedy`` what they advise."""
+    square = isinstance(metric, str) and metric == "precomputed"
+    if square and sp.issparse(X):
+        raise DataError(f"{owner}: a sparse square of distances leaves pairs unknown; give all of them, X.toarray()")
+    with naming(owner, remedy):
+        items = objects(X, metric, owner)
+    if not square:
+        remedy = "give the coordinates of the points" if owner.endswith("Y") else "add metric='precomputed'"
+        warn_of_square(items, owner, remedy, stacklevel=5)
+    found = measure(metric, items, None)
+    if callable(metric) and isinstance(found, RuleRows):
+        check_function(found.rule, items, owner)
+    return found
+
+
+def _in_one_place(side: BoundMetric) -> bool:
+    """Tell whether all points are one, as far as that shows without a distance for each pair."""
+    if isinstance(side, EuclideanRows):
+        return not any((side.X[part] != side.X[0]).any() for part in tiles(side.n, 4096))
+    if isinstance(side, SquareRows):
+        return not any(side.D[part].any() for part in tiles(side.n, 512))
+    return not np.any(distances_from(side, np.zeros(1, dtype=np.intp)))
+
+
+def warn_of_square(items: Any, owner: str, remedy: str = "add metric='precomputed'", *, stacklevel: int = 3) -> None:
+    """Say so where what was given is plainly a square of distances and is about to be compared as rows."""
+    if sp.issparse(items) or getattr(items, "ndim", 1) != 2 or items.shape[0] != items.shape[1]:
+        return
+    from ..data.squares import missing_pairs
+    from ..data.table import ArrayTable
+
+    if missing_pairs(ArrayTable(np.asarray(items), owner)) is not None:
+        warnings.warn(
+            f"{owner} looks like a square of distances, and its columns are taken for measurements; if it is one, "
+            f"{remedy}",
+            LowlandWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def distances_from(side: BoundMetric, numbers: Array) -> Array:
+    """Return the distances of some points to all, m × n, each right to 1e-10 of itself at least.
+
+    Quick values are products; where their rounding could be seen, the pair is taken from its differences.
+    """
+    rows = side.own(numbers)
+    V = side.compare(rows)
+    if not isinstance(side, EuclideanRows | SparseRows):
+        return V
+    i, j = np.nonzero(side.slack(rows, np.arange(side.n)[None, :]) > _SURE * V)
+    exact = side.exact(rows, i, j, V[i, j])
+    V[i, j] = 0.0
+    if side.finish_as == "euclidean":
+        np.sqrt(V, out=V)
+    elif side.finish_as == "cosine":
+        V /= 2.0
+    V[i, j] = exact
+    return V
+
+
+def distances_of(side: BoundMetric, i: Array, j: Array) -> Array:
+    """Return the distances of pairs of points, the same bits in every order.
+
+    Where a metric compares blocks only, the pairs must be blocks of `SIDE` × `SIDE`, as `rectangles` makes them.
+    """
+    if isinstance(side, SquareRows):
+        return np.asarray(side.D[i, j], dtype=np.float64)
+    if isinstance(side, EuclideanRows):
+        return side.finish(side.raw(side.X, i, j))
+    out = np.empty(len(i))
+    if isinstance(side, RuleRows):
+        for part in tiles(len(i), SIDE * SIDE):
+            block = side.rule.between(cut(side.prepared, i[part][::SIDE]), cut(side.prepared, j[part][:SIDE]))
+            out[part] = np.asarray(block).reshape(-1)
+        return out
+    for part in tiles(len(i), max(1, _ENTRIES // max(1, getattr(side, "terms", 1)))):
+        out[part] = side.exact(side.own(i[part]), np.arange(part.stop - part.start), j[part], out[part])
+    return out
+
+
+SIDE = 32  # of a block of pairs, where a metric compares blocks only
+
+
+def rectangles(i: Array, j: Array) -> tuple[Array, Array]:
+    """Return all pairs of each `SIDE` points of i with the `SIDE` of j beside them, block after block.
+
+    >>> a, b = rectangles(np.arange(SIDE), np.arange(SIDE))
+    >>> len(a), a[:2].tolist(), b[:2].tolist()
+    (1024, [0, 0], [0, 1])
+    """
+    first, second = i.reshape(-1, SIDE), j.reshape(-1, SIDE)
+    return np.repeat(first, SIDE, axis=1).reshape(-1), np.tile(second, (1, SIDE)).reshape(-1)

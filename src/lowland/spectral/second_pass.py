@@ -1,0 +1,65 @@
+"""A second reading of the rows: what squaring lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import arrays
+from ..block import Block
+from ..blocksums import difference
+from ..rows import RowSource
+from ..scatter import Scratch, symmetric_sum
+from . import dense
+from .routes import Columns, Scaling, Solved, back_to_columns, rank_tolerance
+from .solve import fix_signs
+
+if TYPE_CHECKING:
+    from .rowspace import Wanted
+
+Array = Any
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def second_pass(rows: RowSource, solved: Solved, wanted: Wanted, scaling: Scaling) -> Solved:
+    """Whiten by the first result and sum the scatter again, where it is near the identity and squares lose nothing.
+
+    The idea is that of Cholesky QR done twice (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015).
+    """
+    sigma = np.sqrt(solved.spectrum)
+    floor = np.maximum(sigma, np.sqrt(len(sigma) * _EPS) * sigma[0])
+    tolerance = rank_tolerance(solved.n_rows, rows.n_features, rows.dtype)
+    if solved.route == "gram":
+        side = Columns(rows, solved, scaling)
+        U = solved.left
+        new, turn = _whitened(side.whitened(U / arrays.like(floor, U)[None, :]), floor)
+        done = replace(solved, spectrum=new**2, tolerance=tolerance)
+        return replace(back_to_columns(side.transposed_times, done, U @ turn, wanted), solver="dense, two passes")
+    V = arrays.to_numpy(solved.vectors)
+    W = V / floor[None, :] / (1.0 if solved.scale is None else solved.scale[:, None])
+    mean = solved.mean if scaling.center else 0.0
+
+    def prepare(block: Block, scratch: Scratch) -> Array:
+        Z = difference(block, mean, scratch)
+        return Z @ arrays.like(W, Z, np.float64)
+
+    G = symmetric_sum(rows.blocks(), prepare, len(floor), stage="second pass", total=rows.block_count())
+    new, turn = _whitened(G, floor)
+    return replace(
+        solved,
+        spectrum=new**2,
+        vectors=fix_signs(V @ arrays.to_numpy(turn)),
+        tolerance=tolerance,
+        solver="dense, two passes",
+    )
+
+
+def _whitened(G: Array, floor: Array) -> tuple[Array, Array]:
+    """Return σ and the turn of the basis from R = G^½ diag(floor)."""
+    G = arrays.to_numpy(G)
+    lam, Q = dense.eigh((G + G.T) / 2)
+    _, sigma, Y = dense.svd((Q * np.sqrt(lam.clip(0))).T * floor[None, :])
+    return sigma, Y

@@ -1,0 +1,151 @@
+"""The class of a method, made of a class of another package: its parameters, and what cannot be taken in."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import pickle
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .foreign import Anything, ForeignReducer, WithInverse
+from .reducer import Reducer
+
+_NAMES = ("n_components", "n_dims", "n_dimensions", "n_dim", "ndim")  # what others call the number of dimensions
+_LEARNED = {*Reducer.__annotations__, *ForeignReducer.__annotations__, "feature_names_in_"}
+_made: dict[tuple[type, str, str | None, str], type[ForeignReducer]] = {}  # for copies
+
+
+def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, Any]) -> type[ForeignReducer]:
+    """Make the `Reducer` class of a transformer class.
+
+    >>> import numpy as np
+    >>> from sklearn.decomposition import FastICA
+    >>> Sources = wrap(FastICA, "Sources", None, {"whiten": "unit-variance"})
+    >>> Sources(2).get_params()["whiten"], Sources(2).fit_transform(np.eye(5)[:, :3]).shape
+    ('unit-variance', (5, 2))
+    """
+    _refuse_unfit(cls)
+    taken = _arguments(cls)
+    if components is None:
+        components = next((name for name in _NAMES if name in taken), None)
+    elif components not in taken:
+        raise ValueError(f"{cls.__name__} has no parameter {components!r}; it has {', '.join(taken) or 'none'}")
+    elif components != "n_components" and "n_components" in taken:
+        raise ValueError(
+            f"{cls.__name__} has a parameter n_components beside {components}, and in Lowland both would go by that "
+            "name: put a class with other names around it"
+        )
+    values = {
+        name: _default(cls, name, defaults.get("n_components" if name == components else name, default), components)
+        for name, default in taken.items()
+    }
+    names = {"n_components" if name == components else name: value for name, value in values.items()}
+    if unknown := sorted(set(defaults) - set(names)):
+        raise ValueError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(names) or 'none'}")
+    base = WithInverse if hasattr(cls, "inverse_transform") else ForeignReducer
+    if mine := [name for name in names if hasattr(base, name) or name in _LEARNED]:
+        raise ValueError(
+            f"{cls.__name__} has a parameter {mine[0]!r}, and a method of Lowland has something else by that name: put "
+            "a class with other names around it"
+        )
+    digest = _digest(defaults)
+    made = type(
+        title,
+        (base,),
+        {
+            "__doc__": f"{first_line(cls)}\n\n{cls.__module__}.{cls.__qualname__} as a method of Lowland.",
+            "__module__": cls.__module__,
+            "__init__": _constructor(names),
+            "_parameters": {name: Anything(cls.__name__) for name in names},
+            "_wrapped": cls,
+            "_components": components,
+            "_defaults": dict(defaults),
+            "_digest": digest,
+        },
+    )
+    _made[cls, title, components, digest] = made
+    return made
+
+
+def _refuse_unfit(cls: type) -> None:
+    """Refuse a class that does not reduce rows, or not rows alone."""
+    if not (hasattr(cls, "fit_transform") or (hasattr(cls, "fit") and hasattr(cls, "transform"))):
+        raise TypeError(f"{cls.__name__} has neither fit_transform nor fit and transform: it does not reduce rows")
+    for name in ("fit_transform", "fit"):
+        try:
+            _, *given = inspect.signature(getattr(cls, name)).parameters.values()  # without the object itself
+        except (AttributeError, TypeError, ValueError):
+            continue  # it has none, or one that cannot be read
+        needed = [p.name for p in given if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        if len(needed) > 1:
+            raise TypeError(
+                f"{cls.__name__}.{name} needs {' and '.join(needed[1:])} beside the rows, and a method of Lowland "
+                "learns from rows alone: put a class around it that knows the rest"
+            )
+
+
+def _digest(defaults: Mapping[str, Any]) -> str:
+    """Return a short text that differs between different defaults."""
+    try:
+        return hashlib.sha256(pickle.dumps(sorted(defaults.items()))).hexdigest()
+    except Exception:  # something in them cannot be sent to other processes; here it is the same object or it is not
+        return " ".join(f"{name}:{id(value)}" for name, value in sorted(defaults.items()))
+
+
+def first_line(cls: type) -> str:
+    """Return the first line of a class's docstring as a sentence."""
+    lines = (inspect.getdoc(cls) or "").strip().splitlines()
+    return f"{lines[0].strip().rstrip('.')}." if lines and "__doc__" in vars(cls) else f"{cls.__name__}."
+
+
+def _arguments(cls: type) -> dict[str, Any]:
+    """Return the constructor's parameters and their defaults, `inspect.Parameter.empty` where there is none."""
+    try:
+        found = inspect.signature(cls).parameters.values()
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"the parameters of {cls.__name__} cannot be read: put a class with a signature around it"
+        ) from None
+    loose = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    if any(p.kind is inspect.Parameter.POSITIONAL_ONLY for p in found):
+        raise TypeError(f"{cls.__name__} has parameters without names: put a class with named ones around it")
+    return {p.name: p.default for p in found if p.kind not in loose}
+
+
+def _default(cls: type, name: str, value: Any, components: str | None) -> Any:
+    """Return the default of a parameter; a method can be made without saying anything."""
+    if value is inspect.Parameter.empty:
+        known = "n_components" if name == components else name
+        raise ValueError(f"{cls.__name__} needs a value for {name}: give one in defaults={{{known!r}: …}}")
+    return value
+
+
+def _constructor(values: Mapping[str, Any]) -> Callable[..., None]:
+    """Return an `__init__` that only stores; the number of dimensions may come without its name."""
+    order = sorted(values, key=lambda name: name != "n_components")
+    kinds = {"n_components": inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    rest = [
+        inspect.Parameter(name, kinds.get(name, inspect.Parameter.KEYWORD_ONLY), default=values[name]) for name in order
+    ]
+    signature = inspect.Signature([own, *rest])
+
+    def __init__(*args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = dict(bound.arguments)
+        owner = given.pop("self")
+        for name, value in given.items():
+            setattr(owner, name, value)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
+def empty(cls: type, title: str, components: str | None, defaults: Mapping[str, Any], digest: str) -> ForeignReducer:
+    """Make an object without its contents, for copies and other processes."""
+    key = cls, title, components, digest
+    if key not in _made:
+        _made[key] = wrap(cls, title, components, defaults)
+    return _made[key].__new__(_made[key])

@@ -1,0 +1,124 @@
+"""`lowland compare`, and `lowland demo`, which compares."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lowland
+from lowland.cli.app import JSON_KEYS
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> Path:
+    """Three clusters with their names."""
+    rng = np.random.default_rng(1)
+    kinds = np.arange(90) % 3
+    X = rng.standard_normal((90, 4)) + 9 * np.eye(3, 4)[kinds]
+    frame = pl.DataFrame({**{f"c{j}": X[:, j] for j in range(4)}, "kind": np.array(["a", "b", "c"])[kinds]})
+    frame.write_csv(tmp_path / "blobs.csv")
+    return tmp_path / "blobs.csv"
+
+
+def test_compare_ranks_writes_and_repeats(run: Any, blobs: Path) -> None:
+    words = ["compare", blobs, "--methods", "pca,isomap", "--target", "kind", "--budget", "2min"]
+    done = run(*words, "--out", "t.csv", "--report", "c.html", "--record", "r.json", "--json")
+    assert done.code == 0, done.err
+    found = done.json
+    assert set(JSON_KEYS["compare"]) < set(found)
+    assert {row["status"] for row in found["candidates"]} == {"done"}
+    assert found["recommendation"]["method"] in ("pca", "isomap")
+    assert found["rows"] == {"all": 90, "compared": 90, "training": 72, "held-out": 18}
+    table = pl.read_csv("t.csv")
+    assert table["candidate"].to_list() == [row["candidate"] for row in found["candidates"]]
+    assert "kind" in Path("c.html").read_text(encoding="utf-8")
+    record = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    assert record["data"]["shape"] == [90, 4], "the target is not reduced"
+    again = run("compare", blobs, "--target", "kind", "--again", "r.json", "--json").json
+    for old, new in zip(found["candidates"], again["candidates"], strict=True):
+        assert {k: v for k, v in old.items() if k != "seconds"} == {k: v for k, v in new.items() if k != "seconds"}
+    following = run(*shlex.split(found["next"])[1:])
+    assert following.code == 0, following.err
+    assert Path("blobs-map.html").exists()
+
+
+def test_compare_shows_a_table(run: Any, blobs: Path) -> None:
+    done = run("compare", blobs, "--methods", "pca", "--drop", "c3")
+    assert done.code == 0
+    assert "neighbours" in done.out
+    assert "pca" in done.out
+    assert "Take pca" in done.err
+    assert "left out: kind (text)" in done.err
+    assert "--drop c3" in done.err.splitlines()[-1]
+
+
+def test_distances_are_compared(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    np.save(tmp_path / "d.npy", np.linalg.norm(X[:, None] - X, axis=2))
+    done = run("compare", "d.npy", "--methods", "classical_mds", "--metric", "precomputed", "--json")
+    assert done.code == 0, done.err
+    assert "metric=precomputed" in done.json["next"]
+    assert run(*shlex.split(done.json["next"])[1:]).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["--methods", "pcq"], 2, "did you mean pca"),
+        (["--budget", "soon"], 2, "--budget: cannot read 'soon'"),
+        (["--prefer", "beauty"], 2, "--prefer beauty: it is one of"),
+        (["--prefer", "target"], 2, "add --target COLUMN"),
+        (["--components", "0"], 2, "at least 1 dimension"),
+        (["--components", "9"], 3, "more than the 4 columns"),
+        (["--record", "r.txt"], 2, "must end in .json"),
+        (["--record", "no/r.json"], 2, "cannot be written there"),
+        (["--out", "t.npy"], 2, "holds names"),
+        (["--report", "r.txt"], 2, "must end in .html"),
+        (["--again", "none.json"], 3, "no record of a comparison"),
+        (["--target", "kinds"], 3, "did you mean 'kind'"),
+        (["--target", "c0"], 3, "no classes"),
+    ],
+)
+def test_wrong_calls_are_told(run: Any, blobs: Path, words: list[str], code: int, told: str) -> None:
+    done = (
+        run("compare", blobs, "--methods", "pca", *words) if "--methods" not in words else run("compare", blobs, *words)
+    )
+    assert done.code == code, done.err
+    assert told in done.err
+
+
+def test_a_target_needs_a_table(run: Any, tmp_path: Path) -> None:
+    import scipy.sparse as sp
+
+    sp.save_npz(tmp_path / "m.npz", sp.random(30, 5, density=0.5, format="csr", random_state=0))
+    done = run("compare", "m.npz", "--target", "kind")
+    assert done.code == 2
+
+
+def test_demo_compares_and_takes_the_best(run: Any) -> None:
+    done = run("demo", "--folder", "try", "--budget", "25s", "--json")
+    assert done.code == 0, done.err
+    assert sorted(os.listdir("try")) == [
+        "comparison.html",
+        "digits.csv",
+        "digits.lowland",
+        "embedding.csv",
+        "report.html",
+    ]
+    found = done.json
+    assert pl.read_csv("try/embedding.csv").height == 1797
+    model = lowland.load("try/digits.lowland")
+    assert (
+        lowland.registry.method(found["recommendation"]["method"]).class_name == type(model).__name__ == found["method"]
+    )
+    assert model.n_features_in_ == 64
+    assert "Take " in Path("try/comparison.html").read_text(encoding="utf-8")
+    assert run("demo", "--budget", "soon").code == 2

@@ -1,0 +1,84 @@
+"""`lowland dimension`: the library's answer as a table, as JSON and as a picture."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from lowland.cli.app import JSON_KEYS
+from lowland.dimension import estimate
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> np.ndarray[Any, Any]:
+    """A circle in a plane of three columns, beside a column of text."""
+    t = np.random.default_rng(0).uniform(0, 2 * np.pi, 300)
+    X = np.column_stack([np.cos(t), np.sin(t), 0.5 * np.sin(t)])
+    pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "name": ["x"] * 300}).write_csv(tmp_path / "ring.csv")
+    return X
+
+
+def test_the_table_is_the_librarys(run: Run, ring: np.ndarray[Any, Any]) -> None:
+    found = run("dimension", "ring.csv", "--json").json
+    assert set(found) == {"command", *JSON_KEYS["dimension"], "warnings", "summary", "next"}
+    expected = estimate(ring).to_dict()
+    for key in ("linear", "nonlinear", "consensus", "scales", "plateau"):
+        assert found[key] == expected[key]
+    assert (found["rows"], found["columns"]) == (300, 3)
+    assert "fill 2 linear ones" in found["summary"]
+
+
+def test_people_get_a_table_and_a_sentence(run: Run, ring: np.ndarray[Any, Any]) -> None:
+    done = run("dimension", "ring.csv")
+    assert done.code == 0
+    assert "two_nn" in done.out
+    assert "consensus" in done.out
+    assert "The data have about 1 dimension" in done.err
+    assert "left out: name (text)" in done.err
+
+
+def test_the_next_command_runs(run: Run, ring: np.ndarray[Any, Any]) -> None:
+    command = run("dimension", "ring.csv", "--columns", "a,b", "--json").json["next"]
+    assert "--method isomap --components 1" in command
+    assert "--columns a,b" in command
+    assert run(*shlex.split(command)[1:]).code == 0
+
+
+def test_columns_scale_and_seed_reach_the_library(run: Run, ring: np.ndarray[Any, Any]) -> None:
+    found = run("dimension", "ring.csv", "--drop", "b", "--scale", "--seed", 3, "--json").json
+    expected = estimate(ring[:, [0, 2]], scale=True, random_state=3).to_dict()
+    assert found["consensus"] == expected["consensus"]
+
+
+def test_distances_have_no_linear_part(run: Run, ring: np.ndarray[Any, Any], tmp_path: Path) -> None:
+    D = np.sqrt(((ring[:, None] - ring[None]) ** 2).sum(axis=2))
+    np.save(tmp_path / "D.npy", D)
+    found = run("dimension", "D.npy", "--metric", "precomputed", "--json").json
+    assert found["linear"] == {}
+    assert found["columns"] is None
+    assert found["consensus"]["nonlinear"]["value"] == pytest.approx(1, abs=0.1)
+    assert run("dimension", "D.npy", "--metric", "precomputed", "--scale").code == 2
+
+
+def test_a_picture_is_written_or_refused(run: Run, ring: np.ndarray[Any, Any]) -> None:
+    assert run("dimension", "ring.csv", "--figure", "ring.png").code == 0
+    assert Path("ring.png").read_bytes().startswith(b"\x89PNG")
+    refused = run("dimension", "ring.csv", "--figure", "ring.txt")
+    assert refused.code == 2
+    assert ".png, .svg, .pdf" in refused.err
+    assert run("dimension", "ring.csv", "--figure", "absent/ring.png").code == 2
+
+
+def test_bad_cells_are_named_by_their_place(run: Run, tmp_path: Path) -> None:
+    pl.DataFrame({"a": [1.0, None, 3.0] * 10, "b": list(range(30))}).write_csv(tmp_path / "gap.csv")
+    done = run("dimension", "gap.csv")
+    assert done.code == 3
+    assert "gap.csv, line 3, column 'a'" in done.err

@@ -1,0 +1,175 @@
+"""`lowland evaluate`: which columns are coordinates, how rows are matched, what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lowland
+from lowland import quality
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def flat(run: Run, table: Path) -> Path:
+    """A map with names, labels and coordinates."""
+    assert run("reduce", table, "--id", "name", "--color", "kind", "--out", "map.csv").code == 0
+    return Path("map.csv")
+
+
+def test_the_numbers_are_those_of_the_library(run: Run, table: Path, flat: Path, frame: pl.DataFrame) -> None:
+    done = run("evaluate", table, flat, "--groups", "kind", "--neighbors", 5, "--json")
+    assert done.code == 0, done.err
+    found = done.json
+    X, Y = frame.select("a", "b", "c").to_numpy(), pl.read_csv(flat).select("pca0", "pca1").to_numpy()
+    expected = quality.report(X, Y, 5, groups=frame["kind"], space="the columns of table.csv", random_state=0)
+    for name, measure in expected.measures.items():
+        assert found["measures"][name]["value"] == pytest.approx(float(measure), rel=1e-12), name
+        assert set(found["measures"][name]["groups"]) == {"red", "green", "blue"}
+    assert found["coordinates"] == ["pca0", "pca1"]
+    assert found["columns"] == ["a", "b", "c"]
+    assert found["matched"] == "order"
+    assert found["space"] == "the columns of table.csv"
+    assert found["summary"] == expected.sentence
+
+
+def test_rows_are_matched_by_name(run: Run, table: Path, flat: Path) -> None:
+    plain = run("evaluate", table, flat, "--json").json
+    mixed = pl.read_csv(flat)[np.random.default_rng(0).permutation(30).tolist()]
+    mixed.write_csv("mixed.csv")
+    by_name = run("evaluate", table, "mixed.csv", "--id", "name", "--json").json
+    assert by_name["measures"] == plain["measures"]
+    assert by_name["matched"] == "name"
+    assert by_name["worst"][0]["name"] == f"row{plain['worst'][0]['number']}"
+    by_order = run("evaluate", table, "mixed.csv", "--json").json
+    assert by_order["measures"]["trustworthiness"] != plain["measures"]["trustworthiness"]
+    pl.concat([mixed, mixed[:1].with_columns(name=pl.lit("another"))]).write_csv("longer.csv")
+    longer = run("evaluate", table, "longer.csv", "--id", "name", "--json")
+    assert longer.json["measures"] == plain["measures"]
+    assert "1 rows that table.csv lacks" in longer.err
+
+
+def test_groups_may_stand_in_the_map(run: Run, table: Path, flat: Path, frame: pl.DataFrame) -> None:
+    frame.drop("kind").write_csv("bare.csv")
+    here = run("evaluate", table, flat, "--groups", "kind", "--json").json
+    pl.read_csv(flat).reverse().write_csv("turned.csv")
+    there = run("evaluate", "bare.csv", "turned.csv", "--groups", "kind", "--id", "name", "--json").json
+    assert there["measures"] == here["measures"]
+
+
+def test_the_trust_of_each_row_is_written(run: Run, table: Path, flat: Path, frame: pl.DataFrame) -> None:
+    done = run("evaluate", table, flat, "--id", "name", "--groups", "kind", "--out", "trust.csv")
+    assert done.code == 0, done.err
+    found = pl.read_csv("trust.csv")
+    assert found.columns == ["name", "kind", "row", "kept", "false", "missing", "stretch"]
+    assert found["name"].to_list() == frame["name"].to_list()
+    X, Y = frame.select("a", "b", "c").to_numpy(), pl.read_csv(flat).select("pca0", "pca1").to_numpy()
+    assert np.allclose(found["kept"], quality.pointwise(X, Y).kept)
+    assert "least trusted rows: row" in done.out
+    assert "next: lowland compare" in done.err
+    assert run("evaluate", table, flat, "--id", "name", "--anchors", 10, "--out", "some.csv").code == 0
+    assert pl.read_csv("some.csv")["kept"].null_count() == 20
+
+
+def test_coordinates_are_not_mistaken_for_what_was_kept(run: Run, table: Path) -> None:
+    assert run("reduce", table, "--method", "isomap", "--keep-columns", "--out", "all.csv").code == 0
+    done = run("evaluate", table, "all.csv", "--json").json
+    assert done["coordinates"] == ["isomap0", "isomap1"]
+    pl.read_csv("all.csv").select(x="isomap0", y="isomap1").write_csv("other.csv")
+    other = run("evaluate", table, "other.csv", "--json")
+    assert other.json["coordinates"] == ["x", "y"]
+    assert other.json["measures"] == done["measures"]
+    assert "its numeric columns are the coordinates: x, y" in other.err
+
+
+def test_another_space_is_named(run: Run, table: Path, flat: Path) -> None:
+    plain, pre = (
+        run("evaluate", table, flat, "--json").json,
+        run("evaluate", table, flat, "--pre", "pca:2", "--json").json,
+    )
+    assert pre["space"] == "2 dimensions that PCA made of table.csv, not its columns"
+    assert pre["measures"]["trustworthiness"]["value"] == pytest.approx(1)
+    assert plain["measures"]["trustworthiness"]["value"] < 1
+    assert "2 dimensions that PCA made of" in run("evaluate", table, flat, "--pre", "pca:2").out
+
+
+def test_distances_are_read_as_such(run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "D.npy", lowland.data.cities()[0])
+    square = ("--method", "classical_mds", "--set", "metric=precomputed")
+    assert run("reduce", "D.npy", *square, "--out", "map.csv").code == 0
+    assert "add --metric precomputed" in run("evaluate", "D.npy", "map.csv", "--neighbors", 4).err
+    done = run("evaluate", "D.npy", "map.csv", "--neighbors", 4, "--metric", "precomputed", "--json")
+    assert "looks like" not in done.err
+    assert done.json["measures"]["pearson"]["value"] > 0.99
+    assert done.json["space"] == "the distances of D.npy"
+
+
+def test_sparse_data(run: Run, tmp_path: Path) -> None:
+    import scipy.sparse as sp
+
+    X = sp.random_array((60, 20), density=0.3, rng=np.random.default_rng(0), format="csr")
+    sp.save_npz(tmp_path / "X.npz", X)
+    assert run("reduce", "X.npz", "--method", "truncated_svd", "--out", "map.csv").code == 0
+    done = run("evaluate", "X.npz", "map.csv", "--json")
+    assert done.code == 0, done.err
+    Y = pl.read_csv("map.csv").to_numpy()
+    assert done.json["measures"]["stress"]["value"] == pytest.approx(float(quality.kruskal_stress(X, Y)))
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("--anchors", "some"), 2, "--anchors some: give a number of at least 2, all, or auto"),
+        (("--metric", "crow"), 2, "--metric crow: choose one of"),
+        (("--neighbors", "0"), 2, "--neighbors 0: give at least 1"),
+        (("--seed", "-1"), 2, "--seed -1: give 0 or more"),
+        (("--pre", "pca"), 2, "write it as method:components"),
+        (("--pre", "pcaa:2"), 2, "pcaa"),
+        (("--pre", "pca:2", "--metric", "precomputed"), 2, "drop one"),
+        (("--neighbors", "29"), 3, "n_neighbors=29 is too large for 30 points"),
+        (("--id", "nobody"), 3, "neither table.csv nor map.csv has a column 'nobody' for --id"),
+        (("--groups", "nobody"), 3, "neither table.csv nor map.csv has a column 'nobody' for --groups"),
+        (("--out", "table.csv"), 2, "would overwrite"),
+    ],
+)
+def test_what_cannot_work_is_said(run: Run, table: Path, flat: Path, words: Any, code: int, text: str) -> None:
+    done = run("evaluate", table, flat, *words)
+    assert done.code == code, done.err
+    assert text in done.err
+
+
+def test_rows_that_do_not_match_are_said(run: Run, table: Path, flat: Path) -> None:
+    found = pl.read_csv(flat)
+    found[:-1].write_csv("short.csv")
+    done = run("evaluate", table, "short.csv")
+    assert done.code == 3
+    assert "table.csv has 30 rows and short.csv has 29" in done.err
+    done = run("evaluate", table, "short.csv", "--id", "name")
+    assert done.code == 3
+    assert "short.csv lacks 1 of the 30 rows of table.csv, by 'name': row29" in done.err
+    found.with_columns(name=pl.when(pl.col("name") == "row3").then(pl.lit("row2")).otherwise("name")).write_csv(
+        "twice.csv"
+    )
+    done = run("evaluate", table, "twice.csv", "--id", "name")
+    assert done.code == 3
+    assert "twice.csv, line 5, column 'name': row2 is the name of twice.csv, line 4, too" in done.err
+    found.with_columns(name=pl.when(pl.col("name") == "row3").then(None).otherwise("name")).write_csv("none.csv")
+    assert "the name is missing" in run("evaluate", table, "none.csv", "--id", "name").err
+
+
+def test_coordinates_must_be_there_and_differ(run: Run, table: Path, flat: Path) -> None:
+    found = pl.read_csv(flat)
+    found.with_columns(pca1=pl.when(pl.col("name") == "row3").then(None).otherwise("pca1")).write_csv("gap.csv")
+    done = run("evaluate", table, "gap.csv")
+    assert done.code == 3
+    assert "gap.csv, line 5, column 'pca1': a coordinate is missing or not finite" in done.err
+    found.with_columns(pca0=pl.lit(1.0), pca1=pl.lit(2.0)).write_csv("dot.csv")
+    done = run("evaluate", table, "dot.csv")
+    assert done.code == 3
+    assert "all points of Y lie in one place" in done.err

@@ -1,0 +1,143 @@
+"""`lowland outliers`, and `lowland transform --flag`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lowland
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def far(tmp_path: Path) -> Path:
+    """A table near a line, with names and one row far off."""
+    rng = np.random.default_rng(0)
+    t = rng.standard_normal(80)
+    X = np.column_stack([t, 0.5 * t]) + 0.1 * rng.standard_normal((80, 2))
+    X[4] = 0.0, 20.0
+    names = [f"site{i}" for i in range(80)]
+    pl.DataFrame({"site": names, "a": X[:, 0], "b": X[:, 1]}).write_csv(tmp_path / "far.csv")
+    return tmp_path / "far.csv"
+
+
+def test_rows_that_stand_out_are_named_with_the_reason(run: Run, far: Path) -> None:
+    done = run("outliers", far, "--id", "site")
+    assert done.code == 0
+    assert "site4" in done.out
+    assert "far from its neighbours" in done.out
+    assert "1 of 80 rows stands out: site4" in done.err
+    assert "turns by" in done.err
+    assert "next: lowland outliers" in done.err
+    assert "--keep clean.csv" in done.err
+    assert "line 6" in run("outliers", far, "--drop", "site").out  # without names, by its place in the file
+
+
+def test_keep_writes_the_table_without_them(run: Run, far: Path) -> None:
+    done = run("outliers", far, "--keep", "clean.csv", "--out", "measures.csv")
+    assert done.code == 0
+    clean = pl.read_csv("clean.csv")
+    assert clean.columns == ["site", "a", "b"]
+    assert clean["site"].to_list() == [f"site{i}" for i in range(80) if i != 4]
+    assert "clean.csv has the other 79 rows; 1 row left out" in done.err
+    assert "next: lowland reduce clean.csv" in done.err
+    measures = pl.read_csv("measures.csv")
+    assert measures.columns == ["row", "name", "flagged", "reason", "severity", "distance", "t2", "spe"]
+    assert measures.filter(pl.col("flagged"))["row"].to_list() == [4]
+    assert run("outliers", far, "--out", "measures.npz").code == 0
+    assert np.load("measures.npz")["X"].shape == (80, 6)
+
+
+def test_the_json_object_holds_the_findings(run: Run, far: Path) -> None:
+    found = run("outliers", far, "--scale", "--components", 1, "--neighbors", 5, "--json").json
+    assert found["rows"] == [4]
+    assert found["names"] == ["line 6"]
+    assert set(found["limits"]) == {"distance", "t2", "spe"}
+    assert found["n_components"] == 1
+    assert found["keep"] is None
+
+
+def test_a_square_of_distances_and_a_clean_table(run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "D.npy", lowland.data.cities()[0])
+    done = run("outliers", "D.npy", "--metric", "precomputed", "--neighbors", 3)
+    assert done.code == 0
+    assert "None of 22 rows stands out" in done.err
+    assert "metric=precomputed" in done.err
+    assert "only a table" in run("outliers", "D.npy", "--metric", "precomputed", "--keep", "clean.csv").err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("--level", 2), 2, "level must be a number"),
+        (("--neighbors", 0), 2, "n_neighbors must be"),
+        (("--neighbors", 80), 3, "n_neighbors=80"),
+        (("--components", "some"), 2, "n_components must be"),
+        (("--components", 3), 3, "n_components=3"),
+        (("--metric", "odd"), 2, "--metric odd"),
+        (("--keep", "clean.html"), 2, "--keep clean.html"),
+        (("--keep", "far.csv"), 2, "would overwrite"),
+        (("--out", "same.csv", "--keep", "same.csv"), 2, "would overwrite"),
+        (("--keep", "clean.npy"), 2, "holds numbers only"),
+    ],
+)
+def test_wrong_options_and_data_are_told(run: Run, far: Path, words: tuple, code: int, message: str) -> None:
+    done = run("outliers", far, *words)
+    assert done.code == code
+    assert message in done.err
+
+
+def test_transform_flags_rows_that_the_model_has_not_seen_the_like_of(run: Run, far: Path) -> None:
+    table = pl.read_csv(far)
+    table.filter(pl.col("site") != "site4").write_csv("old.csv")
+    assert run("reduce", "old.csv", "--components", 1, "--out", "flat.csv", "--model", "m.lowland").code == 0
+    done = run("transform", "m.lowland", far, "--flag", "--id", "site", "--out", "new.csv")
+    assert done.code == 0
+    made = pl.read_csv("new.csv")
+    assert made.columns == ["site", "pca0", "t2", "spe", "novel"]
+    assert made.filter(pl.col("novel") == 1)["site"].to_list() == ["site4"]
+    assert "1 of 80 rows lies outside" in done.err
+    assert "no distance: PCA keeps no training rows" in done.err
+    plain = run("transform", "m.lowland", far, "--id", "site", "--out", "plain.csv")
+    assert pl.read_csv("plain.csv").equals(made.select("site", "pca0"))
+    assert "outside" not in plain.err
+    found = run("transform", "m.lowland", far, "--flag", "--out", "new.csv", "--json").json
+    assert found["novel"] == 1
+    assert found["columns"] == ["pca0", "t2", "spe", "novel"]
+    assert set(found["limits"]) == {"t2", "spe"}
+    assert run("transform", "m.lowland", far, "--out", "new.csv", "--json").json["novel"] is None
+
+
+def test_transform_flags_by_the_training_rows_where_the_model_holds_them(run: Run, far: Path) -> None:
+    table = pl.read_csv(far)
+    table.filter(pl.col("site") != "site4").write_csv("old.csv")
+    made = run("reduce", "old.csv", "--method", "isomap", "--out", "flat.csv", "--model", "m.lowland")
+    assert made.code == 0
+    assert run("transform", "m.lowland", far, "--flag", "--keep-columns", "--out", "new.parquet").code == 0
+    found = pl.read_parquet("new.parquet")
+    assert found.columns == ["site", "a", "b", "isomap0", "isomap1", "distance", "novel"]
+    assert found.filter(pl.col("novel") == 1)["site"].to_list() == ["site4"]
+
+
+def test_a_model_that_knows_neither_is_told(run: Run, far: Path) -> None:
+    words = ("reduce", far, "--method", "random_projection", "--components", 1, "--out", "flat.csv")
+    assert run(*words, "--model", "m.lowland").code == 0
+    done = run("transform", "m.lowland", far, "--flag", "--out", "new.csv")
+    assert done.code == 3
+    assert "no principal axes with variances" in done.err
+
+
+def test_the_next_commands_lead_to_a_reduction_of_the_same_columns(run: Run, far: Path) -> None:
+    done = run("outliers", far, "--columns", "a,b", "--id", "site", "--scale", "--neighbors", 5, "--json").json
+    assert done["next"] == f"lowland outliers {far} --columns a,b --id site --scale --neighbors 5 --keep clean.csv"
+    again = run(*shlex.split(done["next"])[1:], "--json").json
+    assert again["next"] == "lowland reduce clean.csv --columns a,b --id site --scale --out flat.csv"
+    assert run(*shlex.split(again["next"])[1:]).code == 0
+    assert pl.read_csv("flat.csv").height == 80 - len(done["rows"])

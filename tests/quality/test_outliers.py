@@ -1,0 +1,472 @@
+"""Outliers and novelty: limits against R's tables, masking, swamping, heavy tails, hard tables, models from files."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import lowland
+from lowland.errors import DataError, DominantColumnWarning
+from lowland.quality.bulk import angles, rest_of
+from lowland.quality.crowd import condensed, distance_limit, normal_distances
+from lowland.quality.limits import Law, deleted, f_beyond, hotelling, limit, residual_law
+from lowland.quality.new_rows import novelty
+from lowland.quality.outliers import outliers
+
+
+def line(n: int = 100, seed: int = 0) -> np.ndarray:
+    """Rows near the line through (1, 0.45), as in the lecture's example, with one far off it."""
+    rng = np.random.default_rng(seed)
+    t = rng.standard_normal(n)
+    X = np.column_stack([t, 0.45 * t]) + 0.05 * rng.standard_normal((n, 2))
+    X[17] = 0.0, 25.0
+    return X
+
+
+# -- limits ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "share", "expected"),
+    [  # k(n² − 1)/(n(n − k)) · qf(1 − share, k, n − k), R 4.2
+        (2, 50, 0.01, 10.57215),
+        (3, 100, 0.05, 8.3447248447),
+        (3, 100, 0.01, 12.3394559181),
+        (3, 100, 0.001, 18.1557369542),
+        (5, 30, 0.05, 15.6005711674),
+        (5, 30, 0.001, 35.2711642026),
+    ],
+)
+def test_the_limit_of_t2_is_hotellings(k: int, n: int, share: float, expected: float) -> None:
+    assert hotelling(k, n).beyond(share) == pytest.approx(expected, rel=1e-6)
+
+
+def test_t2_against_a_fit_without_the_row_is_what_such_a_fit_gives() -> None:
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    full = lowland.PCA().fit(X)
+    t2 = (full.transform(X[4:5]) ** 2 / full.explained_variance_).sum()
+    others = lowland.PCA().fit(np.delete(X, 4, axis=0))
+    expected = (others.transform(X[4:5]) ** 2 / others.explained_variance_).sum()
+    assert deleted(np.array([t2]), 30)[0] == pytest.approx(expected, rel=1e-10)
+
+
+def test_the_limit_of_equal_residual_variances_is_chi_squared() -> None:
+    # qchisq(0.99, 4) and qchisq(0.999, 4) of R; the variances are known from 1e9 rows
+    law = residual_law(np.full(4, 2.5), 10**9, 1)
+    assert law.beyond(0.01) == pytest.approx(2.5 * 13.2767041360, rel=1e-6)
+    assert law.beyond(0.001) == pytest.approx(2.5 * 18.4668269529, rel=1e-6)
+
+
+def test_the_limit_of_unequal_residual_variances_is_near_jackson_and_mudholkars_and_near_the_truth() -> None:
+    rest = np.array([3.0, 2.0, 1.0, 0.5, 0.2, 0.1])
+    first, second, third = (float((rest**r).sum()) for r in (1, 2, 3))
+    h0 = 1 - 2 * first * third / (3 * second**2)
+    c = 2.3263478740  # qnorm(0.99)
+    published = first * (c * np.sqrt(2 * second * h0**2) / first + 1 + second * h0 * (h0 - 1) / first**2) ** (1 / h0)
+    found = residual_law(rest, 10**9, 2).beyond(0.01)
+    drawn = np.random.default_rng(0).standard_normal((400_000, 6)) ** 2 @ rest
+    assert np.mean(drawn > found) == pytest.approx(0.01, abs=0.0005)
+    assert np.mean(drawn > published) == pytest.approx(0.008, abs=0.0005)  # theirs is a little too high here
+    assert found == pytest.approx(published, rel=0.05)
+
+
+def test_a_partial_spectrum_gives_no_lower_a_limit_than_the_whole_one() -> None:
+    spectrum = 0.7 ** np.arange(20)
+    whole = residual_law(rest_of(spectrum, spectrum.sum(), 3), 500, 3).beyond(0.001)
+    part = rest_of(spectrum[:6], spectrum.sum(), 3)
+    assert part.sum() == pytest.approx(spectrum[3:].sum())
+    assert residual_law(part, 500, 3).beyond(0.001) >= whole
+    assert np.array_equal(rest_of(spectrum, spectrum.sum(), 3), spectrum[3:])
+
+
+def test_the_tail_of_a_t_is_found_from_the_bulk_and_a_clump_is_not_taken_for_one() -> None:
+    rng = np.random.default_rng(0)
+    law = hotelling(3, 10**6)
+    t2 = (rng.standard_normal((20_000, 3)) ** 2).sum(axis=1)
+    assert limit(t2, law, 0.001).nu is None
+    heavy = t2 / (rng.chisquare(4, 20_000) / 4)
+    found = limit(heavy, law, 0.001)
+    assert found.nu == pytest.approx(4, abs=0.8)
+    assert np.mean(heavy > found.value) < 0.004 < np.mean(heavy > found.normal)
+    clump = np.concatenate([t2, np.full(2000, 400.0)])
+    assert limit(clump, law, 0.001).value < 400
+
+
+def test_f_quantiles_reach_far_into_the_tail() -> None:
+    assert f_beyond(1e-12, 1, np.inf) == pytest.approx(7.131**2, rel=1e-3)  # qnorm(5e-13)²
+    assert Law(2.0, 48.0, 1.0, 3.0).beyond(0.01) == pytest.approx(3 + 2 * 5.0766639, rel=1e-6)
+
+
+def test_the_limit_of_distances_is_that_of_normal_rows_for_normal_rows() -> None:
+    rng = np.random.default_rng(1)
+    null = normal_distances(np.ones(4), 2000, 10, rng)
+    X = 7.0 * rng.standard_normal((2000, 4))
+    d = lowland.graph.neighbor_graph(X, 10).distances.reshape(-1, 10)[:, -1]
+    found = distance_limit(d, null, 0.01)
+    assert found.nu is None
+    assert np.mean(d > found.value) == pytest.approx(0.01, abs=0.006)
+    # on a sheet without a thin edge the bulk itself says how wide it is
+    sheet = rng.random((2000, 2))
+    d = lowland.graph.neighbor_graph(sheet, 10).distances.reshape(-1, 10)[:, -1]
+    close = distance_limit(d, normal_distances(np.ones(2), 2000, 10, rng), 0.001)
+    assert close.value < close.normal / 2
+    assert np.mean(d > close.value) < 0.01
+
+
+def test_condensed_spectra_keep_their_sum() -> None:
+    spectrum = 1 / np.arange(1.0, 1001)
+    assert condensed(spectrum).sum() == pytest.approx(spectrum.sum())
+    assert len(condensed(spectrum)) <= 200
+
+
+# -- outliers ----------------------------------------------------------------------------------------------------
+
+
+def test_an_outlier_turns_the_first_axis_and_is_named() -> None:
+    X = line()
+    found = outliers(X, names=[f"city {i}" for i in range(100)])
+    assert found.rows.tolist() == [17]
+    assert {"distance", "spe"} <= set(found.reasons[0])
+    true = np.degrees(np.arctan(0.45))
+    before = lowland.PCA(1).fit(X).components_[0]
+    after = lowland.PCA(1).fit(np.delete(X, 17, axis=0)).components_[0]
+    assert np.degrees(np.arctan2(after[1], after[0])) == pytest.approx(true, abs=1)
+    assert found.turn == pytest.approx(np.degrees(np.arccos(abs(before @ after))), abs=1e-6)
+    assert found.turn > 55
+    assert found.share_without > 0.98 > 0.9 > found.share
+    assert "city 17" in found.sentence
+    assert "turns by" in found.sentence
+    table = found.table()
+    assert table["name"].to_list() == ["city 17"]
+    assert table.columns == ["row", "name", "reason", "severity", "distance", "t2", "spe"]
+    assert found.table(all=True)["flagged"].sum() == len(found) == found.mask.sum() == 1
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.25])
+@pytest.mark.parametrize("columns", [2, 5])
+def test_a_clump_that_makes_its_own_axis_does_not_hide_behind_it(share: float, columns: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, columns)) * np.linspace(2, 1, columns)
+    m = int(share * 500)
+    X[:m] = 0.1 * rng.standard_normal((m, columns))
+    X[:m, -1] += 12  # more rows than neighbours: a crowd of its own
+    if share > 0.05:  # they do turn the axis
+        scatter = np.cov(X.T)
+        assert abs(np.linalg.eigh(scatter)[1][-1, -1]) > 0.9
+    found = outliers(X)
+    assert set(range(m)) <= set(found.rows.tolist())
+    assert len(found) <= m + 3
+    assert found.stable
+
+
+def test_rows_spread_far_and_wide_are_found_even_where_they_are_many() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 10))
+    X[:150] *= 10
+    found = outliers(X)
+    assert set(range(150)) <= set(found.rows.tolist())
+    assert len(found) < 155
+    assert "a group" in found.sentence
+
+
+@pytest.mark.parametrize(("n", "d", "repeats"), [(15, 2, 60), (30, 3, 40), (100, 5, 20), (400, 20, 8), (60, 200, 15)])
+def test_of_clean_normal_rows_about_the_stated_share_is_flagged(n: int, d: int, repeats: int) -> None:
+    flagged = 0
+    for r in range(repeats):
+        rng = np.random.default_rng(r)
+        X = rng.standard_normal((n, d)) + (rng.standard_normal((n, 1)) @ rng.standard_normal((1, d)) if r % 2 else 0)
+        flagged += len(_quietly(X, level=0.99))
+    share = flagged / (n * repeats)
+    assert 0.002 < share < 0.018  # stated: 0.01
+
+
+@pytest.mark.parametrize(("nu", "columns"), [(3, 2), (3, 10), (5, 10)])
+def test_heavy_tails_are_told_and_not_flagged(nu: int, columns: int) -> None:
+    rng = np.random.default_rng(nu)
+    X = rng.standard_normal((1000, columns)) / np.sqrt(rng.chisquare(nu, 1000) / nu)[:, None]
+    found = _quietly(X)
+    assert len(found) < 0.015 * 1000
+    assert max(found.heavy.values()) > 2 * len(found)  # most of what normal limits would flag is its tail
+    assert "heavier than normal" in found.sentence
+    X[:5] = 1000 * rng.standard_normal((5, columns))  # what stands out from a heavy tail is found
+    assert set(range(5)) <= set(_quietly(X).rows.tolist())
+
+
+def test_a_row_inside_a_ring_is_far_from_all_others() -> None:
+    rng = np.random.default_rng(0)
+    angle = rng.random(1000) * 2 * np.pi
+    X = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.02 * rng.standard_normal((1000, 2))
+    X[0] = 0.0
+    found = outliers(X)
+    assert found.rows.tolist() == [0]
+    assert found.reasons == (("distance",),)
+
+
+def test_a_row_off_an_exact_plane_stands_out() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 6)) + 1e5
+    X[4] += 0.5 * rng.standard_normal(6)
+    found = outliers(X, n_components=2)
+    assert found.rows.tolist() == [4]
+    assert "spe" in found.reasons[0]
+
+
+def test_copies_of_an_outlier_make_no_crowd() -> None:
+    X = np.random.default_rng(0).standard_normal((300, 3))
+    X[:20] = 40.0
+    found = outliers(X)
+    assert set(found.rows.tolist()) == set(range(20))
+    assert all("distance" in why for why in found.reasons)
+
+
+def test_constant_columns_and_equal_rows_are_taken() -> None:
+    X = np.random.default_rng(0).standard_normal((200, 4))
+    X[:, 2] = 3.0
+    X[7] = 50.0
+    for scale in (False, True):
+        assert outliers(X, scale=scale).rows.tolist() == [7]
+    half = np.zeros((100, 3))  # more than half of the rows in one place
+    half[:30] = np.random.default_rng(1).standard_normal((30, 3))
+    half[3] = 60.0
+    assert 3 in outliers(half).rows
+
+
+def test_fewer_rows_than_columns() -> None:
+    rng = np.random.default_rng(0)
+    X = 2 * rng.standard_normal((60, 3)) @ rng.standard_normal((3, 500)) + rng.standard_normal((60, 500))
+    X[:3] += 5 * rng.standard_normal((3, 500))
+    assert set(outliers(X).rows.tolist()) == {0, 1, 2}
+
+
+def test_units_decide_unless_columns_are_scaled() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3)) * [1000.0, 1.0, 1.0]
+    X[5, 1] = 12.0
+    with pytest.warns(DominantColumnWarning, match="scale=True"):
+        by_units = outliers(X)
+    assert "distance" not in {reason for why in by_units.reasons for reason in why}
+    scaled = outliers(X, scale=True)
+    assert scaled.rows.tolist() == [5]
+    moved = outliers(X * [1.0, 1e-6, 1e3] + 5, scale=True)  # units make no difference then
+    assert moved.rows.tolist() == [5]
+    assert moved.t2 == pytest.approx(scaled.t2, rel=1e-6)
+    assert moved.distance == pytest.approx(scaled.distance, rel=1e-6)
+
+
+def test_sparse_rows_are_judged_as_dense_ones() -> None:
+    S = sp.random(300, 40, 0.2, random_state=0, format="csr", data_rvs=np.random.default_rng(0).standard_normal)
+    S = S.tolil()
+    S[3, :5] = 30.0
+    S = S.tocsr()
+    for scale in (False, True):
+        # the start differs (means for medians of columns), the bulk that it leads to does not
+        sparse, dense = _quietly(S, scale=scale, n_components=2), _quietly(S.toarray(), scale=scale, n_components=2)
+        assert 3 in sparse.rows
+        assert sparse.t2[3] == pytest.approx(dense.t2[3], rel=0.05)
+        assert sparse.distance == pytest.approx(dense.distance, rel=0.05)
+
+
+def test_distances_alone_tell_who_is_far_from_the_crowd() -> None:
+    X = line()
+    D = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
+    found = outliers(D, metric="precomputed")
+    assert found.rows.tolist() == [17]
+    assert found.distance == pytest.approx(outliers(X).distance, rel=1e-9)
+    assert found.t2 is None
+    assert found.turn is None
+    assert set(found.missing) == {"t2", "spe"}
+    words = ["abc", "abd", "abe", "abf", "abg", "abh", "abi", "abj", "abk", "zzzzzzzzzzz", "abl", "abm"]
+
+    def apart(a: str, b: str) -> float:
+        return float(sum(x != y for x, y in zip(a, b, strict=False)) + abs(len(a) - len(b)))
+
+    assert outliers(words, 2, metric=apart).rows.tolist() == [9]
+
+
+def test_a_sample_stands_for_a_large_crowd_and_the_same_seed_gives_the_same() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 4))
+    X[:4] += 15
+    few = outliers(X, anchors=400, random_state=1)
+    assert set(range(4)) <= set(few.rows.tolist())
+    again = outliers(X, anchors=400, random_state=1)
+    with lowland.config(threads=1):
+        alone = outliers(X, anchors=400, random_state=1)
+    for other in (again, alone):
+        assert np.array_equal(few.distance, other.distance)
+        assert np.array_equal(few.t2, other.t2)
+        assert few.limits == other.limits
+    blocks = lowland.RowSource.from_blocks(lambda: (X[:1000], X[1000:]))
+    streamed = outliers(blocks, anchors=400, random_state=1)
+    assert np.array_equal(few.spe, streamed.spe)
+    assert streamed.rows.tolist() == few.rows.tolist()
+
+
+def test_the_order_of_the_rows_makes_no_difference() -> None:
+    X = line()
+    turned = outliers(X[::-1])
+    assert turned.rows.tolist() == [82]
+    assert turned.distance[::-1] == pytest.approx(outliers(X).distance, rel=1e-12)
+
+
+def test_principal_angles_are_exact_where_they_are_tiny() -> None:
+    a = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    tilt = 1e-9
+    b = np.array([[1.0, 0.0], [0.0, np.cos(tilt)], [0.0, np.sin(tilt)]])
+    assert angles(a, b)[1] == pytest.approx(np.degrees(tilt), rel=1e-6)
+    assert angles(a[:, :1], a[:, 1:]) == pytest.approx([90.0])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"X": np.ones((9, 2))}, "9 rows are too few"),
+        ({"X": np.eye(12), "n_neighbors": 12}, "n_neighbors=12"),
+        ({"X": np.eye(12), "n_components": 5}, "5 rows"),
+        ({"X": np.eye(12), "names": ["a"]}, "1 names for 12 rows"),
+        ({"X": np.where(np.eye(12), np.nan, 1.0)}, "NaN at row 0"),
+        ({"X": np.ones((12, 3))}, "do not vary"),
+        ({"X": 1 - np.eye(12), "metric": "precomputed", "scale": True}, "no columns"),
+        ({"X": 1 - np.eye(12), "metric": "precomputed", "n_components": 2}, "no axes"),
+        ({"X": sp.csr_array(1 - np.eye(12)), "metric": "precomputed"}, "sparse square"),
+        ({"X": iter([np.eye(12)])}, "only once"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_with_the_remedy(given: dict, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        outliers(given.pop("X"), **given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"n_neighbors": 0}, {"n_components": "many"}, {"level": 1.0}, {"level": 0.3}, {"anchors": 3}, {"scale": "yes"}],
+)
+def test_parameters_that_cannot_be_are_named(given: dict) -> None:
+    with pytest.raises(ValueError, match=next(iter(given))):
+        outliers(np.eye(20), **given)
+
+
+def _quietly(X: object, **options: object) -> object:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DominantColumnWarning)
+        return outliers(X, min(10, X.shape[0] - 2), **options)
+
+
+# -- novelty -----------------------------------------------------------------------------------------------------
+
+
+def plane(n: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    A = np.random.default_rng(99).standard_normal((2, 8))
+    return rng.standard_normal((n, 2)) @ A + 0.2 * rng.standard_normal((n, 8))
+
+
+@pytest.mark.parametrize("options", [{}, {"scale": True}, {"whiten": True}, {"ddof": 0}, {"solver": "krylov"}])
+def test_of_new_rows_like_the_old_about_the_stated_share_is_novel(options: dict) -> None:
+    model = lowland.PCA(2, **options).fit(plane(2000))
+    found = novelty(model, plane(20_000, seed=1), level=0.99)
+    assert set(found.limits) == {"t2", "spe"}
+    assert 0.006 < found.novel.mean() < 0.014
+    assert np.mean(found.t2 > found.limits["t2"]) == pytest.approx(0.005, abs=0.003)
+
+
+def test_t2_and_spe_are_told_apart() -> None:
+    X = plane(500)
+    model = lowland.PCA(2).fit(X)
+    along = model.mean_ + 9 * np.sqrt(model.explained_variance_[0]) * model.components_[0]
+    normal = np.linalg.svd(model.components_)[2][-1]
+    off = model.mean_ + 5 * normal
+    found = novelty(model, np.vstack([model.mean_, along, off]))
+    assert found.t2 == pytest.approx([0, 81, 0], abs=1e-6)
+    assert found.spe == pytest.approx([0, 0, 25], abs=1e-6)
+    assert found.novel.tolist() == [False, True, True]
+    assert found.sentence.startswith("2 of 3 rows lie outside")
+    assert found.table().columns == ["t2", "spe", "novel"]
+    assert found.missing == {"distance": "PCA keeps no training rows; novelty(…, X_train=…) takes them"}
+
+
+def test_the_distance_to_the_training_rows_needs_them() -> None:
+    X = plane(600)
+    model = lowland.PCA(2).fit(X)
+    new = plane(5000, seed=1)
+    found = novelty(model, new, X_train=X, level=0.99)
+    assert not found.missing
+    scaled = lowland.PCA(2, scale=True).fit(X)
+    own = novelty(scaled, X, X_train=X)
+    for rows, train in ((sp.csr_array(X), X), (X, sp.csr_array(X)), (sp.csr_array(X), sp.csr_array(X))):
+        assert novelty(scaled, rows, X_train=train).distance == pytest.approx(own.distance, rel=1e-9)
+    assert found.novel.mean() < 0.02
+    d = np.sort(np.sqrt(((new[:20, None] - X[None]) ** 2).sum(axis=2)), axis=1)[:, 9]
+    assert found.distance[:20] == pytest.approx(d, rel=1e-9)
+    with pytest.raises(DataError, match="X_train has 3 columns"):
+        novelty(model, new, X_train=X[:, :3])
+
+
+@pytest.mark.parametrize(
+    "model", [lowland.Isomap(2), lowland.LLE(2), lowland.MetricMDS(2), lowland.Isomap(2, metric="cityblock")]
+)
+def test_models_that_hold_their_rows_tell_who_is_far_from_them(model: lowland.Reducer, tmp_path: Path) -> None:
+    X = plane(300)
+    fitted = model.fit(X)
+    new = np.vstack([X[:50], X[:5] + 30])
+    found = novelty(fitted, new)
+    assert found.novel.tolist() == [False] * 50 + [True] * 5
+    assert set(found.missing) == {"t2", "spe"}
+    lowland.save(fitted, tmp_path / "model.lowland")
+    loaded = novelty(lowland.load(tmp_path / "model.lowland"), new)
+    assert np.array_equal(loaded.distance, found.distance)
+    assert loaded.limits == found.limits
+
+
+def test_distances_of_new_objects_to_those_of_the_fit() -> None:
+    X = plane(120)
+    D = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
+    model = lowland.LLE(2, metric="precomputed").fit(D)
+    new = np.vstack([X[:3] + 0.01, X[:1] + 40])
+    found = novelty(model, np.sqrt(((new[:, None] - X[None]) ** 2).sum(axis=2)))
+    assert found.novel.tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    "model", [lowland.PCA(3), lowland.PCA(8), lowland.ProbabilisticPCA(2), lowland.PCA(2, scale=True)]
+)
+def test_a_model_file_alone_is_enough(model: lowland.Reducer, tmp_path: Path) -> None:
+    fitted = model.fit(plane(300))
+    lowland.save(fitted, tmp_path / "model.lowland")
+    new = plane(40, seed=3)
+    there, back = novelty(fitted, new), novelty(lowland.load(tmp_path / "model.lowland"), new)
+    assert there.limits == back.limits
+    assert np.array_equal(there.t2, back.t2)
+    if fitted.n_components_ == 8:
+        assert "spe" in back.missing
+    else:
+        assert np.array_equal(there.spe, back.spe)
+    far = plane(3, seed=4)
+    far[0] += 100
+    assert novelty(fitted, far).novel.tolist() == [True, False, False]
+
+
+def test_what_a_model_cannot_say_is_told() -> None:
+    X = plane(200)
+    with pytest.raises(
+        DataError, match="no principal axes with variances, and RandomProjection keeps no training rows"
+    ):
+        novelty(lowland.RandomProjection(2).fit(X), X)
+    found = novelty(lowland.RandomProjection(2).fit(X), X[:5], X_train=X)
+    assert set(found.missing) == {"t2", "spe"}
+    with pytest.raises(DataError, match="by a kernel"):
+        novelty(lowland.KernelPCA(2).fit(X), X)
+    gaps = X[:3].copy()
+    gaps[1, 2] = np.nan
+    with pytest.raises(DataError, match="NaN at row 1, column 2"):
+        novelty(lowland.ProbabilisticPCA(2).fit(X), gaps)
+    uncentred = novelty(lowland.PCA(2, center=False).fit(X), X[:5], X_train=X)
+    assert "without centring" in uncentred.missing["t2"]
+    with pytest.raises(DataError, match="9 features"):
+        novelty(lowland.PCA(2).fit(X), np.ones((3, 9)))
+    with pytest.raises(ValueError, match="level"):
+        novelty(lowland.PCA(2).fit(X), X, level=2)

@@ -1,0 +1,332 @@
+"""Measures on pairs: the definitions, what they cannot be changed by, drawn pairs and their intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import pdist, squareform
+from scipy.stats import pearsonr, spearmanr
+from sklearn.isotonic import IsotonicRegression
+
+import lowland
+from lowland import quality
+from lowland.quality.pair_measures import correlation_of, error_of, residual_of, sammon_of, stress_of
+from lowland.quality.pairs import ALL_ORDERED, PairTable
+from lowland.quality.spaces import sides
+
+MEASURES = {
+    "stress": quality.kruskal_stress,
+    "plain stress": lambda X, Y, **more: quality.kruskal_stress(X, Y, scale=False, **more),
+    "monotone stress": lambda X, Y, **more: quality.kruskal_stress(X, Y, monotone=True, **more),
+    "sammon": quality.sammon_stress,
+    "plain sammon": lambda X, Y, **more: quality.sammon_stress(X, Y, scale=False, **more),
+    "pearson": quality.distance_correlation,
+    "spearman": lambda X, Y, **more: quality.distance_correlation(X, Y, kind="spearman", **more),
+    "residual variance": quality.residual_variance,
+    "error": quality.distance_error,
+    "absolute error": lambda X, Y, **more: quality.distance_error(X, Y, absolute=True, **more),
+}
+
+
+def by_definition(delta, d):
+    b, c = (d @ delta) / (delta @ delta), d.sum() / (d * d / delta).sum()
+    hat = IsotonicRegression().fit(delta, d).predict(delta)
+    r = pearsonr(delta, d)[0]
+    return {
+        "stress": np.sqrt(((d - b * delta) ** 2).sum() / (d @ d)),
+        "plain stress": np.sqrt(((d - delta) ** 2).sum() / (d @ d)),
+        "monotone stress": np.sqrt(((d - hat) ** 2).sum() / (d @ d)),
+        "sammon": ((delta - c * d) ** 2 / delta).sum() / delta.sum(),
+        "plain sammon": ((delta - d) ** 2 / delta).sum() / delta.sum(),
+        "pearson": r,
+        "spearman": spearmanr(delta, d)[0],
+        "residual variance": 1 - r * r,
+        "error": (delta - d).mean(),
+        "absolute error": np.abs(delta - d).mean(),
+    }
+
+
+@pytest.fixture
+def cloud(rng):
+    X = rng.normal(size=(150, 5)) * [3.0, 2.0, 1.0, 1.0, 0.5]
+    return X, X[:, :2] * [1.0, 0.7] + 0.1 * rng.normal(size=(150, 2))
+
+
+def test_the_definitions(cloud):
+    X, Y = cloud
+    expected = by_definition(pdist(X), pdist(Y))
+    for name, measure in MEASURES.items():
+        found = measure(X, Y)
+        assert found == pytest.approx(expected[name], rel=1e-12, abs=1e-14), name
+        assert found.exact
+        assert found.low == found == found.high
+
+
+@pytest.mark.parametrize("metric", ["cityblock", "cosine", "correlation", "sqeuclidean", "chebyshev"])
+def test_other_metrics(cloud, metric):
+    X, Y = cloud
+    expected = by_definition(pdist(X, metric), pdist(Y))
+    for name, measure in MEASURES.items():
+        assert measure(X, Y, metric=metric) == pytest.approx(expected[name], rel=1e-9), name
+
+
+def test_rows_sparse_rows_distances_and_objects_agree(cloud):
+    X, Y = cloud
+    X[np.abs(X) < 0.5] = 0.0
+    square = squareform(pdist(X))
+    for name, measure in MEASURES.items():
+        value = measure(X, Y)
+        assert measure(sp.csr_array(X), Y) == pytest.approx(value, rel=1e-10), name
+        assert measure(square, Y, metric="precomputed") == pytest.approx(value, rel=1e-10), name
+    words = ["cat", "cart", "dog", "do", "art", "tart"]
+    lengths = np.array([[len(word)] for word in words], dtype=float)
+    found = quality.distance_correlation(words, lengths, metric=lambda a, b: abs(len(a) - len(b)))
+    assert found == pytest.approx(1.0, abs=1e-12)
+
+
+def test_a_map_that_is_right_scores_perfectly(rng):
+    X = rng.normal(size=(80, 4)) + 1e6  # far from zero, where products lose digits
+    turned = 7.0 * X @ np.linalg.qr(rng.normal(size=(4, 4)))[0] - 3.0
+    assert quality.kruskal_stress(X, turned) < 1e-8
+    assert quality.kruskal_stress(X, X) == 0
+    assert quality.sammon_stress(X, X, scale=False) == 0
+    assert quality.distance_error(X, X) == 0
+    assert quality.residual_variance(X, turned) < 1e-15
+    assert quality.distance_correlation(X, turned, kind="spearman") > 1 - 1e-9
+
+
+@pytest.mark.parametrize("unit", [1e-140, 1e140])
+def test_units_at_the_ends_of_the_range(cloud, unit):
+    X, Y = cloud
+    for name, measure in MEASURES.items():
+        whole = unit if "error" in name else 1.0
+        assert measure(unit * X, unit * Y) / whole == pytest.approx(measure(X, Y), rel=1e-9), name
+
+
+def test_a_map_by_chance_scores_at_chance(rng):
+    X, Y = rng.normal(size=(400, 3)), rng.normal(size=(400, 2))
+    assert abs(quality.distance_correlation(X, Y)) < 0.05
+    assert abs(quality.distance_correlation(X, X[rng.permutation(400)], kind="spearman")) < 0.05
+    assert quality.residual_variance(X, Y) > 0.99
+
+
+def test_neither_order_nor_unit_nor_threads_change_a_value(cloud, rng):
+    X, Y = cloud
+    new = rng.permutation(len(X))
+    for name, measure in MEASURES.items():
+        value = measure(X, Y)
+        assert measure(X[new], Y[new]) == pytest.approx(value, rel=1e-11), name
+        with lowland.config(threads=1):
+            alone = measure(X, Y, pairs=2000)
+        with lowland.config(threads=3):
+            assert measure(X, Y, pairs=2000) == alone, name
+        if "plain" not in name and "error" not in name:
+            assert measure(X, 1000 * Y) == pytest.approx(value, rel=1e-9), name
+
+
+def test_ties_share_the_mean_of_their_ranks(rng):
+    grid = np.array([[i, j] for i in range(7) for j in range(7)], dtype=float)
+    Y = 0.1 * grid[:, :1] + 0.01 * grid[:, 1:]
+    delta, d = pdist(grid), np.round(pdist(Y), 9)  # decimal steps are ties up to rounding
+    assert quality.distance_correlation(grid, Y, kind="spearman") == pytest.approx(spearmanr(delta, d)[0], abs=1e-12)
+    order = np.lexsort((d, delta))
+    hat = IsotonicRegression().fit(np.arange(len(d)), d[order]).predict(np.arange(len(d)))
+    primary = np.sqrt(((d[order] - hat) ** 2).sum() / (d @ d))
+    assert quality.kruskal_stress(grid, Y, monotone=True) == pytest.approx(primary, rel=1e-9)
+
+
+def test_equal_rows_have_no_weight_in_sammons_stress(cloud):
+    X, Y = cloud
+    X[1] = X[0]
+    delta, d = pdist(X), pdist(Y)
+    apart = delta > 0
+    expected = ((delta - d)[apart] ** 2 / delta[apart]).sum() / delta.sum()
+    assert quality.sammon_stress(X, Y, scale=False) == pytest.approx(expected, rel=1e-12)
+
+
+def test_groups_are_pairs_that_begin_in_them(cloud):
+    X, Y = cloud
+    groups = np.array(["a", "b", "b"] * 50, dtype=object)
+    groups[7] = None
+    delta, d = squareform(pdist(X)), squareform(pdist(Y))
+    off = ~np.eye(len(X), dtype=bool)
+    for name, measure in MEASURES.items():
+        found = measure(X, Y, groups=groups)
+        assert found == pytest.approx(measure(X, Y), rel=1e-13)
+        assert set(found.groups) == {"a", "b"}
+        for group in "ab":
+            begin = off & (groups == group)[:, None]
+            expected = by_definition(delta[begin], d[begin])[name]
+            assert found.groups[group] == pytest.approx(expected, rel=1e-9), name
+
+
+def test_drawn_pairs_of_any_metric_estimate_all(rng):
+    X = rng.normal(size=(600, 6)) * [3, 2, 1, 1, 1, 1]
+    Y = X[:, :2]
+    for metric in ("euclidean", "cityblock"):
+        for name, measure in MEASURES.items():
+            whole = measure(X, Y, metric=metric, pairs=None)
+            drawn = measure(X, Y, metric=metric, pairs=100_000, groups=np.arange(600) % 2)
+            assert not drawn.exact
+            assert whole.exact
+            half = drawn.high - drawn.low
+            assert half > 0, name
+            assert drawn.low - half < whole < drawn.high + half, name
+            assert all(not part.exact and part.low < part < part.high for part in drawn.groups.values()), name
+
+
+def test_the_interval_holds_the_value_of_all_pairs(rng):
+    """Few pairs a draw, many draws: 95 of 100 intervals should hold the value, and no fewer than 90 do."""
+    X = rng.standard_t(3, size=(500, 8)) * np.linspace(3, 0.3, 8)
+    held = coverage(X, X[:, :2], pairs=20_000, repeats=100)
+    assert min(held.values()) >= 90, held
+
+
+@pytest.mark.slow
+def test_the_interval_holds_the_value_of_all_pairs_of_20000_points(rng):
+    X = rng.standard_t(3, size=(20_000, 8)) * np.linspace(3, 0.3, 8)
+    held = coverage(X, X[:, :2], pairs="auto", repeats=100, sorted=False)
+    assert min(held.values()) >= 90, held
+
+
+def coverage(X, Y, pairs, repeats, sorted=True):
+    """How many intervals hold the value of all pairs, of which sorted ones take memory for each."""
+    both = sides(X, Y)
+    measures = {
+        "stress": stress_of,
+        "sammon": sammon_of,
+        "pearson": correlation_of,
+        "residual variance": residual_of,
+        "error": error_of,
+    }
+    if sorted:
+        measures["spearman"] = lambda table: correlation_of(table, "spearman")
+        measures["monotone stress"] = lambda table: stress_of(table, monotone=True)
+    whole = PairTable(both, None)
+    truth = {name: measure(whole) for name, measure in measures.items()}
+    held = dict.fromkeys(measures, 0)
+    for repeat in range(repeats):
+        drawn = PairTable(both, pairs, random_state=repeat)
+        for name, measure in measures.items():
+            found = measure(drawn)
+            assert not found.exact
+            held[name] += found.low <= truth[name] <= found.high
+    return held
+
+
+def test_the_same_seed_gives_the_same_draw(cloud):
+    X, Y = cloud
+    one, two, other = (quality.kruskal_stress(X, Y, pairs=1000, random_state=seed) for seed in (3, 3, 4))
+    assert one == two
+    assert (one.low, one.high) == (two.low, two.high)
+    assert one != other
+
+
+def test_more_points_than_can_be_sorted_are_drawn(rng):
+    X = rng.normal(size=(ALL_ORDERED + 1, 3))
+    both = sides(X, X[:, :2])
+    table = PairTable(both)
+    assert table.everything(10_000)
+    assert not table.everything(ALL_ORDERED)
+    assert quality.kruskal_stress(X, X[:, :2]).exact
+    found = quality.distance_correlation(X, X[:, :2], kind="spearman")
+    assert not found.exact
+    assert found.high - found.low < 0.01
+
+
+def test_distance_error_of_kernel_pca_is_what_its_projection_loses(rng):
+    X = rng.normal(size=(60, 3))
+    K = np.exp(-0.5 * squareform(pdist(X)) ** 2)
+    D = np.sqrt(np.maximum(0.0, 2 - 2 * K))
+    losses = []
+    for k in (1, 3, 59):
+        Y = lowland.KernelPCA(n_components=k, kernel="precomputed").fit_transform(K)
+        losses.append(quality.distance_error(D, Y, metric="precomputed"))
+        assert quality.distance_error(D, Y, metric="precomputed", absolute=True) == pytest.approx(losses[-1], abs=1e-9)
+    assert losses[0] > losses[1] > losses[2] > -1e-9
+    assert losses[2] == pytest.approx(0, abs=1e-6)
+
+
+def test_shepard_shows_pairs_and_the_line(cloud):
+    X, Y = (rows[:120] for rows in cloud)  # 7,140 pairs: all of them are shown
+    found = quality.shepard(X, Y)
+    assert np.allclose(np.sort(found.data_distances), np.sort(pdist(X)))
+    assert (np.diff(found.fit_x) >= 0).all()
+    assert (np.diff(found.fit_y) >= 0).all()
+    hat = IsotonicRegression().fit(pdist(X), pdist(Y)).predict(pdist(X))
+    assert np.allclose(np.interp(pdist(X), found.fit_x, found.fit_y), hat)
+    assert found.stress == quality.kruskal_stress(X, Y, monotone=True)
+    assert found.figure().axes[0].get_xlabel() == "distance in the data"
+
+
+def test_contrast_falls_with_dimensions_and_is_told():
+    rng = np.random.default_rng(5)
+    flat, deep = rng.normal(size=(600, 2)), rng.normal(size=(600, 2000))
+    D = squareform(pdist(flat[:120]))
+    np.fill_diagonal(D, np.inf)
+    nearest = D.min(axis=1).mean()
+    np.fill_diagonal(D, 0)
+    assert quality.relative_contrast(flat[:120]) == pytest.approx(D.sum() / (120 * 119) / nearest, rel=1e-12)
+    low = quality.relative_contrast(deep)
+    assert low < 1.1
+    assert low.low < low < low.high
+    with pytest.warns(lowland.LowlandWarning, match=r"distances in X hardly differ.*reduce X"):
+        found = quality.report(deep, flat)
+    assert "hardly differ" in found.warnings[0]
+
+
+# -- bad input --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
+def test_bad_input_is_named(measure, cloud):
+    X, Y = cloud
+    with pytest.raises(lowland.DataError, match=r"X has 150 rows and Y has 149"):
+        measure(X, Y[:-1])
+    with pytest.raises(lowland.DataError, match=r"all points of Y lie in one place"):
+        measure(X, np.ones((150, 2)))
+    for value in (np.nan, np.inf):
+        wrong = Y.copy()
+        wrong[3, 1] = value
+        with pytest.raises(lowland.DataError, match=r"row 3, column 1"):
+            measure(X, wrong)
+    with pytest.raises(ValueError, match=r"pairs must be 'auto', None \(all\) or a whole number of at least 1000"):
+        measure(X, Y, pairs=10)
+    with pytest.raises(lowland.DataError, match=r"groups has 2 labels for 150 points"):
+        measure(X, Y, groups=["a", "b"])
+    with pytest.raises(lowland.DataError, match=r"at least 3"):
+        measure(X[:2], Y[:2])
+
+
+def test_squares_are_not_taken_for_rows_in_silence(cloud):
+    X, Y = cloud
+    D = squareform(pdist(X))
+    with pytest.warns(lowland.LowlandWarning, match=r"kruskal_stress, X looks like a square.*metric='precomputed'"):
+        quality.kruskal_stress(D, Y)
+    with pytest.warns(lowland.LowlandWarning, match=r"kruskal_stress, Y looks like a square.*coordinates"):
+        quality.kruskal_stress(X, D)
+    with pytest.raises(lowland.DataError, match=r"kruskal_stress, X"):
+        quality.kruskal_stress(X, Y, metric="precomputed")
+    with pytest.raises(lowland.DataError, match=r"sparse square of distances"):
+        quality.kruskal_stress(sp.csr_array(D), Y, metric="precomputed")
+
+
+def test_what_has_no_value_says_so():
+    simplex = np.eye(6)
+    Y = np.arange(12.0).reshape(6, 2)
+    for measure in ("pearson", "spearman", "residual variance"):
+        with pytest.raises(lowland.DataError, match=r"all distances in the data or all in the map are equal"):
+            MEASURES[measure](simplex, Y)
+    with pytest.raises(lowland.DataError, match=r"are equal"):
+        quality.sammon_stress(np.ones((5, 2)), Y[:5])
+
+
+def test_wrong_parameters(cloud):
+    X, Y = cloud
+    with pytest.raises(ValueError, match=r"kind must be 'pearson' or 'spearman'"):
+        quality.distance_correlation(X, Y, kind="kendall")
+    with pytest.raises(ValueError, match=r"a monotone fit has no unit"):
+        quality.kruskal_stress(X, Y, monotone=True, scale=False)
+    with pytest.raises(lowland.DataError, match=r"is not symmetric"):
+        quality.kruskal_stress(X, Y, metric=lambda a, b: max(0.0, float(a[0] - b[0])))

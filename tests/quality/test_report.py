@@ -1,0 +1,223 @@
+"""The report: the same numbers as the measures by themselves, words that follow from them, groups, spaces."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.spatial.distance import pdist, squareform
+
+import lowland
+from lowland import quality
+from lowland.plots.quality import rnx_plot, shepard_diagram, trust_map
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, labels, _ = lowland.data.digits()
+    few = np.arange(0, 1797, 3)
+    return X[few], labels[few]
+
+
+def test_it_holds_what_the_measures_say(rng):
+    X = rng.normal(size=(300, 5)) * [3, 2, 1, 1, 1]
+    Y, groups = X[:, :2], np.arange(300) % 3
+    found = quality.report(X, Y, n_neighbors=7, groups=groups)
+    more = {"groups": groups}
+    expected = {
+        "trustworthiness": quality.trustworthiness(X, Y, 7, **more),
+        "continuity": quality.continuity(X, Y, 7, **more),
+        "neighborhood_overlap": quality.neighborhood_overlap(X, Y, 7, **more),
+        "lcmc": quality.lcmc(X, Y, 7, **more),
+        "rnx_auc": quality.rnx_curve(X, Y, **more).auc,
+        "spearman": quality.distance_correlation(X, Y, kind="spearman", **more),
+        "pearson": quality.distance_correlation(X, Y, **more),
+        "monotone_stress": quality.kruskal_stress(X, Y, monotone=True, **more),
+        "stress": quality.kruskal_stress(X, Y, **more),
+        "sammon_stress": quality.sammon_stress(X, Y, **more),
+        "residual_variance": quality.residual_variance(X, Y, **more),
+        "distance_error": quality.distance_error(X, Y, **more),
+    }
+    assert list(found.measures) == list(expected)
+    for name, value in expected.items():
+        assert found[name] == value, name
+        assert dict(found[name].groups) == dict(value.groups), name
+    assert found.exact
+    assert found.contrast == quality.relative_contrast(X)
+    assert found.purity.map == quality.neighbor_purity(X, Y, groups, 7).map
+    points = quality.pointwise(X, Y, 7)
+    assert np.array_equal(found.points.kept, points.kept)
+    with pytest.raises(KeyError, match="trustworthiness"):
+        found["trust"]
+
+
+def test_chance_is_what_chance_gives(rng):
+    X = rng.normal(size=(600, 4))
+    for Y in (rng.normal(size=(600, 2)), X[rng.permutation(600)][:, :2]):
+        found = quality.report(X, Y)
+        for name, value in found.chance.items():
+            assert found[name] == pytest.approx(value, abs=0.04), name
+        assert found.by_chance
+        assert found.sentence.startswith("No better than chance (trustworthiness ")
+        assert found.sentence.endswith("are the rows of the data and of the map in the same order?")
+        assert "Distances: poor" in found.sentence
+
+
+def test_the_data_themselves_are_a_perfect_map(rng):
+    X = rng.normal(size=(200, 3))
+    found = quality.report(X, X)
+    ones = ("trustworthiness", "continuity", "neighborhood_overlap", "rnx_auc", "pearson", "spearman")
+    zeros = ("stress", "monotone_stress", "sammon_stress", "residual_variance", "distance_error")
+    assert all(found[name] == pytest.approx(1, abs=1e-12) for name in ones)
+    assert all(found[name] == pytest.approx(0, abs=1e-12) for name in zeros)
+    assert found.sentence.startswith("Neighbours: good")
+    assert "Distances: good" in found.sentence
+
+
+def test_what_lies_near_and_what_lies_far_are_told_apart():
+    X, truth = lowland.data.swiss_roll(700, random_state=1)
+    unrolled, shadow = quality.report(X, truth), quality.report(X, X[:, [0, 2]])
+    assert "Neighbours: good" in unrolled.sentence
+    assert "Distances: poor" in unrolled.sentence  # as the crow flies; along the roll they are kept
+    assert shadow["spearman"] > unrolled["spearman"]
+    assert shadow["trustworthiness"] < unrolled["trustworthiness"]
+
+
+def test_groups_that_the_map_mixes_are_named(rng):
+    """Two groups differ in a column of little variance, which principal components leave out."""
+    kind = np.repeat(["left", "right"], 150)
+    apart = (kind == "left") * 2.0 + rng.normal(0, 0.1, 300)
+    X = np.column_stack([rng.normal(0, 3, 300), rng.normal(0, 2.5, 300), apart])
+    Y = lowland.PCA(n_components=2).fit_transform(X)
+    found = quality.report(X, Y, groups=kind)
+    assert found.purity.data > 0.9
+    assert found.purity.map == pytest.approx(found.purity.chance, abs=0.1)
+    assert set(found.purity.mixed) == {"left", "right"}
+    assert "mixes what the data keep apart" in found.sentence
+    kept = quality.report(X, X[:, [0, 2]] * [1, 10], groups=kind)
+    assert kept.purity.mixed == ()
+
+
+def test_the_worst_group_and_the_worst_points(rng):
+    X = np.vstack([rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 20])
+    Y = X.copy()
+    Y[100:] = Y[100 + rng.permutation(100)]
+    found = quality.report(X, Y, groups=["kept"] * 100 + ["mixed"] * 100)
+    assert found.worst_group == "mixed"
+    assert "Least trust in group mixed" in found.sentence
+    assert all(point.number >= 100 for point in found.worst)
+    assert quality.report(X, Y).worst_group is None
+
+
+def test_purity_by_definition(digits):
+    X, labels = digits
+    Y = X[:, 20:40]
+    k = 6
+    found = quality.neighbor_purity(X, Y, labels, k)
+    for side, measure in ((X, found.data), (Y, found.map)):
+        graph = lowland.graph.neighbor_graph(side, k, ties="keep")
+        values = []
+        for i in range(len(side)):
+            part = slice(graph.indptr[i], graph.indptr[i + 1])
+            d, same = graph.distances[part], labels[graph.indices[part]] == labels[i]
+            nearer = d < d[k - 1]
+            tied = d == d[k - 1]
+            values.append((same[nearer].sum() + (k - nearer.sum()) * same[tied].mean()) / k)
+        assert measure == pytest.approx(np.mean(values), rel=1e-12)
+        assert measure.groups[3] == pytest.approx(np.mean(np.array(values)[labels == 3]), rel=1e-12)
+    counts = np.bincount(labels)
+    assert found.chance == pytest.approx((counts * (counts - 1)).sum() / (len(X) * (len(X) - 1)))
+
+
+def test_points_without_a_label_are_not_asked(rng):
+    X = np.vstack([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 50, rng.normal(size=(20, 2)) + 500])
+    labels = ["a"] * 40 + ["b"] * 40 + [None] * 20
+    found = quality.neighbor_purity(X, X, labels, 5)
+    assert found.data == 1
+    assert found.map == 1
+    with pytest.raises(ValueError, match="groups must hold a label"):
+        quality.neighbor_purity(X, X, None)
+
+
+def test_it_prints_and_can_be_kept(digits):
+    X, labels = digits
+    found = quality.report(X, lowland.PCA(n_components=2).fit_transform(X), groups=labels, space="the pixels")
+    text = str(found)
+    assert "599 points, 10 neighbours" in text
+    assert "the pixels (euclidean)" in text
+    assert found.sentence in text
+    plain = found.to_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["measures"]["pearson"]["groups"]["3"]["value"] == found["pearson"].groups[3]
+    frame = found.to_frame()
+    assert frame.height == len(found.measures) * 11
+    whole = frame.filter(pl.col("group").is_null() & (pl.col("measure") == "stress"))
+    assert whole["value"].item() == found["stress"]
+    again = pickle.loads(pickle.dumps(found))
+    assert again.to_dict() == plain
+    assert "<table>" in found._repr_html_()
+
+
+def test_drawn_reports_cover_the_exact_ones(rng):
+    X = rng.normal(size=(1500, 4)) * [3, 2, 1, 1]
+    Y, groups = X[:, :2], np.arange(1500) % 2
+    whole = quality.report(X, Y)
+    drawn = quality.report(X, Y, anchors=300, pairs=30_000, groups=groups, random_state=2)
+    again = quality.report(X, Y, anchors=300, pairs=30_000, groups=groups, random_state=2)
+    assert drawn.to_dict() == again.to_dict()
+    assert not drawn.exact
+    for name, measure in whole.measures.items():
+        slack = drawn[name].high - drawn[name].low
+        assert slack > 0, name
+        assert drawn[name].low - slack < measure < drawn[name].high + slack, name
+        assert set(drawn[name].groups) == {0, 1}
+    assert "[" in str(drawn)
+
+
+def test_a_square_of_distances_gives_the_same_report(rng):
+    X = rng.normal(size=(120, 3))
+    rows, square = quality.report(X, X[:, :2]), quality.report(squareform(pdist(X)), X[:, :2], metric="precomputed")
+    for name in rows.measures:
+        assert rows[name] == pytest.approx(square[name], rel=1e-9, abs=1e-12), name
+
+
+def test_measures_without_a_value_are_nan_and_the_others_stay():
+    with pytest.warns(lowland.LowlandWarning, match="hardly differ"):
+        found = quality.report(np.eye(30), np.random.default_rng(0).normal(size=(30, 2)), n_neighbors=3)
+    assert np.isnan(found["pearson"])
+    assert np.isnan(found["spearman"])
+    assert 0 < found["stress"] < 1
+    assert "Distances" not in found.sentence
+    assert "trustworthiness" in str(found)
+
+
+def test_bad_input():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(lowland.DataError, match=r"report: X has 20 rows and Y has 19"):
+        quality.report(X, X[:19])
+    with pytest.raises(lowland.DataError, match=r"n_neighbors=19 is too large for 20 points"):
+        quality.report(X, X, 19)
+    with pytest.raises(lowland.DataError, match=r"all points of Y lie in one place"):
+        quality.report(X, np.zeros((20, 2)))
+    with pytest.raises(lowland.DataError, match=r"row 4, column 1"):
+        quality.report(X, np.where(np.arange(40).reshape(20, 2) == 9, np.nan, 1.0))
+    with pytest.warns(lowland.LowlandWarning, match=r"report, X looks like a square of distances"):
+        quality.report(squareform(pdist(X)), X[:, :2])
+
+
+def test_pictures(digits):
+    X = digits[0]
+    Y = lowland.PCA(n_components=2).fit_transform(X)
+    figure = shepard_diagram(quality.shepard(X, Y))
+    assert len(figure.axes[0].collections[0].get_offsets()) == 10_000
+    curve = quality.rnx_curve(X, Y)
+    line = rnx_plot(curve).axes[0].lines[0]
+    assert np.array_equal(line.get_xdata(), curve.k)
+    found = quality.pointwise(X, Y, anchors=100)
+    trust = np.full(len(X), np.nan)
+    trust[found.point] = found.kept
+    figure = trust_map(Y, trust, name="neighbours kept")
+    assert sum(len(c.get_offsets()) for c in figure.axes[0].collections) == len(X)
