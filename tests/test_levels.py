@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import lowland
-from lowland import levels
+from lowland import columns, levels
 from lowland.columns import numbers_of as real
 from lowland.errors import DataError
 from lowland.levels import Levels, MixedRows, mixed_blocks, mixed_rows
@@ -292,3 +292,33 @@ def test_a_list_of_columns_as_a_parameter():
     for text in (" ", "a,,b"):
         with pytest.raises(ValueError, match=text):
             rule.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("levels", "want"),
+    [
+        (["2024-01-31", "1999-12-01"], True),
+        (["2024-01-31T10:30:05.25Z", "2024-01-31 10:30", "2024-01-31T10:30+01:00"], True),
+        (["2024-01-31", None], True),
+        (["2024-01-31", "unknown"], False),
+        (["2024-01-31a"], False),
+        (["20240131"], False),  # a number as well
+        ([2024.0], False),
+        ([None], False),
+        ([], False),
+    ],
+)
+def test_texts_that_look_like_dates(levels, want):
+    assert columns.like_dates(levels) is want
+
+
+def test_a_gap_among_the_numbers_of_a_mixed_table(rng):
+    rows = [[1.5, "red"], [float("nan"), "blue"], [0.5, "red"]]
+    with pytest.raises(
+        lowland.DataError, match=r"contains NaN at row 1, column 0: fill it or leave the row out$"
+    ) as told:
+        mixed_rows(rows).learn()
+    assert (told.value.row, told.value.column) == (1, 0)
+    far = mixed_rows([[1.0, "red"]] * 40_000 + rows)
+    with pytest.raises(lowland.DataError, match="at row 40001, column 0"):
+        far.learn()

@@ -141,7 +141,7 @@ def test_the_same_plan_from_sparse_data_and_from_their_density(name, rng):
 
 def test_plans_grow_with_the_work(method, made):
     def cost(n, d, **kind):
-        return plan(made(5), shape=(n, d), **kind)
+        return plan(made(3), shape=(n, d), **kind)
 
     base = cost(10_000, 2000)
     assert cost(10_000, 4000).bytes > base.bytes
@@ -269,3 +269,13 @@ def test_a_plan_that_passes_the_limit_says_so_when_printed(small):
         last = str(small).splitlines()[-1]
     assert last.startswith("does not fit")
     assert last.endswith(f": {small.remedy}")
+
+
+def test_a_plan_refuses_parameters_that_a_fit_refuses():
+    with pytest.raises(ValueError, match="TSNE: n_components must be a whole number from 1 to 3; got 4"):
+        lowland.plan(lowland.TSNE(4), shape=(200, 5))
+    for name in ("Isomap", "LLE", "NPE", "MVU"):
+        with pytest.raises(
+            lowland.DataError, match=f"{name}: n_neighbors=200 must be less than the number of rows, 200"
+        ):
+            lowland.plan(getattr(lowland, name)(n_neighbors=200), shape=(200, 5))

@@ -6,6 +6,7 @@ import copy
 import importlib.metadata
 import pickle
 import tracemalloc
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.decomposition import NMF, FastICA
 from sklearn.decomposition import PCA as TheirPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.manifold import TSNE as TheirTSNE
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -314,6 +315,99 @@ def test_the_number_of_dimensions_goes_by_the_name_the_class_has(X):
     assert other().get_params() == {"n_components": 1.5, "n_dims": 2}
 
 
+class Bare(Spread):
+    """Has a name of its own for the number of dimensions."""
+
+    def __init__(self, k=2):
+        self.k = k
+
+    def transform(self, X):
+        return X[:, : self.k]
+
+
+def test_a_class_without_a_usual_name_for_the_number_of_dimensions_is_told(X):
+    with pytest.warns(
+        lowland.LowlandWarning, match=r"bare: Bare has no parameter by .* \(it has k\).*components="
+    ) as told:
+        cls = lowland.register("bare", Bare)
+    assert told[0].filename == __file__
+    assert cls(k=3).fit_transform(X).shape == (60, 3)
+    for wrong in (lambda: cls(n_components=2), lambda: cls(2)):
+        with pytest.raises(
+            TypeError, match=r"^Bare: Bare has no parameter by a usual name .*register\(…, components=…\)"
+        ):
+            wrong()
+    with pytest.raises(TypeError, match=r"^Bare: got an unexpected keyword argument 'magic'; it takes k"):
+        cls(magic=1)
+    registry.unregister("bare")
+    assert lowland.register("bare", Bare, components="k")(3).fit_transform(X).shape == (60, 3)
+    registry.unregister("bare")
+    cls = lowland.register("bare", Bare, components=None)  # warnings are errors here
+    assert pickle.loads(pickle.dumps(cls(k=1).fit(X))).transform(X).shape == (60, 1)
+
+
+def test_without_a_name_of_dimensions_parameters_keep_theirs(X):
+    model = lowland.register("spread", Spread, components=None)(n_dims=3).fit(X)
+    assert model.get_params() == {"n_dims": 3, "power": 1.0}
+    again = pickle.loads(pickle.dumps(model))
+    assert type(again) is type(model)
+    assert again.transform(X).shape == (60, 3)
+
+
+class Noisy(Spread):
+    """Warns of what it does."""
+
+    def fit(self, X, y=None):
+        for _ in range(2):
+            warnings.warn("did not\n  converge", ConvergenceWarning, stacklevel=1)
+        warnings.warn("soon to go", DeprecationWarning, stacklevel=1)
+        return self
+
+    def transform(self, X):
+        if len(X) < 60:
+            warnings.warn("few rows", UserWarning, stacklevel=1)
+        return X[:, : self.n_dims]
+
+
+def test_what_another_package_warns_of_is_told_once_and_recorded(X):
+    with pytest.warns() as told:
+        model = lowland.register("noisy", Noisy)().fit(X)
+    assert [(str(w.message), w.category) for w in told] == [("Noisy: did not converge", lowland.LowlandWarning)]
+    assert told[0].filename == __file__
+    assert model.fit_info_.warnings == ("Noisy: did not converge",)
+
+
+def test_the_warnings_of_scikit_learn(X):
+    with pytest.warns() as told:
+        model = lowland.register("nmf", NMF)(n_components=2, max_iter=1).fit(np.abs(X))
+    (text,) = model.fit_info_.warnings
+    assert [str(w.message) for w in told] == [text]
+    assert text.startswith("NMF: Maximum number of iterations 1 reached")
+
+
+def test_fewer_components_than_asked_for_are_told(X):
+    cls = lowland.register("short", Short)
+    with pytest.warns(
+        lowland.RankWarning, match="Short: 5 components were asked for, and it gave 1; n_components_ is 1"
+    ):
+        model = cls(n_components=5).fit(X)
+    assert len(model.fit_info_.warnings) == 1
+    assert cls(n_components=1).fit(X).fit_info_.warnings == ()
+
+
+class Short(Spread):
+    """Gives one column, whatever it is asked for."""
+
+    def transform(self, X):
+        return X[:, :1]
+
+
+def test_the_plan_and_the_record_say_what_is_not_known(X):
+    model = lowland.register("their_pca", TheirPCA)(2)
+    assert lowland.plan(model, X).algorithm.endswith("how long, and whether it is exact, is not known)")
+    assert model.fit(X).fit_info_.evidence["exactness"] == "not known"
+
+
 def test_no_seed_is_seed_zero(X):
     cls = lowland.register("their_ica", FastICA, defaults={"n_components": 2, "whiten": "unit-variance"})
     np.testing.assert_array_equal(cls().fit_transform(X), cls(random_state=0).fit_transform(X))
@@ -408,7 +502,7 @@ def test_an_answer_that_is_none_is_refused(X):
 
 
 def test_a_plain_class_with_sparse_answers(X):
-    model = lowland.register("plain", Plain)().fit(X)
+    model = lowland.register("plain", Plain, components=None)().fit(X)
     np.testing.assert_array_equal(model.embedding_, X[:, :2] - X.mean(axis=0)[:2])
     np.testing.assert_array_equal(model.transform(X[:4]), model.embedding_[:4])
     assert model.fit_info_.iterations is None
@@ -417,7 +511,7 @@ def test_a_plain_class_with_sparse_answers(X):
 
 def test_answers_of_another_width_are_refused(X):
     with pytest.warns(lowland.LowlandWarning, match=r"gave 3 columns for 5 rows; 2 are needed"):
-        model = lowland.register("wavering", Wavering)().fit(X)
+        model = lowland.register("wavering", Wavering, components=None)().fit(X)
     with pytest.raises(lowland.SolveError, match="Wavering gave 3 columns for 7 rows; 2 are needed, as in the fit"):
         model.transform(X[:7])
 
@@ -474,12 +568,12 @@ def test_rows_are_held_once(X):
             return X[:, :2]
 
     before = X.copy()
-    model = lowland.register("spoiler", Spoiler)().fit(X)
+    model = lowland.register("spoiler", Spoiler, components=None)().fit(X)
     np.testing.assert_array_equal(X, before)
     assert model.fit_info_.evidence["training rows placed anew, off by"] == 0.0
 
     big = np.ones((200_000, 20))
-    cls = lowland.register("light", Light)
+    cls = lowland.register("light", Light, components=None)
     tracemalloc.start()
     cls().fit(big)
     peak = tracemalloc.get_traced_memory()[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -149,6 +150,19 @@ def _holds_categories(piece: Piece, j: int) -> bool:
     return True
 
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
+
+
+def like_dates(levels: Sequence[Level]) -> bool:
+    """Tell whether all levels are texts of dates (ISO 8601), which a file without types cannot mark as such.
+
+    >>> like_dates(["2024-01-31", "2024-02-01 10:30", None]), like_dates(["2024-01-31", "soon"]), like_dates([None])
+    (True, False, False)
+    """
+    texts = [level for level in levels if level is not None]
+    return bool(texts) and all(isinstance(text, str) and _DATE.fullmatch(text.strip()) for text in texts)
+
+
 def _all_numbers(values: Array) -> bool:
     return all(is_missing(v) or (is_number(v) and not isinstance(v, bool | np.bool_)) for v in values)
 
@@ -290,6 +304,7 @@ __all__ = [
     "categorical",
     "codes_of",
     "is_number",
+    "like_dates",
     "numbers_of",
     "of_numbers",
     "of_table",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from . import arrays
-from .errors import DataError, LowlandError, LowlandWarning, SolveError
+from .errors import DataError, LowlandError, LowlandWarning, RankWarning, SolveError
 from .planning import DataShape, Plan, dense_seconds
 from .reducer import Recorder, Reducer
 from .rows import RowSource
@@ -30,6 +31,7 @@ Array = Any
 _PROBES = 5  # rows that are placed alone and together
 _SAME = 1e-5  # of the map's size: what float32 inside a class may differ by
 _UNKNOWN = 10**6  # rows of a stream that does not say how many it has
+_FOR_AUTHORS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)  # Python hides them, too
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,8 @@ class ForeignReducer(Reducer):
         )
 
     def _algorithm(self) -> str:
-        return f"{self._wrapped.__module__}.{self._wrapped.__qualname__} (what it takes beside the rows is not known)"
+        name = f"{self._wrapped.__module__}.{self._wrapped.__qualname__}"
+        return f"{name} (what it takes beside the rows, how long, and whether it is exact, is not known)"
 
     def __sklearn_is_fitted__(self) -> bool:  # a parameter may end in _ as what was learned does
         return hasattr(self, "embedding_")
@@ -130,13 +133,21 @@ class ForeignReducer(Reducer):
         chosen = np.unique(np.linspace(0, len(X) - 1, _PROBES).astype(int))
         known = X[chosen]  # a copy: the class may write on its rows
         report_progress("fit", 0, 1)  # inside, another package does not ask whether to stop
-        with record.stage("fit"), _named(self):
+        with record.stage("fit"), _heard(record), _named(self):
             estimator = self._build()
             found = _fitted(estimator, X)
         report_progress("fit", 1, 1)
+        record.evidence["exactness"] = "not known"
         embedding = _table(found, len(X), self).astype(rows.dtype)
         self.estimator_, self.n_components_, self.embedding_ = estimator, embedding.shape[1], embedding
         self.row_by_row_ = False
+        asked = getattr(self, "n_components", None)
+        if isinstance(asked, int | np.integer) and self.n_components_ < asked:
+            record.warn(
+                f"{type(self).__name__}: {asked} components were asked for, and it gave {self.n_components_}; "
+                f"n_components_ is {self.n_components_}",
+                RankWarning,
+            )
         steps = _number(getattr(estimator, "n_iter_", None))
         if steps is not None:
             self.n_iter_ = estimator.n_iter_
@@ -155,10 +166,12 @@ class ForeignReducer(Reducer):
         between = known / 2 + np.roll(known, 1, axis=0) / 2
         size = float(np.abs(self.embedding_ - self.embedding_.mean(axis=0)).max()) or 1.0
         try:
-            together = self._place(between)
-            alone, again = (_one_by_one(self._place, between) for _ in range(2))
-            self.row_by_row_ = bool(np.abs(alone - together).max() > _SAME * size)
-            anew = self._places()(known)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the user asked for no such rows
+                together = self._place(between)
+                alone, again = (_one_by_one(self._place, between) for _ in range(2))
+                self.row_by_row_ = bool(np.abs(alone - together).max() > _SAME * size)
+                anew = self._places()(known)
         except Exception as error:  # whatever it is, the embedding stands; new rows are what may fail
             record.evidence["new rows"] = "its transform failed on few rows"
             record.warn(
@@ -283,6 +296,17 @@ def _table(found: Any, n: int, owner: ForeignReducer, width: int | None = None) 
     if len(bad):
         raise SolveError(f"{name} gave no finite place for {len(bad)} of {n} rows (the first is row {bad[0]})")
     return Y
+
+
+@contextmanager
+def _heard(record: Recorder) -> Iterator[None]:
+    """Pass on what another package warns of: each text once, with the method's name, and in the record."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        yield
+    texts = [" ".join(str(w.message).split()) for w in heard if not issubclass(w.category, _FOR_AUTHORS)]
+    for text in dict.fromkeys(texts):
+        record.warn(f"{record.values['method']}: {text}", LowlandWarning)
 
 
 @contextmanager

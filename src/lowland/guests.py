@@ -43,7 +43,7 @@ def register(
     *,
     summary: str = "",
     family: str = "other",
-    components: str | None = None,
+    components: str | None = "auto",
     defaults: Mapping[str, Any] | None = None,
 ) -> type[Reducer]:
     """Make a transformer of another package a method of Lowland, and return its class.
@@ -63,9 +63,10 @@ def register(
         One sentence for lists; default: the first line of the class's docstring.
     family : str
         Which methods it is listed with.
-    components : str
+    components : str or None
         The parameter that holds the number of dimensions, where it is not called ``n_components`` (or ``n_dims``,
-        ``n_dimensions``, ``n_dim``, ``ndim``). In Lowland it is always ``n_components``.
+        ``n_dimensions``, ``n_dim``, ``ndim``). In Lowland it is always ``n_components``. None: there is none, which
+        otherwise is a warning.
     defaults : dict
         Values for the constructor's parameters in the place of its own defaults.
 
@@ -78,8 +79,14 @@ def register(
     (50, 2)
     >>> lowland.registry.unregister("factor_analysis")
     """
-    row = _admit(name, cls, "", summary, family, components, dict(defaults or {}))
-    return row.load()
+    made = _admit(name, cls, "", summary, family, components, dict(defaults or {})).load()
+    if components is not None and made is not cls and "n_components" not in made._parameters:
+        from .errors import LowlandWarning
+        from .wrapping import no_components
+
+        text = f"{name}: {no_components(cls)}, and components=None says that there is none"
+        warnings.warn(text, LowlandWarning, stacklevel=2)
+    return made
 
 
 def unregister(name: str) -> None:
@@ -132,7 +139,7 @@ def _admit(
     origin: str,
     summary: str = "",
     family: str = "other",
-    components: str | None = None,
+    components: str | None = "auto",
     defaults: Mapping[str, Any] | None = None,
 ) -> Guest:
     """Take a class in under a name that is free, or that an entry point has and gives up to what comes by hand."""
@@ -152,7 +159,7 @@ def _admit(
     ready: Any = cls
     if not issubclass(cls, Reducer):
         ready = wrap(cls, cls.__name__ if same is None else _title(key, others), components, defaults or {})
-    elif components is not None or defaults:
+    elif components not in (None, "auto") or defaults:
         raise ValueError(
             f"{cls.__name__} is a Reducer and is used as it is: components and defaults are for other classes"
         )

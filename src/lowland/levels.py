@@ -175,6 +175,11 @@ class MixedRows(RowSource):
         table = np.zeros((piece.n_rows, self.n_features), dtype=self.dtype)
         for j in self.numeric:
             table[:, j] = columns.numbers_of(piece, j)
+            if np.isnan(table[:, j]).any():  # here, for a method that takes gaps among numbers takes no categories
+                i = piece.start + int(np.isnan(table[:, j]).argmax())
+                raise DataError(
+                    f"Input X contains NaN at row {i}, {piece.label(j)}: fill it or leave the row out", row=i, column=j
+                )
         return table
 
     def _codes(self, piece: Piece, j: int) -> tuple[Array, list[Level]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import settings
+from . import parameters, settings
 from .errors import DataError, MemoryLimitError
 from .intake import working
 from .settings import format_bytes, format_seconds
@@ -142,6 +142,7 @@ def plan(
     """
     if (X is None) == (shape is None):
         raise ValueError("plan needs either the data or shape=(rows, columns)")
+    parameters.check(type(model).__name__, model._parameters, model.get_params(deep=False))  # as a fit does
     if X is not None:
         if dtype is not None or density is not None:
             raise ValueError("dtype and density belong to shape=(rows, columns): the data say their own")

@@ -12,26 +12,27 @@ from .foreign import Anything, ForeignReducer, WithInverse
 from .reducer import Reducer
 
 _NAMES = ("n_components", "n_dims", "n_dimensions", "n_dim", "ndim")  # what others call the number of dimensions
+AUTO = "auto"  # the first of those that the class has
 _LEARNED = {*Reducer.__annotations__, *ForeignReducer.__annotations__, "feature_names_in_"}
 _made: dict[tuple[type, str, str | None, str], type[ForeignReducer]] = {}  # for copies
 
 
 def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, Any]) -> type[ForeignReducer]:
-    """Make the `Reducer` class of a transformer class.
+    """Make the `Reducer` class of a transformer class; ``components`` as `guests.register` takes it.
 
     >>> import numpy as np
     >>> from sklearn.decomposition import FastICA
-    >>> Sources = wrap(FastICA, "Sources", None, {"whiten": "unit-variance"})
+    >>> Sources = wrap(FastICA, "Sources", AUTO, {"whiten": "unit-variance"})
     >>> Sources(2).get_params()["whiten"], Sources(2).fit_transform(np.eye(5)[:, :3]).shape
     ('unit-variance', (5, 2))
     """
     _refuse_unfit(cls)
     taken = _arguments(cls)
-    if components is None:
+    if components == AUTO:
         components = next((name for name in _NAMES if name in taken), None)
-    elif components not in taken:
+    elif components is not None and components not in taken:
         raise ValueError(f"{cls.__name__} has no parameter {components!r}; it has {', '.join(taken) or 'none'}")
-    elif components != "n_components" and "n_components" in taken:
+    elif components not in (None, "n_components") and "n_components" in taken:
         raise ValueError(
             f"{cls.__name__} has a parameter n_components beside {components}, and in Lowland both would go by that "
             "name: put a class with other names around it"
@@ -56,7 +57,7 @@ def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, A
         {
             "__doc__": f"{first_line(cls)}\n\n{cls.__module__}.{cls.__qualname__} as a method of Lowland.",
             "__module__": cls.__module__,
-            "__init__": _constructor(names),
+            "__init__": _constructor(names, title, cls),
             "_parameters": {name: Anything(cls.__name__) for name in names},
             "_wrapped": cls,
             "_components": components,
@@ -83,6 +84,14 @@ def _refuse_unfit(cls: type) -> None:
                 f"{cls.__name__}.{name} needs {' and '.join(needed[1:])} beside the rows, and a method of Lowland "
                 "learns from rows alone: put a class around it that knows the rest"
             )
+
+
+def no_components(cls: type) -> str:
+    """Say that the number of dimensions goes by no usual name, and what to do."""
+    return (
+        f"{cls.__name__} has no parameter by a usual name for the number of dimensions (it has "
+        f"{', '.join(_arguments(cls)) or 'none'}); register(…, components=…) names it"
+    )
 
 
 def _digest(defaults: Mapping[str, Any]) -> str:
@@ -121,7 +130,7 @@ def _default(cls: type, name: str, value: Any, components: str | None) -> Any:
     return value
 
 
-def _constructor(values: Mapping[str, Any]) -> Callable[..., None]:
+def _constructor(values: Mapping[str, Any], title: str, cls: type) -> Callable[..., None]:
     """Return an `__init__` that only stores; the number of dimensions may come without its name."""
     order = sorted(values, key=lambda name: name != "n_components")
     kinds = {"n_components": inspect.Parameter.POSITIONAL_OR_KEYWORD}
@@ -132,7 +141,12 @@ def _constructor(values: Mapping[str, Any]) -> Callable[..., None]:
     signature = inspect.Signature([own, *rest])
 
     def __init__(*args: Any, **kwargs: Any) -> None:
-        bound = signature.bind(*args, **kwargs)
+        if "n_components" not in values and (len(args) > 1 or "n_components" in kwargs):
+            raise TypeError(f"{title}: {no_components(cls)}")
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{title}: {error}; it takes {', '.join(order) or 'no parameters'}") from None
         bound.apply_defaults()
         given = dict(bound.arguments)
         owner = given.pop("self")

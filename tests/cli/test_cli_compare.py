@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import shlex
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,16 @@ import pytest
 
 import lowland
 from lowland.cli.app import JSON_KEYS
+
+# The stand-in for the process of candidates that the tests of comparisons have.
+AT_ONCE = runpy.run_path(str(Path(__file__).parents[1] / "comparison" / "conftest.py"))["AtOnce"]
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Candidates run in this process, but for the slow tests."""
+    if request.node.get_closest_marker("slow") is None:
+        monkeypatch.setattr("lowland.comparison.running.Worker", AT_ONCE)
 
 
 @pytest.fixture
@@ -28,7 +40,7 @@ def blobs(tmp_path: Path) -> Path:
 
 
 def test_compare_ranks_writes_and_repeats(run: Any, blobs: Path) -> None:
-    words = ["compare", blobs, "--methods", "pca,isomap", "--target", "kind", "--budget", "2min"]
+    words = ["compare", blobs, "--methods", "pca,isomap", "--target", "kind", "--budget", "2min", "--neighbors", "8"]
     done = run(*words, "--out", "t.csv", "--report", "c.html", "--record", "r.json", "--json")
     assert done.code == 0, done.err
     found = done.json
@@ -38,7 +50,9 @@ def test_compare_ranks_writes_and_repeats(run: Any, blobs: Path) -> None:
     assert found["rows"] == {"all": 90, "compared": 90, "training": 72, "held-out": 18}
     table = pl.read_csv("t.csv")
     assert table["candidate"].to_list() == [row["candidate"] for row in found["candidates"]]
-    assert "kind" in Path("c.html").read_text(encoding="utf-8")
+    page = Path("c.html").read_text(encoding="utf-8")
+    assert "kind" in page
+    assert "--budget 2min --neighbors 8 --target kind --report c.html" in page, "the command that does it again"
     record = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert record["data"]["shape"] == [90, 4], "the target is not reduced"
     again = run("compare", blobs, "--target", "kind", "--again", "r.json", "--json").json
@@ -54,6 +68,7 @@ def test_compare_shows_a_table(run: Any, blobs: Path) -> None:
     assert done.code == 0
     assert "neighbours" in done.out
     assert "pca" in done.out
+    assert "behind" not in done.out, "there is no other"
     assert "Take pca" in done.err
     assert "left out: kind (text)" in done.err
     assert "--drop c3" in done.err.splitlines()[-1]
@@ -103,22 +118,76 @@ def test_a_target_needs_a_table(run: Any, tmp_path: Path) -> None:
     assert done.code == 2
 
 
-def test_demo_compares_and_takes_the_best(run: Any) -> None:
-    done = run("demo", "--folder", "try", "--budget", "25s", "--json")
+def test_the_table_tells_how_far_others_are_behind(run: Any, blobs: Path) -> None:
+    done = run("compare", blobs, "--methods", "pca,isomap,kernel_pca", "--json")
+    rows = done.json["candidates"]
+    shown = run("compare", blobs, "--methods", "pca,isomap,kernel_pca").out.splitlines()
+    for row in rows[1:]:
+        (line,) = [line for line in shown if line.split()[:1] == [str(row["rank"])]]
+        half = (row["behind_high"] - row["behind_low"]) / 2
+        assert f"{row['behind']:.3f} ± {half:.3f}" in line
+        assert ("tie" in line) == row["tied"] == (row["behind"] <= max(half, 0.01))
+    (taken,) = [line for line in shown if "take" in line.split()[-2:] or "take," in line.split()[-2:]]
+    assert taken.split()[1] == done.json["recommendation"]["key"]
+    assert "ties with the best where it is behind by less than the ±" in " ".join(" ".join(shown).split())
+
+
+def test_a_table_that_does_not_vary_is_told(run: Any, tmp_path: Path) -> None:
+    pl.DataFrame({"a": [1.0] * 30, "b": [2.0] * 30}).write_csv(tmp_path / "flat.csv")
+    done = run("compare", "flat.csv")
+    assert done.code == 3
+    assert "the rows do not vary" in done.err
+    assert "budget" not in done.err
+
+
+def test_a_square_of_distances_is_told_once(run: Any, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    np.save(tmp_path / "d.npy", np.linalg.norm(X[:, None] - X, axis=2))
+    done = run("compare", "d.npy", "--methods", "pca", "--json")
+    (told,) = [text for text in done.json["warnings"] if "square of distances" in text]
+    assert told.endswith("add --metric precomputed")
+
+
+def test_gaps_are_told_with_what_helps_here(run: Any, tmp_path: Path) -> None:
+    pl.DataFrame({"a": [1.0, None, 3.0] * 10, "b": [2.0, 5.0, 1.0] * 10}).write_csv(tmp_path / "gaps.csv")
+    done = run("compare", "gaps.csv")
+    assert done.code == 3
+    assert "line 3" in done.err
+    assert "methods are compared on whole rows" in done.err
+    assert "ProbabilisticPCA" not in done.err
+
+
+FILES = ["comparison.html", "digits.csv", "digits.lowland", "embedding.csv", "report.html"]
+
+
+def test_demo_compares_and_takes_the_best(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lowland.cli import demo
+    from lowland.data import samples
+
+    pixels, labels, names = samples.digits()
+    monkeypatch.setattr(samples, "digits", lambda: (pixels[:300], labels[:300], names))
+    monkeypatch.setattr(demo, "_METHODS", ("pca", "isomap"))
+    done = run("demo", "--folder", "try", "--budget", "50s", "--json")
     assert done.code == 0, done.err
-    assert sorted(os.listdir("try")) == [
-        "comparison.html",
-        "digits.csv",
-        "digits.lowland",
-        "embedding.csv",
-        "report.html",
-    ]
+    assert sorted(os.listdir("try")) == FILES
     found = done.json
-    assert pl.read_csv("try/embedding.csv").height == 1797
+    assert pl.read_csv("try/embedding.csv").height == 300
     model = lowland.load("try/digits.lowland")
     assert (
         lowland.registry.method(found["recommendation"]["method"]).class_name == type(model).__name__ == found["method"]
     )
     assert model.n_features_in_ == 64
-    assert "Take " in Path("try/comparison.html").read_text(encoding="utf-8")
+    page = Path("try/comparison.html").read_text(encoding="utf-8")
+    assert "Take " in page
+    assert "--methods pca,isomap --budget 30s" in page, "what ran, in the time that it had"
     assert run("demo", "--budget", "soon").code == 2
+
+
+@pytest.mark.slow
+def test_the_whole_demo_keeps_its_budget(run: Any) -> None:
+    start = time.monotonic()
+    done = run("demo", "--folder", "try", "--budget", "40s", "--json")
+    assert time.monotonic() - start < 1.2 * 40
+    assert done.code == 0, done.err
+    assert sorted(os.listdir("try")) == FILES
+    assert pl.read_csv("try/embedding.csv").height == 1797

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy.spatial.distance import pdist, squareform
 
 import lowland
 from lowland import quality
@@ -173,3 +175,79 @@ def test_coordinates_must_be_there_and_differ(run: Run, table: Path, flat: Path)
     done = run("evaluate", table, "dot.csv")
     assert done.code == 3
     assert "all points of Y lie in one place" in done.err
+
+
+def test_a_scrambled_map_leads_to_the_column_that_names_the_rows(run: Run, table: Path, flat: Path) -> None:
+    mixed = pl.read_csv(flat)[np.random.default_rng(1).permutation(30).tolist()]
+    mixed.write_csv("mixed.csv")
+    done = run("evaluate", table, "mixed.csv", "--groups", "kind", "--neighbors", 5, "--json").json
+    assert done["summary"].startswith("No better than chance")
+    assert done["summary"].endswith("in the same order? Both tables have 'name': try --id name.")
+    assert done["warnings"] == [
+        "table.csv and mixed.csv both have 'name', in another order, and rows are matched by their order: add --id name"
+    ]
+    words = f"lowland evaluate {table} mixed.csv --id name --groups kind --neighbors 5 --out trust.csv"
+    assert done["next"] == words
+    right = run(*shlex.split(words)[1:], "--json").json
+    assert not right["warnings"]
+    assert (
+        right["measures"]
+        == run("evaluate", table, flat, "--groups", "kind", "--neighbors", 5, "--json").json["measures"]
+    )
+    mixed.drop("name").write_csv("bare.csv")
+    bare = run("evaluate", table, "bare.csv", "--json").json
+    assert bare["summary"].endswith("A column that names them in both tables would match them (--id).")
+    rng = np.random.default_rng(0)
+    noise = pl.read_csv(flat).with_columns(pca0=pl.Series(rng.normal(size=30)), pca1=pl.Series(rng.normal(size=30)))
+    noise.write_csv("noise.csv")
+    for words in ((), ("--id", "name")):
+        found = run("evaluate", table, "noise.csv", *words, "--json").json
+        assert not found["warnings"]
+        assert found["summary"].endswith("By 'name' they are matched: then the map says nothing of these data.")
+
+
+def test_the_next_commands_keep_what_was_asked(run: Run, table: Path, flat: Path) -> None:
+    asked = "--drop a --groups kind --neighbors 4 --pre pca:2 --seed 3 --anchors 20"
+    done = run("evaluate", table, flat, *asked.split(), "--json").json
+    again = shlex.split(done["next"])
+    assert again[-2:] == ["--out", "trust.csv"]
+    for option, value in zip(asked.split()[::2], asked.split()[1::2], strict=True):
+        assert again[again.index(option) + 1] == value
+    assert run(*again[1:], "--json").json["measures"] == done["measures"]
+    last = run("evaluate", table, flat, "--id", "name", *asked.split(), "--out", "trust.csv", "--json").json["next"]
+    assert last == f"lowland compare {table} --drop a --drop name --target kind --neighbors 4 --seed 3"
+    assert (
+        run("evaluate", table, flat, "--columns", "a,b", "--id", "name", "--out", "trust.csv", "--json").json["next"]
+        == f"lowland compare {table} --columns a,b"
+    )
+    square = squareform(pdist(pl.read_csv(table).select("a", "b", "c").to_numpy()))
+    np.save("D.npy", square)
+    words = ("--metric", "precomputed", "--out", "trust.csv", "--json")
+    assert run("evaluate", "D.npy", flat, *words).json["next"] == "lowland compare D.npy --metric precomputed"
+
+
+def test_rows_are_called_by_their_line_unless_they_have_names(run: Run, table: Path, flat: Path) -> None:
+    found = run("evaluate", table, flat, "--json").json["worst"]
+    assert [point["name"] for point in found] == [f"line {point['number'] + 2}" for point in found]
+    assert f"least trusted rows: line {found[0]['number'] + 2}, " in run("evaluate", table, flat).out
+    named = run("evaluate", table, flat, "--id", "name", "--json").json["worst"]
+    assert [point["name"] for point in named] == [f"row{point['number']}" for point in found]
+
+
+def test_a_square_is_warned_of_once_and_in_json_also_before_a_first_step(run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "D.npy", lowland.data.cities()[0])
+    square = ("--method", "classical_mds", "--set", "metric=precomputed")
+    assert run("reduce", "D.npy", *square, "--out", "map.csv").code == 0
+    for words in ((), ("--pre", "pca:2")):
+        told = run("evaluate", "D.npy", "map.csv", "--neighbors", 4, *words, "--json").json["warnings"]
+        assert told == [
+            "D.npy looks like a square of distances, and its columns are taken for measurements; if it is one, "
+            "add --metric precomputed"
+        ]
+
+
+def test_a_gap_in_the_data_has_a_place_and_a_remedy_that_there_is(run: Run, flat: Path, frame: pl.DataFrame) -> None:
+    frame.with_columns(b=pl.when(pl.col("name") == "row3").then(None).otherwise("b")).write_csv("gap.csv")
+    done = run("evaluate", "gap.csv", flat)
+    assert done.code == 3
+    assert "gap.csv, line 5, column 'b': it contains NaN: fill it, or leave the row out of data and map" in done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ def points(monkeypatch: pytest.MonkeyPatch) -> None:
         importlib.metadata.EntryPoint(name, value, "lowland.methods")
         for name, value in (("their_pca", "sklearn.decomposition:PCA"), ("gone", "no_such_package:Thing"))
     ]
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda *, group: found)
+    theirs, ours = importlib.metadata.entry_points, {"group": "lowland.methods"}  # other packages ask for their own
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **which: found if which == ours else theirs(**which))
     for name, value in (("_guests", {}), ("broken", {}), ("_read", False)):
         monkeypatch.setattr(guests, name, value)
 
@@ -73,9 +75,21 @@ def test_the_broken_one_and_model_files_are_refused(run: Run, table: Path) -> No
     assert done.code == 2
     assert "cannot be used: ModuleNotFoundError: No module named 'no_such_package'" in done.err
     done = run("reduce", table, "--method", "their_pca", "--out", "flat.csv", "--model", "m.lowland")
-    assert done.code == 3
-    assert "TheirPca cannot be saved" in done.err
+    assert done.code == 2
+    assert "--model m.lowland: their_pca is a class of another package" in done.err
+    assert "pickle or joblib" in done.err
     assert not Path("m.lowland").exists()
+    assert not Path("flat.csv").exists()  # refused before the work
+
+
+def test_the_next_step_is_one_that_works(run: Run, table: Path) -> None:
+    words = ["reduce", table, "--method", "their_pca"]
+    assert run(*words, "--out", "flat.csv", "--json").json["next"].endswith("--out flat.csv --report table.html")
+    done = run(*words, "--report", "r.html")
+    assert done.err.splitlines()[-1].endswith("--out embedding.csv --report r.html")
+    done = run(*words, "--out", "flat.csv", "--report", "r.html", "--json")
+    assert done.json["next"] == f"lowland evaluate {table} flat.csv"
+    assert run(*shlex.split(done.json["next"])[1:]).code == 0
 
 
 def test_a_method_registered_in_a_script_is_known_to_its_own_command_line(run: Run, table: Path) -> None:

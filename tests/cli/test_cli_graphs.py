@@ -72,3 +72,18 @@ def test_texts_without_a_function_are_told_what_is_missing() -> None:
             cls().fit(["cat", "dog", "cow", "cart"])
     with pytest.raises(lowland.DataError, match=r"kernel= a function of two objects"):
         lowland.KernelPCA().fit(["cat", "dog", "cow", "cart"])
+
+
+@pytest.mark.parametrize(
+    ("method", "setting", "words"),
+    [
+        ("umap", "n_neighbors=41", "UMAP: n_neighbors=41 must be at most the number of rows, 40"),
+        ("tsne", "perplexity=39", "TSNE: perplexity=39 must be less than the number of rows less 1, 39"),
+    ],
+)
+def test_a_plan_refuses_what_reduce_refuses(run, method, setting, words):
+    np.save("few.npy", np.random.default_rng(0).standard_normal((40, 3)))
+    for command in (["plan", "few.npy"], ["reduce", "few.npy", "--out", "o.csv"]):
+        done = run(*command, "--method", method, "--set", setting)
+        assert done.code == 3
+        assert f"few.npy: {words}" in done.err

@@ -102,3 +102,19 @@ def test_reduce_and_back(run, mixed):
     assert back["ok"].to_list() == frame["ok"].to_list()
     np.testing.assert_allclose(back["age"].to_numpy(), frame["age"].to_numpy(), rtol=1e-12)
     assert run("plan", mixed, "--method", "famd").code == 0
+
+
+def test_advice_on_gaps_is_written_as_options_and_fits_mixed_tables(run, tmp_path):
+    frame = pl.DataFrame({"age": [1.0, 2.0, 4.0, 3.0], "kind": ["a", None, "b", "a"]})
+    frame.write_csv(tmp_path / "gap.csv")
+    done = run("reduce", "gap.csv", "--method", "famd", "--out", "o.csv")
+    assert done.code == 3
+    assert "gap.csv, line 3, column 'kind': the category is missing: " in done.err
+    assert "a level of their own with --set missing=level" in done.err
+    assert run("reduce", "gap.csv", "--method", "famd", "--set", "missing=level", "--out", "o.csv").code == 0
+    frame.with_columns(age=pl.Series([1.0, 2.0, None, 3.0]), kind=pl.Series(list("abab"))).write_csv("gap.csv")
+    done = run("reduce", "gap.csv", "--method", "famd", "--out", "o.csv")
+    assert done.code == 3
+    assert done.err.rstrip().endswith(
+        "gap.csv, line 4, column 'age': Input X contains NaN: fill it or leave the row out"
+    )

@@ -141,3 +141,32 @@ def test_the_next_commands_lead_to_a_reduction_of_the_same_columns(run: Run, far
     assert again["next"] == "lowland reduce clean.csv --columns a,b --id site --scale --out flat.csv"
     assert run(*shlex.split(again["next"])[1:]).code == 0
     assert pl.read_csv("flat.csv").height == 80 - len(done["rows"])
+
+
+def test_advice_is_in_the_words_of_the_command_line(run: Run, far: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "D.npy", lowland.data.cities()[0])
+    square = (
+        "D.npy looks like a square of distances, and its columns are taken for measurements; if it is one, add --metric"
+    )
+    assert run("outliers", "D.npy", "--neighbors", 3, "--json").json["warnings"] == [f"{square} precomputed"]
+    table = pl.read_csv(far)
+    table.with_columns(a=pl.col("a") * 1e4).write_csv("units.csv")
+    (told,) = run("outliers", "units.csv", "--json").json["warnings"]
+    assert told.endswith("if the columns have different units, add --scale")
+    table.with_columns(a=pl.when(pl.col("site") == "site7").then(None).otherwise("a")).write_csv("gap.csv")
+    done = run("outliers", "gap.csv")
+    assert done.code == 3
+    assert "gap.csv, line 9, column 'a': it contains NaN: fill it or leave the row out\n" in done.err
+
+
+def test_flagged_rows_are_called_by_their_line_and_what_is_missing_has_a_way_out(run: Run, far: Path) -> None:
+    table = pl.read_csv(far)
+    table.filter(pl.col("site") != "site4").write_csv("old.csv")
+    assert run("reduce", "old.csv", "--components", 1, "--out", "flat.csv", "--model", "m.lowland").code == 0
+    done = run("transform", "m.lowland", far, "--flag", "--out", "new.csv")
+    assert "1 of 80 rows lies outside of what the model was fitted on: line 6." in done.err
+    assert "PCA keeps no training rows; methods on neighbours, such as isomap, do" in done.err
+    assert "novelty" not in done.err
+    named = run("transform", "m.lowland", far, "--flag", "--id", "site", "--out", "new.csv", "--json").json
+    assert named["summary"].endswith("fitted on: site4.")
+    assert "novelty" not in named["missing"]["distance"]

@@ -607,3 +607,13 @@ def test_wrong_columns_for_categorical(table):
         lowland.FAMD(categorical=["towm"]).fit(table)
     with pytest.raises(ValueError, match="categorical must be 'auto', or a list of column names or numbers"):
         lowland.FAMD(categorical="town").fit(table)
+
+
+def test_texts_that_look_like_dates_are_told(rng):
+    days = [f"2024-01-{day:02d}" for day in range(1, 11)] * 5
+    frame = pl.DataFrame({"day": days, "kind": rng.choice(["a", "b"], 50), "x": rng.standard_normal(50)})
+    with pytest.warns(lowland.LowlandWarning, match=r"column 'day' holds texts that look like dates \(2024-01-01\)"):
+        model = lowland.FAMD(1).fit(frame)
+    assert any("look like dates" in text for text in model.fit_info_.warnings)
+    frame = frame.with_columns(day=pl.Series(["someday", *days[1:]]))
+    assert not any("dates" in text for text in lowland.FAMD(1).fit(frame).fit_info_.warnings)

@@ -87,7 +87,7 @@ def test_numbers_of_neighbours_below_one(Model, k, rng):
 @pytest.mark.parametrize("k", [30, 35])
 def test_more_neighbours_than_rows(Model, k, rng):
     X = sheet(rng, 30)
-    with pytest.raises(lowland.DataError, match=f"n_neighbors={k} must be less than the number of distinct rows, 30"):
+    with pytest.raises(lowland.DataError, match=f"n_neighbors={k} must be less than the number of rows, 30"):
         Model(n_neighbors=k).fit(X)
     assert np.isfinite(Model(n_neighbors=29).fit_transform(X)).all()
 

@@ -407,7 +407,7 @@ def test_distances_that_fit_in_no_few_dimensions_are_told():
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"n_neighbors": 60}, "less than the number of distinct rows"),
+        ({"n_neighbors": 60}, "less than the number of rows"),
         ({"n_neighbors": 0}, "n_neighbors"),
         ({"basis": 1}, "basis=1 functions span no 2 components"),
         ({"basis": 0}, "basis"),

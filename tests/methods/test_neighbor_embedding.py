@@ -261,6 +261,44 @@ def test_few_rows(Model, n, rng):
     assert np.isfinite(model.transform(X + 0.1)).all()
 
 
+@pytest.mark.parametrize("asked", [None, 50])
+def test_too_few_rows_are_laid_out_by_classical_scaling_and_told(Model, asked, rng):
+    name = "n_neighbors" if Model is lowland.UMAP else "perplexity"
+    X = rng.standard_normal((3, 4))
+    model = Model() if asked is None else Model(**{name: asked})
+    with pytest.warns(lowland.LowlandWarning, match=r"3 distinct rows are too few .* needs 4 or more.*scaling") as told:
+        model.fit(X)
+    assert model.fit_info_.warnings == tuple(str(w.message) for w in told)
+    assert len(told) == 1
+    np.testing.assert_allclose(pdist(model.embedding_), pdist(X), rtol=1e-12)
+    assert model.fit_info_.algorithm == lowland.plan(model, X).algorithm == "classical scaling"
+
+
+@pytest.mark.parametrize(
+    ("n", "given", "words"),
+    [
+        (200, {"n_neighbors": 201}, "n_neighbors=201 must be at most the number of rows, 200"),
+        (200, {"perplexity": 199.0}, "perplexity=199 must be less than the number of rows less 1, 199"),
+        (200, {"perplexity": 0.5}, "perplexity=0.5 must be at least 1"),
+        (200, {"min_dist": 2.0}, "min_dist=2 must be at most spread=1"),
+        (3, {"n_components": 3}, "n_components=3 is more than the number of points less one = 2"),
+    ],
+)
+def test_a_plan_refuses_what_the_fit_refuses(Model, n, given, words, rng):
+    if not set(given) <= set(Model._parameters):
+        pytest.skip("a parameter of the other")
+    for refused in (Model(**given).fit, lambda X: lowland.plan(Model(**given), X)):
+        with pytest.raises(ValueError, match=words.replace(".", r"\.")):
+            refused(rng.standard_normal((n, 3)))
+    with pytest.raises(ValueError, match=words.replace(".", r"\.")):
+        lowland.plan(Model(**given), shape=(n, 3))
+
+
+def test_a_plan_allows_what_the_fit_takes(Model):
+    most = {"n_neighbors": 200} if Model is lowland.UMAP else {"perplexity": 198.9}
+    assert lowland.plan(Model(**most), shape=(200, 3)).algorithm in ("fuzzy graph", "Barnes–Hut")
+
+
 @quiet
 def test_few_objects_in_pieces_are_refused_or_drawn(Model):
     pairs = sp.csr_array(sp.block_diag([[[0.0, 1.0], [1.0, 0.0]]] * 2))
@@ -269,6 +307,7 @@ def test_few_objects_in_pieces_are_refused_or_drawn(Model):
     assert np.isfinite(Model(2, metric="precomputed").fit(pairs).embedding_).all()
 
 
+@quiet
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "precomputed"])
 def test_few_rows_in_clusters_have_all_their_distances(metric, rng):
     X = np.vstack([rng.standard_normal((5, 9)), rng.standard_normal((4, 9)) + 50])

@@ -79,6 +79,21 @@ def test_new_rows_are_judged_among_all_rows(rows):
         found["stress"]
 
 
+def test_rows_of_the_fit_are_not_called_new(rows):
+    model = lowland.PCA(n_components=2).fit(rows)
+    m = len(rows) // 2
+    seen = quality.held_out(model, rows[:40], rows)
+    assert seen.n_seen == 40
+    assert seen.sentence.startswith("40 rows that are all among the training rows")
+    assert quality.held_out(model, sp.csr_array(rows[:40]), sp.csr_array(rows)).n_seen == 40
+    some = quality.held_out(model, rows[m - 10 :], rows[:m])
+    assert some.n_seen == 10 == some.to_dict()["n_seen"]
+    assert f"{len(rows) - m + 10} rows, of which 10 equal a training row" in some.sentence
+    new = quality.held_out(model, rows[m:], rows[:m])
+    assert new.n_seen == 0
+    assert f"{len(rows) - m} new rows" in new.sentence
+
+
 def test_rows_of_another_kind_are_placed_worse(rng):
     """The new rows vary where the training rows do not."""
     X = rng.normal(size=(300, 8)) * [4, 4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]

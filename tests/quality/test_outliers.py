@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 import lowland
-from lowland.errors import DataError, DominantColumnWarning
-from lowland.quality.bulk import angles, rest_of
+from lowland.errors import DataError, DominantColumnWarning, LowlandWarning
+from lowland.quality.bulk import Axes, angles, distinct_first, rest_of
 from lowland.quality.crowd import condensed, distance_limit, normal_distances
 from lowland.quality.limits import Law, deleted, f_beyond, hotelling, limit, residual_law
 from lowland.quality.new_rows import novelty
@@ -144,6 +144,79 @@ def test_an_outlier_turns_the_first_axis_and_is_named() -> None:
     assert table["name"].to_list() == ["city 17"]
     assert table.columns == ["row", "name", "reason", "severity", "distance", "t2", "spe"]
     assert found.table(all=True)["flagged"].sum() == len(found) == found.mask.sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("spread", "far", "text"),
+    [
+        ((1, 1, 1, 1), 8.0, "Without it no first axis stands out: the largest share of the variance is"),
+        ((1, 1, 1, 1), 4.0, "No first axis stands out with or without it, so none is turned."),
+        ((1.6, 1, 1, 1), (0, 26.0, 0, 0), "Only without it does a first axis stand out; it holds"),
+        ((3, 1, 1, 1), 8.0, "Without it the first axis turns by"),
+    ],
+)
+def test_a_turn_is_told_only_where_a_first_axis_stands_out(spread: tuple, far: float | tuple, text: str) -> None:
+    X = np.random.default_rng(0).standard_normal((400, 4)) * spread
+    X[0] = far
+    found = outliers(X)
+    assert found.rows.tolist() == [0]
+    assert text in found.sentence
+    assert (found.turn is None) == ("turns by" not in text)
+    assert len(found.angles) == found.n_components
+
+
+def test_two_equal_variances_rarely_pass_for_a_distinct_first_axis() -> None:
+    def passes(*spread: float) -> int:
+        told = 0
+        for repeat in range(200):
+            X = np.random.default_rng(repeat).standard_normal((150, len(spread))) * spread
+            values = np.linalg.eigvalsh(np.cov(X.T))[::-1]
+            blank = np.empty(0)
+            told += distinct_first(Axes(blank, None, blank, values, values, values.sum(), blank, 150))
+        return told
+
+    assert passes(1, 1) <= 8  # 2 are expected
+    assert passes(1, 1, 1, 1, 1) <= 4
+    assert passes(2, 1, 1) == 200
+
+
+def test_a_square_of_distances_given_as_rows_is_told() -> None:
+    D = lowland.data.cities()[0]
+    with pytest.warns(LowlandWarning, match=r"outliers, X looks like a square of distances.*metric='precomputed'"):
+        outliers(D, 3)
+    outliers(D, 3, metric="precomputed")
+
+
+def test_from_a_tenth_on_flagged_rows_may_be_a_group() -> None:
+    rng = np.random.default_rng(0)
+    told = []
+    for m in (29, 30):
+        X = rng.standard_normal((300, 2))
+        X[:m] += 20.0
+        found = outliers(X, level=0.99999)
+        assert len(found) == m
+        told.append("may be a group" in found.sentence)
+    assert told == [False, True]
+
+
+def test_a_gap_is_told_without_a_method_that_is_no_choice_here() -> None:
+    X = plane(40)
+    X[3, 1] = np.nan
+    with pytest.raises(DataError, match=r"^outliers, X contains NaN at row 3, column 1: fill it or leave the row out$"):
+        outliers(X)
+    with pytest.raises(DataError, match=r"^novelty, X contains NaN at row 3, column 1: a row with gaps has no length"):
+        novelty(lowland.ProbabilisticPCA(1).fit(X), X)
+
+
+def test_new_rows_are_called_by_their_names() -> None:
+    X = plane(100)
+    new = X[:3].copy()
+    new[1] += 100.0
+    model = lowland.PCA(2).fit(X)
+    assert novelty(model, new).sentence == "1 of 3 rows lies outside of what the model was fitted on: row 1."
+    assert novelty(model, new, names=["a", "b", "c"]).sentence.endswith("fitted on: b.")
+    with pytest.raises(DataError, match="2 names for 3 rows"):
+        novelty(model, new, names=["a", "b"])
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.25])

@@ -14,6 +14,7 @@ from .inputs import Input, default_names, read_coordinates, read_for
 from .model import run
 from .options import Common, DataFile, IdColumn, KeepColumns, KeepOptions, ModelIn, OutFile
 from .outputs import check_kept, check_outputs, is_table
+from .wording import NO_ROWS, in_words, look, row_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,7 +103,8 @@ def _novelty(fitted: Reducer, given: Input) -> Novelty:
     """Judge the rows by the model; measures that it cannot give are named on stderr."""
     from ..quality.new_rows import novelty
 
-    found: Novelty = run(lambda rows: novelty(fitted, rows), given)
+    found: Novelty = look(lambda rows: novelty(fitted, rows, names=row_names(given)), given, NO_ROWS)
+    found = replace(found, missing={name: in_words(why, NO_ROWS, "") for name, why in found.missing.items()})
     for reason in dict.fromkeys(found.missing.values()):
         lacking = " and ".join(name for name, why in found.missing.items() if why == reason)
         note(f"no {lacking}: {reason}")

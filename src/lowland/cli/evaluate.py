@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +11,12 @@ from cyclopts import Parameter
 from rich.text import Text
 
 from ..errors import DataError
-from .answer import Answer, UsageError, warn
+from .answer import Answer, UsageError
 from .inputs import Input, read_input
-from .model import build_model, run
+from .model import build_model
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
 from .outputs import check_outputs
+from .wording import NO_SCALE, PRECOMPUTED, column_words, look, row_names, warn_of_square
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +45,7 @@ KEYS = {
     "chance": "by name: what a map made by chance would score",
     "contrast": "how much farther the mean point of the data is than the nearest",
     "purity": "with --groups: share of neighbours of the own group in the data and in the map, chance, groups mixed",
-    "worst": "the least trusted rows: number (from 0), trustworthiness, continuity, and name where --id was given",
+    "worst": "the least trusted rows: number (from 0), trustworthiness, continuity, and name (by --id, or its line)",
     "out": "file with the trust of each row, or null",
 }
 
@@ -90,7 +91,7 @@ def evaluate(
 
     Example: lowland evaluate iris.csv flat.csv --groups species --out trust.csv
     """
-    from .matching import coordinates, matched_rows, matching_column, read_map
+    from .matching import coordinates, matched_rows, matching_column, naming_column, read_map
 
     options = trust or TrustOptions()
     check_outputs(out=out, inputs=(data, embedding))
@@ -100,14 +101,22 @@ def evaluate(
     table, names = read_map(embedding)
     by = matching_column(given, table, options.id)
     order = matched_rows(given, table, by)
+    shared, same = (by, True) if by is not None else naming_column(given, table, {*names, options.groups or ""})
     labels = _labels(given, table, options.groups, order)
     found = _measure(given, coordinates(table, names)[order], labels, options, anchors, first)
-    named = given.labels()
+    named = row_names(given)
     if out is not None:
         _write(out, found, given, options)
     files = {"data": data, "embedding": embedding, "out": out}
     facts = {**_facts(given, names, by, found, named), **files}
-    return Answer(facts, found.sentence, _next(data, embedding, options, out), shown=[Text(_shown(found, named))])
+    summary = found.sentence + (_order(shared, same) if found.by_chance else "")
+    chosen = columns or ColumnOptions()
+    if out is None or (shared is not None and not same):
+        asked = options if same or shared is None else replace(options, id=shared)
+        following = _again(data, embedding, chosen, asked, out)
+    else:
+        following = _compare(data, chosen, options, given, len(names))
+    return Answer(facts, summary, following, shown=[Text(_shown(found, named))])
 
 
 def _anchors(text: str) -> int | str | None:
@@ -144,14 +153,7 @@ def _check(options: TrustOptions) -> None:
 
 def _read_data(path: Path, columns: ColumnOptions, options: TrustOptions) -> Input:
     given = read_input(path, columns, _known(path, options), pairwise=options.metric == "precomputed")
-    if not given.pairwise and given.table is not None:
-        from ..data.squares import missing_pairs
-
-        if missing_pairs(given.table) is not None:
-            warn(
-                f"{given.source} looks like a square of distances, and its columns are taken for measurements; if it "
-                "is one, add --metric precomputed"
-            )
+    warn_of_square(given)
     return given
 
 
@@ -205,7 +207,7 @@ def _measure(
             random_state=options.seed,
         )
 
-    return run(work, given)  # type: ignore[no-any-return]
+    return look(work, given, PRECOMPUTED | NO_SCALE)  # type: ignore[no-any-return]
 
 
 def _write(out: Path, found: Report, given: Input, options: TrustOptions) -> None:
@@ -224,27 +226,51 @@ def _write(out: Path, found: Report, given: Input, options: TrustOptions) -> Non
     write_table(out, frame)
 
 
-def _shown(found: Report, names: list[str] | None) -> str:
+def _shown(found: Report, names: list[str]) -> str:
     """Return the table; the sentence and the warnings are told after it."""
     lines = str(found).split("\n")[: -1 - len(found.warnings)]
-    if names is not None:
-        lines[-1] = f"least trusted rows: {', '.join(names[point.number] for point in found.worst)}"
+    lines[-1] = f"least trusted rows: {', '.join(names[point.number] for point in found.worst)}"
     return "\n".join(lines)
 
 
-def _facts(given: Input, names: list[str], by: str | None, found: Report, named: list[str] | None) -> dict[str, Any]:
+def _order(common: str | None, same: bool) -> str:
+    """Say what is known of the order of rows in a map that is no better than chance."""
+    if common is None:
+        return " A column that names them in both tables would match them (--id)."
+    if same:
+        return f" By {common!r} they are matched: then the map says nothing of these data."
+    return f" Both tables have {common!r}: try --id {common}."
+
+
+def _facts(given: Input, names: list[str], by: str | None, found: Report, named: list[str]) -> dict[str, Any]:
     plain = found.to_dict()
     kept = {key: plain[key] for key in KEYS if key in plain}
-    worst = [point | ({"name": named[point["number"]]} if named else {}) for point in plain["worst"]]
+    worst = [point | {"name": named[point["number"]]} for point in plain["worst"]]
     facts = {"rows": found.n, "columns": given.names, "coordinates": names, "matched": by or "order"}
     return {**facts, **kept, "worst": worst}
 
 
-def _next(data: Path, embedding: Path, options: TrustOptions, out: Path | None) -> str:
-    """Name the next step: the trust of each row, then other maps."""
-    if out is not None:
-        return shlex.join(["lowland", "compare", str(data)])
-    words = ["lowland", "evaluate", str(data), str(embedding)]
-    words += ["--id", options.id] if options.id else []
-    words += ["--groups", options.groups] if options.groups else []
-    return shlex.join([*words, "--out", "trust.csv"])
+def _again(data: Path, embedding: Path, columns: ColumnOptions, options: TrustOptions, out: Path | None) -> str:
+    """Write the same look again, with the trust of each row."""
+    words = ["lowland", "evaluate", str(data), str(embedding), *column_words(columns)]
+    usual = TrustOptions()
+    for name in ("id", "groups", "neighbors", "metric", "anchors", "pre", "seed"):
+        value = getattr(options, name)
+        words += [f"--{name}", str(value)] if value != getattr(usual, name) else []
+    return shlex.join([*words, "--out", str(out or "trust.csv")])
+
+
+def _compare(data: Path, columns: ColumnOptions, options: TrustOptions, given: Input, components: int) -> str:
+    """Write the search for another map of the same columns, seen in the same way; --pre has no like there."""
+    from ..data.table import name_list
+
+    words = ["lowland", "compare", str(data), *column_words(columns)]
+    names = () if given.table is None else given.table.names
+    if options.id is not None and options.id in names and not columns.columns and not given.pairwise:
+        words += ["--drop", name_list([options.id])]  # compare matches no rows, and a number would be compared
+    words += ["--target", options.groups] if options.groups is not None and options.groups in names else []
+    usual = TrustOptions()
+    for name in ("neighbors", "metric", "seed"):
+        value = getattr(options, name)
+        words += [f"--{name}", str(value)] if value != getattr(usual, name) else []
+    return shlex.join([*words, *(["--components", str(components)] if components != 2 else [])])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, LowlandWarning
 from .answer import note
 
 if TYPE_CHECKING:
@@ -93,6 +94,34 @@ def matched_rows(given: Input, map: Table, by: str | None) -> Any:
     if len(there) > len(here):
         note(f"{map.source} has {len(there) - len(here)} rows that {given.source} lacks; they are left out")
     return np.array([there[name] for name in here])
+
+
+def naming_column(given: Input, map: Table, but: Collection[str]) -> tuple[str | None, bool]:
+    """Return a column of both tables that names the same rows, and whether they stand in the same order.
+
+    Rows that are matched by order and named in another are plainly not matched: that is said.
+    """
+    if given.table is None or given.table.n_rows != map.n_rows:
+        return None, False
+    for name in given.table.names:
+        if name in but or name not in map.names:
+            continue
+        here, there = given.table.column(name), map.column(name)
+        if any(column.dtype.is_float() or column.null_count() for column in (here, there)):
+            continue
+        a, b = here.cast(str, strict=False), there.cast(str, strict=False)
+        if a.n_unique() < len(a) or not a.sort().equals(b.sort()):
+            continue
+        same = bool((a == b).all())
+        if not same:
+            warnings.warn(
+                f"{given.source} and {map.source} both have {name!r}, in another order, and rows are matched by their "
+                f"order: add --id {name}",
+                LowlandWarning,
+                stacklevel=2,
+            )
+        return name, same
+    return None, False
 
 
 def _places(table: Table, id: str) -> dict[str, int]:

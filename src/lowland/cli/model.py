@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,10 +106,23 @@ def _assignments(options: MethodOptions) -> dict[str, str]:
     return texts
 
 
-def run(work: Callable[[Any], Any], given: Input) -> Any:
-    """Call the library on rows from a file, with progress; errors name the place in the file."""
+def run(work: Callable[[Any], Any], given: Input, settable: Iterable[str] = ()) -> Any:
+    """Call the library on rows from a file, with progress; errors name the place in the file.
+
+    ``settable`` are the parameters that --set takes: advice on them is written as an option.
+    """
     with progress_bar():
         try:
             return work(given.rows)
         except ValueError as error:  # the parameters were checked before, so it is the data that do not fit
-            raise DataError(given.locate(error)) from error
+            raise DataError(_as_options(given.locate(error), settable)) from error
+
+
+def _as_options(text: str, names: Iterable[str]) -> str:
+    """Write the parameters that a message advises as options.
+
+    >>> _as_options("fill it, or take missing='level'", ["missing"])
+    'fill it, or take --set missing=level'
+    """
+    known = "|".join(map(re.escape, names))
+    return re.sub(rf"\b({known})='(\w+)'", r"--set \1=\2", text) if known else text

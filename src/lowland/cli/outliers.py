@@ -11,9 +11,9 @@ from rich.table import Table as Grid
 
 from .answer import Answer, UsageError
 from .inputs import Input, read_input
-from .model import run
 from .options import ColumnOptions, Common, DataFile, IdColumn, KeepOptions
 from .outputs import check_kept, check_outputs
+from .wording import PRECOMPUTED, SCALE, column_words, look, row_names, warn_of_square
 
 if TYPE_CHECKING:
     from ..quality.outliers import Outliers
@@ -40,7 +40,7 @@ KEYS = {
     "limits": "up to where each measure is ordinary",
     "missing": "why a measure is missing, by its name",
     "heavy": "measures with heavier tails than normal, and how many rows are not flagged for that",
-    "turn": "degrees by which the first axis turns without the flagged rows, or null",
+    "turn": "degrees by which the first axis turns without the flagged rows, or null where none stands out",
     "angles": "principal angles between the first axes with and without them, or null",
     "share": "share of the variance that the first axis holds, or null",
     "share_without": "the same without the flagged rows, or null",
@@ -87,7 +87,9 @@ def outliers(
         )
     if keep is not None and given.table is not None:
         check_kept(keep, None, given.table.frame)
-    found = run(_work(given, neighbors, components, scale, metric, level), given)
+    work = _work(given, neighbors, components, scale, metric, level)
+    warn_of_square(given)
+    found: Outliers = look(work, given, PRECOMPUTED | SCALE)
     if out is not None:
         _write_measures(found, out)
     if keep is not None and given.table is not None:
@@ -95,7 +97,7 @@ def outliers(
 
         write_table(keep, given.table.frame.filter(~found.mask))
     facts = {"data": data, **found.to_dict(), "out": out, "keep": keep}
-    words = [*_chosen(columns or ColumnOptions(), id), *(["--scale"] if scale else [])]
+    words = [*column_words(columns or ColumnOptions()), *(["--id", id] if id else []), *(["--scale"] if scale else [])]
     if pairwise:
         words = ["reduce", str(data), "--method", "classical_mds", "--set", "metric=precomputed", "--out", "flat.csv"]
     elif len(found) and keep is None and given.table is not None:
@@ -111,13 +113,6 @@ def _asked(looks: dict[str, Any]) -> list[str]:
     """Return the words for what is not as usual."""
     usual = {"--neighbors": 10, "--components": "auto", "--metric": "euclidean", "--level": 0.999}
     return [str(word) for option, value in looks.items() if value != usual[option] for word in (option, value)]
-
-
-def _chosen(columns: ColumnOptions, id: str | None) -> list[str]:
-    """Return the words that choose the same columns again."""
-    words = [word for text in columns.columns for word in ("--columns", text)]
-    words += [word for text in columns.drop for word in ("--drop", text)]
-    return words + ([] if id is None else ["--id", id])
 
 
 def _work(given: Input, neighbors: int, components: str, scale: bool, metric: str, level: float) -> Any:
@@ -142,20 +137,10 @@ def _work(given: Input, neighbors: int, components: str, scale: bool, metric: st
             level=level,
             metric=metric,
             scale=scale,
-            names=_names(given),
+            names=row_names(given),
         )
 
     return work
-
-
-def _names(given: Input) -> list[str]:
-    """Return what each row is called: its identifier, or its place in the file."""
-    labels = given.labels()
-    if labels is not None:
-        return labels
-    first = None if given.table is None else given.table.first_line
-    word, start = ("row", 0) if first is None else ("line", first)
-    return [f"{word} {start + i}" for i in range(given.shape[0])]
 
 
 def _check_keep(keep: Path | None, inputs: tuple[Path, ...]) -> None:

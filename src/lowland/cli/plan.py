@@ -50,7 +50,7 @@ def plan(
     categories = "categories" in find_method(options.method).needs
     given = read_input(data, chosen, KeepOptions(), pairwise=model._pairwise, categories=categories)
     fill_in(model, options, given)
-    cost = run(lambda rows: cost_of(model, rows), given)
+    cost = run(lambda rows: cost_of(model, rows), given, model._parameters)
     limit = memory_limit()
     fits = cost.bytes <= limit
     facts = {

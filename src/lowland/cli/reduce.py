@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from .answer import Answer, warn
+from .answer import Answer, UsageError, warn
 from .inputs import Input, read_input
 from .model import build_model, files_of, fill_in, find_method, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions, OutFile
@@ -93,6 +93,11 @@ def reduce(
     options = method or MethodOptions()
     inputs = (data, *files_of(options))
     check_outputs(out=out, model=model, report=report, inputs=inputs, json=common is not None and common.json)
+    if model is not None and not find_method(options.method).kept:
+        raise UsageError(
+            f"--model {model}: {options.method} is a class of another package, and a model file holds no code and no "
+            "pickles; leave --model out. In Python, pickle or joblib keep such a model, with their risks"
+        )
     job = Job(data, options, columns or ColumnOptions(), keep or KeepOptions(), out, model, report)
     return perform(job)
 
@@ -110,7 +115,7 @@ def perform(job: Job) -> Answer:
     _warn_of_square(fitted, given)
     ids, kept = given.kept(job.keep)
     check_kept(job.out, ids, kept)
-    embedding = run(fitted.fit_transform, given)
+    embedding = run(fitted.fit_transform, given, fitted._parameters)
     frame = embedding_frame(embedding, [str(name) for name in fitted.get_feature_names_out()], ids, kept)
     frame = _with_pieces(frame, fitted)
     page = None if job.report is None else _page(job, fitted, embedding, given)
@@ -208,10 +213,14 @@ def _facts(job: Job, fitted: Reducer, given: Input) -> dict[str, Any]:
 
 
 def _next(job: Job) -> str:
-    """Name the step that is still missing: a report, then a model, then new rows."""
+    """Name the step that is still missing: a report, then a model, then new rows; trust where no file holds it."""
     stem = job.data.name.split(".")[0]
     if job.report is None:
         return job.command(report=f"{stem}.html")
+    if not find_method(job.method.method).kept:
+        if job.out is None:
+            return job.command(out="embedding.csv")
+        return shlex.join(["lowland", "evaluate", str(job.data), str(job.out)])
     if job.model is None:
         return job.command(model=f"{stem}.lowland")
     return shlex.join(["lowland", "transform", str(job.model), "NEW.csv", "--out", "new-embedding.csv"])

@@ -1,6 +1,55 @@
-"""How many dimensions: what a spectrum says, and what it cannot say."""
+"""How many dimensions: what a spectrum says, what neighbours say, and what neither can."""
 
-from .parallel import parallel_analysis
-from .spectrum import Advice, advice
+from __future__ import annotations
 
-__all__ = ["Advice", "advice", "parallel_analysis"]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .correlation import correlation_dimension
+    from .estimating import Estimate, estimate
+    from .linear import broken_stick, gavish_donoho, largest_gap, minka, participation_ratio, variance_share
+    from .neighbors import levina_bickel, two_nn
+    from .parallel import parallel_analysis
+    from .spectrum import Advice, advice
+
+_HOMES = {
+    "Advice": "spectrum",
+    "Estimate": "estimating",
+    "advice": "spectrum",
+    "broken_stick": "linear",
+    "correlation_dimension": "correlation",
+    "estimate": "estimating",
+    "gavish_donoho": "linear",
+    "largest_gap": "linear",
+    "levina_bickel": "neighbors",
+    "minka": "linear",
+    "parallel_analysis": "parallel",
+    "participation_ratio": "linear",
+    "two_nn": "neighbors",
+    "variance_share": "linear",
+}
+
+__all__ = [
+    "Advice",
+    "Estimate",
+    "advice",
+    "broken_stick",
+    "correlation_dimension",
+    "estimate",
+    "gavish_donoho",
+    "largest_gap",
+    "levina_bickel",
+    "minka",
+    "parallel_analysis",
+    "participation_ratio",
+    "two_nn",
+    "variance_share",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Neighbour searches and solvers are loaded when they are asked for: a spectrum's shares need neither.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

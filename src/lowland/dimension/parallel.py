@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
+from ..measure import Measure
+from ..reducer import seed
 from ..settings import report_progress
 from ..spectral import dense
 from ..spectral.solve import DENSE_LIMIT
+from .variances import Variances, leading, variances_of
 
 Array = np.ndarray[Any, Any]
 
@@ -39,32 +42,35 @@ def null_spectrum(
         else:
             M = rng.standard_normal((d, dof))
         M *= (lengths / np.linalg.norm(M, axis=1))[:, None]  # rows of M are the columns of the data
-        found[i] = dense.eigh(M.T @ M)[0][::-1] / dof
+        found[i] = dense.eigvalsh_batch((M.T @ M)[None])[0, ::-1] / dof
         report_progress("parallel analysis", i + 1, draws)
     return np.asarray(np.quantile(found, quantile, axis=0))
 
 
 def parallel_analysis(
-    spectrum: Any,
-    n_rows: int,
-    variances: Any,
+    X: Any,
+    n_rows: int | None = None,
+    variances: Any = None,
     *,
-    random_state: int = 0,
+    scale: bool = False,
+    random_state: int | None = 0,
     draws: int = 20,
     quantile: float = 0.95,
-) -> int:
+) -> Measure:
     """Return how many leading eigenvalues exceed what independent columns would give; at least 1.
 
     The count is cautious: a few strong factors on few columns raise the null spectrum and can hide weak ones.
 
     Parameters
     ----------
-    spectrum : array-like
-        Eigenvalues of the covariance, descending.
-    n_rows : int
-        Number of rows behind them.
-    variances : array-like
-        Variances of the columns (ones for standardised data).
+    X : array, sparse matrix, data frame, RowSource, or list of eigenvalues
+        Rows; or the eigenvalues of a covariance, descending, with ``n_rows``.
+    n_rows : int, optional
+        Number of rows behind eigenvalues.
+    variances : array-like, optional
+        Variances of the columns behind eigenvalues; default: all equal, as for standardised columns.
+    scale : bool
+        Give every column of rows the same variance first.
     random_state : int
         Seed of the draws.
     draws : int
@@ -74,21 +80,26 @@ def parallel_analysis(
 
     Examples
     --------
-    >>> parallel_analysis([2.6, 0.2, 0.2], 500, [1.0, 1.0, 1.0])
+    >>> parallel_analysis([2.6, 0.2, 0.2], 500)
     1
 
     References
     ----------
     J. L. Horn, A rationale and test for the number of factors in factor analysis, Psychometrika 30 (1965).
     """
-    values = np.asarray(spectrum, dtype=np.float64)
-    null = null_spectrum(
-        n_rows,
-        np.asarray(variances, dtype=np.float64),
-        np.random.default_rng(random_state),
-        draws=draws,
-        quantile=quantile,
-    )
-    m = min(len(values), len(null))
-    below = np.flatnonzero(values[:m] <= null[:m])
-    return max(1, int(below[0]) if len(below) else m)
+    found = variances_of(X, n_rows, scale=scale, owner="parallel_analysis", flat=True)
+    if variances is None:
+        columns = np.full(found.size, found.total / found.size) if found.columns is None else found.columns
+    else:
+        columns = np.asarray(variances, dtype=np.float64)
+    count = above_null(found, columns, seed(random_state), draws=draws, quantile=quantile)
+    return Measure(max(1, count), max(1, count.low), max(1, count.high))
+
+
+def above_null(
+    found: Variances, columns: Any, rng: np.random.Generator, *, draws: int = 20, quantile: float = 0.95
+) -> Measure:
+    """Count the leading values above those of independent columns; 0 where the columns look independent."""
+    null = null_spectrum(found.rows("parallel_analysis"), columns, rng, draws=draws, quantile=quantile)
+    m = min(len(found.values), len(null))
+    return leading(found.values[:m], null[:m], found.spread())

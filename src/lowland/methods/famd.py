@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import arrays, coding
 from ..coding import Layout
+from ..columns import like_dates
 from ..errors import DataError, LowlandWarning, RankWarning
 from ..levels import Learned, Levels, MixedRows, mixed_rows
 from ..parameters import RANDOM_STATE, AnyOf, Choice, ColumnList, Integer, Rule
@@ -213,6 +214,7 @@ class FAMD(LinearReducer):
         found = rows.learn()
         record.seconds["levels"] = found.seconds
         self._warn_names(rows, found, record)
+        self._warn_dates(rows, found, record)
         self.categorical_columns_ = list(rows.categorical)
         self.categorical_levels_ = [list(levels) for levels in found.levels.values]
         layout, shape, rng = self._layout, self._coded_shape(rows, found), seed(self.random_state)
@@ -249,6 +251,17 @@ class FAMD(LinearReducer):
                 record.warn(
                     f"FAMD: column {name} has {len(levels)} levels in {found.n_rows} rows: it seems to name the rows, "
                     "and such a column fills the axes with its own differences; leave it out",
+                    LowlandWarning,
+                )
+
+    def _warn_dates(self, rows: MixedRows, found: Learned, record: Recorder) -> None:
+        """Warn of texts that are dates: as categories, neither their order nor their distances count."""
+        for j, levels in zip(rows.categorical, found.levels.values, strict=True):
+            if like_dates(levels):
+                name = str(j) if rows.names is None else repr(rows.names[j])
+                record.warn(
+                    f"FAMD: column {name} holds texts that look like dates ({levels[0]}), and each date is a level by "
+                    "itself; turn them into numbers such as days since a start, or leave the column out",
                     LowlandWarning,
                 )
 

@@ -141,6 +141,8 @@ class GraphReducer(Joining):
 
     def _plan(self, shape: DataShape) -> Plan:
         n, d = shape.n_rows or 1, self.n_components
+        if n > 1:  # of a single row the fit tells
+            self._check_neighbors(n, "rows")
         k = max(1, min(self.n_neighbors, n - 1))
         parts, seconds = search_cost(shape, k, self._name_of_rule())
         cost = self._embed_cost(shape, n, k)
@@ -260,18 +262,22 @@ class GraphReducer(Joining):
             return GivenDistances(points, self.anchors_)
         return self._search(points, start)
 
-    def _count_neighbors(self, n: int, record: Recorder) -> int:
-        """Return the number of neighbours; the default is lowered for tables of a few rows, other numbers are not."""
-        if self.n_neighbors < n:
-            return self.n_neighbors
-        name = type(self).__name__
-        if self.n_neighbors != NEIGHBORS:
+    def _check_neighbors(self, n: int, what: str) -> None:
+        """Refuse parameters that n points, or fewer, cannot have; ``what`` is counted."""
+        if n <= self.n_neighbors != NEIGHBORS:
             raise DataError(
-                f"{name}: n_neighbors={self.n_neighbors} must be less than the number of distinct rows, {n}; "
+                f"{type(self).__name__}: n_neighbors={self.n_neighbors} must be less than the number of {what}, {n}; "
                 f"it can be {n - 1} at most"
             )
+
+    def _count_neighbors(self, n: int, record: Recorder) -> int:
+        """Return the number of neighbours; the default is lowered for tables of a few rows, other numbers are not."""
+        self._check_neighbors(n, "distinct rows")
+        if self.n_neighbors < n:
+            return self.n_neighbors
         record.warn(
-            f"{name}: there are only {n} distinct rows, so each is a neighbour of all others (n_neighbors={n - 1})",
+            f"{type(self).__name__}: there are only {n} distinct rows, so each is a neighbour of all others "
+            f"(n_neighbors={n - 1})",
             LowlandWarning,
         )
         return n - 1

@@ -11,18 +11,20 @@ import importlib
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import DataError, MissingExtraError, SolveError
+from ..errors import DataError, LowlandWarning, MissingExtraError, SolveError
 from ..graph.components import by_size, components
 from ..graph.geometry import Edges
 from ..graph.graph import Graph, starts
 from ..graph.neighbors import searcher
 from ..parameters import Choice, Rule
+from ..planning import DataShape, Plan
 from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows
 from ..spectral.krylov import sizes
@@ -41,6 +43,7 @@ _SAMPLE = 1000  # points that are asked for them
 _GRID = 2.0**24  # steps in which a start is rounded
 _START_TOLERANCE = 1e-4  # of eigenvectors that are only where points begin
 _ROOM = 0.45  # half the width of a piece in its cell
+_SMALL = "classical scaling"  # of too few points to move
 
 
 def package(name: str, owner: str) -> Any:
@@ -58,7 +61,7 @@ def package(name: str, owner: str) -> Any:
 class NeighborEmbedding(GraphReducer):
     """A map that only keeps neighbours together. A graph in pieces is no problem: the pieces repel each other.
 
-    Subclasses write `_library`, `_optimized`, `_joining` and `_embed_cost`.
+    Subclasses write `_library`, `_check_neighbors`, `_optimized`, `_joining` and `_embed_cost`.
     """
 
     _parameters: ClassVar[Mapping[str, Rule]] = {
@@ -86,7 +89,22 @@ class NeighborEmbedding(GraphReducer):
         """Return what places rows, given numbers and distances of their neighbours."""
         raise NotImplementedError
 
+    # -- cost ---------------------------------------------------------------------------------------------
+
+    def _plan(self, shape: DataShape) -> Plan:
+        """Say the cost, or refuse what no rows of that number allow: a fit would, and later."""
+        n = shape.n_rows or 0
+        if n > 1:  # of a single row the fit tells, in the words that scikit-learn's checks want
+            self._check_count(shape, n - 1, "the number of points less one")
+        plan = super()._plan(shape)
+        return replace(plan, algorithm=_SMALL) if 1 < n < self._fewest else plan
+
     # -- training -----------------------------------------------------------------------------------------
+
+    @property
+    def _fewest(self) -> int:
+        """Points that are moved; fewer are laid out by their distances."""
+        return max(self._least, self.n_components + 2)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         n = self._check_length(rows)
@@ -98,8 +116,8 @@ class NeighborEmbedding(GraphReducer):
             graph, points, inverse = self._graph(points, inverse, record)
         self._require_points(len(inverse), graph.n, record)
         numbers = np.arange(graph.n)
-        if graph.n < max(self._least, self.n_components + 2):
-            found = self._few(Piece(graph, self._geometry(points), numbers))
+        if graph.n < self._fewest:
+            found = self._few(Piece(graph, self._geometry(points), numbers), record)
         else:
             found = self._optimized(graph, points, record, rng)
         if not np.isfinite(found.points).all():
@@ -115,16 +133,22 @@ class NeighborEmbedding(GraphReducer):
             record.evidence["neighbours kept" if k == _KEPT else f"neighbours kept of {k}"] = share
         self.embedding_ = Y[inverse].astype(rows.dtype)
 
-    def _few(self, piece: Piece) -> Embedded:
+    def _few(self, piece: Piece, record: Recorder) -> Embedded:
         """Lay out a few points by their distances; new rows go to the nearest of them."""
         if isinstance(piece.geometry, Edges) and components(piece.graph).any():
             raise DataError(
                 f"{type(self).__name__}: {piece.n} points whose known distances fall into pieces are too few for "
                 f"n_components={self.n_components}; store more distances, or ask for {max(1, piece.n - 2)} at most"
             )
+        record.warn(
+            f"{type(self).__name__}: {piece.n} distinct rows are too few to be moved: a map of {self.n_components} "
+            f"coordinates needs {self._fewest} or more. These are laid out by their distances (classical scaling), and "
+            "the parameters of neighbours and steps have no say",
+            LowlandWarning,
+        )
         found = self._small(piece)
         Y = np.pad(found.points, ((0, 0), (0, self.n_components_ - found.points.shape[1])))
-        return Embedded(Y, found.values, {"k": 1}, {"algorithm": "classical scaling"})
+        return Embedded(Y, found.values, {"k": 1}, {"algorithm": _SMALL})
 
     def _looked_up(self, points: Array, rows: int) -> Callable[[Array, int], Array] | None:
         """Return what finds the k nearest of some points and themselves; of stored distances the graph has them all."""

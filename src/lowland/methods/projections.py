@@ -80,6 +80,8 @@ class GraphProjection(LinearReducer, GraphReducer):
     def _plan(self, shape: DataShape) -> Plan:
         n, d = shape.n_rows or 1, shape.n_features
         check_count(type(self).__name__, self.n_components, shape.n_rows, d)
+        if n > 1:  # of a single row the fit tells
+            self._check_neighbors(n, "rows")
         k, r = max(1, min(self.n_neighbors, n - 1)), min(n, d)
         search, seconds = search_cost(shape, k, self._name_of_rule())
         route = rowspace.route(shape, Wanted())

@@ -162,18 +162,22 @@ class TSNE(NeighborEmbedding):
         super()._fit(rows, record)
         self.n_iter_ = self.max_iter
 
-    def _count_neighbors(self, n: int, record: Recorder) -> int:
-        """Return the number of neighbours, and set the perplexity: the default is at most a third of the others."""
+    def _check_neighbors(self, n: int, what: str) -> None:
         if self.perplexity < 1:  # not among the limits: scikit-learn's checks want to hear of a single row before that
             raise DataError(f"TSNE: perplexity={self.perplexity:g} must be at least 1: no point has fewer neighbours")
-        others, plain = n - 1, self.perplexity == PERPLEXITY
-        if n < self._least or 3 * self.perplexity <= others or (self.perplexity < others and not plain):
-            self.perplexity_ = float(self.perplexity)
-        elif not plain:
+        others = n - 1
+        if n >= self._least and self.perplexity != PERPLEXITY and self.perplexity >= others:
             raise DataError(
-                f"TSNE: perplexity={self.perplexity:g} must be less than the number of distinct rows less 1, {others}: "
+                f"TSNE: perplexity={self.perplexity:g} must be less than the number of {what} less 1, {others}: "
                 f"a third of it, {others / 3:.3g}, is plenty"
             )
+
+    def _count_neighbors(self, n: int, record: Recorder) -> int:
+        """Return the number of neighbours, and set the perplexity: the default is at most a third of the others."""
+        self._check_neighbors(n, "distinct rows")
+        others = n - 1
+        if n < self._least or 3 * self.perplexity <= others or self.perplexity != PERPLEXITY:
+            self.perplexity_ = float(self.perplexity)
         else:
             self.perplexity_ = max(1.0, others / 3)
             record.warn(

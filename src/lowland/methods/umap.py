@@ -13,7 +13,7 @@ from ..errors import DataError, LowlandWarning
 from ..graph.graph import Graph
 from ..pairwise import tiles
 from ..parameters import AnyOf, Integer, Nothing, Real, Rule
-from ..planning import DataShape
+from ..planning import DataShape, Plan
 from ..reducer import Recorder
 from ..rows import RowSource
 from .graph_based import Cost, Embedded
@@ -124,6 +124,11 @@ class UMAP(NeighborEmbedding):
 
     # -- cost ---------------------------------------------------------------------------------------------
 
+    def _plan(self, shape: DataShape) -> Plan:
+        if self.min_dist > self.spread:
+            raise ValueError(f"UMAP: min_dist={self.min_dist:g} must be at most spread={self.spread:g}")
+        return super()._plan(shape)
+
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
         d, edges = self.n_components, 1.5 * n * k
         later = max(int(48 * edges), self._start_cost(n, edges))  # the one is over when the other begins
@@ -133,20 +138,21 @@ class UMAP(NeighborEmbedding):
     # -- training -----------------------------------------------------------------------------------------
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        if self.min_dist > self.spread:
-            raise ValueError(f"UMAP: min_dist={self.min_dist:g} must be at most spread={self.spread:g}")
         self.curve_ = np.array(curve(self.min_dist, self.spread))
         super()._fit(rows, record)
 
-    def _count_neighbors(self, n: int, record: Recorder) -> int:
-        """Return the number of neighbours beside the point itself."""
-        if self.n_neighbors <= n or n < self._least:
-            return min(self.n_neighbors, n) - 1
-        if self.n_neighbors != NEIGHBORS:
+    def _check_neighbors(self, n: int, what: str) -> None:
+        if self._least <= n < self.n_neighbors != NEIGHBORS:
             raise DataError(
-                f"UMAP: n_neighbors={self.n_neighbors} must be at most the number of distinct rows, {n}; use "
+                f"UMAP: n_neighbors={self.n_neighbors} must be at most the number of {what}, {n}; use "
                 f"n_neighbors={min(NEIGHBORS, n)} or more rows"
             )
+
+    def _count_neighbors(self, n: int, record: Recorder) -> int:
+        """Return the number of neighbours beside the point itself."""
+        self._check_neighbors(n, "distinct rows")
+        if self.n_neighbors <= n or n < self._least:
+            return min(self.n_neighbors, n) - 1
         record.warn(
             f"UMAP: there are only {n} distinct rows, so each is a neighbour of all others (n_neighbors={n})",
             LowlandWarning,

@@ -311,7 +311,7 @@ def distinct_first(axes: Axes) -> bool:
     if axes.k < 2 or not axes.variances[1] > 0:
         return True
     first, second = (float(x) for x in axes.variances[:2])
-    return axes.n * np.log((first + second) ** 2 / (4 * first * second)) > -2 * np.log(_EQUAL)
+    return bool(axes.n * np.log((first + second) ** 2 / (4 * first * second)) > -2 * np.log(_EQUAL))
 
 
 def angles(A: Array, B: Array) -> Array:

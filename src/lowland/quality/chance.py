@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from ..graph.measures import BoundMetric, RuleRows
+from ..pairwise import tiles
 from ..reducer import seed
 from .ranks import RankTable
-from .spaces import Sides, distances_from
+from .spaces import Sides, distances_from, distances_of
 
 Array = Any
 
 POINTS = 300  # points whose distances are compared with those of shuffled ones
 SHUFFLES = 199
+_BLOCK = 1 << 21  # distances at a time
 _DEVIATIONS = 6.0  # neighbours come in clumps, so their shares scatter more than independent draws
 
 
@@ -42,11 +45,10 @@ def _far_by_chance(both: Sides, rng: np.random.Generator) -> bool:
 
     m = min(both.n, POINTS)
     some = np.sort(rng.choice(both.n, m, replace=False))
-    D, E = (distances_from(side, some)[:, some] for side in (both.data, both.map))
     upper = np.triu_indices(m, 1)
     A, B = np.zeros((m, m)), np.zeros((m, m))
-    for square, distances in ((A, D), (B, E)):
-        ranks = rankdata(distances[upper])
+    for square, side in ((A, both.data), (B, both.map)):
+        ranks = rankdata(_pairs(side, some[upper[0]], some[upper[1]]))
         if not np.ptp(ranks) > 0:
             return False  # equal distances have no order to be kept
         square[upper] = ranks - ranks.mean()
@@ -57,3 +59,15 @@ def _far_by_chance(both: Sides, rng: np.random.Generator) -> bool:
         if float(np.vdot(A, B[order][:, order])) >= own:
             return True
     return False
+
+
+def _pairs(side: BoundMetric, i: Array, j: Array) -> Array:
+    """Return the distances of pairs; a metric that compares blocks compares with all points, a few at a time."""
+    if not isinstance(side, RuleRows):
+        return distances_of(side, i, j)
+    some, first = np.unique(i, return_inverse=True)
+    out = np.empty(len(i))
+    for part in tiles(len(some), max(8, _BLOCK // side.n)):
+        here = (first >= part.start) & (first < part.stop)
+        out[here] = distances_from(side, some[part])[first[here] - part.start, j[here]]
+    return out

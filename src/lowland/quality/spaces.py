@@ -123,12 +123,14 @@ def warn_of_square(items: Any, owner: str, remedy: str = "add metric='precompute
     from ..data.table import ArrayTable
 
     if missing_pairs(ArrayTable(np.asarray(items), owner)) is not None:
-        warnings.warn(
-            f"{owner} looks like a square of distances, and its columns are taken for measurements; if it is one, "
-            f"{remedy}",
-            LowlandWarning,
-            stacklevel=stacklevel,
-        )
+        warnings.warn(square_words(owner, remedy), LowlandWarning, stacklevel=stacklevel)
+
+
+def square_words(owner: str, remedy: str) -> str:
+    """Say that a square of distances is about to be taken for rows."""
+    return (
+        f"{owner} looks like a square of distances, and its columns are taken for measurements; if it is one, {remedy}"
+    )
 
 
 def distances_from(side: BoundMetric, numbers: Array) -> Array:

@@ -1,0 +1,93 @@
+"""What the library says, in the words of the command line: options for parameters, lines of the file for rows."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from ..errors import DataError, LowlandWarning
+from .inputs import Input
+from .model import run
+from .options import ColumnOptions
+
+PRECOMPUTED = {"metric='precomputed'": "--metric precomputed"}
+SCALE = {"use scale=True": "add --scale"}
+NO_SCALE = {"use scale=True": "divide each by its standard deviation first"}
+NO_ROWS = {"novelty(…, X_train=…) takes them": "methods on neighbours, such as isomap, do"}
+
+_PYTHON = re.compile(r"^\w+, X (?=looks like|contains)")
+
+
+def look(work: Callable[[Any], Any], given: Input, words: Mapping[str, str]) -> Any:
+    """Call the library as `run` does; its warnings and errors advise what this command can do."""
+
+    def told(rows: Any) -> Any:
+        try:
+            return work(rows)
+        except DataError as error:
+            raise DataError(in_words(str(error), words, "it"), row=error.row, column=error.column) from error
+
+    with _warnings(words, given.source):
+        return run(told, given)
+
+
+def in_words(text: str, words: Mapping[str, str], subject: str) -> str:
+    """Put options for parameters, and whose rows they are for X.
+
+    >>> in_words("outliers, X looks like a square; add metric='precomputed'", PRECOMPUTED, "D.npy")
+    'D.npy looks like a square; add --metric precomputed'
+    """
+    for python, option in words.items():
+        text = text.replace(python, option)
+    return _PYTHON.sub(f"{subject} ", text)
+
+
+def warn_of_square(given: Input) -> None:
+    """Say so where a table is plainly a square of distances and is about to be compared as rows."""
+    if given.pairwise or given.table is None:
+        return
+    from ..data.squares import missing_pairs
+    from ..quality.spaces import square_words
+
+    if missing_pairs(given.table) is not None:
+        warnings.warn(square_words(given.source, "add --metric precomputed"), LowlandWarning, stacklevel=2)
+
+
+def row_names(given: Input) -> list[str]:
+    """Return what each row is called: its identifier, or its place in the file, as errors about data have it."""
+    labels = given.labels()
+    if labels is not None:
+        return labels
+    first = None if given.table is None else given.table.first_line
+    word, start = ("row", 0) if first is None else ("line", first)
+    return [f"{word} {start + i}" for i in range(given.shape[0])]
+
+
+def column_words(columns: ColumnOptions) -> list[str]:
+    """Return the words that choose the same columns again."""
+    words = [word for text in columns.columns for word in ("--columns", text)]
+    return words + [word for text in columns.drop for word in ("--drop", text)]
+
+
+@contextmanager
+def _warnings(words: Mapping[str, str], source: str) -> Iterator[None]:
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def told(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, LowlandWarning):
+                message = category(in_words(str(message), words, source))
+            usual(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = told
+        yield

@@ -1,0 +1,66 @@
+"""What was asked of a comparison, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import DataError
+from ..parameters import Integer
+from . import candidates
+from .candidates import Candidate
+from .given import Given
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for."""
+
+    n_components: int
+    metric: str
+    n_neighbors: int
+    sample: int | None
+    held_out: float
+    random_state: int
+    methods: str | Sequence[Any]
+
+    def check(self) -> None:
+        """Raise ValueError for what is not allowed."""
+        from ..distances import METRICS
+
+        if not isinstance(self.metric, str) or self.metric not in (*METRICS, "precomputed"):
+            raise ValueError(
+                f"compare: metric must be one of {', '.join(sorted(METRICS))} or 'precomputed'; got {self.metric!r}. "
+                "Distances of a function of your own come in as metric='precomputed'"
+            )
+        for name, low in (("n_components", 1), ("n_neighbors", 1), ("random_state", 0), ("sample", 20)):
+            given = getattr(self, name)
+            if not Integer(low).accepts(given) and not (name == "sample" and given is None):
+                raise ValueError(f"compare: {name} must be {Integer(low).describe()}; got {given!r}")
+        if not 0 <= self.held_out <= 0.5:
+            raise ValueError(
+                f"compare: held_out is the share of rows to hold out, from 0 to 0.5; got {self.held_out!r}"
+            )
+        if isinstance(self.methods, str) and self.methods != "auto":
+            raise ValueError(
+                f"compare: methods must be 'auto' or a list such as [{self.methods!r}]; got {self.methods!r}"
+            )
+
+    def check_against(self, given: Given) -> None:
+        """Raise what only shows with the data."""
+        if self.n_neighbors > given.n - 2:
+            raise DataError(
+                f"compare: n_neighbors={self.n_neighbors} is too many for {given.n} rows; give at most {given.n - 2}"
+            )
+        if given.kind != "distances" and self.n_components > given.n_columns:
+            raise DataError(f"compare: n_components={self.n_components} is more than the {given.n_columns} columns")
+
+    def candidates(self, kind: str) -> tuple[list[Candidate], dict[str, str]]:
+        """Return the candidates of the first round and why methods are left out."""
+        if self.methods != "auto":
+            assert not isinstance(self.methods, str)
+            return candidates.given(self.methods, kind, self.n_components, self.metric, self.random_state), {}
+        names, left = candidates.automatic(kind)
+        made, more = candidates.first_of(names, kind, self.n_components, self.metric, self.random_state)
+        return made, {**left, **more}

@@ -1,0 +1,57 @@
+"""Time that may be spent: read from text, and shared out among candidates."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+import time
+from typing import Any
+
+_UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
+LARGEST_SHARE = 0.25  # of the time left that one candidate may take while others wait
+
+
+def parse_seconds(text: float | str) -> float:
+    """Read a time such as ``"90s"``, ``"5min"``, ``"1.5 h"`` or a number of seconds.
+
+    >>> parse_seconds("5min"), parse_seconds("1.5 h"), parse_seconds(20)
+    (300.0, 5400.0, 20.0)
+    """
+    given: Any = text
+    value = math.nan
+    if not isinstance(given, bool) and isinstance(given, numbers.Real):
+        value = float(given)
+    elif isinstance(text, str):
+        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(s|sec|min|m|h)?\s*", text, flags=re.IGNORECASE)
+        if match is not None:
+            value = float(match[1]) * _UNITS[(match[2] or "s").lower()]
+    if not math.isfinite(value) or value <= 0:
+        raise ValueError(f"cannot read {text!r} as a budget: write seconds or something like '90s', '5min' or '1h'")
+    return value
+
+
+class Clock:
+    """The time that is left of a budget; without a budget, time is endless."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.budget = math.inf if seconds is None else seconds
+        self._start = time.monotonic()
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._start
+
+    @property
+    def left(self) -> float:
+        """Seconds until the end, never below zero."""
+        return max(0.0, self.budget - self.spent)
+
+    def share(self, waiting: int) -> float:
+        """Return the seconds that the next of so many candidates may take.
+
+        The last may take all that is left. Before, twice an equal part, and a quarter of what is left where that is
+        more: most candidates need less than their part, and none may take the time of all the others.
+        """
+        return self.left if waiting <= 1 else self.left * min(1.0, max(LARGEST_SHARE, 2.0 / waiting))

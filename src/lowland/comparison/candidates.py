@@ -1,0 +1,251 @@
+"""Which methods are tried on which data, in which order, with which settings."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import registry
+
+# Cheap and different first, so that a small budget still gives a useful answer: a linear map, geodesics, the two
+# embeddings of neighbours, then the rest by cost. The first table suits rows, the second a square of distances.
+_ROWS = (
+    "pca",
+    "isomap",
+    "tsne",
+    "laplacian_eigenmaps",
+    "umap",
+    "ltsa",
+    "kernel_pca",
+    "metric_mds",
+    "diffusion_maps",
+    "modified_lle",
+    "lle",
+    "hessian_lle",
+    "lpp",
+    "npe",
+    "som",
+    "nonmetric_mds",
+    "autoencoder",
+    "mvu",
+)
+_DISTANCES = (
+    "classical_mds",
+    "isomap",
+    "tsne",
+    "laplacian_eigenmaps",
+    "umap",
+    "metric_mds",
+    "nonmetric_mds",
+    "ltsa",
+    "diffusion_maps",
+    "modified_lle",
+    "lle",
+    "hessian_lle",
+    "mvu",
+)
+ORDER = {
+    "rows": _ROWS,
+    "sparse": ("truncated_svd", "isomap", "pca", *_ROWS[2:]),
+    "distances": _DISTANCES,
+    "categories": ("famd", *(name for name in _ROWS if name != "pca")),
+}
+
+# Why a method that could run is not among the automatic ones; by name it always is.
+LEFT_OUT = {
+    "classical_mds": "on rows it is the same as PCA",
+    "probabilistic_pca": "without missing values it finds the plane of PCA",
+    "ica": "of few components it is the plane of PCA, turned and scaled",
+    "random_projection": "it keeps distances in many dimensions, not in a picture",
+    "truncated_svd": "on dense rows it is PCA around the origin instead of the mean",
+    "famd": "of numbers alone it is PCA of scaled columns",
+    "pca": "of coded categories it is FAMD",
+}
+
+_SHARED = ("n_components", "random_state")  # parameters that all candidates have alike
+
+# Settings that the search tries beside the default.
+_NEIGHBORS = (5, 20, 40)
+_PERPLEXITY = (10.0, 50.0, 100.0)
+_GAMMA = (0.25, 4.0)  # times the median rule's
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method with the parameters that are set; the others keep their defaults."""
+
+    method: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = "default"  # or "search", "given"
+
+    @property
+    def key(self) -> str:
+        """The name under which it is listed.
+
+        >>> Candidate("isomap", {"n_components": 2, "n_neighbors": 20}).key
+        'isomap(n_neighbors=20)'
+        """
+        told = {name: value for name, value in self.parameters.items() if name not in _SHARED}
+        if told.get("metric") in ("euclidean", "precomputed"):
+            del told["metric"]
+        inner = ", ".join(f"{name}={_short(value)}" for name, value in told.items())
+        return f"{self.method}({inner})" if inner else self.method
+
+    def build(self) -> Any:
+        """Make the unfitted model."""
+        return registry.method(self.method).load()(**self.parameters)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def automatic(kind: str) -> tuple[list[str], dict[str, str]]:
+    """Return the names of the methods that suit a kind of data, in their order, and why others are left out."""
+    ordered, left = [], {}
+    known = {row.name: row for row in registry.methods()}
+    for name in (*ORDER[kind], *known):
+        reason = unsuited(known[name], kind)
+        if reason is None and name not in ORDER[kind] and name in LEFT_OUT:
+            reason = LEFT_OUT[name]
+        if reason is not None:
+            left[name] = reason
+        elif name not in ordered:
+            ordered.append(name)
+    return ordered, left
+
+
+def unsuited(row: registry.Method, kind: str) -> str | None:
+    """Say why a method cannot take a kind of data, or None."""
+    if kind == "sparse" and "sparse" not in row.abilities:
+        return "it does not take sparse rows"
+    if kind == "distances" and "distances" not in row.needs:
+        return "it needs rows, and these are distances"
+    return None
+
+
+def first_of(
+    names: Iterable[str], kind: str, n_components: int, metric: str, random_state: int
+) -> tuple[list[Candidate], dict[str, str]]:
+    """Return a candidate with default settings for each method, and why a method gives none."""
+    made, left = [], {}
+    for name in names:
+        cls = registry.method(name).load()
+        common, reason = _common(cls, kind, n_components, metric, random_state)
+        if reason is None:
+            made.append(Candidate(registry.method(name).name, common))
+        else:
+            left[registry.method(name).name] = reason
+    return made, left
+
+
+def _common(
+    cls: Any, kind: str, n_components: int, metric: str, random_state: int
+) -> tuple[dict[str, Any], str | None]:
+    """Return the parameters that all candidates share, as far as a class has them."""
+    has, values = cls._parameters, dict[str, Any]()
+    if "n_components" in has:
+        values["n_components"] = n_components
+    elif n_components != 2 and "grid" in has:
+        return values, "its grid has 2 dimensions"
+    if "metric" in has:
+        values["metric"] = metric
+    elif metric not in ("euclidean", "precomputed"):
+        return values, f"it compares rows by straight distances, not by {metric}"
+    if "random_state" in has:
+        values["random_state"] = random_state
+    return values, None
+
+
+def given(methods: Sequence[Any], kind: str, n_components: int, metric: str, random_state: int) -> list[Candidate]:
+    """Return the candidates that a user names: methods, (method, parameters) pairs, or models."""
+    out: list[Candidate] = []
+    for item in methods:
+        name, own = _named(item)
+        row = registry.method(name)
+        reason = unsuited(row, kind)
+        if reason is not None:
+            raise ValueError(f"compare: {row.name} cannot be tried: {reason}")
+        common, reason = _common(row.load(), kind, n_components, metric, random_state)
+        if reason is not None and "metric" not in own:
+            raise ValueError(f"compare: {row.name} cannot be tried: {reason}")
+        if unknown := sorted(set(own) - set(row.load()._parameters)):
+            raise ValueError(f"compare: {row.class_name} has no parameter {unknown[0]!r}")
+        for name in _SHARED:
+            if own.get(name, common.get(name)) != common.get(name):
+                raise ValueError(
+                    f"compare: {name} is the same for all candidates; {row.name} has {own[name]!r} and the comparison "
+                    f"{common.get(name)!r}: give {name}=… to compare itself"
+                )
+        special = {name for name in own if name not in _SHARED}
+        made = Candidate(row.name, {**common, **own}, "given" if special else "default")
+        if made.key in {other.key for other in out}:
+            raise ValueError(f"compare: {made.key} is given twice")
+        out.append(made)
+    if not out:
+        raise ValueError("compare: methods names no method; give 'auto' or names such as ['pca', 'isomap']")
+    return out
+
+
+def _named(item: Any) -> tuple[str, dict[str, Any]]:
+    """Return the method and the parameters that an item of the user's list means."""
+    if isinstance(item, str):
+        return item, {}
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], Mapping):
+        own = dict(item[1])
+    elif hasattr(item, "get_params") and not isinstance(item, type):
+        defaults = {p.name: p.default for p in inspect.signature(type(item)).parameters.values()}
+        values = item.get_params(deep=False)
+        own = {name: value for name, value in values.items() if not _same(value, defaults.get(name))}
+        item = (type(item).__name__, own)
+    else:
+        raise ValueError(f"compare: a method is a name, (name, parameters) or a model; got {item!r}")
+    own = {
+        name: value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value
+        for name, value in own.items()
+    }
+    for name, value in own.items():
+        if not _plain(value):
+            raise ValueError(
+                f"compare: {name} of {item[0]} must be a number, a text or a list of them, for it is sent to another "
+                f"process and kept in the record; got {type(value).__name__}"
+            )
+    return str(item[0]), own
+
+
+def _same(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and bool(a == b) if _plain(a) else False
+
+
+def _plain(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def searched(candidate: Candidate, n_rows: int, learned: Mapping[str, Any]) -> list[Candidate]:
+    """Return the other settings of a method that ran with its defaults.
+
+    Neighbours of 5, 20 and 40, perplexities of 10, 50 and 100, and for kernels a width of a quarter and four times what
+    the median of distances gave.
+    """
+    if candidate.kind != "default":
+        return []
+    has = registry.method(candidate.method).load()._parameters
+    values: dict[str, Sequence[Any]] = {}
+    if "n_neighbors" in has:
+        values["n_neighbors"] = [k for k in _NEIGHBORS if 4 * k <= n_rows]
+    elif "perplexity" in has:
+        values["perplexity"] = [p for p in _PERPLEXITY if 4 * p <= n_rows]
+    elif "gamma" in has and learned.get("gamma"):
+        values["gamma"] = [factor * float(learned["gamma"]) for factor in _GAMMA]
+    return [
+        Candidate(candidate.method, {**candidate.parameters, name: value}, "search")
+        for name, options in values.items()
+        for value in options
+    ]

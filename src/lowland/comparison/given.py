@@ -1,0 +1,302 @@
+"""The data of a comparison: what kind they are, which rows are fitted and which held out, and their fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import registry
+from ..errors import DataError, LowlandWarning
+
+Array = Any
+
+SAMPLE = 5000  # rows that are compared at most, unless told otherwise: most methods fit them in seconds
+HELD_OUT = 0.2  # share of the rows that no candidate is fitted on
+_FEW = 50  # rows below which none are held out
+_FEW_HELD = 10  # held-out rows below which there are none: they would tell nothing
+FOLDS = 10  # parts of the rows, left out in turn to see how uncertain each criterion is
+_PAIRED = 1000  # fitted rows whose distances to each other are compared
+_PAIRED_HELD = 500
+_MOST_CLASSES = 200
+
+
+@dataclass(frozen=True)
+class Target:
+    """Classes of the rows: a code for each, −1 where it is missing, and the names of the codes."""
+
+    name: str
+    codes: Array
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is compared: some rows, in the order of the table.
+
+    ``numbers`` are their places in the table, ``held`` tells which of them are held out, ``fold`` which part a row
+    belongs to, ``paired`` the rows whose distances are compared.
+    """
+
+    kind: str  # "rows", "sparse", "distances" or "categories"
+    rows: Array
+    n_rows: int
+    n_columns: int
+    metric: str
+    numbers: Array
+    held: Array
+    fold: Array
+    paired: Array
+    target: Target | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of compared rows."""
+        return len(self.numbers)
+
+    def train(self) -> Array:
+        """Return what candidates are fitted on."""
+        if self.kind == "distances" or not self.held.any():
+            return self.rows
+        return self.rows[~self.held]
+
+    def store(self, folder: Path) -> None:
+        """Write all that a process needs to a folder; numbers are read back without a copy."""
+        if sp.issparse(self.rows):
+            sp.save_npz(folder / "rows.npz", self.rows, compressed=False)
+        else:
+            np.save(folder / "rows.npy", self.rows, allow_pickle=False)
+        codes = np.zeros(0, dtype=np.int64) if self.target is None else self.target.codes
+        np.savez(folder / "parts.npz", numbers=self.numbers, held=self.held, fold=self.fold, paired=self.paired,
+                 codes=codes)  # fmt: skip
+        about = {
+            "kind": self.kind,
+            "n_rows": self.n_rows,
+            "n_columns": self.n_columns,
+            "metric": self.metric,
+            "target": None if self.target is None else [self.target.name, list(self.target.names)],
+        }
+        (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
+
+    @classmethod
+    def restore(cls, folder: Path) -> Given:
+        """Read what `store` wrote."""
+        about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+        if (folder / "rows.npz").exists():
+            rows = sp.csr_array(sp.load_npz(folder / "rows.npz"))
+        else:
+            rows = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
+        with np.load(folder / "parts.npz", allow_pickle=False) as stored:
+            parts = {name: stored[name] for name in stored.files}
+        codes, named = parts.pop("codes"), about.pop("target")
+        target = None if named is None else Target(named[0], codes, tuple(named[1]))
+        return cls(rows=rows, target=target, **about, **parts)
+
+
+def read(
+    X: Any, target: Any, metric: str, sample: int | None, held_out: float, random_state: int
+) -> tuple[Given, dict[str, Any]]:
+    """Return the data of a comparison and their fingerprint."""
+    X, named = _apart(X, target)
+    kind, whole = _kind(X, metric)
+    n = int(whole.shape[0])
+    if n < 4:
+        raise DataError(f"compare: {n} rows have no structure to show; give at least 4")
+    print_ = fingerprint(whole)
+    classes = None if named is None else _classes(*named, n)
+    rng = np.random.default_rng(random_state)
+    numbers = np.arange(n) if sample is None or n <= sample else np.sort(rng.choice(n, sample, replace=False))
+    rows = whole
+    if len(numbers) < n:
+        rows = whole[np.ix_(numbers, numbers)] if kind == "distances" else whole[numbers]
+        if classes is not None:
+            classes = Target(classes.name, classes.codes[numbers], classes.names)
+    _require_variety(kind, rows)
+    held, fold, paired = _parts(len(numbers), 0.0 if kind == "distances" else held_out, rng)
+    if kind == "categories":
+        try:
+            rows = np.ascontiguousarray(coding(rows).transform(rows))
+        except DataError as error:
+            raise _whole_rows(error) from error
+    made = Given(
+        kind, rows, n, rows.shape[1] if kind != "distances" else n, metric, numbers, held, fold, paired, classes
+    )
+    if classes is not None:
+        print_["target"] = hashlib.sha256(classes.codes.tobytes() + "\0".join(classes.names).encode()).hexdigest()
+    return made, print_
+
+
+def _parts(n: int, held_out: float, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+    """Draw the held-out rows, the folds of both kinds of rows, and the rows whose distances are compared."""
+    order = rng.permutation(n)
+    count = int(held_out * n) if n >= _FEW else 0
+    count = count if count >= _FEW_HELD else 0
+    held = np.zeros(n, dtype=bool)
+    held[order[:count]] = True
+    fold, paired = np.empty(n, dtype=np.int64), np.zeros(n, dtype=bool)
+    for group, most in ((order[:count], _PAIRED_HELD), (order[count:], _PAIRED)):
+        fold[group] = np.arange(len(group)) % folds_of(len(group))
+        paired[group[:most]] = True
+    return held, fold, paired
+
+
+def folds_of(n: int) -> int:
+    """Return into how many parts so many rows are cut: ten, or of few rows such as have 2 rows at least."""
+    return max(2, min(FOLDS, n // 2))
+
+
+def _apart(X: Any, target: Any) -> tuple[Any, tuple[str, Any] | None]:
+    """Take the target out of the table where it is named, and return its name and values."""
+    if target is None:
+        return X, None
+    if not isinstance(target, str):
+        return X, (str(getattr(target, "name", None) or "target"), target)
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        raise DataError(f"compare: target={target!r} names a column, and the rows are no data frame; give its values")
+    if target not in frame.columns:
+        raise DataError(
+            f"compare: there is no column {target!r} to be the target; there are {', '.join(frame.columns[:10])}"
+        )
+    return nw.to_native(frame.drop(target)), (target, frame.get_column(target).to_list())
+
+
+def _kind(X: Any, metric: str) -> tuple[str, Array]:
+    """Tell what kind the data are, and return them as one matrix of numbers, checked."""
+    from ..graph.neighbors import objects
+    from ..levels import MixedRows, mixed_rows
+
+    if metric == "precomputed":
+        if sp.issparse(X):
+            raise DataError("compare: distances must be a dense square, for every pair is compared; give X.toarray()")
+        square = objects(X, metric, "compare")
+        return "distances", np.ascontiguousarray(square)
+    if not sp.issparse(X) and isinstance(mixed_rows(X, owner="compare"), MixedRows):
+        return "categories", _table(X)
+    try:
+        rows = objects(X, metric, "compare")
+    except DataError as error:
+        raise _whole_rows(error) from error
+    if sp.issparse(rows):
+        kept = sp.csr_array(rows)
+        kept.sort_indices()
+        return "sparse", kept
+    _warn_of_square(rows)
+    return "rows", np.ascontiguousarray(rows)
+
+
+def _whole_rows(error: DataError) -> DataError:
+    """Say what helps against a gap here: a method that takes gaps cannot be compared with the others on them."""
+    text = str(error)
+    for remedy in (
+        "use ProbabilisticPCA, which takes missing values",
+        "make missing ones a level of their own with missing='level'",
+    ):
+        text = text.replace(
+            f"fill it, leave the row out, or {remedy}",
+            "fill it or leave the row out, for methods are compared on whole rows",
+        )
+    return DataError(text, row=error.row, column=error.column)
+
+
+def _warn_of_square(rows: Array) -> None:
+    """Say so where rows are plainly a square of distances."""
+    if rows.shape[0] != rows.shape[1]:
+        return
+    from ..data.squares import missing_pairs
+    from ..data.table import ArrayTable
+
+    if missing_pairs(ArrayTable(np.asarray(rows), "compare")) is not None:
+        warnings.warn(
+            "compare: X looks like a square of distances, and its columns are taken for measurements; if it is one, "
+            "add metric='precomputed'",
+            LowlandWarning,
+            stacklevel=5,
+        )
+
+
+def _require_variety(kind: str, rows: Any) -> None:
+    """Refuse rows that are all the same: every map of them is one point."""
+    if kind == "distances":
+        same = not np.any(rows)
+    elif sp.issparse(rows):
+        same = not (rows.max(axis=0) - rows.min(axis=0)).count_nonzero()
+    elif hasattr(rows, "n_unique"):
+        same = rows.n_unique() == 1
+    else:
+        same = bool((rows == rows[:1]).all())
+    if same:
+        what = "all distances are 0" if kind == "distances" else f"all {rows.shape[0]:,} rows are the same"
+        raise DataError(
+            f"compare: the rows do not vary ({what}), so there is nothing to show; look at the columns that were read"
+        )
+
+
+def _table(X: Any) -> Any:
+    """Return columns of text and numbers as a polars data frame, or an array of objects; rows can be taken of both."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame.to_polars() if isinstance(frame, nw.DataFrame) else np.asarray(X, dtype=object)
+
+
+def coding(X: Any) -> Any:
+    """Return the FAMD of all axes, fitted: straight distances in it weigh numbers and categories fairly."""
+    famd: Any = registry.method("famd").load()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of ties and rank: all axes are wanted, however many there are
+        first = famd(n_components=1).fit(X)
+        width = len(first.coded_names_) - len(first.categorical_columns_)  # K levels are K − 1 free columns
+        return famd(n_components=min(width, len(X)), unseen="ignore").fit(X)
+
+
+def _classes(name: str, values: Any, n: int) -> Target:
+    """Read a target: few different values, text or whole numbers; missing ones are left out."""
+    listed = values.to_list() if hasattr(values, "to_list") else np.asarray(values).tolist()
+    if not isinstance(listed, list) or len(listed) != n or any(isinstance(value, list) for value in listed):
+        size = len(listed) if isinstance(listed, list) else 1
+        raise DataError(f"compare: the target has {size} values for {n} rows; give one class a row")
+    known = [value for value in listed if not _missing(value)]
+    if any(isinstance(value, float) and not value.is_integer() for value in known):
+        raise DataError(
+            f"compare: the target {name!r} holds numbers that are no classes; cut them into classes first, with "
+            "numpy.digitize for instance"
+        )
+    levels = sorted(set(known), key=lambda value: (isinstance(value, str), value))
+    if not 2 <= len(levels) <= min(_MOST_CLASSES, len(known) // 2):
+        raise DataError(
+            f"compare: the target {name!r} has {len(levels)} different values in {len(known)} rows; a target has at "
+            f"least 2 classes, at most {_MOST_CLASSES}, of 2 rows and more on average"
+        )
+    code = {value: i for i, value in enumerate(levels)}
+    codes = np.array([-1 if _missing(value) else code[value] for value in listed], dtype=np.int64)
+    return Target(name, codes, tuple(str(value) for value in levels))
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and np.isnan(value))
+
+
+def fingerprint(whole: Any) -> dict[str, Any]:
+    """Return the shape, the dtype and a hash of a matrix: the same numbers give the same print."""
+    if np.dtype(getattr(whole, "dtype", object)).kind == "O":  # a data frame or objects: columns of text are there
+        columns = whole.get_columns() if hasattr(whole, "get_columns") else list(whole.T)
+        text = repr([(getattr(c, "name", ""), c.to_list() if hasattr(c, "to_list") else c.tolist()) for c in columns])
+        return {"shape": list(whole.shape), "dtype": "mixed", "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    if sp.issparse(whole):
+        parts = [whole.indptr.astype(np.int64), whole.indices.astype(np.int64), whole.data]
+    else:
+        parts = [whole]
+    digest = hashlib.sha256()
+    for part in parts:
+        for start in range(0, len(part), 4096):
+            digest.update(np.ascontiguousarray(part[start : start + 4096]).tobytes())
+    return {"shape": list(whole.shape), "dtype": str(whole.dtype), "sha256": digest.hexdigest()}

@@ -1,0 +1,113 @@
+"""The page of a comparison: what to take and why, the maps, the figures, and what did not run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from ..errors import LowlandError
+from ..report import page
+from ..report.facts import count
+from ..report.svg import inline_svg
+from .ranking import SAME
+
+if TYPE_CHECKING:
+    from .result import Comparison
+
+
+def render(found: Comparison, title: str, command: str | None) -> str:
+    """Return the text of the page; everything is inside it."""
+    pieces = [page.heading(title), *_advice(found)]
+    if found.maps:
+        pieces += [_maps(found), _figures(found)]
+    pieces += [_left(found), _data(found), _again(found, command), page.footer(f"Made with Lowland {__version__}.")]
+    return page.document(title, [piece for piece in pieces if piece])
+
+
+def _advice(found: Comparison) -> list[str]:
+    try:
+        advice = found.recommend()
+    except LowlandError as error:
+        return [page.paragraph(f"Warning: {error}", "warning")]
+    rows = [("because", reason) for reason in advice.reasons]
+    if advice.ties:
+        rows.append(("not told apart from it", ", ".join(advice.ties)))
+    rows += [("not good for", text) for text in advice.not_good_for]
+    told = page.section("What to take", page.table(rows, f"Why {advice.key}"), page.command(f"{advice.call}.fit(X)"))
+    return [page.paragraph(f"Take {advice.key}.", "lead"), told]
+
+
+def _maps(found: Comparison) -> str:
+    rows = found.record["rows"]
+    shown = len(next(iter(found.maps.values())).rows)
+    caption = (
+        f"Maps of {shown:,} rows, best score first; below, what they keep of the data with 95 % intervals: neighbours, "
+        "distances" + (", classes." if "target" in found.criteria else ".")
+    )
+    svg = inline_svg(found.figure(), "maps", "Maps of the candidates and their criteria", caption)
+    said = (
+        f"Each candidate was fitted on {rows['training']:,} rows"
+        + (f" and placed {rows['held-out']:,} held-out ones" if rows["held-out"] else "")
+        + (f"; these are drawn from {rows['all']:,}." if rows["compared"] < rows["all"] else ".")
+    )
+    return page.section("The maps", page.paragraph(said), page.figure(svg, caption))
+
+
+def _figures(found: Comparison) -> str:
+    names = {"local": "neighbours", "global": "distances", "target": "classes"}
+    lines = []
+    for row in found.table().filter(status="done").iter_rows(named=True):
+        parts = [f"score {row['score']:.3f}", *(f"{names[name]} {row[name]:.3f}" for name in found.criteria)]
+        tie = f"; {behind(row)} behind the best{': a tie' if row['tied'] else ''}" if row["rank"] > 1 else ""
+        lines.append((f"{row['rank']}. {row['candidate']}", f"{', '.join(parts)}; {row['seconds']:.2g} s{tie}"))
+    return page.section("All candidates", page.paragraph(TIES), page.table(lines, "Best first; 1 is perfect"))
+
+
+TIES = (
+    f"A candidate ties with the best where it is behind by less than the ± (95 %) or less than {SAME}. The ± is of the "
+    "difference on the same rows, so that one close behind may be surely worse and one farther behind may not."
+)
+
+
+def behind(row: Mapping[str, Any]) -> str:
+    """Return how far a candidate of the table is behind the best, with the half width of its interval."""
+    return f"{row['behind']:.3f} ± {(row['behind_high'] - row['behind_low']) / 2:.3f}"
+
+
+def _left(found: Comparison) -> str:
+    lines = [
+        (row["candidate"], f"{row['status']}: {row['reason']}")
+        for row in found.table().iter_rows(named=True)
+        if row["status"] != "done"
+    ]
+    return page.section("What did not run", page.table(lines, "Candidates without a map")) if lines else ""
+
+
+def _data(found: Comparison) -> str:
+    record, evidence = found.record, found.record["evidence"]
+    rows = [
+        ("rows", f"{record['rows']['all']:,} ({record['data']['kind']})"),
+        ("compared", f"{record['rows']['compared']:,}, {record['rows']['held-out']:,} of them held out"),
+        ("seconds", f"{record['seconds']:.0f} (budget: {record['settings']['budget'] or 'no limit'})"),
+        ("seed", str(record["settings"]["random_state"])),
+        ("fingerprint", record["data"]["sha256"][:16]),
+    ]
+    if evidence is None:
+        rows.append(("not looked at", record["without_evidence"]))
+    else:
+        rows.append(("distances judged", "along the data" if evidence["distances"] == "along" else "as straight lines"))
+        if evidence["crowding"] is not None:
+            rows.append(("neighbours, over those of a Gaussian cloud", f"{evidence['crowding']:.3f}"))
+        if evidence["pieces"] is not None:
+            rows.append(("neighbour graph", count(evidence["pieces"], "piece")))
+        if evidence["strays"]:
+            rows.append(("rows far from all others", f"{evidence['strays']:,}, left out of that"))
+        for name in ("linear", "nonlinear") if evidence["dimensions"] else ():
+            value = evidence["dimensions"][name]
+            rows.append((f"dimension, {name}", "unknown" if value is None else f"{value:.3g}"))
+    return page.section("What was compared", page.table(rows, "Data and settings"))
+
+
+def _again(found: Comparison, command: str | None) -> str:
+    return page.section("Do it again", page.command(command or "lowland.compare(X, record=record)"))

@@ -1,0 +1,192 @@
+"""A process for candidates that can be ended: started when needed, kept while it answers, replaced when it does not."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .. import registry, settings
+
+Told = Callable[[str, int, int | None], None]
+
+_POLL = 0.05  # seconds between two looks at the clock, the memory and the user
+_START = 60.0  # seconds within which a process must be ready
+
+
+class Worker:
+    """One process at a time, which takes jobs from a folder's data. Use it in ``with``: it never outlives the block."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[str] | None = None
+        self._answers: queue.Queue[str | None] = queue.Queue()
+        self._ear: threading.Thread | None = None
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def ready(self, seconds: float, told: Told) -> str | None:
+        """Start a process where there is none, within some seconds; return why it failed, or None."""
+        if self._process is not None:
+            return None
+        answer = self._start(time.monotonic() + min(seconds, _START), told)
+        return None if answer.get("ready") else str(answer["error"])
+
+    def ask(self, job: dict[str, Any], seconds: float, told: Told) -> dict[str, Any]:
+        """Have a job done within some seconds; the answer tells what came of it, also where nothing did."""
+        deadline = time.monotonic() + seconds
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(job) + "\n")
+            process.stdin.flush()
+        except OSError:
+            return self._gone()
+        return self._wait(deadline, told, "its share of the budget was over")
+
+    def end(self) -> None:
+        """End the process and whatever it started."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if hasattr(os, "killpg"):
+            try:
+                os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own
+            except ProcessLookupError:
+                process.kill()  # ended already: this only notes it
+        else:
+            process.kill()
+        process.wait()
+        if self._ear is not None:
+            self._ear.join()  # it ends with the process, and then nobody reads from the pipe
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except BrokenPipeError:  # what was not read is not wanted any more
+                    continue
+
+    def _start(self, deadline: float, told: Told) -> dict[str, Any]:
+        """Start a process and wait for its first words."""
+        log = (self._folder / "worker.log").open("wb")
+        # The name of our module is enough: neither the user's main module nor what it holds is run again.
+        words = [sys.executable, "-P", "-m", f"{__package__}.worker", str(self._folder)]
+        with log:
+            self._process = subprocess.Popen(
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                encoding="utf-8",
+                env=_environment(),
+                start_new_session=True,
+            )
+        self._answers = queue.Queue()
+        self._ear = threading.Thread(target=_listen, args=(self._process, self._answers), daemon=True)
+        self._ear.start()
+        return self._wait(deadline, told, "there was no time to start a process")
+
+    def _wait(self, deadline: float, told: Told, late: str) -> dict[str, Any]:
+        """Wait for an answer; end the process where it is late or takes too much memory."""
+        limit = settings.memory_limit() if settings.limit_is_given() else None
+        last: tuple[str, int, int | None] = ("begin", 0, None)
+        while True:
+            try:
+                line = self._answers.get(timeout=_POLL)
+            except queue.Empty:
+                told(*last)  # lets the user cancel while a method says nothing
+                if time.monotonic() > deadline:
+                    self.end()
+                    return {"status": "ended", "error": late}
+                if limit is not None and self._resident() > limit:
+                    self.end()
+                    return {"status": "ended", "error": f"it took more than {settings.format_bytes(limit)} of memory"}
+                continue
+            if line is None:
+                return self._gone()
+            answer: dict[str, Any] = json.loads(line)
+            if "progress" not in answer:
+                return answer
+            stage, done, total = answer["progress"]
+            last = (stage, done, total)
+            told(*last)
+
+    def _gone(self) -> dict[str, Any]:
+        """Say how a process ended by itself."""
+        process = self._process
+        assert process is not None
+        code = process.wait()
+        self.end()
+        lines = (self._folder / "worker.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        last = f"; its last words: {lines[-1][:200]}" if lines else ""
+        if code < 0:
+            name = signal.Signals(-code).name
+            reason = f"the process was killed by the system ({name}), perhaps for its memory"
+        else:
+            reason = f"the process ended with code {code}"
+        return {"status": "failed", "error": reason + last}
+
+    def _resident(self) -> int:
+        """Return the bytes that the process holds (Linux), else 0."""
+        assert self._process is not None
+        try:
+            pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
+        except OSError:
+            return 0
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _listen(process: subprocess.Popen[str], answers: queue.Queue[str | None]) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        answers.put(line)
+    answers.put(None)
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of this process with its paths and settings."""
+    paths = [os.getcwd() if path == "" else path for path in sys.path]
+    made = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
+        "LOWLAND_THREADS": str(settings.threads()),
+    }
+    if settings.limit_is_given():
+        made["LOWLAND_MEMORY_LIMIT"] = str(settings.memory_limit())
+    return made
+
+
+def send_guests(folder: Path, names: set[str]) -> dict[str, str]:
+    """Leave the methods of other packages in the folder, and say why one cannot be sent."""
+    texts, failed = [], {}
+    for row in registry.methods():
+        if not isinstance(row, registry.Guest) or row.name not in names:
+            continue
+        dumps = importlib.import_module("cloudpickle").dumps  # unlike pickle it also sends the classes of a notebook
+        wrapped = getattr(row.cls, "_wrapped", None)
+        guest = {"name": row.name, "cls": wrapped or row.cls, "summary": row.summary, "family": row.family}
+        if wrapped is not None:
+            guest |= {"components": row.cls._components, "defaults": dict(row.cls._defaults)}
+        try:
+            texts.append((row.name, dumps(guest)))
+        except Exception as error:  # whatever a class of the user's holds
+            failed[row.name] = f"its class cannot be sent to another process ({error}); define it in a module"
+    if texts:
+        (folder / "guests.pickle").write_bytes(pickle.dumps(texts))
+    return failed

@@ -1,0 +1,201 @@
+"""What a comparison found: the record, the maps, the ranking."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import LowlandError
+from . import ranking
+from .candidates import Candidate
+from .recommendation import Recommendation, recommend
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class Map:
+    """A map: the places of some rows, and their numbers in the table. Large maps are kept in part."""
+
+    Y: Array
+    rows: Array
+
+
+class Comparison:
+    """What `lowland.compare` found.
+
+    Attributes
+    ----------
+    record : dict
+        Plain values, ready for JSON: the data's fingerprint, versions, settings, what the data show by themselves, and
+        every candidate with its parameters and what came of it: "done" with its criteria, "failed", "ended" or
+        "skipped" with the reason. ``lowland.compare(X, record=…)`` runs the same again.
+    maps : dict
+        The map of each candidate that came to an end, by its key: at most 2,000 rows of each, for pictures.
+    """
+
+    def __init__(
+        self, record: Mapping[str, Any], maps: Mapping[str, Map], colors: Mapping[str, Any] | None = None
+    ) -> None:
+        self.record: dict[str, Any] = copy.deepcopy(dict(record))
+        self.maps = dict(maps)
+        self._colors = colors
+
+    def ranked(self) -> list[dict[str, Any]]:
+        """Return the records of the candidates that came to an end, best score first."""
+        done = [entry for entry in self.record["candidates"] if entry["status"] == "done"]
+        return [dict(entry) for entry in ranking.ranked(done, ranking.scored(done))]
+
+    @property
+    def criteria(self) -> list[str]:
+        """The criteria that the score is the mean of."""
+        return ranking.scored([entry for entry in self.record["candidates"] if entry["status"] == "done"])
+
+    def recommend(self, prefer: str = "balanced") -> Recommendation:
+        """Say which candidate to take, with reasons.
+
+        The best score wins. Candidates whose difference to it is not sure (its 95 % interval over the folds of the rows
+        holds 0) or below 0.01 tie with it, and the simplest of them is taken: linear before distances, manifolds,
+        kernels, networks and embeddings. Where the rows are no more than a Gaussian cloud, that is PCA.
+
+        Parameters
+        ----------
+        prefer : str
+            "balanced"; "local" (neighbours), "global" (distances) or "target" for one criterion alone; "speed": the
+            fastest of those at most 0.05 below the best.
+        """
+        return recommend(self.record, prefer)
+
+    def table(self) -> pl.DataFrame:
+        """Return a polars data frame with one row for each candidate, best first, then those that did not end.
+
+        Criteria stand with their 95 % intervals (``local_low``, ``local_high``, …) as other rows of the same kind would
+        give, and so does what a candidate is ``behind`` the best score; ``tied`` tells whether that is no sure
+        difference. ``training`` and ``held_out`` are the scores on either.
+        """
+        import polars as pl
+
+        names, done = self.criteria, self.ranked()
+        rows: list[dict[str, Any]] = []
+        for place, entry in enumerate(done, start=1):
+            row: dict[str, Any] = {"rank": place, "candidate": entry["key"], "method": entry["method"]}
+            row |= {"status": "done", "score": ranking.score(entry, names)}
+            middle, half = ranking.difference(done[0], entry, names)
+            row |= {"behind": middle, "behind_low": middle - half, "behind_high": middle + half}
+            row["tied"] = place == 1 or ranking.tied(done[0], entry, names)
+            for name in names:
+                found = ranking.measure(entry, name)
+                row |= {name: float(found), f"{name}_low": found.low, f"{name}_high": found.high}
+            row |= {"training": _side(entry, names, "training"), "held_out": _side(entry, names, "held-out")}
+            row |= {"seconds": ranking.seconds(entry), "reason": ""}
+            rows.append(row)
+        for entry in self.record["candidates"]:
+            if entry["status"] != "done":
+                rows.append(
+                    {
+                        "candidate": entry["key"],
+                        "method": entry["method"],
+                        "status": entry["status"],
+                        "reason": entry["reason"],
+                    }
+                )
+        kinds: dict[str, Any] = {"rank": pl.Int64, "candidate": pl.String, "method": pl.String, "status": pl.String}
+        kinds |= {"score": pl.Float64, "behind": pl.Float64, "behind_low": pl.Float64, "behind_high": pl.Float64}
+        kinds["tied"] = pl.Boolean
+        kinds |= {f"{name}{end}": pl.Float64 for name in names for end in ("", "_low", "_high")}
+        kinds |= {"training": pl.Float64, "held_out": pl.Float64, "seconds": pl.Float64, "reason": pl.String}
+        return pl.DataFrame([{name: row.get(name) for name in kinds} for row in rows], schema=kinds)
+
+    @property
+    def best(self) -> Any:
+        """The recommended model, not fitted; `fit_best` fits it."""
+        found = self.recommend()
+        return Candidate(found.method, found.parameters).build()
+
+    def fit_best(self, X: Any, prefer: str = "balanced") -> Any:
+        """Fit the recommended model on all rows and return it.
+
+        For rows with columns of text it is a pipeline: FAMD codes them, then comes the method.
+        """
+        found = self.recommend(prefer)
+        model = Candidate(found.method, found.parameters).build()
+        if self.record["data"]["kind"] != "categories" or found.method == "famd":
+            return model.fit(X)
+        from sklearn.pipeline import make_pipeline
+
+        from .given import coding
+
+        return make_pipeline(coding(X), model).fit(X)
+
+    def rerun(self, X: Any, target: Any = None) -> Comparison:
+        """Run what ran on the same data again; measures are the same, times are not."""
+        from .running import compare
+
+        return compare(X, target=target, record=self.record)
+
+    def colors(self, rows: Array) -> list[Any] | None:
+        """Return the target's classes of some rows, or None without a target."""
+        if self._colors is None:
+            return None
+        return [self._colors["values"][int(row)] for row in rows]
+
+    def figure(self, most: int = 9) -> Figure:
+        """Draw the maps of the best candidates beside each other, and their criteria as bars below."""
+        from ..plots.comparison import comparison
+
+        if not self.maps:
+            raise LowlandError("compare: no candidate came to an end, so there is no map to draw")
+        chosen, names = self.recommend().key, self.criteria
+        best = [entry for entry in self.ranked() if entry["key"] in self.maps]
+        drawn = best[:most]
+        if chosen not in {entry["key"] for entry in drawn}:  # what is recommended is shown
+            drawn = [*drawn[:-1], next(entry for entry in best if entry["key"] == chosen)]
+        keys = [entry["key"] for entry in drawn]
+        figures = {}
+        for entry in drawn:
+            found = {name: ranking.measure(entry, name) for name in names}
+            figures[entry["key"]] = {name: (float(m), m.low, m.high) for name, m in found.items()}
+        return comparison(
+            {key: self.maps[key].Y for key in keys},
+            figures,
+            colors=None if self._colors is None else {key: self.colors(self.maps[key].rows) for key in keys},
+            color_name=None if self._colors is None else self._colors["name"],
+            marked=chosen,
+        )
+
+    def to_html(self, path: str | os.PathLike[str], *, title: str = "Comparison", command: str | None = None) -> None:
+        """Write one offline page: the recommendation, the maps, the table, and what did not run and why."""
+        from ..report.html import write_page
+        from .page import render
+
+        write_page(path, render(self, title, command))
+
+    def __str__(self) -> str:
+        lines = []
+        for row in self.table().iter_rows(named=True):
+            if row["status"] == "done":
+                figures = "  ".join(f"{name} {row[name]:.2f}" for name in self.criteria)
+                lines.append(
+                    f"{row['rank']:>3}  {row['candidate']:<32} {row['score']:.3f}  {figures}  {row['seconds']:.2g} s"
+                )
+        return "\n".join(lines) or "no candidate came to an end"
+
+    def __repr__(self) -> str:
+        done = len(self.ranked())
+        return f"<Comparison of {done} candidates, {len(self.record['candidates']) - done} did not run to an end>"
+
+
+def _side(entry: Mapping[str, Any], names: list[str], side: str) -> float | None:
+    """Return the score on fitted or on held-out rows alone."""
+    values = [entry["criteria"][name][side]["value"] for name in names if side in entry["criteria"][name]]
+    return float(sum(values) / len(values)) if len(values) == len(names) else None
+
+
+__all__ = ["Comparison", "Map"]

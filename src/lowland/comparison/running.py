@@ -1,0 +1,165 @@
+"""`lowland.compare`: the front door."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .. import settings
+from ..errors import DataError
+from .asked import Asked
+from .budget import Clock, parse_seconds
+from .candidates import Candidate
+from .given import HELD_OUT, SAMPLE, Given, read
+from .process import Worker, send_guests
+from .result import Comparison
+from .schedule import FORMAT, Run
+
+
+def compare(
+    X: Any,
+    methods: str | Sequence[Any] = "auto",
+    n_components: int = 2,
+    budget: float | str | None = "5min",
+    target: Any = None,
+    *,
+    metric: str = "euclidean",
+    n_neighbors: int = 10,
+    sample: int | None = SAMPLE,
+    held_out: float = HELD_OUT,
+    random_state: int | None = None,
+    record: Mapping[str, Any] | None = None,
+) -> Comparison:
+    """Run methods on the same rows within a time, measure their maps alike, and rank them.
+
+    Each candidate is fitted on the training rows, places the held-out rows with `transform`, and is judged by two
+    criteria that are 0 at chance and 1 when perfect, for training and held-out rows alike:
+
+    - local: neighbours. The mean of trustworthiness and continuity (Venna, Kaski 2001), each (x − chance)/(1 − chance).
+    - global: distances. Spearman's correlation between the distances in the map and in the data; where the rows are
+      more than a Gaussian cloud and their neighbour graph hangs together, distances along that graph (Tenenbaum, de
+      Silva, Langford 2000): straight lines through the air would speak for maps that fold a curved sheet.
+
+    A target adds the share of rows whose class the nearest others in the map guess. The score is the mean of these.
+    Settings of neighbours, perplexity and kernel widths are searched while time is left.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame
+        Rows; columns of text are coded as FAMD does. With ``metric="precomputed"`` a square of distances.
+    methods : "auto" or list
+        Names, (name, parameters) pairs or models. "auto" takes what suits the data, cheap and different ones first.
+    n_components : int
+        Dimensions of the maps.
+    budget : str, float or None
+        Time for everything: "90s", "5min", "1h" or seconds; None: until all candidates have run.
+    target : array or str, optional
+        Classes of the rows, or the name of the data frame's column that holds them; it is not reduced.
+    metric : str
+        How rows are compared; maps are compared by straight distances.
+    n_neighbors : int
+        Size of a neighbourhood in the criteria.
+    sample : int or None
+        Rows that are compared at most, drawn at random; None: all.
+    held_out : float
+        Share of them that is held out; fewer than 50 rows and distances are all fitted, and fewer than 10 held-out
+        rows, too.
+    random_state : int or None
+        Seed of the draws and of the candidates; None is seed 0.
+    record : dict, optional
+        Of an earlier comparison (`Comparison.record`): what ran then is run again, without a budget, on the same data.
+
+    Returns
+    -------
+    Comparison
+        With `table`, `recommend`, `figure`, `to_html`, `fit_best` and the ``record``.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X, _ = lowland.data.swiss_roll(300, random_state=0)
+    >>> found = lowland.compare(X, methods=["pca", "isomap"], budget="1min")
+    >>> found.recommend().method
+    'isomap'
+    """
+    if record is not None:
+        return _again(X, target, record)
+    asked = Asked(
+        n_components, metric, n_neighbors, sample, held_out, 0 if random_state is None else random_state, methods
+    )
+    asked.check()
+    clock = Clock(None if budget is None else parse_seconds(budget))
+    given, fingerprint = read(X, target, metric, sample, held_out, asked.random_state)
+    asked.check_against(given)
+    queue, skipped = asked.candidates(given.kind)
+    with _folder() as folder:
+        given.store(folder)
+        run = Run(given, asked, clock, folder, send_guests(folder, {c.method for c in queue}))
+        for name, reason in skipped.items():
+            run.skip(Candidate(name), reason)
+        with Worker(folder) as worker:
+            run.look(worker)
+            run.all_of(worker, queue)
+            if methods == "auto":
+                run.search(worker)
+        kept = run.record(fingerprint, budget)
+        return Comparison(kept, run.maps(), _colors(given))
+
+
+def _again(X: Any, target: Any, record: Mapping[str, Any]) -> Comparison:
+    """Run what a record says that ran, on the same data."""
+    if record.get("format") != FORMAT:
+        raise ValueError(f"compare: the record has format {record.get('format')!r}; this version reads {FORMAT}")
+    told = record["settings"]
+    if (target is None) != (told["target"] is None):
+        need = "no target" if told["target"] is None else f"the target {told['target']!r}"
+        raise DataError(f"compare: the record is of a comparison with {need}; give the same")
+    names = ("n_components", "metric", "n_neighbors", "sample", "held_out", "random_state")
+    asked = Asked(**{name: told[name] for name in names}, methods="auto")
+    asked.check()
+    given, fingerprint = read(X, target, asked.metric, asked.sample, asked.held_out, asked.random_state)
+    for name in ("shape", "dtype", "sha256", "target"):
+        if fingerprint.get(name) != record["data"].get(name):
+            raise DataError(
+                f"compare: these are not the data of the record: its {name} is {record['data'].get(name)}, theirs is "
+                f"{fingerprint.get(name)}; give the same rows, in their order"
+            )
+    ran = [entry for entry in record["candidates"] if entry["status"] == "done"]
+    with _folder() as folder:
+        given.store(folder)
+        run = Run(given, asked, Clock(None), folder, send_guests(folder, {entry["method"] for entry in ran}))
+        with Worker(folder) as worker:
+            if record["evidence"] is not None:  # a look that was cut short is not repeated
+                run.look(worker, dimensions=record["evidence"]["dimensions"] is not None)
+            else:
+                run.unseen = record["without_evidence"]
+            for entry in record["candidates"]:
+                candidate = Candidate(entry["method"], entry["parameters"], entry["kind"])
+                if entry["status"] == "done":
+                    settings.report_progress("compare", len(run.entries), len(record["candidates"]))
+                    run.one(worker, candidate, 1)
+                else:
+                    run.note(candidate, {"status": entry["status"], "error": entry["reason"]})
+        return Comparison(run.record(fingerprint, told["budget"]), run.maps(), _colors(given))
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """Make a folder for the data and the maps, which is gone in the end, whatever happens."""
+    path = Path(tempfile.mkdtemp(prefix="lowland-compare-"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path)
+
+
+def _colors(given: Given) -> dict[str, Any] | None:
+    """Return the class of every compared row, for pictures."""
+    if given.target is None:
+        return None
+    names = [None if code < 0 else given.target.names[code] for code in given.target.codes]
+    return {"name": given.target.name, "values": dict(zip(given.numbers.tolist(), names, strict=True))}

@@ -1,0 +1,246 @@
+"""Candidates in turn, each in a process that can be ended, within a budget; and the record of it all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import __version__, planning, settings
+from ..errors import MissingExtraError
+from . import candidates, ranking
+from .asked import Asked
+from .budget import Clock
+from .candidates import Candidate
+from .given import Given
+from .process import Worker
+from .result import Map
+
+FORMAT = 1  # of records
+_LOOK = 0.5  # share of the budget that the look at the data may take: all judgement stands on it
+_DIMENSIONS = 0.15  # share of what is then left that counting the dimensions may take
+_STOP = 0.02  # share of the budget below which no further candidate is begun
+_SEARCHED = 5  # methods, the best of the first round, whose settings are searched
+_AGAIN = 2.0  # times what a method took at first that must be left for another of its settings
+_KEPT = 2000  # rows of each map that are kept for pictures
+
+
+@dataclass
+class Run:
+    """The state of a comparison while it runs."""
+
+    given: Given
+    asked: Asked
+    clock: Clock
+    folder: Path
+    unsent: Mapping[str, str]
+    evidence: dict[str, Any] | None = None
+    unseen: str = ""  # why there is no evidence
+    entries: list[dict[str, Any]] = field(default_factory=list)
+
+    def look(self, worker: Worker, dimensions: bool = True) -> None:
+        """Look at the data; without time for it maps are judged by straight distances."""
+        job = {"do": "look", "n_neighbors": self.asked.n_neighbors, "random_state": self.asked.random_state}
+        answer = self._ask(worker, job, _LOOK, "look at the data")
+        if answer["status"] != "done":
+            self.unseen = answer["error"]
+            return
+        self.evidence = {**answer["evidence"], "dimensions": None, "dimensions_unknown": "they are told of rows alone"}
+        if dimensions and self.given.kind in ("rows", "categories"):
+            job = {"do": "dimensions", "random_state": self.asked.random_state}
+            answer = self._ask(worker, job, _DIMENSIONS, "count dimensions")
+            self.evidence["dimensions"] = answer.get("dimensions")
+            self.evidence["dimensions_unknown"] = answer.get("error", "")
+
+    def _ask(self, worker: Worker, job: dict[str, Any], share: float, name: str) -> dict[str, Any]:
+        """Have a job done within a share of the time that is left once a process is ready."""
+        failed = worker.ready(self.clock.left, _relay(name))
+        if failed is not None:
+            return {"status": "failed", "error": failed}
+        return worker.ask(job, share * self.clock.left, _relay(name))
+
+    def all_of(self, worker: Worker, queue: Sequence[Candidate]) -> None:
+        """Run candidates in turn."""
+        for place, candidate in enumerate(queue):
+            settings.report_progress("compare", place, len(queue))
+            self.one(worker, candidate, len(queue) - place)
+        settings.report_progress("compare", len(queue), len(queue))
+
+    def search(self, worker: Worker) -> None:
+        """Try other settings of the best methods."""
+        done = self.done()
+        order = ranking.ranked(done, ranking.scored(done)) if done else []
+        queue: list[tuple[Candidate, float]] = []
+        for entry in order[:_SEARCHED]:
+            first, took = Candidate(entry["method"], entry["parameters"], entry["kind"]), sum(entry["seconds"].values())
+            queue += [(other, took) for other in candidates.searched(first, self.given.n, entry["learned"])]
+        for place, (candidate, took) in enumerate(queue):
+            settings.report_progress("search settings", place, len(queue))
+            if _AGAIN * took > self.clock.left:
+                told = f"it took {took:.1f} s with its default settings, and {self.clock.left:.1f} s were left"
+                self.skip(candidate, told)
+            else:
+                self.one(worker, candidate, 1)
+
+    def one(self, worker: Worker, candidate: Candidate, waiting: int) -> None:
+        """Run the first of so many candidates that wait, or note why not."""
+        reason = self._refused(candidate) or worker.ready(self.clock.left, _relay(candidate.key))
+        share = self._share(waiting)
+        reason = reason or self._too_long(candidate, share)
+        if reason is not None:
+            self.skip(candidate, reason)
+            return
+        job = {
+            "do": "fit",
+            "number": len(self.entries),
+            "method": candidate.method,
+            "parameters": dict(candidate.parameters),
+            "n_neighbors": self.asked.n_neighbors,
+            "along": self.evidence is not None and self.evidence["distances"] == "along",
+        }
+        answer = worker.ask(job, share, _relay(candidate.key))
+        if answer["status"] == "done" and not _finite(answer["criteria"]):
+            answer = {"status": "failed", "error": "its map has no distances or neighbours to measure"}
+        self.note(candidate, answer)
+
+    def _share(self, waiting: int) -> float:
+        """Return the seconds for a candidate: its share, and what measuring took so far on top of it.
+
+        The first may take half of all, so that there is an answer.
+        """
+        done = self.done()
+        if not done:
+            return max(self.clock.share(waiting), self.clock.left / 2)
+        measuring = max(float(entry["seconds"]["measure"]) for entry in done)
+        return min(self.clock.left, self.clock.share(waiting) + measuring)
+
+    def _refused(self, candidate: Candidate) -> str | None:
+        """Say why a candidate is not begun: no class, no memory, no time at all."""
+        if candidate.method in self.unsent:
+            return self.unsent[candidate.method]
+        if self.clock.left < _STOP * self.clock.budget:
+            return "the budget was used up"
+        try:
+            whole = self._plan(candidate, self.given.n_rows)
+        except MissingExtraError as error:
+            return str(error)
+        except Exception as error:  # such as a package that is installed but broken
+            return f"it has no plan: {type(error).__name__}: {error}"
+        limit = settings.memory_limit()
+        if whole.bytes > limit:
+            needed = settings.format_bytes(whole.bytes)
+            return (
+                f"all {self.given.n_rows:,} rows would take {needed}, and the limit is {settings.format_bytes(limit)}"
+            )
+        return None
+
+    def _too_long(self, candidate: Candidate, share: float) -> str | None:
+        """Say that a candidate would not end within its share of the budget, as far as its plan tells."""
+        try:
+            cost = self._plan(candidate, self.given.n - int(self.given.held.sum()))
+        except ValueError as error:  # what is fitted has fewer rows than the table, too few for these settings
+            return str(error)
+        if cost.seconds <= share:
+            return None
+        return f"the plan says {settings.format_seconds(cost.seconds)}, and its share of the budget is {share:.0f} s"
+
+    def _plan(self, candidate: Candidate, n: int) -> planning.Plan:
+        """Return the cost of fitting so many of the rows."""
+        density = None
+        if self.given.kind == "sparse":
+            density = max(self.given.rows.nnz / (self.given.n * self.given.n_columns), 1e-12)
+        shape = (n, n if self.given.kind == "distances" else self.given.n_columns)
+        return planning.plan(candidate.build(), shape=shape, dtype=self.given.rows.dtype, density=density)
+
+    def skip(self, candidate: Candidate, reason: str) -> None:
+        """Note a candidate that is not run."""
+        self.note(candidate, {"status": "skipped", "error": reason})
+
+    def note(self, candidate: Candidate, answer: Mapping[str, Any]) -> None:
+        """Keep what came of a candidate."""
+        entry = {
+            "number": len(self.entries),
+            "key": candidate.key,
+            "method": candidate.method,
+            "parameters": dict(candidate.parameters),
+            "kind": candidate.kind,
+            "status": answer["status"],
+            "reason": answer.get("error", ""),
+        }
+        for name in ("criteria", "seconds", "approximate", "n_components", "learned", "warnings"):
+            if name in answer:
+                entry[name] = answer[name]
+        self.entries.append(entry)
+
+    def done(self) -> list[dict[str, Any]]:
+        """Return what came to an end."""
+        return [entry for entry in self.entries if entry["status"] == "done"]
+
+    def record(self, fingerprint: Mapping[str, Any], budget: float | str | None) -> dict[str, Any]:
+        """Return the record as plain values."""
+        given, held = self.given, int(self.given.held.sum())
+        return {
+            "format": FORMAT,
+            "versions": _versions(),
+            "data": {**fingerprint, "kind": given.kind},
+            "settings": {
+                "n_components": self.asked.n_components,
+                "metric": self.asked.metric,
+                "n_neighbors": self.asked.n_neighbors,
+                "sample": self.asked.sample,
+                "held_out": self.asked.held_out,
+                "random_state": self.asked.random_state,
+                "budget": budget,
+                "target": None if given.target is None else given.target.name,
+            },
+            "rows": {"all": given.n_rows, "compared": given.n, "training": given.n - held, "held-out": held},
+            "evidence": self.evidence,
+            "without_evidence": self.unseen,
+            "candidates": self.entries,
+            "seconds": self.clock.spent,
+        }
+
+    def maps(self) -> dict[str, Map]:
+        """Return the maps, of many rows a part."""
+        out = {}
+        for entry in self.done():
+            with np.load(self.folder / f"map{entry['number']}.npz") as stored:
+                Y, there = stored["Y"], stored["there"]
+            step = -(-len(Y) // _KEPT)
+            out[entry["key"]] = Map(Y[::step], self.given.numbers[there[::step]])
+        return out
+
+
+def _relay(key: str) -> Any:
+    """Return a callback that tells the progress of a candidate under its name."""
+
+    def told(stage: str, done: int, total: int | None) -> None:
+        settings.report_progress(f"{key}: {stage}", done, total)
+
+    return told
+
+
+def _finite(criteria: Mapping[str, Any]) -> bool:
+    """Tell whether every criterion has a value."""
+    found: Iterable[Any] = (
+        side["value"] for sides in criteria.values() for name, side in sides.items() if name in ("training", "held-out")
+    )
+    return all(value is not None and np.isfinite(value) for value in found)
+
+
+def _versions() -> dict[str, str]:
+    import platform
+
+    import scipy
+    import sklearn
+
+    return {
+        "lowland": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }

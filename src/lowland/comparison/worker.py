@@ -1,0 +1,208 @@
+"""The process in which candidates run, one after the other: ``python -m lowland.comparison.worker FOLDER``.
+
+Jobs come as lines of JSON on stdin, answers go as lines of JSON to what was stdout; whatever a method prints goes to
+stderr. The data lie in the folder, and the maps are left there. When the other side is gone, the process ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import queue
+import shutil
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Say = Callable[[dict[str, Any]], None]
+
+_PAUSE = 0.2  # seconds between two lines of progress
+
+
+def main(words: list[str]) -> None:
+    """Serve until stdin ends."""
+    folder = Path(words[0])
+    channel = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    jobs: queue.Queue[dict[str, Any]] = queue.Queue()
+    lock = threading.Lock()
+
+    def say(answer: dict[str, Any]) -> None:
+        with lock:
+            channel.write(json.dumps(answer) + "\n")
+            channel.flush()
+
+    def listen() -> None:
+        for line in sys.stdin:
+            jobs.put(json.loads(line))
+        shutil.rmtree(folder, ignore_errors=True)  # whoever made it was killed: it ends us before it closes the pipe
+        os._exit(0)  # also in the middle of a job: nobody waits for the answer
+
+    threading.Thread(target=listen, daemon=True).start()
+    bench = Bench(folder, say)
+    _warm()
+    say({"ready": True})
+    while True:
+        say(bench.serve(jobs.get()))
+
+
+class Bench:
+    """Holds the data between jobs."""
+
+    def __init__(self, folder: Path, say: Say) -> None:
+        from .given import Given
+
+        self.folder, self._say, self._last = folder, say, 0.0
+        self.given = Given.restore(folder)
+        self._truth: Any = None
+        self._train: Any = None
+        self._absent = _register(folder / "guests.pickle")
+
+    def serve(self, job: dict[str, Any]) -> dict[str, Any]:
+        """Do one job; whatever goes wrong becomes an answer."""
+        from ..settings import config
+
+        work = {"look": self._look, "dimensions": self._dimensions, "fit": self._fit}[job["do"]]
+        with warnings.catch_warnings(record=True) as told, config(progress=self._progress):
+            warnings.simplefilter("always")
+            try:
+                answer = work(job)
+            except Exception as error:  # one candidate must not take the others along
+                answer = {"status": "failed", "error": f"{type(error).__name__}: {error}"}
+        answer["warnings"] = list(dict.fromkeys(" ".join(str(item.message).split()) for item in told))
+        return answer
+
+    def _progress(self, stage: str, done: int, total: int | None) -> None:
+        now = time.monotonic()
+        if now - self._last >= _PAUSE:
+            self._last = now
+            self._say({"progress": [stage, done, total]})
+
+    def _look(self, job: dict[str, Any]) -> dict[str, Any]:
+        """Look at the data once and leave the distances that maps are judged by in the folder."""
+        import numpy as np
+
+        from .structure import look
+
+        evidence, truth = look(self.given, job["n_neighbors"], job["random_state"])
+        for name in ("straight", "along"):
+            np.savez(self.folder / f"{name}.npz", **getattr(truth, name))
+        return {"status": "done", "evidence": evidence.to_dict()}
+
+    def _dimensions(self, job: dict[str, Any]) -> dict[str, Any]:
+        from .structure import dimensions
+
+        return {"status": "done", "dimensions": dimensions(self.given, job["random_state"])}
+
+    def _fit(self, job: dict[str, Any]) -> dict[str, Any]:
+        """Fit a candidate, place the held-out rows, measure, and leave the map in the folder."""
+        import numpy as np
+
+        from .measuring import criteria
+
+        model = self._build(job)
+        start = time.perf_counter()
+        Y = model.fit_transform(self._training())
+        fitted = time.perf_counter()
+        placed = self._place(model, np.asarray(Y))
+        mapped = time.perf_counter()
+        found = criteria(self.given, self._stored(), placed, job["n_neighbors"], job["along"])
+        measured = time.perf_counter()
+        np.savez(self.folder / f"map{job['number']}.npz", Y=placed.Y, there=placed.there)
+        learned = getattr(model, "gamma_", None)
+        return {
+            "status": "done",
+            "criteria": found,
+            "seconds": {"fit": fitted - start, "place": mapped - fitted, "measure": measured - mapped},
+            "approximate": bool(model.fit_info_.approximate),
+            "n_components": int(model.n_components_),
+            "learned": {} if learned is None else {"gamma": float(learned)},
+        }
+
+    def _build(self, job: dict[str, Any]) -> Any:
+        from .candidates import Candidate
+
+        if job["method"] in self._absent:
+            raise ImportError(self._absent[job["method"]])
+        if self.given.kind == "categories" and job["method"] == "famd":  # PCA of its coded rows, which these are
+            shared = {name: job["parameters"][name] for name in ("n_components", "random_state")}
+            return Candidate("pca", shared).build()
+        return Candidate(job["method"], job["parameters"]).build()
+
+    def _training(self) -> Any:
+        import numpy as np
+
+        if self._train is None:
+            rows = self.given.train()
+            self._train = rows if hasattr(rows, "tocsr") else np.array(rows)
+        return self._train
+
+    def _place(self, model: Any, Y: Any) -> Any:
+        """Put fitted and held-out rows into one map, in the order of the table."""
+        import numpy as np
+
+        from ..errors import LowlandError
+        from .measuring import Placed
+
+        held = self.given.held
+        if not held.any():
+            return Placed(Y, np.arange(self.given.n))
+        try:
+            new = np.asarray(model.transform(self.given.rows[held]))
+        except LowlandError as error:  # a method of another package that places no new rows
+            warnings.warn(f"held-out rows are not placed: {error}", stacklevel=2)
+            return Placed(Y, np.flatnonzero(~held))
+        whole = np.empty((self.given.n, Y.shape[1]))
+        whole[~held], whole[held] = Y, new
+        return Placed(whole, np.arange(self.given.n))
+
+    def _stored(self) -> Any:
+        """Return the distances of the paired rows, which `_look` left, or those as the metric tells them."""
+        import numpy as np
+
+        from .structure import Truth, straight_distances
+
+        if self._truth is None:
+            if (self.folder / "along.npz").exists():
+                self._truth = Truth(*(dict(np.load(self.folder / f"{name}.npz")) for name in ("straight", "along")))
+            else:  # there was no time to look
+                self._truth = Truth(straight_distances(self.given), {})
+        return self._truth
+
+
+def _warm() -> None:
+    """Measure a small map, so that no candidate pays for loading what all of them need."""
+    import numpy as np
+
+    from .given import read
+    from .measuring import Placed, criteria
+    from .structure import look
+
+    given, _ = read(np.random.default_rng(0).standard_normal((60, 3)), None, "euclidean", None, 0.2, 0)
+    _, truth = look(given, 5, 0)
+    criteria(given, truth, Placed(np.array(given.rows[:, :2]), np.arange(given.n)), 5, False)
+
+
+def _register(file: Path) -> dict[str, str]:
+    """Bring in the methods that the other side registered; return why one cannot be."""
+    failed: dict[str, str] = {}
+    if not file.exists():
+        return failed
+    from .. import registry
+
+    for name, text in pickle.loads(file.read_bytes()):
+        try:
+            if name not in {row.name for row in registry.methods()}:
+                registry.register(**pickle.loads(text))
+        except Exception as error:  # its module is not to be found here, or does not load
+            failed[name] = f"its class cannot be loaded in another process: {error}"
+    return failed
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

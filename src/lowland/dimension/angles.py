@@ -1,0 +1,330 @@
+"""Dimension from the directions of neighbours, at one scale after another.
+
+Directions in d dimensions are at right angles but for cos²θ = 1/d on average. Unlike distances, which few points in
+many dimensions all have alike, this needs no dense sampling: neighbourhoods may fill a good part of the data.
+
+Let z be the offset of a random neighbour of a point, M = E zzᵀ, µ = E z and Σ = M − µµᵀ. In the middle of flat, even
+data Σ = M = sI, and d = (tr Σ)²/tr Σ², the local participation ratio. Near a border µ ≠ 0 and Σ is narrower across it,
+so this is too low. For a ball cut by a face through its centre, and for a density that changes linearly,
+
+    d = tr M · tr Σ / tr(ΣM)
+
+holds exactly, and for several faces at right angles nearly so in more than a few dimensions. Faces that pass beside the
+centre lie between the two, and so the estimate is their mean and its interval holds both. Where the data curve, µ
+points out of them; only a share τ of |µ|² lies within. Along a direction that is cut in half the variance is still a
+share c(d) ≥ ¼ of s, and out of the data it is next to none. So τ = min(1, µᵀΣµ / (c s |µ|²)), and
+d = (tr Σ + τ|µ|²) tr Σ / tr(ΣM).
+
+Every mean here is that of products over distinct neighbours, so a few of them give it without bias.
+
+Noise adds its variance ν to tr Σ at every scale and next to nothing to tr Σ². So √tr Σ² = (tr Σ − ν)/√d over scales,
+and the slope tells d in spite of noise. Where the participation ratio falls as neighbourhoods grow, the slope takes its
+place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import pool
+from ..measure import Measure
+from ..pairwise import tiles
+from .neighbors import levina_bickel_of
+from .points import Points, choose_anchors
+
+Array = Any
+
+SMALLEST, LARGEST = 8, 32  # neighbours of the finest scale; how many stand for a neighbourhood of a coarser one
+ANCHORS = 2000  # points around which is looked
+REFERENCE = 100_000  # points that are searched; of more, a random choice
+POOLS = 16  # disjoint random choices that stand for the data at a coarse scale
+DRAWS = 200
+FALL, DEEP = 1.05, 1.25  # how much more dimensions the finest scale must show for noise, and for noise beyond doubt
+MOST_BORDER = 1.25  # filling in borders adds less than this
+WINDOW = 3  # scales that make a plateau
+ROOM, RELATIVE_ROOM = 0.35, 0.12  # how much it may vary
+RISE = 1.05  # over the finest scales: more is curvature within the distance of neighbours
+LONG, FILLED = 0.4, 0.5  # of the fine scales' dimension; of the space around
+SUNK = 3.0  # noise hides all else where the coarsest scales show so many times fewer dimensions than any plateau
+BIAS = 0.03  # what borders and curvature leave, of the dimension: more than on cubes and spheres of 1 to 10 dimensions
+_BATCH = 1 << 20  # numbers of offsets held at once
+
+
+class Sums(NamedTuple):
+    """Of one scale: moments (m × 7) around the anchors and their radii, neighbourhoods that do not overlap."""
+
+    neighbors: float  # how many of all points a neighbourhood holds
+    moments: Array
+    radii: Array
+    independent: float
+    distances: float  # dimension by the distances at this scale (Levina and Bickel)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The dimension at each scale, from fine to coarse.
+
+    ``value`` is what counts: the mean of ``inner`` (by Σ alone) and ``outer`` (with the border filled in), or where
+    ``noisy`` the same of the slopes. ``low`` and ``high`` hold the two for resampled anchors (draws × scales).
+    """
+
+    neighbors: Array
+    radius: Array
+    inner: Array
+    outer: Array
+    distances: Array
+    noisy: Array
+    value: Array
+    low: Array
+    high: Array
+
+
+class Plateau(NamedTuple):
+    """The scales ``first`` … ``last`` at which the dimension stays the same, and what it is there."""
+
+    value: Measure
+    first: int
+    last: int
+    level: bool  # whether there is such a range
+    rising: bool  # whether the dimension rises from the finest scale on, and was followed back to zero
+
+
+def moments(G: Array) -> Array:
+    """Return (B × 7) unbiased tr M, tr Σ, (tr M)², tr M |µ|², tr M², µᵀMµ, |µ|⁴ from products of offsets (B × k × k).
+
+    Sums over pairs, triples and quadruples of distinct neighbours, from row sums of the products.
+    """
+    k = G.shape[1]
+    g = np.einsum("bii->bi", G).copy()
+    G = G.copy()
+    G[:, np.arange(k), np.arange(k)] = 0.0
+    row = G.sum(axis=2)
+    table, rows, squares = row.sum(axis=1), (row * row).sum(axis=1), np.einsum("bij,bij->b", G, G)
+    pairs, triples, fours = k * (k - 1), k * (k - 1) * (k - 2), k * (k - 1) * (k - 2) * (k - 3)
+    whole = g.sum(axis=1)
+    return np.column_stack(
+        [
+            whole / k,
+            whole / k - table / pairs,
+            (whole**2 - (g * g).sum(axis=1)) / pairs,
+            (g * (table[:, None] - 2 * row)).sum(axis=1) / triples,
+            squares / pairs,
+            (rows - squares) / triples,
+            (table * table - 4 * rows + 2 * squares) / fours,
+        ]
+    )
+
+
+def kept_by_half(d: Array) -> Array:
+    """Return the share c(d) of a ball's variance along a direction that is left when half of it is cut off.
+
+    1 − (d + 2) (E|z|)², with E|z| = Γ(d/2 + 1)/(√π Γ((d + 3)/2)) for a ball of radius 1.
+
+    >>> kept_by_half(np.array([1.0])).round(6).tolist()
+    [0.25]
+    """
+    from scipy.special import gammaln
+
+    mean = np.exp(gammaln(d / 2 + 1) - gammaln((d + 3) / 2)) / np.sqrt(np.pi)
+    return 1 - (d + 2) * mean**2
+
+
+def dimensions(means: Array) -> tuple[Array, Array]:
+    """Return (tr Σ)²/tr Σ² and (tr Σ + τ|µ|²) tr Σ/tr(ΣM) from means of the moments (… × 7)."""
+    _, _, mm, mu, square, bent, drift = np.moveaxis(means, -1, 0)
+    inner = (mm - 2 * mu + drift) / np.maximum(square - 2 * bent + drift, 1e-300)
+    inner = np.maximum(inner, 1.0)
+    within, length = np.maximum(bent - drift, 0.0), np.maximum(mu - drift, 0.0)  # µᵀΣµ and tr Σ |µ|²
+    outer = inner
+    for _ in range(3):  # c and s depend on d, weakly
+        room = kept_by_half(outer) * length / outer
+        share = np.where(room > 0, np.minimum(1.0, within / np.where(room > 0, room, 1.0)), 0.0)
+        outer = (mm - 2 * mu + drift + share * length) / np.maximum(square - 2 * bent + drift + within, 1e-300)
+        outer = np.maximum(outer, inner)
+    return inner, outer
+
+
+def scan(points: Points, rng: np.random.Generator, anchors: int | str | None = "auto") -> list[Sums]:
+    """Return the moments of neighbourhoods of 8, 16, … up to all points.
+
+    Up to 32 neighbours are taken as they are. A larger neighbourhood is seen through the 32 nearest of a random part of
+    the data, which are a random choice of it; several disjoint parts serve different anchors.
+    """
+    chosen = rng.permutation(choose_anchors(points.n, anchors, rng, ANCHORS))
+    order = rng.permutation(points.n)[:REFERENCE]
+    largest = int(min(LARGEST, max(4, (len(order) - 1) // 3)))
+    found = []
+    sizes = [len(order)]
+    while sizes[-1] // 2 >= 1.4 * largest:
+        sizes.append(sizes[-1] // 2)
+    if sizes[-1] > largest + 2:
+        sizes.append(largest + 2)  # all but one or two: the data as a whole
+    for size in sizes:
+        parts = max(1, min(POOLS, len(order) // size))
+        pieces = [np.sort(order[i * size : (i + 1) * size]) for i in range(parts)]
+        if size == points.n:
+            pieces = [np.arange(points.n)]
+        lists = [points.nearest(chosen[i::parts], piece, largest + 1) for i, piece in enumerate(pieces)]
+        for k in _sizes(largest) if size == len(order) else [largest]:
+            found.append(_sums(points, chosen, lists, k, size))
+    return found
+
+
+def _sizes(largest: int) -> list[int]:
+    sizes = [largest]
+    while sizes[-1] >= 2 * SMALLEST:
+        sizes.append(sizes[-1] // 2)
+    return sizes[::-1]
+
+
+def _sums(points: Points, chosen: Array, lists: list[tuple[Array, Array]], k: int, size: int) -> Sums:
+    parts = len(lists)
+    neighbors, distances = np.empty((len(chosen), k), dtype=np.int64), np.empty((len(chosen), k + 1))
+    for i, (indices, lengths) in enumerate(lists):
+        neighbors[i::parts], distances[i::parts] = indices[:, :k], lengths[:, : k + 1]
+
+    def batch(part: slice) -> Array:
+        return moments(points.geometry.around(chosen[part], neighbors[part]))
+
+    work = tiles(len(chosen), max(1, _BATCH // (k * max(k, points.geometry.width or k))))
+    found = np.concatenate(list(pool.run(batch, work, stage="directions", total=len(work))))
+    independent = min(len(chosen), parts * size / k)
+    by_distance = float(levina_bickel_of(distances, k + 1, k + 1))
+    return Sums(k * points.n / size, found, distances[:, k], independent, by_distance)
+
+
+def curve(scales: list[Sums], rng: np.random.Generator) -> Curve:
+    """Return the dimension at each scale, with resampled values.
+
+    Neighbourhoods overlap, so anchors are resampled only as often as there are disjoint ones: the spread is rather too
+    wide than too narrow.
+    """
+    common = scales[len(scales) // 2].radii  # slopes compare scales, so one unit must hold for all of them
+    own, shared = [], []
+    for scale in scales:
+        m = len(scale.radii)
+        share = rng.multinomial(max(4, int(scale.independent)), np.full(m, 1 / m), size=DRAWS)
+        weights = np.vstack([np.full(m, 1 / m), share / share.sum(axis=1, keepdims=True)])
+        with pool.one_blas_thread():
+            own.append(weights @ _in_units(scale.moments, scale.radii))
+            shared.append(weights @ _in_units(scale.moments, common))
+    inner, outer = dimensions(np.stack(own, axis=1))
+    within, across, noise = slopes(np.stack(shared, axis=1))
+    noisy = _noisy(inner[0], within[0], noise[0])
+    low: Array = np.where(noisy, within, inner)
+    high: Array = np.maximum(low, np.where(noisy, across, outer))
+    return Curve(
+        np.array([scale.neighbors for scale in scales]),
+        np.array([float(np.median(scale.radii)) for scale in scales]),
+        inner[0],
+        outer[0],
+        np.array([scale.distances for scale in scales]),
+        noisy,
+        (low[0] + high[0]) / 2,
+        low[1:],
+        high[1:],
+    )
+
+
+def _noisy(inner: Array, within: Array, noise: Array) -> Array:
+    """Tell at which scales a fall from the finest one is that of noise.
+
+    It is if it is deep. A shallow one may be the border's; noise of a share ν/S of the finest scale's variance would
+    raise the dimension there by 1/(1 − ν/S)², and no less must be seen.
+    """
+    fall = inner[0] / inner
+    foretold = within / np.maximum(1 - noise, 0.5) ** 2
+    shallow = (noise < 0.5) & (foretold <= 1.1 * inner[0])
+    noisy = (fall > FALL) & ((fall > DEEP) | shallow) & (within < inner)
+    beside = np.concatenate([[False], noisy[:-1]]) | np.concatenate([noisy[1:], [True]])
+    return noisy & beside  # a scale between two others that show none is chance
+
+
+def _in_units(values: Array, radii: Array) -> Array:
+    unit = radii[:, None] ** 2
+    return np.concatenate([values[:, :2] / unit, values[:, 2:] / unit**2], axis=1)
+
+
+def slopes(means: Array) -> tuple[Array, Array, Array]:
+    """Return the dimension by the slopes over neighbouring scales (… × scales), by Σ alone and with borders filled in.
+
+    With S = tr Σ, T = tr M, B² = tr Σ² and C² = tr(ΣM): (ΔS/ΔB)² and ΔT ΔS/ΔC². Also the noise ν = S − B √d that the
+    first implies, over S at the finest scale.
+    """
+    T, S, _, _, square, bent, drift = np.moveaxis(means, -1, 0)
+    B, C = (np.sqrt(np.maximum(x, 0.0)) for x in (square - 2 * bent + drift, square - bent))
+    n = S.shape[-1]
+    below, above = np.maximum(np.arange(n) - 1, 0), np.minimum(np.arange(n) + 1, n - 1)
+
+    def rise(x: Array) -> Array:
+        return np.maximum(x[..., above] - x[..., below], 1e-12 * x[..., above] + 1e-300)
+
+    within = np.maximum((rise(S) / rise(B)) ** 2, 1.0)
+    across = np.clip(rise(T) * rise(S) / rise(C) ** 2, within, MOST_BORDER * within)
+    return within, across, (S - B * np.sqrt(within)) / np.maximum(S[..., :1], 1e-300)
+
+
+def plateau(found: Curve, size: int | None = None) -> Plateau:
+    """Return the lowest range of scales over which the dimension stays the same.
+
+    Noise raises the dimension at fine scales and curvature at coarse ones: between the two it is lowest. Where it rises
+    from the finest scale on, there is no such range. To first order in r² curvature multiplies the dimension by
+    e^{c r²}, so ln d is followed back to r = 0; distances, which curvature disturbs less, are the second opinion.
+
+    ``size`` is how many dimensions the space around has, where that is known. Noise fills most of it at fine scales. If
+    they stay at far fewer and it is the coarse ones that fall, the shape is long, not noisy, and the fine ones count.
+    """
+    n = len(found.value)
+    width = min(n, WINDOW if n > WINDOW + 1 else WINDOW - 1)
+    windows = [slice(i, i + width) for i in range(n - width + 1)]
+    means = np.array([found.value[w].mean() for w in windows])
+    spreads = np.array([np.ptp(found.value[w]) for w in windows]) / _room(means)
+    stable = np.flatnonzero(spreads <= 1)
+    lowest = float(means[stable].min()) if len(stable) else np.inf
+    start = found.value[:width]
+    if width > 2 and (np.diff(start) > 0).all() and start[-1] > RISE * start[0] and lowest > start[0]:
+        return _followed(found, width)
+    sunk = SUNK * means.min() < (lowest if len(stable) else means.max())
+    level = len(stable) > 0 and not sunk
+    best = int(stable[np.argmin(means[stable])]) if level else int(np.argmin(means if sunk else spreads))
+    if size is not None and spreads[0] <= 1 and means[best] < LONG * means[0] and means[0] < FILLED * size:
+        sunk, level, best = False, True, 0
+    window = windows[best]
+    values = found.value[window]
+    value = float(values.min() if sunk else values.mean())
+    low = float(np.quantile(found.low[:, window].mean(axis=1), 0.025))
+    high = float(np.quantile(found.high[:, window].mean(axis=1), 0.975))
+    if not level:
+        low, high = 1.0 if sunk else min(low, float(values.min())), max(high, float(values.max()))
+    first, last = window.start, window.stop - 1
+    while level and first > 0 and abs(found.value[first - 1] - value) <= _room(value):
+        first -= 1
+    while level and last < n - 1 and abs(found.value[last + 1] - value) <= _room(value):
+        last += 1
+    return Plateau(_measured(value, low, high), first, last, level, rising=False)
+
+
+def _followed(found: Curve, width: int) -> Plateau:
+    """Return the dimension where it rises from the finest scale on: its way back to a scale of zero, and distances."""
+    x = found.radius[:width] ** 2
+    x = x - x.mean()
+    draws = np.vstack([found.value, (found.low + found.high) / 2])[:, :width]
+    y = np.log(draws)
+    slope = (y * x).sum(axis=1) / (x * x).sum()
+    back = np.maximum(1.0, np.exp(y.mean(axis=1) - slope * (found.radius[:width] ** 2).mean()))
+    second = float(found.distances[0])
+    low, high = np.quantile(back[1:], [0.025, 0.975])
+    value = (float(back[0]) + second) / 2
+    return Plateau(_measured(value, min(float(low), second), max(float(high), second)), 0, 0, level=False, rising=True)
+
+
+def _measured(value: float, low: float, high: float) -> Measure:
+    low, high = max(1.0, low * (1 - BIAS)), high * (1 + BIAS)
+    return Measure(value, min(low, value), max(high, value), exact=False)
+
+
+def _room(value: Any) -> Any:
+    return np.maximum(ROOM, RELATIVE_ROOM * value)

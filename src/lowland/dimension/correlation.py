@@ -1,0 +1,143 @@
+"""Dimension from how the number of close pairs grows with their distance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import pool
+from ..errors import DataError
+from ..measure import Z95, Measure
+from ..pairwise import tiles
+from ..reducer import seed
+from .points import Points, Spec, check_anchors, distinct_points
+
+Array = Any
+
+ANCHORS = 2000  # points whose distances to others are taken
+OTHERS = 10_000  # points they are compared with
+PAIRS = 100  # close pairs that the finest scale must have
+_STEPS = 16  # distances at which the slope is taken
+_GROUPS = 20  # of anchors, each left out in turn
+
+
+def correlation_dimension(
+    X: Any,
+    *,
+    shares: tuple[float, float] | None = None,
+    metric: Spec = "euclidean",
+    anchors: int | str | None = "auto",
+    random_state: int | None = None,
+) -> Measure:
+    """Return the slope of ln C(r) against ln r, where C(r) is the share of pairs nearer than r.
+
+    C(r) ∝ r^d where r is small against the extent of the data and large against noise. Distances are taken at which C
+    runs, in equal steps of its logarithm, over the range ``shares``; the slope is that of least squares.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, data frame, list of objects
+        The rows; with ``metric="precomputed"`` their distances. Equal rows are left out, with a warning.
+    shares : (float, float), optional
+        The smallest and the largest C; default: from 0.001, or as much as holds 100 pairs, to ten times that.
+    metric : str or callable
+        How rows are compared. Squared distances (sqeuclidean, cosine, correlation) are taken by their roots.
+    anchors : int, None or "auto"
+        How many points are compared with up to 10,000 others: all (None); "auto" all up to 2,000.
+    random_state : int, optional
+        Which points are taken; None is 0.
+
+    Returns
+    -------
+    Measure
+        The dimension with its 95 % interval by the jackknife over groups of anchors, which covers chance but not the
+        bias of borders and noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> t = np.random.default_rng(0).uniform(0, 6.28, 1000)
+    >>> round(correlation_dimension(np.column_stack([np.cos(t), np.sin(t)])), 1)
+    1.0
+
+    References
+    ----------
+    P. Grassberger, I. Procaccia, Measuring the strangeness of strange attractors, Physica D 9 (1983).
+    """
+    points = distinct_points(X, metric, "correlation_dimension")
+    rng = seed(random_state)
+    wanted = check_anchors(anchors, points.n, ANCHORS)
+    order = rng.permutation(points.n)
+    others = np.sort(order[:OTHERS])
+    few = rng.permutation(others)[:wanted]
+    pairs = len(few) * (len(others) - 1)
+    low, high = _range(shares, pairs // 2)
+    lengths, owner = _close(points, few, others, high)
+    levels = np.exp(np.linspace(np.log(low), np.log(high), _STEPS))
+    group = np.arange(len(few)) * _GROUPS // len(few)
+    counts = np.bincount(group, minlength=_GROUPS) * (len(others) - 1)
+    order = np.argsort(lengths, kind="stable")
+    lengths, owner = lengths[order], group[owner[order]]
+    slope = _slope(lengths, levels, pairs)
+    left = np.array([_slope(lengths[owner != g], levels, pairs - counts[g]) for g in range(_GROUPS)])
+    error = np.sqrt((_GROUPS - 1) / _GROUPS * ((left - left.mean()) ** 2).sum())
+    return Measure(slope, max(0.0, slope - Z95 * error), slope + Z95 * error, exact=len(few) == points.n)
+
+
+def _range(shares: Any, pairs: int) -> tuple[float, float]:
+    if shares is None:
+        low = min(0.05, max(1e-3, PAIRS / pairs))
+        return low, 10 * low
+    low, high = (float(share) for share in shares)
+    if not 0 < low < high <= 1:
+        raise ValueError(f"shares are the smallest and the largest share of pairs, within 0 and 1; they are {shares!r}")
+    if low * pairs < 10:
+        raise DataError(
+            f"correlation_dimension: a share of {low:g} of {pairs:,} pairs is fewer than 10; give a larger one, or "
+            "more rows"
+        )
+    return low, high
+
+
+def _close(points: Points, few: Array, others: Array, share: float) -> tuple[Array, Array]:
+    """Return the lengths of the closest pairs, at least a share of all, and where their anchors stand in ``few``."""
+    bound = points.bound(others)
+    place: Array = np.searchsorted(others, few)
+    step = max(1, (1 << 21) // len(others))
+    parts = tiles(len(few), step)
+
+    def compared(part: slice) -> Array:
+        V = bound.compare(bound.own(place[part]))
+        V[np.arange(len(V)), place[part]] = np.inf
+        return V
+
+    pilot = compared(slice(0, min(len(few), step)))
+    limit = float(np.quantile(pilot[np.isfinite(pilot)], min(1.0, 1.5 * share + 1e-3)))
+    wanted = int(np.ceil(share * len(few) * (len(others) - 1)))
+    while True:
+
+        def near(part: slice, limit: float = limit) -> tuple[Array, Array]:
+            V = compared(part)
+            i, j = np.nonzero(limit >= V)
+            return bound.exact(bound.own(place[part]), i, j, V[i, j]), i + part.start
+
+        found = list(pool.run(near, parts, stage="pairs", total=len(parts)))
+        lengths, owner = (np.concatenate(x) for x in zip(*found, strict=True))
+        if len(lengths) >= wanted:
+            return lengths, owner
+        limit *= 2  # the pilot's anchors were nearer to others than most
+
+
+def _slope(lengths: Array, levels: Array, pairs: int) -> float:
+    """Return the slope of ln C against ln r by least squares; ``lengths`` ascend."""
+    at = np.clip(np.ceil(levels * pairs).astype(np.int64) - 1, 0, len(lengths) - 1)
+    r = lengths[at]
+    if not r[0] > 0 or not r[-1] > r[0]:
+        raise DataError(
+            "correlation_dimension: all close pairs are equally far, as on a grid: no slope; give larger shares"
+        )
+    x = np.log(r)
+    y = np.log(np.maximum(levels, 1 / pairs))
+    x = x - x.mean()
+    return float((x * (y - y.mean())).sum() / (x * x).sum())

@@ -1,0 +1,267 @@
+"""How many linear dimensions: counts from the spectrum of the covariance.
+
+Each takes rows, or eigenvalues in descending order with the number of rows behind them. Intervals hold for rows that
+are about normal, where an eigenvalue errs by √(2/N) of itself; they are the value itself where the number of rows is
+not known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from ..measure import Measure
+from .spectrum import components_for_share, largest_drop
+from .variances import leading, variances_of
+
+Array = Any
+
+NO_GAP = 1.5  # a fall by less is no gap
+
+
+def variance_share(X: Any, n_rows: int | None = None, *, share: float = 0.95, scale: bool = False) -> Measure:
+    """Return how many components hold a share of the variance.
+
+    The smallest m with (λ₁ + … + λ_m)/Σλ ≥ share. Its interval is that of the cumulative share, by the delta method.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, data frame, RowSource, or list of eigenvalues
+        Rows; or a spectrum, descending, with ``n_rows``.
+    n_rows : int, optional
+        How many rows are behind a spectrum; without it no interval is given.
+    share : float
+        The share of the variance, above 0 and below 1.
+    scale : bool
+        Give every column the same variance first.
+
+    Examples
+    --------
+    >>> variance_share([0.0938, 0.0007]), variance_share([0.0884, 0.0725])
+    (1, 2)
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"share lies between 0 and 1; it is {share!r}")
+    found = variances_of(X, n_rows, scale=scale, owner="variance_share")
+    m = components_for_share(found.values, found.total, share)
+    if m is None:
+        raise DataError(
+            f"variance_share: the {len(found.values)} leading components that were computed hold "
+            f"{found.values.sum() / found.total:.0%} of the variance; ask for a smaller share"
+        )
+    held = np.cumsum(found.values) / found.total
+    error = found.spread() * _share_deviation(found.values, found.total, held)
+    low = np.flatnonzero(held + error >= share * (1 - 1e-12))
+    high = np.flatnonzero(held - error >= share * (1 - 1e-12))
+    return Measure(m, min(m, int(low[0]) + 1), max(m, int(high[0]) + 1 if len(high) else len(held)))
+
+
+def _share_deviation(values: Array, total: float, held: Array) -> Array:
+    """Return the deviation of each cumulative share where every eigenvalue errs by 1 of itself, independently."""
+    squares = np.cumsum(values**2)
+    rest = squares[-1] - squares
+    return np.sqrt((1 - held) ** 2 * squares + held**2 * rest) / total
+
+
+def largest_gap(X: Any, n_rows: int | None = None, *, scale: bool = False) -> Measure:
+    """Return after how many components the spectrum falls most, λ_m/λ_{m+1}.
+
+    Only values that 95 % of the variance needs, and the next, are looked at: among tiny ones a fall says nothing. Where
+    none falls by half as much again, there is no gap and all components count.
+
+    Examples
+    --------
+    >>> largest_gap([5.0, 4.0, 0.1, 0.09]), largest_gap([0.0881, 0.0769])
+    (2, 2)
+    """
+    found = variances_of(X, n_rows, scale=scale, owner="largest_gap")
+    reach = components_for_share(found.values, found.total, 0.95) or len(found.values)
+    drop, ratio = largest_drop(found.values[: reach + 1])
+    if drop is None or ratio is None or ratio < NO_GAP:
+        return Measure(int(np.count_nonzero(found.values > 0)))
+    return Measure(drop)
+
+
+def participation_ratio(X: Any, n_rows: int | None = None, *, scale: bool = False) -> Measure:
+    """Return (Σλ)²/Σλ²: as many components as would share the variance equally.
+
+    Where rows are fewer than columns it cannot exceed their number and is too small.
+
+    Examples
+    --------
+    >>> participation_ratio([1.0, 1.0, 1.0]), participation_ratio([0.0938, 0.0007])
+    (3, 1.015)
+    """
+    found = variances_of(X, n_rows, scale=scale, owner="participation_ratio")
+    values = found.padded("participation_ratio")
+    squares = float((values**2).sum())
+    ratio = max(1.0, found.total**2 / squares)  # rounding may leave a little less
+    slope = 2 * (1 / found.total - values / squares) * values
+    error = found.spread() * float(np.sqrt((slope**2).sum()))
+    return Measure(ratio, max(1.0, ratio * np.exp(-error)), min(max(ratio, found.size), ratio * np.exp(error)))
+
+
+def broken_stick(X: Any, n_rows: int | None = None, *, scale: bool = False) -> Measure:
+    """Return how many leading components hold more than the pieces of a stick broken at random.
+
+    The k-th longest of p pieces is b_k = (1/p) Σ_{i=k}^p 1/i of the stick. Zero where none stands out.
+
+    Examples
+    --------
+    >>> broken_stick([6.0, 0.5, 0.3, 0.2])
+    1
+
+    References
+    ----------
+    S. Frontier, Étude de la décroissance des valeurs propres dans une analyse en composantes principales (1976).
+    """
+    found = variances_of(X, n_rows, scale=scale, owner="broken_stick")
+    values = found.padded("broken_stick")
+    return leading(values / found.total, sticks(len(values)), found.spread())
+
+
+def sticks(p: int) -> Array:
+    """Return the expected pieces of a stick broken at p − 1 random places, longest first.
+
+    >>> sticks(2).tolist()
+    [0.75, 0.25]
+    """
+    return np.cumsum(1 / np.arange(p, 0, -1))[::-1] / p
+
+
+def gavish_donoho(X: Any, n_rows: int | None = None, *, scale: bool = False) -> Measure:
+    """Return how many singular values pass the best hard threshold against noise of unknown strength.
+
+    Noise of one strength in all columns has singular values that follow the law of Marchenko and Pastur; keeping those
+    above τ = ω(β)·median loses least when a signal of low rank is cut out, with β = min(N, D)/max(N, D),
+    ω(β) = λ(β)/√µ(β), λ(β)² = 2(β + 1) + 8β/(β + 1 + √(β² + 14β + 1)) and µ(β) the law's median, which is solved for.
+    It needs more columns than signals: half of the values must be noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> signal = rng.standard_normal((500, 2)) @ rng.standard_normal((2, 20))
+    >>> gavish_donoho(signal + 0.1 * rng.standard_normal((500, 20)))
+    2
+
+    References
+    ----------
+    M. Gavish, D. L. Donoho, The optimal hard threshold for singular values is 4/√3, IEEE Trans. Inf. Theory 60 (2014).
+    """
+    found = variances_of(X, n_rows, scale=scale, owner="gavish_donoho")
+    values, degrees = found.padded("gavish_donoho"), found.rows("gavish_donoho") - 1
+    columns = found.n_columns or len(values)
+    singular = np.sqrt(values * degrees)
+    limit = omega(min(degrees, columns) / max(degrees, columns)) * float(np.median(singular))
+    return leading(values, np.full(len(values), limit**2 / degrees), found.spread())
+
+
+def omega(beta: float) -> float:
+    """Return the threshold over the median singular value, for noise of unknown strength.
+
+    >>> round(omega(1.0), 3)
+    2.858
+    """
+    best = 2 * (beta + 1) + 8 * beta / (beta + 1 + np.sqrt(beta**2 + 14 * beta + 1))
+    return float(np.sqrt(best / marchenko_pastur_median(beta)))
+
+
+def marchenko_pastur_median(beta: float) -> float:
+    """Return the median of the law of Marchenko and Pastur for a ratio 0 < β ≤ 1 of the sides.
+
+    With x = a + (b − a) sin²θ, where a, b = (1 ∓ √β)², the density becomes smooth, and its integral is exact to
+    rounding by Gauss and Legendre.
+
+    >>> round(marchenko_pastur_median(1.0), 4)
+    0.6528
+    """
+    from scipy.optimize import brentq
+
+    a, b = (1 - np.sqrt(beta)) ** 2, (1 + np.sqrt(beta)) ** 2
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+
+    def place(angle: Any) -> Any:
+        return a + (b - a) * np.sin(angle) ** 2
+
+    def excess(angle: float) -> float:
+        t = angle * (nodes + 1) / 2
+        density = (b - a) ** 2 * np.sin(2 * t) ** 2 / (4 * np.pi * beta * place(t))
+        return float(angle / 2 * (weights * density).sum()) - 0.5
+
+    return float(place(brentq(excess, 1e-6, np.pi / 2, xtol=1e-14)))
+
+
+def minka(X: Any, n_rows: int | None = None, *, scale: bool = False) -> Measure:
+    """Return the number of components with the largest evidence for probabilistic PCA.
+
+    Laplace's approximation of p(X | k), for k = 1 … D − 1; the interval holds 95 % of the evidence. A model of D − 1
+    components is that of all D, for its one remaining direction has a variance of its own. Where rows are fewer than
+    columns, the D directions are those that the rows span.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> signal = rng.standard_normal((500, 3)) @ rng.standard_normal((3, 10))
+    >>> minka(signal + 0.1 * rng.standard_normal((500, 10)))
+    3
+
+    References
+    ----------
+    T. P. Minka, Automatic choice of dimensionality for PCA, NIPS 13 (2000).
+    """
+    found = variances_of(X, n_rows, scale=scale, owner="minka")
+    n = found.rows("minka")
+    values = found.padded("minka")
+    values = values[values > 0]  # beyond the rank there is no noise, and no evidence to weigh
+    if len(values) < 2:
+        return Measure(len(values))
+    logs = evidence(values, n)
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    k = int(np.argmax(logs)) + 1
+    order = np.argsort(-weights, kind="stable")
+    held = order[: int(np.searchsorted(np.cumsum(weights[order]), 0.95 * (1 - 1e-12))) + 1] + 1
+    return Measure(k, int(held.min()), int(held.max()))
+
+
+def evidence(values: Array, n: int) -> Array:
+    """Return ln p(X | k) for k = 1 … D − 1, from D eigenvalues above zero (Minka's equations 77 to 80).
+
+    With v_k the mean of the values from k on, the curvature takes ln (1/l_j − 1/l_i)(λ_i − λ_j) over pairs i < k and
+    i < j, where l is λ before k and v_k from k on. All k are summed up from one pass over the pairs. Equal eigenvalues,
+    which have no axes of their own, leave no evidence for a k beyond them.
+    """
+    from scipy.special import gammaln
+
+    D = len(values)
+    logs, k = np.log(values), np.arange(1, D)
+    behind, above = np.zeros(D), np.zeros(D)  # of ln(λ_i − λ_j): by the first of the pair, and by the second
+    with np.errstate(divide="ignore"):
+        for i in range(D - 1):
+            gaps = np.log(values[i] - values[i + 1 :])
+            behind[i] = gaps.sum()
+            above[i + 1 :] += gaps
+    v = np.cumsum(values[::-1])[::-1][1:] / (D - k)
+    sums = np.cumsum(logs)
+    pairs = np.cumsum(2 * above - np.arange(D) * logs - (sums - logs))[:-1]  # both before k
+    with np.errstate(invalid="ignore", divide="ignore"):
+        across = np.cumsum(behind)[:-1] - np.cumsum(above)[:-1]
+        cut = np.array([np.log(1 / v[m - 1] - 1 / values[:m]).sum() for m in k])
+        curvature = pairs + across + (D - k) * cut + np.log(n) * (D * k - k * (k + 1) / 2)
+    dims = D - np.arange(D)
+    sphere = np.cumsum(gammaln(dims / 2) - np.log(np.pi) * dims / 2)[:-1]  # of unit vectors, each beside the last
+    out = (
+        sphere
+        - k * np.log(2)
+        - n / 2 * sums[:-1]
+        - n * (D - k) / 2 * np.log(v)
+        + (D * k - k * (k + 1) / 2 + k) / 2 * np.log(2 * np.pi)
+        - curvature / 2
+        - k / 2 * np.log(n)
+    )
+    out = np.where(np.isfinite(out), out, -np.inf)
+    return out if np.isfinite(out).any() else np.zeros(D - 1)

@@ -1,0 +1,169 @@
+"""Points whose neighbours and distances are asked for: distinct, checked, in any metric whose values are lengths."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import arrays
+from ..distances import learn
+from ..distances import metric as bind
+from ..errors import DataError, LowlandWarning
+from ..graph.distinct import distinct
+from ..graph.geometry import Coordinates, Geometry, Metric, Square
+from ..graph.measures import BoundMetric, comparable, measure
+from ..graph.neighbors import objects, searcher
+
+Array = Any
+Spec = str | Callable[[Any, Any], Any]
+
+FEWEST = 10  # distinct points below which no neighbourhood says anything
+ANCHORS = 10_000  # points around which is looked where there are more, unless all are asked for
+
+
+@dataclass(frozen=True)
+class Points:
+    """Distinct points and how they are compared; ``n_rows`` counts the rows that they came from."""
+
+    items: Array
+    spec: Spec
+    state: dict[str, Array] | None
+    geometry: Geometry
+    n: int
+    n_rows: int
+
+    def bound(self, among: Array) -> BoundMetric:
+        """Return some of the points as a set to be compared with."""
+        return measure(self.spec, self._among(among), self.state)
+
+    def nearest(self, anchors: Array, among: Array, k: int) -> tuple[Array, Array]:
+        """Return the numbers and distances (m × k) of the points nearest to some, themselves left out."""
+        search = searcher(self.spec, self._among(among), self.state)
+        block = self.items[anchors]
+        if self.spec == "precomputed" and len(among) < self.n:
+            block = block[:, among]
+        indices, distances = search.query(block, min(k + 1, len(among)))
+        numbers = among[indices]
+        keep = numbers != anchors[:, None]
+        whole = keep.all(axis=1)
+        if numbers.shape[1] > k:
+            keep[whole, -1] = False
+        elif whole.any():  # the set is as small as the list, and not all of the anchors are in it
+            raise DataError(f"{k} neighbours are more than the {len(among)} points that are searched have")
+        numbers, distances = numbers[keep].reshape(len(anchors), -1), distances[keep].reshape(len(anchors), -1)
+        if not (distances[:, 0] > 0).all():
+            row = int(anchors[np.flatnonzero(~(distances[:, 0] > 0))[0]])
+            raise DataError(
+                f"the metric gives a distance of zero between different objects (distinct object {row} and another): "
+                "give each of them once",
+                row=row,
+            )
+        return numbers, distances
+
+    def _among(self, among: Array) -> Array:
+        if len(among) == self.n and (np.diff(among) == 1).all():
+            return self.items
+        return self.items[np.ix_(among, among)] if self.spec == "precomputed" else self.items[among]
+
+
+def points_of(X: Any, metric: Spec = "euclidean", owner: str = "dimension") -> Points:
+    """Return the distinct points of X, checked.
+
+    A dimension counts how volume grows with length. So distances that are squares of lengths are taken by their roots:
+    ``sqeuclidean`` as ``euclidean``, ``cosine`` and ``correlation`` as chords between unit rows.
+    """
+    if isinstance(X, Points):
+        return X
+    items = objects(X, metric, owner)
+    n, square = int(items.shape[0]), isinstance(metric, str) and metric == "precomputed"
+    if square and sp.issparse(items):
+        raise DataError(
+            f"{owner}: a sparse square holds only some distances, and a dimension needs those among neighbours, too; "
+            "give the rows, or all distances as a dense square"
+        )
+    if metric in ("cosine", "correlation"):
+        items = _unit(items) if sp.issparse(items) and metric == "cosine" else comparable(metric, items)
+        metric = "euclidean"
+    elif metric == "sqeuclidean":
+        metric = "euclidean"
+    same = distinct(items, square=square)
+    if len(same.first) < n:
+        items = items[np.ix_(same.first, same.first)] if square else items[same.first]
+    if len(same.first) < FEWEST:
+        raise DataError(
+            f"{owner}: {len(same.first)} distinct points are too few for the dimension around them; give at least "
+            f"{FEWEST}"
+        )
+    state = None if callable(metric) or square else learn(metric, items)
+    return Points(items, metric, state, _geometry(items, metric, state), len(same.first), n)
+
+
+def distinct_points(X: Any, metric: Spec, owner: str) -> Points:
+    """Return the distinct points of X, and warn where rows were left out."""
+    points = points_of(X, metric, owner)
+    if points.n < points.n_rows and not isinstance(X, Points):
+        warnings.warn(f"{owner}: {left_out(points)}", LowlandWarning, stacklevel=3)
+    return points
+
+
+def left_out(points: Points) -> str:
+    """Say how many rows were left out, and why.
+
+    >>> left_out(points_of([[i % 11, 0.0] for i in range(12)]))
+    '1 of 12 rows equal an earlier one and are left out: at distance zero there is no dimension'
+    """
+    return (
+        f"{points.n_rows - points.n:,} of {points.n_rows:,} rows equal an earlier one and are left out: at distance "
+        "zero there is no dimension"
+    )
+
+
+def _geometry(items: Array, metric: Spec, state: dict[str, Array] | None) -> Geometry:
+    if metric == "precomputed":
+        return Square(items)
+    if metric == "euclidean":
+        return Coordinates(items if sp.issparse(items) else arrays.to_numpy(items))
+    return Metric(bind(metric, items, state), items)
+
+
+def _unit(X: Any) -> Any:
+    """Return sparse rows divided by their lengths."""
+    X = sp.csr_array(X).astype(np.float64)
+    squares = np.asarray(X.multiply(X).sum(axis=1)).reshape(-1)
+    if not (squares > 0).all():
+        row = int(np.flatnonzero(squares == 0)[0])
+        raise DataError(f"the cosine distance has no meaning for a row that is zero (row {row})", row=row)
+    return sp.csr_array(sp.diags_array(1 / np.sqrt(squares)) @ X)
+
+
+def choose_anchors(n: int, anchors: int | str | None, rng: np.random.Generator, auto: int = ANCHORS) -> Array:
+    """Return the numbers of the points around which is looked, ascending: all, or a random choice.
+
+    >>> choose_anchors(5, None, np.random.default_rng(0)).tolist()
+    [0, 1, 2, 3, 4]
+    """
+    wanted = check_anchors(anchors, n, auto)
+    return np.arange(n) if wanted >= n else np.sort(rng.choice(n, wanted, replace=False))
+
+
+def check_anchors(anchors: int | str | None, n: int, auto: int) -> int:
+    """Return how many anchors are wanted of n points."""
+    if anchors is None:
+        return n
+    if isinstance(anchors, str) and anchors == "auto":
+        return min(n, auto)
+    if isinstance(anchors, bool) or not isinstance(anchors, int | np.integer) or anchors < FEWEST:
+        raise ValueError(
+            f"anchors must be a whole number of at least {FEWEST}, None for all points, or 'auto'; it is {anchors!r}"
+        )
+    return min(n, int(anchors))
+
+
+def ties(distances: Array) -> float:
+    """Return the share of points whose two nearest neighbours are equally far: none, for values that vary freely."""
+    return float(np.mean(distances[:, 0] == distances[:, 1]))

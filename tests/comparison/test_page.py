@@ -1,0 +1,84 @@
+"""The picture and the page of a comparison."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from lowland.plots.comparison import comparison
+
+
+def test_the_figure_shows_maps_and_criteria(found):
+    figure = found.figure()
+    titles = [axes.get_title() for axes in figure.axes]
+    assert titles[:2] == ["isomap (recommended)", "pca"]
+    bars = figure.axes[-1]
+    assert [text.get_text() for text in bars.get_yticklabels()] == ["isomap", "pca"]
+    assert [text.get_text() for text in bars.get_legend().get_texts()] == ["neighbours", "distances", "classes"]
+    widths = sorted(patch.get_width() for patch in bars.patches)
+    table = found.table()
+    assert widths == pytest.approx(sorted(v for name in ("local", "global", "target") for v in table[name]))
+    drawn = sum(len(part.get_offsets()) for part in figure.axes[0].collections)
+    assert drawn == 600, "every row is a point"
+
+
+def test_classes_are_named_in_the_maps_where_they_are_few():
+    places = np.random.default_rng(0).standard_normal((40, 2))
+    figures = {"pca": {"local": (0.8, 0.7, 0.9)}}
+    for count, named in ((10, True), (20, False)):
+        kinds = [f"k{i % count}" for i in range(40)]
+        drawn = comparison({"pca": places}, figures, colors={"pca": kinds}).axes[0].texts
+        assert [text.get_text() for text in drawn] == (sorted(set(kinds)) if named else [])
+        for text in drawn:
+            middle = np.median(places[[kind == text.get_text() for kind in kinds]], axis=0)
+            assert text.get_position() == pytest.approx(tuple(middle))
+
+
+def test_the_recommended_map_is_drawn_also_where_it_ranks_low(found):
+    from lowland import Comparison
+
+    evidence = {**found.record["evidence"], "structured": False}  # then it is PCA, which comes second
+    other = Comparison({**found.record, "evidence": evidence}, found.maps)
+    titles = [axes.get_title() for axes in other.figure(most=1).axes]
+    assert titles[0] == "pca (recommended)"
+
+
+def test_an_empty_figure_is_refused():
+    with pytest.raises(ValueError, match="no map to draw"):
+        comparison({}, {})
+
+
+def test_a_figure_of_one_dimension_and_no_classes():
+    maps = {"pca": np.arange(5.0)[:, None]}
+    figure = comparison(maps, {"pca": {"local": (0.5, 0.4, 0.6), "global": (-0.1, -0.2, 0.0)}})
+    assert figure.axes[-1].get_xlim()[0] < -0.1
+
+
+def test_the_page_is_one_file_that_loads_nothing(found, tmp_path):
+    found.to_html(tmp_path / "page.html", title="Rolls & <sheets>", command="lowland compare roll.csv")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<h1>Rolls &amp; &lt;sheets&gt;</h1>" in text
+    assert "Take isomap." in text
+    assert "lowland.Isomap(" in text
+    assert "lowland compare roll.csv" in text
+    assert not re.search(r"<(script|link|iframe)|src=\"http|url\(http", text)
+    for reason in found.recommend().reasons:
+        assert reason.split(":")[0][:40].replace("'", "&#x27;") in text
+
+
+def test_the_page_says_what_did_not_run(found, tmp_path):
+    from lowland import Comparison
+
+    record = {**found.record, "candidates": [*found.record["candidates"]]}
+    failed = {"key": "mvu", "method": "mvu", "parameters": {}, "kind": "default", "status": "failed", "reason": "a <b>"}
+    record["candidates"].append({"number": 2, **failed})
+    Comparison(record, found.maps).to_html(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "What did not run" in text
+    assert "failed: a &lt;b&gt;" in text
+    record["candidates"] = record["candidates"][2:]
+    Comparison(record, {}).to_html(tmp_path / "none.html")
+    told = (tmp_path / "none.html").read_text(encoding="utf-8")
+    assert "nothing to recommend (mvu failed: a &lt;b&gt;)" in told
