@@ -326,3 +326,27 @@ def test_few_points_give_an_answer(n):
 
 def test_one_column_is_one_dimension():
     assert pair(quiet(np.random.default_rng(0).standard_normal((100, 1)))) == (1, 1)
+
+
+def test_values_on_a_grid_silence_one_rule_only():
+    found = quiet(np.random.default_rng(0).integers(0, 3, size=(500, 6)).astype(float))
+    assert "equally far" in found.skipped["two_nn"]
+    assert set(found.nonlinear) == {"directions", "levina_bickel", "correlation_dimension"}
+
+
+def test_no_curvature_is_claimed_where_the_notes_doubt_it():
+    X = sp.random(400, 50, density=0.1, random_state=np.random.default_rng(0), format="csr")
+    found = quiet(X)
+    assert round(found.consensus["linear"]) > round(found.consensus["nonlinear"])
+    assert found.warnings
+    assert "they curve, and" not in found.sentence
+    assert "does not prove that they curve" in found.sentence
+
+
+def test_a_square_of_distances_is_not_taken_for_rows_silently(rng):
+    X = rng.standard_normal((40, 3))
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        lowland.dimension.estimate(D)
+    assert any("looks like a square of distances" in str(w.message) for w in told)

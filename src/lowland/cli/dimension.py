@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
 from .answer import Answer, UsageError
 from .inputs import read_input
-from .model import run
 from .options import ColumnOptions, Common, DataFile, IdColumn, KeepOptions
-from .outputs import _check_place
+from .outputs import check_place
+from .wording import PRECOMPUTED, look, warn_of_square
 
 if TYPE_CHECKING:
     from ..dimension import Estimate
@@ -61,13 +61,19 @@ def dimension(
     if figure is not None:
         if figure.suffix.lower() not in _DRAWN:
             raise UsageError(f"--figure {figure}: the name must end in one of {', '.join(_DRAWN)}")
-        _check_place("--figure", figure)
+        check_place("--figure", figure)
     square = metric == "precomputed"
     if square and scale:
         raise UsageError("--scale divides columns, and distances have none: leave one of --scale and --metric out")
     chosen = columns or ColumnOptions()
     given = read_input(data, chosen, KeepOptions(id=id), pairwise=square)
-    found: Estimate = run(lambda rows: estimate(rows, metric=metric, scale=scale, random_state=seed), given)
+    if not square:
+        warn_of_square(given)
+
+    def work(rows: Any) -> Estimate:
+        return estimate(rows, metric=metric, scale=scale, random_state=seed)
+
+    found: Estimate = look(work, given, PRECOMPUTED | {"scale them (scale=True)": "add --scale"})
     if figure is not None:
         from ..data.atomic import atomic_file
 
@@ -88,10 +94,12 @@ def _grid(found: Estimate) -> Grid:
     grid = Grid(box=None, pad_edge=False)
     for heading in ("", "rule", "dimensions", "95 % interval"):
         grid.add_column(heading, justify="right" if heading == "dimensions" else "left", no_wrap=True)
+    from ..dimension.estimating import LABELS
+
     before = ""
     for kind, name, value in found.rows():
         between = "" if value.low == value == value.high else f"{value.low:.4g} to {value.high:.4g}"
-        grid.add_row("" if kind == before else kind, name, f"{float(value):.4g}", between)
+        grid.add_row("" if kind == before else kind, LABELS.get((kind, name), name), f"{float(value):.4g}", between)
         before = kind
     return grid
 

@@ -39,7 +39,7 @@ def check_outputs(
     for option, path in (("--out", out), ("--model", model), ("--report", report)):
         if path is None:
             continue
-        _check_place(option, path)
+        check_place(option, path)
         if _key(path) in taken:
             raise UsageError(f"{option} {path} would overwrite {taken[_key(path)]}; choose another name")
         taken[_key(path)] = f"{option} {path}"
@@ -64,7 +64,8 @@ def _key(path: Path) -> str:
     return os.path.realpath(path)
 
 
-def _check_place(option: str, path: Path) -> None:
+def check_place(option: str, path: Path) -> None:
+    """Refuse a file whose folder is not there or cannot be written to."""
     folder = path.parent
     if not folder.is_dir():
         raise UsageError(f"{option} {path}: there is no folder {str(folder)!r}; make it first")

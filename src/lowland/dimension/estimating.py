@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Array = Any
 
 APART = 0.25  # by how much distances and directions may differ
+LABELS = {("linear", "consensus"): "consensus (median)", ("nonlinear", "consensus"): "consensus (plateau)"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Estimate:
     linear, nonlinear : mapping of name to Measure
         Each rule's own count. ``nonlinear["directions"]`` is the plateau over scales, the others are raw.
     consensus : mapping
-        ``"linear"`` (where there are rows): the median of the rules; ``"nonlinear"``: the plateau.
+        ``"linear"`` (where there are rows): the median of the rules; ``"nonlinear"``: the plateau of the directions
+        over scales. It is no vote: the rules by distance look at the finest scale only and read noise as dimensions.
     sentence : str
         What it comes to.
     warnings : tuple of str
@@ -85,7 +87,7 @@ class Estimate:
         for group, name, value in self.rows():
             between = "" if value.low == value == value.high else f"{value.low:.4g} to {value.high:.4g}"
             first = "" if group == kind else group
-            lines.append(f"{first:10} {name:22} {float(value):>10.4g}  {between}".rstrip())
+            lines.append(f"{first:10} {LABELS.get((group, name), name):22} {float(value):>10.4g}  {between}".rstrip())
             kind = group
         return "\n".join([*lines, self.sentence, *(f"Note: {text}" for text in self.warnings)])
 
@@ -178,6 +180,10 @@ def estimate(
     spectrum = None
     if not square and not are_objects(source):
         spectrum = variances_of(source, scale=scale, owner="estimate", random_state=random_state)
+    if spectrum is not None:
+        from ..quality.spaces import warn_of_square
+
+        warn_of_square(source, "estimate, X")
     points = points_of(_scaled(source) if scale and spectrum is not None else source, metric, "estimate")
     notes = [left_out(points)] if points.n < points.n_rows else []
     linear, skipped, silent = _linear(spectrum, random_state) if spectrum is not None else ({}, {}, set())
@@ -187,14 +193,15 @@ def estimate(
     level = plateau(scales, size)
     if size is not None:
         level = level._replace(value=_at_most(level.value, size))
-    nonlinear, share = _nonlinear(points, n_neighbors, anchors, random_state)
-    nonlinear = {"directions": level.value, **nonlinear}
+    nonlinear, unusable, share = _nonlinear(points, n_neighbors, anchors, random_state)
+    nonlinear, skipped = {"directions": level.value, **nonlinear}, skipped | unusable
     consensus = {"nonlinear": level.value}
     if spectrum is not None:
         consensus = {"linear": _vote(linear, silent, spectrum.size), **consensus}
     if share > TIED:
         notes.append(discrete(share))
     notes += _doubts(level, scales, points.n)
+    sure = not (_many(level.value.high, points.n) or _rough(level, scales) or not (level.level or level.rising))
     names = None if spectrum is None else spectrum.names
     for text in notes:
         warnings.warn(f"dimension: {text}", LowlandWarning, stacklevel=2)
@@ -204,7 +211,7 @@ def estimate(
         linear,
         nonlinear,
         consensus,
-        _sentence(consensus, level),
+        _sentence(consensus, level, sure),
         tuple(notes),
         skipped,
         scales,
@@ -247,19 +254,25 @@ def _linear(spectrum: Variances, random_state: int | None) -> tuple[dict[str, Me
         "minka": lambda: counts.minka(spectrum),
         "gavish_donoho": lambda: counts.gavish_donoho(spectrum),
     }
-    found: dict[str, Measure] = {}
-    skipped: dict[str, str] = {}
-    for name, rule in rules.items():
-        try:
-            found[name] = rule()
-        except DataError as error:  # too wide for this rule: the others still count
-            skipped[name] = str(error)
+    found, skipped = _each(rules)
     silent = {name for name, value in found.items() if round(value) == 0}
     if "minka" in found and found["minka"] >= spectrum.size - 1:  # the same model as all of them
         silent.add("minka")
     if "parallel_analysis" in silent:
         found["parallel_analysis"] = Measure(1, 1, max(1.0, found["parallel_analysis"].high))  # one by definition
     return found, skipped, silent
+
+
+def _each(rules: Mapping[str, Callable[[], Measure]]) -> tuple[dict[str, Measure], dict[str, str]]:
+    """Return what the rules say, and why some say nothing."""
+    found: dict[str, Measure] = {}
+    skipped: dict[str, str] = {}
+    for name, rule in rules.items():
+        try:
+            found[name] = rule()
+        except DataError as error:  # too wide for it, all distances alike: the others still count
+            skipped[name] = str(error)
+    return found, skipped
 
 
 def _vote(found: Mapping[str, Measure], silent: set[str], size: int) -> Measure:
@@ -274,17 +287,18 @@ def _vote(found: Mapping[str, Measure], silent: set[str], size: int) -> Measure:
 
 def _nonlinear(
     points: Points, n_neighbors: tuple[int, int], anchors: int | str | None, random_state: int | None
-) -> tuple[dict[str, Measure], float]:
-    """Return the estimates from distances, and the share of ties among nearest neighbours."""
+) -> tuple[dict[str, Measure], dict[str, str], float]:
+    """Return the estimates from distances, why some are missing, and the share of ties among nearest neighbours."""
     low, high = (min(int(k), points.n - 1) for k in n_neighbors)
     numbers = choose_anchors(points.n, anchors, seed(random_state))
     _, distances = points.nearest(numbers, np.arange(points.n), max(2, high))
-    found = {
-        "two_nn": two_nn_of(distances),
-        "levina_bickel": levina_bickel_of(distances, max(2, low), max(2, high)),
-        "correlation_dimension": correlation_dimension(points, anchors=anchors, random_state=random_state),
+    rules: dict[str, Callable[[], Measure]] = {
+        "two_nn": lambda: two_nn_of(distances),
+        "levina_bickel": lambda: levina_bickel_of(distances, max(2, low), max(2, high)),
+        "correlation_dimension": lambda: correlation_dimension(points, anchors=anchors, random_state=random_state),
     }
-    return found, ties(distances)
+    found, skipped = _each(rules)
+    return found, skipped, ties(distances)
 
 
 def _at_most(value: Measure, size: int) -> Measure:
@@ -319,20 +333,32 @@ def _doubts(level: Plateau, scales: Curve, n: int) -> list[str]:
             f"over long distances the data spread in {scales.value[level.last :].min():.2g} dimensions only: the shape "
             "is long, or a few rows lie far out"
         )
-    by_distance = float(scales.distances[inside].mean())
-    if level.level and abs(by_distance - d) > APART * d + 0.3:
+    if _rough(level, scales):
+        by_distance = float(scales.distances[inside].mean())
         notes.append(
             f"distances between neighbours grow as in {by_distance:.2g} dimensions, their directions fill {d:.2g}: the "
             "points are too few for such a shape, or it is no smooth one (clusters, discrete values, a fractal)"
         )
-    most = 2 * np.log10(n)
-    if d > most:
+    if _many(d, n):
+        most = 2 * np.log10(n)
         contrast = float(scales.radius[0] / scales.radius[-1])
         notes.append(
             f"{n:,} points are few for {d:.0f} dimensions (distances between so many tell {most:.1f} at most): the "
             f"nearest neighbours are {format_share(contrast)} as far as all others; read it as many, not a number"
         )
     return notes
+
+
+def _many(d: float, n: int) -> bool:
+    """Tell whether there are too few points for such a dimension."""
+    return bool(d > 2 * np.log10(n))
+
+
+def _rough(level: Plateau, scales: Curve) -> bool:
+    """Tell whether distances and directions disagree: on a smooth shape they do not."""
+    d = float(level.value)
+    by_distance = float(scales.distances[level.first : level.last + 1].mean())
+    return bool(level.level and abs(by_distance - d) > APART * d + 0.3)
 
 
 def _span(values: Array) -> str:
@@ -352,7 +378,7 @@ def _dominant(spectrum: Variances, names: Any) -> list[str]:
     return [text]
 
 
-def _sentence(consensus: Mapping[str, Measure], level: Plateau) -> str:
+def _sentence(consensus: Mapping[str, Measure], level: Plateau, sure: bool) -> str:
     true = consensus["nonlinear"]
     d = max(1, round(true))
     said = f"about {d} dimension{'s' if d > 1 else ''} ({true.low:.3g} to {true.high:.3g})"
@@ -362,10 +388,12 @@ def _sentence(consensus: Mapping[str, Measure], level: Plateau) -> str:
     if "linear" not in consensus:
         return f"{start}."
     flat = round(consensus["linear"])
+    if flat > d and not sure:
+        return f"{start} and fill {flat} linear ones; the notes say why that does not prove that they curve."
     if flat > d:
         return (
             f"{start} but fill {flat} linear ones: they curve, and a nonlinear method can show them in fewer "
-            "dimensions than PCA."
+            "dimensions than PCA (closed shapes, such as rings and spheres, take one more than they have)."
         )
     if flat < d:
         return (
