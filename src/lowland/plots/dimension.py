@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,9 @@ from .style import ACCENT, FAINT, INK, SECOND, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+    from matplotlib.ticker import Locator
 
     from ..dimension import Estimate
 
@@ -77,12 +80,19 @@ def _draw_scales(axes: Axes, found: Estimate) -> None:
 
 def _plain_logs(axes: Axes) -> None:
     """Make the scale logarithmic, with numbers as people write them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import LogLocator
 
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    _plain(axes.xaxis, LogLocator(subs=(1.0, 2.0, 5.0)))
+
+
+def _plain(axis: Axis, places: Locator) -> None:
+    """Write numbers as people do, at these places only."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis.set_major_locator(places)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _draw_spectrum(axes: Axes, found: Estimate) -> None:
@@ -92,9 +102,16 @@ def _draw_spectrum(axes: Axes, found: Estimate) -> None:
     place = np.arange(1, len(values) + 1)
     share = 100 * values / found.spectrum.total
     axes.plot(place, share, color=ACCENT, marker="o", markersize=4, linewidth=1)
+    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+
     axes.set_yscale("log")
     least, most = float(share[share > 0].min()), float(share.max())
     axes.set_ylim(least / 2, most * max(10.0, (most / least) ** 0.8))  # room for the names above
+    powers = range(math.floor(math.log10(least / 2)), 3)
+    steps = (1, 2, 5) if len(powers) < 4 else (1,)
+    _plain(axes.yaxis, FixedLocator([step * 10.0**p for p in powers for step in steps if step * 10.0**p <= 100]))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     cuts = sorted((round(value), name) for name, value in found.linear.items() if 1 <= round(value) <= len(values))
     for row, (after, name) in enumerate(cuts):
         axes.axvline(after + 0.5, color=FAINT, linewidth=1, linestyle=(0, (3, 3)))
