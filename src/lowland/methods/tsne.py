@@ -154,7 +154,7 @@ class TSNE(NeighborEmbedding):
         else:
             algorithm, step = "Barnes–Hut", 3e-7 * n * d * np.log2(n + 2) / settings.threads()
         step += 6e-9 * edges / settings.threads()
-        return Cost(algorithm, parts, float(self.max_iter * step), model_bytes=8 * n)
+        return Cost(algorithm, parts, float(self.max_iter * step), approximate=True, model_bytes=8 * n)
 
     # -- training -----------------------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ class TSNE(NeighborEmbedding):
         about = {"algorithm": "interpolation" if gridded else "Barnes–Hut", "solver": "openTSNE"}
         perplexity = min(_NEW, self.perplexity_)
         state = {"perplexity": perplexity, "k": int(3 * perplexity)}
-        return Embedded(Y, np.empty(0), state, {**about, "iterations": self.max_iter})
+        return Embedded(Y, np.empty(0), state, {**about, "iterations": self.max_iter, "approximate": True})
 
     # -- new rows -----------------------------------------------------------------------------------------
 
