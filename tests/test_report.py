@@ -217,6 +217,7 @@ def test_other_methods_have_a_report(name: str) -> None:
     assert axis_labels(model)[0] in text
 
 
+@pytest.mark.filterwarnings("ignore:TSNE:lowland.LowlandWarning")  # of the perplexity of few rows
 def test_axes_are_called_as_the_columns_of_the_coordinates_are(method: object, made) -> None:
     model = made(2).fit(rows())
     assert [label.split(" ")[0] for label in axis_labels(model)] == model.get_feature_names_out().tolist()

@@ -154,6 +154,7 @@ def example(row, dtype):
     return X.astype(dtype)
 
 
+@pytest.mark.filterwarnings("ignore:TSNE:lowland.LowlandWarning")  # of the perplexity of few rows
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("row", registry.METHODS, ids=lambda row: row.name)
 def test_every_method(row, dtype, again):
