@@ -240,7 +240,7 @@ def distance_error(
     X, Y, metric, pairs, groups, random_state
         As in `kruskal_stress`.
     absolute : bool
-        Take the mean of |δ − d|, in which gains do not make up for losses.
+        Take the mean of abs(δ − d), in which gains do not make up for losses.
 
     Examples
     --------
