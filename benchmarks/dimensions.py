@@ -95,7 +95,7 @@ HARD: dict[str, tuple[Shape, range]] = {
 
 
 def embedded(X: Array) -> Array:
-    """Turn rows into five more columns: no estimate may lean on the number of columns."""
+    """Turn rows into five more columns, so that the number of columns tells nothing."""
     p = X.shape[1]
     return X @ np.linalg.qr(np.random.default_rng(p).standard_normal((p + 5, p)))[0].T
 
