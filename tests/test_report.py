@@ -263,6 +263,61 @@ def test_matrices_among_the_parameters_are_told_by_their_shape() -> None:
     assert "weights array 60 × 60 of float64" in text
 
 
+# -- trust ------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_says_how_far_its_picture_can_be_believed(fitted: lowland.PCA) -> None:
+    found = lowland.quality.report(rows(), fitted.transform(model_rows(fitted)))
+    text = Reader(page(fitted, X=model_rows(fitted))).text
+    assert "Can the picture be believed?" in text
+    assert found.sentence in text
+    for name in ("trustworthiness", "continuity", "neighborhood_overlap", "rnx_auc", "spearman"):
+        assert f"{found[name]} (by chance {found.chance[name]:.3g})" in text
+    assert "The same picture by trust" in text
+    assert "believed?" not in Reader(page(fitted)).text  # without the rows nothing can be said
+
+
+def test_trust_is_of_the_two_dimensions_that_are_drawn_and_the_whole_map_is_told_beside_it() -> None:
+    X = rows()
+    model = lowland.PCA(n_components=3).fit(X)
+    Y = model.transform(X)
+    text = Reader(render_report(model, Y, X=X, title="Points", data_summary={})).text
+    drawn, whole = lowland.quality.report(X, Y[:, :2]), lowland.quality.report(X, Y)
+    assert drawn.sentence in text
+    assert f"all 3 together have trustworthiness {whole['trustworthiness']:.3f}" in text
+    assert drawn.sentence != whole.sentence
+
+
+def test_trust_is_held_against_the_space_that_the_model_saw() -> None:
+    X = rows() * np.array([1.0, 1.0, 1.0, 1000.0])
+    scaled = lowland.PCA(n_components=2, scale=True).fit(X)
+    Y = scaled.transform(X)
+    text = Reader(render_report(scaled, Y, X=X, title="Points", data_summary={})).text
+    assert lowland.quality.report(X / X.std(axis=0, ddof=1), Y).sentence in text
+    assert lowland.quality.report(X, Y).sentence not in text
+    assert "each divided by its standard deviation" in text
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    model = lowland.ClassicalMDS(metric="precomputed").fit(D)
+    text = Reader(render_report(model, model.embedding_, X=D, title="Map", data_summary={})).text
+    assert lowland.quality.report(D, model.embedding_, metric="precomputed").sentence in text
+
+
+def test_where_trust_has_no_meaning_the_page_says_why() -> None:
+    X = rows()
+    K = X @ X.T
+    gaps = X.copy()
+    gaps[3, 1] = np.nan
+    for model, given, said in (
+        (lowland.KernelPCA(n_components=2, kernel="precomputed"), K, "similarities were given"),
+        (lowland.ProbabilisticPCA(n_components=2), gaps, "contains NaN at row 3, column 1"),
+        (lowland.PCA(n_components=1), X[:4], "too few rows"),
+    ):
+        Y = model.fit_transform(given)
+        text = Reader(render_report(model, Y, X=given, title="Points", data_summary={})).text
+        assert "Not measured: " in text
+        assert said in text
+
+
 # -- scree --------------------------------------------------------------------------------------------------
 
 

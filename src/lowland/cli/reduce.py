@@ -118,7 +118,7 @@ def perform(job: Job) -> Answer:
     embedding = run(fitted.fit_transform, given, fitted._parameters)
     frame = embedding_frame(embedding, [str(name) for name in fitted.get_feature_names_out()], ids, kept)
     frame = _with_pieces(frame, fitted)
-    page = None if job.report is None else _page(job, fitted, embedding, given)
+    page = None if job.report is None else run(lambda rows: _page(job, fitted, embedding, given, rows), given)
     if job.out is not None:
         write_table(job.out, frame)
     if job.model is not None:
@@ -163,7 +163,7 @@ def _pieces(fitted: Reducer) -> Any:
     return labels
 
 
-def _page(job: Job, fitted: Reducer, embedding: Any, given: Input) -> str:
+def _page(job: Job, fitted: Reducer, embedding: Any, given: Input, rows: Any) -> str:
     import polars as pl
 
     from ..report.facts import count
@@ -174,15 +174,16 @@ def _page(job: Job, fitted: Reducer, embedding: Any, given: Input) -> str:
         color = given.table.column(job.keep.color)
     elif (labels := _pieces(fitted)) is not None:
         color, color_name = pl.Series([str(label) for label in labels]), "piece"
-    rows, columns = given.shape
-    facts = {"file": job.data.name, "rows": f"{rows:,}", "columns reduced": f"{columns:,}"}
+    n, columns = given.shape
+    facts = {"file": job.data.name, "rows": f"{n:,}", "columns reduced": f"{columns:,}"}
     if given.pairwise:
-        facts = {"file": job.data.name, "objects": f"{rows:,}"}
+        facts = {"file": job.data.name, "objects": f"{n:,}"}
     if given.left_out:
         facts["left out"] = ", ".join(f"{name} ({reason})" for name, reason in given.left_out.items())
     return render_report(
         fitted,
         embedding,
+        X=rows,
         color=color,
         color_name=color_name,
         names=given.labels(),

@@ -389,7 +389,7 @@ def _sentence(consensus: Mapping[str, Measure], level: Plateau, sure: bool) -> s
         return f"{start}."
     flat = round(consensus["linear"])
     if flat > d and not sure:
-        return f"{start} and fill {flat} linear ones; the notes say why that does not prove that they curve."
+        return f"{start} and fill {flat} linear ones, which alone does not prove that they curve."
     if flat > d:
         return (
             f"{start} but fill {flat} linear ones: they curve, and a nonlinear method can show them in fewer "

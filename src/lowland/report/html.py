@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import __version__, parameters
 from ..data.atomic import atomic_file
-from . import page
+from . import page, trust
 from .facts import Spectrum, axis_labels, count, explanations, sentence, spectrum_of, top_loadings
 from .svg import inline_svg
 
@@ -25,6 +25,7 @@ def write_report(
     model: Reducer,
     embedding: ArrayLike,
     *,
+    X: Any = None,
     color: Any = None,
     color_name: str | None = None,
     names: Sequence[str] | None = None,
@@ -39,6 +40,7 @@ def write_report(
     path : file to write; an existing one is replaced when the new one is complete.
     model : the fitted model.
     embedding : the coordinates it gave, one row a point.
+    X : the rows that it was fitted on (or their distances); with them the page says how far its picture can be trusted.
     color, color_name : a column that colours the points, and its name.
     names : a name for each point, written beside it where there are few, else shown under the pointer.
     title : heading of the page.
@@ -52,13 +54,14 @@ def write_report(
     >>> model = lowland.PCA(n_components=2).fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "points.html")
-    ...     write_report(file, model, model.transform(X), title="Three points", data_summary={"rows": 3})
+    ...     write_report(file, model, model.transform(X), X=X, title="Three points", data_summary={"rows": 3})
     ...     file.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
     text = render_report(
         model,
         embedding,
+        X=X,
         color=color,
         color_name=color_name,
         names=names,
@@ -73,6 +76,7 @@ def render_report(
     model: Reducer,
     embedding: ArrayLike,
     *,
+    X: Any = None,
     color: Any = None,
     color_name: str | None = None,
     names: Sequence[str] | None = None,
@@ -86,6 +90,8 @@ def render_report(
     pieces = [page.heading(title), page.paragraph(sentence(model, len(Y)), "lead")]
     pieces += [page.paragraph(f"Warning: {text}", "warning") for text in model.fit_info_.warnings]
     pieces.append(_picture(model, Y, color, color_name, names))
+    if X is not None:
+        pieces.append(trust.section(trust.measure(model, X, Y), Y, axis_labels(model)))
     if said := explanations(model):
         pieces.append(page.section("How well the map fits", *map(page.paragraph, said)))
     if spectrum is not None:

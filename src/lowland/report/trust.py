@@ -1,0 +1,120 @@
+"""How far the picture of a page can be believed, held against the space that the model saw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import DataError
+from . import page
+from .svg import inline_svg
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..measure import Measure
+    from ..quality.report import Report
+    from ..reducer import Reducer
+
+Array = Any
+
+_ANCHORS = 1000  # rows looked at of more than 10,000: the page should not take longer than the fit
+_SHOWN = {
+    "trustworthiness": "neighbours in the map that are true (trustworthiness)",
+    "continuity": "neighbours in the data that are still near (continuity)",
+    "neighborhood_overlap": "neighbours that are the same on both sides",
+    "rnx_auc": "neighbourhoods of every size, beyond chance (AUC of R_NX)",
+    "spearman": "order of all distances (rank correlation)",
+}
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What was measured of the picture, and of the whole map where it has more dimensions than can be drawn."""
+
+    picture: Report
+    whole: tuple[Measure, Measure] | None  # trustworthiness and continuity
+
+
+def measure(model: Reducer, X: Any, Y: Array) -> Trust | str:
+    """Hold a map against the rows it was made from; where that has no meaning, say why.
+
+    Rows are compared as the model compared them: by its metric, and divided by the deviations of columns where it
+    scaled them.
+    """
+    from ..distances import METRICS
+    from ..quality import continuity, report, trustworthiness
+    from ..quality.anchors import ALL
+
+    if getattr(model, "categorical_columns_", None):
+        return "Not measured: some columns are categories, and rows of them have no distance."
+    if getattr(model, "kernel", None) == "precomputed":
+        return "Not measured: similarities were given, and no distances."
+    if len(Y) < 5:
+        return "Not measured: there are too few rows."
+    metric = getattr(model, "metric", "euclidean")
+    if isinstance(metric, str) and metric not in (*METRICS, "precomputed"):
+        return f"Not measured: rows were compared by {metric!r}, which only their own package knows."
+    rows, space = _seen(model, X)
+    asked: dict[str, Any] = {
+        "n_neighbors": min(10, max(1, len(Y) // 4)),
+        "metric": metric,
+        "anchors": "auto" if len(Y) <= ALL else _ANCHORS,
+    }
+    try:
+        picture = report(rows, Y[:, :2], space=space, **asked)
+        whole = (trustworthiness(rows, Y, **asked), continuity(rows, Y, **asked)) if Y.shape[1] > 2 else None
+    except DataError as error:
+        return f"Not measured: {error}"
+    return Trust(picture, whole)
+
+
+def section(found: Trust | str, Y: Array, labels: Sequence[str]) -> str:
+    """Return the part of the page."""
+    title = "Can the picture be believed?"
+    if isinstance(found, str):
+        return page.section(title, page.paragraph(found))
+    told = found.picture
+    pieces = [page.paragraph(told.sentence)]
+    if found.whole is not None:
+        near, kept = found.whole
+        pieces.append(
+            page.paragraph(
+                f"That is of the two dimensions in the picture; all {Y.shape[1]} together have trustworthiness "
+                f"{near:.3f} and continuity {kept:.3f}."
+            )
+        )
+    pieces += [page.paragraph(f"Warning: {text}", "warning") for text in told.warnings]
+    rows = [(text, f"{told[name]} (by chance {told.chance[name]:.3g})") for name, text in _SHOWN.items()]
+    looked = "all of them" if told.exact else f"{len(told.points):,} of them, hence intervals of 95 %"
+    caption = f"{told.n_neighbors} neighbours of {told.n:,} rows, {looked}; against {told.space} ({told.metric})"
+    pieces.append(page.table(rows, caption))
+    if told.exact:
+        pieces.append(_map(told, Y, labels))
+    return page.section(title, *pieces)
+
+
+def _seen(model: Reducer, X: Any) -> tuple[Any, str]:
+    """Return the rows as the model compared them, and what they are."""
+    if getattr(model, "metric", None) == "precomputed":
+        return X, "the given distances"
+    if getattr(model, "scale", False) is True:
+        from ..graph.neighbors import objects
+
+        return objects(X, "euclidean", "X") / model.scale_, "the columns, each divided by its standard deviation"
+    return X, "the columns"
+
+
+def _map(told: Report, Y: Array, labels: Sequence[str]) -> str:
+    from ..plots.quality import trust_map
+
+    kept = np.full(len(Y), np.nan)
+    kept[told.points.point] = told.points.kept
+    caption = (
+        f"The same picture by trust: the share of each point's {told.n_neighbors} nearest in the data that are among "
+        "its nearest in the map."
+    )
+    drawing = trust_map(Y, kept, name="same neighbours", labels=labels)
+    return page.figure(inline_svg(drawing, "trust", "The picture, coloured by trust", caption), caption)
