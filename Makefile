@@ -2,6 +2,7 @@
 PYTHON ?= python3
 CASE   ?= pca
 ROUNDS ?= 5
+JOBS   ?= 2
 ARGS   ?=
 
 VENV   := .venv
@@ -21,8 +22,8 @@ help: ## show this list
 demo: $(VENV)/.installed-base ## reduce the bundled digits; writes lowland-demo/
 	@$(BIN)/lowland demo
 
-test: $(VENV)/.installed-test ## run the tests and the examples in docstrings (ARGS="-k pca" to choose)
-	@$(BIN)/python -m pytest $(ARGS)
+test: $(VENV)/.installed-test ## run the tests and the examples in docstrings (ARGS="-k pca" to choose; JOBS=0: in one process)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-slow: $(VENV)/.installed-test ## run the long checks only
 	@$(BIN)/python -m pytest -m slow $(ARGS)

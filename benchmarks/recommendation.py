@@ -4,7 +4,7 @@ Digits, letter, the isomap faces, a swiss roll and a Gaussian cloud. Each has an
 reason: the roll is curved, so not PCA; the cloud has no structure but its covariance, so PCA; the faces lie on a
 manifold of three dimensions, so a method for manifolds; digits and letters are classes in many dimensions, so not a
 straight map. Shown are the recommendation, whether it is right, its reasons, the best five, and the time against the
-budget.
+budget. How often the intervals hold that ties rest on is measured by ``python -m benchmarks.intervals``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHARED = ROOT.parent / "shared" / "data"
 
 
 class Case(NamedTuple):
-    """A table, its classes if it has some, and which families of methods are right for it."""
+    """A table, its classes if it has some, and which families of methods, or methods by name, are right for it."""
 
     make: Callable[[Path], tuple[Any, Any]]
     right: tuple[str, ...]
@@ -63,7 +63,10 @@ def letter(folder: Path) -> tuple[Any, Any]:
 CASES = {
     "roll": Case(roll, ("manifold",), "a sheet that is curved, not clustered"),
     "cloud": Case(cloud, ("linear",), "no structure but its covariance"),
-    "faces": Case(faces, ("manifold", "embedding"), "poses and light on a manifold of three dimensions"),
+    # UMAP is listed with the embeddings, yet it is a method for manifolds: it takes the rows for a sample of one,
+    # measures along it by local distances (McInnes, Healy, Melville 2018, section 2), and lays out that graph. t-SNE
+    # makes no such assumption, so it would not do here.
+    "faces": Case(faces, ("manifold", "umap"), "poses and light on a manifold of three dimensions"),
     "digits": Case(
         digits, ("manifold", "embedding", "network"), "ten classes that a straight map of 2 dimensions mixes"
     ),
@@ -91,13 +94,13 @@ def main() -> None:
         found = lowland.compare(X, budget=given.budget, target=target)
         seconds = time.perf_counter() - start
         advice = found.recommend()
-        right = lowland.registry.method(advice.method).family in case.right
+        right = bool({advice.method, lowland.registry.method(advice.method).family} & {*case.right})
         kept = seconds <= 1.2 * limit
         wrong += not (right and kept)
         print(f"\n{name} ({X.shape[0]:,} × {X.shape[1]}; {case.why}): {'right' if right else 'WRONG'}")
         print(f"  {seconds:.0f} s of {limit:.0f} s: {'within 20 %' if kept else 'TOO LONG'}")
         print("  " + str(advice).replace("\n", "\n  "))
-        print("  " + "\n  ".join(str(found).splitlines()[:5]), flush=True)
+        print("  " + "\n  ".join(str(found).splitlines()[:6]), flush=True)
     sys.exit(1 if wrong else 0)
 
 

@@ -178,7 +178,8 @@ def test_same_seed_same_count_and_null():
 
 
 def test_more_than_the_limit_is_refused_with_a_way_out():
-    with pytest.raises(DataError, match=r"limited to 1500 dimensions \(here 1501\); give a number, or a share"):
+    """In words that fit the function, an estimate, and PCA, which all may be asked for it."""
+    with pytest.raises(DataError, match=r"^parallel analysis .* limited to 1500 dimensions \(here 1501\); use another"):
         parallel_analysis(np.ones(1501), 10_000, np.ones(1501))
     with pytest.raises(DataError, match=r"here 1501"):
         parallel_analysis(np.ones(1501), 1502, np.ones(5000))
@@ -192,3 +193,18 @@ def test_many_columns_of_few_rows_are_within_the_limit():
 
 def test_two_rows_have_one_component():
     assert parallel_analysis([3.0], 2, [1.0, 1.0, 1.0]) == 1
+
+
+def test_bad_variances_and_draws_are_refused():
+    spectrum = [2.0, 0.7, 0.3]
+    for variances in ([-1.0, 2.0, 2.0], [np.nan, 1.0, 1.0], [], [[1.0, 1.0, 1.0]]):
+        with pytest.raises(DataError, match="one for each column, finite and not negative"):
+            parallel_analysis(spectrum, 50, variances)
+    with pytest.raises(ValueError, match="3 eigenvalues are above zero, which n_columns=2"):
+        parallel_analysis(spectrum, 50, [1.0, 2.0])
+    for draws in (0, -1, 2.5, True):
+        with pytest.raises(ValueError, match="draws is a whole number of at least 1"):
+            parallel_analysis(spectrum, 50, draws=draws)
+    for quantile in (0.0, 1.0):
+        with pytest.raises(ValueError, match="quantile lies between"):
+            parallel_analysis(spectrum, 50, quantile=quantile)

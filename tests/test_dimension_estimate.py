@@ -1,8 +1,9 @@
-"""The whole answer: S4's cases, known shapes, several scales, warnings and forms."""
+"""The whole answer: identities, few and repeated rows, other metrics, warnings, forms and bad input."""
 
 from __future__ import annotations
 
 import json
+import re
 import warnings
 
 import numpy as np
@@ -11,9 +12,10 @@ import scipy.sparse as sp
 
 import lowland
 from lowland import RowSource
-from lowland.dimension import Estimate, estimate
-from lowland.dimension.angles import Curve, plateau
+from lowland.dimension import Estimate, estimate, levina_bickel
+from lowland.dimension.estimating import _at_most
 from lowland.errors import DataError, DominantColumnWarning, LowlandWarning
+from lowland.measure import Measure
 
 
 def quiet(X, **options):
@@ -27,114 +29,9 @@ def pair(found):
     return round(found.consensus["linear"]), round(found.consensus["nonlinear"])
 
 
-# -- S4's four clouds, drawn so that they have about the spectra that are printed there --------------------------------
-
-
-def line(rng, n):
-    t = rng.uniform(0, 1.06, n)
-    return np.column_stack([0.9 * t, 0.43 * t]) + 0.026 * rng.standard_normal((n, 2))
-
-
-def bent(rng, n):
-    t = rng.uniform(-0.6, 0.6, n)
-    return np.column_stack([t, 0.6 * t**2]) + 0.02 * rng.standard_normal((n, 2))
-
-
 def circle(rng, n):
     t = rng.uniform(0, 2 * np.pi, n)
     return 0.4 * np.column_stack([np.cos(t), np.sin(t)]) + 0.01 * rng.standard_normal((n, 2))
-
-
-def square(rng, n):
-    return rng.uniform(size=(n, 2))
-
-
-@pytest.mark.parametrize("n", [100, 300, 2000])
-@pytest.mark.parametrize(("cloud", "truth"), [(line, (1, 1)), (bent, (1, 1)), (circle, (2, 1)), (square, (2, 2))])
-def test_l12_m8_the_four_clouds_are_told_apart(cloud, truth, n):
-    for seed in range(3):
-        assert pair(quiet(cloud(np.random.default_rng(seed), n))) == truth
-
-
-def test_spectra_alone_do_not_tell_circle_from_square():
-    rng = np.random.default_rng(0)
-    ring, filled = quiet(circle(rng, 500)), quiet(square(rng, 500))
-    assert ring.linear["variance_share"] == filled.linear["variance_share"] == 2
-    assert "they curve" in ring.sentence
-    assert "PCA can show them" in filled.sentence
-
-
-# -- shapes ------------------------------------------------------------------------------------------------------------
-
-
-def cube(rng, n, d):
-    return rng.uniform(size=(n, d))
-
-
-def sphere(rng, n, d):
-    X = rng.standard_normal((n, d + 1))
-    return X / np.linalg.norm(X, axis=1)[:, None]
-
-
-def affine(rng, n, d, noise=0.01):
-    Q = np.linalg.qr(rng.standard_normal((20, d)))[0]
-    return cube(rng, n, d) @ Q.T + noise * rng.standard_normal((n, 20))
-
-
-def gaussian(rng, n, d):
-    return rng.standard_normal((n, d))
-
-
-def within(value, d):
-    return abs(value - d) <= (0.5 if d <= 5 else 0.1 * d)
-
-
-SHAPES = [(cube, 2), (cube, 5), (cube, 8), (sphere, 3), (sphere, 9), (affine, 1), (affine, 6), (gaussian, 10)]
-
-
-@pytest.mark.parametrize(("shape", "d"), SHAPES)
-def test_known_dimensions_come_out(shape, d):
-    found = quiet(shape(np.random.default_rng(d), 3000, d)).consensus["nonlinear"]
-    assert within(found, d)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [5000, 20_000])
-@pytest.mark.parametrize("shape", [cube, sphere, affine, lambda r, n, d: affine(r, n, d, 0.03)])
-def test_all_dimensions_from_1_to_10(shape, n):
-    for d in range(1, 11):
-        found = quiet(shape(np.random.default_rng(100 + d), n, d)).consensus["nonlinear"]
-        assert within(found, d), (d, found)
-
-
-def test_swiss_roll_is_2_and_3():
-    X, _ = lowland.data.swiss_roll(3000, random_state=0)
-    assert pair(quiet(X)) == (3, 2)
-
-
-def test_strong_curvature_is_followed_back_to_zero():
-    """A flat torus of 5 circles turns within the distance of neighbours: directions alone say 6 and more."""
-    t = np.random.default_rng(0).uniform(0, 2 * np.pi, (5000, 5))
-    found = quiet(np.column_stack([np.cos(t), np.sin(t)]))
-    assert found.plateau.rising
-    assert found.scales.value[0] > 5.5
-    assert found.consensus["nonlinear"] == pytest.approx(5, abs=0.5)
-    assert any("followed back" in text for text in found.warnings)
-
-
-def test_empty_columns_do_not_hide_that_noise_fills_the_rest():
-    X = affine(np.random.default_rng(2), 3000, 2, noise=0.04)
-    wide = np.hstack([X, np.zeros((3000, 30))])
-    assert quiet(wide).consensus["nonlinear"] == pytest.approx(quiet(X).consensus["nonlinear"], rel=1e-6)
-    assert quiet(X).consensus["nonlinear"] == pytest.approx(2, abs=0.5)
-
-
-def test_noise_is_a_dimension_only_below_its_scale():
-    found = quiet(affine(np.random.default_rng(1), 4000, 2, noise=0.03))
-    assert found.nonlinear["two_nn"] > 8
-    assert found.consensus["nonlinear"] == pytest.approx(2, abs=0.5)
-    assert found.plateau.first > 3
-    assert any("scales disagree" in text for text in found.warnings)
 
 
 # -- identities --------------------------------------------------------------------------------------------------------
@@ -149,6 +46,47 @@ def test_units_rotation_and_further_columns_change_nothing():
         assert a.consensus[kind] == pytest.approx(b.consensus[kind], rel=1e-6)
     np.testing.assert_allclose(a.scales.value, b.scales.value, rtol=1e-6)
     np.testing.assert_allclose(50 * a.scales.radius, b.scales.radius, rtol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e80])
+def test_very_small_and_large_units_change_nothing(unit):
+    X = circle(np.random.default_rng(2), 200)
+    a, b = quiet(X), quiet(unit * X)
+    for kind in ("linear", "nonlinear"):
+        assert b.consensus[kind] == pytest.approx(a.consensus[kind], rel=1e-9)
+        assert b.consensus[kind].high == pytest.approx(a.consensus[kind].high, rel=1e-9)
+    assert b.sentence == a.sentence
+
+
+def test_a_rise_is_followed_back_in_any_unit():
+    t = np.random.default_rng(0).uniform(0, 2 * np.pi, (1500, 5))
+    X = np.column_stack([np.cos(t), np.sin(t)])
+    a, b = quiet(X, anchors=300), quiet(1e100 * X, anchors=300)
+    assert a.plateau.rising
+    assert b.consensus["nonlinear"] == pytest.approx(a.consensus["nonlinear"], rel=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "correlation"])
+def test_angles_are_compared_with_the_spectrum_of_unit_rows(metric):
+    """Whose lengths vary in a dimension more, which no angle sees."""
+    X = np.random.default_rng(3).uniform(0.5, 1.5, (300, 1)) * (
+        np.array([10.0, -10.0, 0.0, 0.0]) + np.random.default_rng(4).standard_normal((300, 4))
+    )
+    Z = X - X.mean(axis=1, keepdims=True) if metric == "correlation" else X
+    Z = Z / np.linalg.norm(Z, axis=1)[:, None]
+    found, expected = quiet(X, metric=metric), quiet(Z)
+    assert found.linear == pytest.approx(expected.linear, rel=1e-6)
+    assert found.consensus == pytest.approx(expected.consensus, rel=1e-6)
+    assert found.linear["participation_ratio"] != pytest.approx(quiet(X).linear["participation_ratio"], rel=0.1)
+    if metric == "cosine":
+        assert quiet(sp.csr_array(X), metric=metric).linear == pytest.approx(expected.linear, rel=1e-6)
+
+
+def test_other_metrics_are_not_compared_with_the_spectrum():
+    found = quiet(circle(np.random.default_rng(5), 200), metric="cityblock")
+    assert found.consensus["linear"] == 2
+    assert round(found.consensus["nonlinear"]) == 1
+    assert re.fullmatch(r"The data have about \S+ dimensions? \(\S+ to \S+\)\.", found.sentence)
 
 
 def test_distances_alone_give_the_nonlinear_part():
@@ -187,56 +125,67 @@ def test_scaling_columns_is_scaling_them_first():
     assert found.consensus["nonlinear"] == pytest.approx(flat.consensus["nonlinear"], rel=1e-6)
 
 
-def test_the_interval_holds_the_truth():
-    """Chance and the bias of borders together, on a cube whose every point is near one."""
-    held = 0
-    for seed in range(20):
-        found = quiet(cube(np.random.default_rng(seed), 600, 4), anchors=300).consensus["nonlinear"]
-        held += found.low <= 4 <= found.high
-    assert held >= 18
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_scaling_sparse_columns_far_from_zero(offset):
+    rng = np.random.default_rng(6)
+    X = np.where(rng.random((200, 3)) < 0.9, rng.standard_normal((200, 3)), 0.0) * [50, 1, 1] + [offset, 0, 0]
+    dense, sparse = quiet(X, scale=True), quiet(sp.csr_array(X), scale=True)
+    assert sparse.consensus["nonlinear"] == pytest.approx(dense.consensus["nonlinear"], rel=1e-6)
+    assert sparse.nonlinear["two_nn"] == pytest.approx(dense.nonlinear["two_nn"], rel=1e-6)
 
 
-# -- the plateau -------------------------------------------------------------------------------------------------------
+# -- few rows, and repeated ones ---------------------------------------------------------------------------------------
 
 
-def curve_of(values, distances=None):
-    v = np.asarray(values, dtype=float)
-    n = len(v)
-    radius = 1.5 ** np.arange(n)
-    d = v if distances is None else np.asarray(distances, dtype=float)
-    draws = np.tile(v, (10, 1))
-    return Curve(2.0 ** np.arange(n), radius, v, v, d, np.zeros(n, bool), v, draws, draws)
+@pytest.mark.parametrize("copies", [2, 3])
+def test_repeated_measurements_are_one_point_each(copies):
+    rng = np.random.default_rng(3)
+    once = rng.standard_normal((250, 3))
+    X = np.vstack([once + 1e-6 * rng.standard_normal(once.shape) for _ in range(copies)])
+    with pytest.warns(LowlandWarning, match=f"{250 * (copies - 1)} of {250 * copies} rows lie ten times as near"):
+        found = estimate(X)
+    alone = estimate(X[:250])
+    assert not found.plateau.rising
+    assert found.consensus["nonlinear"] == pytest.approx(alone.consensus["nonlinear"], rel=1e-9)
+    assert found.nonlinear["two_nn"] == pytest.approx(alone.nonlinear["two_nn"], rel=1e-9)
+    assert "they curve" not in found.sentence
+    assert found.n_rows == 250 * copies
 
 
-def test_the_lowest_level_stretch_is_the_plateau():
-    found = plateau(curve_of([9.0, 9.0, 8.9, 5.0, 2.1, 2.0, 2.0, 2.1, 2.6, 3.0]))
-    assert found.level
-    assert (found.first, found.last) == (4, 7)
-    assert found.value == pytest.approx(2.03, abs=0.05)
+def test_few_groups_of_repeated_measurements_prove_nothing():
+    rng = np.random.default_rng(4)
+    found = quiet(np.repeat(rng.standard_normal((6, 3)), 4, axis=0) + 1e-6 * rng.standard_normal((24, 3)))
+    assert any("fewer than 10 groups are left" in text for text in found.warnings)
+    assert "they curve, and" not in found.sentence
 
 
-def test_a_fall_without_an_end_is_told():
-    found = plateau(curve_of([20.0, 20.0, 19.8, 19.0, 15.0, 9.0, 5.0, 2.5]))
-    assert not found.level
-    assert found.value == 2.5
-    assert found.value.low == 1
-    assert found.value.high >= 9
+@pytest.mark.parametrize(("n", "d"), [(12, 100), (50, 200)])
+def test_fewer_rows_than_columns_are_no_bound(n, d):
+    """N rows span N − 1 dimensions, whatever they come from."""
+    X = np.random.default_rng(0).standard_normal((n, d))
+    found = quiet(X)
+    value = found.consensus["nonlinear"]
+    assert n < value <= value.high == d
+    assert value.low < value.high
+    assert found.figure().axes[0].get_ylim()[1] < 3 * found.scales.value.max()  # though draws may tell no number
+    assert found.sentence.startswith(f"The data have at least {n - 1} dimensions, as many as {n} points can span")
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    assert quiet(D, metric="precomputed").sentence == found.sentence
 
 
-def test_a_rise_from_the_start_is_followed_to_zero():
-    radius = 1.5 ** np.arange(8)
-    values = 3 * np.exp(0.02 * radius**2)
-    found = plateau(curve_of(values, np.full(8, 3.0)))
-    assert found.rising
-    assert found.value == pytest.approx(3, rel=1e-9)
+def test_a_subspace_is_a_bound_for_few_rows_too():
+    rng = np.random.default_rng(1)
+    found = quiet(rng.standard_normal((60, 4)) @ rng.standard_normal((4, 200)))
+    assert found.consensus["nonlinear"].high <= 4
+    assert found.consensus["nonlinear"].low < found.consensus["nonlinear"].high
 
 
-def test_a_long_shape_is_not_noise():
-    """Fine scales that stay at 5 of 20 dimensions are no noise, whatever the coarse ones say; at 18 of 20 they are."""
-    values = [5.1, 5.0, 5.0, 4.6, 1.2, 1.0, 1.0, 1.0]
-    assert plateau(curve_of(values), 20).value == pytest.approx(5, abs=0.1)
-    assert plateau(curve_of(values), 7).value == pytest.approx(1, abs=0.1)
-    assert plateau(curve_of(values)).value == pytest.approx(1, abs=0.1)
+def test_clipping_leaves_an_interval():
+    assert _at_most(Measure(5.6, 5.3, 5.9), 5).low == pytest.approx(4.7)
+    assert _at_most(Measure(5.1, 4.8, 5.4), 5).low == 4.8  # as it was
+    assert _at_most(Measure(4.0, 3.5, 5.5), 5).high == 5
+    one = _at_most(Measure(1.2, 1.1, 1.3), 1)
+    assert one.low == one == one.high == 1  # there is no less, and no more
 
 
 # -- warnings ----------------------------------------------------------------------------------------------------------
@@ -275,15 +224,6 @@ def test_equal_rows_are_told():
     assert found.scales.value.tolist() == estimate(X).scales.value.tolist()
 
 
-def test_directions_and_distances_that_disagree_are_told():
-    """Sierpinski's triangle: its distances grow as in ln 3/ln 2 = 1.58 dimensions, its directions fill the plane."""
-    rng = np.random.default_rng(11)
-    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.8]])
-    X = sum(corners[rng.integers(0, 3, 4000)] / 2 ** (j + 1) for j in range(40))
-    found = quiet(X)
-    assert found.nonlinear["correlation_dimension"] == pytest.approx(np.log(3) / np.log(2), abs=0.1)
-
-
 # -- forms and bad input -----------------------------------------------------------------------------------------------
 
 
@@ -295,8 +235,15 @@ def test_table_frame_dictionary_and_figure():
     assert "consensus" in text
     assert found.sentence in text
     frame = found.to_frame()
-    assert frame.columns == ["kind", "rule", "value", "low", "high", "exact"]
+    assert frame.columns == ["kind", "rule", "value", "low", "high", "interval", "exact"]
     assert len(frame) == len(found.linear) + len(found.nonlinear) + 2
+    ranges = frame.filter(frame["interval"] == "range of rules")
+    assert ranges.select("kind", "rule").rows() == [("linear", "consensus")]
+    (line,) = [line for line in text.splitlines() if "consensus (median)" in line]
+    assert line.endswith("(range of rules)") == (ranges["low"][0] < ranges["high"][0])
+    plain = found.to_dict()
+    assert [plain["consensus"][kind]["interval"] for kind in ("linear", "nonlinear")] == ["range of rules", "95 %"]
+    assert plain["plateau"]["rising"] is False
     assert json.loads(json.dumps(found.to_dict()))["consensus"]["nonlinear"]["value"] == found.consensus["nonlinear"]
     with pytest.raises(AttributeError):
         found.sentence = ""
@@ -316,6 +263,27 @@ def test_bad_input_is_refused():
         estimate(X)
     with pytest.raises(ValueError, match="anchors must be"):
         estimate(np.eye(20), anchors=-1)
+    for k in ((20, 10), (-5, 2.9), 1, True):
+        with pytest.raises(ValueError, match="n_neighbors is"):
+            estimate(np.eye(20), n_neighbors=k)
+    with pytest.raises(DataError, match=r"estimate: n_neighbors=.* take at most 19"):
+        estimate(np.eye(20), n_neighbors=(15, 90))
+    for things, metric in ((1 - np.eye(20), "precomputed"), (["a"] * 20, lambda a, b: 1.0)):
+        with pytest.raises(ValueError, match="scale=True divides columns"):
+            estimate(things, metric=metric, scale=True)
+
+
+def test_points_that_are_all_equally_far_have_no_shape():
+    for X, metric in ((1 - np.eye(30), "precomputed"), (np.eye(30), "euclidean")):
+        with pytest.raises(DataError, match=r"^estimate: all points are equally far"):
+            quiet(X, metric=metric)
+
+
+def test_one_number_of_neighbours_is_a_range_of_one():
+    X = np.random.default_rng(14).standard_normal((60, 2))
+    assert quiet(X, n_neighbors=12).nonlinear["levina_bickel"] == levina_bickel(X, n_neighbors=12)
+    assert quiet(X).nonlinear["levina_bickel"] == levina_bickel(X)
+    assert not quiet(X, anchors=30).nonlinear["two_nn"].exact
 
 
 @pytest.mark.parametrize("n", [10, 12, 20, 35, 64, 65])

@@ -115,28 +115,54 @@ def test_largest_gap_looks_no_further_than_95_percent_needs():
 # -- the same of rows, of a spectrum, of a stream ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda f: f.__name__)
-def test_rows_spectrum_stream_and_sparse_agree(rule):
+each = pytest.mark.parametrize("rule", RULES, ids=lambda f: f.__name__)
+unturned = pytest.mark.parametrize("rule", [r for r in RULES if r is not parallel_analysis], ids=lambda f: f.__name__)
+
+
+@each
+@pytest.mark.parametrize("shape", [(150, 12), (30, 70)], ids=["tall", "wide"])
+def test_rows_spectrum_stream_and_sparse_agree(rule, shape):
     rng = np.random.default_rng(3)
-    X = planted(rng, 150, 12, 3, 0.4)
+    X = planted(rng, *shape, 3, 0.4)
     X[np.abs(X) < 0.2] = 0.0
     expected = rule(X)
     assert isinstance(expected, Measure)
     assert rule(sp.csr_array(X)) == pytest.approx(expected, rel=1e-9)
-    assert rule(RowSource.from_blocks([X[:70], X[70:]])) == pytest.approx(expected, rel=1e-9)
+    assert rule(RowSource.from_blocks([X[:20], X[20:]])) == pytest.approx(expected, rel=1e-9)
     values = np.linalg.eigvalsh(np.cov(X, rowvar=False))[::-1]
+    cut = values[: min(shape[0] - 1, shape[1])]
     if rule is parallel_analysis:
-        assert rule(values, 150, X.var(axis=0, ddof=1)) == expected
+        assert rule(values, shape[0], X.var(axis=0, ddof=1)) == expected
+        assert rule(cut, shape[0], X.var(axis=0, ddof=1)) == expected
     else:
-        assert rule(values, 150) == pytest.approx(expected, rel=1e-9)
+        for found in (rule(values, shape[0]), rule(cut, shape[0], shape[1])):
+            assert found == pytest.approx(expected, rel=1e-9)
+            assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
 
 
-@pytest.mark.parametrize("rule", [r for r in RULES if r is not parallel_analysis], ids=lambda f: f.__name__)
+@unturned
 def test_counts_do_not_depend_on_units_rotation_or_empty_columns(rule):
     rng = np.random.default_rng(4)
     X = planted(rng, 200, 9, 3, 0.5)
     Q = np.linalg.qr(rng.standard_normal((9, 9)))[0]
     assert rule(1e-4 * X @ Q + 7) == pytest.approx(rule(X), rel=1e-9)
+    wide = rule(np.hstack([X, np.zeros((200, 6)), np.full((200, 6), 0.1)]))  # a tenth is no binary number
+    assert (wide, wide.low, wide.high) == pytest.approx((rule(X), rule(X).low, rule(X).high), rel=1e-9)
+
+
+@each
+@pytest.mark.parametrize("unit", [1e-100, 1e80])
+def test_counts_do_not_depend_on_very_small_or_large_units(rule, unit):
+    X = planted(np.random.default_rng(4), 100, 6, 2, 0.5)
+    found, expected = rule(unit * X), rule(X)
+    assert (found, found.low, found.high) == pytest.approx((expected, expected.low, expected.high), rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(60, 300, 4), (12, 100, 2), (30, 31, 3)])
+def test_minka_of_fewer_rows_than_columns(n, d, k):
+    """The noise is the mean over all D − k directions, of which N rows show N − 1 − k."""
+    for seed in range(3):
+        assert minka(planted(np.random.default_rng(seed), n, d, k, 0.5)) == k
 
 
 def test_scale_gives_every_column_the_same_weight():
@@ -144,6 +170,16 @@ def test_scale_gives_every_column_the_same_weight():
     assert variance_share(X) == 1
     assert variance_share(X, scale=True) == 4
     assert participation_ratio(X, scale=True) > 3.5
+
+
+def test_a_spectrum_is_that_of_so_many_columns():
+    with pytest.raises(ValueError, match="3 eigenvalues are above zero, which n_columns=2"):
+        minka([3.0, 2.0, 1.0], 50, 2)
+    for count in (0, 2.5, True):
+        with pytest.raises(ValueError, match="n_columns is a whole number of at least 1"):
+            broken_stick([3.0, 2.0, 1.0], 50, count)
+    with pytest.raises(ValueError, match="go with a spectrum"):
+        minka(np.eye(5), n_columns=5)
 
 
 # -- intervals ---------------------------------------------------------------------------------------------------------
@@ -162,6 +198,16 @@ def test_intervals_hold_the_population_value():
         shares += m.low <= 3 <= m.high  # 4 + 2 + 1 of 8 are 87.5 %, 4 + 2 are 75 %
     assert held >= 180
     assert shares >= 190
+
+
+def test_the_interval_of_the_largest_gap_holds_the_other_places_it_may_have():
+    values = [5.0, 4.9, 2.0, 1.9, 1.0, 0.98]  # falls by 2.45 after two, by 1.9 after four
+    assert (largest_gap(values, 12).low, largest_gap(values, 12).high) == (1, 6)  # anything goes
+    assert (largest_gap(values, 200).low, largest_gap(values, 200).high) == (2, 4)
+    sure = largest_gap(values, 100_000)
+    assert sure.low == sure == sure.high == 2
+    none = largest_gap([1.0, 0.9, 0.63, 0.6], 200)  # 1.43 might be 1.5
+    assert (none.low, none, none.high) == (2, 4, 4)
 
 
 def test_without_a_number_of_rows_there_is_no_interval():
@@ -199,8 +245,9 @@ def test_number_of_rows_belongs_to_a_spectrum():
         gavish_donoho([3.0, 1.0])
     with pytest.raises(ValueError, match="rows count themselves"):
         minka(np.eye(5), 5)
-    with pytest.raises(ValueError, match="at least 2"):
-        minka([3.0, 1.0], 1)
+    for count in (1, 10.5, True):
+        with pytest.raises(ValueError, match="n_rows is a whole number of at least 2"):
+            minka([3.0, 1.0], count)
 
 
 def test_bad_rows_and_parameters_are_refused():
@@ -222,7 +269,8 @@ def test_of_a_very_wide_table_only_the_leading_values_are_used(monkeypatch):
     found = variances_of(X)
     assert not found.complete
     assert len(found.values) >= LEADING
-    with pytest.raises(DataError, match="whole spectrum"):
-        broken_stick(X)
+    for rule in (broken_stick, largest_gap):
+        with pytest.raises(DataError, match="whole spectrum"):
+            rule(found)
     few = planted(rng, 400, 300, 3, 0.01)
     assert variance_share(few) == 3

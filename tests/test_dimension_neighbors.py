@@ -13,6 +13,7 @@ from lowland.dimension import correlation_dimension, levina_bickel, two_nn
 from lowland.dimension.angles import dimensions, kept_by_half, moments
 from lowland.dimension.neighbors import levina_bickel_of, two_nn_of
 from lowland.errors import DataError, LowlandWarning
+from lowland.measure import Z95
 
 RULES = (two_nn, levina_bickel, correlation_dimension)
 each = pytest.mark.parametrize("rule", RULES, ids=lambda f: f.__name__)
@@ -52,6 +53,44 @@ def test_squares_of_lengths_are_taken_by_their_roots(rule):
     assert rule(X, metric="cosine") == pytest.approx(flat, rel=1e-6)
     assert rule(sp.csr_array(X), metric="cosine") == pytest.approx(flat, rel=1e-6)
     assert rule(X, metric="sqeuclidean") == rule(X)
+
+
+@each
+def test_rows_of_one_direction_are_one_point_for_an_angle(rule):
+    """Also where they are sparse: counts, and three times as many of each."""
+    X = np.random.default_rng(3).poisson(30, (150, 5)).astype(float)
+    expected = rule(X, metric="cosine")
+    for both in (np.vstack([X, 3 * X]), sp.csr_array(np.vstack([X, 3 * X]))):
+        with pytest.warns(LowlandWarning, match="150 of 300 rows equal an earlier one"):
+            found = rule(both, metric="cosine")
+        assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_sparse_rows_have_no_correlation_distance():
+    with pytest.raises(DataError, match="sparse rows are compared by"):
+        two_nn(sp.csr_array(sphere(50, 2)), metric="correlation")
+
+
+@each
+def test_a_stream_of_sparse_blocks_is_gathered(rule):
+    X = sphere(200, 2)
+    blocks = lowland.RowSource.from_blocks(iter([sp.csr_array(X[:90]), sp.csr_array(X[90:])]))
+    assert rule(blocks) == pytest.approx(rule(X), rel=1e-9)
+
+
+@each
+def test_a_value_is_exact_where_all_points_are_looked_at(rule):
+    X = sphere(300, 2)
+    assert rule(X).exact
+    assert rule(X, anchors=None).exact
+    assert not rule(X, anchors=100).exact
+
+
+@pytest.mark.parametrize("rule", [two_nn, levina_bickel], ids=lambda f: f.__name__)
+def test_repeated_measurements_are_told(rule):
+    X = sphere(100, 2)
+    with pytest.warns(LowlandWarning, match="ten times as near to another as to the next"):
+        rule(np.vstack([X, X + 1e-6 * np.random.default_rng(1).standard_normal(X.shape)]))
 
 
 @each
@@ -101,13 +140,17 @@ def test_intervals_hold_the_truth_on_a_sphere(rule):
     assert held >= 90
 
 
-def test_correlation_dimension_covers_a_circle():
-    held = 0
-    for seed in range(40):
-        t = np.random.default_rng(seed).uniform(0, 2 * np.pi, 400)
-        found = correlation_dimension(np.column_stack([np.cos(t), np.sin(t)]))
-        held += found.low <= 1.005 and found.high >= 0.995
-    assert held >= 34
+@pytest.mark.parametrize("anchors", [None, 80])
+def test_correlation_dimension_covers_a_circle(anchors):
+    """Of the arc, whose pairs grow as their distance; of the chord it is 1.005 or so."""
+    held, found = 0, []
+    for seed in range(100):
+        t = np.random.default_rng(seed).uniform(0, 2 * np.pi, 250)
+        found.append(correlation_dimension(np.column_stack([np.cos(t), np.sin(t)]), anchors=anchors))
+        held += found[-1].low <= 1.005 and found[-1].high >= 1.0
+    assert held >= 90
+    claimed = np.mean([(value.high - value.low) / (2 * Z95) for value in found])
+    assert 0.8 < claimed / np.std(found) < 1.4
 
 
 def test_two_nn_reads_noise_as_a_dimension():

@@ -1,4 +1,4 @@
-"""Plans against what fits really take, each in a fresh process with its imports warm."""
+"""Plans against what fits and measures really take, each in a fresh process with its imports warm."""
 
 from __future__ import annotations
 
@@ -127,6 +127,63 @@ def test_plans_are_within_half_and_one_and_a_half(name):
     assert found["algorithm"][0] == found["algorithm"][1]
     assert 0.5 <= found["measured"] / found["planned"] <= 1.5, found
     assert 0.8 <= found["told"] / found["measured"] <= 1.05, found  # what fit_info_ says is what was taken
+
+
+QUALITY = """
+import json, sys, warnings
+import numpy as np
+import lowland
+from lowland import quality
+from lowland.quality import pairs
+warnings.simplefilter("ignore")
+case = json.loads(sys.argv[1])
+told = [0]
+def check(nbytes, what, remedy):
+    told.append(nbytes)
+pairs.check_allocation = check
+rng = np.random.default_rng(0)
+def work(n):
+    X = rng.integers(0, 6, (n, 5)).astype(float) if case["ties"] else rng.standard_normal((n, 5))
+    groups = ["most"] * (n - 50) + ["few"] * 50 if case["groups"] else None
+    measure = getattr(quality, case["measure"])
+    return lambda: measure(X, X[:, :2] + 0.1 * rng.standard_normal((n, 2)), groups=groups, **case["parameters"])
+work(400)()
+job = work(case["rows"])
+def status(key):
+    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(key))
+open("/proc/self/clear_refs", "w").write("5")
+before = status("VmRSS")
+job()
+print(json.dumps({"measured": status("VmHWM") - before, "told": max(told)}))
+"""
+
+
+def sorted_pairs(rows, measure="distance_correlation", ties=False, groups=False, **parameters):
+    return {"rows": rows, "measure": measure, "ties": ties, "groups": groups, "parameters": parameters}
+
+
+SORTED = {
+    "ranks, groups": sorted_pairs(1800, groups=True, kind="spearman"),
+    "ranks": sorted_pairs(4500, kind="spearman"),
+    "a line": sorted_pairs(4500, "kruskal_stress", monotone=True),
+    "a line, ties": sorted_pairs(4500, "kruskal_stress", ties=True, monotone=True),
+    "a line, groups": sorted_pairs(3000, "kruskal_stress", groups=True, monotone=True),
+}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is measured through /proc")
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n == "ranks, groups" else pytest.mark.slow) for n in SORTED]
+)
+def test_sorting_pairs_takes_what_was_asked_for(name):
+    """All pairs of a map in their order: the one step of `quality` whose memory grows with pairs."""
+    done = subprocess.run(
+        [sys.executable, "-c", QUALITY, json.dumps(SORTED[name])], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["told"] >= 256e6, found
+    assert 0.5 <= found["measured"] / found["told"] <= 1.05, found
 
 
 def test_a_shrunken_plan_is_caught_by_the_second_lock(rng, monkeypatch):

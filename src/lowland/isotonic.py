@@ -20,6 +20,7 @@ from .stress import Point
 
 Array = Any
 
+TIE = 1e-12  # of a value itself: what differs by less, which rounding can do, is a tie
 _PIECE = 1 << 17  # pairs that one task goes over
 
 
@@ -34,6 +35,21 @@ def isotonic(y: Array, weights: Array | None = None) -> Array:
     y = np.ascontiguousarray(y, dtype=np.float64)
     out = np.empty_like(y)
     pool_violators(y, np.ones_like(y) if weights is None else np.ascontiguousarray(weights, dtype=np.float64), out)
+    return out
+
+
+def levels(ranked: Array) -> Array:
+    """Return for each sorted value the number of its level: values within `TIE` of the first of them are one.
+
+    The limit is a share of the value itself and not of the largest, so that one far point does not tie all others.
+
+    >>> levels(np.array([0.0, 0.1 + 0.2, 0.3, 1.0, 1e15])).tolist()
+    [0, 1, 1, 2, 3]
+    """
+    from .isotonic_kernels import number_levels
+
+    out = np.empty(len(ranked), dtype=np.int64)
+    number_levels(np.ascontiguousarray(ranked, dtype=np.float64), TIE, out)
     return out
 
 
@@ -63,8 +79,7 @@ class OrderStress:
         self.delta = delta[order]
         self.first, self.second = i[order].astype(np.int32), j[order].astype(np.int32)
         self.size = float(len(order))
-        slack = 1e-12 * self.delta[-1]  # what differs by rounding is a tie
-        self.level = np.concatenate([[0], np.cumsum(np.diff(self.delta) > slack)])
+        self.level = levels(self.delta)
         self._counts = np.bincount(self.level).astype(np.float64)
         self._secondary = ties == "secondary"
         self._tied = np.flatnonzero(self._counts[self.level] > 1)  # pairs of equal δ: they alone need the order of d

@@ -28,6 +28,36 @@ def pool_violators(y, w, out):  # type: ignore[no-untyped-def]
         out[first[b] : first[b + 1]] = mean[b]
 
 
+@nb.njit(nb.int64(LINE, nb.int64, nb.float64), **OPTIONS)
+def level_end(ranked, start, share):  # type: ignore[no-untyped-def]
+    """Return where the level ends that begins at ``start``: its values are within a share of the first, no chain."""
+    stop, limit = start + 1, ranked[start] + share * ranked[start]
+    while stop < len(ranked) and ranked[stop] <= limit:
+        stop += 1
+    return stop
+
+
+@nb.njit(nb.void(LINE, nb.float64, nb.int64[::1]), **OPTIONS)
+def number_levels(ranked, share, level):  # type: ignore[no-untyped-def]
+    """Write the number of each sorted value's level."""
+    start, count = 0, 0
+    while start < len(ranked):
+        stop = level_end(ranked, start, share)
+        level[start:stop] = count
+        start, count = stop, count + 1
+
+
+@nb.njit(nb.void(LINE, nb.int64[::1], nb.float64, LINE), **OPTIONS)
+def mean_ranks(ranked, order, share, out):  # type: ignore[no-untyped-def]
+    """Write the ranks of sorted values, less their mean, to the places of ``order``; a level shares the mean of its."""
+    start, center = 0, (len(ranked) - 1) / 2.0
+    while start < len(ranked):
+        stop = level_end(ranked, start, share)
+        for i in range(start, stop):
+            out[order[i]] = (start + stop - 1) / 2.0 - center
+        start = stop
+
+
 @nb.njit(nb.void(FIXED, _INDEX, _INDEX, LINE, nb.int64, nb.int64), **OPTIONS)
 def pair_distances(X, first, second, d, start, stop):  # type: ignore[no-untyped-def]
     """Write the distances of the pairs (first, second) of rows of X."""

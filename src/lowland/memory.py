@@ -18,10 +18,10 @@ class Peak:
     bytes: int | None = None
 
 
-def resident() -> int | None:
-    """Return the resident memory of this process in bytes (Linux), else None."""
+def resident(pid: int | None = None) -> int | None:
+    """Return the resident memory of a process, by default this one, in bytes (Linux), else None."""
     try:
-        with open("/proc/self/statm") as file:
+        with open(f"/proc/{'self' if pid is None else pid}/statm") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return None

@@ -122,7 +122,7 @@ class Recorder:
     def warn(self, message: str, category: type[Warning]) -> None:
         """Warn the caller and keep the message in the record."""
         self.messages.append(message)
-        warnings.warn(message, category, stacklevel=_level_of_the_caller())
+        warnings.warn(message, category, stacklevel=level_of_the_caller())
 
     def warn_short(self, rank: int, asked: int | None) -> None:
         """Warn that the data have fewer components than were asked for."""
@@ -147,7 +147,7 @@ class Recorder:
         )
 
 
-def _level_of_the_caller() -> int:
+def level_of_the_caller() -> int:
     """Return the stack level, seen from the function that asks, of the first line that is not a library's own."""
     frame, level = inspect.currentframe(), 0
     libraries = ("lowland", "sklearn", "contextlib")

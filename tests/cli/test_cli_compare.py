@@ -98,14 +98,17 @@ def test_distances_are_compared(run: Any, tmp_path: Path) -> None:
         (["--out", "t.npy"], 2, "holds names"),
         (["--report", "r.txt"], 2, "must end in .html"),
         (["--again", "none.json"], 3, "no record of a comparison"),
+        (["--again", "none.json", "--methods", "pca", "--seed", "1"], 2, "leave out --methods, --seed"),
+        (["--sample", "many"], 2, "--sample many: it is a number of rows, or all"),
+        (["--sample", "3"], 3, "sample must be"),
+        (["--held-out", "0.9"], 3, "from 0 to 0.5"),
         (["--target", "kinds"], 3, "did you mean 'kind'"),
         (["--target", "c0"], 3, "no classes"),
     ],
 )
 def test_wrong_calls_are_told(run: Any, blobs: Path, words: list[str], code: int, told: str) -> None:
-    done = (
-        run("compare", blobs, "--methods", "pca", *words) if "--methods" not in words else run("compare", blobs, *words)
-    )
+    first = [] if {"--methods", "--again"} & set(words) else ["--methods", "pca"]
+    done = run("compare", blobs, *first, *words)
     assert done.code == code, done.err
     assert told in done.err
 
@@ -130,6 +133,81 @@ def test_the_table_tells_how_far_others_are_behind(run: Any, blobs: Path) -> Non
     (taken,) = [line for line in shown if "take" in line.split()[-2:] or "take," in line.split()[-2:]]
     assert taken.split()[1] == done.json["recommendation"]["key"]
     assert "ties with the best where it is behind by less than the ±" in " ".join(" ".join(shown).split())
+
+
+def test_a_sample_ties_and_weak_points_are_told(run: Any, blobs: Path) -> None:
+    done = run(
+        "compare", blobs, "--methods", "pca,isomap", "--sample", "60", "--held-out", "0.25", "--report", "c.html"
+    )
+    assert done.code == 0, done.err
+    assert "Compared on 60 of 90 rows, drawn at random." in done.err
+    advice = run("compare", blobs, "--methods", "pca,isomap", "--sample", "60", "--held-out", "0.25", "--json").json
+    assert advice["rows"] == {"all": 90, "compared": 60, "training": 45, "held-out": 15}
+    for text in advice["recommendation"]["not_good_for"]:
+        assert f"Not good for: {text}" in done.err
+    assert ("Not told apart from it" in done.err) == bool(advice["recommendation"]["ties"])
+    assert "--sample 60 --held-out 0.25 --report c.html" in Path("c.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """An arc, two columns of text, and one that names the rows."""
+    rng = np.random.default_rng(0)
+    t, kinds = np.sort(rng.random(90)) * 6, rng.integers(3, size=90)
+    frame = {"a": np.cos(t), "b": np.sin(t), "kind": np.array(["x", "y", "z"])[kinds], "sort": kinds > 1}
+    frame |= {"name": [f"row {i}" for i in range(90)]}
+    pl.DataFrame(frame).with_columns(pl.col("sort").cast(pl.String)).write_csv(tmp_path / "mix.csv")
+    return tmp_path / "mix.csv"
+
+
+def test_text_is_compared_as_categories_and_the_next_command_codes_it_alike(run: Any, mixed: Path) -> None:
+    words = ["--methods", "famd,kernel_pca", "--drop", "name"]
+    done = run("compare", mixed, *words, "--prefer", "global", "--record", "r.json", "--json")
+    assert done.code == 0, done.err
+    record = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    assert record["data"]["kind"] == "categories"
+    assert record["data"]["shape"] == [90, 4]
+    again = run("compare", mixed, "--drop", "name", "--again", "r.json", "--json")
+    assert again.code == 0, again.err
+    assert [row["score"] for row in again.json["candidates"]] == [row["score"] for row in done.json["candidates"]]
+    from lowland.cli import compare
+
+    record["candidates"] = [entry for entry in record["candidates"] if entry["method"] == "kernel_pca"]
+    found = lowland.Comparison(record, {})
+    given = compare._read(mixed, compare.ColumnOptions(drop=("name",)), None, "euclidean", True)
+    following = compare._next(mixed, given, compare.ColumnOptions(drop=("name",)), found.recommend(), None)
+    for command in following.split(" && "):
+        assert run(*shlex.split(command)[1:]).code == 0
+    table = pl.read_csv("mix-map.csv").to_numpy()
+    expected = found.fit_best(given.rows).transform(given.rows)
+    np.testing.assert_allclose(np.abs(table), np.abs(expected), atol=1e-6)
+
+
+def test_auto_takes_text_that_repeats(mixed: Path, blobs: Path) -> None:
+    from lowland.cli import compare
+
+    given = compare._read(mixed, compare.ColumnOptions(), None, "euclidean", True)
+    assert given.names == ["a", "b", "kind", "sort"], "what names the rows is no category"
+    asked = compare._read(mixed, compare.ColumnOptions(columns=("a,name",)), None, "euclidean", True)
+    assert asked.names == ["a", "name"], "but may be asked for"
+    numbers = compare._read(blobs, compare.ColumnOptions(), "kind", "euclidean", True)
+    assert numbers.rows.array.dtype == np.float64, "numbers alone are read as ever"
+    assert numbers.names == ["c0", "c1", "c2", "c3"]
+
+
+def test_auto_asks_for_text(run: Any, mixed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lowland.cli import compare
+
+    seen = []
+
+    def stop(*words: Any) -> None:
+        seen.append(words[-1])
+        raise lowland.errors.DataError("enough")
+
+    monkeypatch.setattr(compare, "_read", stop)
+    for words in ([], ["--methods", "famd,pca"], ["--methods", "pca"]):
+        assert run("compare", mixed, *words).code == 3
+    assert seen == [True, True, False]
 
 
 def test_a_table_that_does_not_vary_is_told(run: Any, tmp_path: Path) -> None:

@@ -45,11 +45,42 @@ def test_people_get_a_table_and_a_sentence(run: Run, ring: np.ndarray[Any, Any])
     assert "left out: name (text)" in done.err
 
 
+def test_the_range_of_the_rules_is_called_that(run: Run, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).standard_normal((60, 4)) * [3, 2, 1, 1]
+    np.save(tmp_path / "wide.npy", X)
+    line = next(line for line in run("dimension", "wide.npy").out.splitlines() if "consensus (median)" in line)
+    assert line.endswith("(range of rules)")
+
+
 def test_the_next_command_runs(run: Run, ring: np.ndarray[Any, Any]) -> None:
     command = run("dimension", "ring.csv", "--columns", "a,b", "--json").json["next"]
     assert "--method isomap --components 1" in command
     assert "--columns a,b" in command
     assert run(*shlex.split(command)[1:]).code == 0
+
+
+def test_the_next_command_has_what_was_asked_for(run: Run, ring: np.ndarray[Any, Any], tmp_path: Path) -> None:
+    """The name of the rows, so that it is not reduced; the metric, as the method has it."""
+    X = np.column_stack([np.arange(300), ring])
+    pl.DataFrame(X, schema=["nr", "a", "b", "c"]).with_columns(pl.col("nr").cast(int)).write_csv(tmp_path / "named.csv")
+    asked = ("dimension", "named.csv", "--id", "nr", "--json")
+    for options, words in (
+        ((), "--method isomap --components 1 --id nr"),
+        (("--scale",), "--method isomap --components 1 --set metric=seuclidean --id nr"),
+        (("--metric", "cityblock"), "--method isomap --components 1 --set metric=cityblock --id nr"),
+        (("--metric", "cosine"), "--method isomap --components 1 --set metric=cosine --id nr"),
+        (("--drop", "b,c"), "--method pca --components 1 --drop b,c --id nr"),
+    ):
+        command = run(*asked, *options).json["next"]
+        assert words in command
+        assert run(*shlex.split(command)[1:]).code == 0
+        assert pl.read_csv("embedding.csv").columns[0] == "nr"
+
+
+def test_a_metric_that_is_none_is_a_usage_error(run: Run, ring: np.ndarray[Any, Any]) -> None:
+    refused = run("dimension", "ring.csv", "--metric", "odd")
+    assert refused.code == 2
+    assert "--metric odd: it must be one of euclidean, sqeuclidean" in refused.err
 
 
 def test_columns_scale_and_seed_reach_the_library(run: Run, ring: np.ndarray[Any, Any]) -> None:

@@ -75,8 +75,26 @@ def test_the_trust_of_each_row_is_written(run: Run, table: Path, flat: Path, fra
     assert np.allclose(found["kept"], quality.pointwise(X, Y).kept)
     assert "least trusted rows: row" in done.out
     assert "next: lowland compare" in done.err
-    assert run("evaluate", table, flat, "--id", "name", "--anchors", 10, "--out", "some.csv").code == 0
+    some = run("evaluate", table, flat, "--id", "name", "--anchors", 10, "--out", "some.csv")
     assert pl.read_csv("some.csv")["kept"].null_count() == 20
+    assert "20 of 30 rows were not looked at and stay empty; --anchors all looks at each" in some.err
+    assert "least trusted of the 10 rows looked at: row" in some.out
+
+
+def test_the_trust_of_each_of_many_rows_is_written(run: Run, tmp_path: Path) -> None:
+    """Beyond 10,000 rows the report looks at a sample, and the file still has all of them."""
+    X = np.random.default_rng(0).normal(size=(10_010, 2))
+    np.save(tmp_path / "X.npy", X)
+    pl.DataFrame({"pca0": X[:, 0]}).write_csv("map.csv")
+    done = run("evaluate", "X.npy", "map.csv", "--neighbors", 3, "--out", "trust.parquet")
+    assert done.code == 0, done.err
+    found = pl.read_parquet("trust.parquet")
+    assert found["kept"].null_count() == 0
+    assert "not looked at" not in done.err
+    assert "least trusted of the 5,000 rows looked at: " in done.out
+    expected = quality.pointwise(X, X[:, :1], 3)
+    assert np.allclose(found["kept"], expected.kept)
+    assert np.allclose(found["stretch"], expected.stretch)
 
 
 def test_coordinates_are_not_mistaken_for_what_was_kept(run: Run, table: Path) -> None:

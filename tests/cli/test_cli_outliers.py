@@ -170,3 +170,51 @@ def test_flagged_rows_are_called_by_their_line_and_what_is_missing_has_a_way_out
     named = run("transform", "m.lowland", far, "--flag", "--id", "site", "--out", "new.csv", "--json").json
     assert named["summary"].endswith("fitted on: site4.")
     assert "novelty" not in named["missing"]["distance"]
+
+
+def test_columns_are_told_as_the_file_has_them(run: Run, far: Path) -> None:
+    table = pl.read_csv(far).with_columns(novel=pl.lit("x"))
+    table.write_csv("named.csv")
+    words = ("reduce", far, "--components", 1, "--out", "flat.csv", "--model", "m.lowland")
+    assert run(*words).code == 0
+    done = run("transform", "m.lowland", "named.csv", "--flag", "--keep-columns", "--out", "new.csv", "--json").json
+    assert done["columns"] == ["pca0", "t2", "spe", "novel_1"]
+    assert pl.read_csv("new.csv").columns == ["site", "a", "b", "novel", *done["columns"]]
+    again = run("transform", "m.lowland", "new.csv", "--keep-columns", "--out", "twice.csv", "--json").json
+    assert again["columns"] == ["pca0_1"]
+
+
+def test_a_gap_leaves_its_row_unjudged(run: Run, far: Path) -> None:
+    table = pl.read_csv(far)
+    table.filter(pl.col("site") != "site4").write_csv("old.csv")
+    words = ("reduce", "old.csv", "--method", "probabilistic_pca", "--components", 1, "--out", "flat.csv")
+    assert run(*words, "--model", "m.lowland").code == 0
+    table.with_columns(a=pl.when(pl.col("site") == "site7").then(None).otherwise("a")).write_csv("gap.csv")
+    done = run("transform", "m.lowland", "gap.csv", "--flag", "--out", "new.csv", "--json")
+    assert done.code == 0
+    assert (done.json["novel"], done.json["unjudged"]) == (1, 1)
+    assert "1 of them has gaps and cannot be judged" in done.json["summary"]
+    made = pl.read_csv("new.csv")
+    assert made.row(7)[1:] == (None, None, None)
+    assert made["novel"].to_list()[4] == 1
+    assert [made[name].null_count() for name in made.columns] == [0, 1, 1, 1]
+
+
+def test_a_seed_changes_what_is_drawn(run: Run, far: Path) -> None:
+    def limit(*words: Any) -> float:
+        return float(run("outliers", far, *words, "--json").json["limits"]["distance"])
+
+    assert limit() == limit("--seed", 0) != limit("--seed", 5)
+    told = run("outliers", far, "--seed", 5, "--json").json["next"]
+    assert "--seed 5 --keep" in told
+    assert run("outliers", far, "--seed", -1).code == 2
+
+
+def test_many_flagged_rows_are_not_proposed_to_be_left_out(run: Run) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 2))
+    X[:40] += 20.0
+    pl.DataFrame({"a": X[:, 0], "b": X[:, 1]}).write_csv("groups.csv")
+    done = run("outliers", "groups.csv", "--json").json
+    assert len(done["rows"]) >= 40
+    assert done["next"] == "lowland reduce groups.csv --out flat.csv"

@@ -74,25 +74,25 @@ def test_dimensions_are_told_as_by_dimension_itself(found, roll):
 def test_candidates_are_fitted_without_the_held_out_rows(found):
     assert found.record["rows"] == {"all": 600, "compared": 600, "training": 480, "held-out": 120}
     sides = entry(found, "pca")["criteria"]["local"]
-    assert len(sides["training"]["folds"]) == 10
-    assert len(sides["held-out"]["folds"]) == 10
+    assert len(sides["training"]["without"]) == 10
+    assert len(sides["held-out"]["without"]) == 10
 
 
 def test_the_criteria_are_those_of_the_map(found, roll):
-    """The training rows' trustworthiness is what `quality` says of the map of all rows, for these rows."""
+    """The fitted rows' trustworthiness is what `quality` says of the map of these, that of held-out ones of all."""
     from lowland import quality
     from lowland.comparison.given import read
     from lowland.quality.rank_measures import at_chance
 
     given, _ = read(roll, None, "euclidean", None, 0.2, 0)
     model = lowland.PCA(n_components=2, random_state=0).fit(roll[~given.held])
-    groups = np.where(given.held, "held-out", "training")
+    Y = model.transform(roll)
     for name in ("trustworthiness", "continuity"):
-        chance = at_chance(name, 600, 10)
-        told = getattr(quality, name)(roll, model.transform(roll), groups=groups).groups
-        for side in ("training", "held-out"):
-            expected = (told[side] - chance) / (1 - chance)
-            assert entry(found, "pca")["criteria"]["local"][side][name] == pytest.approx(expected, abs=1e-12)
+        measure, told = getattr(quality, name), entry(found, "pca")["criteria"]["local"]
+        fitted, chance = measure(roll[~given.held], Y[~given.held]), at_chance(name, 480, 10)
+        assert told["training"][name] == pytest.approx((fitted - chance) / (1 - chance), abs=1e-12)
+        new, chance = measure(roll, Y, groups=given.held).groups[True], at_chance(name, 600, 10)
+        assert told["held-out"][name] == pytest.approx((new - chance) / (1 - chance), abs=1e-12)
 
 
 def test_a_target_is_judged_in_the_data_and_in_each_map(found):
@@ -404,7 +404,7 @@ def test_wrong_data_are_named(roll):
     with pytest.raises(DataError, match=r"row 1, column 1.*methods are compared on whole rows") as told:
         lowland.compare(kinds, ["famd"])
     assert "level" not in str(told.value), "compare has no such choice"
-    with pytest.raises(DataError, match="at least 4"):
+    with pytest.raises(DataError, match="at least 6"):
         lowland.compare(roll[:3], ["pca"])
     with pytest.raises(DataError, match="no column 'kind'"):
         lowland.compare(pl.DataFrame(roll, schema=["a", "b", "c"]), ["pca"], target="kind")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 
 import numpy as np
@@ -66,6 +68,14 @@ def test_the_page_is_one_file_that_loads_nothing(found, tmp_path):
     assert not re.search(r"<(script|link|iframe)|src=\"http|url\(http", text)
     for reason in found.recommend().reasons:
         assert reason.split(":")[0][:40].replace("'", "&#x27;") in text
+
+
+def test_the_page_holds_the_record_that_it_speaks_of(found, tmp_path):
+    found.to_html(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    (kept,) = re.findall(r"<summary>Record</summary>\s*<pre><code>(.*?)</code></pre>", text, re.DOTALL)
+    assert json.loads(html.unescape(kept)) == found.record
+    assert "record.json" in text
 
 
 def test_the_page_says_what_did_not_run(found, tmp_path):

@@ -6,6 +6,7 @@ import json
 import pickle
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist, squareform
@@ -53,6 +54,45 @@ def test_no_way_back_is_said():
         quality.reconstruction_error(model, np.ones((4, 3)))
 
 
+def test_float32_rows_far_from_zero_have_their_share(rng):
+    X = (rng.normal(size=(100_000, 3)) + 1e4).astype(np.float32)
+    model = lowland.PCA(n_components=2).fit(X)
+    found = quality.reconstruction_error(model, X)
+    assert found == pytest.approx(1 - model.explained_variance_ratio_.sum(), rel=1e-3)
+    assert quality.held_out(model, X[:300])["reconstruction_error"] == pytest.approx(float(found), rel=0.2)
+
+
+def test_what_has_no_way_back_and_forth_is_named(rng):
+    X = rng.normal(size=(40, 4))
+    model = lowland.PCA(n_components=2).fit(X)
+    with pytest.raises(lowland.DataError, match=r"reconstruction_error: X has 40 rows and Y has 50"):
+        quality.reconstruction_error(model, X, Y=np.zeros((50, 2)))
+    with pytest.raises(lowland.DataError, match=r"X has 1 columns, and PCA gives back rows of 4"):
+        quality.reconstruction_error(model, X[:, :1], Y=np.zeros((40, 2)))
+    gap = X.copy()
+    gap[3, 1] = np.nan
+    model = lowland.ProbabilisticPCA(n_components=2).fit(gap)
+    for kind in ("share", "rms"):
+        with pytest.raises(
+            lowland.DataError, match=r"reconstruction_error, X contains NaN at row 3, column 1: fill it"
+        ):
+            quality.reconstruction_error(model, gap, kind=kind)
+    with pytest.raises(lowland.DataError, match=r"held_out, X_new contains NaN at row 1, column 1: fill it"):
+        quality.held_out(model, gap[2:20], X)
+    constant = quality.reconstruction_error(lowland.PCA(n_components=2).fit(X), np.ones((4, 4)), kind="rms")
+    assert constant > 0
+
+
+def test_categories_have_no_differences(rng):
+    frame = pl.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60), "kind": ["x", "y", "z"] * 20})
+    model = lowland.FAMD(n_components=2).fit(frame)
+    words = r"FAMD was fitted to categories, which have no differences.*metric='precomputed'"
+    with pytest.raises(lowland.DataError, match=rf"^held_out: {words}"):
+        quality.held_out(model, frame[40:], frame[:40])
+    with pytest.raises(lowland.DataError, match=rf"^reconstruction_error: {words}"):
+        quality.reconstruction_error(model, frame)
+
+
 # -- rows that were not seen ------------------------------------------------------------------------------
 
 
@@ -89,6 +129,8 @@ def test_rows_of_the_fit_are_not_called_new(rows):
     some = quality.held_out(model, rows[m - 10 :], rows[:m])
     assert some.n_seen == 10 == some.to_dict()["n_seen"]
     assert f"{len(rows) - m + 10} rows, of which 10 equal a training row" in some.sentence
+    zero = np.zeros((1, 6))
+    assert quality.held_out(model, np.vstack([rows[m:], -zero]), np.vstack([rows[:m], zero])).n_seen == 1
     new = quality.held_out(model, rows[m:], rows[:m])
     assert new.n_seen == 0
     assert f"{len(rows) - m} new rows" in new.sentence
@@ -204,6 +246,8 @@ def test_a_refit_that_cannot_be_compared_is_refused(rows):
         quality.stability(lowland.PCA(n_components=2), rows, share=2)
     with pytest.raises(ValueError, match=r"TSNE cannot place rows"):
         quality.stability(TSNE(), rows)
+    with pytest.raises(ValueError, match=r"stability: random_state must be a whole number of at least 0, or None"):
+        quality.stability(lowland.PCA(n_components=2), rows, random_state=1.5)
     X = np.random.default_rng(3).normal(size=(40, 30))
     with pytest.raises(lowland.DataError, match=r"set n_components to a number"):
         quality.stability(lowland.PCA(n_components=0.9), X)

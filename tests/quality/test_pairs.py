@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist, squareform
@@ -11,9 +14,11 @@ from sklearn.isotonic import IsotonicRegression
 
 import lowland
 from lowland import quality
-from lowland.quality.pair_measures import correlation_of, error_of, residual_of, sammon_of, stress_of
-from lowland.quality.pairs import ALL_ORDERED, PairTable
-from lowland.quality.spaces import sides
+from lowland.isotonic import OrderStress, levels
+from lowland.quality.contrast import contrast_of
+from lowland.quality.pair_values import scaled_sammon
+from lowland.quality.pairs import ALL_ORDERED, PairTable, Pilot, pair_sums
+from lowland.quality.spaces import one_side, sides
 
 MEASURES = {
     "stress": quality.kruskal_stress,
@@ -136,6 +141,50 @@ def test_ties_share_the_mean_of_their_ranks(rng):
     assert quality.kruskal_stress(grid, Y, monotone=True) == pytest.approx(primary, rel=1e-9)
 
 
+def test_one_far_point_does_not_tie_the_others(rng):
+    X, Y = rng.normal(size=(150, 4)), rng.normal(size=(150, 2))
+    X[0] = Y[0] = 1e10
+    expected = by_definition(pdist(X), pdist(Y))
+    assert abs(expected["spearman"]) < 0.1
+    for name in ("spearman", "monotone stress"):
+        assert MEASURES[name](X, Y) == pytest.approx(expected[name], rel=1e-5, abs=0), name
+    stress = OrderStress(squareform(pdist(X)), "primary")
+    assert len(np.unique(stress.level)) > 0.99 * len(stress.level)
+
+
+def test_near_ties_do_not_chain():
+    steps = 1.0 + 4e-13 * np.arange(300)  # each a tie with the next two, and not with the others
+    found = levels(steps)
+    assert found[-1] == 99
+    assert (np.bincount(found) == 3).all()
+    assert levels(np.array([0.0, 0.0, 1e-300, 2.0, 2.0 + 1e-13])).tolist() == [0, 0, 1, 2, 2]
+
+
+def test_a_map_that_piles_up_all_points_but_one_has_every_measure(rng):
+    """Some pairs, which steady the sums, may then show no distance in the map at all."""
+    n, unit = 2500, 1e-9
+    X, Y = rng.normal(size=(n, 3)), np.zeros((n, 2))
+    some = np.random.default_rng(0)
+    i, j = some.integers(n, size=2000), some.integers(n - 1, size=2000)
+    apart = np.setdiff1d(np.arange(n), np.concatenate([i, j + (j >= i)]))[0]
+    Y[apart] = unit
+    delta = np.linalg.norm(X - X[apart], axis=1)
+    delta, d, total = np.delete(delta, apart), np.sqrt(2) * unit * np.ones(n - 1), pdist(X).sum()
+    c = d.sum() / (d * d / delta).sum()
+    expected = 1 + (c * c * d * d / delta - 2 * c * d).sum() / total
+    assert PairTable(sides(X, Y)).pilot.slope == pytest.approx(unit, rel=1)
+    assert quality.sammon_stress(X, Y) == pytest.approx(expected, rel=1e-9)
+    assert quality.kruskal_stress(X, Y) > 0.99
+
+
+def test_a_map_without_distances_is_not_perfect():
+    """Every scale then leaves all of δ, as may happen to the pairs of one group."""
+    pilot = Pilot(2.0, 0.5)
+    sums = pair_sums(np.array([[1.0, 2.0, 4.0]]), np.zeros((1, 3)), pilot)[0]
+    assert scaled_sammon(sums, pilot) == 1
+    assert np.isnan(scaled_sammon(np.zeros(9), pilot))
+
+
 def test_equal_rows_have_no_weight_in_sammons_stress(cloud):
     X, Y = cloud
     X[1] = X[0]
@@ -174,45 +223,6 @@ def test_drawn_pairs_of_any_metric_estimate_all(rng):
             assert half > 0, name
             assert drawn.low - half < whole < drawn.high + half, name
             assert all(not part.exact and part.low < part < part.high for part in drawn.groups.values()), name
-
-
-def test_the_interval_holds_the_value_of_all_pairs(rng):
-    """Few pairs a draw, many draws: 95 of 100 intervals should hold the value, and no fewer than 90 do."""
-    X = rng.standard_t(3, size=(500, 8)) * np.linspace(3, 0.3, 8)
-    held = coverage(X, X[:, :2], pairs=20_000, repeats=100)
-    assert min(held.values()) >= 90, held
-
-
-@pytest.mark.slow
-def test_the_interval_holds_the_value_of_all_pairs_of_20000_points(rng):
-    X = rng.standard_t(3, size=(20_000, 8)) * np.linspace(3, 0.3, 8)
-    held = coverage(X, X[:, :2], pairs="auto", repeats=100, sorted=False)
-    assert min(held.values()) >= 90, held
-
-
-def coverage(X, Y, pairs, repeats, sorted=True):
-    """How many intervals hold the value of all pairs, of which sorted ones take memory for each."""
-    both = sides(X, Y)
-    measures = {
-        "stress": stress_of,
-        "sammon": sammon_of,
-        "pearson": correlation_of,
-        "residual variance": residual_of,
-        "error": error_of,
-    }
-    if sorted:
-        measures["spearman"] = lambda table: correlation_of(table, "spearman")
-        measures["monotone stress"] = lambda table: stress_of(table, monotone=True)
-    whole = PairTable(both, None)
-    truth = {name: measure(whole) for name, measure in measures.items()}
-    held = dict.fromkeys(measures, 0)
-    for repeat in range(repeats):
-        drawn = PairTable(both, pairs, random_state=repeat)
-        for name, measure in measures.items():
-            found = measure(drawn)
-            assert not found.exact
-            held[name] += found.low <= truth[name] <= found.high
-    return held
 
 
 def test_the_same_seed_gives_the_same_draw(cloud):
@@ -260,6 +270,34 @@ def test_shepard_shows_pairs_and_the_line(cloud):
     assert found.figure().axes[0].get_xlabel() == "distance in the data"
 
 
+def test_shepard_compares_and_sorts_pairs_once(cloud, monkeypatch):
+    made, all_pairs = [], PairTable._all_pairs
+    monkeypatch.setattr(PairTable, "_all_pairs", lambda self: made.append(1) or all_pairs(self))
+    assert quality.shepard(*cloud).spearman.exact
+    assert len(made) == 1
+
+
+def test_memory_for_sorting_is_that_of_the_largest_group(rng):
+    X = rng.normal(size=(300, 3))
+    with lowland.config(memory_limit="5MB"):
+        whole = quality.distance_correlation(X, X[:, :2], kind="spearman")
+        with pytest.raises(lowland.MemoryLimitError, match=r"all pairs in their order would take 7\.\d+ MB.*pairs="):
+            quality.distance_correlation(X, X[:, :2], kind="spearman", groups=["a"] * 290 + ["b"] * 10)
+    assert whole.exact
+
+
+def test_contrast_takes_no_more_memory_on_more_threads(rng):
+    side = one_side(rng.normal(size=(200_000, 3)), "euclidean", "here, X")
+    peaks = []
+    for threads in (1, 4):
+        with lowland.config(threads=threads):
+            tracemalloc.start()
+            contrast_of(side)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert peaks[1] < 1.1 * peaks[0]
+
+
 def test_contrast_falls_with_dimensions_and_is_told():
     rng = np.random.default_rng(5)
     flat, deep = rng.normal(size=(600, 2)), rng.normal(size=(600, 2000))
@@ -291,12 +329,19 @@ def test_bad_input_is_named(measure, cloud):
         wrong[3, 1] = value
         with pytest.raises(lowland.DataError, match=r"row 3, column 1"):
             measure(X, wrong)
-    with pytest.raises(ValueError, match=r"pairs must be 'auto', None \(all\) or a whole number of at least 1000"):
+    with pytest.raises(
+        ValueError, match=r"^\w+: pairs must be 'auto', None \(all\) or a whole number of at least 1000"
+    ):
         measure(X, Y, pairs=10)
     with pytest.raises(lowland.DataError, match=r"groups has 2 labels for 150 points"):
         measure(X, Y, groups=["a", "b"])
     with pytest.raises(lowland.DataError, match=r"at least 3"):
         measure(X[:2], Y[:2])
+    for seed in (1.5, True, -1, "x"):
+        with pytest.raises(
+            ValueError, match=r"^\w+: random_state must be a whole number of at least 0, or None; it is"
+        ):
+            measure(X, Y, random_state=seed)
 
 
 def test_squares_are_not_taken_for_rows_in_silence(cloud):
@@ -330,3 +375,40 @@ def test_wrong_parameters(cloud):
         quality.kruskal_stress(X, Y, monotone=True, scale=False)
     with pytest.raises(lowland.DataError, match=r"is not symmetric"):
         quality.kruskal_stress(X, Y, metric=lambda a, b: max(0.0, float(a[0] - b[0])))
+
+
+def test_errors_name_the_side(cloud):
+    X, Y = cloud
+    with pytest.raises(lowland.DataError, match=r"^report, Y: the squares of the rows underflow"):
+        quality.report(X, 1e-160 * Y)
+    with pytest.raises(lowland.DataError, match=r"^kruskal_stress, X: the squares of the rows overflow"):
+        quality.kruskal_stress(1e160 * X, Y)
+    for column in (pl.Series(Y[:, 0]), list(Y[:, 0])):
+        with pytest.raises(lowland.DataError, match=r"^report, Y: a map is a table of numbers.*column\.to_frame"):
+            quality.report(X, column)
+    with pytest.raises(lowland.DataError, match=r"^shepard: all distances in the data or all in the map are equal"):
+        quality.shepard(np.eye(6), np.arange(12.0).reshape(6, 2))
+
+
+def test_contrast_that_there_is_not(rng):
+    for rows, text in (([[1.0]], "one point has no distance"), (np.ones((5, 2)), "lie in one place")):
+        with pytest.raises(lowland.DataError, match=rf"^relative_contrast: .*{text}"):
+            quality.relative_contrast(rows)
+    with pytest.raises(ValueError, match=r"^relative_contrast: random_state must be a whole number"):
+        quality.relative_contrast(rng.normal(size=(200, 2)), random_state=-1)
+
+
+def test_warnings_point_at_the_caller(cloud, rng):
+    X, Y = cloud
+    D, deep = squareform(pdist(X)), rng.normal(size=(150, 2000))
+    calls = (
+        lambda: quality.kruskal_stress(D, Y),
+        lambda: quality.shepard(D, Y),
+        lambda: quality.trustworthiness(D, Y),
+        lambda: quality.relative_contrast(D),
+        lambda: quality.report(deep, Y),
+    )
+    for call in calls:
+        with pytest.warns(lowland.LowlandWarning) as told:
+            call()
+        assert [warning.filename for warning in told] == [__file__]

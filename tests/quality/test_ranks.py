@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 import lowland
-from lowland.quality import ranks, ranks_kernels
-from lowland.quality.ranks import Ranks, Sorted, rank_table
+from lowland.quality import rank_counting, ranks, ranks_kernels
+from lowland.quality.rank_lists import Ranks
+from lowland.quality.ranks import Sorted, rank_table
 from lowland.quality.spaces import sides
 
 COLUMNS = (
@@ -28,11 +33,11 @@ def columns(table):
 
 
 def by_counting(monkeypatch):
-    monkeypatch.setattr(ranks, "_SMALL", 0)
+    monkeypatch.setattr(rank_counting, "SMALL", 0)
 
 
 def by_sorting(monkeypatch):
-    monkeypatch.setattr(ranks, "_SHORT", 0)
+    monkeypatch.setattr(rank_counting, "SHORT", 0)
 
 
 def reference(D, E, k):
@@ -107,7 +112,7 @@ def test_counting_gives_the_bits_of_sorting_on_hard_data(name, side, rng, monkey
         by_sorting(patch)
         want = rank_table(space, 5, groups=groups)
     by_counting(monkeypatch)
-    assert ranks._quick(space, 5) is not None
+    assert rank_counting.counters(space, 5) is not None
     got = rank_table(space, 5, groups=groups)
     np.testing.assert_array_equal(columns(got), columns(want))
     np.testing.assert_array_equal(got.data_purity, want.data_purity)
@@ -117,7 +122,7 @@ def test_counting_gives_the_bits_of_sorting_on_hard_data(name, side, rng, monkey
 def test_counting_decides_in_float64_where_float32_cannot(rng, monkeypatch):
     X, Y = hard("clusters", rng, 3000), rng.standard_normal((3000, 2))
     space = sides(X, Y)
-    quick = ranks._quick(space, 5)
+    quick = rank_counting.counters(space, 5)
     assert quick.data.table.kind == np.float64
     assert quick.map.table.kind == np.float32
     got = rank_table(space, 5, anchors=200)
@@ -131,7 +136,7 @@ def test_counts_with_windows_are_the_counts_of_exact_distances(kind, rng, monkey
     X = np.repeat(rng.standard_normal((1, 20)), 1500, axis=0)
     X[1:] += rng.standard_normal((1499, 20))
     X[1:] = X[0] + (X[1:] - X[0]) / np.linalg.norm(X[1:] - X[0], axis=1, keepdims=True)  # on a sphere around the first
-    counter = ranks.Counter(sides(X, X).data)
+    counter = rank_counting.Counter(sides(X, X).data)
     monkeypatch.setattr(counter, "_chosen", lambda: counter._table(np.dtype(kind)))
     counter.start(5)
     d = np.linalg.norm(X - X[0], axis=1)
@@ -221,6 +226,36 @@ def test_sorting_refuses_what_does_not_fit(rng):
     X = rng.standard_normal((5000, 3))
     with lowland.config(memory_limit="1MB"), pytest.raises(lowland.MemoryLimitError, match="fewer points"):
         rank_table(sides(X, X), 200)
+
+
+MEASURED = """
+import json, sys
+import numpy as np
+import lowland
+from lowland.quality import rank_curves, ranks
+from lowland.quality.spaces import sides
+def status(key):
+    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(key))
+X = np.random.default_rng(0).standard_normal((200_000, 5))
+X = np.round(X) if sys.argv[1] == "tied" else X
+asked = []
+ranks.check_allocation = lambda bytes, *more: asked.append(bytes)
+with lowland.config(threads=1):
+    rank_curves.curve_of(sides(X[:3000], X[:3000, :2]), 20)  # imports warm
+    both = sides(X, X[:, :2])
+    open("/proc/self/clear_refs", "w").write("5")
+    before = status("VmRSS")
+    rank_curves.curve_of(both, 4)
+print(json.dumps({"asked": asked[-1], "measured": status("VmHWM") - before}))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the highest memory of a process is read as Linux tells it")
+@pytest.mark.parametrize("kind", ["tied", pytest.param("plain", marks=pytest.mark.slow)])
+def test_sorting_takes_the_memory_it_asks_for(kind):
+    done = subprocess.run([sys.executable, "-c", MEASURED, kind], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert 0.3 * found["asked"] < found["measured"] < found["asked"]
 
 
 def test_ranks_share_their_places():

@@ -14,6 +14,9 @@ from scipy.spatial.distance import pdist, squareform
 import lowland
 from lowland import quality
 from lowland.plots.quality import rnx_plot, shepard_diagram, trust_map
+from lowland.quality.chance import _near_by_chance
+from lowland.quality.ranks import rank_table
+from lowland.quality.spaces import sides
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +164,36 @@ def test_it_prints_and_can_be_kept(digits):
     assert "<table>" in found._repr_html_()
 
 
+def test_the_table_is_told_without_what_follows_it(rng):
+    X = rng.normal(size=(60, 3))
+    found = quality.report(X, X[:, :2], 5, groups=["a", "b"] * 30)
+    lines = found.table_lines()
+    assert str(found) == "\n".join([*lines, found.sentence])
+    worst = [point.number for point in found.worst]
+    assert lines[-1] == f"least trusted points: {', '.join(map(str, worst))}"
+    assert [line.split()[0] for line in lines[-5:-2]] == ["group", "a", "b"]
+    named = found.table_lines([f"row {i}" for i in range(60)])
+    assert named[:-1] == lines[:-1]
+    assert named[-1].startswith(f"least trusted rows: row {worst[0]}, row {worst[1]}")
+    some = quality.report(X, X[:, :2], 5, anchors=20)
+    assert some.table_lines()[-1].startswith("least trusted of the 20 points looked at: ")
+
+
+def test_results_of_arrays_are_equal_to_themselves_alone(rng):
+    """Comparing their arrays would give arrays, which are neither true nor false."""
+    X = rng.normal(size=(40, 3))
+    for make in (
+        lambda: quality.report(X, X[:, :2], 5),
+        lambda: quality.pointwise(X, X[:, :2], 5),
+        lambda: rank_table(sides(X, X[:, :2]), 5),
+        lambda: rank_table(sides(X, X[:, :2]), 5).anchors,
+    ):
+        one = make()
+        assert one == one
+        assert one != make()
+        assert len({one, one}) == 1
+
+
 def test_drawn_reports_cover_the_exact_ones(rng):
     X = rng.normal(size=(1500, 4)) * [3, 2, 1, 1]
     Y, groups = X[:, :2], np.arange(1500) % 2
@@ -260,6 +293,29 @@ def test_the_order_of_rows_is_judged_by_any_metric(metric, rng):
     for map, expected in ((Y, False), (Y[rng.permutation(60)], True)):
         found = quality.report(given, map, metric="euclidean" if metric == "sparse" else metric)
         assert found.by_chance == expected
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 8, 12])
+def test_maps_of_few_points_are_not_called_chance(n):
+    """Few points have few orders, so a shuffling may well be as good, or be none at all."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        Z = rng.normal(size=(n, 2))
+        assert not quality.report(Z, Z, 1).by_chance
+        assert not quality.report(Z, Z + 0.1 * rng.normal(size=(n, 2)), 1).by_chance
+
+
+def test_chance_weighs_groups_by_their_size(rng):
+    """A group of 40 that is kept among 3,000 that are not: its anchors are many, its weight is small."""
+    X = rng.normal(size=(3000, 5))
+    Y = rng.normal(size=(3000, 2))
+    X[:40] = X[:40] * 0.01 + 100
+    Y[:40] = X[:40, :2]
+    groups = np.arange(3000) < 40
+    table = rank_table(sides(X, Y), 10, 60, groups=groups)
+    assert table.shared.mean() > 0.1  # 0.0033 by chance
+    assert not _near_by_chance(rank_table(sides(X, Y), 10, None))  # all points: 40 kept ones do show
+    assert _near_by_chance(table)  # a few anchors cannot tell
 
 
 def test_far_points_alone_are_better_than_chance(rng):

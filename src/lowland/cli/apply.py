@@ -26,7 +26,8 @@ Flag = Annotated[
     bool,
     Parameter(
         help="Add columns that tell how far each row lies outside of what the model was fitted on: t2 (along the "
-        "axes), spe (off their plane), distance (to the training rows), as far as the model knows them, and novel.",
+        "axes), spe (off their plane), distance (to the training rows), as far as the model knows them, and novel. "
+        "They are empty for rows with gaps.",
         show_default=False,
     ),
 ]
@@ -46,6 +47,7 @@ INVERSE_KEYS = {
 KEYS = {
     **INVERSE_KEYS,
     "novel": "with --flag: number of rows outside of what the model was fitted on; else null",
+    "unjudged": "with --flag: number of rows with gaps, whose measures are null; else null",
     "limits": "with --flag: up to where each measure is ordinary; else null",
     "missing": "with --flag: why a measure is missing, by its name; else null",
 }
@@ -70,6 +72,7 @@ def transform(
 
     Example: lowland transform iris.lowland new.csv --out new_flat.csv
     """
+    from ..data.writing import embedding_frame
     from ..modelfile import load
     from ..report.facts import count
 
@@ -85,10 +88,12 @@ def transform(
     found = _novelty(fitted, given) if flag else None
     if found is not None:
         summary += f" {found.sentence}"
-    rows = _write(embedding, names, given, keep, out, found)
-    made = names if found is None else [*names, *found.columns()]
+    frame = embedding_frame(embedding, names, *given.kept(keep))
+    frame = frame if found is None else _flagged(frame, found)
+    made = frame.columns[-len(names) - (0 if found is None else len(found.columns())) :]
     facts = _facts(model, data, out, fitted, given, made) | {
         "novel": None if found is None else int(found.novel.sum()),
+        "unjudged": None if found is None else int((~found.judged).sum()),
         "limits": None if found is None else dict(found.limits),
         "missing": None if found is None else dict(found.missing),
     }
@@ -96,7 +101,7 @@ def transform(
     words = ["lowland", "inverse", str(model), coordinates, "--out", "restored.csv"]
     if not _leads_back(fitted):
         words = ["lowland", "info", str(model)]
-    return Answer(facts, summary, shlex.join(words), rows=rows)
+    return Answer(facts, summary, shlex.join(words), rows=_written(frame, out))
 
 
 def _novelty(fitted: Reducer, given: Input) -> Novelty:
@@ -119,8 +124,13 @@ def _flagged(frame: pl.DataFrame, found: Novelty) -> pl.DataFrame:
     from ..data.writing import embedding_frame
 
     columns = found.columns()
-    frame = embedding_frame(np.column_stack(list(columns.values())), list(columns), keep=frame)
-    return frame.with_columns(pl.col(frame.columns[-1]).cast(pl.Int8))
+    joined = embedding_frame(np.column_stack(list(columns.values())), list(columns), keep=frame)
+    made = joined.columns[-len(columns) :]
+    known = pl.Series(found.judged)
+    return joined.with_columns(
+        *(pl.when(known).then(pl.col(name)).alias(name) for name in made[:-1]),
+        pl.when(known).then(pl.col(made[-1]).cast(pl.Int8)).alias(made[-1]),
+    )
 
 
 def _leads_back(fitted: Reducer) -> bool:
@@ -146,6 +156,7 @@ def inverse(
 
     Example: lowland inverse iris.lowland flat.csv --out restored.csv
     """
+    from ..data.writing import embedding_frame
     from ..modelfile import load
     from ..report.facts import count
 
@@ -160,12 +171,12 @@ def inverse(
     restored = run(fitted.inverse_transform, given)
     own = getattr(fitted, "feature_names_in_", None)
     names = default_names(restored.shape[1]) if own is None else [str(name) for name in own]
-    rows = _write(restored, names, given, keep, out)
-    facts = _facts(model, embedding, out, fitted, given, names)
+    frame = embedding_frame(restored, names, *given.kept(keep))
+    facts = _facts(model, embedding, out, fitted, given, frame.columns[-len(names) :])
     made = f"{count(given.shape[0], 'row')} of {count(len(names), 'column')}"
     summary = f"{type(fitted).__name__} restored {made} from {count(given.shape[1], 'dimension')}."
     words = ["lowland", "info", str(out) if out is not None else str(model)]
-    return Answer(facts, summary, shlex.join(words), rows=rows)
+    return Answer(facts, summary, shlex.join(words), rows=_written(frame, out))
 
 
 def _check_order(model: Path, data: Path, place: str) -> None:
@@ -182,19 +193,10 @@ def _check_kept(given: Input, keep: KeepOptions, out: Path | None) -> None:
     check_kept(out, *given.kept(keep))
 
 
-def _write(
-    values: Any,
-    names: list[str],
-    given: Input,
-    keep: KeepOptions,
-    out: Path | None,
-    found: Novelty | None = None,
-) -> pl.DataFrame | None:
-    """Write the columns that were made, after those that are kept; without a file, return them for stdout."""
-    from ..data.writing import embedding_frame, write_table
+def _written(frame: pl.DataFrame, out: Path | None) -> pl.DataFrame | None:
+    """Write the table; without a file, return it for stdout."""
+    from ..data.writing import write_table
 
-    frame = embedding_frame(values, names, *given.kept(keep))
-    frame = frame if found is None else _flagged(frame, found)
     if out is None:
         return frame
     write_table(out, frame)

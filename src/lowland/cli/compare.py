@@ -6,6 +6,7 @@ import json
 import shlex
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,11 +14,12 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from ..errors import DataError, LowlandWarning
-from .answer import Answer, UsageError
+from .answer import Answer, UsageError, note
 from .inputs import Input, read_input
 from .model import find_method, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, split_names
 from .outputs import check_outputs
+from .wording import column_words, warn_of_square
 
 if TYPE_CHECKING:
     from ..comparison import Comparison, Recommendation
@@ -27,7 +29,7 @@ KEYS = {
     "rows": "number of rows: all, compared, training, held-out",
     "recommendation": "key, method, parameters, prefer, reasons, ties, not_good_for",
     "candidates": "a list, best first: rank, candidate, method, status, score, behind (the best, with interval), tied, "
-    "criteria with intervals, seconds, reason where it did not run",
+    "criteria with intervals, seconds, whole_seconds (planned for all rows), reason where it did not run",
     "evidence": "what the data show by themselves: crowding, structured, strays, pieces, distances, dimensions, "
     "accuracy",
     "seconds": "time that was taken",
@@ -39,30 +41,71 @@ KEYS = {
 
 _TOLD = ("compare", "search settings")  # stages that are shown as bars; each candidate's own would fill the screen
 
+_NAMES = "text that hardly repeats"  # a name for each row, say
+
 Budget = Annotated[str, Parameter(help="Time for everything, such as 90s, 5min or 1h.")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Asked:
+    """What a record holds, too; None: as the library has it."""
+
+    methods: Annotated[
+        str | None,
+        Parameter(
+            help="Methods to try, separated by commas. Default: auto, which takes what suits the data, columns of text "
+            "among them, and searches settings."
+        ),
+    ] = None
+    components: Annotated[int | None, Parameter(help="Dimensions of the maps. Default: 2.")] = None
+    budget: Annotated[str | None, Parameter(help="Time for everything, such as 90s, 5min or 1h. Default: 5min.")] = None
+    metric: Annotated[
+        str | None,
+        Parameter(help="How rows are compared; precomputed: the table is a square of distances. Default: euclidean."),
+    ] = None
+    neighbors: Annotated[
+        int | None, Parameter(help="Size of a neighbourhood in the criteria. Default: 10, of few rows fewer.")
+    ] = None
+    sample: Annotated[
+        str | None, Parameter(help="Rows that are compared at most, drawn at random; all: every row. Default: 5000.")
+    ] = None
+    held_out: Annotated[
+        float | None, Parameter(help="Share of them that is held out, from 0 to 0.5. Default: 0.2.")
+    ] = None
+    seed: Annotated[int | None, Parameter(help="Seed of everything that is drawn. Default: 0.")] = None
+
+    def words(self) -> dict[str, Any]:
+        """Return the options that were given."""
+        told = {f"--{name.replace('_', '-')}": value for name, value in vars(self).items()}
+        return {name: value for name, value in told.items() if value is not None}
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the same for Python, checked as far as the table need not be known."""
+        names = {"components": "n_components", "neighbors": "n_neighbors", "seed": "random_state"}
+        told = {names.get(name, name): value for name, value in vars(self).items() if value is not None}
+        if self.budget is not None:
+            check_budget(self.budget)
+        if self.components is not None and self.components < 1:
+            raise UsageError(f"--components {self.components}: a map has at least 1 dimension")
+        if self.sample is not None:
+            told["sample"] = _sample(self.sample)
+        if self.methods is not None:
+            told["methods"] = _methods(self.methods)
+        return told
 
 
 def compare(
     data: DataFile,
     /,
     *,
-    methods: Annotated[
-        str,
-        Parameter(help="Methods to try, separated by commas; auto takes what suits the data and searches settings."),
-    ] = "auto",
-    components: Annotated[int, Parameter(help="Dimensions of the maps.")] = 2,
-    budget: Budget = "5min",
+    asked: Asked | None = None,
     target: Annotated[
         str | None, Parameter(help="Column with classes: not reduced; maps are judged by whether they keep them apart.")
     ] = None,
     prefer: Annotated[
         str, Parameter(help="What to recommend for: balanced, local, global, target or speed.")
     ] = "balanced",
-    metric: Annotated[
-        str, Parameter(help="How rows are compared; precomputed: the table is a square of distances.")
-    ] = "euclidean",
-    neighbors: Annotated[int, Parameter(help="Size of a neighbourhood in the criteria.")] = 10,
-    seed: Annotated[int, Parameter(help="Seed of everything that is drawn.")] = 0,
     columns: ColumnOptions | None = None,
     out: Annotated[
         Path | None, Parameter(help="Write the table of candidates here: .csv, .tsv (also .gz) or .parquet.")
@@ -81,30 +124,53 @@ def compare(
 
     Example: lowland compare iris.csv --target species --budget 1min --report comparison.html
     """
-    names = _methods(methods)
-    _check(out, report, record, again, data)
-    _check_words(budget, prefer, target, components)
-    chosen = columns or ColumnOptions()
-    given = read_input(
-        data,
-        chosen,
-        KeepOptions(color=target),
-        pairwise=metric == "precomputed",
-        categories="famd" in names,
-    )
-    _warn_of_square(given)
-    settings = {"metric": metric, "n_neighbors": neighbors, "random_state": seed}
-    asked: dict[str, Any] = {"methods": names or "auto", "n_components": components, "budget": budget, **settings}
+    wanted, chosen = asked or Asked(), columns or ColumnOptions()
+    parameters = wanted.parameters()
+    _check_files(out, report, record, again, data)
+    _check_words(wanted, prefer, target, again)
+    metric, methods = parameters.get("metric", "euclidean"), parameters.get("methods", "auto")
+    text = methods == "auto" or "famd" in methods
     if again is not None:
-        asked = {"record": _read_record(again)}
-    found = perform(given, target, asked)
+        told = _read_record(again)
+        parameters = {"record": told}
+        metric, text = told["settings"]["metric"], told["data"]["kind"] == "categories"
+    given = _read(data, chosen, target, metric, text)
+    found = perform(given, target, parameters)
     advice = found.recommend(prefer)
-    words = {"--methods": methods, "--components": components, "--budget": budget, "--metric": metric}
-    words |= {"--neighbors": neighbors, "--seed": seed, "--prefer": prefer, "--target": target}
-    files = _write(found, data, out, report, record, _command(data, chosen, words, again))
+    words = wanted.words() if again is None else {"--again": again}
+    words |= {"--prefer": prefer} if prefer != "balanced" else {}
+    words |= {"--target": target} if target is not None else {}
+    listed = [word for name, value in words.items() for word in (name, str(value))]
+    files = _write(found, data, out, report, record, ["lowland", "compare", str(data), *listed, *column_words(chosen)])
     facts = _facts(found, advice, data) | files
-    summary = f"Take {advice.key}. {' '.join(advice.reasons)}"
-    return Answer(facts, summary, _next(data, chosen, advice, target), shown=[_table(found, advice)])
+    return Answer(facts, str(advice), _next(data, given, chosen, advice, target), shown=[_table(found, advice)])
+
+
+def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, text: bool) -> Input:
+    """Read the rows, with ``text`` columns of text as categories; those that hardly repeat only if they are asked for.
+
+    What is left, if it is numbers alone, is one array, as without text: a record knows the rows by it.
+    """
+    given = read_input(data, columns, KeepOptions(color=target), pairwise=metric == "precomputed", categories=text)
+    warn_of_square(given)
+    from ..data.table import not_numeric
+    from ..rows import RowSource
+
+    if given.table is None or given.names is None or isinstance(given.rows, RowSource):
+        return given
+    frame = given.table.frame.select(given.names)
+    texts = [name for name, kind in frame.schema.items() if not_numeric(kind) is not None]
+    many = [] if columns.columns else [name for name in texts if 2 * frame[name].n_unique() > frame.height]
+    for name in many:
+        note(f"left out: {name} ({_NAMES}); --columns takes it")
+    kept = [name for name in given.names if name not in many]
+    named = hasattr(given.rows, "columns")
+    if len(texts) == len(many):
+        rows: Any = RowSource.from_array(given.table.select(columns=kept).X, names=kept if named else None)
+    else:
+        rows = given.rows.select(kept) if named else given.rows[:, [given.names.index(name) for name in kept]]
+    left = {**given.left_out, **dict.fromkeys(many, _NAMES)}
+    return replace(given, rows=rows, shape=(frame.height, len(kept)), names=kept, left_out=left)
 
 
 def perform(given: Input, target: str | None, asked: dict[str, Any]) -> Comparison:
@@ -133,24 +199,20 @@ def perform(given: Input, target: str | None, asked: dict[str, Any]) -> Comparis
     return found
 
 
-def _warn_of_square(given: Input) -> None:
-    """Say so where a table is plainly one of distances, and is about to be read as rows."""
-    from ..data.squares import missing_pairs
-
-    if given.table is not None and not given.pairwise and missing_pairs(given.table) is not None:
-        warnings.warn(
-            f"{given.source} looks like a square of distances, and its columns are taken for measurements; if it is "
-            "one, add --metric precomputed",
-            LowlandWarning,
-            stacklevel=3,
-        )
-
-
-def _methods(text: str) -> list[str]:
-    """Read the names of methods; none for auto."""
+def _methods(text: str) -> str | list[str]:
+    """Read the names of methods, or auto."""
     if text.strip().lower() == "auto":
-        return []
+        return "auto"
     return [find_method(name).name for name in split_names([text], "--methods") or []]
+
+
+def _sample(text: str) -> int | None:
+    """Read a number of rows; None for all."""
+    if text.strip().lower() == "all":
+        return None
+    if not text.strip().isdigit():
+        raise UsageError(f"--sample {text}: it is a number of rows, or all")
+    return int(text)
 
 
 def check_budget(budget: str) -> None:
@@ -163,20 +225,19 @@ def check_budget(budget: str) -> None:
         raise UsageError(f"--budget: {error}") from error
 
 
-def _check_words(budget: str, prefer: str, target: str | None, components: int) -> None:
+def _check_words(asked: Asked, prefer: str, target: str | None, again: Path | None) -> None:
     """Refuse what cannot be before the table is read."""
     from ..comparison.ranking import PREFERENCES
 
-    check_budget(budget)
     if prefer not in PREFERENCES:
         raise UsageError(f"--prefer {prefer}: it is one of {', '.join(PREFERENCES)}")
     if prefer == "target" and target is None:
         raise UsageError("--prefer target needs a column of classes: add --target COLUMN")
-    if components < 1:
-        raise UsageError(f"--components {components}: a map has at least 1 dimension")
+    if again is not None and asked.words():
+        raise UsageError(f"--again {again} runs what the record says; leave out {', '.join(asked.words())}")
 
 
-def _check(out: Path | None, report: Path | None, record: Path | None, again: Path | None, data: Path) -> None:
+def _check_files(out: Path | None, report: Path | None, record: Path | None, again: Path | None, data: Path) -> None:
     check_outputs(out=out, report=report, inputs=(data, *([again] if again else [])))
     if out is not None and out.suffix.lower() in (".npy", ".npz"):
         raise UsageError(f"--out {out}: the table of candidates holds names; write .csv or .parquet")
@@ -192,7 +253,8 @@ def _read_record(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"--again {path}: it is no record of a comparison ({error})") from error
-    if not isinstance(found, dict) or "candidates" not in found:
+    parts = ("settings", "data", "candidates")
+    if not isinstance(found, dict) or not all(isinstance(found.get(part), dict | list) for part in parts):
         raise DataError(f"--again {path}: it is no record of a comparison; `lowland compare --record` writes one")
     return found
 
@@ -219,26 +281,6 @@ def _write(
     return {"out": out, "report": report, "record": record}
 
 
-def _command(data: Path, columns: ColumnOptions, words: dict[str, Any], again: Path | None) -> list[str]:
-    """Write the command that compares again: what was asked, or the record and what it does not hold."""
-    usual = {"--metric": "euclidean", "--neighbors": 10, "--seed": 0, "--prefer": "balanced", "--target": None}
-    told = {name: value for name, value in words.items() if value != usual.get(name)}
-    if again is not None:
-        held = ("--metric", "--target", "--prefer")
-        told = {"--again": again, **{name: value for name, value in told.items() if name in held}}
-    listed = [word for name, value in told.items() for word in (name, str(value))]
-    return ["lowland", "compare", str(data), *listed, *_columns(columns)]
-
-
-def _columns(columns: ColumnOptions) -> list[str]:
-    words: list[str] = []
-    for text in columns.columns:
-        words += ["--columns", text]
-    for text in columns.drop:
-        words += ["--drop", text]
-    return words
-
-
 def _facts(found: Comparison, advice: Recommendation, data: Path) -> dict[str, Any]:
     return {
         "data": data,
@@ -254,11 +296,11 @@ def _facts(found: Comparison, advice: Recommendation, data: Path) -> dict[str, A
 def _table(found: Comparison, advice: Recommendation) -> Table:
     """Return the ranking for a terminal, then what did not run."""
     from ..comparison.page import TIES, behind
+    from ..comparison.ranking import WORDS
 
     several = len(found.ranked()) > 1
     grid = Table(box=None, pad_edge=False, caption=TIES if several else None, caption_justify="left")
-    words = {"local": "neighbours", "global": "distances", "target": "classes"}
-    headings = ["", "candidate", "score", *(words[name] for name in found.criteria), "seconds"]
+    headings = ["", "candidate", "score", *(WORDS[name] for name in found.criteria), "seconds"]
     headings += ["behind the best", ""] if several else [""]
     for heading in headings:
         grid.add_column(heading, overflow="fold", justify="left" if heading in ("candidate", "") else "right")
@@ -275,14 +317,40 @@ def _table(found: Comparison, advice: Recommendation) -> Table:
     return grid
 
 
-def _next(data: Path, columns: ColumnOptions, advice: Recommendation, target: str | None) -> str:
-    """Write the command that reduces all rows with the recommended method."""
+def _next(data: Path, given: Input, columns: ColumnOptions, advice: Recommendation, target: str | None) -> str:
+    """Write the command that reduces all rows with the recommended method.
+
+    A method that takes no text gets the rows as FAMD codes them, which is what was compared: two commands.
+    """
+    from ..data.table import name_list
+    from ..rows import RowSource
+
     stem = data.name.split(".")[0]
-    words = ["lowland", "reduce", str(data), "--method", advice.method, *_columns(columns)]
+    mixed = given.table is not None and not isinstance(given.rows, RowSource)
+    color = ["--color", target] if target else []
+    chosen = column_words(columns)
+    if mixed:
+        chosen += [w for name, why in given.left_out.items() if why == _NAMES for w in ("--drop", name_list([name]))]
+    first, source = "", str(data)
+    if mixed and advice.method != "famd":
+        source = f"{stem}-coded.csv"
+        words = ["lowland", "reduce", str(data), "--method", "famd", "--components", str(_coded(given)), *chosen]
+        first, chosen = shlex.join([*words, *color, "--out", source]) + " && ", []
+    words = ["lowland", "reduce", source, "--method", advice.method, *chosen]
     for name, value in advice.parameters.items():
         words += ["--components", str(value)] if name == "n_components" else ["--set", f"{name}={_text(value)}"]
-    words += ["--color", target] if target else []
-    return shlex.join([*words, "--out", f"{stem}-map.csv", "--report", f"{stem}-map.html"])
+    return first + shlex.join([*words, *color, "--out", f"{stem}-map.csv", "--report", f"{stem}-map.html"])
+
+
+def _coded(given: Input) -> int:
+    """Return how many columns FAMD's coding has: one for each column of numbers, K − 1 for one of K levels."""
+    from ..data.table import not_numeric
+
+    assert given.table is not None
+    assert given.names is not None
+    frame = given.table.frame.select(given.names)
+    widths = [1 if not_numeric(kind) is None else frame[name].n_unique() - 1 for name, kind in frame.schema.items()]
+    return min(sum(widths), frame.height)
 
 
 def _text(value: Any) -> str:

@@ -13,7 +13,7 @@ from .answer import Answer, UsageError
 from .inputs import read_input
 from .options import ColumnOptions, Common, DataFile, IdColumn, KeepOptions
 from .outputs import check_place
-from .wording import PRECOMPUTED, look, warn_of_square
+from .wording import PRECOMPUTED, column_words, look, warn_of_square
 
 if TYPE_CHECKING:
     from ..dimension import Estimate
@@ -24,9 +24,9 @@ KEYS = {
     "columns": "number of columns that were looked at; null for distances",
     "linear": "counts from the spectrum: name → value, low, high, exact; empty for distances",
     "nonlinear": "estimates from neighbours and pairs: name → value, low, high, exact",
-    "consensus": "linear and nonlinear, each value, low, high, exact",
-    "scales": "the dimension at each scale: neighbors, radius, value, inner, outer, distances, noisy",
-    "plateau": "the range of scales that counts: first, last, level",
+    "consensus": "linear and nonlinear, each value, low, high, exact, interval (what low and high are)",
+    "scales": "the dimension at each scale: neighbors, radius, value, inner, outer, distances (or null), noisy",
+    "plateau": "the range of scales that counts: first, last, level, rising",
     "skipped": "rules that could not be used: name → reason",
     "figure": "the picture that was written, or null",
 }
@@ -57,7 +57,10 @@ def dimension(
     Example: lowland dimension roll.csv --scale
     """
     from ..dimension import estimate
+    from ..distances import METRICS
 
+    if metric not in (*METRICS, "precomputed"):
+        raise UsageError(f"--metric {metric}: it must be one of {', '.join((*METRICS, 'precomputed'))}")
     if figure is not None:
         if figure.suffix.lower() not in _DRAWN:
             raise UsageError(f"--figure {figure}: the name must end in one of {', '.join(_DRAWN)}")
@@ -87,35 +90,33 @@ def dimension(
         **{key: plain[key] for key in ("linear", "nonlinear", "consensus", "scales", "plateau", "skipped")},
         "figure": figure,
     }
-    return Answer(facts, found.sentence, _next(data, chosen, found, scale, square), shown=[_grid(found)])
+    words = [*_reduction(found, metric, scale), *column_words(chosen), *(["--id", id] if id else [])]
+    again = shlex.join(["lowland", "reduce", str(data), *words, "--out", "embedding.csv"])
+    return Answer(facts, found.sentence, again, shown=[_grid(found)])
 
 
 def _grid(found: Estimate) -> Grid:
-    grid = Grid(box=None, pad_edge=False)
-    for heading in ("", "rule", "dimensions", "95 % interval"):
-        grid.add_column(heading, justify="right" if heading == "dimensions" else "left", no_wrap=True)
-    from ..dimension.estimating import LABELS
+    from ..dimension.result import HEADINGS
 
-    before = ""
-    for kind, name, value in found.rows():
-        between = "" if value.low == value == value.high else f"{value.low:.4g} to {value.high:.4g}"
-        grid.add_row("" if kind == before else kind, LABELS.get((kind, name), name), f"{float(value):.4g}", between)
-        before = kind
+    grid = Grid(box=None, pad_edge=False)
+    for heading in HEADINGS:
+        grid.add_column(heading, justify="right" if heading == "dimensions" else "left", no_wrap=True)
+    for cells in found.cells():
+        grid.add_row(*cells)
     return grid
 
 
-def _next(data: Path, chosen: ColumnOptions, found: Estimate, scale: bool, square: bool) -> str:
-    """Write the reduction that the answer calls for: linear where that will do, else on neighbours."""
-    true = max(1, round(found.consensus["nonlinear"]))
-    words = ["lowland", "reduce", str(data)]
-    if square:
-        words += ["--method", "isomap", "--components", str(true), "--set", "metric=precomputed"]
-    elif round(found.consensus["linear"]) > true:
-        words += ["--method", "isomap", "--components", str(true)]
-    else:
-        words += ["--method", "pca", "--components", str(max(1, round(found.consensus["linear"])))]
-        words += ["--scale"] if scale else []
-    for option, names in (("--columns", chosen.columns), ("--drop", chosen.drop)):
-        for text in names:
-            words += [option, text]
-    return shlex.join([*words, "--out", "embedding.csv"])
+def _reduction(found: Estimate, metric: str, scale: bool) -> list[str]:
+    """Return the method that the answer calls for, by the same metric: linear if that will do, else on neighbours."""
+    true, flat = (max(1, round(found.consensus.get(kind, 0))) for kind in ("nonlinear", "linear"))
+    straight = metric in ("euclidean", "sqeuclidean")
+    if straight and flat <= true:
+        return ["--method", "pca", "--components", str(flat), *(["--scale"] if scale else [])]
+    by = (
+        "seuclidean" if straight and scale else "euclidean" if straight else metric
+    )  # it divides columns as --scale does
+    method, count = (
+        ("classical_mds", flat) if metric in ("cosine", "correlation") and flat <= true else ("isomap", true)
+    )
+    words = ["--method", method, "--components", str(count)]
+    return words if by == "euclidean" else [*words, "--set", f"metric={by}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ from cyclopts import Parameter
 from rich.text import Text
 
 from ..errors import DataError
-from .answer import Answer, UsageError
+from .answer import Answer, UsageError, note
 from .inputs import Input, read_input
 from .model import build_model
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ..data.table import Table
+    from ..quality.pointwise import Pointwise
     from ..quality.report import Report
     from ..reducer import Reducer
 
@@ -45,9 +47,13 @@ KEYS = {
     "chance": "by name: what a map made by chance would score",
     "contrast": "how much farther the mean point of the data is than the nearest",
     "purity": "with --groups: share of neighbours of the own group in the data and in the map, chance, groups mixed",
-    "worst": "the least trusted rows: number (from 0), trustworthiness, continuity, and name (by --id, or its line)",
+    "worst": "the least trusted of the rows looked at: number (from 0), trustworthiness, continuity, and name (by "
+    "--id, or its line)",
     "out": "file with the trust of each row, or null",
 }
+
+# Metrics by which the neighbours of many rows are found without a look at each pair.
+_SEARCHED = ("euclidean", "sqeuclidean", "cosine", "correlation", "precomputed")
 
 
 @Parameter(name="*")
@@ -103,20 +109,47 @@ def evaluate(
     order = matched_rows(given, table, by)
     shared, same = (by, True) if by is not None else naming_column(given, table, {*names, options.groups or ""})
     labels = _labels(given, table, options.groups, order)
-    found = _measure(given, coordinates(table, names)[order], labels, options, anchors, first)
+    asked = _Asked(options, anchors, first, each=out is not None)
+    found, points = _measure(given, coordinates(table, names)[order], labels, asked)
     named = row_names(given)
     if out is not None:
-        _write(out, found, given, options)
+        _write(out, points, given, options)
     files = {"data": data, "embedding": embedding, "out": out}
     facts = {**_facts(given, names, by, found, named), **files}
     summary = found.sentence + (_order(shared, same) if found.by_chance else "")
     chosen = columns or ColumnOptions()
     if out is None or (shared is not None and not same):
-        asked = options if same or shared is None else replace(options, id=shared)
-        following = _again(data, embedding, chosen, asked, out)
+        better = options if same or shared is None else replace(options, id=shared)
+        following = _again(data, embedding, chosen, better, out)
     else:
         following = _compare(data, chosen, options, given, len(names))
-    return Answer(facts, summary, following, shown=[Text(_shown(found, named))])
+    return Answer(facts, summary, following, shown=[Text("\n".join(found.table_lines(named)))])
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is to be measured; ``each``: the trust of each row, too."""
+
+    options: TrustOptions
+    anchors: int | str | None
+    first: Reducer | None
+    each: bool
+
+    def points(self, X: Any, Y: Any, found: Report) -> Pointwise:
+        """Return what is known of rows: of those in the report, or of all, where a search finds their neighbours."""
+        from ..quality import pointwise
+
+        if len(found.points) == found.n or not self.each:
+            return found.points
+        options = self.options
+        if self.anchors != "auto" or options.metric not in _SEARCHED:
+            left = found.n - len(found.points)
+            note(f"{left:,} of {found.n:,} rows were not looked at and stay empty; --anchors all looks at each")
+            return found.points
+        points = pointwise(X, Y, options.neighbors, metric=options.metric, random_state=options.seed)
+        if points.recall is not None:
+            note(f"neighbours of each row were searched approximately: {points.recall:.1%} of them are right")
+        return points
 
 
 def _anchors(text: str) -> int | str | None:
@@ -152,20 +185,13 @@ def _check(options: TrustOptions) -> None:
 
 
 def _read_data(path: Path, columns: ColumnOptions, options: TrustOptions) -> Input:
-    given = read_input(path, columns, _known(path, options), pairwise=options.metric == "precomputed")
+    given = read_input(path, columns, lambda names: _known(names, options), pairwise=options.metric == "precomputed")
     warn_of_square(given)
     return given
 
 
-def _known(path: Path, options: TrustOptions) -> KeepOptions:
+def _known(names: Sequence[str], options: TrustOptions) -> KeepOptions:
     """Return which columns of the data are names or labels; what only the map has is taken from there."""
-    from ..data.reading import read_any
-    from ..data.table import Table
-
-    if options.id is None and options.groups is None:
-        return KeepOptions()
-    table = read_any(path)
-    names = table.names if isinstance(table, Table) else ()
     id, groups = (name if name in names else None for name in (options.id, options.groups))
     return KeepOptions(id=id, color=groups)
 
@@ -181,42 +207,38 @@ def _labels(given: Input, map: Table, name: str | None, order: Any) -> pl.Series
     return map.column(name).gather(order)
 
 
-def _measure(
-    given: Input,
-    Y: Any,
-    labels: pl.Series | None,
-    options: TrustOptions,
-    anchors: int | str | None,
-    first: Reducer | None,
-) -> Report:
+def _measure(given: Input, Y: Any, labels: pl.Series | None, asked: _Asked) -> tuple[Report, Pointwise]:
     from ..quality import report
 
-    def work(rows: Any) -> Report:
+    options, first = asked.options, asked.first
+
+    def work(rows: Any) -> tuple[Report, Pointwise]:
         X, space = rows, f"the {'distances' if given.pairwise else 'columns'} of {given.source}"
         if first is not None:
             X = first.fit_transform(rows)
             space = f"{X.shape[1]} dimensions that {type(first).__name__} made of {given.source}, not its columns"
-        return report(
+        found = report(
             X,
             Y,
             options.neighbors,
             metric=options.metric,
-            anchors=anchors,
+            anchors=asked.anchors,
             groups=labels,
             space=space,
             random_state=options.seed,
         )
+        return found, asked.points(X, Y, found)
 
     return look(work, given, PRECOMPUTED | NO_SCALE)  # type: ignore[no-any-return]
 
 
-def _write(out: Path, found: Report, given: Input, options: TrustOptions) -> None:
+def _write(out: Path, points: Pointwise, given: Input, options: TrustOptions) -> None:
     """Write a row for each row of the data, after its name and group; rows that were not looked at stay empty."""
     import polars as pl
 
     from ..data.writing import write_table
 
-    looked = found.points.to_frame().rename({"point": "row"}).cast({"row": pl.Int64})
+    looked = points.to_frame().rename({"point": "row"}).cast({"row": pl.Int64})
     frame = pl.DataFrame({"row": pl.Series(range(given.shape[0]), dtype=pl.Int64)})
     frame = frame.join(looked, on="row", how="left", maintain_order="left")
     for name in (options.groups, options.id):
@@ -224,13 +246,6 @@ def _write(out: Path, found: Report, given: Input, options: TrustOptions) -> Non
             frame = frame.rename({name: f"{name}_1"}) if name in frame.columns else frame
             frame = frame.insert_column(0, given.table.column(name))
     write_table(out, frame)
-
-
-def _shown(found: Report, names: list[str]) -> str:
-    """Return the table; the sentence and the warnings are told after it."""
-    lines = str(found).split("\n")[: -1 - len(found.warnings)]
-    lines[-1] = f"least trusted rows: {', '.join(names[point.number] for point in found.worst)}"
-    return "\n".join(lines)
 
 
 def _order(common: str | None, same: bool) -> str:

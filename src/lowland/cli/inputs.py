@@ -6,7 +6,7 @@ import difflib
 import re
 import shlex
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,17 +78,25 @@ class Input:
 
 
 def read_input(
-    path: Path, columns: ColumnOptions, keep: KeepOptions, *, pairwise: bool = False, categories: bool = False
+    path: Path,
+    columns: ColumnOptions,
+    keep: KeepOptions | Callable[[Sequence[str]], KeepOptions],
+    *,
+    pairwise: bool = False,
+    categories: bool = False,
 ) -> Input:
     """Read the rows to fit: the numeric columns, or those that were asked for.
 
-    ``pairwise``: they must be a square; ``categories``: columns of text are taken, too.
+    ``keep`` may depend on the names of the columns; ``pairwise``: they must be a square; ``categories``: columns of
+    text are taken, too.
     """
     from ..data.reading import read_any
     from ..data.table import Table
 
     chosen, drop = split_names(columns.columns, "--columns"), split_names(columns.drop, "--drop")
     table = read_any(path)
+    if callable(keep):
+        keep = keep(table.names if isinstance(table, Table) else ())
     if not isinstance(table, Table):
         if chosen or drop or keep.aside or keep.keep_columns:
             raise UsageError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,7 @@ Metric = Annotated[
     str, Parameter(help="How rows are compared; precomputed: the table is a square of distances between objects.")
 ]
 Scale = Annotated[bool, Parameter(help="Give every column the same variance first.", show_default=False)]
+Seed = Annotated[int, Parameter(help="Seed of the rows that are drawn: of a large crowd, and of what is ordinary.")]
 Measures = Annotated[
     Path | None, Parameter(help="Write the measures of all rows here, flagged or not: .csv, .parquet, …")
 ]
@@ -65,6 +67,7 @@ def outliers(
     scale: Scale = False,
     metric: Metric = "euclidean",
     level: Level = 0.999,
+    seed: Seed = 0,
     out: Measures = None,
     keep: Keep = None,
     common: Common | None = None,
@@ -87,7 +90,7 @@ def outliers(
         )
     if keep is not None and given.table is not None:
         check_kept(keep, None, given.table.frame)
-    work = _work(given, neighbors, components, scale, metric, level)
+    work = _work(given, neighbors, components, scale, metric, level, seed)
     warn_of_square(given)
     found: Outliers = look(work, given, PRECOMPUTED | SCALE)
     if out is not None:
@@ -100,8 +103,9 @@ def outliers(
     words = [*column_words(columns or ColumnOptions()), *(["--id", id] if id else []), *(["--scale"] if scale else [])]
     if pairwise:
         words = ["reduce", str(data), "--method", "classical_mds", "--set", "metric=precomputed", "--out", "flat.csv"]
-    elif len(found) and keep is None and given.table is not None:
-        asked = _asked({"--neighbors": neighbors, "--components": components, "--metric": metric, "--level": level})
+    elif len(found) and not found.may_be_a_group and keep is None and given.table is not None:
+        looks = {"--neighbors": neighbors, "--components": components, "--metric": metric, "--level": level}
+        asked = _asked({**looks, "--seed": seed})
         clean = "clean.csv" if data.name != "clean.csv" else "cleaner.csv"
         words = ["outliers", str(data), *words, *asked, "--keep", clean]
     else:
@@ -111,11 +115,13 @@ def outliers(
 
 def _asked(looks: dict[str, Any]) -> list[str]:
     """Return the words for what is not as usual."""
-    usual = {"--neighbors": 10, "--components": "auto", "--metric": "euclidean", "--level": 0.999}
+    usual = {"--neighbors": 10, "--components": "auto", "--metric": "euclidean", "--level": 0.999, "--seed": 0}
     return [str(word) for option, value in looks.items() if value != usual[option] for word in (option, value)]
 
 
-def _work(given: Input, neighbors: int, components: str, scale: bool, metric: str, level: float) -> Any:
+def _work(
+    given: Input, neighbors: int, components: str, scale: bool, metric: str, level: float, seed: int
+) -> Callable[[Any], Outliers]:
     """Return the search; parameters that cannot be are a usage error before any work."""
     from ..distances import METRICS
     from ..quality.outliers import check_parameters
@@ -124,6 +130,8 @@ def _work(given: Input, neighbors: int, components: str, scale: bool, metric: st
     count: int | str = int(components) if components.isdecimal() else components
     if metric not in (*METRICS, "precomputed"):
         raise UsageError(f"--metric {metric}: it must be one of {', '.join((*METRICS, 'precomputed'))}")
+    if seed < 0:
+        raise UsageError(f"--seed {seed}: give 0 or more")
     try:
         check_parameters(neighbors, count, level, "auto")
     except ValueError as error:
@@ -138,6 +146,7 @@ def _work(given: Input, neighbors: int, components: str, scale: bool, metric: st
             metric=metric,
             scale=scale,
             names=row_names(given),
+            random_state=seed,
         )
 
     return work

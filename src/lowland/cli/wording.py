@@ -49,8 +49,7 @@ def warn_of_square(given: Input) -> None:
     """Say so where a table is plainly a square of distances and is about to be compared as rows."""
     if given.pairwise or given.table is None:
         return
-    from ..data.squares import missing_pairs
-    from ..quality.spaces import square_words
+    from ..data.squares import missing_pairs, square_words
 
     if missing_pairs(given.table) is not None:
         warnings.warn(square_words(given.source, "add --metric precomputed"), LowlandWarning, stacklevel=2)

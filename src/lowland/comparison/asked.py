@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import DataError
@@ -12,6 +13,8 @@ from . import candidates
 from .candidates import Candidate
 from .given import Given
 
+NEIGHBORS = 10  # in a neighbourhood; of few rows a quarter of them
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -19,7 +22,7 @@ class Asked:
 
     n_components: int
     metric: str
-    n_neighbors: int
+    n_neighbors: int | None
     sample: int | None
     held_out: float
     random_state: int
@@ -36,9 +39,10 @@ class Asked:
             )
         for name, low in (("n_components", 1), ("n_neighbors", 1), ("random_state", 0), ("sample", 20)):
             given = getattr(self, name)
-            if not Integer(low).accepts(given) and not (name == "sample" and given is None):
+            if not Integer(low).accepts(given) and not (name in ("sample", "n_neighbors") and given is None):
                 raise ValueError(f"compare: {name} must be {Integer(low).describe()}; got {given!r}")
-        if not 0 <= self.held_out <= 0.5:
+        share: Any = self.held_out
+        if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0 <= float(share) <= 0.5:
             raise ValueError(
                 f"compare: held_out is the share of rows to hold out, from 0 to 0.5; got {self.held_out!r}"
             )
@@ -47,14 +51,15 @@ class Asked:
                 f"compare: methods must be 'auto' or a list such as [{self.methods!r}]; got {self.methods!r}"
             )
 
-    def check_against(self, given: Given) -> None:
-        """Raise what only shows with the data."""
-        if self.n_neighbors > given.n - 2:
+    def against(self, given: Given) -> Asked:
+        """Return the same with what the data decide; raise what only shows with them."""
+        if self.n_neighbors is not None and self.n_neighbors > given.n - 2:
             raise DataError(
                 f"compare: n_neighbors={self.n_neighbors} is too many for {given.n} rows; give at most {given.n - 2}"
             )
         if given.kind != "distances" and self.n_components > given.n_columns:
             raise DataError(f"compare: n_components={self.n_components} is more than the {given.n_columns} columns")
+        return replace(self, n_neighbors=self.n_neighbors or min(NEIGHBORS, given.n // 4))
 
     def candidates(self, kind: str) -> tuple[list[Candidate], dict[str, str]]:
         """Return the candidates of the first round and why methods are left out."""

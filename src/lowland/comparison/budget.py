@@ -51,7 +51,8 @@ class Clock:
     def share(self, waiting: int) -> float:
         """Return the seconds that the next of so many candidates may take.
 
-        The last may take all that is left. Before, twice an equal part, and a quarter of what is left where that is
-        more: most candidates need less than their part, and none may take the time of all the others.
+        The last may take all that is left. Before, of what is left 2/(waiting + 1), nearly twice an equal part, and a
+        quarter where that is more: most candidates need less than their part, and none may take the time of all the
+        others.
         """
-        return self.left if waiting <= 1 else self.left * min(1.0, max(LARGEST_SHARE, 2.0 / waiting))
+        return self.left * max(LARGEST_SHARE, 2.0 / (waiting + 1)) if waiting > 1 else self.left

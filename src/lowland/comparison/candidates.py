@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from .. import registry
 
 # Cheap and different first, so that a small budget still gives a useful answer: a linear map, geodesics, the two
@@ -166,7 +168,7 @@ def given(methods: Sequence[Any], kind: str, n_components: int, metric: str, ran
     for item in methods:
         name, own = _named(item)
         row = registry.method(name)
-        reason = unsuited(row, kind)
+        reason = unsuited(row, kind) or _coded(row, own, kind)
         if reason is not None:
             raise ValueError(f"compare: {row.name} cannot be tried: {reason}")
         common, reason = _common(row.load(), kind, n_components, metric, random_state)
@@ -190,42 +192,57 @@ def given(methods: Sequence[Any], kind: str, n_components: int, metric: str, ran
     return out
 
 
+def _coded(row: registry.Method, own: Mapping[str, Any], kind: str) -> str | None:
+    """Say why FAMD cannot have parameters of its own on columns of text, or None."""
+    if kind != "categories" or row.name != "famd" or not (special := sorted(set(own) - {*_SHARED})):
+        return None
+    return f"all candidates get the rows that FAMD codes with its defaults, so it cannot have {special[0]} of its own"
+
+
 def _named(item: Any) -> tuple[str, dict[str, Any]]:
-    """Return the method and the parameters that an item of the user's list means."""
+    """Return the method and the parameters that an item of the user's list means, as the record holds them."""
     if isinstance(item, str):
         return item, {}
     if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], Mapping):
-        own = dict(item[1])
+        name, own = item[0], dict(item[1])
     elif hasattr(item, "get_params") and not isinstance(item, type):
-        defaults = {p.name: p.default for p in inspect.signature(type(item)).parameters.values()}
-        values = item.get_params(deep=False)
-        own = {name: value for name, value in values.items() if not _same(value, defaults.get(name))}
-        item = (type(item).__name__, own)
+        name, defaults = _method_of(type(item))
+        own = {key: v for key, v in item.get_params(deep=False).items() if not _same(v, defaults.get(key))}
     else:
         raise ValueError(f"compare: a method is a name, (name, parameters) or a model; got {item!r}")
-    own = {
-        name: value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value
-        for name, value in own.items()
-    }
-    for name, value in own.items():
-        if not _plain(value):
+    plain = {}
+    for key, value in own.items():
+        single = hasattr(value, "item") and not hasattr(value, "__len__")
+        try:
+            plain[key] = json.loads(json.dumps(value.item() if single else value, allow_nan=False))
+        except (TypeError, ValueError):
             raise ValueError(
-                f"compare: {name} of {item[0]} must be a number, a text or a list of them, for it is sent to another "
+                f"compare: {key} of {name} must be a number, a text or a list of them, for it is sent to another "
                 f"process and kept in the record; got {type(value).__name__}"
-            )
-    return str(item[0]), own
+            ) from None
+    return name, plain
+
+
+def _method_of(cls: type) -> tuple[str, dict[str, Any]]:
+    """Return the method that a model's class is, and its defaults.
+
+    The class itself, or the one that `lowland.register` was given, not one of the same name: scikit-learn's PCA is not
+    Lowland's.
+    """
+    for row in registry.methods():
+        if not isinstance(row, registry.Guest) and (row.class_name != cls.__name__ or row.module != cls.__module__):
+            continue  # no need to load it
+        own = row.load()
+        if cls in (own, getattr(own, "_wrapped", None)):
+            return row.name, {p.name: p.default for p in inspect.signature(own).parameters.values()}
+    raise ValueError(
+        f"compare: {cls.__module__}.{cls.__qualname__} is no method of Lowland; lowland.register('name', "
+        f"{cls.__name__}) makes it one"
+    )
 
 
 def _same(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and bool(a == b) if _plain(a) else False
-
-
-def _plain(value: Any) -> bool:
-    try:
-        json.dumps(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+    return type(a) is type(b) and bool(np.all(a == b))
 
 
 def searched(candidate: Candidate, n_rows: int, learned: Mapping[str, Any]) -> list[Candidate]:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import registry
-from ..errors import DataError, LowlandWarning
+from ..errors import DataError
 
 Array = Any
 
@@ -24,7 +24,9 @@ _FEW_HELD = 10  # held-out rows below which there are none: they would tell noth
 FOLDS = 10  # parts of the rows, left out in turn to see how uncertain each criterion is
 _PAIRED = 1000  # fitted rows whose distances to each other are compared
 _PAIRED_HELD = 500
+_FEWEST_ROWS = 6  # fewer have no two folds, each with a neighbour left for every row
 _MOST_CLASSES = 200
+_BLOCK = 4096  # rows that are hashed at a time
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,8 @@ def read(
     X, named = _apart(X, target)
     kind, whole = _kind(X, metric)
     n = int(whole.shape[0])
-    if n < 4:
-        raise DataError(f"compare: {n} rows have no structure to show; give at least 4")
+    if n < _FEWEST_ROWS:
+        raise DataError(f"compare: {n} rows have no structure to show; give at least {_FEWEST_ROWS}")
     print_ = fingerprint(whole)
     classes = None if named is None else _classes(*named, n)
     rng = np.random.default_rng(random_state)
@@ -119,9 +121,11 @@ def read(
             classes = Target(classes.name, classes.codes[numbers], classes.names)
     _require_variety(kind, rows)
     held, fold, paired = _parts(len(numbers), 0.0 if kind == "distances" else held_out, rng)
+    if classes is not None:
+        _require_classes(classes, held)
     if kind == "categories":
-        try:
-            rows = np.ascontiguousarray(coding(rows).transform(rows))
+        try:  # held-out rows are coded as new ones
+            rows = np.ascontiguousarray(coding(rows[np.flatnonzero(~held)]).transform(rows))
         except DataError as error:
             raise _whole_rows(error) from error
     made = Given(
@@ -133,7 +137,7 @@ def read(
 
 
 def _parts(n: int, held_out: float, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """Draw the held-out rows, the folds of both kinds of rows, and the rows whose distances are compared."""
+    """Draw the held-out rows, the folds that both kinds of rows share, and the rows whose distances are compared."""
     order = rng.permutation(n)
     count = int(held_out * n) if n >= _FEW else 0
     count = count if count >= _FEW_HELD else 0
@@ -141,7 +145,7 @@ def _parts(n: int, held_out: float, rng: np.random.Generator) -> tuple[Array, Ar
     held[order[:count]] = True
     fold, paired = np.empty(n, dtype=np.int64), np.zeros(n, dtype=bool)
     for group, most in ((order[:count], _PAIRED_HELD), (order[count:], _PAIRED)):
-        fold[group] = np.arange(len(group)) % folds_of(len(group))
+        fold[group] = np.arange(len(group)) % folds_of(n - count)
         paired[group[:most]] = True
     return held, fold, paired
 
@@ -171,6 +175,7 @@ def _apart(X: Any, target: Any) -> tuple[Any, tuple[str, Any] | None]:
 
 def _kind(X: Any, metric: str) -> tuple[str, Array]:
     """Tell what kind the data are, and return them as one matrix of numbers, checked."""
+    from ..data.squares import warn_of_square
     from ..graph.neighbors import objects
     from ..levels import MixedRows, mixed_rows
 
@@ -189,7 +194,7 @@ def _kind(X: Any, metric: str) -> tuple[str, Array]:
         kept = sp.csr_array(rows)
         kept.sort_indices()
         return "sparse", kept
-    _warn_of_square(rows)
+    warn_of_square(rows, "compare: X", stacklevel=5)
     return "rows", np.ascontiguousarray(rows)
 
 
@@ -205,22 +210,6 @@ def _whole_rows(error: DataError) -> DataError:
             "fill it or leave the row out, for methods are compared on whole rows",
         )
     return DataError(text, row=error.row, column=error.column)
-
-
-def _warn_of_square(rows: Array) -> None:
-    """Say so where rows are plainly a square of distances."""
-    if rows.shape[0] != rows.shape[1]:
-        return
-    from ..data.squares import missing_pairs
-    from ..data.table import ArrayTable
-
-    if missing_pairs(ArrayTable(np.asarray(rows), "compare")) is not None:
-        warnings.warn(
-            "compare: X looks like a square of distances, and its columns are taken for measurements; if it is one, "
-            "add metric='precomputed'",
-            LowlandWarning,
-            stacklevel=5,
-        )
 
 
 def _require_variety(kind: str, rows: Any) -> None:
@@ -260,7 +249,7 @@ def coding(X: Any) -> Any:
 
 def _classes(name: str, values: Any, n: int) -> Target:
     """Read a target: few different values, text or whole numbers; missing ones are left out."""
-    listed = values.to_list() if hasattr(values, "to_list") else np.asarray(values).tolist()
+    listed = _listed(values)
     if not isinstance(listed, list) or len(listed) != n or any(isinstance(value, list) for value in listed):
         size = len(listed) if isinstance(listed, list) else 1
         raise DataError(f"compare: the target has {size} values for {n} rows; give one class a row")
@@ -278,25 +267,61 @@ def _classes(name: str, values: Any, n: int) -> Target:
         )
     code = {value: i for i, value in enumerate(levels)}
     codes = np.array([-1 if _missing(value) else code[value] for value in listed], dtype=np.int64)
-    return Target(name, codes, tuple(str(value) for value in levels))
+    names = [str(value) for value in levels]
+    alike = {text for text in names if names.count(text) > 1}  # such as 1 and "1"
+    return Target(name, codes, tuple(repr(v) if text in alike else text for v, text in zip(levels, names, strict=True)))
+
+
+def _listed(values: Any) -> Any:
+    """Return a column as a list of plain values."""
+    return values.to_list() if hasattr(values, "to_list") else np.asarray(values).tolist()
 
 
 def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value))
+    """Tell whether a value is None, or NaN, NaT and the like: such a one does not equal itself."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas' NA does not even tell
+        return True
+
+
+def _require_classes(target: Target, held: Array) -> None:
+    """Refuse a target of which too little is left among the compared rows that are fitted."""
+    known = target.codes[~held & (target.codes >= 0)]
+    classes = len(np.unique(known))
+    if classes < 2 or len(known) < 2 * classes:
+        raise DataError(
+            f"compare: the {np.count_nonzero(~held):,} rows that are fitted hold {len(known)} values of the target "
+            f"{target.name!r}, of {classes} classes; 2 classes of 2 rows and more on average are needed: compare more "
+            "rows with sample=…, or give more of them a class"
+        )
 
 
 def fingerprint(whole: Any) -> dict[str, Any]:
     """Return the shape, the dtype and a hash of a matrix: the same numbers give the same print."""
+    digest = hashlib.sha256()
     if np.dtype(getattr(whole, "dtype", object)).kind == "O":  # a data frame or objects: columns of text are there
-        columns = whole.get_columns() if hasattr(whole, "get_columns") else list(whole.T)
-        text = repr([(getattr(c, "name", ""), c.to_list() if hasattr(c, "to_list") else c.tolist()) for c in columns])
-        return {"shape": list(whole.shape), "dtype": "mixed", "sha256": hashlib.sha256(text.encode()).hexdigest()}
+        for column in whole.iter_columns() if hasattr(whole, "iter_columns") else whole.T:
+            digest.update(f"{getattr(column, 'name', '')!r} {column.dtype}".encode())
+            for start in range(0, len(column), _BLOCK):
+                digest.update(_bytes(column[start : start + _BLOCK]))
+        return {"shape": list(whole.shape), "dtype": "mixed", "sha256": digest.hexdigest()}
     if sp.issparse(whole):
         parts = [whole.indptr.astype(np.int64), whole.indices.astype(np.int64), whole.data]
     else:
         parts = [whole]
-    digest = hashlib.sha256()
     for part in parts:
-        for start in range(0, len(part), 4096):
-            digest.update(np.ascontiguousarray(part[start : start + 4096]).tobytes())
+        for start in range(0, len(part), _BLOCK):
+            digest.update(np.ascontiguousarray(part[start : start + _BLOCK]).tobytes())
     return {"shape": list(whole.shape), "dtype": str(whole.dtype), "sha256": digest.hexdigest()}
+
+
+def _bytes(values: Any) -> bytes:
+    """Return some values of a column as bytes: numbers without gaps as they are, others as they print."""
+    if hasattr(values, "null_count") and values.dtype.is_numeric() and not values.null_count():
+        plain = values.to_numpy()
+        if plain.dtype.kind in "iuf":
+            return bytes(plain.tobytes())
+    return repr(_listed(values)).encode()

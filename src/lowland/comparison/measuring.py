@@ -1,8 +1,8 @@
-"""What is measured of one candidate's map: each criterion as a value, and one for each fold of the rows.
+"""What is measured of one candidate's map: each criterion as a value, and the same without each fold of the rows.
 
-The values of folds are the jackknife's: F θ − (F − 1) θ_f, with θ_f of all rows but those of fold f (Tukey 1958).
-Their scatter tells how uncertain θ is, also where it is no mean over rows and where folds are small. Of more than 500
-rows, neighbours are not searched again without a fold, and distances are measured within each fold.
+Without a fold, its rows, fitted and held-out ones, are neither judged nor anybody's neighbours. How much that changes a
+criterion tells how uncertain it is (`ranking.jackknife`). Fitted rows are judged among fitted rows alone, which every
+candidate has; held-out rows among all.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .given import Given
-from .structure import Truth, by_class, confused, guessed
+from .given import Given, Target
+from .ranking import SIDES
+from .structure import Truth, by_class, confused
+from .voting import guesses
 
 Array = Any
 
-SIDES = ("training", "held-out")
 ANCHORS = 2000  # rows whose neighbours are compared; the same for every candidate
-_ALL_ROLES = 500  # rows up to which all is measured again without each fold
 
 
 @dataclass(frozen=True)
@@ -31,23 +31,48 @@ class Placed:
     there: Array  # numbers of the compared rows
 
 
+@dataclass(frozen=True)
+class _Side:
+    """Rows that are judged and the rows among which: places in the map, the judged ones counted among the others."""
+
+    name: str
+    among: Array
+    judged: Array
+
+
 def criteria(given: Given, truth: Truth, placed: Placed, n_neighbors: int, along: bool) -> dict[str, Any]:
-    """Return every criterion: its value for fitted and for held-out rows, and for each fold of them."""
+    """Return every criterion: its value for fitted and for held-out rows, and without each fold of them."""
     out = {"local": _local(given, placed, n_neighbors)}
     chosen = "along" if along and truth.along else "straight"
     for name, distances in (("straight", truth.straight), ("along", truth.along)):
         if distances:
-            out[name] = _distances(given, distances, placed, folds=name == chosen)
+            out[name] = _distances(given, distances, placed, folds=_folds(given) if name == chosen else 0)
     out["global"] = out[chosen]
     if given.target is not None:
         out["target"] = _target(given, placed, n_neighbors)
     return out
 
 
-def _sides(given: Given, placed: Placed) -> dict[str, Array]:
-    """Return the places in the map of fitted rows, and of held-out ones where there are some."""
+def _folds(given: Given) -> int:
+    return int(given.fold.max()) + 1
+
+
+def _sides(given: Given, placed: Placed, known: Array | None = None) -> list[_Side]:
+    """Return the sides of a map, of the known rows alone where only these count."""
     held = given.held[placed.there]
-    return {name: np.flatnonzero(which) for name, which in zip(SIDES, (~held, held), strict=True) if which.any()}
+    here = np.arange(len(held)) if known is None else np.flatnonzero(known)
+    fitted, new = np.flatnonzero(~held[here]), np.flatnonzero(held[here])
+    sides = (_Side(SIDES[0], here[fitted], np.arange(len(fitted))), _Side(SIDES[1], here, new))
+    return [side for side in sides if len(side.judged)]
+
+
+def _told(values: Array) -> dict[str, Any]:
+    """Return a value and those without each fold; a fold that holds all there is tells nothing, which is the value."""
+    whole = float(values[0])
+    return {"value": whole, "without": np.where(np.isfinite(values[1:]), values[1:], whole).tolist()}
+
+
+# -- neighbours -------------------------------------------------------------------------------------------
 
 
 def _local(given: Given, placed: Placed, n_neighbors: int) -> dict[str, Any]:
@@ -55,84 +80,62 @@ def _local(given: Given, placed: Placed, n_neighbors: int) -> dict[str, Any]:
 
     So 0 is a map that knows nothing of the data, and 1 is one that keeps every neighbour.
     """
-    n = len(placed.there)
-    k = min(n_neighbors, n - 2)
-    groups = 2 * given.fold[placed.there] + given.held[placed.there]
-    parts = _kept(given, placed, k, groups)
-    out: dict[str, Any] = {"n_neighbors": k}
-    sizes = np.bincount(groups)
-    for bit, side in enumerate(SIDES):
-        labels = np.array([group for group in sorted(parts["continuity"]) if group % 2 == bit], dtype=np.int64)
-        if not len(labels):
-            continue
-        weights = np.zeros(_folds(given, bool(bit)))
-        weights[labels // 2] = sizes[labels]
-        folds = {name: np.zeros(len(weights)) for name in parts}
-        for name, values in parts.items():
-            folds[name][labels // 2] = [values[group] for group in labels]
-        out[side] = _averaged((folds["trustworthiness"] + folds["continuity"]) / 2, weights)
-        if n <= _ALL_ROLES:
-            without = [_local_without(given, placed, k, groups != label, bit) for label in labels]
-            out[side]["folds"] = _jackknifed(out[side]["value"], np.array(without))
-        out[side] |= {name: float(weights @ values / weights.sum()) for name, values in folds.items()}
+    out: dict[str, Any] = {}
+    for side in _sides(given, placed):
+        share = -(-ANCHORS * len(side.judged) // len(placed.there))
+        trust, continuity = _kept(given, placed, side, n_neighbors, max(2, share))
+        out[side.name] = _told((trust + continuity) / 2)
+        out[side.name] |= {"trustworthiness": float(trust[0]), "continuity": float(continuity[0])}
+        out[side.name]["n_neighbors"] = min(n_neighbors, len(side.among) - 2)
     return out
 
 
-def _kept(given: Given, placed: Placed, k: int, groups: Array) -> dict[str, dict[int, float]]:
-    """Return trustworthiness and continuity of each group of the rows in the map, over chance."""
-    from ..quality.rank_measures import at_chance, from_table
-    from ..quality.ranks import rank_table
+def _kept(given: Given, placed: Placed, side: _Side, n_neighbors: int, count: int) -> tuple[Array, Array]:
+    """Return trustworthiness and continuity of a side over chance: of all rows, then without each fold."""
+    from ..quality.anchors import choose
+    from ..quality.leave_out import rank_sums
     from ..quality.spaces import sides
 
-    n = len(placed.there)
-    both = sides(_items(given, placed), placed.Y, given.metric, "compare")
-    table = rank_table(both, k, min(n, ANCHORS), 0, groups, owner="compare")
-    out = {}
-    for name in ("trustworthiness", "continuity"):
-        found, chance = from_table(name, table).groups, at_chance(name, n, k)
-        assert found is not None
-        out[name] = {int(group): (float(value) - chance) / (1 - chance) for group, value in found.items()}
-    return out
+    fold = given.fold[placed.there[side.among]]
+    left = np.array([len(fold), *(len(fold) - np.bincount(fold, minlength=_folds(given)))])
+    k = np.clip(left - 2, 1, n_neighbors)
+    anchors = choose(len(side.judged), count, 0, fold[side.judged], owner="compare")
+    numbers = side.judged[anchors.numbers]
+    both = sides(_items(given, placed.there[side.among]), placed.Y[side.among], given.metric, "compare")
+    weights = (anchors.sizes / np.bincount(anchors.strata))[anchors.strata]
+    chance = np.array([_by_chance(m, c) if m > 2 else np.nan for m, c in zip(left, k, strict=True)])
+    out = []
+    for sums in rank_sums(both, k, numbers, fold):
+        there = ~np.isnan(sums)
+        total = np.where(there, weights[:, None], 0.0).sum(axis=0)
+        lost = (weights[:, None] * np.where(there, sums, 0.0)).sum(axis=0)
+        out.append(1 - lost / np.where(total > 0, total * chance, np.nan))
+    return out[0], out[1]
 
 
-def _local_without(given: Given, placed: Placed, k: int, left: Array, bit: int) -> float:
-    """Return the criterion of one side without some rows: they are neither judged nor anybody's neighbours."""
-    fewer = Placed(placed.Y[left], placed.there[left])
-    found = _kept(given, fewer, min(k, len(fewer.there) - 2), given.held[fewer.there].astype(np.int64))
-    return (found["trustworthiness"][bit] + found["continuity"][bit]) / 2
+def _by_chance(n: int, k: int) -> float:
+    """Return the rank sum of a map made by chance: the value over chance is 1 less the share of it that is lost."""
+    from ..quality.rank_measures import at_chance, worst_ranks
+
+    return (1 - at_chance("continuity", n, k)) * worst_ranks(n, k)
 
 
-def _folds(given: Given, held: bool) -> int:
-    """Return how many folds the fitted or the held-out rows have."""
-    return int(given.fold[given.held == held].max()) + 1
-
-
-def _averaged(means: Array, sizes: Array) -> dict[str, Any]:
-    """Return the mean over all rows, given that of each fold, and the jackknife's values."""
-    total = sizes.sum()
-    value = float(sizes @ means / total)
-    rest = total - sizes
-    without = np.where(rest > 0, (total * value - sizes * means) / np.where(rest > 0, rest, 1), value)
-    return {"value": value, "folds": _jackknifed(value, without)}
-
-
-def _jackknifed(value: float, without: Array) -> list[float]:
-    count = len(without)
-    values: list[float] = (count * value - (count - 1) * np.asarray(without)).tolist()
-    return values
-
-
-def _items(given: Given, placed: Placed) -> Array:
-    """Return the data of the rows that are in the map."""
-    if len(placed.there) == given.n:
-        return given.rows if sp.issparse(given.rows) else np.asarray(given.rows)
+def _items(given: Given, rows: Array) -> Array:
+    """Return the data of some rows."""
     if given.kind == "distances":
-        return np.asarray(given.rows[np.ix_(placed.there, placed.there)])
-    return given.rows[placed.there]
+        return np.asarray(given.rows[np.ix_(rows, rows)])
+    return given.rows[rows] if sp.issparse(given.rows) else np.asarray(given.rows[rows])
 
 
-def _distances(given: Given, truth: dict[str, Array], placed: Placed, folds: bool) -> dict[str, Any]:
+# -- distances --------------------------------------------------------------------------------------------
+
+
+def _distances(given: Given, truth: dict[str, Array], placed: Placed, folds: int) -> dict[str, Any]:
     """Distances: the rank correlation (Spearman) of those in the map with those of the data."""
+    from scipy.spatial.distance import pdist
+
+    from ..quality.leave_out import rank_correlations
+
     place = np.full(given.n, -1)
     place[placed.there] = np.arange(len(placed.there))
     out: dict[str, Any] = {}
@@ -140,73 +143,36 @@ def _distances(given: Given, truth: dict[str, Array], placed: Placed, folds: boo
         rows = np.flatnonzero(given.paired & (given.held == held))
         if side not in truth or not len(rows) or (place[rows] < 0).any():
             continue
-        D = truth[side]
-        inside = np.flatnonzero(np.isfinite(D).sum(axis=1) > 1)
+        inside = np.flatnonzero(np.isfinite(truth[side]).sum(axis=1) > 1)
         if len(inside) < 4:
             continue
-        D, Y = D[np.ix_(inside, inside)], placed.Y[place[rows[inside]]]
-        out[side] = {"value": _spearman(D, Y)}
-        if folds:
-            count = _folds(given, held)
-            fold, whole = given.fold[rows[inside]], out[side]["value"]
-            if len(inside) <= _ALL_ROLES:
-                out[side]["folds"] = _jackknifed(whole, _without_each(D, Y, fold, count, whole))
-            else:  # folds are large enough to be measured by themselves, which is quicker
-                parts = [np.flatnonzero(fold == part) for part in range(count)]
-                out[side]["folds"] = [_spearman(D[np.ix_(f, f)], Y[f]) if len(f) > 3 else whole for f in parts]
+        i, j = np.triu_indices(len(inside), 1)
+        D, Y = truth[side][inside[i], inside[j]], placed.Y[place[rows[inside]]]
+        found = rank_correlations(D, pdist(Y), i, j, given.fold[rows[inside]], folds)
+        out[side] = _told(found) if folds else {"value": float(found[0])}
     return out
 
 
-def _without_each(D: Array, Y: Array, fold: Array, count: int, whole: float) -> Array:
-    """Return the rank correlation without the rows of each fold in turn; without a fold of no rows, the whole's.
-
-    Pairs are sorted once: those that are left keep their order, so that counting them gives their ranks.
-    """
-    from scipy.spatial.distance import pdist
-
-    i, j = np.triu_indices(len(D), 1)
-    places = [np.unique(values, return_inverse=True)[1] for values in (D[i, j], pdist(Y))]
-    out = np.full(count, whole)
-    for part in np.unique(fold):
-        left = (fold[i] != part) & (fold[j] != part)
-        a, b = (_ranks(place[left]) for place in places)
-        scale = np.sqrt((a @ a) * (b @ b))
-        out[part] = a @ b / scale if scale > 0 else 0.0
-    return out
-
-
-def _ranks(places: Array) -> Array:
-    """Return ranks around their mean; equal places share the mean of theirs."""
-    counts = np.bincount(places)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]
-    return ranks - (len(places) + 1) / 2
-
-
-def _spearman(D: Array, Y: Array) -> float:
-    """Return the rank correlation; distances that are all equal tell nothing, which is 0."""
-    from .. import quality
-
-    apart = D[np.triu_indices(len(D), 1)]
-    if apart.min() == apart.max() or not np.ptp(Y, axis=0).any():
-        return 0.0
-    return float(quality.distance_correlation(D, Y, kind="spearman", metric="precomputed", pairs=None))
+# -- classes ----------------------------------------------------------------------------------------------
 
 
 def _target(given: Given, placed: Placed, n_neighbors: int) -> dict[str, Any]:
     """Classes: how often the k nearest others in the map guess a row's class."""
-    from .given import Target
-
     assert given.target is not None
-    codes = given.target.codes[placed.there]
-    target = Target(given.target.name, codes, given.target.names)
-    right, guess = guessed(placed.Y, "euclidean", target, n_neighbors)
-    out: dict[str, Any] = {"classes": by_class(right, target), "confused": confused(guess, target)}
-    for side, rows in _sides(given, placed).items():
-        rows = rows[codes[rows] >= 0]
-        if not len(rows):
+    target = Target(given.target.name, given.target.codes[placed.there], given.target.names)
+    codes, fold = target.codes, given.fold[placed.there]
+    guess = np.full(len(codes), -1)
+    out: dict[str, Any] = {}
+    for side in _sides(given, placed, codes >= 0):
+        if len(side.among) < 2:
             continue
-        fold = given.fold[placed.there[rows]]
-        count = _folds(given, side == "held-out")
-        sizes, hits = np.bincount(fold, minlength=count), np.bincount(fold, right[rows], minlength=count)
-        out[side] = _averaged(hits / np.maximum(sizes, 1), sizes)
-    return out
+        among, judged = side.among, side.among[side.judged]
+        found = guesses(
+            placed.Y[among], codes[among], len(target.names), n_neighbors, side.judged, fold[among], _folds(given)
+        )
+        guess[judged] = found[:, 0]
+        counts = (found >= 0).sum(axis=0)
+        hits = (found == codes[judged][:, None]).sum(axis=0)
+        out[side.name] = {**_told(hits / np.where(counts > 0, counts, np.nan)), "rows": len(judged)}
+    judged = Target(target.name, np.where(guess >= 0, codes, -1), target.names)
+    return out | {"classes": by_class(guess == codes, judged), "confused": confused(guess, judged)}

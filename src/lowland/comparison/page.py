@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from ..errors import LowlandError
 from ..report import page
 from ..report.facts import count
 from ..report.svg import inline_svg
-from .ranking import SAME
+from .ranking import SAME, WORDS
 
 if TYPE_CHECKING:
     from .result import Comparison
@@ -55,10 +56,9 @@ def _maps(found: Comparison) -> str:
 
 
 def _figures(found: Comparison) -> str:
-    names = {"local": "neighbours", "global": "distances", "target": "classes"}
     lines = []
     for row in found.table().filter(status="done").iter_rows(named=True):
-        parts = [f"score {row['score']:.3f}", *(f"{names[name]} {row[name]:.3f}" for name in found.criteria)]
+        parts = [f"score {row['score']:.3f}", *(f"{WORDS[name]} {row[name]:.3f}" for name in found.criteria)]
         tie = f"; {behind(row)} behind the best{': a tie' if row['tied'] else ''}" if row["rank"] > 1 else ""
         lines.append((f"{row['rank']}. {row['candidate']}", f"{', '.join(parts)}; {row['seconds']:.2g} s{tie}"))
     return page.section("All candidates", page.paragraph(TIES), page.table(lines, "Best first; 1 is perfect"))
@@ -99,6 +99,8 @@ def _data(found: Comparison) -> str:
         rows.append(("distances judged", "along the data" if evidence["distances"] == "along" else "as straight lines"))
         if evidence["crowding"] is not None:
             rows.append(("neighbours, over those of a Gaussian cloud", f"{evidence['crowding']:.3f}"))
+        if evidence.get("column_crowding") is not None:
+            rows.append(("over those of a cloud with such columns", f"{evidence['column_crowding']:.3f}"))
         if evidence["pieces"] is not None:
             rows.append(("neighbour graph", count(evidence["pieces"], "piece")))
         if evidence["strays"]:
@@ -110,4 +112,14 @@ def _data(found: Comparison) -> str:
 
 
 def _again(found: Comparison, command: str | None) -> str:
-    return page.section("Do it again", page.command(command or "lowland.compare(X, record=record)"))
+    """Tell how to repeat it; the record is part of the page, for a page is what people keep."""
+    call = 'lowland.compare(X, record=json.load(open("record.json")))'
+    target = found.record["settings"]["target"]
+    call = call if target is None else call.replace("(X, ", "(X, target=…, ")
+    return page.section(
+        "Do it again",
+        *([page.command(command)] if command else []),
+        page.paragraph("The record of all that ran, below, runs the same again. Save it as record.json, then:"),
+        page.command(call),
+        f"<details>\n<summary>Record</summary>\n{page.command(json.dumps(found.record))}\n</details>",
+    )

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import registry, settings
+from ..memory import resident
 
 Told = Callable[[str, int, int | None], None]
 
@@ -64,13 +65,8 @@ class Worker:
         process, self._process = self._process, None
         if process is None:
             return
-        if hasattr(os, "killpg"):
-            try:
-                os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own
-            except ProcessLookupError:
-                process.kill()  # ended already: this only notes it
-        else:
-            process.kill()
+        if process.poll() is None:  # else its number may be another's by now
+            _kill(process)
         process.wait()
         if self._ear is not None:
             self._ear.join()  # it ends with the process, and then nobody reads from the pipe
@@ -95,6 +91,7 @@ class Worker:
                 text=True,
                 encoding="utf-8",
                 env=_environment(),
+                cwd=None if _here() else self._folder,
                 start_new_session=True,
             )
         self._answers = queue.Queue()
@@ -104,7 +101,8 @@ class Worker:
 
     def _wait(self, deadline: float, told: Told, late: str) -> dict[str, Any]:
         """Wait for an answer; end the process where it is late or takes too much memory."""
-        limit = settings.memory_limit() if settings.limit_is_given() else None
+        assert self._process is not None
+        pid, limit = self._process.pid, settings.memory_limit() if settings.limit_is_given() else None
         last: tuple[str, int, int | None] = ("begin", 0, None)
         while True:
             try:
@@ -114,7 +112,7 @@ class Worker:
                 if time.monotonic() > deadline:
                     self.end()
                     return {"status": "ended", "error": late}
-                if limit is not None and self._resident() > limit:
+                if limit is not None and (resident(pid) or 0) > limit:
                     self.end()
                     return {"status": "ended", "error": f"it took more than {settings.format_bytes(limit)} of memory"}
                 continue
@@ -131,6 +129,9 @@ class Worker:
         """Say how a process ended by itself."""
         process = self._process
         assert process is not None
+        if hasattr(os, "waitid"):  # ended, but not yet noted, it keeps its number: what it started can be ended by it
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            _kill(process)
         code = process.wait()
         self.end()
         lines = (self._folder / "worker.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
@@ -142,14 +143,16 @@ class Worker:
             reason = f"the process ended with code {code}"
         return {"status": "failed", "error": reason + last}
 
-    def _resident(self) -> int:
-        """Return the bytes that the process holds (Linux), else 0."""
-        assert self._process is not None
-        try:
-            pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
-        except OSError:
-            return 0
-        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End a process and whatever it started; on Windows the process alone."""
+    if not hasattr(os, "killpg"):
+        process.kill()
+        return
+    try:
+        os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own
+    except (ProcessLookupError, PermissionError):  # it has ended; macOS says so in its own way
+        process.kill()
 
 
 def _listen(process: subprocess.Popen[str], answers: queue.Queue[str | None]) -> None:
@@ -159,9 +162,17 @@ def _listen(process: subprocess.Popen[str], answers: queue.Queue[str | None]) ->
     answers.put(None)
 
 
+def _here() -> str | None:
+    """Return the working folder; None where it was removed."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
+
+
 def _environment() -> dict[str, str]:
     """Return the environment of this process with its paths and settings."""
-    paths = [os.getcwd() if path == "" else path for path in sys.path]
+    paths = [path for path in ((path or _here()) for path in sys.path) if path]
     made = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),

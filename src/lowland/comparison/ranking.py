@@ -9,87 +9,112 @@ import numpy as np
 
 from ..measure import Measure
 
+Array = Any
 Entry = Mapping[str, Any]
 
 SAME = 0.01  # scores that differ by less are alike, however sure the difference is
 QUICK = 0.05  # what may be lost for speed where speed is wanted
 PREFERENCES = ("balanced", "local", "global", "target", "speed")
-_SIDES = ("training", "held-out")
+SIDES = ("training", "held-out")
+WORDS = {"local": "neighbours", "global": "distances", "target": "classes"}
 _RANGE = {"local": (-1.0, 1.0), "global": (-1.0, 1.0), "target": (0.0, 1.0)}  # no interval leaves what can be
 
 
-def scored(entries: Sequence[Entry]) -> list[str]:
-    """Return the criteria of the score: neighbours, distances, and classes where there is a target."""
-    names = ["local", "global", "target"]
-    return [name for name in names if entries and all(name in entry["criteria"] for entry in entries)]
+class Judge:
+    """Holds candidates against each other, by what all of them have.
 
-
-def value(entry: Entry, criterion: str) -> float:
-    """Return a criterion: the mean of fitted and held-out rows, of fitted ones alone where there are no others."""
-    sides = entry["criteria"][criterion]
-    return float(np.mean([sides[side]["value"] for side in _SIDES if side in sides]))
-
-
-def measure(entry: Entry, criterion: str) -> Measure:
-    """Return a criterion with the interval that other rows of the same kind would give."""
-    sides = entry["criteria"][criterion]
-    middle = value(entry, criterion)
-    half = _half([{side: np.array(sides[side]["folds"]) for side in _SIDES if side in sides}])
-    least, most = _RANGE[criterion]
-    low, high = max(middle - half, least), min(middle + half, most)
-    return Measure(middle, min(low, middle), max(high, middle), exact=False)
-
-
-def score(entry: Entry, criteria: Sequence[str]) -> float:
-    """Return the mean of the criteria."""
-    return float(np.mean([value(entry, name) for name in criteria]))
-
-
-def difference(a: Entry, b: Entry, criteria: Sequence[str]) -> tuple[float, float]:
-    """Return by how much a is above b, and the half width of the 95 % interval of that.
-
-    Both were measured on the same folds of rows, so the differences of each fold are taken (a paired comparison): what
-    makes a fold hard for both is not held against either.
+    A criterion is the mean of fitted and held-out rows. Where one candidate places no held-out rows, all are judged by
+    the fitted ones alone: figures of other rows cannot be compared.
     """
-    middle, parts = [], []
-    for name in criteria:
-        left, right = a["criteria"][name], b["criteria"][name]
-        sides = [side for side in _SIDES if side in left and side in right]
-        middle.append(np.mean([left[side]["value"] - right[side]["value"] for side in sides]))
-        parts.append({side: np.subtract(left[side]["folds"], right[side]["folds"]) for side in sides})
-    return float(np.mean(middle)), _half(parts)
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.sides: dict[str, tuple[str, ...]] = {}
+        for name in WORDS if entries else ():
+            found = [entry["criteria"].get(name, {}) for entry in entries]
+            shared = tuple(side for side in SIDES if all(side in sides for sides in found))
+            if shared:
+                self.sides[name] = shared
+
+    @property
+    def criteria(self) -> list[str]:
+        """The criteria of the score: neighbours, distances, and classes where there is a target."""
+        return list(self.sides)
+
+    def value(self, entry: Entry, criterion: str) -> float:
+        """Return a criterion."""
+        sides = entry["criteria"][criterion]
+        return float(np.mean([sides[side]["value"] for side in self.sides[criterion]]))
+
+    def _without(self, entry: Entry, criterion: str) -> Array:
+        """Return the same without each fold of the rows, fitted and held-out ones at once."""
+        sides = entry["criteria"][criterion]
+        return np.mean([sides[side]["without"] for side in self.sides[criterion]], axis=0)
+
+    def measure(self, entry: Entry, criterion: str) -> Measure:
+        """Return a criterion with its 95 % interval: what other rows would give on this map."""
+        middle = self.value(entry, criterion)
+        half = jackknife(self._without(entry, criterion))
+        least, most = _RANGE[criterion]
+        below, above = half, half
+        if criterion == "target":  # of m rows without an error, others may still have a share of 3/m (rule of three)
+            sides = entry["criteria"][criterion]
+            missed = float(np.mean([min(1.0, 3 / sides[side]["rows"]) for side in self.sides[criterion]]))
+            below, above = max(half, missed * middle), max(half, missed * (1 - middle))
+        low, high = max(middle - below, least), min(middle + above, most)
+        return Measure(middle, min(low, middle), max(high, middle), exact=False)
+
+    def score(self, entry: Entry, criteria: Sequence[str] | None = None) -> float:
+        """Return the mean of the criteria."""
+        return float(np.mean([self.value(entry, name) for name in criteria or self.criteria]))
+
+    def difference(self, a: Entry, b: Entry, criteria: Sequence[str] | None = None) -> tuple[float, float]:
+        """Return by how much a is above b, and the half width of the 95 % interval of that.
+
+        Both were measured without the same rows in turn, so the differences are taken fold by fold (a paired
+        comparison): what makes a fold hard for both is not held against either.
+        """
+        names = criteria or self.criteria
+        without = [self._without(a, name) - self._without(b, name) for name in names]
+        return self.score(a, names) - self.score(b, names), jackknife(np.mean(without, axis=0))
+
+    def tied(self, a: Entry, b: Entry, criteria: Sequence[str] | None = None) -> bool:
+        """Tell whether two cannot be told apart: the interval of their difference holds 0, or it is tiny."""
+        middle, half = self.difference(a, b, criteria)
+        return abs(middle) <= max(half, SAME)
+
+    def ranked(self, entries: Sequence[Entry], criteria: Sequence[str] | None = None) -> list[Entry]:
+        """Return candidates in the order of their score, best first; equal ones in the order they ran."""
+        return sorted(entries, key=lambda entry: -self.score(entry, criteria))
 
 
-def _half(parts: Sequence[Mapping[str, Any]]) -> float:
-    """Return the half width of the interval of the mean of criteria, each the mean of its sides.
+def jackknife(without: Array) -> float:
+    """Return the half width of a 95 % interval, from the values θ_f without each of F folds.
 
-    Criteria of a side are seen on the same F folds, so they are added fold by fold before their variance s²/F is taken.
-    Sides have no row in common: their variances add up, with the degrees of freedom of Welch and Satterthwaite.
+    t √((F − 1)/F Σ (θ_f − mean)²), with Student's t of F − 1 degrees (the delete-group jackknife: Tukey 1958; Kott
+    2001). It also holds where θ is no mean over rows, as long as it is smooth in them.
+
+    >>> rows = np.array([1.0, 2.0, 4.0, 5.0])  # of a mean, and one row a fold, it is Student's interval
+    >>> round(jackknife((rows.sum() - rows) / 3), 3), round(3.1824 * float(rows.std(ddof=1)) / 2, 3)
+    (2.905, 2.905)
     """
     from scipy.special import stdtrit
 
-    variances, freedom = [], []
-    for side in _SIDES:
-        added = [part[side] / (len(parts) * len(part)) for part in parts if side in part]
-        if added:
-            folds = np.sum(added, axis=0)
-            variances.append(float(np.var(folds, ddof=1)) / len(folds))
-            freedom.append(len(folds) - 1)
-    v = np.array(variances)
-    if not v.any():
+    folds = np.asarray(without, dtype=np.float64)
+    count = len(folds)
+    if count < 2:
         return 0.0
-    return float(stdtrit(v.sum() ** 2 / (v**2 / freedom).sum(), 0.975) * np.sqrt(v.sum()))
+    spread = (count - 1) / count * float(((folds - folds.mean()) ** 2).sum())
+    return float(stdtrit(count - 1, 0.975) * np.sqrt(spread))
 
 
-def tied(a: Entry, b: Entry, criteria: Sequence[str]) -> bool:
-    """Tell whether two candidates cannot be told apart: the interval of their difference holds 0, or it is tiny."""
-    middle, half = difference(a, b, criteria)
-    return abs(middle) <= max(half, SAME)
+def scored(entries: Sequence[Entry]) -> list[str]:
+    """Return the criteria of the score of some candidates."""
+    return Judge(entries).criteria
 
 
-def ranked(entries: Sequence[Entry], criteria: Sequence[str]) -> list[Entry]:
-    """Return the candidates in the order of their score, best first; equal ones in the order they ran."""
-    return sorted(entries, key=lambda entry: -score(entry, criteria))
+def ranked(entries: Sequence[Entry], criteria: Sequence[str] | None = None) -> list[Entry]:
+    """Return candidates best first, judged against each other."""
+    return Judge(entries).ranked(entries, criteria)
 
 
 def seconds(entry: Entry) -> float:

@@ -10,13 +10,16 @@ from typing import Any
 from .. import registry
 from ..errors import LowlandError
 from ..report.facts import count
+from ..settings import format_seconds
 from . import ranking
-from .ranking import Entry
+from .candidates import LEFT_OUT
+from .ranking import SIDES, WORDS, Entry, Judge
 
 # Of candidates that tie, the simplest is taken: straight maps before curved ones, black boxes last.
 _SIMPLE = ("linear", "distance", "manifold", "kernel", "network", "embedding")
 _LOST = 0.15  # by how much a class must be guessed worse than in the data to be called destroyed
 _WEAK = 0.7  # a criterion below this is a warning
+_LONG = 600.0  # seconds that all rows may take before that is a warning
 
 
 @dataclass(frozen=True)
@@ -85,33 +88,30 @@ def recommend(record: Mapping[str, Any], prefer: str = "balanced") -> Recommenda
     done = [entry for entry in record["candidates"] if entry["status"] == "done"]
     if not done:
         raise LowlandError(_nothing(record["candidates"]))
-    criteria = ranking.scored(done)
+    judge = Judge(done)
     if prefer not in ranking.PREFERENCES:
         raise ValueError(f"prefer must be {', '.join(map(repr, ranking.PREFERENCES))}; got {prefer!r}")
-    if prefer == "target" and "target" not in criteria:
+    if prefer == "target" and "target" not in judge.criteria:
         raise ValueError("prefer='target' needs a target: compare(X, target=…)")
-    judged = [prefer] if prefer in ("local", "global", "target") else criteria
-    best = ranking.ranked(done, judged)[0]
-    reasons = [_first_reason(best, done, judged, record)]
+    judged = [prefer] if prefer in WORDS else judge.criteria
+    best = judge.ranked(done, judged)[0]
+    reasons = [_first_reason(judge, best, done, judged)]
     group: list[Entry] = []
-    cloud = _cloud(record, done, criteria) if prefer == "balanced" else None
+    cloud = _cloud(record, done, judge) if prefer == "balanced" else None
     if cloud is not None:
-        reasons = [_cloud_reason(record, cloud, best, criteria)]
+        reasons = [_cloud_reason(record, judge, cloud, best)]
         chosen = cloud
     elif prefer == "speed":
-        near = [e for e in done if ranking.score(best, judged) - ranking.score(e, judged) <= ranking.QUICK]
-        chosen = min(near, key=ranking.seconds)
-        reasons.append(
-            f"{chosen['key']} is the fastest ({ranking.seconds(chosen):.2g} s) of those within {ranking.QUICK} of it."
-        )
+        chosen, told = _fastest(record, judge, done, best)
+        reasons.append(told)
     else:
-        group = [e for e in done if e is not best and ranking.tied(best, e, judged)]
+        group = [e for e in done if e is not best and judge.tied(best, e, judged)]
         chosen = min([best, *group], key=lambda entry: _simplicity(entry, done))
         if chosen is not best:
-            reasons.append(_tie_reason(chosen, best, judged))
-    reasons += _evidence(record, chosen, done)
+            reasons.append(_tie_reason(judge, chosen, best, judged))
+    reasons += [*_evidence(record, judge, chosen), *_rows_reasons(record, done)]
     ties = tuple(e["key"] for e in [best, *group] if e is not chosen) if group else ()
-    weak = _not_good_for(record, chosen)
+    weak = _not_good_for(record, judge, chosen)
     return Recommendation(
         chosen["key"], chosen["method"], chosen["parameters"], prefer, tuple(reasons), ties, tuple(weak)
     )
@@ -119,8 +119,9 @@ def recommend(record: Mapping[str, Any], prefer: str = "balanced") -> Recommenda
 
 def _nothing(entries: Sequence[Entry]) -> str:
     """Say why there is nothing to recommend: what became of the first candidates."""
-    told = [f"{e['key']} {e['status']}: {e['reason']}" for e in entries if e["status"] != "skipped"]
-    told = told or [f"{e['key']} {e['status']}: {e['reason']}" for e in entries]
+    begun = [e for e in entries if e["status"] != "skipped"]
+    wanted = [e for e in entries if e["reason"] not in LEFT_OUT.values()]  # others were left out from the start
+    told = [f"{e['key']} {e['status']}: {e['reason']}" for e in begun or wanted or entries]
     text = "compare: no candidate came to an end, so there is nothing to recommend"
     text += f" ({'; '.join(told[:3])})" if told else ""
     short = any(word in line for line in told for word in ("budget", "no time", "were left"))
@@ -141,7 +142,7 @@ def _family(entry: Entry) -> str:
         return "other"
 
 
-def _cloud(record: Mapping[str, Any], done: Sequence[Entry], criteria: Sequence[str]) -> Entry | None:
+def _cloud(record: Mapping[str, Any], done: Sequence[Entry], judge: Judge) -> Entry | None:
     """Return the map of principal components where the data hold no more than a covariance, and no target objects."""
     evidence = record["evidence"]
     if evidence is None or evidence["structured"] is not False:
@@ -149,57 +150,88 @@ def _cloud(record: Mapping[str, Any], done: Sequence[Entry], criteria: Sequence[
     linear = next((e for e in done if e["method"] in ("pca", "famd") and e["kind"] != "search"), None)
     if linear is None:
         return None
-    if "target" in criteria:
-        best = ranking.ranked(done, ["target"])[0]
-        if best is not linear and not ranking.tied(best, linear, ["target"]):
+    if "target" in judge.criteria:
+        best = judge.ranked(done, ["target"])[0]
+        if best is not linear and not judge.tied(best, linear, ["target"]):
             return None
     return linear
 
 
+def _fastest(record: Mapping[str, Any], judge: Judge, done: Sequence[Entry], best: Entry) -> tuple[Entry, str]:
+    """Return the fastest of those near the best, and say so: by their plans for all rows where all have one.
+
+    A measured time is that of the compared rows, which may be few of all.
+    """
+    near = [e for e in done if judge.score(best) - judge.score(e) <= ranking.QUICK]
+    planned = all(e.get("whole_seconds") is not None for e in near)
+    chosen = min(near, key=lambda e: e["whole_seconds"] if planned else ranking.seconds(e))
+    took = f"{ranking.seconds(chosen):.2g} s"
+    if planned:
+        took = f"{format_seconds(chosen['whole_seconds'])} for all {record['rows']['all']:,} rows, as its plan says"
+    return chosen, f"{chosen['key']} is the fastest ({took}) of those within {ranking.QUICK} of it."
+
+
 def _named(judged: Sequence[str]) -> str:
-    words = {"local": "neighbours", "global": "distances", "target": "classes"}
-    *first, last = [words[name] for name in judged]
+    *first, last = [WORDS[name] for name in judged]
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _first_reason(best: Entry, done: Sequence[Entry], judged: Sequence[str], record: Mapping[str, Any]) -> str:
-    figures = ", ".join(f"{_named([name])} {ranking.value(best, name):.2f}" for name in judged)
+def _first_reason(judge: Judge, best: Entry, done: Sequence[Entry], judged: Sequence[str]) -> str:
+    figures = ", ".join(f"{WORDS[name]} {judge.value(best, name):.2f}" for name in judged)
     said = f"has the highest score for {_named(judged)} of {len(done)} candidates:"
     if len(done) == 1:
         said = "is the only candidate that came to an end; its score is"
-    return f"{best['key']} {said} {ranking.score(best, judged):.3f} ({figures}; 1 is perfect)."
+    return f"{best['key']} {said} {judge.score(best, judged):.3f} ({figures}; 1 is perfect)."
 
 
-def _tie_reason(chosen: Entry, best: Entry, judged: Sequence[str]) -> str:
-    middle, half = ranking.difference(best, chosen, judged)
+def _tie_reason(judge: Judge, chosen: Entry, best: Entry, judged: Sequence[str]) -> str:
+    middle, half = judge.difference(best, chosen, judged)
     return (
-        f"{chosen['key']} ties with it ({ranking.score(chosen, judged):.3f}; they differ by {middle:.3f} ± {half:.3f}, "
+        f"{chosen['key']} ties with it ({judge.score(chosen, judged):.3f}; they differ by {middle:.3f} ± {half:.3f}, "
         f"and less than {ranking.SAME} counts for nothing) and is simpler."
     )
 
 
-def _cloud_reason(record: Mapping[str, Any], chosen: Entry, best: Entry, criteria: Sequence[str]) -> str:
-    crowding = record["evidence"]["crowding"]
+def _cloud_reason(record: Mapping[str, Any], judge: Judge, chosen: Entry, best: Entry) -> str:
+    crowding, columns = record["evidence"]["crowding"], record["evidence"].get("column_crowding")
+    skewed = f", {columns:.2f} times as in a cloud whose columns are distributed as theirs" if columns else ""
     text = (
-        f"Neighbours are {crowding:.2f} times as far apart as in a Gaussian cloud of the same covariance: the rows "
-        f"hold no clusters, curves or sheets that a picture could show, and {chosen['key']} shows the covariance."
+        f"Neighbours are {crowding:.2f} times as far apart as in a Gaussian cloud of the same covariance{skewed}: the "
+        f"rows hold no clusters, curves or sheets that a picture could show, and {chosen['key']} shows the covariance."
     )
     if best is not chosen:
         text += (
-            f" {best['key']} scores {ranking.score(best, criteria):.3f} against {ranking.score(chosen, criteria):.3f}, "
+            f" {best['key']} scores {judge.score(best):.3f} against {judge.score(chosen):.3f}, "
             "but the neighbours that it keeps are the accidents of this sample."
         )
     return text
 
 
-def _evidence(record: Mapping[str, Any], chosen: Entry, done: Sequence[Entry]) -> list[str]:
-    """Say what the data show by themselves that speaks for the choice."""
+def _rows_reasons(record: Mapping[str, Any], done: Sequence[Entry]) -> list[str]:
+    """Say which rows the figures are of, where that is not all of them."""
+    rows, out = record["rows"], list[str]()
+    if rows["compared"] < rows["all"]:
+        out.append(f"Compared on {rows['compared']:,} of {rows['all']:,} rows, drawn at random.")
+    bound = [e["key"] for e in done if SIDES[1] not in e["criteria"]["local"]]
+    if rows["held-out"] and bound:
+        verb = "places" if len(bound) == 1 else "place"
+        out.append(
+            f"All are judged by the {rows['training']:,} fitted rows alone, for {', '.join(bound)} {verb} no new rows."
+        )
+    return out
+
+
+def _evidence(record: Mapping[str, Any], judge: Judge, chosen: Entry) -> list[str]:
+    """Say what the data show by themselves, and whether it speaks for the choice."""
     evidence, out = record["evidence"], list[str]()
     if evidence is None:
-        return out
+        return [
+            f"There was no look at the data themselves ({record['without_evidence']}): distances are judged as "
+            "straight lines, which speak for straight maps even where the data are curved."
+        ]
     found = evidence["dimensions"]
     if found is not None and not (evidence["structured"] is False and _fewer(found)):  # a cloud has no such shape
-        out.append(found["sentence"])
+        out.append(_dimensions(found, chosen))
     if evidence["strays"] and evidence["structured"] is False:  # else they decide nothing
         verb = "lies" if evidence["strays"] == 1 else "lie"
         out.append(
@@ -210,7 +242,7 @@ def _evidence(record: Mapping[str, Any], chosen: Entry, done: Sequence[Entry]) -
         out.append("Distances are judged along the data, by shortest paths between neighbours.")
     accuracy = evidence["accuracy"]
     if accuracy is not None and "target" in chosen["criteria"]:
-        share = ranking.value(chosen, "target")
+        share = judge.value(chosen, "target")
         out.append(
             f"Nearest neighbours guess {100 * share:.0f} % of the classes in the map and {100 * accuracy:.0f} % in the "
             "data."
@@ -218,16 +250,34 @@ def _evidence(record: Mapping[str, Any], chosen: Entry, done: Sequence[Entry]) -
     return out
 
 
+def _dimensions(found: Mapping[str, Any], chosen: Entry) -> str:
+    """Return what the count of dimensions says; where it speaks for another kind of method, that is said, too.
+
+    Fewer dimensions than linear ones speak for a curved map, as many for a straight one; more speak for neither.
+    """
+    text: str = found["sentence"]
+    true, linear = found["nonlinear"], found["linear"]
+    told = true is not None and linear is not None and _whole(true) <= _whole(linear)
+    if told and _fewer(found) == (_family(chosen) == "linear"):
+        return f"It is taken although {text[0].lower()}{text[1:]}"
+    return text
+
+
+def _whole(dimension: float) -> int:
+    return max(1, round(dimension))
+
+
 def _fewer(found: Mapping[str, Any]) -> bool:
     """Tell whether fewer true dimensions than linear ones were counted."""
     true, linear = found["nonlinear"], found["linear"]
-    return true is not None and linear is not None and round(true) < round(linear)
+    return true is not None and linear is not None and _whole(true) < _whole(linear)
 
 
-def _not_good_for(record: Mapping[str, Any], chosen: Entry) -> list[str]:
+def _not_good_for(record: Mapping[str, Any], judge: Judge, chosen: Entry) -> list[str]:
     """Say what the map does not show, from what was measured and what the method is."""
     out = []
-    local, wide = ranking.value(chosen, "local"), ranking.value(chosen, "global")
+    local = judge.value(chosen, "local")
+    wide = judge.value(chosen, "global") if "global" in judge.criteria else 1.0
     if local < _WEAK:
         out.append(
             f"who is whose neighbour: many neighbours in the map are strangers in the data (neighbours {local:.2f})."
@@ -238,10 +288,19 @@ def _not_good_for(record: Mapping[str, Any], chosen: Entry) -> list[str]:
     row = next((row for row in registry.methods() if row.name == chosen["method"]), None)
     if row is not None and "inverse" not in row.abilities:
         out.append("going back from the map to the columns: it has no inverse.")
-    if "held-out" not in chosen["criteria"]["local"] and record["rows"]["held-out"]:
+    if SIDES[1] not in chosen["criteria"]["local"] and record["rows"]["held-out"]:
         out.append("new rows: it has no transform.")
-    if chosen["approximate"]:
-        out.append("exact answers: at this size it is approximate.")
+    return out + _at_full_size(record, chosen)
+
+
+def _at_full_size(record: Mapping[str, Any], chosen: Entry) -> list[str]:
+    """Say what all rows would cost, as the plan for them tells."""
+    rows, seconds = record["rows"]["all"], chosen.get("whole_seconds")
+    out = []
+    if seconds is not None and seconds > _LONG:
+        out.append(f"a quick answer: all {rows:,} rows take {format_seconds(seconds)}, as its plan says.")
+    if chosen.get("whole_approximate", chosen["approximate"]):
+        out.append(f"exact answers: for {rows:,} rows it is approximate.")
     return out
 
 

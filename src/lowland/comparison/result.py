@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LowlandError
-from . import ranking
+from ..errors import DataError, LowlandError
 from .candidates import Candidate
+from .ranking import SIDES, Judge, seconds
 from .recommendation import Recommendation, recommend
 
 if TYPE_CHECKING:
@@ -48,53 +48,60 @@ class Comparison:
         self.maps = dict(maps)
         self._colors = colors
 
+    def _done(self) -> list[dict[str, Any]]:
+        return [dict(entry) for entry in self.record["candidates"] if entry["status"] == "done"]
+
     def ranked(self) -> list[dict[str, Any]]:
         """Return the records of the candidates that came to an end, best score first."""
-        done = [entry for entry in self.record["candidates"] if entry["status"] == "done"]
-        return [dict(entry) for entry in ranking.ranked(done, ranking.scored(done))]
+        done = self._done()
+        return [dict(entry) for entry in Judge(done).ranked(done)] if done else []
 
     @property
     def criteria(self) -> list[str]:
         """The criteria that the score is the mean of."""
-        return ranking.scored([entry for entry in self.record["candidates"] if entry["status"] == "done"])
+        return Judge(self._done()).criteria
 
     def recommend(self, prefer: str = "balanced") -> Recommendation:
         """Say which candidate to take, with reasons.
 
         The best score wins. Candidates whose difference to it is not sure (its 95 % interval over the folds of the rows
         holds 0) or below 0.01 tie with it, and the simplest of them is taken: linear before distances, manifolds,
-        kernels, networks and embeddings. Where the rows are no more than a Gaussian cloud, that is PCA.
+        kernels, networks and embeddings. Where the rows are no more than a Gaussian cloud, that is PCA. Where a
+        candidate places no new rows, all are judged by the fitted rows alone.
 
         Parameters
         ----------
         prefer : str
-            "balanced"; "local" (neighbours), "global" (distances) or "target" for one criterion alone; "speed": the
-            fastest of those at most 0.05 below the best.
+            "balanced"; "local" (neighbours), "global" (distances) or "target" for one criterion alone; "speed": of
+            those at most 0.05 below the best, the one whose plan for all rows is the fastest.
         """
         return recommend(self.record, prefer)
 
     def table(self) -> pl.DataFrame:
         """Return a polars data frame with one row for each candidate, best first, then those that did not end.
 
-        Criteria stand with their 95 % intervals (``local_low``, ``local_high``, …) as other rows of the same kind would
-        give, and so does what a candidate is ``behind`` the best score; ``tied`` tells whether that is no sure
-        difference. ``training`` and ``held_out`` are the scores on either.
+        Criteria stand with their 95 % intervals (``local_low``, ``local_high``, …) for this map and other rows, and so
+        does what a candidate is ``behind`` the best score; ``tied`` tells whether that is no sure difference.
+        ``training`` and ``held_out`` are the scores on either. ``seconds`` is the time of the fit of the compared rows,
+        ``whole_seconds`` what the plan says for all rows.
         """
         import polars as pl
 
-        names, done = self.criteria, self.ranked()
+        done = self.ranked()
+        judge = Judge(done)
+        names = judge.criteria
         rows: list[dict[str, Any]] = []
         for place, entry in enumerate(done, start=1):
             row: dict[str, Any] = {"rank": place, "candidate": entry["key"], "method": entry["method"]}
-            row |= {"status": "done", "score": ranking.score(entry, names)}
-            middle, half = ranking.difference(done[0], entry, names)
+            row |= {"status": "done", "score": judge.score(entry)}
+            middle, half = judge.difference(done[0], entry)
             row |= {"behind": middle, "behind_low": middle - half, "behind_high": middle + half}
-            row["tied"] = place == 1 or ranking.tied(done[0], entry, names)
+            row["tied"] = place == 1 or judge.tied(done[0], entry)
             for name in names:
-                found = ranking.measure(entry, name)
+                found = judge.measure(entry, name)
                 row |= {name: float(found), f"{name}_low": found.low, f"{name}_high": found.high}
-            row |= {"training": _side(entry, names, "training"), "held_out": _side(entry, names, "held-out")}
-            row |= {"seconds": ranking.seconds(entry), "reason": ""}
+            row |= {"training": _side(entry, names, SIDES[0]), "held_out": _side(entry, names, SIDES[1])}
+            row |= {"seconds": seconds(entry), "whole_seconds": entry.get("whole_seconds"), "reason": ""}
             rows.append(row)
         for entry in self.record["candidates"]:
             if entry["status"] != "done":
@@ -110,7 +117,8 @@ class Comparison:
         kinds |= {"score": pl.Float64, "behind": pl.Float64, "behind_low": pl.Float64, "behind_high": pl.Float64}
         kinds["tied"] = pl.Boolean
         kinds |= {f"{name}{end}": pl.Float64 for name in names for end in ("", "_low", "_high")}
-        kinds |= {"training": pl.Float64, "held_out": pl.Float64, "seconds": pl.Float64, "reason": pl.String}
+        kinds |= dict.fromkeys(("training", "held_out", "seconds", "whole_seconds"), pl.Float64)
+        kinds["reason"] = pl.String
         return pl.DataFrame([{name: row.get(name) for name in kinds} for row in rows], schema=kinds)
 
     @property
@@ -122,8 +130,10 @@ class Comparison:
     def fit_best(self, X: Any, prefer: str = "balanced") -> Any:
         """Fit the recommended model on all rows and return it.
 
-        For rows with columns of text it is a pipeline: FAMD codes them, then comes the method.
+        X has the columns that were compared; the target's, where it is a column of X, is left out again. For rows with
+        columns of text the model is a pipeline: FAMD codes them, then comes the method.
         """
+        X = self._columns(X)
         found = self.recommend(prefer)
         model = Candidate(found.method, found.parameters).build()
         if self.record["data"]["kind"] != "categories" or found.method == "famd":
@@ -132,7 +142,28 @@ class Comparison:
 
         from .given import coding
 
-        return make_pipeline(coding(X), model).fit(X)
+        coder = coding(X)
+        coder.set_params(n_components=int(coder.n_components_))  # as many axes as there are, without a word about it
+        return make_pipeline(coder, model).fit(X)
+
+    def _columns(self, X: Any) -> Any:
+        """Return X without the target's column; refuse other columns than were compared."""
+        import narwhals as nw
+        import numpy as np
+
+        if self.record["data"]["kind"] == "distances":
+            return X
+        wanted, name = self.record["data"]["shape"][1], self.record["settings"]["target"]
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        named = isinstance(frame, nw.DataFrame) and name in frame.columns
+        shape = X.shape if hasattr(X, "shape") else np.shape(X)
+        width = shape[1] if len(shape) == 2 else 0
+        if named and width == wanted + 1:
+            return nw.to_native(frame.drop(name))
+        if width != wanted:
+            less = f" without the target {name!r}" if named else ""
+            raise DataError(f"fit_best: X has {width} columns{less}; {wanted} were compared: give the same")
+        return X
 
     def rerun(self, X: Any, target: Any = None) -> Comparison:
         """Run what ran on the same data again; measures are the same, times are not."""
@@ -152,7 +183,7 @@ class Comparison:
 
         if not self.maps:
             raise LowlandError("compare: no candidate came to an end, so there is no map to draw")
-        chosen, names = self.recommend().key, self.criteria
+        chosen, judge = self.recommend().key, Judge(self._done())
         best = [entry for entry in self.ranked() if entry["key"] in self.maps]
         drawn = best[:most]
         if chosen not in {entry["key"] for entry in drawn}:  # what is recommended is shown
@@ -160,7 +191,7 @@ class Comparison:
         keys = [entry["key"] for entry in drawn]
         figures = {}
         for entry in drawn:
-            found = {name: ranking.measure(entry, name) for name in names}
+            found = {name: judge.measure(entry, name) for name in judge.criteria}
             figures[entry["key"]] = {name: (float(m), m.low, m.high) for name, m in found.items()}
         return comparison(
             {key: self.maps[key].Y for key in keys},
@@ -178,18 +209,25 @@ class Comparison:
         write_page(path, render(self, title, command))
 
     def __str__(self) -> str:
-        lines = []
+        lines, names = [self._rows()], self.criteria
         for row in self.table().iter_rows(named=True):
             if row["status"] == "done":
-                figures = "  ".join(f"{name} {row[name]:.2f}" for name in self.criteria)
+                figures = "  ".join(f"{name} {row[name]:.2f}" for name in names)
                 lines.append(
                     f"{row['rank']:>3}  {row['candidate']:<32} {row['score']:.3f}  {figures}  {row['seconds']:.2g} s"
                 )
-        return "\n".join(lines) or "no candidate came to an end"
+        return "\n".join(lines) if len(lines) > 1 else "no candidate came to an end"
+
+    def _rows(self) -> str:
+        """Say how many rows were compared."""
+        rows = self.record["rows"]
+        some = f"{rows['compared']:,} of {rows['all']:,}" if rows["compared"] < rows["all"] else f"{rows['all']:,}"
+        return f"compared on {some} rows"
 
     def __repr__(self) -> str:
-        done = len(self.ranked())
-        return f"<Comparison of {done} candidates, {len(self.record['candidates']) - done} did not run to an end>"
+        done = len(self._done())
+        left = len(self.record["candidates"]) - done
+        return f"<Comparison of {done} candidates, {self._rows()}; {left} did not run to an end>"
 
 
 def _side(entry: Mapping[str, Any], names: list[str], side: str) -> float | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from .. import settings
-from ..errors import DataError
+from ..errors import DataError, LowlandWarning
 from .asked import Asked
 from .budget import Clock, parse_seconds
 from .candidates import Candidate
@@ -18,6 +20,8 @@ from .given import HELD_OUT, SAMPLE, Given, read
 from .process import Worker, send_guests
 from .result import Comparison
 from .schedule import FORMAT, Run
+
+_ASKED = ("n_components", "metric", "n_neighbors", "sample", "held_out", "random_state")  # settings of a record
 
 
 def compare(
@@ -28,7 +32,7 @@ def compare(
     target: Any = None,
     *,
     metric: str = "euclidean",
-    n_neighbors: int = 10,
+    n_neighbors: int | None = None,
     sample: int | None = SAMPLE,
     held_out: float = HELD_OUT,
     random_state: int | None = None,
@@ -61,8 +65,8 @@ def compare(
         Classes of the rows, or the name of the data frame's column that holds them; it is not reduced.
     metric : str
         How rows are compared; maps are compared by straight distances.
-    n_neighbors : int
-        Size of a neighbourhood in the criteria.
+    n_neighbors : int or None
+        Size of a neighbourhood in the criteria; None: 10, of fewer than 40 rows a quarter of them.
     sample : int or None
         Rows that are compared at most, drawn at random; None: all.
     held_out : float
@@ -71,7 +75,8 @@ def compare(
     random_state : int or None
         Seed of the draws and of the candidates; None is seed 0.
     record : dict, optional
-        Of an earlier comparison (`Comparison.record`): what ran then is run again, without a budget, on the same data.
+        Of an earlier comparison (`Comparison.record`): what ran then is run again, without a budget, on the same data;
+        X and the target are all that is given beside it.
 
     Returns
     -------
@@ -87,6 +92,7 @@ def compare(
     'isomap'
     """
     if record is not None:
+        _refuse_others(locals())
         return _again(X, target, record)
     asked = Asked(
         n_components, metric, n_neighbors, sample, held_out, 0 if random_state is None else random_state, methods
@@ -94,7 +100,7 @@ def compare(
     asked.check()
     clock = Clock(None if budget is None else parse_seconds(budget))
     given, fingerprint = read(X, target, metric, sample, held_out, asked.random_state)
-    asked.check_against(given)
+    asked = asked.against(given)
     queue, skipped = asked.candidates(given.kind)
     with _folder() as folder:
         given.store(folder)
@@ -106,20 +112,25 @@ def compare(
             run.all_of(worker, queue)
             if methods == "auto":
                 run.search(worker)
+            run.count_dimensions(worker)
         kept = run.record(fingerprint, budget)
         return Comparison(kept, run.maps(), _colors(given))
 
 
+def _refuse_others(given: Mapping[str, Any]) -> None:
+    """Refuse what a record decides."""
+    for name, parameter in inspect.signature(compare).parameters.items():
+        if name not in ("X", "target", "record") and given[name] != parameter.default:
+            raise ValueError(f"compare: a record says all but the data: leave {name} out, or compare anew without it")
+
+
 def _again(X: Any, target: Any, record: Mapping[str, Any]) -> Comparison:
     """Run what a record says that ran, on the same data."""
-    if record.get("format") != FORMAT:
-        raise ValueError(f"compare: the record has format {record.get('format')!r}; this version reads {FORMAT}")
-    told = record["settings"]
+    told = _settings(record)
     if (target is None) != (told["target"] is None):
         need = "no target" if told["target"] is None else f"the target {told['target']!r}"
         raise DataError(f"compare: the record is of a comparison with {need}; give the same")
-    names = ("n_components", "metric", "n_neighbors", "sample", "held_out", "random_state")
-    asked = Asked(**{name: told[name] for name in names}, methods="auto")
+    asked = Asked(**{name: told[name] for name in _ASKED}, methods="auto")
     asked.check()
     given, fingerprint = read(X, target, asked.metric, asked.sample, asked.held_out, asked.random_state)
     for name in ("shape", "dtype", "sha256", "target"):
@@ -132,9 +143,10 @@ def _again(X: Any, target: Any, record: Mapping[str, Any]) -> Comparison:
     with _folder() as folder:
         given.store(folder)
         run = Run(given, asked, Clock(None), folder, send_guests(folder, {entry["method"] for entry in ran}))
+        seen = record["evidence"]
         with Worker(folder) as worker:
-            if record["evidence"] is not None:  # a look that was cut short is not repeated
-                run.look(worker, dimensions=record["evidence"]["dimensions"] is not None)
+            if seen is not None:  # a look that was cut short is not repeated
+                run.look(worker)
             else:
                 run.unseen = record["without_evidence"]
             for entry in record["candidates"]:
@@ -144,7 +156,27 @@ def _again(X: Any, target: Any, record: Mapping[str, Any]) -> Comparison:
                     run.one(worker, candidate, 1)
                 else:
                     run.note(candidate, {"status": entry["status"], "error": entry["reason"]})
+            if seen is not None and seen["dimensions"] is not None:
+                run.count_dimensions(worker)
+            elif seen is not None and run.evidence is not None:
+                run.evidence["dimensions_unknown"] = seen["dimensions_unknown"]
         return Comparison(run.record(fingerprint, told["budget"]), run.maps(), _colors(given))
+
+
+def _settings(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of a record; refuse what is none of this version's."""
+    if not isinstance(record, Mapping):
+        raise ValueError(f"compare: a record is a dict, as `Comparison.record` is; got {type(record).__name__}")
+    if record.get("format") != FORMAT:
+        raise ValueError(f"compare: the record has format {record.get('format')!r}; this version reads {FORMAT}")
+    told = record.get("settings", {})
+    missing = [
+        name for name in ("data", "evidence", "without_evidence", "candidates", "settings") if name not in record
+    ]
+    missing += [f"settings.{name}" for name in (*_ASKED, "budget", "target") if name not in told]
+    if missing:
+        raise ValueError(f"compare: the record has no {missing[0]!r}; give the whole `Comparison.record`")
+    return told  # type: ignore[no-any-return]
 
 
 @contextmanager
@@ -154,7 +186,10 @@ def _folder() -> Iterator[Path]:
     try:
         yield path
     finally:
-        shutil.rmtree(path)
+        try:
+            shutil.rmtree(path)
+        except OSError as error:  # what was found is worth more than the folder
+            warnings.warn(f"compare: a folder could not be removed: {error}", LowlandWarning, stacklevel=4)
 
 
 def _colors(given: Given) -> dict[str, Any] | None:

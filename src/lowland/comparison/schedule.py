@@ -21,11 +21,16 @@ from .result import Map
 
 FORMAT = 1  # of records
 _LOOK = 0.5  # share of the budget that the look at the data may take: all judgement stands on it
-_DIMENSIONS = 0.15  # share of what is then left that counting the dimensions may take
+_DIMENSIONS = 0.1  # share of the budget that the search leaves for counting the dimensions
+_RESTART = 1.5  # times what a process took to start that is left for another where a job may have to be ended
 _STOP = 0.02  # share of the budget below which no further candidate is begun
 _SEARCHED = 5  # methods, the best of the first round, whose settings are searched
 _AGAIN = 2.0  # times what a method took at first that must be left for another of its settings
 _KEPT = 2000  # rows of each map that are kept for pictures
+_KEPT_OF_ANSWERS = (
+    *("criteria", "seconds", "approximate", "n_components", "learned", "warnings"),
+    *("whole_seconds", "whole_algorithm", "whole_approximate"),
+)
 
 
 @dataclass
@@ -40,27 +45,47 @@ class Run:
     evidence: dict[str, Any] | None = None
     unseen: str = ""  # why there is no evidence
     entries: list[dict[str, Any]] = field(default_factory=list)
+    restart: float = 0.0  # seconds that another process would need
 
-    def look(self, worker: Worker, dimensions: bool = True) -> None:
+    def look(self, worker: Worker) -> None:
         """Look at the data; without time for it maps are judged by straight distances."""
         job = {"do": "look", "n_neighbors": self.asked.n_neighbors, "random_state": self.asked.random_state}
-        answer = self._ask(worker, job, _LOOK, "look at the data")
-        if answer["status"] != "done":
-            self.unseen = answer["error"]
+        failed = self._ready(worker, "look at the data")
+        seconds = min(_LOOK * self.clock.left, self._before_restart())
+        if failed is None and seconds <= 0:
+            failed = "there was no time to look at the data and then to try a method"
+        if failed is None:
+            answer = worker.ask(job, seconds, _relay("look at the data"))
+            failed = None if answer["status"] == "done" else answer["error"]
+        if failed is not None:
+            self.unseen = failed
             return
         self.evidence = {**answer["evidence"], "dimensions": None, "dimensions_unknown": "they are told of rows alone"}
-        if dimensions and self.given.kind in ("rows", "categories"):
-            job = {"do": "dimensions", "random_state": self.asked.random_state}
-            answer = self._ask(worker, job, _DIMENSIONS, "count dimensions")
-            self.evidence["dimensions"] = answer.get("dimensions")
-            self.evidence["dimensions_unknown"] = answer.get("error", "")
 
-    def _ask(self, worker: Worker, job: dict[str, Any], share: float, name: str) -> dict[str, Any]:
-        """Have a job done within a share of the time that is left once a process is ready."""
+    def count_dimensions(self, worker: Worker) -> None:
+        """Count the dimensions of rows in the time that is left; no candidate waits for it any more."""
+        if self.evidence is None or self.given.kind not in ("rows", "categories"):
+            return
+        answer: Mapping[str, Any] = {"error": "the budget was used up"}
+        if self.clock.left >= _STOP * self.clock.budget:
+            failed = self._ready(worker, "count dimensions")
+            job = {"do": "dimensions", "random_state": self.asked.random_state}
+            answer = {"error": failed}
+            if failed is None:
+                answer = worker.ask(job, self.clock.left, _relay("count dimensions"))
+        self.evidence["dimensions"] = answer.get("dimensions")
+        self.evidence["dimensions_unknown"] = answer.get("error", "")
+
+    def _ready(self, worker: Worker, name: str) -> str | None:
+        """Have a process ready, and note how long that takes; return why it failed, or None."""
+        before = self.clock.spent
         failed = worker.ready(self.clock.left, _relay(name))
-        if failed is not None:
-            return {"status": "failed", "error": failed}
-        return worker.ask(job, share * self.clock.left, _relay(name))
+        self.restart = max(self.restart, _RESTART * (self.clock.spent - before))
+        return failed
+
+    def _before_restart(self) -> float:
+        """Return the seconds after which a job must be ended for there to be time for another process."""
+        return self.clock.left - self.restart
 
     def all_of(self, worker: Worker, queue: Sequence[Candidate]) -> None:
         """Run candidates in turn."""
@@ -72,14 +97,15 @@ class Run:
     def search(self, worker: Worker) -> None:
         """Try other settings of the best methods."""
         done = self.done()
-        order = ranking.ranked(done, ranking.scored(done)) if done else []
+        order = ranking.ranked(done) if done else []
+        reserve = 0.0 if np.isinf(self.clock.budget) else _DIMENSIONS * self.clock.budget
         queue: list[tuple[Candidate, float]] = []
         for entry in order[:_SEARCHED]:
             first, took = Candidate(entry["method"], entry["parameters"], entry["kind"]), sum(entry["seconds"].values())
             queue += [(other, took) for other in candidates.searched(first, self.given.n, entry["learned"])]
         for place, (candidate, took) in enumerate(queue):
             settings.report_progress("search settings", place, len(queue))
-            if _AGAIN * took > self.clock.left:
+            if _AGAIN * took + reserve > self.clock.left:
                 told = f"it took {took:.1f} s with its default settings, and {self.clock.left:.1f} s were left"
                 self.skip(candidate, told)
             else:
@@ -87,7 +113,8 @@ class Run:
 
     def one(self, worker: Worker, candidate: Candidate, waiting: int) -> None:
         """Run the first of so many candidates that wait, or note why not."""
-        reason = self._refused(candidate) or worker.ready(self.clock.left, _relay(candidate.key))
+        whole, reason = self._whole(candidate)
+        reason = reason or self._ready(worker, candidate.key)
         share = self._share(waiting)
         reason = reason or self._too_long(candidate, share)
         if reason is not None:
@@ -104,38 +131,48 @@ class Run:
         answer = worker.ask(job, share, _relay(candidate.key))
         if answer["status"] == "done" and not _finite(answer["criteria"]):
             answer = {"status": "failed", "error": "its map has no distances or neighbours to measure"}
-        self.note(candidate, answer)
+        self.note(candidate, {**answer, **whole})
 
     def _share(self, waiting: int) -> float:
         """Return the seconds for a candidate: its share, and what measuring took so far on top of it.
 
-        The first may take half of all, so that there is an answer.
+        The first may take half of all, so that there is an answer, and all where no other process could be started
+        after it. While others wait, time is left to start one for them, where there is that much.
         """
         done = self.done()
         if not done:
-            return max(self.clock.share(waiting), self.clock.left / 2)
-        measuring = max(float(entry["seconds"]["measure"]) for entry in done)
-        return min(self.clock.left, self.clock.share(waiting) + measuring)
+            if self._before_restart() < self.clock.left / 2:
+                return self.clock.left
+            share = max(self.clock.share(waiting), self.clock.left / 2)
+        else:
+            measuring = max(float(entry["seconds"]["measure"]) for entry in done)
+            share = min(self.clock.left, self.clock.share(waiting) + measuring)
+        return share if waiting <= 1 else min(share, max(self._before_restart(), self.clock.left / 2))
 
-    def _refused(self, candidate: Candidate) -> str | None:
-        """Say why a candidate is not begun: no class, no memory, no time at all."""
+    def _whole(self, candidate: Candidate) -> tuple[dict[str, Any], str | None]:
+        """Return what a candidate's plan says of all rows, and why it is not begun: no class, no memory, no time."""
         if candidate.method in self.unsent:
-            return self.unsent[candidate.method]
+            return {}, self.unsent[candidate.method]
         if self.clock.left < _STOP * self.clock.budget:
-            return "the budget was used up"
+            return {}, "the budget was used up"
         try:
             whole = self._plan(candidate, self.given.n_rows)
         except MissingExtraError as error:
-            return str(error)
+            return {}, str(error)
         except Exception as error:  # such as a package that is installed but broken
-            return f"it has no plan: {type(error).__name__}: {error}"
+            return {}, f"it has no plan: {type(error).__name__}: {error}"
+        told = {
+            "whole_seconds": float(whole.seconds),
+            "whole_algorithm": whole.algorithm,
+            "whole_approximate": bool(whole.approximate),
+        }
         limit = settings.memory_limit()
-        if whole.bytes > limit:
-            needed = settings.format_bytes(whole.bytes)
-            return (
-                f"all {self.given.n_rows:,} rows would take {needed}, and the limit is {settings.format_bytes(limit)}"
-            )
-        return None
+        if whole.bytes <= limit:
+            return told, None
+        needed = settings.format_bytes(whole.bytes)
+        return told, (
+            f"all {self.given.n_rows:,} rows would take {needed}, and the limit is {settings.format_bytes(limit)}"
+        )
 
     def _too_long(self, candidate: Candidate, share: float) -> str | None:
         """Say that a candidate would not end within its share of the budget, as far as its plan tells."""
@@ -170,7 +207,7 @@ class Run:
             "status": answer["status"],
             "reason": answer.get("error", ""),
         }
-        for name in ("criteria", "seconds", "approximate", "n_components", "learned", "warnings"):
+        for name in _KEPT_OF_ANSWERS:
             if name in answer:
                 entry[name] = answer[name]
         self.entries.append(entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .table import Table
+from ..errors import LowlandWarning
+from .table import ArrayTable, Table
 
 _ROWS = 512  # rows that are compared with as many columns at a time
 
@@ -91,6 +93,25 @@ def missing_pairs(table: Table) -> int | None:
         apart += int((np.where(gap, 0.0, rows) > slack).sum())
     known = n * (n - 1) - missing
     return missing // 2 if 2 * apart > known > 0 else None
+
+
+def warn_of_square(items: Any, owner: str, remedy: str = "add metric='precomputed'", *, stacklevel: int = 3) -> None:
+    """Say so where what was given is plainly a square of distances and is about to be compared as rows."""
+    if not hasattr(items, "__array__") or len(items.shape) != 2 or items.shape[0] != items.shape[1]:
+        return  # lists, sparse rows and sources of rows have no such form
+    if missing_pairs(ArrayTable(np.asarray(items), owner)) is not None:
+        warnings.warn(square_words(owner, remedy), LowlandWarning, stacklevel=stacklevel)
+
+
+def square_words(owner: str, remedy: str) -> str:
+    """Say that a square of distances is about to be taken for rows.
+
+    >>> square_words("D.npy", "add --metric precomputed").split(";")[0]
+    'D.npy looks like a square of distances, and its columns are taken for measurements'
+    """
+    return (
+        f"{owner} looks like a square of distances, and its columns are taken for measurements; if it is one, {remedy}"
+    )
 
 
 def known_pairs(X: NDArray[Any]) -> NDArray[np.bool_]:

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .correlation import correlation_dimension
-    from .estimating import Estimate, estimate
+    from .estimating import estimate
     from .linear import broken_stick, gavish_donoho, largest_gap, minka, participation_ratio, variance_share
     from .neighbors import levina_bickel, two_nn
     from .parallel import parallel_analysis
+    from .result import Estimate
     from .spectrum import Advice, advice
 
 _HOMES = {
     "Advice": "spectrum",
-    "Estimate": "estimating",
+    "Estimate": "result",
     "advice": "spectrum",
     "broken_stick": "linear",
     "correlation_dimension": "correlation",

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import pool
+from ..errors import DataError
 from ..measure import Measure
 from ..pairwise import tiles
 from .neighbors import levina_bickel_of
@@ -48,19 +49,23 @@ WINDOW = 3  # scales that make a plateau
 ROOM, RELATIVE_ROOM = 0.35, 0.12  # how much it may vary
 RISE = 1.05  # over the finest scales: more is curvature within the distance of neighbours
 LONG, FILLED = 0.4, 0.5  # of the fine scales' dimension; of the space around
+FAR = 0.5  # of the dimension by directions: distances that tell less are no second opinion
 SUNK = 3.0  # noise hides all else where the coarsest scales show so many times fewer dimensions than any plateau
 BIAS = 0.03  # what borders and curvature leave, of the dimension: more than on cubes and spheres of 1 to 10 dimensions
+MOST = 1e6  # dimensions: products of offsets at right angles but for rounding tell no number
 _BATCH = 1 << 20  # numbers of offsets held at once
+_WEIGHTS = 1 << 22  # weights of resampled anchors held at once
 
 
 class Sums(NamedTuple):
     """Of one scale: moments (m × 7) around the anchors and their radii, neighbourhoods that do not overlap."""
 
     neighbors: float  # how many of all points a neighbourhood holds
-    moments: Array
+    moments: Array  # in units, as the radii: of fourth powers of lengths many are no numbers
     radii: Array
+    unit: float
     independent: float
-    distances: float  # dimension by the distances at this scale (Levina and Bickel)
+    distances: float  # dimension by the distances at this scale (Levina and Bickel); nan where they are all equal
 
 
 @dataclass(frozen=True)
@@ -135,16 +140,21 @@ def kept_by_half(d: Array) -> Array:
 def dimensions(means: Array) -> tuple[Array, Array]:
     """Return (tr Σ)²/tr Σ² and (tr Σ + τ|µ|²) tr Σ/tr(ΣM) from means of the moments (… × 7)."""
     _, _, mm, mu, square, bent, drift = np.moveaxis(means, -1, 0)
-    inner = (mm - 2 * mu + drift) / np.maximum(square - 2 * bent + drift, 1e-300)
+    inner = _ratio(mm - 2 * mu + drift, square - 2 * bent + drift)
     inner = np.maximum(inner, 1.0)
     within, length = np.maximum(bent - drift, 0.0), np.maximum(mu - drift, 0.0)  # µᵀΣµ and tr Σ |µ|²
     outer = inner
     for _ in range(3):  # c and s depend on d, weakly
         room = kept_by_half(outer) * length / outer
         share = np.where(room > 0, np.minimum(1.0, within / np.where(room > 0, room, 1.0)), 0.0)
-        outer = (mm - 2 * mu + drift + share * length) / np.maximum(square - 2 * bent + drift + within, 1e-300)
+        outer = _ratio(mm - 2 * mu + drift + share * length, square - 2 * bent + drift + within)
         outer = np.maximum(outer, inner)
     return inner, outer
+
+
+def _ratio(above: Array, below: Array) -> Array:
+    """Return a ratio of moments. They are unbiased, so in many dimensions the lower one may be next to zero or less."""
+    return above / np.maximum(below, np.abs(above) / MOST + 1e-300)
 
 
 def scan(points: Points, rng: np.random.Generator, anchors: int | str | None = "auto") -> list[Sums]:
@@ -156,7 +166,8 @@ def scan(points: Points, rng: np.random.Generator, anchors: int | str | None = "
     chosen = rng.permutation(choose_anchors(points.n, anchors, rng, ANCHORS))
     order = rng.permutation(points.n)[:REFERENCE]
     largest = int(min(LARGEST, max(4, (len(order) - 1) // 3)))
-    found = []
+    found: list[Sums] = []
+    unit = 0.0
     sizes = [len(order)]
     while sizes[-1] // 2 >= 1.4 * largest:
         sizes.append(sizes[-1] // 2)
@@ -168,8 +179,14 @@ def scan(points: Points, rng: np.random.Generator, anchors: int | str | None = "
         if size == points.n:
             pieces = [np.arange(points.n)]
         lists = [points.nearest(chosen[i::parts], piece, largest + 1) for i, piece in enumerate(pieces)]
+        unit = unit or 2.0 ** round(float(np.log2(np.median(lists[0][1]))))  # a power of two: nothing is rounded
         for k in _sizes(largest) if size == len(order) else [largest]:
-            found.append(_sums(points, chosen, lists, k, size))
+            found.append(_sums(points, chosen, lists, k, size, unit))
+    if not np.isfinite([scale.distances for scale in found]).any():
+        raise DataError(
+            "estimate: all points are equally far from each other, so that each is a dimension of its own: there is no "
+            "shape to look at"
+        )
     return found
 
 
@@ -180,20 +197,26 @@ def _sizes(largest: int) -> list[int]:
     return sizes[::-1]
 
 
-def _sums(points: Points, chosen: Array, lists: list[tuple[Array, Array]], k: int, size: int) -> Sums:
+def _sums(points: Points, chosen: Array, lists: list[tuple[Array, Array]], k: int, size: int, unit: float) -> Sums:
     parts = len(lists)
     neighbors, distances = np.empty((len(chosen), k), dtype=np.int64), np.empty((len(chosen), k + 1))
     for i, (indices, lengths) in enumerate(lists):
         neighbors[i::parts], distances[i::parts] = indices[:, :k], lengths[:, : k + 1]
 
     def batch(part: slice) -> Array:
-        return moments(points.geometry.around(chosen[part], neighbors[part]))
+        return moments(points.geometry.around(chosen[part], neighbors[part]) / unit / unit)
 
     work = tiles(len(chosen), max(1, _BATCH // (k * max(k, points.geometry.width or k))))
     found = np.concatenate(list(pool.run(batch, work, stage="directions", total=len(work))))
     independent = min(len(chosen), parts * size / k)
-    by_distance = float(levina_bickel_of(distances, k + 1, k + 1))
-    return Sums(k * points.n / size, found, distances[:, k], independent, by_distance)
+    return Sums(k * points.n / size, found, distances[:, k] / unit, unit, independent, _by_distance(distances))
+
+
+def _by_distance(distances: Array) -> float:
+    try:
+        return float(levina_bickel_of(distances, distances.shape[1], distances.shape[1]))
+    except DataError:  # all neighbours are equally far: at this scale the other rule alone counts
+        return float("nan")
 
 
 def curve(scales: list[Sums], rng: np.random.Generator) -> Curve:
@@ -203,14 +226,13 @@ def curve(scales: list[Sums], rng: np.random.Generator) -> Curve:
     wide than too narrow.
     """
     common = scales[len(scales) // 2].radii  # slopes compare scales, so one unit must hold for all of them
+    key, most = int(rng.integers(2**62)), max(_count(scale) for scale in scales)
     own, shared = [], []
     for scale in scales:
-        m = len(scale.radii)
-        share = rng.multinomial(max(4, int(scale.independent)), np.full(m, 1 / m), size=DRAWS)
-        weights = np.vstack([np.full(m, 1 / m), share / share.sum(axis=1, keepdims=True)])
-        with pool.one_blas_thread():
-            own.append(weights @ _in_units(scale.moments, scale.radii))
-            shared.append(weights @ _in_units(scale.moments, common))
+        table = np.hstack([_in_units(scale.moments, scale.radii), _in_units(scale.moments, common)])
+        means = _resampled(table, _count(scale), most, np.random.default_rng(key))
+        own.append(means[:, :7])
+        shared.append(means[:, 7:])
     inner, outer = dimensions(np.stack(own, axis=1))
     within, across, noise = slopes(np.stack(shared, axis=1))
     noisy = _noisy(inner[0], within[0], noise[0])
@@ -218,7 +240,7 @@ def curve(scales: list[Sums], rng: np.random.Generator) -> Curve:
     high: Array = np.maximum(low, np.where(noisy, across, outer))
     return Curve(
         np.array([scale.neighbors for scale in scales]),
-        np.array([float(np.median(scale.radii)) for scale in scales]),
+        np.array([scale.unit * float(np.median(scale.radii)) for scale in scales]),
         inner[0],
         outer[0],
         np.array([scale.distances for scale in scales]),
@@ -227,6 +249,28 @@ def curve(scales: list[Sums], rng: np.random.Generator) -> Curve:
         low[1:],
         high[1:],
     )
+
+
+def _count(scale: Sums) -> int:
+    """Return how many anchors a draw takes at a scale."""
+    return max(4, int(scale.independent))
+
+
+def _resampled(table: Array, count: int, most: int, rng: np.random.Generator) -> Array:
+    """Return the mean of a table (m × c) over its rows, and over those of each draw.
+
+    All scales have the same anchors, and draws that begin alike: where few neighbourhoods are disjoint, a draw takes
+    the first of its ``most``. So the scales of a draw err together, as they do for other data.
+    """
+    m, step = len(table), max(1, _WEIGHTS // max(len(table), most))
+    with pool.one_blas_thread():
+        means = [np.full((1, m), 1 / m) @ table]
+        for part in tiles(DRAWS, step):
+            drawn = rng.integers(0, m, size=(part.stop - part.start, most))[:, :count]
+            rows = np.arange(len(drawn))[:, None] * m
+            weights = np.bincount((drawn + rows).ravel(), minlength=len(drawn) * m).reshape(len(drawn), m) / count
+            means.append(weights @ table)
+    return np.concatenate(means)
 
 
 def _noisy(inner: Array, within: Array, noise: Array) -> Array:
@@ -262,7 +306,7 @@ def slopes(means: Array) -> tuple[Array, Array, Array]:
     def rise(x: Array) -> Array:
         return np.maximum(x[..., above] - x[..., below], 1e-12 * x[..., above] + 1e-300)
 
-    within = np.maximum((rise(S) / rise(B)) ** 2, 1.0)
+    within = np.clip((rise(S) / rise(B)) ** 2, 1.0, MOST)
     across = np.clip(rise(T) * rise(S) / rise(C) ** 2, within, MOST_BORDER * within)
     return within, across, (S - B * np.sqrt(within)) / np.maximum(S[..., :1], 1e-300)
 
@@ -308,15 +352,19 @@ def plateau(found: Curve, size: int | None = None) -> Plateau:
 
 
 def _followed(found: Curve, width: int) -> Plateau:
-    """Return the dimension where it rises from the finest scale on: its way back to a scale of zero, and distances."""
-    x = found.radius[:width] ** 2
-    x = x - x.mean()
+    """Return the dimension where it rises from the finest scale on: its way back to a scale of zero, and distances.
+
+    Distances far below it are those of clusters or of discrete values, not of a curved shape, and have no say.
+    """
+    radius = found.radius[:width] / found.radius[0]  # or its square may be none
+    x = radius**2 - (radius**2).mean()
     draws = np.vstack([found.value, (found.low + found.high) / 2])[:, :width]
     y = np.log(draws)
     slope = (y * x).sum(axis=1) / (x * x).sum()
-    back = np.maximum(1.0, np.exp(y.mean(axis=1) - slope * (found.radius[:width] ** 2).mean()))
+    back = np.maximum(1.0, np.exp(y.mean(axis=1) - slope * (radius**2).mean()))
     second = float(found.distances[0])
     low, high = np.quantile(back[1:], [0.025, 0.975])
+    second = second if second >= FAR * back[0] else float(back[0])
     value = (float(back[0]) + second) / 2
     return Plateau(_measured(value, min(float(low), second), max(float(high), second)), 0, 0, level=False, rising=True)
 

@@ -19,7 +19,7 @@ ANCHORS = 2000  # points whose distances to others are taken
 OTHERS = 10_000  # points they are compared with
 PAIRS = 100  # close pairs that the finest scale must have
 _STEPS = 16  # distances at which the slope is taken
-_GROUPS = 20  # of anchors, each left out in turn
+_GROUPS = 40  # of points, and of pairs, each left out in turn
 
 
 def correlation_dimension(
@@ -44,15 +44,16 @@ def correlation_dimension(
     metric : str or callable
         How rows are compared. Squared distances (sqeuclidean, cosine, correlation) are taken by their roots.
     anchors : int, None or "auto"
-        How many points are compared with up to 10,000 others: all (None); "auto" all up to 2,000.
+        How many points are compared with the others: all (None); "auto" all up to 2,000. Of more than 10,000 points a
+        random 10,000 stand for the rest, and no more are compared whatever is asked for: close pairs are kept.
     random_state : int, optional
         Which points are taken; None is 0.
 
     Returns
     -------
     Measure
-        The dimension with its 95 % interval by the jackknife over groups of anchors, which covers chance but not the
-        bias of borders and noise.
+        The dimension with its 95 % interval by the jackknife, which covers chance but not the bias of borders and
+        noise.
 
     Examples
     --------
@@ -73,16 +74,13 @@ def correlation_dimension(
     few = rng.permutation(others)[:wanted]
     pairs = len(few) * (len(others) - 1)
     low, high = _range(shares, pairs // 2)
-    lengths, owner = _close(points, few, others, high)
-    levels = np.exp(np.linspace(np.log(low), np.log(high), _STEPS))
-    group = np.arange(len(few)) * _GROUPS // len(few)
-    counts = np.bincount(group, minlength=_GROUPS) * (len(others) - 1)
+    lengths, ends = _close(points, few, others, high)
     order = np.argsort(lengths, kind="stable")
-    lengths, owner = lengths[order], group[owner[order]]
+    lengths, ends = lengths[order], ends[:, order]
+    levels = np.exp(np.linspace(np.log(low), np.log(high), _STEPS))
     slope = _slope(lengths, levels, pairs)
-    left = np.array([_slope(lengths[owner != g], levels, pairs - counts[g]) for g in range(_GROUPS)])
-    error = np.sqrt((_GROUPS - 1) / _GROUPS * ((left - left.mean()) ** 2).sum())
-    return Measure(slope, max(0.0, slope - Z95 * error), slope + Z95 * error, exact=len(few) == points.n)
+    error = Z95 * _error(lengths, ends, levels, (np.searchsorted(others, few), len(others)), rng)
+    return Measure(slope, max(0.0, slope - error), slope + error, exact=len(few) == points.n)
 
 
 def _range(shares: Any, pairs: int) -> tuple[float, float]:
@@ -101,7 +99,7 @@ def _range(shares: Any, pairs: int) -> tuple[float, float]:
 
 
 def _close(points: Points, few: Array, others: Array, share: float) -> tuple[Array, Array]:
-    """Return the lengths of the closest pairs, at least a share of all, and where their anchors stand in ``few``."""
+    """Return the lengths of the closest pairs, at least a share of all, and where both ends stand in ``others``."""
     bound = points.bound(others)
     place: Array = np.searchsorted(others, few)
     step = max(1, (1 << 21) // len(others))
@@ -120,13 +118,35 @@ def _close(points: Points, few: Array, others: Array, share: float) -> tuple[Arr
         def near(part: slice, limit: float = limit) -> tuple[Array, Array]:
             V = compared(part)
             i, j = np.nonzero(limit >= V)
-            return bound.exact(bound.own(place[part]), i, j, V[i, j]), i + part.start
+            return bound.exact(bound.own(place[part]), i, j, V[i, j]), np.stack([place[part][i], j])
 
         found = list(pool.run(near, parts, stage="pairs", total=len(parts)))
-        lengths, owner = (np.concatenate(x) for x in zip(*found, strict=True))
+        lengths, ends = (np.concatenate(x, axis=-1) for x in zip(*found, strict=True))
         if len(lengths) >= wanted:
-            return lengths, owner
+            return lengths, ends
         limit *= 2  # the pilot's anchors were nearer to others than most
+
+
+def _error(lengths: Array, ends: Array, levels: Array, sizes: tuple[Array, int], rng: np.random.Generator) -> float:
+    """Return the standard error of the slope, by the jackknife.
+
+    A sum over pairs varies with its points (A) and, beyond that, with each pair (B). To leave out groups of points with
+    all pairs that end in them gives A + 2B, for a pair goes with either end; to leave out groups of pairs gives B.
+    """
+    anchors, n = sizes
+    numbers = np.arange(_GROUPS)
+    group = rng.permutation(np.arange(n) * _GROUPS // n)
+    size, looking = np.bincount(group, minlength=_GROUPS), np.bincount(group[anchors], minlength=_GROUPS)
+    one, other = group[ends]
+    both = (one + other) % _GROUPS  # the same for a pair that is seen from both ends
+    of_points, of_pairs = np.empty(_GROUPS), np.empty(_GROUPS)
+    for g in range(_GROUPS):
+        left = (len(anchors) - looking[g]) * (n - 1 - size[g])
+        of_points[g] = _slope(lengths[(one != g) & (other != g)], levels, left)
+        gone = looking @ size[(g - numbers) % _GROUPS] - looking[2 * numbers % _GROUPS == g].sum()
+        of_pairs[g] = _slope(lengths[both != g], levels, len(anchors) * (n - 1) - gone)
+    A2B, B = ((_GROUPS - 1) * found.var() for found in (of_points, of_pairs))
+    return float(np.sqrt(max(A2B - B, A2B / 2)))
 
 
 def _slope(lengths: Array, levels: Array, pairs: int) -> float:

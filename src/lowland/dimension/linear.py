@@ -1,8 +1,8 @@
 """How many linear dimensions: counts from the spectrum of the covariance.
 
-Each takes rows, or eigenvalues in descending order with the number of rows behind them. Intervals hold for rows that
-are about normal, where an eigenvalue errs by √(2/N) of itself; they are the value itself where the number of rows is
-not known.
+Each takes rows, or eigenvalues in descending order with the numbers of rows and columns behind them. Columns that do
+not vary count for none. Intervals hold for rows that are about normal, where an eigenvalue errs by √(2/N) of itself;
+they are the value itself where the number of rows is not known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..measure import Measure
-from .spectrum import components_for_share, largest_drop
+from .spectrum import components_for_share
 from .variances import leading, variances_of
 
 Array = Any
@@ -21,7 +21,9 @@ Array = Any
 NO_GAP = 1.5  # a fall by less is no gap
 
 
-def variance_share(X: Any, n_rows: int | None = None, *, share: float = 0.95, scale: bool = False) -> Measure:
+def variance_share(
+    X: Any, n_rows: int | None = None, n_columns: int | None = None, *, share: float = 0.95, scale: bool = False
+) -> Measure:
     """Return how many components hold a share of the variance.
 
     The smallest m with (λ₁ + … + λ_m)/Σλ ≥ share. Its interval is that of the cumulative share, by the delta method.
@@ -32,6 +34,8 @@ def variance_share(X: Any, n_rows: int | None = None, *, share: float = 0.95, sc
         Rows; or a spectrum, descending, with ``n_rows``.
     n_rows : int, optional
         How many rows are behind a spectrum; without it no interval is given.
+    n_columns : int, optional
+        How many columns are behind a spectrum that is cut at its rank; default: as many as there are values.
     share : float
         The share of the variance, above 0 and below 1.
     scale : bool
@@ -44,7 +48,7 @@ def variance_share(X: Any, n_rows: int | None = None, *, share: float = 0.95, sc
     """
     if not 0 < share < 1:
         raise ValueError(f"share lies between 0 and 1; it is {share!r}")
-    found = variances_of(X, n_rows, scale=scale, owner="variance_share")
+    found = variances_of(X, n_rows, n_columns, scale=scale, owner="variance_share").relative
     m = components_for_share(found.values, found.total, share)
     if m is None:
         raise DataError(
@@ -65,26 +69,32 @@ def _share_deviation(values: Array, total: float, held: Array) -> Array:
     return np.sqrt((1 - held) ** 2 * squares + held**2 * rest) / total
 
 
-def largest_gap(X: Any, n_rows: int | None = None, *, scale: bool = False) -> Measure:
+def largest_gap(X: Any, n_rows: int | None = None, n_columns: int | None = None, *, scale: bool = False) -> Measure:
     """Return after how many components the spectrum falls most, λ_m/λ_{m+1}.
 
     Only values that 95 % of the variance needs, and the next, are looked at: among tiny ones a fall says nothing. Where
-    none falls by half as much again, there is no gap and all components count.
+    none falls by half as much again, there is no gap and all components count. The interval holds the places of all
+    falls that may be the largest, or large enough: the logarithm of a fall errs by 2/√N.
 
     Examples
     --------
     >>> largest_gap([5.0, 4.0, 0.1, 0.09]), largest_gap([0.0881, 0.0769])
     (2, 2)
     """
-    found = variances_of(X, n_rows, scale=scale, owner="largest_gap")
-    reach = components_for_share(found.values, found.total, 0.95) or len(found.values)
-    drop, ratio = largest_drop(found.values[: reach + 1])
-    if drop is None or ratio is None or ratio < NO_GAP:
-        return Measure(int(np.count_nonzero(found.values > 0)))
-    return Measure(drop)
+    found = variances_of(X, n_rows, n_columns, scale=scale, owner="largest_gap").relative
+    reach = components_for_share(found.values, found.total, 0.95) or len(found.padded("largest_gap"))
+    falls = np.log(found.values[:-1] / found.values[1:])[:reach]
+    error = np.sqrt(2) * found.spread()
+    best, enough = float(falls.max(initial=0.0)), float(np.log(NO_GAP))
+    place = int(np.argmax(falls)) + 1 if best >= enough else found.rank
+    others = np.flatnonzero(falls >= max(best - np.sqrt(2) * error, enough - error)) + 1
+    places = [place, *others, *([found.rank] if best < enough + error else [])]
+    return Measure(place, min(places), max(places))
 
 
-def participation_ratio(X: Any, n_rows: int | None = None, *, scale: bool = False) -> Measure:
+def participation_ratio(
+    X: Any, n_rows: int | None = None, n_columns: int | None = None, *, scale: bool = False
+) -> Measure:
     """Return (Σλ)²/Σλ²: as many components as would share the variance equally.
 
     Where rows are fewer than columns it cannot exceed their number and is too small.
@@ -94,7 +104,7 @@ def participation_ratio(X: Any, n_rows: int | None = None, *, scale: bool = Fals
     >>> participation_ratio([1.0, 1.0, 1.0]), participation_ratio([0.0938, 0.0007])
     (3, 1.015)
     """
-    found = variances_of(X, n_rows, scale=scale, owner="participation_ratio")
+    found = variances_of(X, n_rows, n_columns, scale=scale, owner="participation_ratio").relative
     values = found.padded("participation_ratio")
     squares = float((values**2).sum())
     ratio = max(1.0, found.total**2 / squares)  # rounding may leave a little less
@@ -103,7 +113,7 @@ def participation_ratio(X: Any, n_rows: int | None = None, *, scale: bool = Fals
     return Measure(ratio, max(1.0, ratio * np.exp(-error)), min(max(ratio, found.size), ratio * np.exp(error)))
 
 
-def broken_stick(X: Any, n_rows: int | None = None, *, scale: bool = False) -> Measure:
+def broken_stick(X: Any, n_rows: int | None = None, n_columns: int | None = None, *, scale: bool = False) -> Measure:
     """Return how many leading components hold more than the pieces of a stick broken at random.
 
     The k-th longest of p pieces is b_k = (1/p) Σ_{i=k}^p 1/i of the stick. Zero where none stands out.
@@ -117,7 +127,7 @@ def broken_stick(X: Any, n_rows: int | None = None, *, scale: bool = False) -> M
     ----------
     S. Frontier, Étude de la décroissance des valeurs propres dans une analyse en composantes principales (1976).
     """
-    found = variances_of(X, n_rows, scale=scale, owner="broken_stick")
+    found = variances_of(X, n_rows, n_columns, scale=scale, owner="broken_stick").relative
     values = found.padded("broken_stick")
     return leading(values / found.total, sticks(len(values)), found.spread())
 
@@ -131,7 +141,7 @@ def sticks(p: int) -> Array:
     return np.cumsum(1 / np.arange(p, 0, -1))[::-1] / p
 
 
-def gavish_donoho(X: Any, n_rows: int | None = None, *, scale: bool = False) -> Measure:
+def gavish_donoho(X: Any, n_rows: int | None = None, n_columns: int | None = None, *, scale: bool = False) -> Measure:
     """Return how many singular values pass the best hard threshold against noise of unknown strength.
 
     Noise of one strength in all columns has singular values that follow the law of Marchenko and Pastur; keeping those
@@ -151,9 +161,9 @@ def gavish_donoho(X: Any, n_rows: int | None = None, *, scale: bool = False) -> 
     ----------
     M. Gavish, D. L. Donoho, The optimal hard threshold for singular values is 4/√3, IEEE Trans. Inf. Theory 60 (2014).
     """
-    found = variances_of(X, n_rows, scale=scale, owner="gavish_donoho")
+    found = variances_of(X, n_rows, n_columns, scale=scale, owner="gavish_donoho").relative
     values, degrees = found.padded("gavish_donoho"), found.rows("gavish_donoho") - 1
-    columns = found.n_columns or len(values)
+    columns = found.n_columns
     singular = np.sqrt(values * degrees)
     limit = omega(min(degrees, columns) / max(degrees, columns)) * float(np.median(singular))
     return leading(values, np.full(len(values), limit**2 / degrees), found.spread())
@@ -194,12 +204,12 @@ def marchenko_pastur_median(beta: float) -> float:
     return float(place(brentq(excess, 1e-6, np.pi / 2, xtol=1e-14)))
 
 
-def minka(X: Any, n_rows: int | None = None, *, scale: bool = False) -> Measure:
+def minka(X: Any, n_rows: int | None = None, n_columns: int | None = None, *, scale: bool = False) -> Measure:
     """Return the number of components with the largest evidence for probabilistic PCA.
 
     Laplace's approximation of p(X | k), for k = 1 … D − 1; the interval holds 95 % of the evidence. A model of D − 1
-    components is that of all D, for its one remaining direction has a variance of its own. Where rows are fewer than
-    columns, the D directions are those that the rows span.
+    components is that of all D, for its one remaining direction has a variance of its own. D is the number of columns,
+    also where rows are fewer; if the rows keep to a subspace, it is theirs.
 
     Examples
     --------
@@ -213,13 +223,12 @@ def minka(X: Any, n_rows: int | None = None, *, scale: bool = False) -> Measure:
     ----------
     T. P. Minka, Automatic choice of dimensionality for PCA, NIPS 13 (2000).
     """
-    found = variances_of(X, n_rows, scale=scale, owner="minka")
+    found = variances_of(X, n_rows, n_columns, scale=scale, owner="minka").relative
     n = found.rows("minka")
-    values = found.padded("minka")
-    values = values[values > 0]  # beyond the rank there is no noise, and no evidence to weigh
+    values = found.padded("minka")[: found.rank]
     if len(values) < 2:
         return Measure(len(values))
-    logs = evidence(values, n)
+    logs = evidence(values, n, found.bound)
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     k = int(np.argmax(logs)) + 1
@@ -228,31 +237,33 @@ def minka(X: Any, n_rows: int | None = None, *, scale: bool = False) -> Measure:
     return Measure(k, int(held.min()), int(held.max()))
 
 
-def evidence(values: Array, n: int) -> Array:
-    """Return ln p(X | k) for k = 1 … D − 1, from D eigenvalues above zero (Minka's equations 77 to 80).
+def evidence(values: Array, n: int, D: int | None = None) -> Array:
+    """Return ln p(X | k) for k = 1 … from the r eigenvalues above zero of D (Minka's equations 77 to 80).
 
-    With v_k the mean of the values from k on, the curvature takes ln (1/l_j − 1/l_i)(λ_i − λ_j) over pairs i < k and
-    i < j, where l is λ before k and v_k from k on. All k are summed up from one pass over the pairs. Equal eigenvalues,
-    which have no axes of their own, leave no evidence for a k beyond them.
+    With v_k the mean of the D − k values from k on, the curvature takes ln (1/l_j − 1/l_i)(λ_i − λ_j) over pairs i < k
+    and i < j ≤ D, where l is λ before k and v_k from k on. All k are summed up from one pass over the pairs. They end
+    at r − 1, behind which nothing is left to be noise. Equal eigenvalues, which have no axes of their own, leave no
+    evidence for a k beyond them.
     """
     from scipy.special import gammaln
 
-    D = len(values)
-    logs, k = np.log(values), np.arange(1, D)
-    behind, above = np.zeros(D), np.zeros(D)  # of ln(λ_i − λ_j): by the first of the pair, and by the second
+    r = len(values)
+    D = r if D is None else D
+    logs, k = np.log(values), np.arange(1, r)
+    behind, above = (D - r) * logs, np.zeros(r)  # of ln(λ_i − λ_j): by the first of the pair, and by the second
     with np.errstate(divide="ignore"):
-        for i in range(D - 1):
+        for i in range(r - 1):
             gaps = np.log(values[i] - values[i + 1 :])
-            behind[i] = gaps.sum()
+            behind[i] += gaps.sum()
             above[i + 1 :] += gaps
     v = np.cumsum(values[::-1])[::-1][1:] / (D - k)
     sums = np.cumsum(logs)
-    pairs = np.cumsum(2 * above - np.arange(D) * logs - (sums - logs))[:-1]  # both before k
+    pairs = np.cumsum(2 * above - np.arange(r) * logs - (sums - logs))[:-1]  # both before k
     with np.errstate(invalid="ignore", divide="ignore"):
         across = np.cumsum(behind)[:-1] - np.cumsum(above)[:-1]
         cut = np.array([np.log(1 / v[m - 1] - 1 / values[:m]).sum() for m in k])
         curvature = pairs + across + (D - k) * cut + np.log(n) * (D * k - k * (k + 1) / 2)
-    dims = D - np.arange(D)
+    dims = D - np.arange(r)
     sphere = np.cumsum(gammaln(dims / 2) - np.log(np.pi) * dims / 2)[:-1]  # of unit vectors, each beside the last
     out = (
         sphere
@@ -264,4 +275,4 @@ def evidence(values: Array, n: int) -> Array:
         - k / 2 * np.log(n)
     )
     out = np.where(np.isfinite(out), out, -np.inf)
-    return out if np.isfinite(out).any() else np.zeros(D - 1)
+    return out if np.isfinite(out).any() else np.zeros(r - 1)

@@ -10,7 +10,8 @@ import numpy as np
 from ..errors import DataError, LowlandWarning
 from ..measure import Z95, Measure
 from ..reducer import seed
-from .points import Points, Spec, choose_anchors, distinct_points, ties
+from .points import Spec, choose_anchors, distinct_points, ties
+from .repeats import repeated
 
 Array = Any
 
@@ -75,11 +76,11 @@ def two_nn(
     points = distinct_points(X, metric, "two_nn")
     numbers = choose_anchors(points.n, anchors, seed(random_state))
     _, distances = points.nearest(numbers, np.arange(points.n), 2)
-    _tell_ties(distances, "two_nn")
-    return two_nn_of(distances, discard)
+    _tell(distances, "two_nn")
+    return two_nn_of(distances, discard, exact=len(numbers) == points.n)
 
 
-def two_nn_of(distances: Array, discard: float = 0.1) -> Measure:
+def two_nn_of(distances: Array, discard: float = 0.1, *, exact: bool = True) -> Measure:
     """Return TwoNN's estimate from distances to neighbours, nearest first (m × 2 or more)."""
     logs = np.sort(np.log(distances[:, 1] / distances[:, 0]))
     n = len(logs)
@@ -88,7 +89,7 @@ def two_nn_of(distances: Array, discard: float = 0.1) -> Measure:
     if not inverse > 0:
         raise DataError("two_nn: the two nearest neighbours of all points are equally far, as on a grid: no estimate")
     error = np.sqrt(OVERLAP / kept)  # of an exponential mean, relative
-    return _inverted(inverse, error * inverse)
+    return _inverted(inverse, error * inverse, exact)
 
 
 def levina_bickel(
@@ -136,14 +137,14 @@ def levina_bickel(
     D. J. C. MacKay, Z. Ghahramani, Comments on that paper (2005).
     """
     points = distinct_points(X, metric, "levina_bickel")
-    low, high = _range(n_neighbors, points.n)
+    low, high = neighbor_range(n_neighbors, points.n, "levina_bickel")
     numbers = choose_anchors(points.n, anchors, seed(random_state))
     _, distances = points.nearest(numbers, np.arange(points.n), high)
-    _tell_ties(distances, "levina_bickel")
-    return levina_bickel_of(distances, low, high)
+    _tell(distances, "levina_bickel")
+    return levina_bickel_of(distances, low, high, exact=len(numbers) == points.n)
 
 
-def levina_bickel_of(distances: Array, low: int, high: int) -> Measure:
+def levina_bickel_of(distances: Array, low: int, high: int, *, exact: bool = True) -> Measure:
     """Return the estimate from distances to neighbours, nearest first (m × high)."""
     logs = np.log(distances)
     sums = np.cumsum(logs, axis=1)
@@ -157,16 +158,16 @@ def levina_bickel_of(distances: Array, low: int, high: int) -> Measure:
         errors.append(np.sqrt(OVERLAP / len(inverse)) * inverse.std() / mean**2)
     d = float(np.mean(values))
     error = Z95 * float(np.mean(errors))  # the same points serve every k: averaging takes nothing off
-    return Measure(d, max(0.0, d - error), d + error)
+    return Measure(d, max(0.0, d - error), d + error, exact=exact)
 
 
-def _inverted(inverse: float, error: float) -> Measure:
+def _inverted(inverse: float, error: float, exact: bool) -> Measure:
     """Return 1/x with the interval that belongs to x's."""
     low, high = inverse + Z95 * error, inverse - Z95 * error
-    return Measure(1 / inverse, 1 / low, 1 / high if high > 0 else np.inf)
+    return Measure(1 / inverse, 1 / low, 1 / high if high > 0 else np.inf, exact=exact)
 
 
-def _range(n_neighbors: Any, n: int) -> tuple[int, int]:
+def neighbor_range(n_neighbors: Any, n: int, owner: str) -> tuple[int, int]:
     """Return the smallest and the largest k, checked against the number of points."""
     pair = n_neighbors if isinstance(n_neighbors, tuple | list) else (n_neighbors, n_neighbors)
     whole = len(pair) == 2 and all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in pair)
@@ -177,15 +178,22 @@ def _range(n_neighbors: Any, n: int) -> tuple[int, int]:
         )
     if pair[1] > n - 1:
         raise DataError(
-            f"levina_bickel: n_neighbors={n_neighbors} is more than {n} distinct points have; take at most {n - 1}"
+            f"{owner}: n_neighbors={n_neighbors} is more than {n} distinct points have; take at most {n - 1}"
         )
     return int(pair[0]), int(pair[1])
 
 
-def _tell_ties(distances: Array, owner: str) -> None:
+def _tell(distances: Array, owner: str) -> None:
     share = ties(distances)
     if share > TIED:
         warnings.warn(f"{owner}: {discrete(share)}", LowlandWarning, stacklevel=3)
+    if repeated(distances):
+        warnings.warn(
+            f"{owner}: most rows lie ten times as near to another as to the next, as repeated measurements do: the "
+            "distances between those are no shape's; give one of each group",
+            LowlandWarning,
+            stacklevel=3,
+        )
 
 
 def discrete(share: float) -> str:
@@ -194,6 +202,3 @@ def discrete(share: float) -> str:
         f"{100 * share:.0f} % of the points have two nearest neighbours at the very same distance: the values are "
         "discrete (whole numbers, rounded, or on a grid), and distances between neighbours then say little"
     )
-
-
-__all__ = ["Points", "discrete", "levina_bickel", "levina_bickel_of", "two_nn", "two_nn_of"]

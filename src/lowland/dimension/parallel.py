@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..measure import Measure
+from ..pairwise import short
 from ..reducer import seed
 from ..settings import report_progress
 from ..spectral import dense
@@ -30,8 +31,8 @@ def null_spectrum(
     size = min(dof, d)
     if size > DENSE_LIMIT:
         raise DataError(
-            f"n_components='auto' compares whole spectra and is limited to {DENSE_LIMIT} dimensions "
-            f"(here {size}); give a number, or a share of variance such as 0.95"
+            f"parallel analysis (n_components='auto' of PCA) compares whole spectra and is limited to {DENSE_LIMIT} "
+            f"dimensions (here {size}); use another rule, such as variance_share (for PCA, a number or a share)"
         )
     lengths = np.sqrt(dof * variances)
     found = np.empty((draws, size))
@@ -87,19 +88,35 @@ def parallel_analysis(
     ----------
     J. L. Horn, A rationale and test for the number of factors in factor analysis, Psychometrika 30 (1965).
     """
-    found = variances_of(X, n_rows, scale=scale, owner="parallel_analysis", flat=True)
+    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
+        raise ValueError(f"parallel_analysis: draws is a whole number of at least 1; it is {draws!r}")
+    if not 0 < quantile < 1:
+        raise ValueError(f"parallel_analysis: quantile lies between 0 and 1; it is {quantile!r}")
     if variances is None:
-        columns = np.full(found.size, found.total / found.size) if found.columns is None else found.columns
+        found = variances_of(X, n_rows, scale=scale, owner="parallel_analysis", flat=True)
+        columns = np.full(found.n_columns, found.total / found.n_columns) if found.columns is None else found.columns
     else:
-        columns = np.asarray(variances, dtype=np.float64)
+        columns = _checked(variances)
+        found = variances_of(X, n_rows, len(columns), scale=scale, owner="parallel_analysis", flat=True)
     count = above_null(found, columns, seed(random_state), draws=draws, quantile=quantile)
     return Measure(max(1, count), max(1, count.low), max(1, count.high))
+
+
+def _checked(variances: Any) -> Any:
+    """Return the variances of columns; each is a number that is not negative."""
+    columns = np.asarray(variances, dtype=np.float64)
+    if columns.ndim != 1 or not len(columns) or not (columns >= 0).all() or not np.isfinite(columns).all():
+        raise DataError(
+            f"parallel_analysis: variances holds one for each column, finite and not negative; it is {short(variances)}"
+        )
+    return columns
 
 
 def above_null(
     found: Variances, columns: Any, rng: np.random.Generator, *, draws: int = 20, quantile: float = 0.95
 ) -> Measure:
     """Count the leading values above those of independent columns; 0 where the columns look independent."""
-    null = null_spectrum(found.rows("parallel_analysis"), columns, rng, draws=draws, quantile=quantile)
+    unit = float(columns.max(initial=0.0)) or 1.0  # products of variances neither overflow nor vanish
+    null = unit * null_spectrum(found.rows("parallel_analysis"), columns / unit, rng, draws=draws, quantile=quantile)
     m = min(len(found.values), len(null))
     return leading(found.values[:m], null[:m], found.spread())

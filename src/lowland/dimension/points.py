@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,16 @@ from ..distances import metric as bind
 from ..errors import DataError, LowlandWarning
 from ..graph.distinct import distinct
 from ..graph.geometry import Coordinates, Geometry, Metric, Square
-from ..graph.measures import BoundMetric, comparable, measure
+from ..graph.measures import BoundMetric, SparseRows, comparable, measure
 from ..graph.neighbors import objects, searcher
+from ..rows import RowSource
+from ..sources import gather
 
 Array = Any
 Spec = str | Callable[[Any, Any], Any]
 
 FEWEST = 10  # distinct points below which no neighbourhood says anything
+ANGLES = ("cosine", "correlation")  # metrics of directions
 ANCHORS = 10_000  # points around which is looked where there are more, unless all are asked for
 
 
@@ -65,6 +68,11 @@ class Points:
             )
         return numbers, distances
 
+    def part(self, numbers: Array) -> Points:
+        """Return some of the points."""
+        items = self._among(numbers)
+        return replace(self, items=items, geometry=_geometry(items, self.spec, self.state), n=len(numbers))
+
     def _among(self, among: Array) -> Array:
         if len(among) == self.n and (np.diff(among) == 1).all():
             return self.items
@@ -79,16 +87,15 @@ def points_of(X: Any, metric: Spec = "euclidean", owner: str = "dimension") -> P
     """
     if isinstance(X, Points):
         return X
-    items = objects(X, metric, owner)
+    items = objects(in_memory(X), metric, owner)
     n, square = int(items.shape[0]), isinstance(metric, str) and metric == "precomputed"
     if square and sp.issparse(items):
         raise DataError(
             f"{owner}: a sparse square holds only some distances, and a dimension needs those among neighbours, too; "
             "give the rows, or all distances as a dense square"
         )
-    if metric in ("cosine", "correlation"):
-        items = _unit(items) if sp.issparse(items) and metric == "cosine" else comparable(metric, items)
-        metric = "euclidean"
+    if metric in ANGLES:
+        items, metric = unit_rows(items, str(metric)), "euclidean"
     elif metric == "sqeuclidean":
         metric = "euclidean"
     same = distinct(items, square=square)
@@ -131,14 +138,15 @@ def _geometry(items: Array, metric: Spec, state: dict[str, Array] | None) -> Geo
     return Metric(bind(metric, items, state), items)
 
 
-def _unit(X: Any) -> Any:
-    """Return sparse rows divided by their lengths."""
-    X = sp.csr_array(X).astype(np.float64)
-    squares = np.asarray(X.multiply(X).sum(axis=1)).reshape(-1)
-    if not (squares > 0).all():
-        row = int(np.flatnonzero(squares == 0)[0])
-        raise DataError(f"the cosine distance has no meaning for a row that is zero (row {row})", row=row)
-    return sp.csr_array(sp.diags_array(1 / np.sqrt(squares)) @ X)
+def in_memory(X: Any) -> Any:
+    """Return rows that can be read twice; a stream is gathered."""
+    return gather(X, sparse=True) if isinstance(X, RowSource) and X.array is None else X
+
+
+def unit_rows(items: Array, metric: str) -> Array:
+    """Return what the chords of a metric of angles lie between; rows of one direction become equal."""
+    bound = measure(metric, items, None) if sp.issparse(items) else None
+    return bound.X if isinstance(bound, SparseRows) else comparable(metric, items)
 
 
 def choose_anchors(n: int, anchors: int | str | None, rng: np.random.Generator, auto: int = ANCHORS) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from ..measure import Z95, Measure
 from ..reducer import seed
 from ..rows import RowSource, as_rows
 from ..spectral import rowspace
+from ..spectral.rounding import varies
+from ..spectral.routes import square_tolerance
 from ..spectral.rowspace import Scaling, Wanted
 
 Array = Any
@@ -25,23 +27,41 @@ LEADING = 200
 class Variances:
     """Eigenvalues of a covariance, descending, and what is known of the table behind them.
 
-    ``size`` is how many values there could be, min(N − 1, D): those that are not in ``values`` are zero if it is
-    ``complete``, else unknown. ``columns`` holds the variances of the columns where they are known.
+    ``n_columns`` counts the columns that vary: others have no noise, and are none. ``size`` is how many values there
+    could be, min(N − 1, D): those that are not in ``values`` are zero if it is ``complete``, else unknown. ``columns``
+    holds the variances of the columns where they are known, ``scale`` what they were divided by.
     """
 
     values: Array
     total: float
     size: int
-    n_rows: int | None = None
-    n_columns: int | None = None
+    n_rows: int | None
+    n_columns: int
     complete: bool = True
     columns: Array | None = None
     names: Sequence[str] | None = None
+    scale: Array | None = None
 
     @property
     def rank(self) -> int:
         """How many dimensions the rows span; where only the leading values are known, as many as there could be."""
         return int(np.count_nonzero(self.values > 0)) if self.complete else self.size
+
+    @property
+    def bound(self) -> int:
+        """How many dimensions there can be behind the rows.
+
+        That is their rank if it is below min(N − 1, D): they keep to a subspace. If N rows span N − 1 dimensions they
+        are only too few to fill more, and the columns are the bound.
+        """
+        return self.rank if self.rank < self.size else self.n_columns
+
+    @property
+    def relative(self) -> Variances:
+        """The same in units of the first value: squares of it neither overflow nor vanish."""
+        unit = float(self.values[0]) if len(self.values) and self.values[0] > 0 else 1.0
+        columns = None if self.columns is None else self.columns / unit
+        return replace(self, values=self.values / unit, total=self.total / unit, columns=columns)
 
     def padded(self, owner: str) -> Array:
         """Return all values, zeros included; refuse where only the leading ones are known."""
@@ -66,13 +86,14 @@ class Variances:
 def variances_of(
     X: Any,
     n_rows: int | None = None,
+    n_columns: int | None = None,
     *,
     scale: bool = False,
     owner: str = "dimension",
     flat: bool = False,
     random_state: int | None = None,
 ) -> Variances:
-    """Return the spectrum of rows, or take one that is given (a list of eigenvalues, with ``n_rows``).
+    """Return the spectrum of rows, or take one that is given: eigenvalues, with the numbers of rows and columns.
 
     ``flat``: a given spectrum may be all zero.
 
@@ -82,25 +103,27 @@ def variances_of(
     if isinstance(X, Variances):
         return X
     if not isinstance(X, RowSource) and np.ndim(_plain(X)) == 1:
-        return _given(X, n_rows, owner, flat)
-    if n_rows is not None:
-        raise ValueError(f"{owner}: n_rows goes with a spectrum; rows count themselves")
+        return _given(X, n_rows, n_columns, owner, flat)
+    if n_rows is not None or n_columns is not None:
+        raise ValueError(f"{owner}: n_rows and n_columns go with a spectrum; rows count themselves")
     rows = as_rows(X, owner=owner)
     smaller = min(rows.n_features, rows.n_rows or rows.n_features)
     wanted = Wanted() if smaller <= WHOLE else Wanted(count=LEADING)
     space = rowspace.decompose(rows, wanted, Scaling(center=True, scale=scale, ddof=1), rng=seed(random_state))
     solved = space.solved
     degrees = max(1, solved.n_rows - 1)
-    columns = solved.variances if solved.scale is None else np.where(solved.variances > 0, 1.0, 0.0)
+    vary = varies(solved.variances, solved.mean)
+    columns = np.where(vary, solved.variances if solved.scale is None else 1.0, 0.0)
     return Variances(
         np.asarray(solved.spectrum) / degrees,
         solved.total / degrees,
-        min(solved.n_rows - 1, rows.n_features),
+        min(solved.n_rows - 1, int(vary.sum())),
         solved.n_rows,
-        rows.n_features,
+        int(vary.sum()),
         solved.complete,
-        np.asarray(columns),
+        columns,
         rows.names,
+        solved.scale,
     )
 
 
@@ -113,7 +136,8 @@ def _numbers(X: Sequence[Any]) -> bool:
     return all(np.ndim(x) == 0 and not isinstance(x, str) for x in X)
 
 
-def _given(spectrum: Any, n_rows: int | None, owner: str, flat: bool) -> Variances:
+def _given(spectrum: Any, n_rows: int | None, n_columns: int | None, owner: str, flat: bool) -> Variances:
+    """Check eigenvalues; as rows would have it, those that may be rounding of the first are zero."""
     values = np.asarray(spectrum, dtype=np.float64)
     if len(values) == 0 or (not flat and not (values > 0).any()):
         raise DataError(f"{owner}: no eigenvalue is above zero: the data do not vary")
@@ -124,10 +148,21 @@ def _given(spectrum: Any, n_rows: int | None, owner: str, flat: bool) -> Varianc
         raise DataError(f"{owner}: eigenvalues are finite and not negative; number {place} is {values[place]}")
     if (np.diff(values) > slack).any():
         raise DataError(f"{owner}: eigenvalues must descend; if these are rows, give them as a 2-D table")
-    values = values.clip(0)
-    if n_rows is not None and (isinstance(n_rows, bool) or n_rows < 2):
-        raise ValueError(f"{owner}: n_rows is a whole number of at least 2; it is {n_rows!r}")
-    return Variances(values, float(values.sum()), len(values), n_rows, len(values))
+    _check_count(n_rows, "n_rows", 2, owner)
+    _check_count(n_columns, "n_columns", 1, owner)
+    values = np.sort(np.where(values > square_tolerance(len(values)) ** 2 * values.max(), values, 0.0))[::-1]
+    rank = int(np.count_nonzero(values))
+    width = len(values) if n_columns is None else int(n_columns)
+    if rank > width:
+        raise ValueError(f"{owner}: {rank} eigenvalues are above zero, which n_columns={n_columns} columns cannot have")
+    size = width if n_rows is None else min(int(n_rows) - 1, width)
+    return Variances(values[:rank], float(values.sum()), max(rank, size), n_rows, width)
+
+
+def _check_count(count: Any, name: str, least: int, owner: str) -> None:
+    whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+    if count is not None and not (whole and count >= least):
+        raise ValueError(f"{owner}: {name} is a whole number of at least {least}; it is {count!r}")
 
 
 def leading(values: Array, limits: Array, spread: float) -> Measure:

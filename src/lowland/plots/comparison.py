@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..comparison.ranking import WORDS
 from .coloring import Groups, Scale, read_colors
 from .scatter import places
 from .style import ACCENT, FAINT, INK, PALETTE, SECOND, SHAPES, literal, shorten
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 _ACROSS = 3
 _TONES = {"local": ACCENT, "global": SECOND, "target": PALETTE[4]}
 _NAMED = 12  # classes that are named inside the maps; names of more would cover them
-_WORDS = {"local": "neighbours", "global": "distances", "target": "classes"}
 
 
 def comparison(
@@ -164,7 +164,7 @@ def _bars(axes: Axes, names: Sequence[str], criteria: Mapping[str, Mapping[str, 
         values = np.array([criteria[name][criterion] for name in names])
         y = np.arange(len(names)) + (place - (len(listed) - 1) / 2) * height
         error = np.abs(values[:, 1:].T - values[:, 0])
-        axes.barh(y, values[:, 0], height * 0.9, color=_TONES[criterion], label=_WORDS[criterion])
+        axes.barh(y, values[:, 0], height * 0.9, color=_TONES[criterion], label=WORDS[criterion])
         axes.errorbar(values[:, 0], y, xerr=error, fmt="none", ecolor=INK, elinewidth=0.8, capsize=1.5)
     axes.set_yticks(range(len(names)), [literal(shorten(name, 34)) for name in names])
     axes.invert_yaxis()

@@ -71,7 +71,8 @@ def _draw_scales(axes: Axes, found: Estimate) -> None:
         f"{what}: {level.value:.2f} ({level.value.low:.2f} to {level.value.high:.2f})", color=INK, fontsize=10
     )
     _plain_logs(axes)
-    axes.set_ylim(0, 1.15 * float(max(high.max(), scales.distances.max())))
+    seen = max(float(scales.value.max()), float(np.nanmax(scales.distances)))  # some scales may have no distances
+    axes.set_ylim(0, 1.15 * min(max(seen, float(high.max())), 2 * seen))  # and of few points an interval no end
     axes.set_xlabel("distance within which neighbours lie")
     axes.set_ylabel("dimensions")
     axes.grid(color=FAINT, alpha=0.3, linewidth=0.6)

@@ -65,9 +65,7 @@ def rnx_plot(curve: RnxCurve) -> Figure:
     """
     figure, axes = new_figure(6.4, 4.2)
     k, values = np.asarray(curve.k), np.asarray(curve.values)
-    low, high = getattr(curve, "low", None), getattr(curve, "high", None)
-    if low is not None and high is not None:
-        axes.fill_between(k, low, high, color=ACCENT, alpha=0.2, linewidth=0)
+    axes.fill_between(k, curve.low, curve.high, color=ACCENT, alpha=0.2, linewidth=0)
     axes.plot(k, values, color=ACCENT, linewidth=1.8)
     axes.axhline(0.0, color=FAINT, linewidth=1, linestyle="--")
     axes.annotate(

@@ -8,7 +8,7 @@ judged too, and the total weighs each by its size (Cochran, Sampling Techniques,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,17 +21,17 @@ Array = Any
 
 ALL = 10_000  # points up to which all are anchors
 SAMPLED = 5_000  # anchors of more points than that
-FEWEST = 30  # anchors of a group, or all of its points
-MOST_GROUPS = 1_000  # groups that a sample can tell apart
+FEWEST = 30  # anchors of a group, or all of its points; fewer where the groups are so many that few are left to each
+MOST_GROUPS = 1_000  # groups that can be told apart
 LEVEL = 0.95
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Anchors:
     """The points that are looked at, and the groups they stand for.
 
     ``numbers`` are in ascending order; ``strata`` holds the group of each anchor as a number, ``sizes`` the points of
-    each group and ``names`` its label. Points without a label are a group too, but not one that is told (``named``).
+    each group and ``names`` its label. Points without a label are a group too, the last one, which has no name.
     """
 
     n: int
@@ -117,14 +117,15 @@ def choose(
     random_state : int, optional
         The seed of the sample; None is 0.
     groups : sequence, optional
-        A label for each point. Each group gets its share of the anchors, but at least 30 or all of its points.
+        A label for each point, or what `labels` made of them. Each group gets its share of the anchors, but at least 30
+        (2 of very many groups) or all of its points.
 
     Examples
     --------
     >>> choose(5).numbers.tolist(), choose(20_000).numbers.shape
     ([0, 1, 2, 3, 4], (5000,))
     """
-    count = _count(n, anchors, owner)
+    count, seed = _count(n, anchors, owner), check_seed(random_state, owner)
     names, codes = None, None
     strata = np.zeros(n, dtype=np.int64)
     if groups is not None:
@@ -133,12 +134,7 @@ def choose(
     sizes = np.bincount(strata)
     if count == n:
         return Anchors(n, np.arange(n), strata, sizes, names, codes)
-    if len(sizes) > MOST_GROUPS:
-        raise DataError(
-            f"{owner}: {len(sizes)} groups of {n} points are too many for a sample of anchors; give at most "
-            f"{MOST_GROUPS} groups, or anchors=None"
-        )
-    rng = np.random.default_rng(_seed(random_state, owner))
+    rng = np.random.default_rng(seed)
     shares = np.ones(1, dtype=np.int64) * count if groups is None else _shares(sizes, count)
     drawn = [
         rng.choice(np.flatnonzero(strata == g), size=take, replace=False, shuffle=False)
@@ -149,8 +145,12 @@ def choose(
 
 
 def _shares(sizes: Array, count: int) -> Array:
-    """Return how many of each group are anchors: their share of all, but not fewer than `FEWEST`."""
-    return np.minimum(sizes, np.maximum(FEWEST, np.ceil(sizes * (count / sizes.sum())).astype(np.int64)))
+    """Return how many of each group are anchors: its share of all, but no fewer than `FEWEST` or those left to each.
+
+    So groups make at most twice as many anchors of them, but for the two that a spread needs.
+    """
+    fewest = min(FEWEST, max(2, count // len(sizes)))
+    return np.minimum(sizes, np.maximum(fewest, np.ceil(sizes * (count / sizes.sum())).astype(np.int64)))
 
 
 def _count(n: int, anchors: Any, owner: str) -> int:
@@ -167,7 +167,12 @@ def _count(n: int, anchors: Any, owner: str) -> int:
     return min(n, int(anchors))
 
 
-def _seed(random_state: Any, owner: str) -> int:
+def check_seed(random_state: Any, owner: str = "quality") -> int:
+    """Return the seed of a measure's draws: a whole number, so that the same call gives the same value; None is 0.
+
+    >>> check_seed(None), check_seed(7)
+    (0, 7)
+    """
     if random_state is None:
         return 0
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
@@ -187,25 +192,75 @@ class Labels(NamedTuple):
 
 
 def labels(groups: Any, n: int, owner: str = "quality") -> Labels:
-    """Read groups: one label a point; a point whose label is missing (None, NaN) is in no group.
+    """Read groups: one label a point; a point whose label is missing (None, NaN, NaT, NA) is in no group.
 
     >>> labels(["b", "a", None, "b"], 4)
     Labels(names=('a', 'b'), codes=array([ 1,  0, -1,  1]))
     """
-    plain = groups.to_list() if hasattr(groups, "to_list") else groups.tolist() if hasattr(groups, "tolist") else groups
-    given = list(plain)
+    if isinstance(groups, Labels):
+        return groups
+    given = _listed(groups, n, owner)
+    seen: dict[Any, int] = {}
+    codes = np.empty(n, dtype=np.int64)
+    for i, label in enumerate(given):
+        try:
+            codes[i] = -1 if _missing(label) else seen.setdefault(label, len(seen))
+        except (TypeError, ValueError):  # not hashable, or an array that cannot be compared with itself
+            raise DataError(
+                f"{owner}: the label of point {i} in groups is a {type(label).__name__}; a label is one value, such as "
+                "a word or a number"
+            ) from None
+    if not seen:
+        raise DataError(f"{owner}: none of the {n} points has a label in groups; give some labels, or groups=None")
+    if len(seen) > MOST_GROUPS:
+        raise DataError(
+            f"{owner}: groups has {len(seen)} different labels for {n} points, of which at most {MOST_GROUPS} can be "
+            "told apart; labels are for classes, not for the names of single points"
+        )
+    names = _ordered(seen, owner)
+    place = np.empty(len(names) + 1, dtype=np.int64)
+    place[[seen[name] for name in names]], place[-1] = np.arange(len(names)), -1
+    return Labels(names, place[codes])
+
+
+def _listed(groups: Any, n: int, owner: str) -> list[Any]:
+    """Return the labels as a list of one for each point."""
+    shape = getattr(groups, "shape", None)
+    if isinstance(shape, tuple) and len(shape) != 1:
+        raise DataError(f"{owner}: groups must hold one label for each point; its shape is {shape}, not ({n},)")
+    if getattr(getattr(groups, "dtype", None), "kind", "") in ("M", "m"):
+        given = list(groups)  # as a plain list, times of nanoseconds would be numbers
+    else:
+        plain = next(
+            (getattr(groups, name) for name in ("to_list", "to_pylist", "tolist") if hasattr(groups, name)), None
+        )
+        try:
+            given = list(groups if plain is None else plain())
+        except TypeError:
+            raise DataError(f"{owner}: groups must hold one label for each point; it is {groups!r}") from None
     if len(given) != n:
         raise DataError(f"{owner}: groups has {len(given)} labels for {n} points; give one for each point")
-    present = {label for label in given if not _missing(label)}
-    try:
-        names = tuple(sorted(present))
-    except TypeError:  # labels of several kinds have no order of their own
-        names = tuple(sorted(present, key=lambda label: (type(label).__name__, str(label))))
-    if not names:
-        raise DataError(f"{owner}: none of the {n} points has a label in groups; give some labels, or groups=None")
-    place = {name: g for g, name in enumerate(names)}
-    return Labels(names, np.array([-1 if _missing(label) else place[label] for label in given], dtype=np.int64))
+    return given
 
 
 def _missing(label: Any) -> bool:
-    return label is None or (isinstance(label, float) and math.isnan(label))
+    if label is None:
+        return True
+    same = label == label  # NaN and NaT are not equal to themselves
+    try:
+        return not same
+    except TypeError:  # pandas' NA: whether it is equal to itself is missing, too
+        return True
+
+
+def _ordered(names: Iterable[Any], owner: str) -> tuple[Any, ...]:
+    """Return names in order; refuse those that read the same, as a table and a file could not tell them apart."""
+    read: dict[str, Any] = {}
+    for name in names:
+        other = read.setdefault(str(name), name)
+        if other is not name:
+            raise DataError(f"{owner}: the labels {other!r} and {name!r} in groups read the same; rename one of them")
+    try:
+        return tuple(sorted(read.values()))
+    except TypeError:  # labels of several kinds have no order of their own
+        return tuple(sorted(read.values(), key=lambda label: (type(label).__name__, str(label))))

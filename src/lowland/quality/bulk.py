@@ -23,7 +23,9 @@ from ..spectral import dense, rowspace
 from ..spectral.routes import Scaling, degrees
 from ..spectral.rowspace import Wanted
 from ..spectral.solve import DENSE_LIMIT
-from .limits import Law, Limit, deleted, hotelling, limit, residual_law
+from .crowd import divided
+from .limits import Law, Limit, deleted, hotelling, limit
+from .residuals import as_new, new_law
 
 Array = Any
 
@@ -31,6 +33,9 @@ ROUNDS = 30  # of fitting and judging; a few are enough unless rows lie on the l
 FIRST = 10  # components of the start, and those of `auto` where parallel analysis would be long
 ROWS_EACH = 5  # rows for each component, at least
 _EQUAL = 0.01  # share of rows with two equal variances whose first axis is taken for a distinct one
+_FLAT = 1e-12  # of the variance: less off a plane is rounding
+_CANCELLED = 1e-5  # of the squares that products subtract: less than that is too little to trust
+_ENTRIES = 1 << 21  # of sparse rows that are made dense at a time
 _ROUNDING = 1e-13  # of a row's squared length: what products leave of a residual that is zero
 
 
@@ -57,9 +62,21 @@ class Axes:
         """Share of the variance along the directions."""
         return float(self.variances.sum()) / self.total if self.total > 0 else 1.0
 
+    @property
+    def flat(self) -> bool:
+        """Whether nothing but rounding lies off the directions."""
+        return float(self.rest().sum()) <= _FLAT * self.total
+
     def rest(self) -> Array:
         """Return the residual's variances."""
         return rest_of(self.spectrum, self.total, self.k)
+
+
+def residual(axes: Axes) -> Law:
+    """Return the law of SPE for rows that were not fitted; whatever is off an exact plane stands out."""
+    if axes.flat:
+        return Law(1.0, np.inf, _FLAT * axes.total)
+    return new_law(axes.variances, axes.rest(), axes.n)
 
 
 def rest_of(spectrum: Array, total: float, k: int) -> Array:
@@ -107,27 +124,41 @@ def judging(axes: Axes, variances: Array | None = None) -> Callable[[Array], Arr
     """Return the function that gives both for a block of rows."""
     V, spans = axes.directions, axes.variances if variances is None else variances
     whole = axes.k == len(axes.mean)
+    scale = np.ones(len(axes.mean)) if axes.scale is None else axes.scale
 
     def both(block: Array) -> Array:
         if sp.issparse(block):
-            scale = np.ones(len(axes.mean)) if axes.scale is None else axes.scale
-            shifted = axes.mean / scale
-            B = sp.csr_array(block, dtype=np.float64)
-            B = B.multiply(1 / scale).tocsr() if axes.scale is not None else B
-            Y = np.asarray(B @ V) - shifted @ V
-            squares = np.asarray(B.multiply(B).sum(axis=1)).ravel() - 2 * np.asarray(B @ shifted) + shifted @ shifted
-            rest = squares - (Y * Y).sum(axis=1)
+            Y, rest = _by_products(divided(sp.csr_array(block, dtype=np.float64), scale), axes.mean / scale, V)
         else:
-            Z = arrays.cast(block, np.float64) - axes.mean
-            Z = Z if axes.scale is None else Z / axes.scale
-            Y = Z @ V
-            squares = np.einsum("ij,ij->i", Z, Z)
-            Z -= Y @ V.T
-            rest = np.einsum("ij,ij->i", Z, Z)
-        rest = np.where(rest > _ROUNDING * squares, rest, 0.0)
+            Y, rest = _by_differences((arrays.cast(block, np.float64) - axes.mean) / scale, V)
+        squares = (Y * Y).sum(axis=1)
+        rest = np.where(rest > _ROUNDING * (rest + squares), rest, 0.0)
         return np.column_stack([(Y * Y / spans).sum(axis=1), np.zeros(len(rest)) if whole else rest])
 
     return both
+
+
+def _by_differences(Z: Array, V: Array) -> tuple[Array, Array]:
+    """Return the coordinates of centred rows along V, and the squares of what is left; Z is overwritten."""
+    Y = Z @ V
+    Z -= Y @ V.T
+    return Y, np.einsum("ij,ij->i", Z, Z)
+
+
+def _by_products(B: Array, mean: Array, V: Array) -> tuple[Array, Array]:
+    """Return the same for sparse rows less a mean, which stay sparse: ‖b‖² − 2 bᵀm + ‖m‖² − ‖y‖².
+
+    Where little is left of ‖b‖² + ‖m‖², its digits are lost, and those rows are taken from differences.
+    """
+    Y = np.asarray(B @ V) - mean @ V
+    sizes = np.asarray(B.multiply(B).sum(axis=1)).ravel() + float(mean @ mean)
+    rest = sizes - 2 * np.asarray(B @ mean) - (Y * Y).sum(axis=1)
+    lost = np.flatnonzero(rest <= _CANCELLED * sizes)
+    step = max(1, _ENTRIES // len(mean))
+    for start in range(0, len(lost), step):
+        part = lost[start : start + step]
+        Y[part], rest[part] = _by_differences(B[part].toarray() - mean, V)
+    return Y, rest
 
 
 @dataclass(frozen=True)
@@ -172,6 +203,7 @@ class Bulk:
         self.n = rows.count()
         self.most = max(1, min(rows.n_features, self.n // ROWS_EACH))
         self.stable, self.rounds = True, 0
+        self._last: tuple[bytes, Judged] | None = None
 
     def fit(self, kept: Array | None, wanted: Wanted) -> Axes:
         """Fit some of the rows."""
@@ -184,8 +216,7 @@ class Bulk:
             kept = np.ones(self.n, dtype=bool)
         else:
             axes = self.fit(near, Wanted(count=min(self.most, self.count or FIRST)))
-            t2, spe = judge(self.rows, axes)
-            kept = self._within(axes, t2, spe)
+            kept = self._within(axes, near)
         if self.count is None:
             self.count = self._components(kept)
         return self.settle(kept, np.zeros(self.n, dtype=bool))
@@ -214,11 +245,16 @@ class Bulk:
 
     def judged(self, kept: Array) -> Judged:
         """Judge all rows by the axes of those that are kept: each as if it had not been fitted."""
+        key = kept.tobytes()
+        if self._last is None or self._last[0] != key:  # the same rows are asked for again once they stay
+            self._last = key, self._judged(kept)
+        return self._last[1]
+
+    def _judged(self, kept: Array) -> Judged:
         assert self.count is not None
         axes = self.fit(kept, Wanted(count=min(self.count, self.most)))
-        t2, spe = judge(self.rows, axes)
-        t2[kept] = deleted(t2[kept], axes.n)
-        along, left = hotelling(axes.k, axes.n - 1), self._left(axes)
+        t2, spe, left = self._as_new(axes, kept)
+        along = hotelling(axes.k, axes.n - 1)
         if left is None:
             return Judged(axes, t2, spe, limit(t2, along, self.share), None)
         # each tail is looked for among the rows that the other measure has nothing against
@@ -227,14 +263,16 @@ class Bulk:
 
     # -- how ----------------------------------------------------------------------------------------------
 
-    def _left(self, axes: Axes) -> Law | None:
-        """Return the law of the residual; None where all dimensions are kept."""
+    def _as_new(self, axes: Axes, fitted: Array) -> tuple[Array, Array, Law | None]:
+        """Return T² and SPE of all rows as new ones have them, and the law of SPE; None where nothing is left over."""
+        t2, spe = judge(self.rows, axes)
+        t2[fitted] = deleted(t2[fitted], axes.n)
         if axes.k == len(axes.mean):
-            return None
-        rest = axes.rest()
-        if len(rest) == 0 or rest.sum() <= 1e-13 * axes.total:  # a plane: whatever is off it stands out
-            return Law(1.0, np.inf, 1e-12 * axes.total)
-        return residual_law(rest, axes.n, axes.k)
+            return t2, spe, None
+        law = residual(axes)
+        if not axes.flat:
+            spe[fitted] = as_new(spe[fitted], axes.rest(), axes.n, law)
+        return t2, spe, law
 
     def _half(self) -> Array | None:
         """Return the half of the rows nearest to spherical axes; None where half of them lie in one place."""
@@ -256,9 +294,10 @@ class Bulk:
         near[order[: self.n // 2 + 1]] = True
         return near
 
-    def _within(self, axes: Axes, t2: Array, spe: Array) -> Array:
+    def _within(self, axes: Axes, near: Array) -> Array:
         """Return the rows within the limits of a half, which is narrower than the bulk: medians tell by how much."""
-        law, left = hotelling(axes.k, axes.n), self._left(axes)
+        t2, spe, left = self._as_new(axes, near)
+        law = hotelling(axes.k, axes.n)
         kept = _relative(t2) <= law.beyond(self.share) / law.beyond(0.5)
         if left is not None:
             kept &= _relative(spe) <= left.beyond(self.share) / left.beyond(0.5)
@@ -277,9 +316,11 @@ class Bulk:
         """Return where the columns of some rows have their middle, and their units."""
         d = self.rows.n_features
         if sp.issparse(self.few):
-            mean = np.asarray(self.few.mean(axis=0)).ravel()
-            squares = np.asarray(self.few.multiply(self.few).mean(axis=0)).ravel() - mean**2
-            unit = np.sqrt(squares.clip(0))
+            few = sp.csr_array(self.few, dtype=np.float64)
+            mean = np.asarray(few.mean(axis=0)).ravel()
+            zeros = few.shape[0] - np.bincount(few.indices, minlength=d)
+            sums = np.bincount(few.indices, (few.data - mean[few.indices]) ** 2, minlength=d) + zeros * mean**2
+            unit = np.sqrt(sums / few.shape[0])
         else:
             low, mean, high = np.quantile(self.few, (0.25, 0.5, 0.75), axis=0).astype(np.float64)
             unit = high - low
@@ -310,8 +351,8 @@ def distinct_first(axes: Axes) -> bool:
     """
     if axes.k < 2 or not axes.variances[1] > 0:
         return True
-    first, second = (float(x) for x in axes.variances[:2])
-    return bool(axes.n * np.log((first + second) ** 2 / (4 * first * second)) > -2 * np.log(_EQUAL))
+    ratio = float(axes.variances[0] / axes.variances[1])
+    return bool(axes.n * np.log((1 + ratio) ** 2 / (4 * ratio)) > -2 * np.log(_EQUAL))
 
 
 def angles(A: Array, B: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..graph.measures import BoundMetric, RuleRows
 from ..pairwise import tiles
-from ..reducer import seed
+from .anchors import check_seed
 from .ranks import RankTable
 from .spaces import Sides, distances_from, distances_of
 
@@ -16,6 +16,7 @@ Array = Any
 
 POINTS = 300  # points whose distances are compared with those of shuffled ones
 SHUFFLES = 199
+_FEWEST = 6  # points: five have 120 orders
 _BLOCK = 1 << 21  # distances at a time
 _DEVIATIONS = 6.0  # neighbours come in clumps, so their shares scatter more than independent draws
 
@@ -24,20 +25,26 @@ def by_chance(both: Sides, table: RankTable, random_state: Any = None) -> bool:
     """Tell whether near and far are as in a map whose rows were shuffled.
 
     Near: of k neighbours a shuffled map shares the share k/(n − 1), with the variance of draws without replacement.
-    Far: the rank correlation of distances is not above those of 199 shufflings (Mantel 1967). Both must be so.
+    Far: the rank correlation of distances is not above those of 199 shufflings (Mantel 1967). Both must be so. Five
+    points have fewer orders than that, so of them nothing is said.
 
     References
     ----------
     N. Mantel, The detection of disease clustering and a generalized regression approach, Cancer Research 27 (1967).
     """
-    return _near_by_chance(table) and _far_by_chance(both, seed(random_state))
+    if both.n < _FEWEST:
+        return False
+    return _near_by_chance(table) and _far_by_chance(both, np.random.default_rng(check_seed(random_state, "report")))
 
 
 def _near_by_chance(table: RankTable) -> bool:
-    n, k = table.n, table.n_neighbors
+    n, k, seen = table.n, table.n_neighbors, table.anchors
     p = k / (n - 1)
-    spread = p * (1 - p) * (n - 1 - k) / (max(1, n - 2) * k)
-    return bool(table.shared.mean() <= p + _DEVIATIONS * np.sqrt(spread / len(table.shared)))
+    each = p * (1 - p) * (n - 1 - k) / (max(1, n - 2) * k)
+    # groups are sampled more or less densely, and the mean weighs each by its size
+    spread = each * float(((seen.sizes / n) ** 2 / np.bincount(seen.strata)).sum())
+    # six deviations of few points may be more than there is; a map halfway from chance to perfect is none of chance
+    return bool(seen.mean(table.shared, grouped=False) <= p + min(_DEVIATIONS * np.sqrt(spread), (1 - p) / 2))
 
 
 def _far_by_chance(both: Sides, rng: np.random.Generator) -> bool:
@@ -56,6 +63,8 @@ def _far_by_chance(both: Sides, rng: np.random.Generator) -> bool:
     own = float(np.vdot(A, B))
     for _ in range(SHUFFLES):
         order = rng.permutation(m)
+        while (order == np.arange(m)).all():  # that is no shuffling: of six points it comes once in 720 times
+            order = rng.permutation(m)
         if float(np.vdot(A, B[order][:, order])) >= own:
             return True
     return False

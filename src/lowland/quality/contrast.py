@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from .. import pool
-from ..errors import LowlandWarning
+from ..errors import DataError, LowlandWarning
 from ..graph.measures import BoundMetric
 from ..measure import Z95, Measure
 from ..pairwise import tiles
-from ..reducer import seed
+from ..reducer import level_of_the_caller
+from .anchors import check_seed
 from .spaces import Metric, distances_from, one_side
 
 Array = Any
@@ -23,12 +24,12 @@ _BLOCK = 1 << 21  # distances at a time
 _FEWEST = 8  # points at a time: with fewer, preparing all others would take longer than comparing them
 
 
-def relative_contrast(X: Any, *, metric: Metric = "euclidean", random_state: Any = None) -> Measure:
+def relative_contrast(X: Any, *, metric: Metric = "euclidean", random_state: int | None = None) -> Measure:
     """How much farther the mean point is than the nearest: C = mean distance / mean distance to the nearest.
 
-    In d dimensions the distances of independent columns differ by a share of 1/√(2d) only, so C falls towards 1, and
-    neighbours become a matter of chance. Below 1.25 Lowland warns. Real data have fewer true dimensions than columns,
-    and mostly a contrast of 2 or more.
+    The standard deviation of the distances in d independent normal columns is a share of 1/√(2d) of their mean
+    (0.59/√d of uniform ones), so C falls towards 1, and neighbours become a matter of chance. Below 1.25 Lowland warns.
+    Real data have fewer true dimensions than columns, and mostly a contrast of 2 or more.
 
     Parameters
     ----------
@@ -52,13 +53,20 @@ def relative_contrast(X: Any, *, metric: Metric = "euclidean", random_state: Any
     >>> relative_contrast(rng.normal(size=(500, 1000))) < 1.1
     True
     """
-    return contrast_of(one_side(X, metric, "relative_contrast, X"), random_state)
+    owner = "relative_contrast"
+    side = one_side(X, metric, f"{owner}, X")
+    if side.n < 2:
+        raise DataError(f"{owner}: one point has no distance to another; give at least 2")
+    found = contrast_of(side, random_state, owner)
+    if np.isnan(found):
+        raise DataError(f"{owner}: all points of X lie in one place, so they have no contrast; look at how X was made")
+    return found
 
 
-def contrast_of(side: BoundMetric, random_state: Any = None) -> Measure:
-    """Return the contrast of points; infinite where each has a point equal to it."""
-    exact = side.n <= ROWS
-    asked = np.arange(side.n) if exact else np.sort(seed(random_state).choice(side.n, ROWS, replace=False))
+def contrast_of(side: BoundMetric, random_state: int | None = None, owner: str = "quality") -> Measure:
+    """Return the contrast of points; infinite where each has a point equal to it, NaN where all are one."""
+    exact, rng = side.n <= ROWS, np.random.default_rng(check_seed(random_state, owner))
+    asked = np.arange(side.n) if exact else np.sort(rng.choice(side.n, ROWS, replace=False))
 
     def work(part: slice) -> Array:
         D = distances_from(side, asked[part])
@@ -68,7 +76,8 @@ def contrast_of(side: BoundMetric, random_state: Any = None) -> Measure:
         D[own] = np.inf
         return np.column_stack([mean, D.min(axis=1)])
 
-    found = np.concatenate(list(pool.run(work, tiles(len(asked), max(_FEWEST, _BLOCK // side.n)))))
+    with pool.one_blas_thread():  # one part after the other: of many points each takes much memory
+        found = np.concatenate([work(part) for part in tiles(len(asked), max(_FEWEST, _BLOCK // side.n))])
     mean, nearest = (float(x) for x in found.mean(axis=0))
     if nearest == 0:
         return Measure(np.inf if mean > 0 else np.nan, exact=exact)
@@ -88,5 +97,5 @@ def warn_of_concentration(contrast: Measure, owner: str) -> str | None:
         f"{owner}: distances in X hardly differ (the nearest point is {1 / contrast:.0%} as far as the mean one), so "
         "neighbours are largely chance; reduce X to fewer columns first (such as by PCA), or choose another metric"
     )
-    warnings.warn(text, LowlandWarning, stacklevel=4)
+    warnings.warn(text, LowlandWarning, stacklevel=level_of_the_caller())
     return text

@@ -24,7 +24,10 @@ ANCHORS = 5000  # of more, so many stand for it
 _DRAWN = 20_000  # distances of normal rows that tell what is ordinary
 _SMALL = 1000  # rows of a table up to which many are drawn at once
 _PAIRS = 1 << 20  # pairs compared at once then
-_CLOSE, _ENOUGH = 4.0, 100  # standard errors, and values, from which a bulk is less spread: that costs ordinary rows
+_CLOSE, _ENOUGH = (
+    4.0,
+    100,
+)  # standard errors, and different values, from which a bulk is less spread: that costs ordinary rows
 _TAIL = 0.02  # share of them beyond which their logarithms fall off exponentially
 _AXES = 40  # variances of the null that are kept one by one
 _EQUAL = 160  # at most so many equal ones stand for the rest
@@ -32,10 +35,11 @@ _UNKNOWN = np.ones(1)  # spectrum for distances without coordinates: one dimensi
 
 
 class Crowd(NamedTuple):
-    """The search among distinct objects, and how many neighbours are asked for."""
+    """The search among distinct objects, how many neighbours are asked for, and which of the objects are searched."""
 
     search: Searcher
     k: int
+    first: Array
 
     def distances(self, block: Array) -> Array:
         """Return how far objects are from their k-th nearest other object of the crowd."""
@@ -49,12 +53,7 @@ def crowd(metric: str | Callable[[Any, Any], Any], items: Array, k: int, state: 
     first = distinct(comparable(metric, items), square=square).first
     if len(first) < items.shape[0]:
         items = items[first][:, first] if square else items[first]
-    return Crowd(searcher(metric, items, state), min(k, items.shape[0] - 1))
-
-
-def kept_columns(items: Array) -> Array:
-    """Return the numbers of the distinct objects of a square of distances, which `crowd` searches."""
-    return distinct(items, square=True).first
+    return Crowd(searcher(metric, items, state), min(k, items.shape[0] - 1), first)
 
 
 def normal_distances(spectrum: Array, m: int, k: int, rng: np.random.Generator) -> Array:
@@ -112,17 +111,31 @@ def distance_limit(values: Array, null: Array, share: float) -> Limit:
     bulk, b, seen = positive, 1.0, []
     for _ in range(20):  # the limit says what the bulk is, and the bulk the limit: until they agree
         a = float(np.log(np.quantile(bulk, LOW)))
-        found = spread(bulk)
-        errors = (found - expected) / spread_error(quantile, len(bulk))
-        wider, closer = len(bulk) >= 20 and errors > SURE, len(bulk) >= _ENOUGH and errors < -_CLOSE
-        b = found / expected if wider or closer else 1.0
+        found, most = spread(bulk), _spread_at_most(positive, bulk)
+        error = spread_error(quantile, len(bulk))
+        if len(bulk) >= 20 and found > expected + SURE * error:
+            b = found / expected
+        elif len(np.unique(bulk)) >= _ENOUGH and most < expected - _CLOSE * error:
+            b = most / expected
+        else:
+            b = 1.0
         edge = np.exp(a + b * reach)
         inside = positive[positive <= edge]
         if len(inside) in seen or len(inside) < len(positive) / 2:
             break
         seen.append(len(inside))
         bulk = inside
-    return Limit(float(edge), float(np.exp(a + reach)), None if b == 1.0 else b)
+    return Limit(float(edge), float(np.exp(a + reach)), width=b)
+
+
+def _spread_at_most(values: Array, bulk: Array) -> float:
+    """Return log(q/q₀.₅) with the first of the values above q₀.₉ for q.
+
+    Counts have few different distances. Both quantiles may then be one, and the bulk as wide as the next step.
+    """
+    low, high = np.quantile(bulk, (LOW, HIGH))
+    above = values[values > high]
+    return float(np.log(above.min()) - np.log(low)) if len(above) else np.inf
 
 
 def null_beyond(null: Array, share: float) -> float:

@@ -92,6 +92,11 @@ class Outliers:
         mask[self.rows] = True
         return mask
 
+    @property
+    def may_be_a_group(self) -> bool:
+        """Whether a tenth of the rows or more is flagged: that many may be a group of their own."""
+        return _GROUP * len(self.rows) >= len(self.severity)
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -155,13 +160,13 @@ def sentence(
     else:
         listed = ", ".join(_called(found, int(i)) for i in found.rows[:_LISTED]) + (", …" if m > _LISTED else "")
         text = f"{m} of {n} rows {'stands' if m == 1 else 'stand'} out: {listed}" + (f" ({usual})." if usual else ".")
-    if _GROUP * m >= n:
+    if found.may_be_a_group:
         text += " That many may be a group of their own rather than outliers: look at them before leaving them out."
     if m and found.share is not None and found.share_without is not None:
         text += f" {_axis(found, bool(before), bool(after))}"
     for name, count in found.heavy.items():
         nu = nus.get(name)
-        like = f", as of a t with {nu:.2g} degrees of freedom" if nu is not None and name != "distance" else ""
+        like = "" if nu is None else f", as of a t with {nu:.2g} degrees of freedom"
         rest = (
             "1 row beyond the limit of normal rows is"
             if count == 1

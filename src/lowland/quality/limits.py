@@ -6,7 +6,7 @@ bulk of the values contradicts it, the law of a multivariate t takes over, c · 
 
 from __future__ import annotations
 
-import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ Array = Any
 
 LOW, HIGH = 0.5, 0.9  # quantiles of the bulk that tell its spread
 SURE = 2.5  # standard errors from which the bulk is spread more widely than normal
+_H = (1.0, 1e4)  # degrees of freedom of weighted sums: one at least, of a single weight
 _NU = (0.5, 1e4)  # degrees of freedom that are told apart: beyond, a t is a normal law
 
 
@@ -63,16 +64,38 @@ def hotelling(k: int, n: int) -> Law:
     return Law(k, n - k, (n * n - 1) / (n * (n - k)))
 
 
-def residual_law(rest: Array, n: int, k: int) -> Law:
-    """Return the law of SPE = ‖x − x̂‖² for normal rows whose residual has these variances.
+def residual_law(rest: Array) -> Law:
+    """Return the law of SPE = ‖x − x̂‖² for normal rows whose residual is known to have these variances.
 
     Pearson's χ² with three moments θ_r = Σ λ^r right: θ₁ + (χ²_h − h)·√(θ₂/h), h = θ₂³/θ₃² (Imhof 1961). It is exact
-    for equal variances. The variances were estimated from n rows, so χ²_h becomes h·F(h, h·(n − k − 1)).
+    for equal variances.
     """
-    first, second, third = (float((rest**r).sum()) for r in (1, 2, 3))
+    unit = float(np.max(rest))  # powers of the variances themselves could overflow
+    first, second, third = (float(((rest / unit) ** r).sum()) for r in (1, 2, 3))
     h = second**3 / third**2
     slope = float(np.sqrt(second / h))
-    return Law(h, h * (n - k - 1), slope, max(0.0, first - slope * h))
+    return Law(h, np.inf, unit * slope, unit * max(0.0, first - slope * h))
+
+
+def three_point_law(places: Sequence[float], points: Sequence[float], rows: float) -> Law:
+    """Return the law offset + slope · h · F(h, h · rows) that has these quantiles.
+
+    The wider the tail, the smaller h. It is no larger than what leaves the offset positive, as that of weights is.
+    """
+    wanted = (places[2] - places[0]) / (places[1] - places[0])
+
+    def law(log_h: float) -> tuple[float, Law]:
+        h = float(np.exp(log_h))
+        q = [h * f_beyond(1 - p, h, h * rows) for p in points]
+        slope = (places[1] - places[0]) / (q[1] - q[0])
+        return (q[2] - q[0]) / (q[1] - q[0]), Law(h, h * rows, slope, places[0] - slope * q[0])
+
+    low, high = np.log(_H[0]), np.log(_H[1])
+    for _ in range(40):
+        middle = (low + high) / 2
+        ratio, found = law(middle)
+        low, high = (middle, high) if ratio > wanted and found.offset > 0 else (low, middle)
+    return law(low)[1]
 
 
 def deleted(t2: Array, n: int) -> Array:
@@ -105,11 +128,16 @@ def spread_error(quantile: Any, n: int) -> float:
 
 @dataclass(frozen=True)
 class Limit:
-    """The value from which a row stands out, that of the normal law, and ν of the t that the bulk looks like."""
+    """The value from which a row stands out, and that of normal rows.
+
+    ``nu`` are the degrees of freedom of the t that a heavy bulk looks like; ``width`` how much wider than those of
+    normal rows the logarithms of distances are spread.
+    """
 
     value: float
     normal: float
     nu: float | None = None
+    width: float = 1.0
 
 
 def limit(values: Array, law: Law, share: float) -> Limit:
@@ -143,23 +171,3 @@ def limit(values: Array, law: Law, share: float) -> Limit:
     nu = float(np.exp((low + high) / 2))
     unit = float(np.quantile(bulk, LOW)) / f_beyond(tops[1], h, nu)
     return Limit(max(normal, unit * f_beyond(share, h, nu)), normal, nu)
-
-
-# -- checks that several functions share -------------------------------------------------------------------------
-
-
-def is_whole(value: Any, least: int) -> bool:
-    """Tell whether a value is a whole number from ``least`` up."""
-    return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= least
-
-
-def check_level(level: Any, owner: str) -> None:
-    """Refuse a level that is no share between a half and one."""
-    if isinstance(level, bool) or not isinstance(level, numbers.Real) or not 0.5 < float(level) < 1:
-        raise ValueError(f"{owner}: level must be a number in (0.5, 1), such as 0.999; it is {level!r}")
-
-
-def check_neighbors(k: Any, owner: str) -> None:
-    """Refuse a number of neighbours that is none."""
-    if not is_whole(k, 1):
-        raise ValueError(f"{owner}: n_neighbors must be a whole number ≥ 1; it is {k!r}")

@@ -6,7 +6,8 @@ enters its last step. The second says nothing of what the steps before have lost
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -16,12 +17,14 @@ import scipy.sparse as sp
 
 from ..errors import DataError
 from ..measure import Measure
+from ..pairwise import tiles
 from .anchors import labels
-from .pair_measures import correlation_of
+from .intervals import of_parts, ratio
+from .pair_values import pearson
 from .pairs import PairTable
 from .rank_measures import worst_ranks
 from .ranks import RankTable, rank_table
-from .reconstruction import len_of, plain_rows, row_errors
+from .reconstruction import len_of, numbers, plain_rows, row_errors
 from .report import GIVEN
 from .spaces import Metric, sides
 
@@ -42,9 +45,9 @@ class HeldOut:
     space : str
         The space against which trust is measured.
     measures : mapping of str to Measure
-        Of the new rows; the interval is that of rows like these.
+        Of the new rows; the interval is that of rows like these, also where all of them were looked at (``exact``).
     training : mapping of str to Measure
-        The same of the training rows.
+        The same of the training rows; the interval is that of these rows, of which some were looked at.
     n_seen : int
         How many of the rows equal a training row, and so are not new to the model.
     """
@@ -153,30 +156,30 @@ def held_out(
     >>> found["trustworthiness"] > 0.9, "reconstruction_error" in found.measures
     (True, True)
     """
-    need_transform(model, "held_out")
+    owner = "held_out"
+    need_transform(model, owner)
     if takes_pairs(model) or metric == "precomputed":
         raise DataError(
             "held_out: rows of distances to the training objects do not tell those among new rows; give coordinates "
             "and a metric, or use report on a square of all"
         )
-    head, last, space = cut_chain(model, within, "held_out")
+    head, last, space = cut_chain(model, within, owner)
     new = X_new if head is None else head.transform(X_new)
     old = X_train if head is None or X_train is None else head.transform(X_train)
+    rows, m, seen = numbers(last, new, owner, "X_new"), 0, 0
     Y = as_array(last.transform(new))
-    if old is None:
-        rows, m, seen = plain_rows(new), 0, 0
-    else:
-        rows, m = _stacked(old, new), len_of(old)
+    if old is not None:
+        rows, m = _stacked(numbers(last, old, owner, "X_train"), rows), len_of(old)
         seen = _count_seen(rows, m)
         Y = np.concatenate([as_array(last.transform(old)), Y])
     names = [_OLD] * m + [_NEW] * (len(Y) - m)
-    both = sides(rows, Y, metric, "held_out")
-    table = rank_table(both, n_neighbors, anchors, random_state, names, owner="held_out")
+    both = sides(rows, Y, metric, owner)
+    table = rank_table(both, n_neighbors, anchors, random_state, names, owner=owner)
     found, beside = _of_rows(table, m)
-    far = correlation_of(PairTable(both, pairs, random_state, labels(names, both.n))).groups or {}
-    found["pearson"] = far[_NEW]
+    far = PairTable(both, pairs, random_state, labels(names, both.n) if m else None, owner)
+    found["pearson"] = _far_over_rows(far, np.arange(m, both.n))
     if m:
-        beside["pearson"] = far[_OLD]
+        beside["pearson"] = (far.of_sums(pearson, (-1.0, 1.0)).groups or {})[_OLD]
     if callable(getattr(last, "inverse_transform", None)) and getattr(last, "ridge_", True) is not None:
         lost, spread, _ = row_errors(last, new, Y[m:])
         if spread.sum() > 0:
@@ -192,8 +195,9 @@ def _of_rows(table: RankTable, m: int) -> tuple[dict[str, Measure], dict[str, Me
         "continuity": 1 - table.missing_ranks / most,
         "neighborhood_overlap": table.shared,
     }
-    is_new = table.anchors.numbers >= m
-    found = {name: ratio(x[is_new], np.ones(int(is_new.sum())), (0.0, 1.0)) for name, x in values.items()}
+    is_new, exact = table.anchors.numbers >= m, table.anchors.exact
+    ones = np.ones(int(is_new.sum()))
+    found = {name: ratio(x[is_new], ones, (0.0, 1.0), exact=exact) for name, x in values.items()}
     beside = {}
     if m:
         means = {name: table.anchors.mean(x).groups or {} for name, x in values.items()}
@@ -201,15 +205,10 @@ def _of_rows(table: RankTable, m: int) -> tuple[dict[str, Measure], dict[str, Me
     return found, beside
 
 
-def ratio(upper: Array, lower: Array, span: tuple[float, float] = (0.0, np.inf)) -> Measure:
-    """Return Σupper/Σlower over rows, with the interval for rows like these (linearised)."""
-    from scipy.special import stdtrit
-
-    m, value = len(upper), float(upper.sum() / lower.sum())
-    if m < 2:
-        return Measure(value, *span)
-    half = float(stdtrit(m - 1, 0.975) * np.std(upper - value * lower, ddof=1) / (lower.mean() * np.sqrt(m)))
-    return Measure(value, min(value, max(span[0], value - half)), max(value, min(span[1], value + half)))
+def _far_over_rows(table: PairTable, new: Array) -> Measure:
+    """Return the correlation of distances from new rows to all, with the interval over rows; NaN where it has none."""
+    parts, exact = table.sums_over(new)
+    return of_parts(parts, lambda s: pearson(s, table.pilot), (-1.0, 1.0), exact=exact)
 
 
 def cut_chain(model: Any, within: str, owner: str) -> tuple[Any, Any, str]:
@@ -242,24 +241,32 @@ def takes_pairs(model: Any) -> bool:
 
 
 def _stacked(old: Any, new: Any) -> Any:
-    a, b = plain_rows(old), plain_rows(new)
-    if a.shape[1] != b.shape[1]:
-        raise DataError(f"held_out: X_new has {b.shape[1]} columns and X_train {a.shape[1]}; give the same columns")
-    return sp.vstack([a, b]).tocsr() if sp.issparse(a) or sp.issparse(b) else np.concatenate([a, b])
+    if old.shape[1] != new.shape[1]:
+        raise DataError(f"held_out: X_new has {new.shape[1]} columns and X_train {old.shape[1]}; give the same columns")
+    return sp.vstack([old, new]).tocsr() if sp.issparse(old) or sp.issparse(new) else np.concatenate([old, new])
 
 
 def _count_seen(rows: Any, m: int) -> int:
     """Return how many rows from the m-th on equal one before it."""
-    if sp.issparse(rows):
-        rows = rows.tocsr(copy=True)
-        rows.sum_duplicates()
-        rows.eliminate_zeros()
-        cuts = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
-        keys = [(rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in cuts]
-    else:
-        keys = [row.tobytes() for row in rows + 0.0]  # −0 is 0
-    old = set(keys[:m])
-    return sum(key in old for key in keys[m:])
+    old = set(_digests(rows, 0, m))
+    return sum(key in old for key in _digests(rows, m, rows.shape[0]))
+
+
+def _digests(rows: Any, start: int, stop: int) -> Iterator[bytes]:
+    """Yield a key for each row, the same for equal rows; 16 bytes, however wide they are."""
+    for part in tiles(stop - start, 4096):
+        few = rows[start + part.start : start + part.stop]
+        if not sp.issparse(few):
+            yield from (_digest(row.tobytes()) for row in few + 0.0)  # −0 is 0
+            continue
+        few.sum_duplicates()
+        few.eliminate_zeros()
+        for a, b in zip(few.indptr[:-1], few.indptr[1:], strict=True):
+            yield _digest(few.indices[a:b].tobytes() + few.data[a:b].tobytes())
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def as_array(Y: Any) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from .. import arrays, pool
 from ..errors import DataError
 from ..reducer import Reducer, seed
-from ..rows import RowSource, as_rows
+from ..rows import as_rows
 from ..sources import gather
-from .bulk import Axes, judging, rest_of
+from .bulk import Axes, judging, residual
+from .checks import check_level, check_neighbors, row_names
 from .crowd import ALL, Crowd, crowd, divided, sample
-from .limits import Law, check_level, check_neighbors, hotelling, residual_law
+from .limits import hotelling
 from .spaces import naming
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ Array = Any
 NAMES = ("t2", "spe", "distance")
 _GIVE = "novelty(…, X_train=…) takes them"
 _EDGE = 0.9  # quantile of the training rows' own distances from which on their tail is exponential
+_LEFT = 10  # rows beyond the number of components: of fewer, limits of SPE differ by several times
 _ORTHONORMAL = 1e-4  # directions farther from orthonormal than float32 leaves them are no principal axes
 
 
@@ -45,6 +47,8 @@ class Novelty:
         Why a measure is missing.
     novel : array of bool (N,)
         Whether a measure lies beyond its limit.
+    judged : array of bool (N,)
+        False for rows with gaps: they have no length, their measures are NaN, and they are not called novel.
     level : float
         Share of ordinary rows that is not novel.
     names : tuple of str or None
@@ -57,6 +61,7 @@ class Novelty:
     limits: Mapping[str, float]
     missing: Mapping[str, str]
     novel: Array
+    judged: Array
     level: float
     names: tuple[str, ...] | None = None
 
@@ -67,7 +72,11 @@ class Novelty:
         called = [f"row {i}" if self.names is None else self.names[i] for i in np.flatnonzero(self.novel)[:5]]
         listed = ", ".join(called) + (", …" if m > 5 else "")
         found = f"{m} of {n} rows {'lies' if m == 1 else 'lie'} outside of what the model was fitted on"
-        return f"{found}: {listed}." if m else f"None of {n} rows lies outside of what the model was fitted on."
+        text = f"{found}: {listed}." if m else f"None of {n} rows lies outside of what the model was fitted on."
+        gaps = n - int(self.judged.sum())
+        if gaps == 0:
+            return text
+        return f"{text} {gaps} of them {'has' if gaps == 1 else 'have'} gaps and cannot be judged."
 
     def __str__(self) -> str:
         return self.sentence
@@ -78,10 +87,13 @@ class Novelty:
         return {**there, "novel": self.novel}
 
     def table(self) -> pl.DataFrame:
-        """Return the measures of all rows as a polars data frame."""
+        """Return the measures of all rows as a polars data frame; what is not known of a row with gaps is null."""
         import polars as pl
 
-        return pl.DataFrame(self.columns())
+        called = {} if self.names is None else {"name": list(self.names)}
+        frame = pl.DataFrame({**called, **self.columns(), "known": self.judged})
+        measures = [pl.when("known").then(name).alias(name) for name in self.columns()]
+        return frame.with_columns(measures).drop("known")
 
 
 def novelty(
@@ -102,12 +114,17 @@ def novelty(
     Its limit comes from the training rows' distances among each other. A measure that the model cannot give is None,
     and ``missing`` says why.
 
+    Of ordinary normal rows about ``1 − level`` lie beyond a limit, from a third of that to as much. The limit of SPE is
+    that of rows which were not fitted, for any shape of the table. That of T² is cautious where axes follow chance (few
+    rows, many columns): new rows vary less along them than those of the fit.
+
     Parameters
     ----------
     model : Reducer
         A fitted model, also one from a file.
-    X : array, sparse matrix or data frame
-        New rows with the model's columns.
+    X : array, sparse matrix, data frame or blocks
+        New rows with the model's columns; they are read once. Rows with gaps, where the model takes such, are not
+        judged.
     X_train : array, optional
         The rows that the model was fitted on.
     n_neighbors : int
@@ -115,7 +132,7 @@ def novelty(
     level : float
         Share of ordinary rows that lies within all limits, in (0.5, 1).
     names : sequence, optional
-        Names of the new rows, for the sentence; without them they are counted from 0.
+        Names of the new rows; without them the labels of a pandas index, or they are counted from 0.
     random_state : int, optional
         Seed of the sample of training rows whose distances set the limit, where there are more than 10,000.
 
@@ -138,36 +155,53 @@ def novelty(
     check_level(level, "novelty")
     check_neighbors(n_neighbors, "novelty")
     check_is_fitted(model)
-    with pool.one_blas_thread(), naming("novelty, X", "a row with gaps has no length: fill it or leave the row out"):
+    with pool.one_blas_thread(), naming("novelty, X"):
         rows = model._rows(X, reset=False)
-        rows.allow_nan = False  # a row with gaps has no length
-        found: dict[str, tuple[Array, float]] = {}
         missing: dict[str, str] = {}
         axes = _axes(model)
         near = _near(model, X_train, n_neighbors)
-        looks = 1 - isinstance(near, str) + (0 if isinstance(axes, str) else 2)
+        why = axes if isinstance(axes, str) else _no_residual(axes, type(model).__name__)
+        looks = (not isinstance(axes, str)) + (why is None) + (not isinstance(near, str))
         if looks == 0:
             raise DataError(f"novelty: {axes}, and {near}")
         share = (1 - level) / looks
+        limits: dict[str, float] = {}
+        work: list[Callable[[Array], Array]] = []
         if isinstance(axes, str):
             missing |= {"t2": axes, "spe": axes}
         else:
-            _along(rows, axes, share, found, missing, type(model).__name__)
+            work.append(judging(axes))
+            spe_limit = np.inf if why is not None else residual(axes).beyond(share)
+            limits |= {"t2": hotelling(axes.k, axes.n).beyond(share), "spe": spe_limit}
         if isinstance(near, str):
             missing["distance"] = near
         else:
-            d = arrays.to_numpy(rows.map_blocks(lambda block: near.far(block)[:, None], 1, np.float64))
-            found["distance"] = d[:, 0], near.limit(share, random_state)
-    n = rows.count()
-    if names is not None and len(names) != n:
-        raise DataError(f"novelty: {len(names)} names for {n} rows; give one for each row, in their order")
-    novel = np.zeros(n, dtype=bool)
-    for values, limit in found.values():
-        novel |= values > limit
-    t2, spe, distance = (found[name][0] if name in found else None for name in NAMES)
-    limits = {name: found[name][1] for name in NAMES if name in found}
-    called = None if names is None else tuple(str(name) for name in names)
-    return Novelty(t2, spe, distance, limits, missing, novel, level, called)
+            work.append(lambda block: near.far(block)[:, None])
+            limits["distance"] = near.limit(share, random_state)
+        table = arrays.to_numpy(rows.map_blocks(lambda block: _measured(block, work), len(limits), np.float64))
+    found = dict(zip(limits, table.T, strict=True))
+    if why is not None and "spe" in found:
+        missing["spe"] = why
+        del found["spe"], limits["spe"]
+    novel = np.zeros(len(table), dtype=bool)
+    for name, values in found.items():
+        novel |= values > limits[name]
+    t2, spe, distance = (found.get(name) for name in NAMES)
+    called = row_names(names, X, len(table), "novelty")
+    return Novelty(t2, spe, distance, limits, missing, novel, ~np.isnan(table).any(axis=1), level, called)
+
+
+def _measured(block: Array, work: Sequence[Callable[[Array], Array]]) -> Array:
+    """Return all measures of a block, side by side; rows with gaps have none."""
+    if sp.issparse(block):
+        return np.column_stack([measure(block) for measure in work])
+    gaps = np.isnan(arrays.to_numpy(block)).any(axis=1)
+    if not gaps.any():
+        return np.column_stack([measure(block) for measure in work])
+    whole = np.where(gaps[:, None], 0.0, arrays.to_numpy(block))
+    out = np.column_stack([measure(whole) for measure in work])
+    out[gaps] = np.nan
+    return out
 
 
 # -- T² and SPE --------------------------------------------------------------------------------------------------
@@ -199,19 +233,13 @@ def _axes(model: Reducer) -> Axes | str:
     return Axes(fitted.mean_, scale, V, values * factor, spectrum * factor, total * factor, np.empty(0), n)
 
 
-def _along(
-    rows: RowSource, axes: Axes, share: float, found: dict[str, Any], missing: dict[str, str], name: str
-) -> None:
-    """Add T² and, where something is left over, SPE."""
-    both = arrays.to_numpy(rows.map_blocks(judging(axes), 2, np.float64))
-    found["t2"] = both[:, 0], hotelling(axes.k, axes.n).beyond(share)
+def _no_residual(axes: Axes, name: str) -> str | None:
+    """Say why there is no SPE, if so."""
     if axes.k == len(axes.mean):
-        missing["spe"] = f"{name} kept all dimensions: nothing is left over"
-        return
-    rest = rest_of(axes.spectrum, axes.total, axes.k)
-    flat = len(rest) == 0 or rest.sum() <= 1e-12 * axes.total
-    law = Law(1.0, np.inf, 1e-10 * axes.total) if flat else residual_law(rest, axes.n, axes.k)
-    found["spe"] = both[:, 1], law.beyond(share)
+        return f"{name} kept all dimensions: nothing is left over"
+    if axes.n - axes.k <= _LEFT and not axes.flat:
+        return f"{name} has {axes.k} components of {axes.n} rows, which leaves too few to say what lies off them"
+    return None
 
 
 # -- distances ---------------------------------------------------------------------------------------------------

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, pool
-from ..dimension.dominance import dominant_column
+from ..dimension.dominance import dominant_words
 from ..errors import DataError, DominantColumnWarning, LowlandWarning
 from ..graph.neighbors import objects
 from ..reducer import seed
 from ..rows import RowSource, as_rows
-from ..settings import format_share
 from ..sources import are_objects, take
 from ..spectral.rowspace import Wanted
-from .bulk import Axes, Bulk, Judged, angles, distinct_first
-from .crowd import crowd, distance_limit, divided, kept_columns, normal_distances, sample, unknown_spectrum
+from .bulk import ROWS_EACH, Axes, Bulk, Judged, angles, distinct_first
+from .checks import check_level, check_neighbors, is_whole, row_names
+from .crowd import crowd, distance_limit, divided, normal_distances, sample, unknown_spectrum
 from .flagged import WORDS, Outliers, sentence
-from .limits import Limit, check_level, check_neighbors, is_whole
+from .limits import Limit
 from .new_rows import Novelty, novelty
-from .spaces import naming, warn_of_square
+from .spaces import naming
 
 __all__ = ["WORDS", "Novelty", "Outliers", "novelty", "outliers"]
 
@@ -112,65 +112,58 @@ def outliers(
     check_parameters(n_neighbors, n_components, level, anchors)
     if not isinstance(scale, bool | np.bool_):
         raise ValueError(f"outliers: scale must be true or false; it is {scale!r}")
-    rng = seed(random_state)
+    asked = _Asked(n_neighbors, n_components, level, metric, bool(scale), names, anchors, seed(random_state))
     known = are_objects(X) or metric == "precomputed"
     with pool.one_blas_thread(), naming("outliers, X"):
-        return (_by_distances if known else _by_rows)(
-            X, n_neighbors, n_components, level, metric, bool(scale), names, anchors, rng
-        )
+        return _by_distances(X, asked) if known else _by_rows(X, asked)
 
 
-def _by_distances(
-    X: Any,
-    k: int,
-    n_components: int | str,
-    level: float,
-    metric: Metric,
-    scale: bool,
-    names: Sequence[Any] | None,
-    anchors: int | str | None,
-    rng: np.random.Generator,
-) -> Outliers:
+@dataclass(frozen=True)
+class _Asked:
+    """What `outliers` was asked for."""
+
+    k: int
+    n_components: int | str
+    level: float
+    metric: Metric
+    scale: bool
+    names: Sequence[Any] | None
+    anchors: int | str | None
+    rng: np.random.Generator
+
+
+def _by_distances(X: Any, asked: _Asked) -> Outliers:
     """Judge objects of which only distances are known."""
-    if scale:
+    if asked.scale:
         raise DataError("outliers: distances have no columns, so scale=True has no meaning here")
-    if n_components != "auto":
+    if asked.n_components != "auto":
         raise DataError("outliers: distances have no axes, so n_components has no meaning here; leave it out")
-    square = metric == "precomputed"
-    items = objects(X, metric, "outliers")
+    square = asked.metric == "precomputed"
+    items = objects(X, asked.metric, "outliers")
     if sp.issparse(items):
         raise DataError("outliers: a sparse square lacks distances; give all of them as a dense square")
     n = items.shape[0]
     _require_rows(n)
-    few = sample(n, anchors, rng)
+    few = sample(n, asked.anchors, asked.rng)
     some = items[np.ix_(few, few)] if square and len(few) < n else items[few] if len(few) < n else items
-    _require_neighbors(k, len(few))
-    search = crowd(metric, some, k)
-    asked = few[kept_columns(some)] if square else None
-    d = np.concatenate(
-        [
-            search.distances(items[i : i + _BLOCK] if asked is None else items[i : i + _BLOCK][:, asked])
-            for i in range(0, n, _BLOCK)
-        ]
-    )
-    share = 1 - level
-    reach = distance_limit(d, normal_distances(unknown_spectrum(), search.search.n, search.k, rng), share)
+    _require_neighbors(asked.k, len(few))
+    search = crowd(asked.metric, some, asked.k)
+
+    def against(block: Array) -> Array:
+        return search.distances(block[:, few[search.first]] if square else block)
+
+    d = np.concatenate([against(items[i : i + _BLOCK]) for i in range(0, n, _BLOCK)])
+    null = normal_distances(unknown_spectrum(), search.search.n, search.k, asked.rng)
+    reach = distance_limit(d, null, 1 - asked.level)
     why = "only distances are known" if square else "the objects are no rows of numbers"
-    return _result(d, reach, None, None, level, _names(names, n), {"t2": why, "spe": why})
+    names = row_names(asked.names, X, n, "outliers")
+    return _result(d, reach, None, None, asked.level, names, {"t2": why, "spe": why})
 
 
-def _by_rows(
-    X: Any,
-    k: int,
-    n_components: int | str,
-    level: float,
-    metric: Metric,
-    scale: bool,
-    names: Sequence[Any] | None,
-    anchors: int | str | None,
-    rng: np.random.Generator,
-) -> Outliers:
+def _by_rows(X: Any, asked: _Asked) -> Outliers:
     """Judge rows of numbers."""
+    from ..data.squares import warn_of_square
+
     rows = as_rows(arrays.to_numpy(X) if arrays.is_foreign(X) else X, owner="outliers")
     if not rows.reiterable:
         raise DataError(
@@ -179,61 +172,56 @@ def _by_rows(
         )
     n = rows.count()
     _require_rows(n)
-    labels = _names(names, n)
-    few = sample(n, anchors, rng)
-    _require_neighbors(k, len(few))
+    names = row_names(asked.names, X, n, "outliers")
+    few = sample(n, asked.anchors, asked.rng)
+    _require_neighbors(asked.k, len(few))
     some = _take(rows, few)
     if rows.array is not None:
         warn_of_square(rows.array, "outliers, X", stacklevel=4)
     looks = 3 if rows.n_features > 1 else 2
-    share = (1 - level) / looks
-    count = None if n_components == "auto" else int(n_components)
-    if count is not None and count > min(rows.n_features, n // 5):
-        raise DataError(
-            f"outliers: n_components={count} is more than {n} rows of {rows.n_features} columns can bear; ask for "
-            f"{max(1, min(rows.n_features, n // 5))} at most, a component for every 5 rows"
-        )
-    bulk = Bulk(rows, some, count, scale, share, rng)
+    share = (1 - asked.level) / looks
+    bulk = Bulk(rows, some, _count(asked, rows), asked.scale, share, asked.rng)
     kept = bulk.find()
-    units = None if not scale else bulk.fit(kept, Wanted(count=1)).scale
-    d, reach = _distances(rows, some, metric, k, units, bulk, kept, share, rng)
+    d, reach = _distances(rows, some, asked, bulk.judged(kept).axes, share)
     never = d > reach.value
     if (never & kept).any():
         kept = bulk.settle(kept & ~never, never)
     judged = bulk.judged(kept)
-    if not scale:
+    if not asked.scale:
         _warn_dominant(judged.axes, rows.names)
     missing = {} if judged.spe_limit is not None else {"spe": "the axes hold all dimensions: nothing is left over"}
-    out = _result(d, reach, judged, bulk, level, labels, missing)
+    out = _result(d, reach, judged, bulk, asked.level, names, missing)
     if not bulk.stable:
         warnings.warn(
             f"outliers: which rows are the bulk did not settle in {bulk.rounds} rounds: some lie on the limit",
             LowlandWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     return out
 
 
-def _distances(
-    rows: RowSource,
-    some: Array,
-    metric: Metric,
-    k: int,
-    units: Array | None,
-    bulk: Bulk,
-    kept: Array,
-    share: float,
-    rng: np.random.Generator,
-) -> tuple[Array, Limit]:
-    """Return each row's distance from the crowd, and the limit."""
-    search = crowd(metric, divided(some, units), k)
-    d = rows.map_blocks(lambda block: search.distances(divided(block, units))[:, None], 1, np.float64)[:, 0]
-    if metric == "euclidean":
-        axes = bulk.judged(kept).axes
-        spectrum = np.concatenate([axes.spectrum[: axes.k], axes.rest()])
-    else:
-        spectrum = unknown_spectrum()
-    return d, distance_limit(d, normal_distances(spectrum, search.search.n, search.k, rng), share)
+def _count(asked: _Asked, rows: RowSource) -> int | None:
+    """Return the number of components that was asked for, None for ``auto``."""
+    if asked.n_components == "auto":
+        return None
+    count, n = int(asked.n_components), rows.count()
+    most = max(1, min(rows.n_features, n // ROWS_EACH))
+    if count > most:
+        raise DataError(
+            f"outliers: n_components={count} is more than {n} rows of {rows.n_features} columns can bear; ask for "
+            f"{most} at most, a component for every {ROWS_EACH} rows"
+        )
+    return count
+
+
+def _distances(rows: RowSource, some: Array, asked: _Asked, axes: Axes, share: float) -> tuple[Array, Limit]:
+    """Return each row's distance from the crowd, and the limit for a bulk with these axes."""
+    search = crowd(asked.metric, divided(some, axes.scale), asked.k)
+    d = rows.map_blocks(lambda block: search.distances(divided(block, axes.scale))[:, None], 1, np.float64)[:, 0]
+    spectrum = unknown_spectrum()
+    if asked.metric == "euclidean":
+        spectrum = np.concatenate([axes.variances, axes.rest()])
+    return d, distance_limit(d, normal_distances(spectrum, search.search.n, search.k, asked.rng), share)
 
 
 def _result(
@@ -309,14 +297,6 @@ def _turned(bulk: Bulk, flagged: Array, k: int) -> tuple[float | None, Array, fl
 # -- checks --------------------------------------------------------------------------------------------
 
 
-def _names(names: Sequence[Any] | None, n: int) -> tuple[str, ...] | None:
-    if names is None:
-        return None
-    if len(names) != n:
-        raise DataError(f"outliers: {len(names)} names for {n} rows; give one for each row, in their order")
-    return tuple(str(name) for name in names)
-
-
 def _take(rows: RowSource, numbers: Array) -> Array:
     """Return some rows, checked."""
     if rows.sparse:
@@ -349,13 +329,10 @@ def _require_neighbors(k: int, n: int) -> None:
 
 
 def _warn_dominant(axes: Axes, names: Sequence[str] | None) -> None:
-    found = dominant_column(axes.columns)
+    found = dominant_words(axes.columns, names)
     if found is not None:
-        top, share = found
-        name = repr(str(names[top])) if names is not None else str(top)
         warnings.warn(
-            f"outliers: column {name} owns {format_share(share)} of the variance, so that it decides what is far; if "
-            "the columns have different units, use scale=True",
+            f"outliers: {found}, so that it decides what is far; if the columns have different units, use scale=True",
             DominantColumnWarning,
-            stacklevel=5,
+            stacklevel=4,
         )

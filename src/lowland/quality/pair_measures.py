@@ -1,7 +1,6 @@
 """Measures on pairs: how well distances in the map (d) repeat those in the data (δ).
 
-All are functions of a few sums over pairs, except where an order is asked for. Sums are taken of e = d − bδ with b near
-the best slope, so that a map that is right to the last digit is told from one that is right to eight.
+All are functions of a few sums over pairs, except where an order is asked for (`pair_values`).
 """
 
 from __future__ import annotations
@@ -10,31 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from ..isotonic import isotonic
 from ..measure import Measure
-from .pairs import (
-    COUNT,
-    SUM_E,
-    SUM_E_APART,
-    SUM_EE,
-    SUM_EE_BY_DELTA,
-    SUM_GAP,
-    SUM_X,
-    SUM_XE,
-    SUM_XX,
-    PairTable,
-    Pilot,
-    defined,
-    levels,
+from .pair_values import (
+    MONOTONE,
+    SPEARMAN,
+    gap,
+    loss,
+    pearson,
+    plain_sammon,
+    plain_stress,
+    residual,
+    scaled_sammon,
+    scaled_stress,
 )
+from .pairs import PairTable, defined
 from .spaces import Metric
-
-Array = Any
-
-_EQUAL = (
-    "{owner}: all distances in the data or all in the map are equal, so there is nothing to compare; leave this "
-    "measure out"
-)
 
 
 def kruskal_stress(
@@ -46,7 +35,7 @@ def kruskal_stress(
     metric: Metric = "euclidean",
     pairs: int | str | None = "auto",
     groups: Any = None,
-    random_state: Any = None,
+    random_state: int | None = None,
 ) -> Measure:
     """Kruskal's stress-1: how far map distances are from those that the data ask for.
 
@@ -72,6 +61,11 @@ def kruskal_stress(
     random_state : int, optional
         Seed of the draw; None is 0.
 
+    Notes
+    -----
+    A monotone line follows few pairs more closely than many, so its stress is too low for few drawn pairs: by 5 % for
+    1,000 of them, 1 % for 5,000, where that was measured. The interval reaches up by about as much.
+
     References
     ----------
     Kruskal, J. B. (1964). Multidimensional scaling by optimizing goodness of fit to a nonmetric hypothesis.
@@ -92,10 +86,9 @@ def kruskal_stress(
 
 def stress_of(table: PairTable, *, monotone: bool = False, scale: bool = True) -> Measure:
     """Return stress-1 of a table of pairs."""
-    undefined = _EQUAL.format(owner="kruskal_stress")
     if monotone:
-        return defined(table.of_order(MONOTONE)[0], undefined)
-    return table.of_sums(_scaled_stress if scale else _plain_stress, (0.0, 1.0 if scale else np.inf), undefined)
+        return defined(table.of_order(MONOTONE)[0], table)
+    return defined(table.of_sums(scaled_stress if scale else plain_stress, (0.0, 1.0 if scale else np.inf)), table)
 
 
 def sammon_stress(
@@ -106,7 +99,7 @@ def sammon_stress(
     metric: Metric = "euclidean",
     pairs: int | str | None = "auto",
     groups: Any = None,
-    random_state: Any = None,
+    random_state: int | None = None,
 ) -> Measure:
     """Sammon's stress, in which errors of short distances weigh more.
 
@@ -135,8 +128,7 @@ def sammon_stress(
 
 def sammon_of(table: PairTable, *, scale: bool = True) -> Measure:
     """Return Sammon's stress of a table of pairs."""
-    undefined = _EQUAL.format(owner="sammon_stress")
-    return table.of_sums(_scaled_sammon if scale else _plain_sammon, (0.0, 1.0 if scale else np.inf), undefined)
+    return defined(table.of_sums(scaled_sammon if scale else plain_sammon, (0.0, 1.0 if scale else np.inf)), table)
 
 
 def distance_correlation(
@@ -147,12 +139,12 @@ def distance_correlation(
     metric: Metric = "euclidean",
     pairs: int | str | None = "auto",
     groups: Any = None,
-    random_state: Any = None,
+    random_state: int | None = None,
 ) -> Measure:
     """Correlation of the distances in the map with those in the data: does far stay far.
 
     Pearson's r of (δ, d) over pairs, or Spearman's: r of their ranks, in which equal distances share the mean of their
-    ranks. 1 is perfect, 0 is chance.
+    ranks. 1 is perfect, 0 is chance. (Székely's distance correlation, a test of independence, is another statistic.)
 
     Parameters
     ----------
@@ -175,10 +167,9 @@ def distance_correlation(
 
 def correlation_of(table: PairTable, kind: str = "pearson") -> Measure:
     """Return the correlation of a table of pairs."""
-    undefined = _EQUAL.format(owner="distance_correlation")
     if kind == "spearman":
-        return defined(table.of_order(SPEARMAN)[0], undefined)
-    return table.of_sums(_pearson, (-1.0, 1.0), undefined)
+        return defined(table.of_order(SPEARMAN)[0], table)
+    return defined(table.of_sums(pearson, (-1.0, 1.0)), table)
 
 
 def residual_variance(
@@ -188,7 +179,7 @@ def residual_variance(
     metric: Metric = "euclidean",
     pairs: int | str | None = "auto",
     groups: Any = None,
-    random_state: Any = None,
+    random_state: int | None = None,
 ) -> Measure:
     """1 − R²: the share of the variance of distances that a straight line through (δ, d) leaves.
 
@@ -216,7 +207,7 @@ def residual_variance(
 
 def residual_of(table: PairTable) -> Measure:
     """Return the residual variance of a table of pairs."""
-    return table.of_sums(_residual, (0.0, 1.0), _EQUAL.format(owner="residual_variance"))
+    return defined(table.of_sums(residual, (0.0, 1.0)), table)
 
 
 def distance_error(
@@ -227,7 +218,7 @@ def distance_error(
     metric: Metric = "euclidean",
     pairs: int | str | None = "auto",
     groups: Any = None,
-    random_state: Any = None,
+    random_state: int | None = None,
 ) -> Measure:
     """Mean of δ − d over pairs, in the unit of the data: how much distance the map loses.
 
@@ -253,126 +244,20 @@ def distance_error(
 
 def error_of(table: PairTable, *, absolute: bool = False) -> Measure:
     """Return the distance error of a table of pairs."""
-    undefined = _EQUAL.format(owner="distance_error")
-    return table.of_sums(_gap if absolute else _loss, (0.0 if absolute else -np.inf, np.inf), undefined)
+    return defined(table.of_sums(gap if absolute else loss, (0.0 if absolute else -np.inf, np.inf)), table)
 
 
-# -- values of sums ---------------------------------------------------------------------------------------
-
-
-def _spread(s: Array, pilot: Pilot) -> tuple[float, float, float, float]:
-    """Return Σδ², Σδe, Σe² and Σd² of pairs."""
-    c, b = pilot.center, pilot.slope
-    delta2 = s[SUM_XX] + 2 * c * s[SUM_X] + c * c * s[COUNT]
-    delta_e = s[SUM_XE] + c * s[SUM_E]
-    return delta2, delta_e, s[SUM_EE], s[SUM_EE] + 2 * b * delta_e + b * b * delta2
-
-
-def _scaled_stress(s: Array, pilot: Pilot) -> float:
-    delta2, delta_e, ee, d2 = _spread(s, pilot)
-    if not (delta2 > 0 and d2 > 0):
-        return np.nan
-    return float(np.sqrt(min(1.0, max(0.0, ee - delta_e * (delta_e / delta2)) / d2)))
-
-
-def _plain_stress(s: Array, pilot: Pilot) -> float:
-    delta2, delta_e, ee, d2 = _spread(s, pilot)
-    b = pilot.slope - 1.0
-    return float(np.sqrt(max(0.0, ee + 2 * b * delta_e + b * b * delta2) / d2)) if d2 > 0 else np.nan
-
-
-def _sammon_at(s: Array, pilot: Pilot, c: float | None) -> float:
-    """With f = d/b − δ and t = 1 − cb: Σ(δ − cd)²/δ = t²Σδ − 2t(1 − t)Σf + (1 − t)²Σf²/δ, least where t is below."""
-    A = s[SUM_X] + pilot.center * s[COUNT]
-    if not A > 0 or pilot.slope == 0:
-        return np.nan
-    B, C = s[SUM_E_APART] / pilot.slope, s[SUM_EE_BY_DELTA] / pilot.slope / pilot.slope
-    t = (B + C) / (A + 2 * B + C) if c is None else 1.0 - c * pilot.slope
-    return float(max(0.0, t * t * A - 2 * t * (1 - t) * B + (1 - t) ** 2 * C) / A)
-
-
-def _scaled_sammon(s: Array, pilot: Pilot) -> float:
-    return _sammon_at(s, pilot, None)
-
-
-def _plain_sammon(s: Array, pilot: Pilot) -> float:
-    return _sammon_at(s, pilot, 1.0)
-
-
-def _centred(s: Array, pilot: Pilot) -> tuple[float, float, float, float]:
-    """Return the centred Σδ², Σδe, Σe² and Σd² of pairs."""
-    n, b = s[COUNT], pilot.slope
-    x, e = s[SUM_X] / n, s[SUM_E] / n
-    xx, xe, ee = s[SUM_XX] - x * s[SUM_X], s[SUM_XE] - x * s[SUM_E], s[SUM_EE] - e * s[SUM_E]
-    return xx, xe, ee, ee + 2 * b * xe + b * b * xx
-
-
-def _distinct(s: Array, pilot: Pilot) -> tuple[float, float, float, float] | None:
-    """Return the centred sums; None where what varies is only rounding."""
-    found = _centred(s, pilot)
-    delta2, _, _, d2 = _spread(s, pilot)
-    return found if found[0] > 1e-26 * delta2 and found[3] > 1e-26 * d2 else None
-
-
-def _pearson(s: Array, pilot: Pilot) -> float:
-    found = _distinct(s, pilot)
-    if found is None:
-        return np.nan
-    xx, xe, _, dd = found
-    return float(np.clip((xe + pilot.slope * xx) / (np.sqrt(xx) * np.sqrt(dd)), -1.0, 1.0))
-
-
-def _residual(s: Array, pilot: Pilot) -> float:
-    found = _distinct(s, pilot)
-    if found is None:
-        return np.nan
-    xx, xe, ee, dd = found
-    return float(np.clip((ee - xe * (xe / xx)) / dd, 0.0, 1.0))
-
-
-def _loss(s: Array, pilot: Pilot) -> float:
-    return float((1 - pilot.slope) * (s[SUM_X] / s[COUNT] + pilot.center) - s[SUM_E] / s[COUNT])
-
-
-def _gap(s: Array, pilot: Pilot) -> float:
-    return float(s[SUM_GAP] / s[COUNT])
-
-
-# -- values of an order -----------------------------------------------------------------------------------
-
-
-def monotone_fit(delta: Array, d: Array) -> tuple[Array, Array]:
-    """Return the order of δ (equal δ in the order of d) and, in it, the nondecreasing values nearest to d."""
-    order, level = levels(delta)
-    counts = np.bincount(level)
-    if len(counts) < len(level):
-        tied = np.flatnonzero(counts[level] > 1)
-        order[tied] = order[tied][np.lexsort((d[order[tied]], level[tied]))]
-    return order, isotonic(d[order])
-
-
-def _monotone_stress(delta: Array, d: Array) -> float:
-    order, fitted = monotone_fit(delta, d)
-    size = float(d @ d)
-    return float(np.sqrt(((d[order] - fitted) ** 2).sum() / size)) if size > 0 and delta.max() > 0 else np.nan
-
-
-def _ranks(values: Array) -> Array:
-    """Return ranks around their mean; equal values share the mean of theirs."""
-    order, level = levels(values)
-    counts = np.bincount(level)
-    mean = np.cumsum(counts) - (counts - 1) / 2.0 - (len(values) + 1) / 2.0
-    out = np.empty(len(values))
-    out[order] = mean[level]
-    return out
-
-
-def _spearman(delta: Array, d: Array) -> float:
-    a, b = _ranks(delta), _ranks(d)
-    size = float(np.sqrt((a @ a) * (b @ b)))
-    return float(np.clip((a @ b) / size, -1.0, 1.0)) if size > 0 else np.nan
-
-
-# Measures of an order, with the values they can have.
-MONOTONE = (_monotone_stress, (0.0, 1.0))
-SPEARMAN = (_spearman, (-1.0, 1.0))
+__all__ = [
+    "MONOTONE",
+    "SPEARMAN",
+    "correlation_of",
+    "distance_correlation",
+    "distance_error",
+    "error_of",
+    "kruskal_stress",
+    "residual_of",
+    "residual_variance",
+    "sammon_of",
+    "sammon_stress",
+    "stress_of",
+]

@@ -1,19 +1,19 @@
 """Distances of pairs, in the data (δ) and in the map (d): all pairs, or some that were drawn.
 
-Drawn pairs are independent draws from all pairs of these points. So the spread of the batches they are drawn in tells
-how far the value may be from that of all pairs: half the interval is t·s/√B, s the standard deviation of the measure
-over B batches. (Drawn pairs share points, and for a statement on points that were never seen the interval would be too
-narrow. None is made: a measure is about the points given.)
+Pairs are drawn in batches that are independent of each other, so their spread tells how far the value may be from that
+of all pairs (`intervals`). Within a batch they are independent, too, but for metrics that compare blocks only: there a
+batch is made of blocks of 32 × 32 pairs. (Drawn pairs share points, and for a statement on points that were never seen
+the interval would be too narrow. None is made: a measure is about the points given. `sums_over` is for those.)
 
 For a group the pairs are those that begin at one of its points and end at any other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,9 +23,12 @@ from ..graph.measures import BoundMetric, RuleRows, SquareRows
 from ..measure import Measure
 from ..pairwise import tiles
 from ..planning import check_allocation
-from ..reducer import seed
-from .anchors import Labels, labels
+from .anchors import Labels, check_seed, labels
+from .intervals import of_batches, of_parts
 from .spaces import SIDE, Sides, distances_from, distances_of, rectangles, sides
+
+if TYPE_CHECKING:
+    from .pair_values import OrderMeasure
 
 Array = Any
 
@@ -39,7 +42,7 @@ BATCHES = 50
 _BATCH = 400  # pairs in a batch, where there are enough for ten
 _GROUP = 5_000  # pairs drawn for a group at least
 _BLOCK = 1 << 19  # pairs summed at a time
-_TIE = 1e-12  # of the largest distance: what differs by less is a tie
+_SORTED = 88  # bytes that sorting a pair takes: 84 were measured where all have ties, 57 where none has
 
 
 class UndefinedError(DataError):
@@ -94,6 +97,13 @@ class Values:
         delta, d = zip(*self.batches, strict=True)
         return (delta[0], d[0]) if len(delta) == 1 else (np.concatenate(delta), np.concatenate(d))
 
+    def measured(self, measure: OrderMeasure, value: float) -> Measure:
+        """Return the value that a measure has for all of them, with the interval that the batches tell."""
+        if self.exact:
+            return Measure(value)
+        few = list(pool.run(lambda batch: measure.value(*batch), self.batches))
+        return of_batches(value, few, measure.span, fitted=measure.fitted)
+
 
 class PairTable:
     """The pairs that the measures of one comparison share.
@@ -109,15 +119,23 @@ class PairTable:
         Seed of the draw.
     groups : Labels, optional
         Groups to measure by themselves, too.
+    owner : str
+        Whom errors name.
     """
 
     def __init__(
-        self, both: Sides, pairs: int | str | None = "auto", random_state: Any = None, groups: Labels | None = None
+        self,
+        both: Sides,
+        pairs: int | str | None = "auto",
+        random_state: int | None = None,
+        groups: Labels | None = None,
+        owner: str = "quality",
     ) -> None:
-        self.both, self.groups = both, groups
+        self.both, self.groups, self.owner = both, groups, owner
         self.total = both.n * (both.n - 1) // 2
-        self.wanted = _wanted(pairs, self.total)
-        self._streams = seed(random_state).spawn(1 + (0 if groups is None else len(groups.names)))
+        self.wanted = _wanted(pairs, self.total, owner)
+        count = 1 + (0 if groups is None else len(groups.names))
+        *self._streams, self._folds = np.random.default_rng(check_seed(random_state, owner)).spawn(count + 1)
 
     @classmethod
     def of(
@@ -125,7 +143,7 @@ class PairTable:
     ) -> PairTable:
         """Make a table from what users give."""
         both = sides(X, Y, metric, owner)
-        return cls(both, pairs, random_state, None if groups is None else labels(groups, both.n, owner))
+        return cls(both, pairs, random_state, None if groups is None else labels(groups, both.n, owner), owner)
 
     # -- sums ---------------------------------------------------------------------------------------------
 
@@ -134,25 +152,43 @@ class PairTable:
         """The centre and slope of some pairs; they only steady the sums, so they need no seed of the user's."""
         delta, d = Values(tuple(self._draw(2000, None, np.random.default_rng(0), 1)), exact=False).joined()
         square = float(delta @ delta)
-        return Pilot(float(delta.mean()), float(delta @ d) / square if square > 0 else 1.0)
+        slope = float(delta @ d) / square if square > 0 else 0.0
+        return Pilot(float(delta.mean()), slope if slope > 0 else self._rough_slope())
+
+    def _rough_slope(self) -> float:
+        """Return how the sizes of map and data compare, for a map so uneven that some pairs show no slope."""
+        delta, d = (float(distances_from(side, np.zeros(1, dtype=np.intp)).max()) for side in self.both[:2])
+        return d / delta if delta > 0 and d > 0 else 1.0
 
     @cached_property
     def sums(self) -> list[tuple[Array, bool]]:
         """Sums by parts, and whether all pairs are in them: of the whole, then of each group."""
         if self.everything(ALL_SUMS):
-            rows = self._all_sums()
+            rows = self._all_sums
             return [(rows if members is None else rows[members], True) for members in self._members()]
-        return [
-            (np.concatenate([pair_sums(x[None], y[None], self.pilot) for x, y in found.batches]), False)
-            for found in self.drawn
-        ]
+        return [(self._sums_of(found.batches), False) for found in self.drawn]
+
+    def sums_over(self, members: Array) -> tuple[Array, bool]:
+        """Return sums of pairs that begin at some points, by disjoint parts of these, and whether all are in them.
+
+        The parts differ as other points of the same kind would.
+        """
+        if self.everything(ALL_SUMS):
+            return self._all_sums[members], True
+        folds = np.array_split(self._folds.permutation(members), min(BATCHES, len(members)))
+        drawn = (next(self._draw(-(-self._count * len(f) // len(members)), f, self._folds, 1)) for f in folds)
+        return self._sums_of(drawn), False
+
+    def _sums_of(self, batches: Iterable[tuple[Array, Array]]) -> Array:
+        return np.concatenate([pair_sums(x[None], y[None], self.pilot) for x, y in batches])
 
     def _members(self) -> list[Array | None]:
         """Return whose pairs are looked at: everybody's (None), then each group's."""
         return [None, *(() if self.groups is None else map(self.groups.members, range(len(self.groups.names))))]
 
+    @cached_property
     def _all_sums(self) -> Array:
-        """Return the sums of each point with all others."""
+        """The sums of each point with all others."""
         n, pilot = self.both.n, self.pilot
 
         def work(part: slice) -> Array:
@@ -177,10 +213,15 @@ class PairTable:
         """Numbers that a pair of rows is compared in."""
         return max(1, int(getattr(self.both.data, "width", 1)))
 
+    @property
+    def _count(self) -> int:
+        """Pairs to draw."""
+        return self.wanted or min(DRAWN, max(DRAWN // 10, NUMBERS // self._width))
+
     @cached_property
     def drawn(self) -> list[Values]:
         """Drawn pairs: of the whole, then of each group."""
-        count = self.wanted or min(DRAWN, max(DRAWN // 10, NUMBERS // self._width))
+        count = self._count
         each = min(count, max(_GROUP, count // max(1, len(self._streams) - 1)))
         found = []
         for members, rng in zip(self._members(), self._streams, strict=True):
@@ -194,8 +235,10 @@ class PairTable:
         if not self.everything(ALL_ORDERED):
             yield from self.drawn
             return
-        check_allocation(56 * self.total, "all pairs in their order", "draw some of them, such as pairs=1_000_000")
-        for members in self._members():
+        n, whose = self.both.n, self._members()
+        most = max(self.total if members is None else len(members) * (n - 1) for members in whose)
+        check_allocation(_SORTED * most, "all pairs in their order", "draw some of them, such as pairs=1_000_000")
+        for members in whose:
             yield Values((self._all_pairs() if members is None else self._pairs_from(members),), exact=True)
 
     def _all_pairs(self) -> tuple[Array, Array]:
@@ -216,14 +259,16 @@ class PairTable:
     def _pairs_from(self, members: Array) -> tuple[Array, Array]:
         """Return the distances of some points to all others."""
         n = self.both.n
+        delta, d = np.empty(len(members) * (n - 1)), np.empty(len(members) * (n - 1))
 
-        def work(part: slice) -> tuple[Array, Array]:
+        def work(part: slice) -> None:
             i, j = np.nonzero(np.arange(n)[None, :] != members[part, None])
-            delta, d = (_exactly(side, members[part], i, j) for side in (self.both.data, self.both.map))
-            return delta, d
+            span = slice(part.start * (n - 1), part.stop * (n - 1))
+            delta[span], d[span] = (_exactly(side, members[part], i, j) for side in (self.both.data, self.both.map))
 
-        found = list(pool.run(work, tiles(len(members), max(1, _BLOCK // n))))
-        return tuple(np.concatenate(x) for x in zip(*found, strict=True))  # type: ignore[return-value]
+        for _ in pool.run(work, tiles(len(members), max(1, _BLOCK // n))):
+            pass
+        return delta, d
 
     def _draw(
         self, count: int, members: Array | None, rng: np.random.Generator, batches: int
@@ -255,21 +300,21 @@ class PairTable:
 
     # -- measures -----------------------------------------------------------------------------------------
 
-    def of_sums(self, value: Callable[[Array, Pilot], float], span: tuple[float, float], undefined: str) -> Measure:
-        """Return the measure that is a function of the sums; ``span`` are the values it can have."""
+    def of_sums(self, value: Callable[[Array, Pilot], float], span: tuple[float, float]) -> Measure:
+        """Return the measure that is a function of the sums, with the values it can have; NaN where undefined."""
         found = []
         for part, exact in self.sums:
-            few = () if exact else [value(row, self.pilot) for row in part]
-            found.append(_with_interval(value(part.sum(axis=0), self.pilot), few, span))
-        return defined(self._grouped(found), undefined)
+            whole = float(value(part.sum(axis=0), self.pilot))
+            found.append(Measure(whole) if exact else of_parts(part, lambda s: value(s, self.pilot), span))
+        return self._grouped(found)
 
-    def of_order(self, *measures: tuple[Callable[[Array, Array], float], tuple[float, float]]) -> list[Measure]:
-        """Return measures that are functions of δ and d of pairs, each given with its span; NaN where undefined."""
+    def of_order(self, *measures: OrderMeasure) -> list[Measure]:
+        """Return measures that are functions of δ and d of pairs; NaN where undefined."""
         found: list[list[Measure]] = [[] for _ in measures]
         for part in self.ordered():
-            for out, (value, span) in zip(found, measures, strict=True):
-                few = () if part.exact else list(pool.run(partial(_apply, value), part.batches))
-                out.append(_with_interval(value(*part.joined()), few, span))
+            for out, measure in zip(found, measures, strict=True):
+                out.append(part.measured(measure, measure.value(*part.joined())))
+            del part  # or its pairs would stay while the next ones are made
         return [self._grouped(parts) for parts in found]
 
     def _grouped(self, found: list[Measure]) -> Measure:
@@ -280,25 +325,26 @@ class PairTable:
         return Measure(float(whole), whole.low, whole.high, exact=whole.exact, groups=groups)
 
 
-def _apply(value: Callable[[Array, Array], float], batch: tuple[Array, Array]) -> float:
-    return value(*batch)
-
-
-def defined(measure: Measure, undefined: str) -> Measure:
+def defined(measure: Measure, table: PairTable) -> Measure:
     """Return a measure, or say that it has no value."""
     if np.isnan(measure):
-        raise UndefinedError(undefined)
+        raise UndefinedError(
+            f"{table.owner}: all distances in the data or all in the map are equal, so there is nothing to compare; "
+            "leave this measure out"
+        )
     return measure
 
 
-def _wanted(pairs: int | str | None, total: int) -> int | None:
+def _wanted(pairs: int | str | None, total: int, owner: str) -> int | None:
     """Read the number of pairs: None for all, 0 for the usual."""
     if pairs is None:
         return None
     if isinstance(pairs, str) and pairs == "auto":
         return 0
     if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < FEWEST:
-        raise ValueError(f"pairs must be 'auto', None (all) or a whole number of at least {FEWEST}; it is {pairs!r}")
+        raise ValueError(
+            f"{owner}: pairs must be 'auto', None (all) or a whole number of at least {FEWEST}; it is {pairs!r}"
+        )
     return None if pairs >= total else int(pairs)
 
 
@@ -307,29 +353,3 @@ def _exactly(side: BoundMetric, numbers: Array, i: Array, j: Array) -> Array:
     if isinstance(side, RuleRows | SquareRows):
         return side.compare(side.own(numbers))[i, j]
     return side.exact(side.own(numbers), i, j, np.empty(0))
-
-
-def _with_interval(value: float, batches: Any, span: tuple[float, float]) -> Measure:
-    """Return a value with the interval that the values of batches tell; none where there are no batches."""
-    if not len(batches) or not np.isfinite(value):
-        return Measure(value, exact=not len(batches))
-    from scipy.special import stdtrit
-
-    few = np.asarray(batches)[np.isfinite(batches)]
-    if len(few) < 2:
-        return Measure(value, *span, exact=False)
-    half = float(stdtrit(len(few) - 1, 0.975) * few.std(ddof=1) / np.sqrt(len(few)))
-    return Measure(value, min(value, max(span[0], value - half)), max(value, min(span[1], value + half)), exact=False)
-
-
-def levels(values: Array) -> tuple[Array, Array]:
-    """Return an order that sorts the values, and in this order the number of each value's level; ties share one.
-
-    >>> levels(np.array([3.0, 1.0, 3.0]))[1].tolist()
-    [0, 1, 1]
-    """
-    order = np.argsort(values)  # of ties in any order: they share a level
-    ranked = values[order]
-    level = np.zeros(len(values), dtype=np.int64)
-    np.cumsum(np.diff(ranked) > _TIE * abs(ranked[-1]), out=level[1:])
-    return order, level

@@ -10,8 +10,9 @@ import numpy as np
 from ..graph.graph import Graph
 from ..graph.measures import BoundMetric, EuclideanRows, SparseRows, SquareRows
 from ..graph.neighbors import neighbor_graph
-from .anchors import ALL
-from .ranks import RankTable, check_count, rank_table, ranks_in_lists
+from .anchors import ALL, check_seed
+from .rank_lists import ranks_in_lists
+from .ranks import RankTable, check_count, rank_table
 from .spaces import Metric, Sides, distances_of, sides
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 Array = Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pointwise:
     """How far the place of each point in a map can be trusted; arrays with one value for each point.
 
@@ -121,7 +122,8 @@ def pointwise(
     k = check_count(n_neighbors, space.n, "pointwise")
     pairs = isinstance(space.data, EuclideanRows | SparseRows | SquareRows)  # others can only be compared row by row
     if anchors is None and space.n > ALL and pairs:
-        data = neighbor_graph(X, k, metric=metric, ties="keep", random_state=random_state)
+        seed = check_seed(random_state, "pointwise")
+        data = neighbor_graph(X, k, metric=metric, ties="keep", random_state=seed)
         return _by_lists(space, data, neighbor_graph(Y, k, ties="keep"), k)
     return pointwise_from(rank_table(space, k, anchors, random_state, owner="pointwise"))
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import pool
 from ..measure import Measure
 from ..planning import check_allocation
-from .anchors import ALL, SAMPLED, choose
+from .anchors import ALL, SAMPLED, Labels, choose, labels
 from .rank_measures import least_overlap
 from .ranks import Sorted, sort_tiles
 from .spaces import Metric, Sides, sides
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = Any
 
@@ -23,6 +26,7 @@ _DENSE = 32  # sizes of which every one is taken in larger sets, before they spr
 _PER_DECADE = 24  # sizes in each power of ten after that
 _CURVE = 500_000_000  # points sorted on each side for the curve of a large set
 _FEWEST_CURVES = 100  # anchors of it at least
+_LARGEST = "give largest=, the largest rank to count"
 
 
 def coranking(X: Any, Y: Any, largest: int | None = None, *, metric: Metric = "euclidean") -> Array:
@@ -58,10 +62,11 @@ def coranking(X: Any, Y: Any, largest: int | None = None, *, metric: Metric = "e
     given: Any = n - 1 if largest is None else largest
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 1 <= given <= n - 1:
         raise ValueError(f"coranking: largest must be a whole number between 1 and {n - 1}; it is {largest!r}")
-    check_allocation(8 * int(given) ** 2, "the co-ranking matrix", "give largest=, the largest rank to count")
-    from .ranks_kernels import add_coranks
+    check_allocation(8 * int(given) ** 2, "the co-ranking matrix", _LARGEST)
+    from .ranks_kernels import add_coranks, fill_corners
 
-    Q = np.zeros((int(given), int(given)))
+    limit = int(given)
+    Q, corners = np.zeros((limit, limit)), np.empty((0, 0))
     parts = sort_tiles(n, n)
 
     def ranks(part: slice) -> tuple[Array, ...]:
@@ -69,11 +74,16 @@ def coranking(X: Any, Y: Any, largest: int | None = None, *, metric: Metric = "e
         return (*Sorted(space.data, numbers).ranks, *Sorted(space.map, numbers).ranks)
 
     for found in pool.run(ranks, parts, stage="co-ranking", total=len(parts)):
-        add_coranks(*found, Q)
+        if not len(corners) and max(found[1].max(), found[3].max()) > 1:
+            check_allocation(8 * (limit + 1) ** 2, "the co-ranking matrix of tied points", _LARGEST)
+            corners = np.zeros((limit + 1, limit + 1))
+        add_coranks(*found, Q, corners)
+    if len(corners):
+        fill_corners(corners, 0.5 / (n - 1) ** 2, Q)  # no point fills less than 1/(n − 1)² of a place
     return Q
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RnxCurve:
     """How much better than chance neighbourhoods of each size are kept: 1 when perfect, 0 by chance.
 
@@ -98,6 +108,12 @@ class RnxCurve:
         """The size whose neighbourhoods are kept best over chance."""
         return int(self.k[int(np.argmax(self.values))])
 
+    def figure(self) -> Figure:
+        """Draw the curve."""
+        from ..plots.quality import rnx_plot
+
+        return rnx_plot(self)
+
 
 def rnx_curve(
     X: Any,
@@ -116,7 +132,7 @@ def rnx_curve(
     Parameters
     ----------
     X, Y, metric, random_state, groups
-        See `trustworthiness`; groups go to the ``auc``.
+        See `trustworthiness`; groups go to the ``auc``, of more groups than anchors those with the most points.
     anchors : int, "auto" or None
         As there, but all points are sorted for each anchor: "auto" takes at most 5e8/N of them.
 
@@ -124,7 +140,7 @@ def rnx_curve(
     -------
     RnxCurve
         Up to 1,000 points every K; beyond that K = 1, …, 32 and then 24 of each power of ten, likewise from N − 2
-        downwards, between which the AUC takes R_NX as linear in log K.
+        downwards. The AUC is that of every K at any size.
 
     References
     ----------
@@ -148,15 +164,29 @@ def curve_of(
     n = space.n
     if isinstance(anchors, str) and anchors == "auto" and n > ALL:
         anchors = min(SAMPLED, max(_FEWEST_CURVES, _CURVE // n))
-    chosen = choose(n, anchors, random_state, groups, owner="rnx_curve")
+    named = None if groups is None else _largest(labels(groups, n, "rnx_curve"), anchors)
+    chosen = choose(n, anchors, random_state, named, owner="rnx_curve")
     sizes = _sizes(n)
-    R = _curves(space, chosen.numbers, sizes)
-    worst, weights = _over_chance(least_overlap(n, sizes), sizes, n), _weights(sizes, n)
+    R, areas = _curves(space, chosen.numbers, sizes)
+    worst = _over_chance(least_overlap(n, sizes), sizes, n)
     points = [chosen.mean(R[:, c], float(worst[c]), grouped=False) for c in range(len(sizes))]
-    areas = [math.fsum(row) for row in R * weights]
-    auc = chosen.mean(areas, math.fsum(worst * weights))
     values, low, high = np.array([(float(p), p.low, p.high) for p in points]).T.copy()
-    return RnxCurve(sizes, values, low, high, auc)
+    return RnxCurve(sizes, values, low, high, chosen.mean(areas, least_area(n)))
+
+
+def _largest(named: Labels, anchors: Any) -> Labels:
+    """Return as many groups as there are anchors: each has two or more of its own, and all points are sorted for each.
+
+    >>> _largest(labels(["a", "b", "b", "c", "c"], 5), 2)
+    Labels(names=('b', 'c'), codes=array([-1,  0,  0,  1,  1]))
+    """
+    if not isinstance(anchors, int | np.integer) or len(named.names) <= anchors:
+        return named
+    sizes = np.bincount(named.codes[named.codes >= 0], minlength=len(named.names))
+    kept = np.sort(np.argsort(-sizes, kind="stable")[:anchors])
+    place = np.full(len(sizes) + 1, -1)  # the last one is for points without a label
+    place[kept] = np.arange(len(kept))
+    return Labels(tuple(named.names[g] for g in kept), place[named.codes])
 
 
 def _sizes(n: int) -> Array:
@@ -173,35 +203,43 @@ def _sizes(n: int) -> Array:
     return np.unique(np.concatenate([half, n - 1 - half]))
 
 
-def _weights(sizes: Array, n: int) -> Array:
-    """Return the weight of each size in the area under the curve: of its own 1/K, and of those between two sizes."""
-    out = np.zeros(len(sizes))
+def _weights(n: int) -> Array:
+    """Return the weights of K = 1, …, N − 2 in the area under the curve, in proportion to 1/K."""
+    each = 1 / np.arange(1, n - 1)
+    return each / math.fsum(each)
+
+
+def least_area(n: int) -> float:
+    """Return the least area under the curve of n points, by which no neighbourhood keeps more than it must.
+
+    >>> least_area(4)
+    -0.5
+    """
     K = np.arange(1, n - 1)
-    after = np.searchsorted(sizes, K)  # the size at or after each K; all K lie between the first and the last
-    before = np.maximum(after - (sizes[after] > K), 0)
-    gap = np.log(sizes[after]) - np.log(sizes[before])
-    share = np.divide(np.log(K) - np.log(sizes[before]), gap, out=np.zeros(len(K)), where=gap > 0)
-    np.add.at(out, before, (1 - share) / K)
-    np.add.at(out, after, share / K)
-    return out / math.fsum(out)
+    return math.fsum(_over_chance(least_overlap(n, K), K, n) * _weights(n))
 
 
-def _curves(space: Sides, numbers: Array, sizes: Array) -> Array:
-    """Return R_NX of each anchor by itself, for each size."""
+def _curves(space: Sides, numbers: Array, sizes: Array) -> tuple[Array, Array]:
+    """Return R_NX of each anchor by itself, for each size, and the area under it.
+
+    R_NX(K) is a line in the number T(K) of shared neighbours, so the area is one in a weighted sum of all T(K).
+    """
     from .ranks_kernels import share_neighbors
 
-    n = space.n
-    place = np.searchsorted(sizes, np.arange(n + 1))
+    n, weights = space.n, _weights(space.n)
+    K = np.arange(1, n - 1)
+    slopes = weights * (n - 1) / (K * (n - 1.0 - K))
 
-    def count(part: slice) -> Array:
+    def count(part: slice) -> tuple[Array, Array]:
         few = numbers[part]
-        shared = np.zeros((len(few), len(sizes)))
-        share_neighbors(*Sorted(space.data, few).ranks, *Sorted(space.map, few).ranks, sizes, place, shared)
-        return shared
+        shared, areas = np.empty((len(few), len(sizes))), np.empty(len(few))
+        share_neighbors(*Sorted(space.data, few).ranks, *Sorted(space.map, few).ranks, sizes, slopes, shared, areas)
+        return shared, areas
 
     parts = sort_tiles(len(numbers), n)
-    Q = np.concatenate(list(pool.run(count, parts, stage="neighbourhoods of all sizes", total=len(parts))))
-    return _over_chance(Q / sizes, sizes, n)
+    found = list(pool.run(count, parts, stage="neighbourhoods of all sizes", total=len(parts)))
+    shared, areas = (np.concatenate(some) for some in zip(*found, strict=True))
+    return _over_chance(shared / sizes, sizes, n), areas - math.fsum(weights * K / (n - 1 - K))
 
 
 def _over_chance(Q: Array, sizes: Array, n: int) -> Array:

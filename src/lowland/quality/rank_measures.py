@@ -53,8 +53,9 @@ def trustworthiness(
 
     Notes
     -----
-    A map made by chance scores (N − 1 − k)(N − k)/((N − 1)(2N − 3k − 1)), about one half: see `at_chance`. Tied points
-    have no order: the value is the expected one over all their orders, so it does not depend on the order of the rows.
+    A map made by chance scores 1 − (N − 1 − k)(N − k)/((N − 1)(2N − 3k − 1)) for k < N/2, about one half where k is
+    much smaller than N; for larger k see `at_chance`. Tied points have no order: the value is the expected one over all
+    their orders, so it does not depend on the order of the rows.
 
     References
     ----------

@@ -211,66 +211,95 @@ def sums(values, start, out):  # type: ignore[no-untyped-def]
         out[i] = total
 
 
-@nb.njit([nb.void(WHOLE, WHOLE, WHOLE, WHOLE, NUMBERS, NUMBERS, TABLE)], **QUICK)
-def share_neighbors(less, equal, other_less, other_equal, sizes, place, out):  # type: ignore[no-untyped-def]
-    """Add for each row and each size K the expected number of points among the K nearest on both sides.
+@nb.njit([nb.void(PLACES, PLACES, PLACES, PLACES)], **QUICK)
+def _by_rank(less, equal, order, filled):  # type: ignore[no-untyped-def]
+    """Write the points in the order of their ranks, tied ones side by side; the row's own point is left out."""
+    filled[:] = 0
+    for j in range(len(less)):
+        if equal[j] > 0:
+            order[less[j] + filled[less[j]]] = j
+            filled[less[j]] += 1
 
-    ``place[r]`` is the first of the ascending ``sizes`` that is at least r.
+
+@nb.njit([nb.void(WHOLE, WHOLE, WHOLE, WHOLE, NUMBERS, VALUES, TABLE, VALUES)], **QUICK)
+def share_neighbors(less, equal, other_less, other_equal, sizes, weights, out, areas):  # type: ignore[no-untyped-def]
+    """Write for each row the expected number T(K) of points among the K nearest on both sides, and Σ weights·T.
+
+    T is written for the ascending ``sizes``, and summed over K = 1, …, with the weight of each K. As K grows, at most
+    one set of tied points on either side is there in part, a share f of the one and e of the other. So
+
+        T(K) = both + f·(first, there on the other side) + e·(second, there on the one) + f·e·(in both sets),
+
+    with whole numbers that change as a set begins or ends: each point is looked at twice.
     """
-    last = len(sizes)
+    n = less.shape[1]
+    order, other_order, filled = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
     for i in range(less.shape[0]):
-        for j in range(less.shape[1]):
-            a, g, b, h = less[i, j], equal[i, j], other_less[i, j], other_equal[i, j]
-            if g == 0:
-                continue  # the row's own point
-            whole = place[max(a + g, b + h)]
-            if whole < last:
-                out[i, whole] += 1.0  # and for all larger sizes, by the running sum below
-        for c in range(1, last):
-            out[i, c] += out[i, c - 1]
-        for j in range(less.shape[1]):
-            a, g, b, h = less[i, j], equal[i, j], other_less[i, j], other_equal[i, j]
-            if g * h <= 1:
-                continue
-            for c in range(place[max(a, b) + 1], place[max(a + g, b + h)]):
-                K = sizes[c]
-                out[i, c] += min(1.0, (K - a) / g) * min(1.0, (K - b) / h)
+        _by_rank(less[i], equal[i], order, filled)
+        _by_rank(other_less[i], other_equal[i], other_order, filled)
+        a, g, b, h = 0, 0, 0, 0  # the sets that are there in part: ranks a + 1, …, a + g, and b + 1, …, b + h
+        both, first, second, shared = 0, 0, 0, 0
+        total, lost, c = 0.0, 0.0, 0
+        for K in range(1, len(weights) + 1):
+            if a + g < K:  # the set has ended; the next begins
+                both, second, first, shared = both + first, second + shared, 0, 0
+                a += g
+                g = equal[i, order[a]]
+                for p in range(a, a + g):
+                    place = other_less[i, order[p]]
+                    first += place < b
+                    shared += place == b and h > 0
+            if b + h < K:
+                both, first, second, shared = both + second, first + shared, 0, 0
+                b += h
+                h = other_equal[i, other_order[b]]
+                for p in range(b, b + h):
+                    place = less[i, other_order[p]]
+                    second += place < a
+                    shared += place == a
+            f, e = (K - a) / g, (K - b) / h
+            T = both + f * first + e * second + f * e * shared
+            if c < len(sizes) and sizes[c] == K:
+                out[i, c] = T
+                c += 1
+            # what rounding takes from the sum is added with the next term (Kahan)
+            term = weights[K - 1] * T - lost
+            more = total + term
+            lost, total = (more - total) - term, more
+        areas[i] = total
 
 
-@nb.njit([nb.void(WHOLE, WHOLE, WHOLE, WHOLE, TABLE)], **QUICK)
-def add_coranks(less, equal, other_less, other_equal, Q):  # type: ignore[no-untyped-def]
-    """Add the ranks of each row's points to Q; tied points are spread evenly over the ranks that they share."""
+@nb.njit([nb.void(WHOLE, WHOLE, WHOLE, WHOLE, TABLE, TABLE)], **QUICK)
+def add_coranks(less, equal, other_less, other_equal, Q, corners):  # type: ignore[no-untyped-def]
+    """Add the ranks of each row's points to Q; tied points are spread evenly over the ranks that they share.
+
+    Such a point fills a rectangle of ranks. Its four corners are kept, of which `fill_corners` makes rectangles.
+    """
     limit = Q.shape[0]
     for i in range(less.shape[0]):
-        tied = 0
         for j in range(less.shape[1]):
             a, g, b, h = less[i, j], equal[i, j], other_less[i, j], other_equal[i, j]
             if g == 0 or a >= limit or b >= limit:
                 continue
             if g == 1 and h == 1:
                 Q[a, b] += 1.0
-            else:
-                tied += 1
-        if tied == 0:
-            continue
-        cells = np.empty(tied, dtype=np.int64)
-        members = np.empty(tied, dtype=np.int64)
-        tied = 0
-        for j in range(less.shape[1]):
-            a, g, b, h = less[i, j], equal[i, j], other_less[i, j], other_equal[i, j]
-            if g * h > 1 and a < limit and b < limit:
-                cells[tied], members[tied] = np.int64(a) * less.shape[1] + b, j
-                tied += 1
-        order = np.argsort(cells)
-        begin = 0
-        while begin < tied:
-            end = begin + 1
-            while end < tied and cells[order[end]] == cells[order[begin]]:
-                end += 1
-            j = members[order[begin]]
-            a, g, b, h = less[i, j], equal[i, j], other_less[i, j], other_equal[i, j]
-            each = (end - begin) / (np.float64(g) * h)
-            for r in range(a, min(a + g, limit)):
-                for s in range(b, min(b + h, limit)):
-                    Q[r, s] += each
-            begin = end
+                continue
+            each = 1.0 / (np.float64(g) * h)
+            end, other_end = min(a + g, limit), min(b + h, limit)
+            corners[a, b] += each
+            corners[a, other_end] -= each
+            corners[end, b] -= each
+            corners[end, other_end] += each
+
+
+@nb.njit([nb.void(TABLE, nb.float64, TABLE)], **QUICK)
+def fill_corners(corners, least, Q):  # type: ignore[no-untyped-def]
+    """Add to Q the sums of all corners above and to the left; what is below ``least`` is rounding, and nothing."""
+    n = Q.shape[0]
+    for r in range(n):
+        total = 0.0
+        for s in range(n):
+            total += corners[r, s]
+            corners[r, s] = total + (corners[r - 1, s] if r > 0 else 0.0)
+            if corners[r, s] >= least:
+                Q[r, s] += corners[r, s]

@@ -9,9 +9,11 @@ import scipy.sparse as sp
 
 from .. import arrays
 from ..errors import DataError
+from ..graph.neighbors import objects
 from ..measure import Measure
 from ..pairwise import tiles
 from .anchors import Labels, labels
+from .spaces import naming
 
 Array = Any
 
@@ -57,17 +59,16 @@ def reconstruction_error(model: Any, X: Any, *, kind: str = "share", groups: Any
 def error_from(model: Any, X: Any, Y: Any, kind: str, groups: Labels | None) -> Measure:
     """Return the error with groups that were read already."""
     lost, spread, width = row_errors(model, X, Y)
+    if kind == "share" and not spread.any():
+        raise DataError("reconstruction_error: the rows do not vary, so there is no share of variance; use kind='rms'")
 
     def value(rows: Any) -> Measure:
-        whole = float(spread[rows].sum()) if kind == "share" else float(width * len(lost[rows]))
-        if not whole > 0:
-            return Measure(np.nan)
-        share = float(lost[rows].sum()) / whole
-        return Measure(share if kind == "share" else float(np.sqrt(share)))
+        if kind == "rms":
+            return Measure(float(np.sqrt(lost[rows].mean() / width)))
+        whole = float(spread[rows].sum())
+        return Measure(float(lost[rows].sum()) / whole if whole > 0 else np.nan)
 
     found = value(slice(None))
-    if np.isnan(found):
-        raise DataError("reconstruction_error: the rows do not vary, so there is no share of variance; use kind='rms'")
     if groups is None:
         return found
     parts = {name: value(groups.members(code)) for code, name in enumerate(groups.names)}
@@ -76,20 +77,42 @@ def error_from(model: Any, X: Any, Y: Any, kind: str, groups: Labels | None) -> 
 
 def row_errors(model: Any, X: Any, Y: Any = None) -> tuple[Array, Array, int]:
     """Return ‖x − x̂‖² and ‖x − x̄‖² of each row, and the number of columns; a few rows are restored at a time."""
+    owner, name = "reconstruction_error", type(model).__name__
     if not callable(getattr(model, "inverse_transform", None)) or getattr(model, "_fitted_pairwise", False):
         raise ValueError(
-            f"reconstruction_error: {type(model).__name__} has no way back from its coordinates; use kruskal_stress or "
-            "distance_error, which need none"
+            f"{owner}: {name} has no way back from its coordinates; use kruskal_stress or distance_error, which need "
+            "none"
         )
+    rows = numbers(model, X, owner, "X")
     coordinates = model.transform(X) if Y is None else Y
-    rows = plain_rows(X)
     n, width = rows.shape
-    mean = np.asarray(rows.mean(axis=0), dtype=np.float64).reshape(-1)
+    if len_of(coordinates) != n:
+        raise DataError(
+            f"{owner}: X has {n} rows and Y has {len_of(coordinates)}; give the coordinates of these very rows, in "
+            "their order"
+        )
+    mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).reshape(-1)  # of float32 rows, too: their sum would drift
     lost, spread = np.empty(n), np.empty(n)
     for part in tiles(n, max(1, _ENTRIES // max(1, width))):
         x, back = _dense(rows[part]), _dense(model.inverse_transform(coordinates[part]))
+        if back.shape != x.shape:
+            raise DataError(
+                f"{owner}: X has {width} columns, and {name} gives back rows of {back.shape[1]}; give the columns that "
+                "it was fitted to"
+            )
         lost[part], spread[part] = ((x - back) ** 2).sum(axis=1), ((x - mean) ** 2).sum(axis=1)
     return lost, spread, width
+
+
+def numbers(model: Any, X: Any, owner: str, name: str) -> Any:
+    """Return rows whose differences are lengths, checked: an array or a sparse matrix of finite numbers."""
+    if getattr(model, "categorical_columns_", None):
+        raise DataError(
+            f"{owner}: {type(model).__name__} was fitted to categories, which have no differences; choose a distance "
+            "of such rows, and use report on it (metric='precomputed') and on the model's transform"
+        )
+    with naming(f"{owner}, {name}"):
+        return objects(X, "euclidean", owner)
 
 
 def plain_rows(X: Any) -> Any:

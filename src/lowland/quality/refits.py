@@ -11,9 +11,10 @@ import numpy as np
 from ..alignment import procrustes
 from ..errors import DataError, LowlandWarning
 from ..measure import Measure
-from ..reducer import seed
 from ..settings import report_progress
-from .models import as_array, cut_chain, need_transform, ratio, takes_pairs
+from .anchors import check_seed
+from .intervals import ratio
+from .models import as_array, cut_chain, need_transform, takes_pairs
 from .reconstruction import plain_rows
 
 Array = Any
@@ -77,7 +78,7 @@ def stability(
     n_refits: int = 10,
     share: float = 1.0,
     within: str = "input",
-    random_state: Any = None,
+    random_state: int | None = None,
 ) -> Stability:
     """Fit copies of a model to rows drawn with replacement, place all rows, and compare the maps.
 
@@ -116,11 +117,12 @@ def stability(
         raise ValueError(f"stability: n_refits must be a whole number of at least 2; it is {n_refits!r}")
     if not 0 < share <= 1:
         raise ValueError(f"stability: share is that of the rows, in (0, 1]; it is {share!r}")
+    seed = check_seed(random_state, "stability")
     fitted = clone(model).fit(X)
     head, last, space = cut_chain(fitted, within, "stability")
     rows = X if head is None else head.transform(X)
     Y = as_array(last.transform(rows))
-    n, rng = len(Y), seed(random_state)
+    n, rng = len(Y), np.random.default_rng(seed)
     radius = float(np.sqrt(((Y - Y.mean(axis=0)) ** 2).sum() / n))
     if not radius > 0:
         raise DataError("stability: the map of all rows is a single point, so nothing can move; look at the model")
@@ -142,8 +144,7 @@ def stability(
         errors[b] = laid.error
         moved += ((laid(again) - Y) ** 2).sum(axis=1)
         report_progress("refits", b + 1, n_refits)
-    whole = ratio(errors, np.ones(n_refits), (0.0, 1.0))
-    error = Measure(float(whole), whole.low, whole.high, exact=False)
+    error = ratio(errors, np.ones(n_refits), (0.0, 1.0), exact=False)
     return Stability(error, errors, np.sqrt(moved / n_refits) / radius, space, float(share), tuple(said))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -67,7 +67,7 @@ class Point(NamedTuple):
     continuity: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Report:
     """What is known about a map. It prints as a table; ``sentence`` says it in words.
 
@@ -125,7 +125,7 @@ class Report:
 
     @property
     def exact(self) -> bool:
-        """Whether all points and pairs were looked at."""
+        """Whether all points and pairs were looked at; the ``contrast``, of the data alone, may still be of some."""
         return all(measure.exact for measure in self.measures.values())
 
     @property
@@ -171,27 +171,35 @@ class Report:
             found.append(("purity in the map", str(self.purity.map), f"{self.purity.chance:.4g}"))
         return [*found, ("relative contrast", str(self.contrast), "1")]
 
-    def __str__(self) -> str:
+    def table_lines(self, names: Sequence[str] | None = None) -> list[str]:
+        """Return the lines of the table, without the sentence and the warnings; the last one names the worst points.
+
+        It gives their numbers (``least trusted points: 7, 2``), or the names that ``names`` holds for all points
+        (``least trusted rows: ...``).
+        """
         rows = [("measure", "value [95 %]" if not self.exact else "value", "chance"), *self.rows()]
-        widths = [max(len(row[c]) for row in rows) for c in range(3)]
-        lines = ["  ".join(f"{x:<{w}}" for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         head = (
             f"{self.n:,} points, {self.n_neighbors} neighbours; trust is measured against {self.space} ({self.metric})"
         )
+        lines = [head, "", *_aligned(rows)]
         if len(self.groups) > 1:
-            lines += ["", *self._group_lines()]
-        worst = ", ".join(str(point.number) for point in self.worst)
-        return "\n".join([head, "", *lines, "", f"least trusted points: {worst}", self.sentence, *self.warnings])
+            lines += ["", *_aligned(self._group_rows())]
+        worst = ", ".join(str(point.number) if names is None else names[point.number] for point in self.worst)
+        which, seen = "points" if names is None else "rows", len(self.points)
+        if seen < self.n:
+            which = f"of the {seen:,} {which} looked at"
+        return [*lines, "", f"least trusted {which}: {worst}"]
 
-    def _group_lines(self) -> list[str]:
+    def __str__(self) -> str:
+        return "\n".join([*self.table_lines(), self.sentence, *self.warnings])
+
+    def _group_rows(self) -> list[tuple[str, ...]]:
         names = ("trustworthiness", "continuity", "spearman")
         head = ("group", *names, *(("purity data", "purity map") if self.purity else ()))
         parts = [self.measures[name].groups or {} for name in names]
         if self.purity:
             parts += [self.purity.data.groups or {}, self.purity.map.groups or {}]
-        rows = [head, *((str(g), *(f"{part[g]:.4g}" for part in parts)) for g in self.groups)]
-        widths = [max(len(row[c]) for row in rows) for c in range(len(head))]
-        return ["  ".join(f"{x:<{w}}" for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return [head, *((str(g), *(f"{part[g]:.4g}" for part in parts)) for g in self.groups)]
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -264,9 +272,11 @@ def report(
     anchors : int, "auto" or None
         Points whose neighbours are looked at; "auto": all up to 10,000, then 5,000.
     pairs : int, "auto" or None
-        Pairs whose distances are compared; "auto": all up to 10,000 points, then 1,000,000.
+        Pairs whose distances are compared; "auto": all up to 10,000 points (5,000 for ``spearman`` and
+        ``monotone_stress``, which sort them; fewer of wide rows), then 1,000,000.
     groups : sequence, optional
-        A label for each point: every measure is then also given for each group.
+        A label for each point: every measure is then also given for each group, ``rnx_auc`` for the largest ones where
+        there are more than its anchors (100 of a million points).
     space : str
         What X is, for the reader: the original columns, or what an earlier step made of them.
     random_state : int, optional
@@ -283,16 +293,16 @@ def report(
     Neighbours: fair (trustworthiness 0.909, continuity 0.981; ...). Distances: fair (rank correlation 0.893).
     """
     both = sides(X, Y, metric, "report")
-    table = rank_table(both, n_neighbors, anchors, random_state, groups, owner="report")
     named = None if groups is None else labels(groups, both.n, "report")
-    drawn = PairTable(both, pairs, random_state, named)
+    table = rank_table(both, n_neighbors, anchors, random_state, named, owner="report")
+    drawn = PairTable(both, pairs, random_state, named, "report")
     found = {name: from_table(name, table) for name in _RANKS}
-    found["rnx_auc"] = curve_of(both, _curve_anchors(anchors, both.n), random_state, groups).auc
+    found["rnx_auc"] = curve_of(both, _curve_anchors(anchors, both.n), random_state, named).auc
     found |= {name: _defined(measure, drawn) for name, measure in _PAIRS.items()}
     found["spearman"], found["monotone_stress"] = drawn.of_order(SPEARMAN, MONOTONE)  # one sorting for both
     chance = {name: at_chance(name, table.n, table.n_neighbors) for name in _RANKS}
     chance |= {"rnx_auc": 0.0, "pearson": 0.0, "spearman": 0.0, "residual_variance": 1.0}
-    contrast = contrast_of(both.data, random_state)
+    contrast = contrast_of(both.data, random_state, "report")
     said = warn_of_concentration(contrast, "report")
     return Report(
         both.n,
@@ -335,6 +345,12 @@ def _worst(table: RankTable) -> tuple[Point, ...]:
     trust, kept = 1 - table.false_ranks / most, 1 - table.missing_ranks / most
     order = np.argsort(np.minimum(trust, kept), kind="stable")[:WORST]
     return tuple(Point(int(table.anchors.numbers[i]), float(trust[i]), float(kept[i])) for i in order)
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the rows of a table as lines whose columns begin below each other."""
+    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+    return ["  ".join(f"{x:<{w}}" for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _verdict(value: float, steps: tuple[float, float]) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..measure import Measure
-from .pair_measures import MONOTONE, SPEARMAN, correlation_of, monotone_fit
-from .pairs import PairTable
+from .pair_measures import correlation_of
+from .pair_values import MONOTONE, SPEARMAN, monotone_fit, stress_of_fit
+from .pairs import PairTable, defined
 from .spaces import Metric
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def shepard(
     *,
     metric: Metric = "euclidean",
     pairs: int | str | None = "auto",
-    random_state: Any = None,
+    random_state: int | None = None,
 ) -> Shepard:
     """Compare the distances of pairs in the map with those in the data.
 
@@ -81,9 +82,11 @@ def shepard(
 def shepard_of(table: PairTable) -> Shepard:
     """Return the diagram of a table of pairs."""
     pearson = correlation_of(table)
-    stress, spearman = table.of_order(MONOTONE, SPEARMAN)
-    delta, d = next(iter(table.ordered())).joined()
+    pairs = next(table.ordered())
+    delta, d = pairs.joined()
+    spearman = defined(pairs.measured(SPEARMAN, SPEARMAN.value(delta, d)), table)
     order, fitted = monotone_fit(delta, d)
+    stress = defined(pairs.measured(MONOTONE, stress_of_fit(d, order, fitted)), table)
     ends = np.flatnonzero(np.diff(fitted) != 0)
     knots = np.unique(np.concatenate([[0], ends, ends + 1, [len(fitted) - 1]]))
     few = np.arange(len(delta))

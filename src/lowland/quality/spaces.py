@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -11,10 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..distances import check_function
-from ..errors import DataError, LowlandWarning
+from ..errors import DataError
 from ..graph.measures import BoundMetric, EuclideanRows, RuleRows, SparseRows, SquareRows, measure
 from ..graph.neighbors import objects
 from ..pairwise import cut, tiles
+from ..reducer import level_of_the_caller
+from ..sources import are_objects
 
 Array = Any
 Metric = str | Callable[[Any, Any], Any]
@@ -95,12 +96,20 @@ def one_side(X: Any, metric: Metric, owner: str, remedy: str = "fill it or leave
     square = isinstance(metric, str) and metric == "precomputed"
     if square and sp.issparse(X):
         raise DataError(f"{owner}: a sparse square of distances leaves pairs unknown; give all of them, X.toarray()")
+    is_map = owner.endswith(", Y")
     with naming(owner, remedy):
+        if is_map and are_objects(X):
+            raise DataError(
+                "a map is a table of numbers, a row of coordinates for each point, which this is not; of one column, "
+                "too, give a table: values.reshape(-1, 1) or column.to_frame()"
+            )
         items = objects(X, metric, owner)
+        found = measure(metric, items, None)
     if not square:
-        remedy = "give the coordinates of the points" if owner.endswith("Y") else "add metric='precomputed'"
-        warn_of_square(items, owner, remedy, stacklevel=5)
-    found = measure(metric, items, None)
+        from ..data.squares import warn_of_square
+
+        wish = "give the coordinates of the points" if is_map else "add metric='precomputed'"
+        warn_of_square(items, owner, wish, stacklevel=level_of_the_caller() + 1)
     if callable(metric) and isinstance(found, RuleRows):
         check_function(found.rule, items, owner)
     return found
@@ -113,24 +122,6 @@ def _in_one_place(side: BoundMetric) -> bool:
     if isinstance(side, SquareRows):
         return not any(side.D[part].any() for part in tiles(side.n, 512))
     return not np.any(distances_from(side, np.zeros(1, dtype=np.intp)))
-
-
-def warn_of_square(items: Any, owner: str, remedy: str = "add metric='precomputed'", *, stacklevel: int = 3) -> None:
-    """Say so where what was given is plainly a square of distances and is about to be compared as rows."""
-    if sp.issparse(items) or getattr(items, "ndim", 1) != 2 or items.shape[0] != items.shape[1]:
-        return
-    from ..data.squares import missing_pairs
-    from ..data.table import ArrayTable
-
-    if missing_pairs(ArrayTable(np.asarray(items), owner)) is not None:
-        warnings.warn(square_words(owner, remedy), LowlandWarning, stacklevel=stacklevel)
-
-
-def square_words(owner: str, remedy: str) -> str:
-    """Say that a square of distances is about to be taken for rows."""
-    return (
-        f"{owner} looks like a square of distances, and its columns are taken for measurements; if it is one, {remedy}"
-    )
 
 
 def distances_from(side: BoundMetric, numbers: Array) -> Array:

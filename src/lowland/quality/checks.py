@@ -1,0 +1,38 @@
+"""Checks of parameters, and names of rows, that `outliers` and `novelty` share."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import DataError
+
+
+def is_whole(value: Any, least: int) -> bool:
+    """Tell whether a value is a whole number from ``least`` up."""
+    return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= least
+
+
+def check_level(level: Any, owner: str) -> None:
+    """Refuse a level that is no share between a half and one."""
+    if isinstance(level, bool) or not isinstance(level, numbers.Real) or not 0.5 < float(level) < 1:
+        raise ValueError(f"{owner}: level must be a number in (0.5, 1), such as 0.999; it is {level!r}")
+
+
+def check_neighbors(k: Any, owner: str) -> None:
+    """Refuse a number of neighbours that is none."""
+    if not is_whole(k, 1):
+        raise ValueError(f"{owner}: n_neighbors must be a whole number ≥ 1; it is {k!r}")
+
+
+def row_names(names: Sequence[Any] | None, X: Any, n: int, owner: str) -> tuple[str, ...] | None:
+    """Return the names of the rows: those given, else the labels of a pandas index that does more than count."""
+    if names is None:
+        index = getattr(X, "index", None)
+        if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+            return None
+        names = list(index)
+    if len(names) != n:
+        raise DataError(f"{owner}: {len(names)} names for {n} rows; give one for each row, in their order")
+    return tuple(str(name) for name in names)

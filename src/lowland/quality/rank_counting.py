@@ -1,0 +1,147 @@
+"""Ranks by counting: dense rows are compared by products, and what their rounding leaves open by exact distances."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..graph.blocked import SINGLE, UNIT, BlockSearcher
+from ..graph.graph import starts
+from ..graph.measures import EuclideanRows
+from ..pairwise import tiles
+from .rank_lists import Listed, Ranks, ranks_in_lists, summed
+from .spaces import Sides
+
+Array = Any
+
+TILE = 1024  # points that anchors are compared with at a time: such a product stays in the cache
+SHORT = 64  # neighbours up to which counting beats sorting
+SMALL = 1_000  # points up to which sorting is quick
+WIDEST = 50_000  # columns up to which the bound on rounding of float32 grows with the distance
+
+
+class Counters(NamedTuple):
+    """One for each side."""
+
+    data: Counter
+    map: Counter
+
+
+def counters(sides: Sides, k: int) -> Counters | None:
+    """Return counters for both sides where counting is quicker than sorting."""
+    if k > SHORT or sides.n <= max(SMALL, 4 * k):
+        return None
+    if not all(isinstance(side, EuclideanRows) and side.width <= WIDEST for side in (sides.data, sides.map)):
+        return None
+    found = Counters(Counter(sides.data), Counter(sides.map))  # type: ignore[arg-type]
+    for side in found:
+        side.start(k)
+    return found
+
+
+class Counter(BlockSearcher):
+    """Counts the points nearer than some, by products of blocks; what rounding leaves open is decided exactly."""
+
+    def start(self, k: int) -> None:
+        """Make the table of rows in the precision that lists of k neighbours want."""
+        self._prepare(k)
+        self.table = self._chosen()
+        self.place = np.empty(self.n, dtype=np.int64)
+        self.place[self.order] = np.arange(self.n)
+
+    def near(self, numbers: Array, k: int) -> tuple[Array, Array, Array]:
+        """Return candidates (m × c) nearest first, their Euclidean distances, and whether the first k are certain.
+
+        Where they are, all points as near as the k-th are among the candidates.
+        """
+        indices, d, sure = self._looked(self.table, self.measure.own(numbers), k, numbers)
+        return indices, d, sure
+
+    def nearer(self, numbers: Array, counts: Array, d: Array) -> Ranks:
+        """Return the ranks of points at Euclidean distances d, ``counts`` of them for each anchor in turn."""
+        from .ranks_kernels import count_nearer, settle
+
+        if not len(d):
+            return Ranks(*np.zeros((2, 0), dtype=np.int64))
+        rows, kind, start = self.measure.own(numbers), self.table.kind, starts(counts)
+        left = np.empty((len(numbers), self.table.rows.shape[1]), dtype=kind)
+        sizes = self._fill(left, rows.shifted)
+        left[:, -2], left[:, -1] = left[:, -1].copy(), 1.0
+        far, near = self._windows(np.repeat(sizes, counts), d)
+        less, equal = np.zeros((2, len(d)), dtype=np.int64)
+        i, j = np.empty((2, len(numbers) * TILE), dtype=np.int32)
+        own = self.place[numbers]
+        for part in tiles(self.n, TILE):
+            S = self._buffer(len(left), part.stop - part.start, kind)
+            np.matmul(left, self.table.rows[part].T, out=S)
+            here = np.flatnonzero((part.start <= own) & (own < part.stop))
+            S[here, own[here] - part.start] = -np.inf
+            found = count_nearer(S, start, far, near, less, i, j)
+            if found:
+                a, b = i[:found], j[:found]
+                exact = self.measure.raw(rows.rows, a, self.order[b + part.start])
+                settle(a, S[a, b], exact, start, far, near, d, less, equal)
+        return Ranks(less, equal)
+
+    def _windows(self, sizes: Array, d: Array) -> tuple[Array, Array]:
+        """Return the scores between which that of a point at distance d lies, for anchors of norm ‖zᵢ‖.
+
+        The bound is that of `BlockSearcher._refined`, taken for points at distance d: those nearer score no less than
+        ``far``, those farther no more than ``near``. A hundredth more of it makes both monotone in d.
+        """
+        kind = self.table.kind
+        unit, tiny = UNIT[kind], 1e-37 if kind == SINGLE else 1e-307
+        delta = np.maximum(d, self.measure.floor) / self.scale
+        reach = 1.001 * (2 * sizes + delta)
+        terms = (self.measure.width + 4) * (1 if kind == SINGLE else 2)
+        e = 1.01 * terms * (unit / (1 - terms * unit) * reach**2 / 2 + tiny)
+        moved = 2.01 * unit * reach + tiny
+        far = -0.5 * (delta * (1 + 1e-9) + moved) ** 2 - e
+        near = -0.5 * np.maximum(0.0, delta * (1 - 1e-9) - moved) ** 2 + e
+        near[d <= self.measure.floor] = np.inf  # all that rounding makes zero are as far as this one
+        least, most = kind.type(-np.inf), kind.type(np.inf)
+        return np.nextafter(far.astype(kind), least), np.nextafter(near.astype(kind), most)
+
+
+def counted(quick: Counters, numbers: Array, k: int, codes: Array | None) -> tuple[Array, Array]:
+    """Return the columns of some anchors, and which of them are certain; the others are left to sorting."""
+    found = [side.near(numbers, k) for side in quick]
+    sure = found[0][2] & found[1][2]
+    few = numbers[sure]
+    near = [_Near.of(indices[sure], d[sure], k) for indices, d, _ in found]
+    lists = [
+        _judged(own, other, few, counter, judge)
+        for own, other, counter, judge in zip(near, near[::-1], quick, quick[::-1], strict=True)
+    ]
+    values = np.zeros((9, len(numbers)))
+    values[:, sure] = summed(lists[0], lists[1], few, k, codes)
+    return values, sure
+
+
+class _Near(NamedTuple):
+    """Lists of the nearest that hold all that are as near as the k-th: whose, which, how far (Euclidean), ranks."""
+
+    i: Array
+    j: Array
+    d: Array
+    ranks: Ranks
+
+    @classmethod
+    def of(cls, indices: Array, d: Array, k: int) -> _Near:
+        keep = d <= d[:, k - 1 : k]
+        i, p = np.nonzero(keep)
+        return cls(i, indices[keep], d[keep], ranks_in_lists(i, p, d[keep]))
+
+
+def _judged(own: _Near, other: _Near, numbers: Array, counter: Counter, judge: Counter) -> Listed:
+    """Return lists with the ranks of their points on the other side; of those in the lists there they are known."""
+    far = judge.measure.raw(judge.measure.own(numbers).rows, own.i, own.j)
+    pairs, known = (side.i * judge.n + side.j for side in (own, other))
+    by_pair = np.argsort(known)
+    at = by_pair[np.minimum(np.searchsorted(known, pairs, sorter=by_pair), len(known) - 1)] if len(known) else known
+    ranks = Ranks(other.ranks.less[at], other.ranks.equal[at])
+    ask = np.flatnonzero(known[at] != pairs)
+    asked = judge.nearer(numbers, np.bincount(own.i[ask], minlength=len(numbers)), far[ask])
+    ranks.less[ask], ranks.equal[ask] = asked
+    return Listed(own.i, own.j, counter.measure.finish(own.d), own.ranks, judge.measure.finish(far), ranks)

@@ -1,0 +1,88 @@
+"""Lists of the nearest with their ranks on two sides, and what they add up to.
+
+Ties. Points at equal distance have no order. Each measure is the expected value over all orders of tied points, drawn
+independently on both sides. With a points nearer than j and g as far as j (itself among them), the rank of j is uniform
+on a + 1, …, a + g, so
+
+    P(j is among the k nearest) = min(1, max(0, (k − a)/g)),    E max(0, rank − k) = Σ_{r = a+1}^{a+g} max(0, r − k)/g.
+
+The value lies within the range over all orders and does not depend on the order of the rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..graph.graph import starts
+
+Array = Any
+
+
+class Ranks(NamedTuple):
+    """How many points are nearer than some, and how many as far (each itself among them)."""
+
+    less: Array
+    equal: Array
+
+    def among(self, k: int) -> Array:
+        """Return the probability to be among the k nearest."""
+        return np.clip((k - self.less) / self.equal, 0.0, 1.0)
+
+    def beyond(self, k: int) -> Array:
+        """Return the expected value of max(0, rank − k): the mean of r − k over the ranks r > k that are shared."""
+        a, g = self.less.astype(np.float64), self.equal.astype(np.float64)
+        first = np.maximum(a + 1 - k, 1.0)  # of the ranks beyond k, the least and the greatest, less k
+        last = a + g - k
+        return np.where(last >= first, (last - first + 1) * (first + last) / (2 * g), 0.0)
+
+
+class Listed(NamedTuple):
+    """The nearest of a block's anchors on one side: whose, which, how far on both sides, and the ranks on both."""
+
+    i: Array
+    j: Array
+    d: Array
+    ranks: Ranks
+    other_d: Array
+    other_ranks: Ranks
+
+
+def ranks_in_lists(i: Array, p: Array, d: Array) -> Ranks:
+    """Return the ranks of points in lists that are sorted and hold all that are as near as their last."""
+    first = np.ones(len(i), dtype=bool)
+    first[1:] = (i[1:] != i[:-1]) | (d[1:] != d[:-1])
+    group = np.cumsum(first) - 1
+    return Ranks(p[first][group], np.bincount(group)[group])
+
+
+def summed(data: Listed, map: Listed, numbers: Array, k: int, codes: Array | None) -> Array:
+    """Return the columns from the lists of both sides."""
+    from .ranks_kernels import sums
+
+    m = len(numbers)
+
+    def add(listed: Listed, values: Array) -> Array:
+        out = np.empty(m)
+        sums(np.ascontiguousarray(values, dtype=np.float64), starts(np.bincount(listed.i, minlength=m)), out)
+        return out
+
+    near_data, near_map = data.ranks.among(k), map.ranks.among(k)
+    columns = [
+        add(map, near_map * map.other_ranks.beyond(k)),
+        add(data, near_data * data.other_ranks.beyond(k)),
+        add(map, near_map * map.other_ranks.among(k)) / k,
+        add(data, near_data * data.d) / k,
+        add(map, near_map * map.d) / k,
+        add(map, near_map * map.other_d) / k,
+        add(data, near_data * data.other_d) / k,
+    ]
+    if codes is None:
+        return np.array([*columns, np.zeros(m), np.zeros(m)])
+    mine = codes[numbers]
+    pure = [
+        np.where(mine < 0, np.nan, add(side, near * (codes[side.j] == mine[side.i])) / k)
+        for side, near in ((data, near_data), (map, near_map))
+    ]
+    return np.array([*columns, *pure])

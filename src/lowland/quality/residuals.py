@@ -1,0 +1,133 @@
+"""What lies off the plane of fitted rows, for those rows and for new ones: two laws that differ.
+
+A plane is laid where its own rows vary most, so they lie nearer to it than others. How much nearer follows from the
+spectrum alone: the left singular vectors of normal rows are turned evenly (Haar), whatever their covariance. So a
+fitted row is √n λ_j times the entries of a vector that points anywhere in n − 1 dimensions. That gives the law of
+fitted rows at once. And such a row, drawn and taken out of the scatter by a rank-one downdate (Golub 1973), is a new
+row to what is left: that gives the law of new ones, for any shape of the table.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from .. import pool
+from .limits import Law, residual_law, three_point_law
+
+Array = Any
+
+POINTS = (0.5, 0.9, 0.99)  # quantiles that tell the law
+_DRAWN = 4000  # rows that are taken out
+_PIECE = 250  # of them at a time
+_NEAR = 40  # eigenvalues on either side of the cut that are taken one by one; farther ones in groups
+_GROWTH = 1.25
+_GRID = 240  # places at which the law of fitted rows is worked out
+_FARTHEST = 7.0  # normal score beyond which values only grow in proportion
+_MANY = 10**9  # rows to which those fitted are as good as new
+
+
+def new_law(first: Array, rest: Array, n: int) -> Law:
+    """Return the law of SPE for normal rows that were not among the n fitted ones.
+
+    ``first`` and ``rest`` are the variances along the axes and off them, descending. Rows are drawn and taken out. The
+    residual is told in units of what the others leave, so that a scale estimated from few rows is allowed for. The
+    quantiles of weighted χ² for the same draws are known, and only the ratio to those is taken from the draws.
+    """
+    k, unit = len(first), float(first[0])
+    above, many = _groups(np.asarray(first)[::-1] / unit)
+    below, more = _groups(np.asarray(rest) / unit)
+    values = np.concatenate([above[::-1], below]) * (n - 1)
+    counts = np.concatenate([many[::-1], more])
+    rng = np.random.default_rng(0)  # the sample stands for an integral: no seed of the caller's changes it
+    squares = rng.chisquare(counts, (_DRAWN, len(counts)))
+    lengths = squares.sum(axis=1)
+    if n - 1 > counts.sum():
+        lengths += rng.chisquare(n - 1 - counts.sum(), _DRAWN)
+    masses = np.ascontiguousarray(values * squares / lengths[:, None])
+    off, fallen = _taken_out(values, masses, len(above))
+    others = (values * counts)[len(above) :].sum() - masses.sum(axis=1) + fallen  # off the plane without the row
+    found = n / (n - 1) * off / (others / (n - 2)) * _one_row_more(n, k)
+    same = squares[:, len(above) :] @ below
+    known, total = residual_law(rest), float(np.sum(rest / unit))
+    places = [known.beyond(1 - p) * total * float(np.quantile(found, p) / np.quantile(same, p)) for p in POINTS]
+    return three_point_law(places, POINTS, n - k - 1)
+
+
+def _taken_out(values: Array, masses: Array, k: int) -> tuple[Array, Array]:
+    """Return what of each row lies off the plane that is left without it, and by how much the k eigenvalues fall."""
+    from .residuals_kernels import left_out
+
+    off, fallen = np.empty(len(masses)), np.empty(len(masses))
+
+    def piece(start: int) -> None:
+        part = slice(start, start + _PIECE)
+        left_out(values, masses[part], k, off[part], fallen[part])
+
+    for _ in pool.run(piece, range(0, len(masses), _PIECE)):
+        pass
+    return off, fallen
+
+
+def _one_row_more(n: int, k: int) -> float:
+    """Return what n rows leave off their plane, relative to n − 1 of them: of many columns 1 − k/(n − 1)."""
+    return (1 - k / (n - 2)) / (1 - k / (n - 1))
+
+
+def _groups(values: Array) -> tuple[Array, Array]:
+    """Return values in groups that grow with the distance from the first: their means, and how many each stands for."""
+    ends = [*range(min(_NEAR, len(values)) + 1)]
+    step = 1.0
+    while ends[-1] < len(values):
+        step *= _GROWTH
+        ends.append(min(len(values), ends[-1] + int(np.ceil(step))))
+    counts = np.diff(ends)
+    return np.add.reduceat(values, ends[:-1]) / counts, counts.astype(np.float64)
+
+
+def as_new(spe: Array, rest: Array, n: int, law: Law) -> Array:
+    """Turn SPE of fitted rows into the one that, of new rows, the same share exceeds.
+
+    Of fitted rows SPE = Σ a_j v_j² with a = (n − 1)²/n · λ_j and v of unit length in n − 1 dimensions. What the same
+    share of weighted χ² exceeds comes by the same approximation, so that errors of it cancel; from there to new rows
+    leads the ratio of the laws.
+    """
+    unit, known = float(rest[0]), residual_law(rest)
+    weights = np.asarray(rest) / unit
+    t, scores = _scores(weights, n)
+    there, same = _scores(weights, _MANY)
+    score = np.clip(np.maximum.accumulate(scores), -_FARTHEST, _FARTHEST)
+    shares = special.ndtr(-score)
+    ratio = np.array([max(0.0, law.beyond(s)) / known.beyond(s) for s in shares.tolist()])
+    new = np.interp(score, np.maximum.accumulate(same), there) * ratio
+    x = np.asarray(spe) / unit
+    inside = np.interp(x, np.concatenate([[0.0], t]), np.concatenate([[0.0], new]))
+    edge = int(np.searchsorted(score, _FARTHEST)) - 1  # beyond, values only grow in proportion
+    return unit * np.where(x > t[edge], new[edge] * x / t[edge], inside)
+
+
+def _scores(weights: Array, n: int) -> tuple[Array, Array]:
+    """Return values of SPE of n fitted rows, ascending, and the normal scores of the shares beyond them.
+
+    Σ a v² > t where Σ (a − t) g² > 0 for n − 1 normal g. With the cumulants K at its saddle point s, w² = −2K and
+    u = s √K″, the score is w + ln(u/w)/w (Lugannani and Rice 1980; Barndorff-Nielsen 1986).
+    """
+    values, counts = _groups((n - 1) ** 2 / n * weights)
+    middle = float(values @ counts) / (n - 1)
+    values, counts = np.append(values, 0.0), np.append(counts, max(0.0, n - 1 - counts.sum()))
+    low_end, high_end = np.geomspace(1e-6, 1, _GRID // 4, endpoint=False), np.geomspace(1, values[0] / middle, _GRID)
+    t = middle * np.concatenate([low_end, high_end[1:-1]])
+    d = values - t[:, None]
+    low, high = -0.5 / t, 0.5 / d[:, 0]
+    for _ in range(80):  # K′ grows from −∞ to ∞ between them
+        s = ((low + high) / 2)[:, None]
+        up = (counts * d / (1 - 2 * s * d)).sum(axis=1) > 0
+        low, high = np.where(up, low, s[:, 0]), np.where(up, s[:, 0], high)
+    K = -0.5 * (counts * np.log1p(-2 * s * d)).sum(axis=1)
+    u = s[:, 0] * np.sqrt(2 * (counts * (d / (1 - 2 * s * d)) ** 2).sum(axis=1))
+    w = np.sign(u) * np.sqrt(np.maximum(-2 * K, 0.0))
+    far = np.abs(w) > 0.01  # near the mean both vanish: the correction there is that beside it
+    correction = np.interp(t, t[far], np.log(u[far] / w[far]) / w[far])
+    return t, w + correction
