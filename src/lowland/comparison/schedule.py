@@ -128,7 +128,9 @@ class Run:
             "n_neighbors": self.asked.n_neighbors,
             "along": self.evidence is not None and self.evidence["distances"] == "along",
         }
-        answer = worker.ask(job, share, _relay(candidate.key))
+        relay = _relay(candidate.key)
+        relay("begin", 0, None)  # a quick one tells nothing itself, and the user may want to stop here
+        answer = worker.ask(job, share, relay)
         if answer["status"] == "done" and not _finite(answer["criteria"]):
             answer = {"status": "failed", "error": "its map has no distances or neighbours to measure"}
         self.note(candidate, {**answer, **whole})
