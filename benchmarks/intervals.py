@@ -1,4 +1,4 @@
-"""How often the intervals of a comparison hold: ``python -m benchmarks.intervals [--samples 60] [--rows 300 2000]``.
+"""How often the intervals of a comparison hold: ``python -m benchmarks.intervals [--samples 100] [--rows 300 2000]``.
 
 Samples of three clusters in five dimensions. Each is mapped by PCA, which is fitted anew to every sample, and by the
 first two columns, which are the same map each time. An interval holds when the mean over all samples lies in it: 95 of
@@ -50,7 +50,7 @@ def main() -> None:
     from lowland.comparison.ranking import Judge
 
     parser = argparse.ArgumentParser(prog="benchmarks.intervals", description="Coverage of the intervals.")
-    parser.add_argument("--samples", type=int, default=60)
+    parser.add_argument("--samples", type=int, default=100)
     parser.add_argument("--rows", type=int, nargs="*", default=[300, 600, 2000])
     parser.add_argument("--methods", nargs="*", default=["pca"])
     given = parser.parse_args()

@@ -182,7 +182,7 @@ def test_more_than_the_limit_is_refused_with_a_way_out():
     with pytest.raises(DataError, match=r"^parallel analysis .* limited to 1500 dimensions \(here 1501\); use another"):
         parallel_analysis(np.ones(1501), 10_000, np.ones(1501))
     with pytest.raises(DataError, match=r"here 1501"):
-        parallel_analysis(np.ones(1501), 1502, np.ones(5000))
+        parallel_analysis(np.ones(1501), 1502, np.full(5000, 1501 / 5000))
 
 
 def test_many_columns_of_few_rows_are_within_the_limit():
@@ -200,8 +200,15 @@ def test_bad_variances_and_draws_are_refused():
     for variances in ([-1.0, 2.0, 2.0], [np.nan, 1.0, 1.0], [], [[1.0, 1.0, 1.0]]):
         with pytest.raises(DataError, match="one for each column, finite and not negative"):
             parallel_analysis(spectrum, 50, variances)
-    with pytest.raises(ValueError, match="3 eigenvalues are above zero, which n_columns=2"):
+    with pytest.raises(ValueError, match=r"^parallel_analysis: variances has 2 entries, and 3 eigenvalues are above"):
         parallel_analysis(spectrum, 50, [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"^parallel_analysis: variances has 5 entries, whose sum is 5, .* 3 eigen"):
+        parallel_analysis(spectrum, 50, np.ones(5))
+    assert parallel_analysis(spectrum, 50, np.full(5, 0.6)) >= 1  # of five columns that span three dimensions
+    with pytest.raises(ValueError, match=r"^parallel_analysis: variances go with eigenvalues; rows have their own"):
+        parallel_analysis(np.eye(20), variances=np.ones(20))
+    with pytest.raises(ValueError, match=r"^parallel_analysis: n_rows goes with a spectrum"):
+        parallel_analysis(np.eye(20), 20)
     for draws in (0, -1, 2.5, True):
         with pytest.raises(ValueError, match="draws is a whole number of at least 1"):
             parallel_analysis(spectrum, 50, draws=draws)

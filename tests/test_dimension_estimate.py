@@ -1,4 +1,4 @@
-"""The whole answer: identities, few and repeated rows, other metrics, warnings, forms and bad input."""
+"""The whole answer: identities, other metrics, warnings, forms and bad input."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ import scipy.sparse as sp
 
 import lowland
 from lowland import RowSource
-from lowland.dimension import Estimate, estimate, levina_bickel
-from lowland.dimension.estimating import _at_most
+from lowland.dimension import Estimate, correlation_dimension, estimate, levina_bickel, two_nn, variance_share
 from lowland.errors import DataError, DominantColumnWarning, LowlandWarning
-from lowland.measure import Measure
 
 
 def quiet(X, **options):
@@ -77,6 +75,8 @@ def test_angles_are_compared_with_the_spectrum_of_unit_rows(metric):
     found, expected = quiet(X, metric=metric), quiet(Z)
     assert found.linear == pytest.approx(expected.linear, rel=1e-6)
     assert found.consensus == pytest.approx(expected.consensus, rel=1e-6)
+    assert "a linear method of unit rows" in found.sentence
+    assert "PCA" not in found.sentence
     assert found.linear["participation_ratio"] != pytest.approx(quiet(X).linear["participation_ratio"], rel=0.1)
     if metric == "cosine":
         assert quiet(sp.csr_array(X), metric=metric).linear == pytest.approx(expected.linear, rel=1e-6)
@@ -132,60 +132,6 @@ def test_scaling_sparse_columns_far_from_zero(offset):
     dense, sparse = quiet(X, scale=True), quiet(sp.csr_array(X), scale=True)
     assert sparse.consensus["nonlinear"] == pytest.approx(dense.consensus["nonlinear"], rel=1e-6)
     assert sparse.nonlinear["two_nn"] == pytest.approx(dense.nonlinear["two_nn"], rel=1e-6)
-
-
-# -- few rows, and repeated ones ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("copies", [2, 3])
-def test_repeated_measurements_are_one_point_each(copies):
-    rng = np.random.default_rng(3)
-    once = rng.standard_normal((250, 3))
-    X = np.vstack([once + 1e-6 * rng.standard_normal(once.shape) for _ in range(copies)])
-    with pytest.warns(LowlandWarning, match=f"{250 * (copies - 1)} of {250 * copies} rows lie ten times as near"):
-        found = estimate(X)
-    alone = estimate(X[:250])
-    assert not found.plateau.rising
-    assert found.consensus["nonlinear"] == pytest.approx(alone.consensus["nonlinear"], rel=1e-9)
-    assert found.nonlinear["two_nn"] == pytest.approx(alone.nonlinear["two_nn"], rel=1e-9)
-    assert "they curve" not in found.sentence
-    assert found.n_rows == 250 * copies
-
-
-def test_few_groups_of_repeated_measurements_prove_nothing():
-    rng = np.random.default_rng(4)
-    found = quiet(np.repeat(rng.standard_normal((6, 3)), 4, axis=0) + 1e-6 * rng.standard_normal((24, 3)))
-    assert any("fewer than 10 groups are left" in text for text in found.warnings)
-    assert "they curve, and" not in found.sentence
-
-
-@pytest.mark.parametrize(("n", "d"), [(12, 100), (50, 200)])
-def test_fewer_rows_than_columns_are_no_bound(n, d):
-    """N rows span N − 1 dimensions, whatever they come from."""
-    X = np.random.default_rng(0).standard_normal((n, d))
-    found = quiet(X)
-    value = found.consensus["nonlinear"]
-    assert n < value <= value.high == d
-    assert value.low < value.high
-    assert found.figure().axes[0].get_ylim()[1] < 3 * found.scales.value.max()  # though draws may tell no number
-    assert found.sentence.startswith(f"The data have at least {n - 1} dimensions, as many as {n} points can span")
-    D = np.linalg.norm(X[:, None] - X, axis=2)
-    assert quiet(D, metric="precomputed").sentence == found.sentence
-
-
-def test_a_subspace_is_a_bound_for_few_rows_too():
-    rng = np.random.default_rng(1)
-    found = quiet(rng.standard_normal((60, 4)) @ rng.standard_normal((4, 200)))
-    assert found.consensus["nonlinear"].high <= 4
-    assert found.consensus["nonlinear"].low < found.consensus["nonlinear"].high
-
-
-def test_clipping_leaves_an_interval():
-    assert _at_most(Measure(5.6, 5.3, 5.9), 5).low == pytest.approx(4.7)
-    assert _at_most(Measure(5.1, 4.8, 5.4), 5).low == 4.8  # as it was
-    assert _at_most(Measure(4.0, 3.5, 5.5), 5).high == 5
-    one = _at_most(Measure(1.2, 1.1, 1.3), 1)
-    assert one.low == one == one.high == 1  # there is no less, and no more
 
 
 # -- warnings ----------------------------------------------------------------------------------------------------------
@@ -271,6 +217,37 @@ def test_bad_input_is_refused():
     for things, metric in ((1 - np.eye(20), "precomputed"), (["a"] * 20, lambda a, b: 1.0)):
         with pytest.raises(ValueError, match="scale=True divides columns"):
             estimate(things, metric=metric, scale=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [
+        (estimate, {"n_neighbors": 1}),
+        (estimate, {"anchors": 3}),
+        (levina_bickel, {"n_neighbors": 1}),
+        (levina_bickel, {"anchors": 3}),
+        (two_nn, {"discard": 1}),
+        (two_nn, {"anchors": 3}),
+        (correlation_dimension, {"shares": (0.5, 0.1)}),
+        (correlation_dimension, {"shares": 0.1}),
+        (correlation_dimension, {"anchors": 3}),
+        (variance_share, {"share": 1}),
+    ],
+)
+def test_errors_name_the_function_and_the_parameter(function, options):
+    X = np.random.default_rng(13).standard_normal((30, 3))
+    with pytest.raises(ValueError, match=f"^{function.__name__}: {next(iter(options))} "):
+        function(X, **options)
+
+
+def test_results_are_equal_only_to_themselves():
+    """They hold arrays, of whose equality there is no one truth."""
+    X = np.random.default_rng(12).standard_normal((30, 2))
+    a, b = quiet(X), quiet(X)
+    for one, other in ((a, b), (a.scales, b.scales), (a.spectrum, b.spectrum)):
+        assert one == one
+        assert one != other
+        assert len({one, other}) == 2
 
 
 def test_points_that_are_all_equally_far_have_no_shape():

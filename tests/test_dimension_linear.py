@@ -178,7 +178,7 @@ def test_a_spectrum_is_that_of_so_many_columns():
     for count in (0, 2.5, True):
         with pytest.raises(ValueError, match="n_columns is a whole number of at least 1"):
             broken_stick([3.0, 2.0, 1.0], 50, count)
-    with pytest.raises(ValueError, match="go with a spectrum"):
+    with pytest.raises(ValueError, match="n_columns goes with a spectrum"):
         minka(np.eye(5), n_columns=5)
 
 

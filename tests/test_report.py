@@ -288,6 +288,13 @@ def test_trust_is_of_the_two_dimensions_that_are_drawn_and_the_whole_map_is_told
     assert drawn.sentence != whole.sentence
 
 
+def test_where_only_pairs_are_drawn_all_rows_are_still_shown(fitted: lowland.PCA, monkeypatch) -> None:
+    monkeypatch.setattr("lowland.report.trust._PAIRS", 1500)  # of 1,770
+    text = Reader(page(fitted, X=model_rows(fitted))).text
+    assert "10 neighbours of all 60 rows, distances of 1,500 pairs, hence intervals of 95 %" in text
+    assert "The same picture by trust" in text
+
+
 def test_trust_is_held_against_the_space_that_the_model_saw() -> None:
     X = rows() * np.array([1.0, 1.0, 1.0, 1000.0])
     scaled = lowland.PCA(n_components=2, scale=True).fit(X)

@@ -195,6 +195,31 @@ def test_auto_takes_text_that_repeats(mixed: Path, blobs: Path) -> None:
     assert numbers.names == ["c0", "c1", "c2", "c3"]
 
 
+def test_auto_leaves_text_with_gaps_out(run: Any, mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from lowland.cli import compare
+
+    table = pl.read_csv(mixed)
+    holes = pl.when(pl.int_range(pl.len()) == 7).then(None)
+    table.with_columns(kind=holes.otherwise("kind")).write_csv("one.csv")
+    given = compare._read(Path("one.csv"), compare.ColumnOptions(), None, "euclidean", True)
+    assert given.names == ["a", "b", "sort"]
+    assert "left out: kind (text with gaps); fill them to have it compared" in capsys.readouterr().err
+    done = run("compare", "one.csv", "--methods", "famd", "--json")
+    assert done.code == 0, done.err
+    assert "--drop kind" in done.json["next"]
+    assert run(*shlex.split(done.json["next"])[1:]).code == 0
+    assert "compared on whole rows" in run("compare", "one.csv", "--methods", "famd", "--columns", "a,kind").err
+
+
+@pytest.mark.parametrize("settings", [{}, [], 5])
+def test_a_record_with_holes_is_told(run: Any, blobs: Path, settings: Any) -> None:
+    found = {"format": 1, "settings": settings, "data": {}, "candidates": []}
+    Path("bad.json").write_text(json.dumps(found), encoding="utf-8")
+    done = run("compare", blobs, "--again", "bad.json")
+    assert done.code == 3
+    assert "--again bad.json: it is no record of a comparison" in done.err
+
+
 def test_auto_asks_for_text(run: Any, mixed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from lowland.cli import compare
 

@@ -77,6 +77,13 @@ def test_the_next_command_has_what_was_asked_for(run: Run, ring: np.ndarray[Any,
         assert pl.read_csv("embedding.csv").columns[0] == "nr"
 
 
+def test_a_linear_method_of_angles_is_not_called_pca(run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "cone.npy", np.random.default_rng(0).normal([10, 0], 1, (60, 2)))
+    found = run("dimension", "cone.npy", "--metric", "cosine", "--json").json
+    assert "--method classical_mds --components 1 --set metric=cosine" in found["next"]
+    assert found["summary"].endswith("a linear method of unit rows can show them.")
+
+
 def test_a_metric_that_is_none_is_a_usage_error(run: Run, ring: np.ndarray[Any, Any]) -> None:
     refused = run("dimension", "ring.csv", "--metric", "odd")
     assert refused.code == 2

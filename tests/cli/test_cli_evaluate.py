@@ -72,7 +72,7 @@ def test_the_trust_of_each_row_is_written(run: Run, table: Path, flat: Path, fra
     assert found.columns == ["name", "kind", "row", "kept", "false", "missing", "stretch"]
     assert found["name"].to_list() == frame["name"].to_list()
     X, Y = frame.select("a", "b", "c").to_numpy(), pl.read_csv(flat).select("pca0", "pca1").to_numpy()
-    assert np.allclose(found["kept"], quality.pointwise(X, Y).kept)
+    assert np.allclose(found["kept"], quality.pointwise(X, Y, 7).kept)  # a quarter of 30 rows
     assert "least trusted rows: row" in done.out
     assert "next: lowland compare" in done.err
     some = run("evaluate", table, flat, "--id", "name", "--anchors", 10, "--out", "some.csv")
@@ -269,3 +269,29 @@ def test_a_gap_in_the_data_has_a_place_and_a_remedy_that_there_is(run: Run, flat
     done = run("evaluate", "gap.csv", flat)
     assert done.code == 3
     assert "gap.csv, line 5, column 'b': it contains NaN: fill it, or leave the row out of data and map" in done.err
+
+
+def test_a_column_of_another_unit_leads_to_a_look_in_like_units(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(rng.normal(size=(60, 4)) * [1, 1, 1, 500], schema=["a", "b", "c", "proline"])
+    data, flat = tmp_path / "wine.csv", tmp_path / "map.csv"
+    frame.write_csv(data)
+    assert run("reduce", data, "--scale", "--out", flat).code == 0
+    raw = run("evaluate", data, flat, "--json")
+    assert "'proline' owns" in raw.err
+    assert "add --metric seuclidean" in raw.err
+    assert raw.json["next"] == f"lowland evaluate {data} {flat} --metric seuclidean --out trust.csv"
+    scaled = run("evaluate", data, flat, "--metric", "seuclidean", "--json")
+    assert "proline" not in scaled.err
+    Z = frame.to_numpy() / frame.to_numpy().std(axis=0, ddof=1)
+    expected = quality.trustworthiness(Z, pl.read_csv(flat).to_numpy())
+    assert scaled.json["measures"]["trustworthiness"]["value"] == pytest.approx(expected, abs=1e-12)
+    assert raw.json["measures"]["trustworthiness"]["value"] < expected
+
+
+def test_a_poor_map_leads_to_other_methods(run: Run, tmp_path: Path) -> None:
+    t = np.linspace(0, 2 * np.pi, 80, endpoint=False)
+    data, flat = tmp_path / "ring.csv", tmp_path / "line.csv"
+    pl.DataFrame({"x": np.cos(t), "y": np.sin(t)}).write_csv(data)
+    pl.DataFrame({"pca0": np.cos(t)}).write_csv(flat)
+    assert run("evaluate", data, flat, "--json").json["next"] == f"lowland compare {data} --components 1"

@@ -151,8 +151,10 @@ def test_advice_is_in_the_words_of_the_command_line(run: Run, far: Path, tmp_pat
     assert run("outliers", "D.npy", "--neighbors", 3, "--json").json["warnings"] == [f"{square} precomputed"]
     table = pl.read_csv(far)
     table.with_columns(a=pl.col("a") * 1e4).write_csv("units.csv")
-    (told,) = run("outliers", "units.csv", "--json").json["warnings"]
+    answer = run("outliers", "units.csv", "--json").json
+    (told,) = answer["warnings"]
     assert told.endswith("if the columns have different units, add --scale")
+    assert answer["next"] == "lowland outliers units.csv --scale"
     table.with_columns(a=pl.when(pl.col("site") == "site7").then(None).otherwise("a")).write_csv("gap.csv")
     done = run("outliers", "gap.csv")
     assert done.code == 3

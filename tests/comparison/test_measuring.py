@@ -110,6 +110,25 @@ def test_a_map_without_held_out_places_is_measured_as_any_other_on_fitted_rows(r
         assert "held-out" not in bound[name]
 
 
+def test_of_many_rows_the_same_are_judged_whether_others_have_a_place_or_not(rng, monkeypatch):
+    monkeypatch.setattr("lowland.comparison.measuring.ANCHORS", 40)
+    X = rng.standard_normal((120, 4))
+    given, whole = measured(X, X[:, :2].copy())
+    fitted = np.flatnonzero(~given.held)
+    bound = criteria(given, Truth(straight_distances(given), {}), Placed(X[fitted, :2], fitted), 5, False)
+    assert bound["local"]["training"] == whole["local"]["training"]
+
+
+@pytest.mark.parametrize(("known", "told"), [(9, False), (10, True)])
+def test_few_held_out_classes_do_not_count_as_much_as_all_fitted_ones(rng, known, told):
+    X, kinds = rng.standard_normal((100, 3)), np.array(["a", "b"] * 50, dtype=object)
+    held = np.flatnonzero(read(X, None, "euclidean", None, 0.2, 0)[0].held)
+    kinds[held[known:]] = None
+    _, found = measured(X, X[:, :2].copy(), kinds)
+    assert ("held-out" in found["target"]) is told
+    assert "held-out" in found["local"]
+
+
 def test_many_rows_have_no_other_rule(rng):
     """Without a fold of 640 rows distances are those between the rows left, and neighbours are searched among them."""
     X = rng.standard_normal((640, 3))

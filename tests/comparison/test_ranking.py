@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lowland.comparison import recommendation
-from lowland.comparison.candidates import LEFT_OUT
+from lowland.comparison.candidates import EXCLUDED
 from lowland.comparison.ranking import SIDES, Judge, jackknife
 from lowland.errors import LowlandError
 
@@ -192,6 +192,7 @@ def test_skew_that_looks_crowded_is_told_with_what_it_is_compared_with():
 @pytest.mark.parametrize(
     ("method", "true", "linear", "against"),
     [("pca", 2.0, 3.0, True), ("isomap", 2.0, 3.0, False), ("isomap", 3.0, 3.0, True), ("pca", 3.0, 3.0, False),
+     ("classical_mds", 3.0, 3.0, False), ("classical_mds", 2.0, 3.0, True),
      ("pca", 4.0, 3.0, False), ("isomap", 4.0, 3.0, False), ("isomap", None, 3.0, False)],
 )  # fmt: skip
 def test_a_count_of_dimensions_that_speaks_against_the_choice_is_told_as_such(method, true, linear, against):
@@ -216,7 +217,7 @@ def test_a_recommendation_says_what_it_is_not_good_for():
 
 
 def test_why_nothing_ran_is_not_why_others_were_left_out_from_the_start():
-    excluded = {"key": "ica", "method": "ica", "status": "skipped", "reason": LEFT_OUT["ica"]}
-    late = {"key": "pca", "method": "pca", "status": "skipped", "reason": "the budget was used up"}
+    excluded = {"key": "lpp", "status": "skipped", "reason": "it does not take sparse rows", "kind": EXCLUDED}
+    late = {"key": "pca", "status": "skipped", "reason": "the budget was used up", "kind": "default"}
     with pytest.raises(LowlandError, match=r"\(pca skipped: the budget was used up\); give a larger budget"):
         recommendation.recommend(record(excluded, late))

@@ -21,6 +21,11 @@ def test_the_target_is_no_column_of_the_best_model(rng, at_once):
         found.fit_best(frame.select("a", "b", "c"))
     with pytest.raises(DataError, match="X has 6 columns"):
         found.fit_best(frame.with_columns(more=1.0))
+    with pytest.raises(DataError, match="column 3 of X is 'e', and 'd' was compared"):
+        found.fit_best(frame.rename({"d": "e"}))
+    with pytest.raises(DataError, match="column 0 of X is 'b', and 'a' was compared"):
+        found.fit_best(frame.select("b", "a", "c", "d"))
+    assert found.fit_best(frame.drop("kind").to_numpy()).n_features_in_ == 4, "without names there are none to compare"
     other = lowland.compare(frame, ["pca"], budget=None, target=pl.Series("kind", kinds[::-1]))
     assert other.fit_best(frame).n_features_in_ == 5, "that column was compared, too"
 

@@ -1,11 +1,9 @@
-"""How a comparison runs: what is asked and refused, shares of the budget, processes, the record of an automatic run."""
+"""How a comparison runs: what is asked and refused, fingerprints, the record of an automatic run."""
 
 from __future__ import annotations
 
 import json
-import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,10 +11,8 @@ import polars as pl
 import pytest
 
 import lowland
-from lowland import memory
-from lowland.comparison import candidates, given, process, running
+from lowland.comparison import candidates, given, running
 from lowland.comparison.given import fingerprint, read
-from lowland.comparison.worker import Bench
 from lowland.errors import DataError, LowlandWarning
 
 
@@ -128,12 +124,19 @@ def test_beside_a_record_nothing_is_asked(rng, at_once):
             lowland.compare(X, record=record, **{name: value})
 
 
+WHOLE = {"format": 1, "data": {}, "evidence": None, "without_evidence": "", "candidates": [], "settings": {}}
+SETTINGS = dict.fromkeys((*running._ASKED, "budget", "target"))
+DATA = dict.fromkeys(("shape", "dtype", "sha256", "kind"))
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
         ({"format": 1, "candidates": []}, "the record has no 'data'"),
-        ({"format": 1, "data": {}, "evidence": None, "without_evidence": "", "candidates": [], "settings": {}},
-         "no 'settings.n_components'"),
+        (WHOLE, "no 'settings.n_components'"),
+        ({**WHOLE, "settings": SETTINGS}, "no 'data.shape'"),
+        ({**WHOLE, "settings": SETTINGS, "data": DATA, "candidates": [{"method": "pca"}]}, r"candidates\[0\].param"),
+        ({**WHOLE, "settings": SETTINGS, "data": DATA, "candidates": {}}, r"candidates\[0\]"),
         ([], "a record is a dict"),
     ],
 )  # fmt: skip
@@ -155,6 +158,20 @@ def test_targets_with_gaps_and_look_alikes(rng):
     assert (target.codes[2], target.names) == (-1, ("1", "2"))
     mixed = np.array([1, "1"] * 20, dtype=object)
     assert read(X, mixed, "euclidean", None, 0.0, 0)[0].target.names == ("1", "'1'")
+    listed = read(X, ["a", "b", float("nan"), "a"] * 10, "euclidean", None, 0.0, 0)[0].target
+    assert (listed.codes[2], listed.names) == (-1, ("a", "b"))
+    assert read(X, (1, "1", np.int64(2), "2") * 10, "euclidean", None, 0.0, 0)[0].target.names == (
+        "1", "2", "'1'", "'2'")  # fmt: skip
+    cut = pd.cut(pd.Series(X[:, 0]), 2)
+    assert read(X, cut, "euclidean", None, 0.0, 0)[0].target.names == tuple(map(str, cut.cat.categories))
+
+
+@pytest.mark.parametrize(
+    ("values", "told"), [([1, (2,), 1, "a"], "a tuple"), ([[1], [2]] * 2, "a list"), ([1, 2j, 1, 1j], "a complex")]
+)
+def test_classes_are_plain_values(rng, values, told):
+    with pytest.raises(DataError, match=f"the target 'target' holds {told}; a class is a text or a whole number"):
+        read(rng.standard_normal((40, 3)), values * 10, "euclidean", None, 0.0, 0)
 
 
 def test_a_sample_that_misses_the_classes_is_told(rng):
@@ -183,218 +200,3 @@ def test_tables_are_hashed_in_blocks(monkeypatch):
     assert fingerprint(frame.with_columns(b=frame["b"].reverse())) != told
     assert fingerprint(frame.rename({"a": "c"})) != told
     assert fingerprint(frame.clone()) == told
-
-
-# -- processes --------------------------------------------------------------------------------------------
-
-
-class Clockwork:
-    """Stands for the process: starting and jobs take stated seconds of a clock that does not run by itself."""
-
-    def __init__(self, now: list[float], takes: dict[str, float], start: float = 3.0) -> None:
-        self.now, self.takes, self.start, self.up, self.jobs = now, takes, start, False, list[str]()
-
-    def ready(self, seconds, told):
-        if not self.up:
-            self.now[0] += min(self.start, seconds)
-            self.up = seconds >= self.start
-        return None if self.up else "there was no time to start a process"
-
-    def ask(self, job, seconds, told):
-        name = job.get("method", job["do"])
-        self.jobs.append(name)
-        took = self.takes[name]
-        self.now[0] += min(took, seconds)
-        if took > seconds:
-            self.up = False
-            return {"status": "ended", "error": "its share of the budget was over"}
-        nothing = {"crowding": None, "structured": None, "distances": "straight", "accuracy": None}
-        side = {"training": {"value": 0.5, "without": [0.5] * 10}}
-        return {
-            "status": "done",
-            "evidence": nothing,
-            "dimensions": {"linear": 2.0},
-            "criteria": {"local": side, "global": side},
-            "seconds": {"fit": took, "measure": 0.1},
-            "learned": {},
-        }
-
-
-@pytest.fixture
-def clockwork(monkeypatch):
-    """Run candidates by such a clock; returns what became of them, the jobs in their order, and the time."""
-
-    def run(budget: float, takes: dict[str, float], names: list[str], search: bool = False):
-        now = [0.0]
-        monkeypatch.setattr("time.monotonic", lambda: now[0])
-        X, worker = np.random.default_rng(0).standard_normal((60, 3)), Clockwork(now, takes)
-        asked = running.Asked(2, "euclidean", 10, None, 0.2, 0, names)
-        made, _ = read(X, None, "euclidean", None, 0.2, 0)
-        state = running.Run(made, asked, running.Clock(budget), Path("."), {})
-        state.look(worker)
-        state.all_of(worker, asked.candidates("rows")[0])
-        state.count_dimensions(worker)
-        return {e["key"]: e["status"] for e in state.entries}, worker.jobs, now[0], state
-
-    return run
-
-
-@pytest.mark.parametrize("names", [["pca", "isomap"], ["isomap", "pca"]])
-def test_of_two_candidates_neither_takes_the_time_of_the_other(clockwork, names):
-    status, _, spent, _ = clockwork(30.0, {"look": 1, "pca": 1, "isomap": 1e6, "dimensions": 1}, names)
-    assert status == {"pca": "done", "isomap": "ended"}
-    assert spent <= 30.0
-
-
-def test_dimensions_are_counted_last_and_cannot_take_the_candidates_time(clockwork):
-    status, jobs, spent, state = clockwork(10.0, {"look": 1, "pca": 0.5, "dimensions": 60}, ["pca"])
-    assert jobs == ["look", "pca", "dimensions"]
-    assert status == {"pca": "done"}
-    assert state.evidence["dimensions_unknown"] == "its share of the budget was over"
-    assert spent <= 10.0
-
-
-def test_a_look_that_takes_too_long_leaves_time_to_start_again(clockwork):
-    status, _, spent, state = clockwork(12.0, {"look": 1e6, "pca": 0.5, "dimensions": 1}, ["pca"])
-    assert status == {"pca": "done"}
-    assert state.unseen == "its share of the budget was over"
-    status, jobs, spent, state = clockwork(6.0, {"look": 1e6, "pca": 0.5}, ["pca"])
-    assert (status, jobs) == ({"pca": "done"}, ["pca"]), "no look where it could cost the only start"
-    assert "no time to look" in state.unseen
-    assert spent <= 6.0
-    status, *_ = clockwork(5.0, {"look": 1, "pca": 1.5, "isomap": 1, "dimensions": 1}, ["pca", "isomap"])
-    assert status["pca"] == "done", "it may take all where nobody could be started after it"
-
-
-def test_a_look_that_was_ended_while_writing_harms_no_candidate(rng, tmp_path, monkeypatch):
-    made, _ = read(rng.standard_normal((40, 3)), None, "euclidean", None, 0.0, 0)
-    made.store(tmp_path)
-    bench, save = Bench(tmp_path, lambda answer: None), np.savez
-
-    def torn(file, **arrays):
-        save(file, **arrays)
-        if len(arrays) == 0 or "along" in str(file) or (tmp_path / "straight.npz").exists():
-            Path(file).write_bytes(b"PK torn")
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(np, "savez", torn)
-    with pytest.raises(KeyboardInterrupt):
-        bench.serve({"do": "look", "n_neighbors": 5, "random_state": 0})
-    monkeypatch.setattr(np, "savez", save)
-    job = {
-        "do": "fit",
-        "number": 0,
-        "method": "pca",
-        "parameters": {"n_components": 2},
-        "n_neighbors": 5,
-        "along": False,
-    }
-    assert Bench(tmp_path, lambda answer: None).serve(job)["status"] == "done"
-
-
-def test_a_transform_that_fails_is_a_failure(rng, at_once):
-    class Falls:
-        """Has a transform that does not work."""
-
-        def __init__(self, n_components=2):
-            self.n_components = n_components
-
-        def fit_transform(self, X, y=None):
-            return np.asarray(X)[:, : self.n_components]
-
-        def transform(self, X):
-            raise RuntimeError("not today")
-
-    lowland.register("falls", Falls)
-    try:
-        found = lowland.compare(rng.standard_normal((60, 3)), ["falls", "pca"], budget=None)
-    finally:
-        lowland.registry.unregister("falls")
-    assert entry(found, "falls")["status"] == "failed"
-    assert "not today" in entry(found, "falls")["reason"]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="a folder in use cannot be removed elsewhere")
-def test_paths_of_a_removed_working_folder_are_left_out(tmp_path, monkeypatch):
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    monkeypatch.setattr("sys.path", ["", str(tmp_path)])
-    assert process._environment()["PYTHONPATH"] == str(tmp_path)
-    assert process._here() is None
-
-
-READS = '''
-import os
-import subprocess
-
-
-class Reads:
-    """Starts what reads all of stdin, then what would outlive it, and dies."""
-
-    def __init__(self, n_components=2):
-        self.n_components = n_components
-
-    def fit_transform(self, X, y=None):
-        assert subprocess.run(["cat"], capture_output=True, timeout=20).stdout == b""
-        subprocess.Popen(["sleep", "4711"])
-        os._exit(3)
-'''
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_children_of_candidates_read_no_jobs_and_do_not_outlive_them(tmp_path, monkeypatch, rng):
-    import subprocess
-
-    (tmp_path / "reading.py").write_text(READS, encoding="utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    import reading
-
-    lowland.register("reads", reading.Reads)
-    read(rng.standard_normal((30, 3)), None, "euclidean", None, 0.0, 0)[0].store(tmp_path)
-    job = {"do": "fit", "number": 0, "method": "reads", "parameters": {}, "n_neighbors": 5, "along": False}
-    try:
-        assert process.send_guests(tmp_path, {"reads"}) == {}
-        with process.Worker(tmp_path) as worker:
-            assert worker.ready(60, lambda *_: None) is None
-            answer = worker.ask(job, 60, lambda *_: None)
-    finally:
-        lowland.registry.unregister("reads")
-    assert answer == {"status": "failed", "error": "the process ended with code 3"}
-    assert "sleep 4711" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
-
-
-def test_a_folder_that_cannot_be_removed_does_not_take_the_result_along(rng, at_once, monkeypatch):
-    def stuck(path):
-        raise PermissionError("in use")
-
-    monkeypatch.setattr("shutil.rmtree", stuck)
-    with pytest.warns(LowlandWarning, match="a folder could not be removed: in use"):
-        found = lowland.compare(rng.standard_normal((30, 3)), ["pca"], budget=None)
-    assert found.recommend().method == "pca"
-
-
-@pytest.mark.skipif(memory.resident() is None, reason="the system does not tell")
-def test_memory_of_another_process_is_told():
-    assert memory.resident(os.getpid()) == pytest.approx(memory.resident(), rel=0.1)
-    assert memory.resident(2**30) is None
-
-
-def test_methods_of_optional_packages_are_loaded_before_they_are_timed(rng, tmp_path, monkeypatch):
-    read(rng.standard_normal((300, 3)), None, "euclidean", None, 0.0, 0)[0].store(tmp_path)
-    fitted: list[tuple[str, int]] = []
-
-    class Model:
-        def __init__(self, name: str) -> None:
-            self.name = name
-
-        def fit(self, X):
-            fitted.append((self.name, len(X)))
-            raise RuntimeError("shows in the fit itself")
-
-    monkeypatch.setattr(candidates.Candidate, "build", lambda self: Model(self.method))
-    bench = Bench(tmp_path, lambda answer: None)
-    for name in ("pca", "umap", "umap", "tsne"):
-        bench._load(name)
-    assert fitted == [("umap", 100), ("tsne", 100)]

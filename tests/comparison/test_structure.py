@@ -86,6 +86,29 @@ def test_repeated_rows_change_nothing(roll):
     assert (truth.along["training"][~equal] > 0).all()
 
 
+def test_equal_points_behind_rounded_distances_count_once(roll):
+    """By ‖x‖² + ‖y‖² − 2 x·y equal points are some 1e-7 apart, and each other's only neighbours."""
+    from sklearn.metrics import pairwise_distances
+
+    square = pairwise_distances(np.repeat(roll[:300], 4, axis=0) + 5)
+    apart = square[np.arange(0, 1200, 4), np.arange(1, 1200, 4)]
+    assert 0 < apart.max() < 1e-5, "the rounding is there"
+    found, plain = seen(square, "precomputed"), seen(roll[:300])
+    assert (found.structured, found.distances, found.pieces) == (True, "along", 1)
+    assert found.crowding == pytest.approx(plain.crowding, abs=0.03)
+
+
+@pytest.mark.parametrize("form", ["rows", "sparse", "distances"])
+def test_a_cloud_is_for_principal_components_and_a_roll_is_not_in_every_form(form, roll, rng, at_once):
+    make = {"rows": np.asarray, "sparse": sp.csr_array, "distances": distances}[form]
+    metric = "precomputed" if form == "distances" else "euclidean"
+    straight = "classical_mds" if form == "distances" else "pca"
+    for X, chosen in ((rng.standard_normal((150, 6)), straight), (roll[::2], "isomap")):
+        methods = [straight, "isomap"] if form == "sparse" else [straight, "metric_mds", "isomap"]
+        found = lowland.compare(make(X), methods, budget=None, metric=metric)
+        assert found.recommend().method == chosen
+
+
 @pytest.mark.parametrize("direction", ["a column", "all columns"])
 def test_a_cluster_apart_is_structure_though_one_column_tells_it(direction, rng):
     X = rng.standard_normal((300, 6))

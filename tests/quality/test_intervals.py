@@ -19,7 +19,9 @@ from lowland.quality.pair_measures import (
     sammon_of,
     stress_of,
 )
-from lowland.quality.pairs import PairTable
+from lowland.quality.pair_values import pearson
+from lowland.quality.pairs import PairTable, Pilot
+from lowland.quality.pairs_of_rows import correlation_over_rows
 from lowland.quality.spaces import sides
 
 SUMS = {
@@ -101,22 +103,75 @@ def test_leaving_parts_out_by_definition():
     assert np.isnan(of_batches(np.nan, [0.4, 0.5], (0.0, 1.0)))
 
 
-def test_new_rows_have_an_interval_over_rows(rng):
-    """Of distances, too, and whether all pairs were looked at or some."""
+def left_out(delta, d, new, r):
+    """The correlation over pairs that begin at new rows, without those that begin or end at one of these."""
+    there = (new[:, None] != np.arange(delta.shape[1])) & (new[:, None] != r) & (np.arange(delta.shape[1]) != r)
+    return np.corrcoef(delta[there], d[there])[0, 1]
+
+
+@pytest.mark.parametrize("old", [0, 100])
+def test_new_rows_have_an_interval_over_rows(rng, old):
+    """Of distances, too: a row goes with all of its pairs, those that begin at it and those that end there."""
     X = rng.standard_t(4, size=(160, 5)) * [5, 3, 1, 1, 1]
     model = lowland.PCA(n_components=2).fit(X[:100])
-    found = quality.held_out(model, X[100:], X[:100])["pearson"]
+    new, X = np.arange(old, old + 60), X[100 - old :]
+    given = (model, X[old:], X[:old] if old else None)
+    found = quality.held_out(*given)["pearson"]
     Y = model.transform(X)
-    delta, d = cdist(X[100:], X), cdist(Y[100:], Y)
-    others = np.arange(160)[None, :] != np.arange(100, 160)[:, None]
-    without = np.array(
-        [np.corrcoef(delta[keep][others[keep]], d[keep][others[keep]])[0, 1] for keep in ~np.eye(60, dtype=bool)]
-    )
-    half = stdtrit(59, 0.975) * np.sqrt(59 / 60 * ((without - without.mean()) ** 2).sum())
-    assert found == pytest.approx(np.corrcoef(delta[others], d[others])[0, 1], rel=1e-12)
-    assert (found.high - found, found - found.low) == pytest.approx((half, half), rel=1e-6)
+    delta, d = cdist(X[new], X), cdist(Y[new], Y)
+    z = np.arctanh([left_out(delta, d, new, r) for r in new])
+    half = stdtrit(59, 0.975) * np.sqrt(59 / 60 * ((z - z.mean()) ** 2).sum())
+    r = left_out(delta, d, new, -1)
+    assert found == pytest.approx(r, rel=1e-12)
+    assert (found.low, found.high) == pytest.approx(np.tanh([np.arctanh(r) - half, np.arctanh(r) + half]), rel=1e-9)
     assert found.exact
-    some = quality.held_out(model, X[100:], X[:100], anchors=60, pairs=4000)
-    assert not any(measure.exact for name, measure in some.measures.items() if name != "reconstruction_error")
-    assert some["reconstruction_error"].exact
-    assert some["pearson"].high - some["pearson"].low == pytest.approx(2 * half, rel=0.6)
+    if old:
+        some = quality.held_out(*given, anchors=60, pairs=4000)
+        assert not any(measure.exact for name, measure in some.measures.items() if name != "reconstruction_error")
+        assert some["reconstruction_error"].exact
+        assert some["pearson"].high - some["pearson"].low == pytest.approx(found.high - found.low, rel=0.6)
+
+
+@pytest.mark.parametrize(
+    ("old", "pairs", "metric"),
+    [
+        (0, None, "euclidean"),
+        (120, None, "euclidean"),
+        (120, 3000, "euclidean"),
+        (120, 3000, "cityblock"),
+    ],
+)
+def test_the_interval_of_new_rows_holds_the_value_of_many(rng, old, pairs, metric):
+    """95 of 100 should, and no fewer than 90 do; many rows are as many tables of that size."""
+
+    def table(random_state, pairs):
+        X = np.concatenate([training, rng.normal(size=(80, 4)) * [3, 2, 1, 1]])
+        return PairTable(sides(X, X[:, :2], metric), pairs, random_state)
+
+    training, new = rng.normal(size=(old, 4)) * [3, 2, 1, 1], np.arange(old, old + 80)
+    many, pilot = np.zeros(9), Pilot(3.0, 0.8)
+    for _ in range(100):
+        whole = table(0, None)
+        whole.pilot = pilot  # sums around the same values can be added
+        many += whole.all_sums[new].sum(axis=0)
+    truth = pearson(many, pilot)
+    found = [correlation_over_rows(table(repeat, pairs), new) for repeat in range(100)]
+    assert all(m.exact == (pairs is None) for m in found)
+    assert 90 <= sum(m.low <= truth <= m.high for m in found) <= 99
+
+
+def test_a_second_look_at_the_same_rows_is_the_same(rng):
+    table = PairTable(heavy_tailed(rng, 200), 2000, random_state=3)
+    first, second = (correlation_over_rows(table, np.arange(150, 200)) for _ in range(2))
+    assert (first, first.low, first.high) == (second, second.low, second.high)
+
+
+def test_the_interval_of_few_new_rows_is_all_there_is(rng):
+    X = rng.normal(size=(3, 4))
+    found = correlation_over_rows(PairTable(sides(X, X[:, :2])), np.arange(3))
+    assert (found.low, found.high) == (-1, 1)
+    same = rng.normal(size=(20, 2))
+    found = correlation_over_rows(PairTable(sides(same, same)), np.arange(20))
+    assert (found.low, found.high) == pytest.approx((1, 1), abs=1e-12)
+    even = sides(np.eye(4), np.arange(4.0)[:, None])  # all distances in the data are equal
+    assert np.isnan(correlation_over_rows(PairTable(even), np.arange(4)))

@@ -271,6 +271,13 @@ def test_counts_have_few_distances_and_are_not_flagged_for_that(mean: float, col
     assert len(found) < 0.02 * 600
 
 
+def test_of_counts_the_share_that_the_manual_states_is_flagged() -> None:
+    """0.5 % of 600 rows of counts with a mean of 0.5 in 5 columns, over many tables."""
+    shares = [len(_quietly(np.random.default_rng(r).poisson(0.5, (600, 5)).astype(float))) / 600 for r in range(8)]
+    assert 0.003 < np.mean(shares) < 0.007
+    assert max(shares) < 0.015
+
+
 def test_equal_distances_do_not_make_the_median_the_limit() -> None:
     null = normal_distances(np.ones(5), 200, 10, np.random.default_rng(0))
     d = np.concatenate([np.ones(550), np.full(50, np.sqrt(2.0))])

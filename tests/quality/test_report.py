@@ -337,3 +337,33 @@ def test_pictures(digits):
     trust[found.point] = found.kept
     figure = trust_map(Y, trust, name="neighbours kept")
     assert sum(len(c.get_offsets()) for c in figure.axes[0].collections) == len(X)
+
+
+def test_a_column_that_decides_alone_is_told_with_the_remedy(rng):
+    X = pl.DataFrame(rng.normal(size=(60, 4)) * [1, 1, 1, 500], schema=["a", "b", "c", "proline"])
+    Y = X.to_numpy()[:, :2]
+    with pytest.warns(lowland.DominantColumnWarning, match="'proline' owns"):
+        found = quality.report(X, Y)
+    assert "use metric='seuclidean'" in found.warnings[-1]
+    scaled = quality.report(X, Y, metric="seuclidean")
+    assert scaled.warnings == ()
+    Z = X.to_numpy() / X.to_numpy().std(axis=0, ddof=1)
+    assert scaled["trustworthiness"] == pytest.approx(quality.report(Z, Y)["trustworthiness"], abs=1e-12)
+
+
+@pytest.mark.parametrize(("n", "k"), [(6, 1), (12, 3), (39, 9), (40, 10), (80, 10)])
+def test_few_points_have_fewer_neighbours(rng, n, k):
+    X = rng.normal(size=(n, 3))
+    assert quality.report(X, X[:, :2]).n_neighbors == k
+
+
+def test_points_that_lost_nothing_are_not_called_the_least_trusted(rng):
+    X = rng.normal(size=(30, 2))
+    assert quality.report(X, X).worst == ()
+    assert "none, all keep their neighbours" in str(quality.report(X, X))
+    Y = X.copy()
+    Y[7] += 100.0
+    named = {point.number for point in quality.report(X, Y).worst}
+    assert 7 in named
+    points = quality.report(X, Y).points
+    assert named <= set(points.point[points.kept < 1].tolist())

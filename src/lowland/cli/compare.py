@@ -22,6 +22,8 @@ from .outputs import check_outputs
 from .wording import column_words, warn_of_square
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ..comparison import Comparison, Recommendation
 
 KEYS = {
@@ -42,13 +44,15 @@ KEYS = {
 _TOLD = ("compare", "search settings")  # stages that are shown as bars; each candidate's own would fill the screen
 
 _NAMES = "text that hardly repeats"  # a name for each row, say
+_GAPS = "text with gaps"  # methods are compared on whole rows
 
-Budget = Annotated[str, Parameter(help="Time for everything, such as 90s, 5min or 1h.")]
+_TIME = "Time for everything, such as 90s, 5min or 1h."
+Budget = Annotated[str, Parameter(help=_TIME)]
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Asked:
+class Wanted:
     """What a record holds, too; None: as the library has it."""
 
     methods: Annotated[
@@ -59,7 +63,7 @@ class Asked:
         ),
     ] = None
     components: Annotated[int | None, Parameter(help="Dimensions of the maps. Default: 2.")] = None
-    budget: Annotated[str | None, Parameter(help="Time for everything, such as 90s, 5min or 1h. Default: 5min.")] = None
+    budget: Annotated[str | None, Parameter(help=f"{_TIME} Default: 5min.")] = None
     metric: Annotated[
         str | None,
         Parameter(help="How rows are compared; precomputed: the table is a square of distances. Default: euclidean."),
@@ -99,7 +103,7 @@ def compare(
     data: DataFile,
     /,
     *,
-    asked: Asked | None = None,
+    asked: Wanted | None = None,
     target: Annotated[
         str | None, Parameter(help="Column with classes: not reduced; maps are judged by whether they keep them apart.")
     ] = None,
@@ -124,7 +128,7 @@ def compare(
 
     Example: lowland compare iris.csv --target species --budget 1min --report comparison.html
     """
-    wanted, chosen = asked or Asked(), columns or ColumnOptions()
+    wanted, chosen = asked or Wanted(), columns or ColumnOptions()
     parameters = wanted.parameters()
     _check_files(out, report, record, again, data)
     _check_words(wanted, prefer, target, again)
@@ -147,8 +151,9 @@ def compare(
 
 
 def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, text: bool) -> Input:
-    """Read the rows, with ``text`` columns of text as categories; those that hardly repeat only if they are asked for.
+    """Read the rows, with ``text`` columns of text as categories.
 
+    Those that hardly repeat or have gaps are left out with a note, unless columns are asked for.
     What is left, if it is numbers alone, is one array, as without text: a record knows the rows by it.
     """
     given = read_input(data, columns, KeepOptions(color=target), pairwise=metric == "precomputed", categories=text)
@@ -160,17 +165,29 @@ def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, t
         return given
     frame = given.table.frame.select(given.names)
     texts = [name for name, kind in frame.schema.items() if not_numeric(kind) is not None]
-    many = [] if columns.columns else [name for name in texts if 2 * frame[name].n_unique() > frame.height]
-    for name in many:
-        note(f"left out: {name} ({_NAMES}); --columns takes it")
-    kept = [name for name in given.names if name not in many]
+    out = {} if columns.columns else _unfit(frame, texts)
+    for name, why in out.items():
+        remedy = "--columns takes it" if why == _NAMES else "fill them to have it compared"
+        note(f"left out: {name} ({why}); {remedy}")
+    kept = [name for name in given.names if name not in out]
     named = hasattr(given.rows, "columns")
-    if len(texts) == len(many):
+    if len(texts) == len(out):
         rows: Any = RowSource.from_array(given.table.select(columns=kept).X, names=kept if named else None)
     else:
         rows = given.rows.select(kept) if named else given.rows[:, [given.names.index(name) for name in kept]]
-    left = {**given.left_out, **dict.fromkeys(many, _NAMES)}
+    left = {**given.left_out, **out}
     return replace(given, rows=rows, shape=(frame.height, len(kept)), names=kept, left_out=left)
+
+
+def _unfit(frame: pl.DataFrame, texts: Sequence[str]) -> dict[str, str]:
+    """Return the columns of text that are no categories of whole rows, and why."""
+    out = {}
+    for name in texts:
+        if 2 * frame[name].n_unique() > frame.height:
+            out[name] = _NAMES
+        elif frame[name].null_count():
+            out[name] = _GAPS
+    return out
 
 
 def perform(given: Input, target: str | None, asked: dict[str, Any]) -> Comparison:
@@ -225,7 +242,7 @@ def check_budget(budget: str) -> None:
         raise UsageError(f"--budget: {error}") from error
 
 
-def _check_words(asked: Asked, prefer: str, target: str | None, again: Path | None) -> None:
+def _check_words(asked: Wanted, prefer: str, target: str | None, again: Path | None) -> None:
     """Refuse what cannot be before the table is read."""
     from ..comparison.ranking import PREFERENCES
 
@@ -249,14 +266,20 @@ def _check_files(out: Path | None, report: Path | None, record: Path | None, aga
 
 
 def _read_record(path: Path) -> dict[str, Any]:
+    from ..comparison.running import settings_of
+
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"--again {path}: it is no record of a comparison ({error})") from error
-    parts = ("settings", "data", "candidates")
-    if not isinstance(found, dict) or not all(isinstance(found.get(part), dict | list) for part in parts):
-        raise DataError(f"--again {path}: it is no record of a comparison; `lowland compare --record` writes one")
-    return found
+    try:
+        settings_of(found)
+    except ValueError as error:
+        raise DataError(
+            f"--again {path}: it is no record of a comparison ({error}); `lowland compare --record` writes one"
+        ) from error
+    whole: dict[str, Any] = found
+    return whole
 
 
 def _write(
@@ -329,8 +352,9 @@ def _next(data: Path, given: Input, columns: ColumnOptions, advice: Recommendati
     mixed = given.table is not None and not isinstance(given.rows, RowSource)
     color = ["--color", target] if target else []
     chosen = column_words(columns)
-    if mixed:
-        chosen += [w for name, why in given.left_out.items() if why == _NAMES for w in ("--drop", name_list([name]))]
+    if mixed or advice.method == "famd":  # `reduce` takes text for it
+        unfit = [name for name, why in given.left_out.items() if why in (_NAMES, _GAPS)]
+        chosen += [word for name in unfit for word in ("--drop", name_list([name]))]
     first, source = "", str(data)
     if mixed and advice.method != "famd":
         source = f"{stem}-coded.csv"

@@ -112,11 +112,10 @@ def _reduction(found: Estimate, metric: str, scale: bool) -> list[str]:
     straight = metric in ("euclidean", "sqeuclidean")
     if straight and flat <= true:
         return ["--method", "pca", "--components", str(flat), *(["--scale"] if scale else [])]
-    by = (
-        "seuclidean" if straight and scale else "euclidean" if straight else metric
-    )  # it divides columns as --scale does
-    method, count = (
-        ("classical_mds", flat) if metric in ("cosine", "correlation") and flat <= true else ("isomap", true)
-    )
+    method, count = "isomap", true
+    if metric in ("cosine", "correlation") and flat <= true:
+        method, count = "classical_mds", flat
     words = ["--method", method, "--components", str(count)]
-    return words if by == "euclidean" else [*words, "--set", f"metric={by}"]
+    if not straight:
+        return [*words, "--set", f"metric={metric}"]
+    return [*words, "--set", "metric=seuclidean"] if scale else words  # which divides columns as --scale does

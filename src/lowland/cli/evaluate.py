@@ -17,7 +17,7 @@ from .inputs import Input, read_input
 from .model import build_model
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
 from .outputs import check_outputs
-from .wording import NO_SCALE, PRECOMPUTED, column_words, look, row_names, warn_of_square
+from .wording import NO_SCALE, PRECOMPUTED, UNITS, column_words, look, row_names, warn_of_square
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,7 +68,9 @@ class TrustOptions:
     groups: Annotated[
         str | None, Parameter(help="Column of labels: every measure is also told for each group. It is not compared.")
     ] = None
-    neighbors: Annotated[int, Parameter(help="Neighbours that the local measures look at.")] = 10
+    neighbors: Annotated[
+        int | None, Parameter(help="Neighbours that the local measures look at (default: 10, fewer of few rows).")
+    ] = None
     metric: Annotated[str, Parameter(help="How the data are compared; precomputed for distances.")] = "euclidean"
     anchors: Annotated[
         str, Parameter(help="Rows that are looked at: a number, all, or auto (all up to 10,000, then 5,000).")
@@ -118,7 +120,11 @@ def evaluate(
     facts = {**_facts(given, names, by, found, named), **files}
     summary = found.sentence + (_order(shared, same) if found.by_chance else "")
     chosen = columns or ColumnOptions()
-    if out is None or (shared is not None and not same):
+    if any("metric='seuclidean'" in text for text in found.warnings):
+        following = _again(data, embedding, chosen, replace(options, metric="seuclidean"), out)
+    elif found.is_poor and not found.by_chance:
+        following = _compare(data, chosen, options, given, len(names))
+    elif out is None or (shared is not None and not same):
         better = options if same or shared is None else replace(options, id=shared)
         following = _again(data, embedding, chosen, better, out)
     else:
@@ -146,7 +152,7 @@ class _Asked:
             left = found.n - len(found.points)
             note(f"{left:,} of {found.n:,} rows were not looked at and stay empty; --anchors all looks at each")
             return found.points
-        points = pointwise(X, Y, options.neighbors, metric=options.metric, random_state=options.seed)
+        points = pointwise(X, Y, found.n_neighbors, metric=options.metric, random_state=options.seed)
         if points.recall is not None:
             note(f"neighbours of each row were searched approximately: {points.recall:.1%} of them are right")
         return points
@@ -178,7 +184,7 @@ def _check(options: TrustOptions) -> None:
     known = (*METRICS, "precomputed")
     if options.metric not in known:
         raise UsageError(f"--metric {options.metric}: choose one of {', '.join(known)}")
-    if options.neighbors < 1:
+    if options.neighbors is not None and options.neighbors < 1:
         raise UsageError(f"--neighbors {options.neighbors}: give at least 1")
     if options.seed < 0:
         raise UsageError(f"--seed {options.seed}: give 0 or more")
@@ -229,7 +235,7 @@ def _measure(given: Input, Y: Any, labels: pl.Series | None, asked: _Asked) -> t
         )
         return found, asked.points(X, Y, found)
 
-    return look(work, given, PRECOMPUTED | NO_SCALE)  # type: ignore[no-any-return]
+    return look(work, given, PRECOMPUTED | NO_SCALE | UNITS)  # type: ignore[no-any-return]
 
 
 def _write(out: Path, points: Pointwise, given: Input, options: TrustOptions) -> None:

@@ -14,7 +14,7 @@ from .answer import Answer, UsageError
 from .inputs import Input, read_input
 from .options import ColumnOptions, Common, DataFile, IdColumn, KeepOptions
 from .outputs import check_kept, check_outputs
-from .wording import PRECOMPUTED, SCALE, column_words, look, row_names, warn_of_square
+from .wording import PRECOMPUTED, SCALE, column_words, dominated, look, row_names, warn_of_square
 
 if TYPE_CHECKING:
     from ..quality.outliers import Outliers
@@ -101,13 +101,20 @@ def outliers(
         write_table(keep, given.table.frame.filter(~found.mask))
     facts = {"data": data, **found.to_dict(), "out": out, "keep": keep}
     words = [*column_words(columns or ColumnOptions()), *(["--id", id] if id else []), *(["--scale"] if scale else [])]
+    looks = {
+        "--neighbors": neighbors,
+        "--components": components,
+        "--metric": metric,
+        "--level": level,
+        "--seed": seed,
+    }
     if pairwise:
         words = ["reduce", str(data), "--method", "classical_mds", "--set", "metric=precomputed", "--out", "flat.csv"]
+    elif not scale and metric in ("euclidean", "sqeuclidean") and dominated(given):
+        words = ["outliers", str(data), *words, *_asked(looks), "--scale"]
     elif len(found) and not found.may_be_a_group and keep is None and given.table is not None:
-        looks = {"--neighbors": neighbors, "--components": components, "--metric": metric, "--level": level}
-        asked = _asked({**looks, "--seed": seed})
         clean = "clean.csv" if data.name != "clean.csv" else "cleaner.csv"
-        words = ["outliers", str(data), *words, *asked, "--keep", clean]
+        words = ["outliers", str(data), *words, *_asked(looks), "--keep", clean]
     else:
         words = ["reduce", str(keep or data), *words, "--out", "flat.csv"]
     return Answer(facts, _summary(found, keep), shlex.join(["lowland", *words]), shown=_shown(found))

@@ -16,6 +16,7 @@ from .options import ColumnOptions
 PRECOMPUTED = {"metric='precomputed'": "--metric precomputed"}
 SCALE = {"use scale=True": "add --scale"}
 NO_SCALE = {"use scale=True": "divide each by its standard deviation first"}
+UNITS = {"use metric='seuclidean'": "add --metric seuclidean"}
 NO_ROWS = {"novelty(…, X_train=…) takes them": "methods on neighbours, such as isomap, do"}
 
 _PYTHON = re.compile(r"^\w+, X (?=looks like|contains)")
@@ -53,6 +54,18 @@ def warn_of_square(given: Input) -> None:
 
     if missing_pairs(given.table) is not None:
         warnings.warn(square_words(given.source, "add --metric precomputed"), LowlandWarning, stacklevel=2)
+
+
+def dominated(given: Input) -> bool:
+    """Tell whether one column owns most of the variance, as warnings have it: the next step should then scale."""
+    import numpy as np
+
+    from ..dimension.dominance import dominant_column
+
+    table = getattr(given.rows, "array", None)
+    if given.pairwise or not isinstance(table, np.ndarray) or table.dtype.kind not in "fiub":
+        return False
+    return dominant_column(np.var(table, axis=0, dtype=np.float64)) is not None
 
 
 def row_names(given: Input) -> list[str]:

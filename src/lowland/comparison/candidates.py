@@ -67,6 +67,8 @@ LEFT_OUT = {
     "pca": "of coded categories it is FAMD",
 }
 
+EXCLUDED = "excluded"  # the kind of what is left out from the start, for no fault of the budget
+
 _SHARED = ("n_components", "random_state")  # parameters that all candidates have alike
 
 # Settings that the search tries beside the default.
@@ -81,7 +83,7 @@ class Candidate:
 
     method: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    kind: str = "default"  # or "search", "given"
+    kind: str = "default"  # or "search", "given", EXCLUDED
 
     @property
     def key(self) -> str:

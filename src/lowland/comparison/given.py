@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ Array = Any
 SAMPLE = 5000  # rows that are compared at most, unless told otherwise: most methods fit them in seconds
 HELD_OUT = 0.2  # share of the rows that no candidate is fitted on
 _FEW = 50  # rows below which none are held out
-_FEW_HELD = 10  # held-out rows below which there are none: they would tell nothing
+FEW_HELD = 10  # held-out rows below which there are none: they would tell nothing
 FOLDS = 10  # parts of the rows, left out in turn to see how uncertain each criterion is
 _PAIRED = 1000  # fitted rows whose distances to each other are compared
 _PAIRED_HELD = 500
@@ -110,7 +111,7 @@ def read(
     n = int(whole.shape[0])
     if n < _FEWEST_ROWS:
         raise DataError(f"compare: {n} rows have no structure to show; give at least {_FEWEST_ROWS}")
-    print_ = fingerprint(whole)
+    print_ = fingerprint(whole) | {"columns": None if kind == "distances" else column_names(X)}
     classes = None if named is None else _classes(*named, n)
     rng = np.random.default_rng(random_state)
     numbers = np.arange(n) if sample is None or n <= sample else np.sort(rng.choice(n, sample, replace=False))
@@ -140,7 +141,7 @@ def _parts(n: int, held_out: float, rng: np.random.Generator) -> tuple[Array, Ar
     """Draw the held-out rows, the folds that both kinds of rows share, and the rows whose distances are compared."""
     order = rng.permutation(n)
     count = int(held_out * n) if n >= _FEW else 0
-    count = count if count >= _FEW_HELD else 0
+    count = count if count >= FEW_HELD else 0
     held = np.zeros(n, dtype=bool)
     held[order[:count]] = True
     fold, paired = np.empty(n, dtype=np.int64), np.zeros(n, dtype=bool)
@@ -171,6 +172,17 @@ def _apart(X: Any, target: Any) -> tuple[Any, tuple[str, Any] | None]:
             f"compare: there is no column {target!r} to be the target; there are {', '.join(frame.columns[:10])}"
         )
     return nw.to_native(frame.drop(target)), (target, frame.get_column(target).to_list())
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Return the names of the columns of a data frame or a source of rows; None where they have none."""
+    import narwhals as nw
+
+    from ..rows import RowSource
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    names = X.names if isinstance(X, RowSource) else frame.columns if isinstance(frame, nw.DataFrame) else None
+    return None if names is None else [str(name) for name in names]
 
 
 def _kind(X: Any, metric: str) -> tuple[str, Array]:
@@ -250,16 +262,23 @@ def coding(X: Any) -> Any:
 def _classes(name: str, values: Any, n: int) -> Target:
     """Read a target: few different values, text or whole numbers; missing ones are left out."""
     listed = _listed(values)
-    if not isinstance(listed, list) or len(listed) != n or any(isinstance(value, list) for value in listed):
+    if not isinstance(listed, list) or len(listed) != n:
         size = len(listed) if isinstance(listed, list) else 1
         raise DataError(f"compare: the target has {size} values for {n} rows; give one class a row")
+    listed = [value.item() if isinstance(value, np.generic) else value for value in listed]
+    for value in listed:
+        if (isinstance(value, Collection) and not isinstance(value, str | bytes)) or not isinstance(value, Hashable):
+            raise _no_class(name, value)
     known = [value for value in listed if not _missing(value)]
     if any(isinstance(value, float) and not value.is_integer() for value in known):
         raise DataError(
             f"compare: the target {name!r} holds numbers that are no classes; cut them into classes first, with "
             "numpy.digitize for instance"
         )
-    levels = sorted(set(known), key=lambda value: (isinstance(value, str), value))
+    try:  # numbers first, then what else there is, each sort apart
+        levels = sorted(set(known), key=lambda v: ("" if isinstance(v, int | float) else type(v).__name__, v))
+    except TypeError:
+        raise _no_class(name, next(v for v in known if not isinstance(v, int | float | str))) from None
     if not 2 <= len(levels) <= min(_MOST_CLASSES, len(known) // 2):
         raise DataError(
             f"compare: the target {name!r} has {len(levels)} different values in {len(known)} rows; a target has at "
@@ -272,8 +291,17 @@ def _classes(name: str, values: Any, n: int) -> Target:
     return Target(name, codes, tuple(repr(v) if text in alike else text for v, text in zip(levels, names, strict=True)))
 
 
+def _no_class(name: str, value: Any) -> DataError:
+    return DataError(
+        f"compare: the target {name!r} holds a {type(value).__name__}; a class is a text or a whole number, one for "
+        "each row"
+    )
+
+
 def _listed(values: Any) -> Any:
-    """Return a column as a list of plain values."""
+    """Return a column as a list of its values; a list stays as it is, for NumPy would make one sort of mixed ones."""
+    if isinstance(values, list | tuple):
+        return list(values)
     return values.to_list() if hasattr(values, "to_list") else np.asarray(values).tolist()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .given import Given, Target
+from .given import FEW_HELD, Given, Target
 from .ranking import SIDES
 from .structure import Truth, by_class, confused
 from .voting import guesses
@@ -82,7 +82,8 @@ def _local(given: Given, placed: Placed, n_neighbors: int) -> dict[str, Any]:
     """
     out: dict[str, Any] = {}
     for side in _sides(given, placed):
-        share = -(-ANCHORS * len(side.judged) // len(placed.there))
+        # of all compared rows, placed or not: so fitted rows are judged by the same anchors in every map
+        share = -(-ANCHORS * len(side.judged) // given.n)
         trust, continuity = _kept(given, placed, side, n_neighbors, max(2, share))
         out[side.name] = _told((trust + continuity) / 2)
         out[side.name] |= {"trustworthiness": float(trust[0]), "continuity": float(continuity[0])}
@@ -157,14 +158,17 @@ def _distances(given: Given, truth: dict[str, Array], placed: Placed, folds: int
 
 
 def _target(given: Given, placed: Placed, n_neighbors: int) -> dict[str, Any]:
-    """Classes: how often the k nearest others in the map guess a row's class."""
+    """Classes: how often the k nearest others in the map guess a row's class.
+
+    Held-out rows count as much as fitted ones, so they do only where enough of them have a class.
+    """
     assert given.target is not None
     target = Target(given.target.name, given.target.codes[placed.there], given.target.names)
     codes, fold = target.codes, given.fold[placed.there]
     guess = np.full(len(codes), -1)
     out: dict[str, Any] = {}
     for side in _sides(given, placed, codes >= 0):
-        if len(side.among) < 2:
+        if len(side.among) < 2 or (side.name == SIDES[1] and len(side.judged) < FEW_HELD):
             continue
         among, judged = side.among, side.among[side.judged]
         found = guesses(

@@ -23,6 +23,7 @@ Told = Callable[[str, int, int | None], None]
 
 _POLL = 0.05  # seconds between two looks at the clock, the memory and the user
 _START = 60.0  # seconds within which a process must be ready
+_LAST = 1.0  # seconds for the last words of a process that has ended, and for its end once it says no more
 
 
 class Worker:
@@ -65,17 +66,22 @@ class Worker:
         process, self._process = self._process, None
         if process is None:
             return
-        if process.poll() is None:  # else its number may be another's by now
+        if process.returncode is None:  # until its end is noted its number cannot be another's
             _kill(process)
         process.wait()
-        if self._ear is not None:
-            self._ear.join()  # it ends with the process, and then nobody reads from the pipe
-        for pipe in (process.stdin, process.stdout):
+        for pipe in (process.stdin, process.stdout if self._deaf() else None):
             if pipe is not None:
                 try:
                     pipe.close()
                 except BrokenPipeError:  # what was not read is not wanted any more
                     continue
+
+    def _deaf(self) -> bool:
+        """Wait until nobody reads from the pipe; False where one who left the process's group still holds it open."""
+        if self._ear is None:
+            return True
+        self._ear.join(_LAST)
+        return not self._ear.is_alive()
 
     def _start(self, deadline: float, told: Told) -> dict[str, Any]:
         """Start a process and wait for its first words."""
@@ -104,11 +110,19 @@ class Worker:
         assert self._process is not None
         pid, limit = self._process.pid, settings.memory_limit() if settings.limit_is_given() else None
         last: tuple[str, int, int | None] = ("begin", 0, None)
+        over = False
         while True:
             try:
                 line = self._answers.get(timeout=_POLL)
             except queue.Empty:
                 told(*last)  # lets the user cancel while a method says nothing
+                if not over and _NOTES_LATER and _ended(self._process):
+                    # What it started may hold the pipe, so that its end would never come by itself.
+                    over = True
+                    _kill(self._process)
+                    self._deaf()  # what it still said comes first
+                    self._answers.put(None)
+                    continue
                 if time.monotonic() > deadline:
                     self.end()
                     return {"status": "ended", "error": late}
@@ -129,11 +143,11 @@ class Worker:
         """Say how a process ended by itself."""
         process = self._process
         assert process is not None
-        if hasattr(os, "waitid"):  # ended, but not yet noted, it keeps its number: what it started can be ended by it
-            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-            _kill(process)
-        code = process.wait()
+        until = time.monotonic() + _LAST
+        while not _ended(process) and time.monotonic() < until:  # the code is to be its own, not that of our signal
+            time.sleep(_POLL / 5)
         self.end()
+        code = process.returncode
         lines = (self._folder / "worker.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
         last = f"; its last words: {lines[-1][:200]}" if lines else ""
         if code < 0:
@@ -144,14 +158,32 @@ class Worker:
         return {"status": "failed", "error": reason + last}
 
 
+_NOTES_LATER = hasattr(os, "waitid")
+
+
+def _ended(process: subprocess.Popen[str]) -> bool:
+    """Tell whether a process has ended.
+
+    Where the system can, without noting it: so it keeps its number, and what it started can be ended by that.
+    """
+    if not _NOTES_LATER:
+        return process.poll() is not None
+    try:
+        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:  # noted already
+        return True
+
+
 def _kill(process: subprocess.Popen[str]) -> None:
     """End a process and whatever it started; on Windows the process alone."""
     if not hasattr(os, "killpg"):
         process.kill()
         return
     try:
+        if _NOTES_LATER:
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)  # raises where it is not ours now
         os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own
-    except (ProcessLookupError, PermissionError):  # it has ended; macOS says so in its own way
+    except (ChildProcessError, ProcessLookupError, PermissionError):  # it has ended; macOS says so in its own way
         process.kill()
 
 

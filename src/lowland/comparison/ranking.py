@@ -107,16 +107,6 @@ def jackknife(without: Array) -> float:
     return float(stdtrit(count - 1, 0.975) * np.sqrt(spread))
 
 
-def scored(entries: Sequence[Entry]) -> list[str]:
-    """Return the criteria of the score of some candidates."""
-    return Judge(entries).criteria
-
-
-def ranked(entries: Sequence[Entry], criteria: Sequence[str] | None = None) -> list[Entry]:
-    """Return candidates best first, judged against each other."""
-    return Judge(entries).ranked(entries, criteria)
-
-
 def seconds(entry: Entry) -> float:
     """Return the time of the fit."""
     return float(entry["seconds"]["fit"])

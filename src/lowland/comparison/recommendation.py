@@ -12,11 +12,12 @@ from ..errors import LowlandError
 from ..report.facts import count
 from ..settings import format_seconds
 from . import ranking
-from .candidates import LEFT_OUT
+from .candidates import EXCLUDED
 from .ranking import SIDES, WORDS, Entry, Judge
 
 # Of candidates that tie, the simplest is taken: straight maps before curved ones, black boxes last.
 _SIMPLE = ("linear", "distance", "manifold", "kernel", "network", "embedding")
+_PRINCIPAL = ("pca", "famd", "classical_mds")  # maps of principal components; the last of distances, too
 _LOST = 0.15  # by how much a class must be guessed worse than in the data to be called destroyed
 _WEAK = 0.7  # a criterion below this is a warning
 _LONG = 600.0  # seconds that all rows may take before that is a warning
@@ -120,7 +121,7 @@ def recommend(record: Mapping[str, Any], prefer: str = "balanced") -> Recommenda
 def _nothing(entries: Sequence[Entry]) -> str:
     """Say why there is nothing to recommend: what became of the first candidates."""
     begun = [e for e in entries if e["status"] != "skipped"]
-    wanted = [e for e in entries if e["reason"] not in LEFT_OUT.values()]  # others were left out from the start
+    wanted = [e for e in entries if e["kind"] != EXCLUDED]
     told = [f"{e['key']} {e['status']}: {e['reason']}" for e in begun or wanted or entries]
     text = "compare: no candidate came to an end, so there is nothing to recommend"
     text += f" ({'; '.join(told[:3])})" if told else ""
@@ -147,7 +148,8 @@ def _cloud(record: Mapping[str, Any], done: Sequence[Entry], judge: Judge) -> En
     evidence = record["evidence"]
     if evidence is None or evidence["structured"] is not False:
         return None
-    linear = next((e for e in done if e["method"] in ("pca", "famd") and e["kind"] != "search"), None)
+    plain = [e for e in done if e["kind"] != "search"]
+    linear = next((e for name in _PRINCIPAL for e in plain if e["method"] == name), None)
     if linear is None:
         return None
     if "target" in judge.criteria:
@@ -258,7 +260,8 @@ def _dimensions(found: Mapping[str, Any], chosen: Entry) -> str:
     text: str = found["sentence"]
     true, linear = found["nonlinear"], found["linear"]
     told = true is not None and linear is not None and _whole(true) <= _whole(linear)
-    if told and _fewer(found) == (_family(chosen) == "linear"):
+    straight = _family(chosen) == "linear" or chosen["method"] in _PRINCIPAL
+    if told and _fewer(found) == straight:
         return f"It is taken although {text[0].lower()}{text[1:]}"
     return text
 

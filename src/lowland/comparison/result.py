@@ -66,8 +66,9 @@ class Comparison:
 
         The best score wins. Candidates whose difference to it is not sure (its 95 % interval over the folds of the rows
         holds 0) or below 0.01 tie with it, and the simplest of them is taken: linear before distances, manifolds,
-        kernels, networks and embeddings. Where the rows are no more than a Gaussian cloud, that is PCA. Where a
-        candidate places no new rows, all are judged by the fitted rows alone.
+        kernels, networks and embeddings. Where the rows are no more than a Gaussian cloud, PCA is taken, or FAMD or
+        classical scaling, whichever is there. Where a candidate places no new rows, all are judged by the fitted rows
+        alone.
 
         Parameters
         ----------
@@ -147,9 +148,11 @@ class Comparison:
         return make_pipeline(coder, model).fit(X)
 
     def _columns(self, X: Any) -> Any:
-        """Return X without the target's column; refuse other columns than were compared."""
+        """Return X without the target's column; refuse other columns than were compared, by their names if known."""
         import narwhals as nw
         import numpy as np
+
+        from .given import column_names
 
         if self.record["data"]["kind"] == "distances":
             return X
@@ -159,10 +162,17 @@ class Comparison:
         shape = X.shape if hasattr(X, "shape") else np.shape(X)
         width = shape[1] if len(shape) == 2 else 0
         if named and width == wanted + 1:
-            return nw.to_native(frame.drop(name))
+            X, width, named = nw.to_native(frame.drop(name)), wanted, False
         if width != wanted:
             less = f" without the target {name!r}" if named else ""
             raise DataError(f"fit_best: X has {width} columns{less}; {wanted} were compared: give the same")
+        compared, own = self.record["data"].get("columns"), column_names(X)
+        if compared is not None and own is not None and compared != own:
+            i = next(i for i, (a, b) in enumerate(zip(compared, own, strict=True)) if a != b)
+            raise DataError(
+                f"fit_best: column {i} of X is {own[i]!r}, and {compared[i]!r} was compared: give the same columns, in "
+                "their order"
+            )
         return X
 
     def rerun(self, X: Any, target: Any = None) -> Comparison:

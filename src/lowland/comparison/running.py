@@ -15,13 +15,20 @@ from .. import settings
 from ..errors import DataError, LowlandWarning
 from .asked import Asked
 from .budget import Clock, parse_seconds
-from .candidates import Candidate
+from .candidates import EXCLUDED, Candidate
 from .given import HELD_OUT, SAMPLE, Given, read
 from .process import Worker, send_guests
 from .result import Comparison
 from .schedule import FORMAT, Run
 
 _ASKED = ("n_components", "metric", "n_neighbors", "sample", "held_out", "random_state")  # settings of a record
+_PARTS: dict[str, tuple[str, ...]] = {  # what a record has, as far as it is read again
+    "data": ("shape", "dtype", "sha256", "kind"),
+    "settings": (*_ASKED, "budget", "target"),
+    "evidence": (),
+    "without_evidence": (),
+    "candidates": ("method", "parameters", "kind", "status", "reason"),
+}
 
 
 def compare(
@@ -106,7 +113,7 @@ def compare(
         given.store(folder)
         run = Run(given, asked, clock, folder, send_guests(folder, {c.method for c in queue}))
         for name, reason in skipped.items():
-            run.skip(Candidate(name), reason)
+            run.skip(Candidate(name, kind=EXCLUDED), reason)
         with Worker(folder) as worker:
             run.look(worker)
             run.all_of(worker, queue)
@@ -126,7 +133,7 @@ def _refuse_others(given: Mapping[str, Any]) -> None:
 
 def _again(X: Any, target: Any, record: Mapping[str, Any]) -> Comparison:
     """Run what a record says that ran, on the same data."""
-    told = _settings(record)
+    told = settings_of(record)
     if (target is None) != (told["target"] is None):
         need = "no target" if told["target"] is None else f"the target {told['target']!r}"
         raise DataError(f"compare: the record is of a comparison with {need}; give the same")
@@ -163,20 +170,26 @@ def _again(X: Any, target: Any, record: Mapping[str, Any]) -> Comparison:
         return Comparison(run.record(fingerprint, told["budget"]), run.maps(), _colors(given))
 
 
-def _settings(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the settings of a record; refuse what is none of this version's."""
+def settings_of(record: Any) -> Mapping[str, Any]:
+    """Return the settings of a record; refuse what is no whole record of this version's."""
     if not isinstance(record, Mapping):
         raise ValueError(f"compare: a record is a dict, as `Comparison.record` is; got {type(record).__name__}")
     if record.get("format") != FORMAT:
         raise ValueError(f"compare: the record has format {record.get('format')!r}; this version reads {FORMAT}")
-    told = record.get("settings", {})
-    missing = [
-        name for name in ("data", "evidence", "without_evidence", "candidates", "settings") if name not in record
-    ]
-    missing += [f"settings.{name}" for name in (*_ASKED, "budget", "target") if name not in told]
+    missing = [name for name in _PARTS if name not in record]
+    parts = {name: record.get(name) for name in ("settings", "data")}
+    entries = record.get("candidates")
+    if isinstance(entries, list):
+        parts |= {f"candidates[{i}]": entry for i, entry in enumerate(entries)}
+    elif entries is not None:
+        missing.append("candidates[0]")
+    for name, part in parts.items():
+        needed = _PARTS["candidates"] if name.startswith("candidates") else _PARTS[name]
+        missing += [f"{name}.{key}" for key in needed if not isinstance(part, Mapping) or key not in part]
     if missing:
         raise ValueError(f"compare: the record has no {missing[0]!r}; give the whole `Comparison.record`")
-    return told  # type: ignore[no-any-return]
+    told: Mapping[str, Any] = record["settings"]
+    return told
 
 
 @contextmanager

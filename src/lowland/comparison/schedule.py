@@ -11,18 +11,21 @@ import numpy as np
 
 from .. import __version__, planning, settings
 from ..errors import MissingExtraError
-from . import candidates, ranking
+from . import candidates
 from .asked import Asked
 from .budget import Clock
 from .candidates import Candidate
 from .given import Given
 from .process import Worker
+from .ranking import Judge
 from .result import Map
 
 FORMAT = 1  # of records
 _LOOK = 0.5  # share of the budget that the look at the data may take: all judgement stands on it
 _DIMENSIONS = 0.1  # share of the budget that the search leaves for counting the dimensions
 _RESTART = 1.5  # times what a process took to start that is left for another where a job may have to be ended
+_FIRST = 0.2  # share of the time left that must remain before a restart, else the first candidate may take all
+_ROUGH = 1.5  # times its plan that a candidate may take which is longer than its share: plans are rough
 _STOP = 0.02  # share of the budget below which no further candidate is begun
 _SEARCHED = 5  # methods, the best of the first round, whose settings are searched
 _AGAIN = 2.0  # times what a method took at first that must be left for another of its settings
@@ -88,16 +91,21 @@ class Run:
         return self.clock.left - self.restart
 
     def all_of(self, worker: Worker, queue: Sequence[Candidate]) -> None:
-        """Run candidates in turn."""
+        """Run candidates in turn; those whose plans are longer than their shares come last, for they may get more."""
+        late: list[Candidate] = []
         for place, candidate in enumerate(queue):
-            settings.report_progress("compare", place, len(queue))
-            self.one(worker, candidate, len(queue) - place)
+            settings.report_progress("compare", place - len(late), len(queue))
+            if not self.one(worker, candidate, len(queue) - place + len(late), late=False):
+                late.append(candidate)
+        for place, candidate in enumerate(late):
+            settings.report_progress("compare", len(queue) - len(late) + place, len(queue))
+            self.one(worker, candidate, len(late) - place)
         settings.report_progress("compare", len(queue), len(queue))
 
     def search(self, worker: Worker) -> None:
         """Try other settings of the best methods."""
         done = self.done()
-        order = ranking.ranked(done) if done else []
+        order = Judge(done).ranked(done) if done else []
         reserve = 0.0 if np.isinf(self.clock.budget) else _DIMENSIONS * self.clock.budget
         queue: list[tuple[Candidate, float]] = []
         for entry in order[:_SEARCHED]:
@@ -111,15 +119,27 @@ class Run:
             else:
                 self.one(worker, candidate, 1)
 
-    def one(self, worker: Worker, candidate: Candidate, waiting: int) -> None:
-        """Run the first of so many candidates that wait, or note why not."""
+    def one(self, worker: Worker, candidate: Candidate, waiting: int, late: bool = True) -> bool:
+        """Run the first of so many candidates that wait, or note why not.
+
+        Return False where its plan is longer than its share, so that others should come first; once it is ``late`` it
+        may take what is there.
+        """
         whole, reason = self._whole(candidate)
         reason = reason or self._ready(worker, candidate.key)
-        share = self._share(waiting)
-        reason = reason or self._too_long(candidate, share)
+        planned, unplanned = self._planned(candidate) if reason is None else (0.0, None)
+        reason, share = reason or unplanned, self._share(waiting)
+        if reason is None and planned > share:
+            if not late:
+                return False
+            most = self.clock.left if waiting <= 1 or not self.done() else self._before_restart()
+            share = min(_ROUGH * planned, most)
+            if planned > most:
+                told, left = settings.format_seconds(planned), settings.format_seconds(max(most, 0.0))
+                reason = f"the plan says {told}, and it could have {left} of the budget"
         if reason is not None:
             self.skip(candidate, reason)
-            return
+            return True
         job = {
             "do": "fit",
             "number": len(self.entries),
@@ -134,22 +154,22 @@ class Run:
         if answer["status"] == "done" and not _finite(answer["criteria"]):
             answer = {"status": "failed", "error": "its map has no distances or neighbours to measure"}
         self.note(candidate, {**answer, **whole})
+        return True
 
     def _share(self, waiting: int) -> float:
         """Return the seconds for a candidate: its share, and what measuring took so far on top of it.
 
-        The first may take half of all, so that there is an answer, and all where no other process could be started
-        after it. While others wait, time is left to start one for them, where there is that much.
+        The last may take all. While others wait, time is left to start a process for them, where there is that much.
+        Before there is an answer a candidate may take half of all, and all where hardly a start of another process, or
+        none, could follow it.
         """
-        done = self.done()
+        left, before, done = self.clock.left, self._before_restart(), self.done()
+        if waiting <= 1 or (not done and before < _FIRST * left):
+            return left
         if not done:
-            if self._before_restart() < self.clock.left / 2:
-                return self.clock.left
-            share = max(self.clock.share(waiting), self.clock.left / 2)
-        else:
-            measuring = max(float(entry["seconds"]["measure"]) for entry in done)
-            share = min(self.clock.left, self.clock.share(waiting) + measuring)
-        return share if waiting <= 1 else min(share, max(self._before_restart(), self.clock.left / 2))
+            return min(max(self.clock.share(waiting), left / 2), before)
+        measuring = max(float(entry["seconds"]["measure"]) for entry in done)
+        return min(self.clock.share(waiting) + measuring, max(before, left / 2))
 
     def _whole(self, candidate: Candidate) -> tuple[dict[str, Any], str | None]:
         """Return what a candidate's plan says of all rows, and why it is not begun: no class, no memory, no time."""
@@ -176,15 +196,12 @@ class Run:
             f"all {self.given.n_rows:,} rows would take {needed}, and the limit is {settings.format_bytes(limit)}"
         )
 
-    def _too_long(self, candidate: Candidate, share: float) -> str | None:
-        """Say that a candidate would not end within its share of the budget, as far as its plan tells."""
+    def _planned(self, candidate: Candidate) -> tuple[float, str | None]:
+        """Return the seconds that a candidate's plan says of the rows that are fitted, or why it cannot be."""
         try:
-            cost = self._plan(candidate, self.given.n - int(self.given.held.sum()))
+            return float(self._plan(candidate, self.given.n - int(self.given.held.sum())).seconds), None
         except ValueError as error:  # what is fitted has fewer rows than the table, too few for these settings
-            return str(error)
-        if cost.seconds <= share:
-            return None
-        return f"the plan says {settings.format_seconds(cost.seconds)}, and its share of the budget is {share:.0f} s"
+            return 0.0, str(error)
 
     def _plan(self, candidate: Candidate, n: int) -> planning.Plan:
         """Return the cost of fitting so many of the rows."""

@@ -1,5 +1,6 @@
 """What the data themselves say before any method runs: their dimension, whether they hold more than a covariance, and
-the distances that a good map keeps. Rows, sparse rows and distances of the same points get the same answers."""
+the distances that a good map keeps. Rows, sparse rows and distances of the same points get the same answers, but for
+skewed columns: distances do not show columns, so skew behind them counts as structure."""
 
 from __future__ import annotations
 
@@ -25,6 +26,7 @@ Array = Any
 _ROWS = 2000  # that are compared with clouds
 _FEW = 20  # distinct rows below which nothing can be told of them
 _FEWEST = 5  # neighbours in the graph whose paths are measured
+_EQUAL = 1e-7  # share of the largest distance that rounding may leave between equal points: √ε, and some more
 _WHOLE = 0.9  # share of the rows in the largest piece of the graph from which on paths in it stand for the data
 
 
@@ -66,7 +68,7 @@ def look(given: Given, n_neighbors: int, random_state: int) -> tuple[Evidence, T
     Equal rows count once: they would have no neighbours but each other.
     """
     items = given.rows if sp.issparse(given.rows) else np.asarray(given.rows)
-    same = distinct(items, square=given.kind == "distances")
+    same = distinct(_without_rounding(items), square=True) if given.kind == "distances" else distinct(items)
     straight, along = straight_distances(given), dict[str, Array]()
     evidence = Evidence(None, None, None, "straight")
     if len(same.first) >= _FEW:
@@ -79,6 +81,12 @@ def look(given: Given, n_neighbors: int, random_state: int) -> tuple[Evidence, T
         accuracy, classes, mixed = _accuracy(given, items, n_neighbors)
         evidence = replace(evidence, accuracy=accuracy, class_accuracy=classes, class_confusion=mixed)
     return evidence, Truth(straight, along)
+
+
+def _without_rounding(square: Array) -> Array:
+    """Return distances with 0 where there is only rounding: ‖x‖² + ‖y‖² − 2 x·y of equal x and y is seldom 0."""
+    tiny = square <= _EQUAL * square.max()
+    return np.where(tiny, 0.0, square) if np.count_nonzero(tiny) > len(square) else square
 
 
 def _points(given: Given, items: Array, numbers: Array, random_state: int) -> tuple[Array, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -121,16 +122,19 @@ def known_pairs(X: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def row_numbers(table: Table) -> str | None:
-    """Name the first column if it counts the rows from 0 or 1, as other programs write into files.
+    """Name the first column if it counts the rows: from 0 or 1, as other programs write into files, or called an id.
 
     >>> row_numbers(Table(pl.DataFrame({"row": [1, 2, 3], "a": [7, 0, 5]}), "small.csv"))
     'row'
+    >>> row_numbers(Table(pl.DataFrame({"Customer ID": [1000, 1001, 1002], "a": [7, 0, 5]}), "small.csv"))
+    'Customer ID'
     """
     name = table.names[0]
     column = table.column(name)
     if not column.dtype.is_integer() or table.n_columns < 2 or table.n_rows < 3 or column.null_count():
         return None
-    counting = int(column[0]) in (0, 1) and bool((column.cast(pl.Int64).diff().drop_nulls() == 1).all())
+    called = re.search(r"(^|[^a-z])(id|nr|no|number|index|key)$", name.lower()) is not None
+    counting = (called or int(column[0]) in (0, 1)) and bool((column.cast(pl.Int64).diff().drop_nulls() == 1).all())
     return name if counting else None
 
 

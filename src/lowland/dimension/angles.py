@@ -68,7 +68,7 @@ class Sums(NamedTuple):
     distances: float  # dimension by the distances at this scale (Levina and Bickel); nan where they are all equal
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Curve:
     """The dimension at each scale, from fine to coarse.
 
@@ -95,6 +95,7 @@ class Plateau(NamedTuple):
     last: int
     level: bool  # whether there is such a range
     rising: bool  # whether the dimension rises from the finest scale on, and was followed back to zero
+    spanned: bool = False  # whether it is as much as the points span, who may be too few to show more
 
 
 def moments(G: Array) -> Array:
@@ -163,7 +164,7 @@ def scan(points: Points, rng: np.random.Generator, anchors: int | str | None = "
     Up to 32 neighbours are taken as they are. A larger neighbourhood is seen through the 32 nearest of a random part of
     the data, which are a random choice of it; several disjoint parts serve different anchors.
     """
-    chosen = rng.permutation(choose_anchors(points.n, anchors, rng, ANCHORS))
+    chosen = rng.permutation(choose_anchors(points.n, anchors, rng, "estimate", ANCHORS))
     order = rng.permutation(points.n)[:REFERENCE]
     largest = int(min(LARGEST, max(4, (len(order) - 1) // 3)))
     found: list[Sums] = []

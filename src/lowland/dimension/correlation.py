@@ -68,7 +68,7 @@ def correlation_dimension(
     """
     points = distinct_points(X, metric, "correlation_dimension")
     rng = seed(random_state)
-    wanted = check_anchors(anchors, points.n, ANCHORS)
+    wanted = check_anchors(anchors, points.n, ANCHORS, "correlation_dimension")
     order = rng.permutation(points.n)
     others = np.sort(order[:OTHERS])
     few = rng.permutation(others)[:wanted]
@@ -87,9 +87,12 @@ def _range(shares: Any, pairs: int) -> tuple[float, float]:
     if shares is None:
         low = min(0.05, max(1e-3, PAIRS / pairs))
         return low, 10 * low
+    if not isinstance(shares, tuple | list) or len(shares) != 2 or not 0 < shares[0] < shares[1] <= 1:
+        raise ValueError(
+            "correlation_dimension: shares are the smallest and the largest share of pairs, within 0 and 1; they are "
+            f"{shares!r}"
+        )
     low, high = (float(share) for share in shares)
-    if not 0 < low < high <= 1:
-        raise ValueError(f"shares are the smallest and the largest share of pairs, within 0 and 1; they are {shares!r}")
     if low * pairs < 10:
         raise DataError(
             f"correlation_dimension: a share of {low:g} of {pairs:,} pairs is fewer than 10; give a larger one, or "

@@ -17,7 +17,7 @@ from ..rows import as_rows
 from ..sources import are_objects, gather
 from . import linear as counts
 from . import repeats
-from .angles import curve, plateau, scan
+from .angles import Plateau, curve, plateau, scan
 from .correlation import correlation_dimension
 from .dominance import dominant_words
 from .neighbors import TIED, discrete, levina_bickel_of, neighbor_range, two_nn_of
@@ -30,7 +30,10 @@ from .variances import Variances, variances_of
 Array = Any
 
 _SCALE = "if the columns have different units, scale them (scale=True)"
-_STRAIGHT = ("euclidean", "sqeuclidean", *ANGLES)  # metrics under which the spectrum is that of the same rows
+# metrics under which the spectrum is that of the same rows, and what shows as many dimensions as that has
+_LINEAR: dict[Any, str] = dict.fromkeys(("euclidean", "sqeuclidean"), "PCA") | dict.fromkeys(
+    ANGLES, "a linear method of unit rows"
+)
 
 
 def estimate(
@@ -65,7 +68,7 @@ def estimate(
     anchors : int, None or "auto"
         Around how many points is looked: all (None); "auto" all up to 2,000 for directions and pairs, and up to 10,000
         for distances to neighbours. Of more than 100,000 points, directions look at a random 100,000, and pairs at a
-        random 10,000.
+        random 10,000. Where rows repeat others, it is one of each group, of a random 20,000 rows.
     random_state : int, optional
         Which points and draws are taken; None is 0.
 
@@ -91,9 +94,8 @@ def estimate(
     points, notes = around.points, around.notes
     rng = seed(random_state)
     scales = curve(scan(points, rng, anchors), rng)
-    bound = spectrum.bound if spectrum is not None and not callable(metric) else None
-    level = plateau(scales, bound)
-    level = level._replace(value=_at_most(level.value, points.n - 1 if bound is None else bound))
+    bound = None if spectrum is None or callable(metric) else _size(spectrum, points.n)
+    level = _limited(plateau(scales, bound), bound, points.n)
     nonlinear, skipped = _nonlinear(around, anchors, random_state)
     nonlinear, consensus = {"directions": level.value, **nonlinear}, {"nonlinear": level.value}
     linear: dict[str, Measure] = {}
@@ -103,7 +105,9 @@ def estimate(
         linear, unusable, silent = _linear(spectrum, random_state)
         skipped = unusable | skipped
         consensus = {"linear": _vote(linear, silent, spectrum.rank), **consensus}
-        sure = sure and not consensus["linear"] >= spectrum.rank < spectrum.bound  # rows too few to show fewer
+        sure = sure and not consensus["linear"] >= spectrum.rank < _size(
+            spectrum, points.n
+        )  # rows too few to show fewer
     if ties(around.distances) > TIED:
         notes.append(discrete(ties(around.distances)))
     notes += doubts(level, scales, points.n)
@@ -111,7 +115,7 @@ def estimate(
         warnings.warn(f"dimension: {text}", LowlandWarning, stacklevel=2)
     if spectrum is not None and not scale:
         notes += _dominant(spectrum)
-    said = sentence(consensus, level, points.n, sure=sure, comparable=metric in _STRAIGHT)
+    said = sentence(consensus, level, points.n, sure=sure, linear=_LINEAR.get(metric))
     return Estimate(linear, nonlinear, consensus, said, tuple(notes), skipped, scales, level, spectrum, points.n_rows)
 
 
@@ -158,6 +162,7 @@ class _Around(NamedTuple):
     range: tuple[int, int]  # neighbours that levina_bickel averages over
     notes: list[str]
     doubtful: bool
+    sampled: bool = False  # whether only some of the groups of repeated rows are among the points
 
 
 def _around(points: Points, n_neighbors: Any, anchors: int | str | None, random_state: int | None) -> _Around:
@@ -167,16 +172,23 @@ def _around(points: Points, n_neighbors: Any, anchors: int | str | None, random_
     low, high = usual if n_neighbors is None else neighbor_range(n_neighbors, points.n, "estimate")
 
     def look(points: Points) -> Array:
-        numbers = choose_anchors(points.n, anchors, seed(random_state))
+        numbers = choose_anchors(points.n, anchors, seed(random_state), "estimate")
         return points.nearest(numbers, np.arange(points.n), min(max(high, repeats.REACH + 1), points.n - 1))[1]
 
     distances = look(points)
     if not repeats.repeated(distances):
         return _Around(points, distances, (low, high), notes, doubtful=False)
-    kept = repeats.one_of_each(points)
+    kept = repeats.one_of_each(points, seed(random_state))
     notes.append(repeats.told(points, kept))
     most = kept.n - 1
-    return _Around(kept, look(kept), (min(low, most), min(high, most)), notes, doubtful=kept.n == points.n)
+    return _Around(
+        kept,
+        look(kept),
+        (min(low, most), min(high, most)),
+        notes,
+        doubtful=kept.n == points.n,
+        sampled=points.n > repeats.LOOKED_AT,
+    )
 
 
 def _linear(spectrum: Variances, random_state: int | None) -> tuple[dict[str, Measure], dict[str, str], set[str]]:
@@ -227,13 +239,33 @@ def _nonlinear(
     """Return the estimates from distances, and why some are missing."""
     points, distances, (low, high) = around.points, around.distances, around.range
     exact = len(distances) == points.n
-    return _each(
+    found, skipped = _each(
         {
             "two_nn": lambda: two_nn_of(distances, exact=exact),
             "levina_bickel": lambda: levina_bickel_of(distances, low, high, exact=exact),
             "correlation_dimension": lambda: correlation_dimension(points, anchors=anchors, random_state=random_state),
         }
     )
+    if around.sampled:
+        found = {name: Measure(value, value.low, value.high, exact=False) for name, value in found.items()}
+    return found, skipped
+
+
+def _size(spectrum: Variances, n: int) -> int:
+    """Return how many dimensions there can be behind n distinct points: all columns, if they span all they can."""
+    return spectrum.n_columns if spectrum.rank >= n - 1 else spectrum.bound
+
+
+def _limited(level: Plateau, bound: int | None, n: int) -> Plateau:
+    """Keep a plateau within the dimensions that there are, and within n − 1, of which n points can tell no more.
+
+    There may then be any number up to the bound, and the interval says so.
+    """
+    value, most = level.value, float(n - 1)
+    if value >= most and (bound is None or bound > most):
+        high = value.high if bound is None else float(bound)
+        return level._replace(value=Measure(most, min(value.low, most), high, exact=value.exact), spanned=True)
+    return level if bound is None else level._replace(value=_at_most(value, bound))
 
 
 def _at_most(value: Measure, most: int) -> Measure:

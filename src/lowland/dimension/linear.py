@@ -47,7 +47,7 @@ def variance_share(
     (1, 2)
     """
     if not 0 < share < 1:
-        raise ValueError(f"share lies between 0 and 1; it is {share!r}")
+        raise ValueError(f"variance_share: share lies between 0 and 1; it is {share!r}")
     found = variances_of(X, n_rows, n_columns, scale=scale, owner="variance_share").relative
     m = components_for_share(found.values, found.total, share)
     if m is None:

@@ -72,9 +72,9 @@ def two_nn(
     neighborhood information, Scientific Reports 7 (2017).
     """
     if not 0 <= discard < 1:
-        raise ValueError(f"discard is a share of at least 0 and below 1; it is {discard!r}")
+        raise ValueError(f"two_nn: discard is a share of at least 0 and below 1; it is {discard!r}")
     points = distinct_points(X, metric, "two_nn")
-    numbers = choose_anchors(points.n, anchors, seed(random_state))
+    numbers = choose_anchors(points.n, anchors, seed(random_state), "two_nn")
     _, distances = points.nearest(numbers, np.arange(points.n), 2)
     _tell(distances, "two_nn")
     return two_nn_of(distances, discard, exact=len(numbers) == points.n)
@@ -138,7 +138,7 @@ def levina_bickel(
     """
     points = distinct_points(X, metric, "levina_bickel")
     low, high = neighbor_range(n_neighbors, points.n, "levina_bickel")
-    numbers = choose_anchors(points.n, anchors, seed(random_state))
+    numbers = choose_anchors(points.n, anchors, seed(random_state), "levina_bickel")
     _, distances = points.nearest(numbers, np.arange(points.n), high)
     _tell(distances, "levina_bickel")
     return levina_bickel_of(distances, low, high, exact=len(numbers) == points.n)
@@ -173,8 +173,8 @@ def neighbor_range(n_neighbors: Any, n: int, owner: str) -> tuple[int, int]:
     whole = len(pair) == 2 and all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in pair)
     if not whole or not 2 <= pair[0] <= pair[1]:
         raise ValueError(
-            f"n_neighbors is a whole number of at least 2, or the smallest and the largest of a range; it is "
-            f"{n_neighbors!r}"
+            f"{owner}: n_neighbors is a whole number of at least 2, or the smallest and the largest of a range; it "
+            f"is {n_neighbors!r}"
         )
     if pair[1] > n - 1:
         raise DataError(

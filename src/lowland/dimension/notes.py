@@ -17,12 +17,21 @@ APART = 0.25  # by how much distances and directions may differ
 
 
 def doubts(level: Plateau, scales: Curve, n: int) -> list[str]:
-    """Say what stands in the way of believing the plateau."""
+    """Say what stands in the way of believing the plateau.
+
+    Where it is as much as the points span, that alone: they tell nothing of its scales.
+    """
+    few = [_few(float(level.value), scales, n)] if many(level.value, n) else []
+    return few if level.spanned else _of_scales(level, scales) + few
+
+
+def _of_scales(level: Plateau, scales: Curve) -> list[str]:
+    """Say where scales, or directions and distances, disagree."""
     notes, d = [], float(level.value)
     if level.rising:
         notes.append(
-            f"the directions of neighbours fill {scales.value[0]:.2g} dimensions at the finest scale and more at every "
-            "other: the data curve within the distance of neighbours, and the dimension was followed back to a "
+            f"the directions of neighbours fill {_figure(scales.value[0])} dimensions at the finest scale and more at "
+            "every other: the data curve within the distance of neighbours, and the dimension was followed back to a "
             "distance of zero; more points would tell it better"
         )
     elif not level.level:
@@ -33,28 +42,30 @@ def doubts(level: Plateau, scales: Curve, n: int) -> list[str]:
     elif level.first > 0 and scales.value[: level.first].max() > d + max(0.5, 0.25 * d):
         finest = scales.value[: level.first].max()
         notes.append(
-            f"scales disagree: within a distance of {scales.radius[level.first]:.3g} the data fill {finest:.2g} "
-            f"dimensions, beyond it {d:.2g}; what is below is taken for noise or thickness"
+            f"scales disagree: within a distance of {scales.radius[level.first]:.3g} the data fill {_figure(finest)} "
+            f"dimensions, beyond it {_figure(d)}; what is below is taken for noise or thickness"
         )
     if level.level and scales.value[level.last :].min() < 0.6 * d:
         notes.append(
-            f"over long distances the data spread in {scales.value[level.last :].min():.2g} dimensions only: the shape "
-            "is long, or a few rows lie far out"
+            f"over long distances the data spread in {_figure(scales.value[level.last :].min())} dimensions only: the "
+            "shape is long, or a few rows lie far out"
         )
     if rough(level, scales):
         notes.append(
-            f"distances between neighbours grow as in {_by_distance(level, scales):.2g} dimensions, their directions "
-            f"fill {d:.2g}: the points are too few for such a shape, or it is no smooth one (clusters, discrete "
-            "values, a fractal)"
-        )
-    if many(d, n):
-        most = 2 * np.log10(n)
-        contrast = float(scales.radius[0] / scales.radius[-1])
-        notes.append(
-            f"{n:,} points are few for {d:.0f} dimensions (distances between so many tell {most:.1f} at most): the "
-            f"nearest neighbours are {format_share(contrast)} as far as all others; read it as many, not a number"
+            f"distances between neighbours grow as in {_figure(_by_distance(level, scales))} dimensions, their "
+            f"directions fill {_figure(d)}: the points are too few for such a shape, or it is no smooth one "
+            "(clusters, discrete values, a fractal)"
         )
     return notes
+
+
+def _few(d: float, scales: Curve, n: int) -> str:
+    """Say that there are few points for so many dimensions."""
+    contrast = float(scales.radius[0] / scales.radius[-1])
+    return (
+        f"{n:,} points are few for {d:.0f} dimensions (distances between so many tell {2 * np.log10(n):.1f} at most): "
+        f"the nearest neighbours are {format_share(contrast)} as far as all others; read it as many, not a number"
+    )
 
 
 def many(d: float, n: int) -> bool:
@@ -74,23 +85,31 @@ def _by_distance(level: Plateau, scales: Curve) -> float:
 
 
 def _span(values: Array) -> str:
-    return f"{values[0]:.2g} to {values[-1]:.2g}"
+    return f"{_figure(values[0])} to {_figure(values[-1])}"
 
 
-def sentence(consensus: Mapping[str, Measure], level: Plateau, n: int, *, sure: bool, comparable: bool) -> str:
-    """Say what it comes to; ``comparable``: linear and true dimensions are those of the same rows."""
+def _figure(value: float) -> str:
+    """Write a dimension with two digits, or all before the point.
+
+    >>> _figure(1.6789), _figure(123.4)
+    ('1.7', '123')
+    """
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def sentence(consensus: Mapping[str, Measure], level: Plateau, n: int, *, sure: bool, linear: str | None) -> str:
+    """Say what it comes to; ``linear`` is what shows linear dimensions, None if they are not those of the same rows."""
     true = consensus["nonlinear"]
     d, shown = max(1, round(true)), _number(true)
-    if true >= n - 1:
-        return (
-            f"The data have at least {n - 1} dimensions, as many as {n} points can span: more points are needed to "
-            "tell how many."
-        )
+    if level.spanned:
+        about = f"about {n - 1} dimensions ({true.low:.3g} to {true.high:.3g})"
+        said = f"at least {n - 1} dimensions" if true.low >= n - 1 else about
+        return f"The data have {said}, as many as {n} points can span: more points are needed to tell how many."
     said = f"about {shown} dimension{'s' if shown != '1' else ''} ({true.low:.3g} to {true.high:.3g})"
     if not level.level and not level.rising:
         said = f"no dimension that holds over several scales; the best guess is {said}"
     start = f"The data have {said}"
-    if "linear" not in consensus or not comparable:
+    if "linear" not in consensus or linear is None:
         return f"{start}."
     flat = round(consensus["linear"])
     if flat > d and not sure:
@@ -98,7 +117,7 @@ def sentence(consensus: Mapping[str, Measure], level: Plateau, n: int, *, sure: 
     if flat > d:
         return (
             f"{start} but fill {flat} linear ones: they curve, and a nonlinear method can show them in fewer "
-            "dimensions than PCA (closed shapes, such as rings and spheres, take one more than they have)."
+            f"dimensions than {linear} (closed shapes, such as rings and spheres, take one more than they have)."
         )
     if flat < d:
         return (
@@ -106,7 +125,7 @@ def sentence(consensus: Mapping[str, Measure], level: Plateau, n: int, *, sure: 
             "variance, and the others are small."
         )
     held = "as many" if shown == str(flat) else str(flat)
-    return f"{start}, and {held} linear ones hold them: PCA can show them."
+    return f"{start}, and {held} linear ones hold them: {linear} can show them."
 
 
 def _number(value: Measure) -> str:

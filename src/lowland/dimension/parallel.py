@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def parallel_analysis(
     n_rows : int, optional
         Number of rows behind eigenvalues.
     variances : array-like, optional
-        Variances of the columns behind eigenvalues; default: all equal, as for standardised columns.
+        Variances of the columns behind eigenvalues, of the same sum; default: all equal, as for standardised columns.
     scale : bool
         Give every column of rows the same variance first.
     random_state : int
@@ -97,7 +98,7 @@ def parallel_analysis(
         columns = np.full(found.n_columns, found.total / found.n_columns) if found.columns is None else found.columns
     else:
         columns = _checked(variances)
-        found = variances_of(X, n_rows, len(columns), scale=scale, owner="parallel_analysis", flat=True)
+        found = _behind(X, n_rows, columns)
     count = above_null(found, columns, seed(random_state), draws=draws, quantile=quantile)
     return Measure(max(1, count), max(1, count.low), max(1, count.high))
 
@@ -110,6 +111,27 @@ def _checked(variances: Any) -> Any:
             f"parallel_analysis: variances holds one for each column, finite and not negative; it is {short(variances)}"
         )
     return columns
+
+
+def _behind(X: Any, n_rows: int | None, columns: Any) -> Variances:
+    """Return a given spectrum, which must be that of columns of these variances.
+
+    It may be cut at its rank, so there may be more columns than values; but both have one sum. Where rows are not
+    centred, that of the values is larger; where divisors differ by a row, it may be smaller by 1/N.
+    """
+    found = variances_of(X, n_rows, owner="parallel_analysis", flat=True)
+    if found.columns is not None:
+        raise ValueError("parallel_analysis: variances go with eigenvalues; rows have their own")
+    rank, entries = len(found.values), len(columns)
+    if rank > entries:
+        raise ValueError(f"parallel_analysis: variances has {entries} entries, and {rank} eigenvalues are above zero")
+    n = found.rows("parallel_analysis")
+    if len(X) != entries and columns.sum() > (1.001 + 2 / n) * found.total:
+        raise ValueError(
+            f"parallel_analysis: variances has {entries} entries, whose sum is {columns.sum():.4g}, and the sum of "
+            f"{len(X)} eigenvalues is {found.total:.4g}: they are not those of the same columns"
+        )
+    return replace(found, n_columns=entries, size=max(rank, min(n - 1, entries)))
 
 
 def above_null(

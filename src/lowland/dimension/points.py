@@ -149,17 +149,19 @@ def unit_rows(items: Array, metric: str) -> Array:
     return bound.X if isinstance(bound, SparseRows) else comparable(metric, items)
 
 
-def choose_anchors(n: int, anchors: int | str | None, rng: np.random.Generator, auto: int = ANCHORS) -> Array:
+def choose_anchors(
+    n: int, anchors: int | str | None, rng: np.random.Generator, owner: str, auto: int = ANCHORS
+) -> Array:
     """Return the numbers of the points around which is looked, ascending: all, or a random choice.
 
-    >>> choose_anchors(5, None, np.random.default_rng(0)).tolist()
+    >>> choose_anchors(5, None, np.random.default_rng(0), "two_nn").tolist()
     [0, 1, 2, 3, 4]
     """
-    wanted = check_anchors(anchors, n, auto)
+    wanted = check_anchors(anchors, n, auto, owner)
     return np.arange(n) if wanted >= n else np.sort(rng.choice(n, wanted, replace=False))
 
 
-def check_anchors(anchors: int | str | None, n: int, auto: int) -> int:
+def check_anchors(anchors: int | str | None, n: int, auto: int, owner: str) -> int:
     """Return how many anchors are wanted of n points."""
     if anchors is None:
         return n
@@ -167,7 +169,8 @@ def check_anchors(anchors: int | str | None, n: int, auto: int) -> int:
         return min(n, auto)
     if isinstance(anchors, bool) or not isinstance(anchors, int | np.integer) or anchors < FEWEST:
         raise ValueError(
-            f"anchors must be a whole number of at least {FEWEST}, None for all points, or 'auto'; it is {anchors!r}"
+            f"{owner}: anchors must be a whole number of at least {FEWEST}, None for all points, or 'auto'; it is "
+            f"{anchors!r}"
         )
     return min(n, int(anchors))
 

@@ -21,7 +21,7 @@ _LABELS = {("linear", "consensus"): "consensus (median)", ("nonlinear", "consens
 _RANGE = "range of rules"  # what the interval of the linear consensus is; all others hold the truth in 95 of 100 cases
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Estimate:
     """What `estimate` found; prints as a table.
 

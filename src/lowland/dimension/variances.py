@@ -23,7 +23,7 @@ WHOLE = 5000  # of the smaller side: larger tables get their leading values only
 LEADING = 200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Variances:
     """Eigenvalues of a covariance, descending, and what is known of the table behind them.
 
@@ -105,7 +105,8 @@ def variances_of(
     if not isinstance(X, RowSource) and np.ndim(_plain(X)) == 1:
         return _given(X, n_rows, n_columns, owner, flat)
     if n_rows is not None or n_columns is not None:
-        raise ValueError(f"{owner}: n_rows and n_columns go with a spectrum; rows count themselves")
+        name = "n_columns" if n_rows is None else "n_rows"
+        raise ValueError(f"{owner}: {name} goes with a spectrum; rows count themselves")
     rows = as_rows(X, owner=owner)
     smaller = min(rows.n_features, rows.n_rows or rows.n_features)
     wanted = Wanted() if smaller <= WHOLE else Wanted(count=LEADING)

@@ -67,6 +67,7 @@ def _draw_scales(axes: Axes, found: Estimate) -> None:
     axes.plot(inside, [level.value, level.value], color=INK, linewidth=2.5, alpha=0.8, solid_capstyle="butt")
     axes.axvspan(*inside, color=FAINT, alpha=0.15, linewidth=0)
     what = "plateau" if level.level else "followed to zero" if level.rising else "no plateau; best guess"
+    what = "as many as the points span" if level.spanned else what
     axes.set_title(
         f"{what}: {level.value:.2f} ({level.value.low:.2f} to {level.value.high:.2f})", color=INK, fontsize=10
     )

@@ -313,25 +313,33 @@ class Bulk:
         return min(int(parallel_analysis(axes.spectrum, axes.n, spans, random_state=key)), self.most)
 
     def _middle(self) -> tuple[Array, Array]:
-        """Return where the columns of some rows have their middle, and their units."""
-        d = self.rows.n_features
+        """Return where the columns of some rows have their middle, and their units.
+
+        Medians and quartiles, which outliers hardly move. Of sparse columns, whose quartiles are mostly 0, the mean and
+        the standard deviation. Where nothing varies, the unit is 1.
+        """
         if sp.issparse(self.few):
-            few = sp.csr_array(self.few, dtype=np.float64)
-            mean = np.asarray(few.mean(axis=0)).ravel()
-            zeros = few.shape[0] - np.bincount(few.indices, minlength=d)
-            sums = np.bincount(few.indices, (few.data - mean[few.indices]) ** 2, minlength=d) + zeros * mean**2
-            unit = np.sqrt(sums / few.shape[0])
+            middle, unit = _moments(sp.csr_array(self.few, dtype=np.float64))
         else:
-            low, mean, high = np.quantile(self.few, (0.25, 0.5, 0.75), axis=0).astype(np.float64)
+            low, middle, high = np.quantile(self.few, (0.25, 0.5, 0.75), axis=0).astype(np.float64)
             unit = high - low
-            flat = unit == 0
-            unit[flat] = np.std(self.few[:, flat], axis=0, dtype=np.float64)
-        return mean, np.where(unit > 0, unit, 1.0) if self.scale else np.ones(d)
+            mostly_one = unit == 0  # such as a column of few events: half of its rows or more have one value
+            unit[mostly_one] = np.std(self.few[:, mostly_one], axis=0, dtype=np.float64)
+        return middle, np.where(unit > 0, unit, 1.0) if self.scale else np.ones(self.rows.n_features)
 
     def _squares(self, middle: Array, unit: Array) -> Array:
         """Return squared distances from the middle."""
         none = Axes(middle, unit, np.zeros((len(middle), 0)), np.empty(0), np.empty(0), 0.0, np.empty(0), self.n)
         return judge(self.rows, none)[1]
+
+
+def _moments(rows: Array) -> tuple[Array, Array]:
+    """Return the means and standard deviations of sparse columns; each zero that is not stored adds mean²."""
+    n, d = rows.shape
+    mean = np.asarray(rows.mean(axis=0)).ravel()
+    unstored = n - np.bincount(rows.indices, minlength=d)
+    squares = np.bincount(rows.indices, (rows.data - mean[rows.indices]) ** 2, minlength=d)
+    return mean, np.sqrt((squares + unstored * mean**2) / n)
 
 
 def coordinates(block: Array, axes: Axes) -> Array:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import pool
-from ..errors import DataError, LowlandWarning
-from ..graph.measures import BoundMetric
+from ..dimension.dominance import dominant_words
+from ..errors import DataError, DominantColumnWarning, LowlandWarning
+from ..graph.measures import BoundMetric, EuclideanRows
 from ..measure import Z95, Measure
 from ..pairwise import tiles
 from ..reducer import level_of_the_caller
@@ -21,6 +23,7 @@ Array = Any
 ROWS = 128  # points asked how far their nearest and their mean other is
 LOW = 1.25  # contrast below which the nearest point is hardly nearer than any
 _BLOCK = 1 << 21  # distances at a time
+_FEW = 10  # points below which a column's share of the variance is chance
 _FEWEST = 8  # points at a time: with fewer, preparing all others would take longer than comparing them
 
 
@@ -98,4 +101,22 @@ def warn_of_concentration(contrast: Measure, owner: str) -> str | None:
         "neighbours are largely chance; reduce X to fewer columns first (such as by PCA), or choose another metric"
     )
     warnings.warn(text, LowlandWarning, stacklevel=level_of_the_caller())
+    return text
+
+
+def warn_of_dominance(side: BoundMetric, names: Sequence[Any] | None, owner: str) -> str | None:
+    """Warn where one column alone decides who is near in the data, and return what was said."""
+    if not isinstance(side, EuclideanRows) or side.finish_as == "cosine" or side.n < _FEW:
+        return None
+    spread = np.zeros(side.width)
+    for part in tiles(side.n, max(1, _BLOCK // side.width)):
+        spread += ((side.X[part] - side.shift) ** 2).sum(axis=0)
+    found = dominant_words(spread, names)
+    if found is None:
+        return None
+    text = (
+        f"{owner}: {found}, so that it alone decides who is near in the data; if the columns have different units, "
+        "use metric='seuclidean', which divides each by its standard deviation"
+    )
+    warnings.warn(text, DominantColumnWarning, stacklevel=level_of_the_caller())
     return text

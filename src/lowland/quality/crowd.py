@@ -24,14 +24,12 @@ ANCHORS = 5000  # of more, so many stand for it
 _DRAWN = 20_000  # distances of normal rows that tell what is ordinary
 _SMALL = 1000  # rows of a table up to which many are drawn at once
 _PAIRS = 1 << 20  # pairs compared at once then
-_CLOSE, _ENOUGH = (
-    4.0,
-    100,
-)  # standard errors, and different values, from which a bulk is less spread: that costs ordinary rows
+_CLOSE = 4.0  # standard errors by which a bulk must be less spread than normal rows: to say so costs ordinary rows
+_ENOUGH = 100  # different values that it must have, too
 _TAIL = 0.02  # share of them beyond which their logarithms fall off exponentially
 _AXES = 40  # variances of the null that are kept one by one
 _EQUAL = 160  # at most so many equal ones stand for the rest
-_UNKNOWN = np.ones(1)  # spectrum for distances without coordinates: one dimension has the longest tail
+UNKNOWN = np.ones(1)  # spectrum for distances without coordinates: one dimension has the longest tail
 
 
 class Crowd(NamedTuple):
@@ -144,11 +142,6 @@ def null_beyond(null: Array, share: float) -> float:
         return float(np.quantile(null, 1 - share))
     edge = float(np.quantile(null, 1 - _TAIL))
     return edge + float((null[null > edge] - edge).mean()) * float(np.log(_TAIL / share))
-
-
-def unknown_spectrum() -> Array:
-    """Return the variances of the null for objects that have distances but no coordinates."""
-    return _UNKNOWN
 
 
 def sample(n: int, anchors: int | str | None, rng: np.random.Generator) -> Array:

@@ -25,7 +25,7 @@ WORDS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outliers:
     """Rows that stand out, worst first, and the evidence; see `outliers`.
 

@@ -18,22 +18,42 @@ Array = Any
 Span = tuple[float, float]
 
 
-def of_parts(parts: Array, value: Callable[[Array], float], span: Span, *, exact: bool = False) -> Measure:
+def of_parts(
+    parts: Array,
+    value: Callable[[Array], float],
+    span: Span,
+    *,
+    exact: bool = False,
+    whole: Array | None = None,
+    twice: Array | None = None,
+) -> Measure:
     """Return a function of the sum of parts (B × sums), with the interval that leaving each part out tells.
+
+    Parts may share terms, as points share pairs: ``whole`` is then the sum. What chance adds to shared terms is seen
+    from each of their parts. ``twice`` are sums of the terms with two parts, each in one of B groups: leaving these out
+    tells how much that is, and once of it is taken off.
 
     >>> of_parts(np.array([[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]]), lambda s: s[0] / s[1], (0.0, 9.0))
     2 [0, 4.484]
     """
-    whole = parts.sum(axis=0)
+    whole = parts.sum(axis=0) if whole is None else whole
     found = float(value(whole))
     if not np.isfinite(found):
         return Measure(found, exact=exact)
+    count, variance = _left_out(whole, parts, value)
+    if count < 2:
+        return Measure(found, *span, exact=exact)
+    if twice is not None:
+        variance = max(variance - _left_out(whole, twice, value)[1], variance / 2)
+    return _around(found, float(np.sqrt(variance)), count, span, exact=exact)
+
+
+def _left_out(whole: Array, parts: Array, value: Callable[[Array], float]) -> tuple[int, float]:
+    """Return how many parts can be left out, and the variance that doing so tells."""
     without = np.array([value(whole - part) for part in parts])
     without = without[np.isfinite(without)]
     count = len(without)
-    if count < 2:
-        return Measure(found, *span, exact=exact)
-    return _around(found, np.sqrt(count - 1) * float(np.std(without)), count, span, exact=exact)
+    return count, (count - 1) * float(np.var(without)) if count else 0.0
 
 
 def of_batches(found: float, batches: Any, span: Span, *, fitted: bool = False) -> Measure:

@@ -19,9 +19,10 @@ from ..errors import DataError
 from ..measure import Measure
 from ..pairwise import tiles
 from .anchors import labels
-from .intervals import of_parts, ratio
+from .intervals import ratio
 from .pair_values import pearson
 from .pairs import PairTable
+from .pairs_of_rows import correlation_over_rows
 from .rank_measures import worst_ranks
 from .ranks import RankTable, rank_table
 from .reconstruction import len_of, numbers, plain_rows, row_errors
@@ -46,6 +47,8 @@ class HeldOut:
         The space against which trust is measured.
     measures : mapping of str to Measure
         Of the new rows; the interval is that of rows like these, also where all of them were looked at (``exact``).
+        The reconstruction error, which needs no neighbours, always looks at all, so that it is exact beside others that
+        are not.
     training : mapping of str to Measure
         The same of the training rows; the interval is that of these rows, of which some were looked at.
     n_seen : int
@@ -177,7 +180,7 @@ def held_out(
     table = rank_table(both, n_neighbors, anchors, random_state, names, owner=owner)
     found, beside = _of_rows(table, m)
     far = PairTable(both, pairs, random_state, labels(names, both.n) if m else None, owner)
-    found["pearson"] = _far_over_rows(far, np.arange(m, both.n))
+    found["pearson"] = correlation_over_rows(far, np.arange(m, both.n))
     if m:
         beside["pearson"] = (far.of_sums(pearson, (-1.0, 1.0)).groups or {})[_OLD]
     if callable(getattr(last, "inverse_transform", None)) and getattr(last, "ridge_", True) is not None:
@@ -203,12 +206,6 @@ def _of_rows(table: RankTable, m: int) -> tuple[dict[str, Measure], dict[str, Me
         means = {name: table.anchors.mean(x).groups or {} for name, x in values.items()}
         beside = {name: groups[_OLD] for name, groups in means.items()}
     return found, beside
-
-
-def _far_over_rows(table: PairTable, new: Array) -> Measure:
-    """Return the correlation of distances from new rows to all, with the interval over rows; NaN where it has none."""
-    parts, exact = table.sums_over(new)
-    return of_parts(parts, lambda s: pearson(s, table.pilot), (-1.0, 1.0), exact=exact)
 
 
 def cut_chain(model: Any, within: str, owner: str) -> tuple[Any, Any, str]:

@@ -33,7 +33,7 @@ _LEFT = 10  # rows beyond the number of components: of fewer, limits of SPE diff
 _ORTHONORMAL = 1e-4  # directions farther from orthonormal than float32 leaves them are no principal axes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Novelty:
     """What `novelty` found: the measures of each new row, their limits, and which rows lie beyond one.
 
@@ -224,10 +224,9 @@ def _axes(model: Reducer) -> Axes | str:
         return f"{name} was fitted on {n} rows, too few for limits of {k} components"
     values = np.asarray(fitted.explained_variance_, dtype=np.float64)
     single = getattr(fitted, "singular_values_", None)
-    degrees = (
-        n if single is None else float(np.median(np.asarray(single) ** 2 / values))
-    )  # what variances were divided by
-    factor = degrees / (n - 1)
+    # what the model divided its variances by
+    divisor = n if single is None else float(np.median(np.asarray(single) ** 2 / values))
+    factor = divisor / (n - 1)
     scale = getattr(fitted, "scale_", None)
     spectrum, total = np.asarray(fitted.spectrum_, dtype=np.float64), float(fitted.total_variance_)
     return Axes(fitted.mean_, scale, V, values * factor, spectrum * factor, total * factor, np.empty(0), n)

@@ -20,7 +20,7 @@ from ..sources import are_objects, take
 from ..spectral.rowspace import Wanted
 from .bulk import ROWS_EACH, Axes, Bulk, Judged, angles, distinct_first
 from .checks import check_level, check_neighbors, is_whole, row_names
-from .crowd import crowd, distance_limit, divided, normal_distances, sample, unknown_spectrum
+from .crowd import UNKNOWN, crowd, distance_limit, divided, normal_distances, sample
 from .flagged import WORDS, Outliers, sentence
 from .limits import Limit
 from .new_rows import Novelty, novelty
@@ -153,7 +153,7 @@ def _by_distances(X: Any, asked: _Asked) -> Outliers:
         return search.distances(block[:, few[search.first]] if square else block)
 
     d = np.concatenate([against(items[i : i + _BLOCK]) for i in range(0, n, _BLOCK)])
-    null = normal_distances(unknown_spectrum(), search.search.n, search.k, asked.rng)
+    null = normal_distances(UNKNOWN, search.search.n, search.k, asked.rng)
     reach = distance_limit(d, null, 1 - asked.level)
     why = "only distances are known" if square else "the objects are no rows of numbers"
     names = row_names(asked.names, X, n, "outliers")
@@ -218,9 +218,7 @@ def _distances(rows: RowSource, some: Array, asked: _Asked, axes: Axes, share: f
     """Return each row's distance from the crowd, and the limit for a bulk with these axes."""
     search = crowd(asked.metric, divided(some, axes.scale), asked.k)
     d = rows.map_blocks(lambda block: search.distances(divided(block, axes.scale))[:, None], 1, np.float64)[:, 0]
-    spectrum = unknown_spectrum()
-    if asked.metric == "euclidean":
-        spectrum = np.concatenate([axes.variances, axes.rest()])
+    spectrum = np.concatenate([axes.variances, axes.rest()]) if asked.metric == "euclidean" else UNKNOWN
     return d, distance_limit(d, normal_distances(spectrum, search.search.n, search.k, asked.rng), share)
 
 

@@ -3,7 +3,7 @@
 Pairs are drawn in batches that are independent of each other, so their spread tells how far the value may be from that
 of all pairs (`intervals`). Within a batch they are independent, too, but for metrics that compare blocks only: there a
 batch is made of blocks of 32 × 32 pairs. (Drawn pairs share points, and for a statement on points that were never seen
-the interval would be too narrow. None is made: a measure is about the points given. `sums_over` is for those.)
+the interval would be too narrow. None is made: a measure is about the points given. `pairs_of_rows` is for those.)
 
 For a group the pairs are those that begin at one of its points and end at any other.
 """
@@ -135,7 +135,8 @@ class PairTable:
         self.total = both.n * (both.n - 1) // 2
         self.wanted = _wanted(pairs, self.total, owner)
         count = 1 + (0 if groups is None else len(groups.names))
-        *self._streams, self._folds = np.random.default_rng(check_seed(random_state, owner)).spawn(count + 1)
+        self._seed = check_seed(random_state, owner)
+        self._streams = np.random.default_rng(self._seed).spawn(count)
 
     @classmethod
     def of(
@@ -164,20 +165,9 @@ class PairTable:
     def sums(self) -> list[tuple[Array, bool]]:
         """Sums by parts, and whether all pairs are in them: of the whole, then of each group."""
         if self.everything(ALL_SUMS):
-            rows = self._all_sums
+            rows = self.all_sums
             return [(rows if members is None else rows[members], True) for members in self._members()]
         return [(self._sums_of(found.batches), False) for found in self.drawn]
-
-    def sums_over(self, members: Array) -> tuple[Array, bool]:
-        """Return sums of pairs that begin at some points, by disjoint parts of these, and whether all are in them.
-
-        The parts differ as other points of the same kind would.
-        """
-        if self.everything(ALL_SUMS):
-            return self._all_sums[members], True
-        folds = np.array_split(self._folds.permutation(members), min(BATCHES, len(members)))
-        drawn = (next(self._draw(-(-self._count * len(f) // len(members)), f, self._folds, 1)) for f in folds)
-        return self._sums_of(drawn), False
 
     def _sums_of(self, batches: Iterable[tuple[Array, Array]]) -> Array:
         return np.concatenate([pair_sums(x[None], y[None], self.pilot) for x, y in batches])
@@ -187,17 +177,25 @@ class PairTable:
         return [None, *(() if self.groups is None else map(self.groups.members, range(len(self.groups.names))))]
 
     @cached_property
-    def _all_sums(self) -> Array:
+    def all_sums(self) -> Array:
         """The sums of each point with all others."""
+        everybody = np.arange(self.both.n)
+        return self.sums_between(everybody, everybody)
+
+    def sums_between(self, first: Array, ends: Array) -> Array:
+        """Return the sums of each of some points with all others that are among ``ends``, which hold the points."""
         n, pilot = self.both.n, self.pilot
+        places: Array = np.searchsorted(ends, first)
+        whole = len(ends) == n
 
         def work(part: slice) -> Array:
-            numbers = np.arange(part.start, part.stop)
-            delta, d = (distances_from(side, numbers) for side in (self.both.data, self.both.map))
-            delta[np.arange(len(numbers)), numbers] = d[np.arange(len(numbers)), numbers] = 0.0
-            return pair_sums(delta, d, pilot, own=numbers)
+            own = places[part]
+            found = (distances_from(side, first[part]) for side in (self.both.data, self.both.map))
+            delta, d = (V if whole else V[:, ends] for V in found)
+            delta[np.arange(len(own)), own] = d[np.arange(len(own)), own] = 0.0
+            return pair_sums(delta, d, pilot, own=own)
 
-        parts = tiles(n, max(16, _BLOCK // n))
+        parts = tiles(len(first), max(16, _BLOCK // n))
         return np.concatenate(list(pool.run(work, parts, stage="pairs", total=len(parts))))
 
     # -- values -------------------------------------------------------------------------------------------
@@ -214,14 +212,14 @@ class PairTable:
         return max(1, int(getattr(self.both.data, "width", 1)))
 
     @property
-    def _count(self) -> int:
+    def count(self) -> int:
         """Pairs to draw."""
         return self.wanted or min(DRAWN, max(DRAWN // 10, NUMBERS // self._width))
 
     @cached_property
     def drawn(self) -> list[Values]:
         """Drawn pairs: of the whole, then of each group."""
-        count = self._count
+        count = self.count
         each = min(count, max(_GROUP, count // max(1, len(self._streams) - 1)))
         found = []
         for members, rng in zip(self._members(), self._streams, strict=True):
@@ -274,29 +272,42 @@ class PairTable:
         self, count: int, members: Array | None, rng: np.random.Generator, batches: int
     ) -> Iterator[tuple[Array, Array]]:
         """Yield δ and d of random pairs, batch by batch: a point (of some) and any other."""
-        n = self.both.n
-        blocks = isinstance(self.both.data, RuleRows)
-        size = -(-count // batches)
+        return (values for _, values in self.draw(count, members, rng, batches))
+
+    def draw(
+        self, count: int, members: Array | None, rng: np.random.Generator, batches: int
+    ) -> Iterator[tuple[tuple[Array, Array], tuple[Array, Array]]]:
+        """Yield the ends of random pairs, and their δ and d."""
+        n, size = self.both.n, -(-count // batches)
 
         def points(m: int) -> Array:
             return rng.integers(n, size=m) if members is None else members[rng.integers(len(members), size=m)]
 
         def numbers() -> tuple[Array, Array]:
-            if blocks:  # such a metric compares blocks: all pairs of a few points with a few others
+            if self.in_blocks:  # all pairs of a few points with a few others
                 m = SIDE * -(-size // SIDE**2)
                 return rectangles(points(m), rng.integers(n, size=m))
             i, j = points(size), rng.integers(n - 1, size=size)
             return i, j + (j >= i)
 
-        def work(pair: tuple[Array, Array]) -> tuple[Array, Array]:
+        def work(pair: tuple[Array, Array]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
             i, j = pair
             delta = distances_of(self.both.data, i, j)
-            if not blocks:
-                return delta, distances_of(self.both.map, i, j)
-            apart = i != j
-            return delta[apart], distances_of(self.both.map, i[apart], j[apart])
+            if self.in_blocks:
+                apart = i != j
+                i, j, delta = i[apart], j[apart], delta[apart]
+            return (i, j), (delta, distances_of(self.both.map, i, j))
 
         return pool.run(work, (numbers() for _ in range(batches)), stage="pairs", total=batches)
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether the metric of the data compares blocks, so that drawn pairs come in such."""
+        return isinstance(self.both.data, RuleRows)
+
+    def fresh(self) -> np.random.Generator:
+        """Return a stream of chance beside those of the pairs, the same at every call."""
+        return np.random.default_rng(self._seed).spawn(len(self._streams) + 1)[-1]
 
     # -- measures -----------------------------------------------------------------------------------------
 

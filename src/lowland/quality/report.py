@@ -12,7 +12,7 @@ import numpy as np
 from ..measure import Measure
 from .anchors import ALL, labels
 from .chance import by_chance
-from .contrast import contrast_of, warn_of_concentration
+from .contrast import contrast_of, warn_of_concentration, warn_of_dominance
 from .pair_measures import MONOTONE, SPEARMAN, correlation_of, error_of, residual_of, sammon_of, stress_of
 from .pairs import PairTable, UndefinedError
 from .pointwise import Pointwise, pointwise_from
@@ -86,7 +86,7 @@ class Report:
     purity : Purity or None
         With groups, the share of neighbours of the own group in the data and in the map.
     worst : tuple of Point
-        The points with the least trust among those that were looked at.
+        The points with the least trust among those that were looked at; points that lost nothing are not named.
     points : Pointwise
         What is known of each point that was looked at.
     warnings : tuple of str
@@ -154,6 +154,11 @@ class Report:
         return text
 
     @property
+    def is_poor(self) -> bool:
+        """Whether neighbours are called poor in ``sentence``: another map may be worth a look."""
+        return _verdict(min(self.measures["trustworthiness"], self.measures["continuity"]), _LOCAL) == "poor"
+
+    @property
     def worst_group(self) -> Hashable | None:
         """The group whose neighbours can be trusted least; None without groups."""
         trust, kept = self.measures["trustworthiness"].groups, self.measures["continuity"].groups
@@ -188,7 +193,7 @@ class Report:
         which, seen = "points" if names is None else "rows", len(self.points)
         if seen < self.n:
             which = f"of the {seen:,} {which} looked at"
-        return [*lines, "", f"least trusted {which}: {worst}"]
+        return [*lines, "", f"least trusted {which}: {worst or 'none, all keep their neighbours'}"]
 
     def __str__(self) -> str:
         return "\n".join([*self.table_lines(), self.sentence, *self.warnings])
@@ -204,8 +209,9 @@ class Report:
     def _repr_html_(self) -> str:
         from html import escape
 
+        head = "<tr>" + "".join(f"<th>{name}</th>" for name in ("measure", "value", "by chance")) + "</tr>"
         cells = "".join("<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in self.rows())
-        return f"<p>{escape(self.sentence)}</p><table>{cells}</table>"
+        return f"<p>{escape(self.sentence)}</p><table>{head}{cells}</table>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""
@@ -246,7 +252,7 @@ class Report:
 def report(
     X: Any,
     Y: Any,
-    n_neighbors: int = 10,
+    n_neighbors: int | None = None,
     *,
     metric: Metric = "euclidean",
     anchors: int | str | None = "auto",
@@ -265,8 +271,8 @@ def report(
         The data that the map is to be trusted for; with ``metric="precomputed"`` their distances.
     Y : array
         The map, one row for each of X's.
-    n_neighbors : int
-        Neighbours that the local measures look at.
+    n_neighbors : int or None
+        Neighbours that the local measures look at; None: 10, and a quarter of fewer than 40 points.
     metric : str or callable
         How the data are compared; the map is compared by straight distances.
     anchors : int, "auto" or None
@@ -294,7 +300,8 @@ def report(
     """
     both = sides(X, Y, metric, "report")
     named = None if groups is None else labels(groups, both.n, "report")
-    table = rank_table(both, n_neighbors, anchors, random_state, named, owner="report")
+    k = max(1, min(10, both.n // 4)) if n_neighbors is None else n_neighbors
+    table = rank_table(both, k, anchors, random_state, named, owner="report")
     drawn = PairTable(both, pairs, random_state, named, "report")
     found = {name: from_table(name, table) for name in _RANKS}
     found["rnx_auc"] = curve_of(both, _curve_anchors(anchors, both.n), random_state, named).auc
@@ -303,7 +310,7 @@ def report(
     chance = {name: at_chance(name, table.n, table.n_neighbors) for name in _RANKS}
     chance |= {"rnx_auc": 0.0, "pearson": 0.0, "spearman": 0.0, "residual_variance": 1.0}
     contrast = contrast_of(both.data, random_state, "report")
-    said = warn_of_concentration(contrast, "report")
+    said = (warn_of_concentration(contrast, "report"), warn_of_dominance(both.data, _names(X), "report"))
     return Report(
         both.n,
         table.n_neighbors,
@@ -315,10 +322,16 @@ def report(
         None if named is None else purity_of(table),
         _worst(table),
         pointwise_from(table),
-        () if said is None else (said,),
+        tuple(text for text in said if text is not None),
         () if named is None else named.names,
         by_chance(both, table, random_state),
     )
+
+
+def _names(X: Any) -> Any:
+    """Return the names of the columns where the data have some."""
+    names = getattr(X, "names", getattr(X, "columns", None))
+    return None if names is None or callable(names) else list(names)
 
 
 def _defined(measure: Callable[[PairTable], Measure], table: PairTable) -> Measure:
@@ -343,7 +356,8 @@ def _curve_anchors(anchors: int | str | None, n: int) -> int | str | None:
 def _worst(table: RankTable) -> tuple[Point, ...]:
     most = worst_ranks(table.n, table.n_neighbors)
     trust, kept = 1 - table.false_ranks / most, 1 - table.missing_ranks / most
-    order = np.argsort(np.minimum(trust, kept), kind="stable")[:WORST]
+    least = np.minimum(trust, kept)
+    order = np.argsort(least, kind="stable")[: min(WORST, np.count_nonzero(least < 1))]
     return tuple(Point(int(table.anchors.numbers[i]), float(trust[i]), float(kept[i])) for i in order)
 
 

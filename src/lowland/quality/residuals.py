@@ -96,37 +96,40 @@ def as_new(spe: Array, rest: Array, n: int, law: Law) -> Array:
     """
     unit, known = float(rest[0]), residual_law(rest)
     weights = np.asarray(rest) / unit
-    t, scores = _scores(weights, n)
-    there, same = _scores(weights, _MANY)
-    score = np.clip(np.maximum.accumulate(scores), -_FARTHEST, _FARTHEST)
+    fitted, fitted_scores = _scores(weights, n)
+    chi2, chi2_scores = _scores(weights, _MANY)
+    # scores must not fall, for shares are read off by them
+    score = np.clip(np.maximum.accumulate(fitted_scores), -_FARTHEST, _FARTHEST)
     shares = special.ndtr(-score)
-    ratio = np.array([max(0.0, law.beyond(s)) / known.beyond(s) for s in shares.tolist()])
-    new = np.interp(score, np.maximum.accumulate(same), there) * ratio
-    x = np.asarray(spe) / unit
-    inside = np.interp(x, np.concatenate([[0.0], t]), np.concatenate([[0.0], new]))
+    ratio = np.array([max(0.0, law.beyond(share)) / known.beyond(share) for share in shares.tolist()])
+    new = np.interp(score, np.maximum.accumulate(chi2_scores), chi2) * ratio
+    given = np.asarray(spe) / unit
+    inside = np.interp(given, np.concatenate([[0.0], fitted]), np.concatenate([[0.0], new]))
     edge = int(np.searchsorted(score, _FARTHEST)) - 1  # beyond, values only grow in proportion
-    return unit * np.where(x > t[edge], new[edge] * x / t[edge], inside)
+    return unit * np.where(given > fitted[edge], new[edge] * given / fitted[edge], inside)
 
 
 def _scores(weights: Array, n: int) -> tuple[Array, Array]:
     """Return values of SPE of n fitted rows, ascending, and the normal scores of the shares beyond them.
 
-    Σ a v² > t where Σ (a − t) g² > 0 for n − 1 normal g. With the cumulants K at its saddle point s, w² = −2K and
-    u = s √K″, the score is w + ln(u/w)/w (Lugannani and Rice 1980; Barndorff-Nielsen 1986).
+    Σ a v² > t where Σ (a − t) g² > 0 for n − 1 normal g, whose cumulant function is K(s) = −½ Σ ln(1 − 2s(a − t)).
+    With its saddle point s, where K′(s) = 0, and w² = −2K(s), u = s √K″(s), both with the sign of s, the score is
+    w + ln(u/w)/w (Lugannani and Rice 1980; Barndorff-Nielsen 1986).
     """
     values, counts = _groups((n - 1) ** 2 / n * weights)
-    middle = float(values @ counts) / (n - 1)
+    mean = float(values @ counts) / (n - 1)
     values, counts = np.append(values, 0.0), np.append(counts, max(0.0, n - 1 - counts.sum()))
-    low_end, high_end = np.geomspace(1e-6, 1, _GRID // 4, endpoint=False), np.geomspace(1, values[0] / middle, _GRID)
-    t = middle * np.concatenate([low_end, high_end[1:-1]])
-    d = values - t[:, None]
-    low, high = -0.5 / t, 0.5 / d[:, 0]
-    for _ in range(80):  # K′ grows from −∞ to ∞ between them
+    below, above = np.geomspace(1e-6, 1, _GRID // 4, endpoint=False), np.geomspace(1, values[0] / mean, _GRID)
+    t = mean * np.concatenate([below, above[1:-1]])  # not the mean, where w = u = 0, nor a₁, beyond which none lies
+    excess = values - t[:, None]  # a − t
+    low, high = -0.5 / t, 0.5 / excess[:, 0]
+    for _ in range(80):  # K′ grows from −∞ to ∞ between them: halved until the bits are the same
         s = ((low + high) / 2)[:, None]
-        up = (counts * d / (1 - 2 * s * d)).sum(axis=1) > 0
-        low, high = np.where(up, low, s[:, 0]), np.where(up, s[:, 0], high)
-    K = -0.5 * (counts * np.log1p(-2 * s * d)).sum(axis=1)
-    u = s[:, 0] * np.sqrt(2 * (counts * (d / (1 - 2 * s * d)) ** 2).sum(axis=1))
+        rising = (counts * excess / (1 - 2 * s * excess)).sum(axis=1) > 0
+        low, high = np.where(rising, low, s[:, 0]), np.where(rising, s[:, 0], high)
+    K = -0.5 * (counts * np.log1p(-2 * s * excess)).sum(axis=1)
+    second = 2 * (counts * (excess / (1 - 2 * s * excess)) ** 2).sum(axis=1)  # K″
+    u = s[:, 0] * np.sqrt(second)
     w = np.sign(u) * np.sqrt(np.maximum(-2 * K, 0.0))
     far = np.abs(w) > 0.01  # near the mean both vanish: the correction there is that beside it
     correction = np.interp(t, t[far], np.log(u[far] / w[far]) / w[far])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Array = Any
 
-_ANCHORS = 1000  # rows looked at of more than 10,000: the page should not take longer than the fit
+_PAIRS = 1_000_000  # whose distances are compared: of more, sorting would take longer than most fits
 _SHOWN = {
     "trustworthiness": "neighbours in the map that are true (trustworthiness)",
     "continuity": "neighbours in the data that are still near (continuity)",
@@ -45,8 +45,10 @@ def measure(model: Reducer, X: Any, Y: Array) -> Trust | str:
     scaled them.
     """
     from ..distances import METRICS
-    from ..quality import continuity, report, trustworthiness
-    from ..quality.anchors import ALL
+    from ..quality import report
+    from ..quality.rank_measures import from_table
+    from ..quality.ranks import rank_table
+    from ..quality.spaces import sides
 
     if getattr(model, "categorical_columns_", None):
         return "Not measured: some columns are categories, and rows of them have no distance."
@@ -58,14 +60,13 @@ def measure(model: Reducer, X: Any, Y: Array) -> Trust | str:
     if isinstance(metric, str) and metric not in (*METRICS, "precomputed"):
         return f"Not measured: rows were compared by {metric!r}, which only their own package knows."
     rows, space = _seen(model, X)
-    asked: dict[str, Any] = {
-        "n_neighbors": min(10, max(1, len(Y) // 4)),
-        "metric": metric,
-        "anchors": "auto" if len(Y) <= ALL else _ANCHORS,
-    }
+    k, pairs = min(10, max(1, len(Y) // 4)), None if len(Y) * (len(Y) - 1) // 2 <= _PAIRS else _PAIRS
+    whole = None
     try:
-        picture = report(rows, Y[:, :2], space=space, **asked)
-        whole = (trustworthiness(rows, Y, **asked), continuity(rows, Y, **asked)) if Y.shape[1] > 2 else None
+        picture = report(rows, Y[:, :2], k, metric=metric, pairs=pairs, space=space)
+        if Y.shape[1] > 2:
+            table = rank_table(sides(rows, Y, metric, "report"), k, "auto", None, None, owner="report")
+            whole = from_table("trustworthiness", table), from_table("continuity", table)
     except DataError as error:
         return f"Not measured: {error}"
     return Trust(picture, whole)
@@ -88,10 +89,16 @@ def section(found: Trust | str, Y: Array, labels: Sequence[str]) -> str:
         )
     pieces += [page.paragraph(f"Warning: {text}", "warning") for text in told.warnings]
     rows = [(text, f"{told[name]} (by chance {told.chance[name]:.3g})") for name, text in _SHOWN.items()]
-    looked = "all of them" if told.exact else f"{len(told.points):,} of them, hence intervals of 95 %"
-    caption = f"{told.n_neighbors} neighbours of {told.n:,} rows, {looked}; against {told.space} ({told.metric})"
+    every = len(told.points) == told.n
+    looked = f"all {told.n:,} rows" if every else f"{len(told.points):,} of {told.n:,} rows"
+    caption = (
+        f"{told.n_neighbors} neighbours of {looked}"
+        + ("" if told["spearman"].exact else f", distances of {_PAIRS:,} pairs")
+        + ("" if told.exact else ", hence intervals of 95 %")
+        + f"; against {told.space} ({told.metric})"
+    )
     pieces.append(page.table(rows, caption))
-    if told.exact:
+    if every:
         pieces.append(_map(told, Y, labels))
     return page.section(title, *pieces)
 
