@@ -53,7 +53,7 @@ def levels(ranked: Array) -> Array:
     return out
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Curve:
     """The monotone function δ ↦ d̂, frozen: linear between its knots, in proportion to δ outside of them."""
 

@@ -33,7 +33,7 @@ def record(*entries: dict, structured: bool | None = True, rows: int = 100, **ev
     told = {"structured": structured, "crowding": 0.6 if structured else 1.0, "distances": "straight", "accuracy": None}
     told |= {"strays": 0, "class_accuracy": None, "dimensions": None, **evidence}
     counts = {"all": rows, "compared": 100, "training": 80, "held-out": 20}
-    return {"candidates": list(entries), "evidence": told, "rows": counts}
+    return {"candidates": list(entries), "evidence": told, "rows": counts, "data": {"dominant": None}}
 
 
 # -- intervals --------------------------------------------------------------------------------------------

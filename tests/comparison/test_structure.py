@@ -147,3 +147,15 @@ def test_of_classes_with_equally_many_votes_the_nearest_wins():
 def test_a_skewed_cloud_is_for_pca(rng, at_once):
     found = lowland.compare(rng.exponential(size=(300, 8)), ["pca", "metric_mds"], budget=None)
     assert found.recommend().method == "pca"
+
+
+def test_a_column_of_another_unit_is_told(at_once):
+    import polars as pl
+
+    X = np.random.default_rng(0).normal(size=(80, 3)) * [1, 1, 900]
+    frame = pl.DataFrame(X, schema=["a", "b", "proline"])
+    with pytest.warns(lowland.DominantColumnWarning, match="compare: column 'proline' owns"):
+        found = lowland.compare(frame, ["pca", "isomap"], budget=None)
+    assert any("'proline' owns" in reason for reason in found.recommend().reasons)
+    again = lowland.compare(X / X.std(axis=0), ["pca"], budget=None)
+    assert again.record["data"]["dominant"] is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import warnings
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.table import Table
+from rich.text import Text
 
 from ..errors import DataError, LowlandWarning
 from .answer import Answer, UsageError, note
@@ -147,7 +149,9 @@ def compare(
     listed = [word for name, value in words.items() for word in (name, str(value))]
     files = _write(found, data, out, report, record, ["lowland", "compare", str(data), *listed, *column_words(chosen)])
     facts = _facts(found, advice, data) | files
-    return Answer(facts, str(advice), _next(data, given, chosen, advice, target), shown=[_table(found, advice)])
+    return Answer(
+        facts, str(advice), _next(data, given, chosen, advice, target), shown=[_table(found, advice), *_skipped(found)]
+    )
 
 
 def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, text: bool) -> Input:
@@ -334,10 +338,18 @@ def _table(found: Comparison, advice: Recommendation) -> Table:
             marks = ["take"] if row["candidate"] == advice.key else []
             marks += ["tie"] if row["tied"] and row["rank"] > 1 else []
             grid.add_row(str(row["rank"]), row["candidate"], *figures, f"{row['seconds']:.2g}", *last, ", ".join(marks))
-        else:
+        elif row["status"] != "skipped":
             blank = [""] * (len(headings) - 3)
             grid.add_row("", row["candidate"], *blank, f"{row['status']}: {row['reason']}")
     return grid
+
+
+def _skipped(found: Comparison) -> list[Text]:
+    """Return a line for each reason why candidates were not begun, with their names; figures are those of the first."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for row in found.table().filter(status="skipped").iter_rows(named=True):
+        groups.setdefault(re.sub(r"[\d.,]+", "0", row["reason"]), []).append((row["candidate"], row["reason"]))
+    return [Text(f"skipped: {', '.join(name for name, _ in group)}: {group[0][1]}") for group in groups.values()]
 
 
 def _next(data: Path, given: Input, columns: ColumnOptions, advice: Recommendation, target: str | None) -> str:

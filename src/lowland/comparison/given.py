@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import registry
-from ..errors import DataError
+from ..errors import DataError, DominantColumnWarning
+from ..reducer import level_of_the_caller
 
 Array = Any
 
@@ -132,9 +133,27 @@ def read(
     made = Given(
         kind, rows, n, rows.shape[1] if kind != "distances" else n, metric, numbers, held, fold, paired, classes
     )
+    print_["dominant"] = _dominant(kind, metric, rows, print_["columns"])
     if classes is not None:
         print_["target"] = hashlib.sha256(classes.codes.tobytes() + "\0".join(classes.names).encode()).hexdigest()
     return made, print_
+
+
+def _dominant(kind: str, metric: str, rows: Array, names: Sequence[str] | None) -> str | None:
+    """Warn where one column alone decides what is near, and return what was said."""
+    from ..dimension.dominance import dominant_words
+
+    if kind != "rows" or metric not in ("euclidean", "sqeuclidean"):
+        return None
+    found = dominant_words(np.var(rows, axis=0, dtype=np.float64), names)
+    if found is None:
+        return None
+    text = (
+        f"{found}, so that it alone decides which rows are near; if the columns have different units, divide each by "
+        "its standard deviation first"
+    )
+    warnings.warn(f"compare: {text}", DominantColumnWarning, stacklevel=level_of_the_caller())
+    return text
 
 
 def _parts(n: int, held_out: float, rng: np.random.Generator) -> tuple[Array, Array, Array]:

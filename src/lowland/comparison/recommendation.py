@@ -17,7 +17,7 @@ from .ranking import SIDES, WORDS, Entry, Judge
 
 # Of candidates that tie, the simplest is taken: straight maps before curved ones, black boxes last.
 _SIMPLE = ("linear", "distance", "manifold", "kernel", "network", "embedding")
-_PRINCIPAL = ("pca", "famd", "classical_mds")  # maps of principal components; the last of distances, too
+_PRINCIPAL = ("famd", "pca", "classical_mds")  # maps of principal components; the last of distances, too
 _LOST = 0.15  # by how much a class must be guessed worse than in the data to be called destroyed
 _WEAK = 0.7  # a criterion below this is a warning
 _LONG = 600.0  # seconds that all rows may take before that is a warning
@@ -129,11 +129,12 @@ def _nothing(entries: Sequence[Entry]) -> str:
     return text + ("; give a larger budget" if short else "")
 
 
-def _simplicity(entry: Entry, done: Sequence[Entry]) -> tuple[int, int, int]:
+def _simplicity(entry: Entry, done: Sequence[Entry]) -> tuple[int, int, int, int]:
     """Order candidates from simple to complicated: by family, defaults first, then in the order they ran."""
     family = _family(entry)
     place = _SIMPLE.index(family) if family in _SIMPLE else len(_SIMPLE)
-    return place, int(entry["kind"] == "search"), list(done).index(entry)
+    searched, coded = int(entry["kind"] == "search"), int(entry["method"] != "famd")  # it takes text by itself
+    return place, searched, coded, list(done).index(entry)
 
 
 def _family(entry: Entry) -> str:
@@ -210,8 +211,10 @@ def _cloud_reason(record: Mapping[str, Any], judge: Judge, chosen: Entry, best: 
 
 
 def _rows_reasons(record: Mapping[str, Any], done: Sequence[Entry]) -> list[str]:
-    """Say which rows the figures are of, where that is not all of them."""
+    """Say what the figures are of: a column that outweighs all others, and rows that are not all of them."""
     rows, out = record["rows"], list[str]()
+    if record["data"]["dominant"] is not None:
+        out.append(f"But {record['data']['dominant']}.")
     if rows["compared"] < rows["all"]:
         out.append(f"Compared on {rows['compared']:,} of {rows['all']:,} rows, drawn at random.")
     bound = [e["key"] for e in done if SIDES[1] not in e["criteria"]["local"]]
