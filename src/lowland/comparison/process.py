@@ -69,19 +69,15 @@ class Worker:
         if process.returncode is None:  # until its end is noted its number cannot be another's
             _kill(process)
         process.wait()
-        for pipe in (process.stdin, process.stdout if self._deaf() else None):
-            if pipe is not None:
-                try:
-                    pipe.close()
-                except BrokenPipeError:  # what was not read is not wanted any more
-                    continue
-
-    def _deaf(self) -> bool:
-        """Wait until nobody reads from the pipe; False where one who left the process's group still holds it open."""
-        if self._ear is None:
-            return True
-        self._ear.join(_LAST)
-        return not self._ear.is_alive()
+        if (
+            self._ear is not None
+        ):  # it closes the pipe; one who left the group may hold that open, and is not waited for
+            self._ear.join(_LAST)
+        if process.stdin is not None:
+            try:
+                process.stdin.close()
+            except BrokenPipeError:  # what was not read is not wanted any more
+                return
 
     def _start(self, deadline: float, told: Told) -> dict[str, Any]:
         """Start a process and wait for its first words."""
@@ -189,8 +185,9 @@ def _kill(process: subprocess.Popen[str]) -> None:
 
 def _listen(process: subprocess.Popen[str], answers: queue.Queue[str | None]) -> None:
     assert process.stdout is not None
-    for line in process.stdout:
-        answers.put(line)
+    with process.stdout as lines:
+        for line in lines:
+            answers.put(line)
     answers.put(None)
 
 
