@@ -69,15 +69,17 @@ class Worker:
         if process.returncode is None:  # until its end is noted its number cannot be another's
             _kill(process)
         process.wait()
-        if (
-            self._ear is not None
-        ):  # it closes the pipe; one who left the group may hold that open, and is not waited for
-            self._ear.join(_LAST)
+        self._deaf()
         if process.stdin is not None:
             try:
                 process.stdin.close()
             except BrokenPipeError:  # what was not read is not wanted any more
                 return
+
+    def _deaf(self) -> None:
+        """Wait until nobody reads from the pipe, but not for one who left the process's group and still holds it."""
+        if self._ear is not None:
+            self._ear.join(_LAST)
 
     def _start(self, deadline: float, told: Told) -> dict[str, Any]:
         """Start a process and wait for its first words."""
