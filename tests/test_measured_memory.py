@@ -108,7 +108,7 @@ CASES = {
     "prototypes": case([3000, 4000], method="SOM", grid=[40, 40], epochs=2),
     "t-SNE": case([60_000, 3], sheet=True, method="TSNE", max_iter=3),
     "UMAP": case([120_000, 3], sheet=True, method="UMAP", n_epochs=3),
-    "blocked search": case([62_000, 50], method="LaplacianEigenmaps"),
+    "blocked search": case([80_000, 50], method="LaplacianEigenmaps"),
 }
 QUICK = ("covariance, wide", "gram", "svd, sparse", "EM, a pattern for each row")
 
