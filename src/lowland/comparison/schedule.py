@@ -29,6 +29,7 @@ _ROUGH = 1.5  # times its plan that a candidate may take which is longer than it
 _STOP = 0.02  # share of the budget below which no further candidate is begun
 _SEARCHED = 5  # methods, the best of the first round, whose settings are searched
 _AGAIN = 2.0  # times what a method took at first that must be left for another of its settings
+_USED_UP = "the budget was used up"
 _KEPT = 2000  # rows of each map that are kept for pictures
 _KEPT_OF_ANSWERS = (
     *("criteria", "seconds", "approximate", "n_components", "learned", "warnings"),
@@ -69,7 +70,7 @@ class Run:
         """Count the dimensions of rows in the time that is left; no candidate waits for it any more."""
         if self.evidence is None or self.given.kind not in ("rows", "categories"):
             return
-        answer: Mapping[str, Any] = {"error": "the budget was used up"}
+        answer: Mapping[str, Any] = {"error": _USED_UP}
         if self.clock.left >= _STOP * self.clock.budget:
             failed = self._ready(worker, "count dimensions")
             job = {"do": "dimensions", "random_state": self.asked.random_state}
@@ -115,9 +116,13 @@ class Run:
             settings.report_progress("search settings", place, len(queue))
             if _AGAIN * took + reserve > self.clock.left:
                 told = f"it took {took:.1f} s with its default settings, and {self.clock.left:.1f} s were left"
-                self.skip(candidate, told)
+                self.skip(candidate, _USED_UP if self._used_up else told)
             else:
                 self.one(worker, candidate, 1)
+
+    @property
+    def _used_up(self) -> bool:
+        return self.clock.left < _STOP * self.clock.budget
 
     def one(self, worker: Worker, candidate: Candidate, waiting: int, late: bool = True) -> bool:
         """Run the first of so many candidates that wait, or note why not.
@@ -175,8 +180,8 @@ class Run:
         """Return what a candidate's plan says of all rows, and why it is not begun: no class, no memory, no time."""
         if candidate.method in self.unsent:
             return {}, self.unsent[candidate.method]
-        if self.clock.left < _STOP * self.clock.budget:
-            return {}, "the budget was used up"
+        if self._used_up:
+            return {}, _USED_UP
         try:
             whole = self._plan(candidate, self.given.n_rows)
         except MissingExtraError as error:
