@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,36 @@ import pytest
 from lowland.registry import METHODS
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+ALL_IDS = pytest.StashKey[list[str]]()
+
+
+def pytest_make_parametrize_id(config, val, argname):
+    """Name a case after its value in plain characters: bytes and escapes make ids that change or cannot be typed."""
+    if isinstance(val, bytes):
+        return f"{argname}_bytes"  # compressed bytes hold the time of day
+    if isinstance(val, str):
+        return re.sub(r"[^A-Za-z0-9_.,=<>*+-]+", "_", val).strip("_")[:60] or f"{argname}_text"
+    return None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Stop where an id cannot be typed or is used twice: pytest-xdist requires the same ids in every process."""
+    ids = [item.nodeid for item in items]
+    odd = [name for name in ids if not name.isascii() or not name.isprintable() or "\\" in name]
+    twice = [name for name, count in Counter(ids).items() if count > 1]
+    if odd or twice:
+        raise pytest.UsageError(
+            "test ids must be plain and unique; give these cases ids=[...]: " + ", ".join(odd + twice)
+        )
+    config.stash[ALL_IDS] = ids
+
+
+@pytest.fixture
+def collected_ids(request):
+    """The id of every test that this process has collected, before any was deselected."""
+    return request.config.stash[ALL_IDS]
 
 
 @pytest.fixture(scope="session")

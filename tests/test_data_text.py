@@ -47,6 +47,19 @@ def columns(table: Table) -> dict[str, list[object]]:
         ("t.csv.gz", gzip.compress(b"a,b\n1,2.5\n3,4\n")),
         ("t.tsv.gz", gzip.compress(b"a\tb\n1\t2.5\n") + gzip.compress(b"3\t4\n")),
     ],
+    ids=[
+        "csv",
+        "no-last-newline",
+        "windows-newlines",
+        "byte-order-mark",
+        "quoted",
+        "spaces-around-cells",
+        "tsv",
+        "txt-with-tabs",
+        "txt-with-commas",
+        "gzip",
+        "gzip-of-two-members",
+    ],
 )
 def test_every_kind_of_text_file_gives_the_same_table(tmp_path: Path, name: str, content: str | bytes) -> None:
     table = read_table(put(tmp_path, content, name))

@@ -182,7 +182,7 @@ def test_arrays_of_floats_are_not_copied():
         (pd.DataFrame(X6, columns=["a", "a"]), "'a' 2 times: rename the columns"),
         (iter([]), "the iterator was empty"),
     ],
-    ids=lambda value: value if isinstance(value, str) else type(value).__name__,  # the same in every process
+    ids=lambda value: None if isinstance(value, str) else type(value).__name__,  # the same in every process
 )
 def test_what_cannot_be_rows_is_refused(bad, text):
     with pytest.raises(DataError, match=text):

@@ -59,7 +59,6 @@ def test_layout_of_arrays_does_not_matter(tmp_path, toy, again):
         [],
         (),
     ],
-    ids=repr,
 )
 def test_plain_values_keep_type_and_bits(value, toy, again):
     loaded = again(toy().learn(anything_=value)).anything_

@@ -149,7 +149,8 @@ class NonmetricMDS(StressReducer):
 
     def _warn_degenerate(self, problem: OrderStress, result: Descent, record: Recorder) -> None:
         """Say so where points that are not alike fell together, or all distances became equal."""
-        if problem.level[-1] == 0 and problem.n > self.n_components + 1:
+        tied = problem.level[-1] == 0 and problem.n > self.n_components + 1
+        if tied:
             record.warn(
                 "NonmetricMDS: all dissimilarities are equal (tied), so their order says nothing: "
                 + ("every map has stress 0" if self.ties == "primary" else "no axis is better than another")
@@ -162,7 +163,7 @@ class NonmetricMDS(StressReducer):
         target = problem.regress(d)
         flat = float(np.std(target)) < 1e-3 < float(np.std(delta)) / float(np.mean(delta))
         record.evidence["pairs fallen together"] = clumped
-        if clumped > _CLUMPED or flat:
+        if not tied and (clumped > _CLUMPED or flat):
             what = f"{clumped:.0%} of the pairs fell together" if clumped > _CLUMPED else "all distances became equal"
             record.warn(
                 f"NonmetricMDS: the solution is degenerate: {what} though they differ, because their order alone "
