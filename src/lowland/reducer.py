@@ -132,6 +132,11 @@ class Recorder:
             RankWarning,
         )
 
+    def tell_checked(self, blocks: int | None) -> None:
+        """Say that a Krylov method looked for missed eigenpairs; of several solves the first, the largest, counts."""
+        if blocks is not None:
+            self.evidence.setdefault("missed eigenpairs", f"none found; checked (randomised) with {blocks} blocks")
+
     def note(self, **values: Any) -> None:
         """Set fields of the record."""
         self.values.update(values)

@@ -103,6 +103,7 @@ class Harmonics:
     residual: float
     whole: int | None
     products: int
+    checked: int | None
 
 
 def harmonics_of(W: Any, Z: Any, k: int, smooth: int) -> Harmonics:
@@ -150,7 +151,7 @@ def _finished(W: Any, d: Array, found: Leading | Small, residual: float) -> Harm
     Y -= weight @ Y
     Y /= np.sqrt(weight @ Y**2)
     used = found.solver if isinstance(found, Small) else "krylov"
-    return Harmonics(found.values, fix_signs(Y), d, used, residual, found.whole, found.products)
+    return Harmonics(found.values, fix_signs(Y), d, used, residual, found.whole, found.products, found.checked)
 
 
 def compact(W: Any) -> bool:

@@ -77,6 +77,7 @@ class Aligned(Unfolding):
         n = piece.n
         with record.stage("solve"):
             found = smallest(M, self.n_components, null=np.full((n, 1), n**-0.5), rng=rng, remedy=self._remedy_of_fill)
+        record.tell_checked(found.checked)
         about = {"solver": found.solver, "residual": found.residual, "iterations": found.products or None}
         return found, {"algorithm": self._algorithm, **about}
 

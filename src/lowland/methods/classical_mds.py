@@ -217,6 +217,7 @@ class ClassicalMDS(DistanceReducer):
             found, placement = _solve(D, self.n_components, self.additive, rule.eps, rng)
             record.note(algorithm="distances", solver=found.pairs.solver)
             record.note(iterations=found.pairs.products or None, residual=found.pairs.residual)
+            record.tell_checked(found.pairs.checked)
             self._require_rank(found.rank, self.n_components, record, zero=not bool(found.B.mean_squares.any()))
             self.spectrum_, self.eigenvalues_ = found.spectrum, found.values
             self.additive_constant_ = placement.constant

@@ -175,6 +175,7 @@ class Isomap(Unfolding):
                 record.evidence.update(found.evidence(rng))
         about = {"algorithm": "all shortest paths", "solver": found.pairs.solver, "residual": found.pairs.residual}
         about["iterations"] = found.pairs.products or None
+        record.tell_checked(found.pairs.checked)
         Y, values, placement = found.points, found.values, Triangulation.of(found)
         if wanted is not None:
             with record.stage("place"):

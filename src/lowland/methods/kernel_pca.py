@@ -289,6 +289,7 @@ class KernelPCA(KernelReducer):
             approximate=found.error is not None,
             approximation_error=found.error,
         )
+        record.tell_checked(pairs.checked)
         if self.gamma_ is not None:
             record.evidence["gamma"] = self.gamma_
         record.evidence["share of variance"] = float(found.values.sum() / found.total)

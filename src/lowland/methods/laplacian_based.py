@@ -65,6 +65,7 @@ class LaplacianReducer(Unfolding):
                 NotConvergedWarning,
             )
         self._tell_concentration(found.functions, "take more neighbours, or a larger bandwidth", record)
+        record.tell_checked(found.checked)
         about = {"algorithm": "graph Laplacian", "solver": found.solver, "residual": found.residual}
         return {**about, "iterations": found.products or None}
 

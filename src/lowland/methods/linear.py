@@ -101,6 +101,7 @@ def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> No
         iterations=solved.products or None,
         residual=solved.residual,
     )
+    record.tell_checked(solved.checked)
     if space.short:
         record.warn_short(len(space.values), asked)
     if not solved.converged:

@@ -175,6 +175,7 @@ class MVU(Unfolding):
         n, m = rods.n, self._functions(rods.n)
         with record.stage("basis"):
             small = smallest(rods.laplacian(), m, null=np.full((n, 1), n**-0.5), rng=rng)
+            record.tell_checked(small.checked)
         with record.stage("semidefinite program"):
             start, r = _start(rods, small.vectors, _reach(graph) / rods.scale, self.n_components_, rng)
         with record.stage("unfolding"):

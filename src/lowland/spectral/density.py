@@ -43,7 +43,7 @@ def absolute_trace(A: Operator, pairs: Pairs, rng: np.random.Generator) -> Absol
     if pairs.ritz is not None:
         T, b, Q, values = pairs.ritz.T, pairs.ritz.block, pairs.ritz.vectors, pairs.ritz.values
         small: Operator = Dense(T, symmetric=True)
-        start, steps, known = np.eye(len(T), b), len(T) // b, Q.shape[1]
+        start, steps, known = np.eye(len(T), b), pairs.ritz.steps, Q.shape[1]
     else:
         V, values = arrays.to_numpy(pairs.vectors), arrays.to_numpy(pairs.values)
         Q = V if A.null is None else np.concatenate([arrays.to_numpy(A.null), V], axis=1)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, pool
+from ..errors import SolveError
 from ..planning import check_allocation
 from . import dense
-from .solve import DENSE_LIMIT, sign_of_columns
+from .factor import SuperLU
+from .krylov import lanczos
+from .operators import Operator
+from .solve import DENSE_LIMIT, sign_of_columns, tolerance
 
 Array = Any
 
@@ -103,9 +108,11 @@ def _dense(C: Array, D: Array, k: int, which: str) -> tuple[Array, Array]:
 
 
 def _sparse(C: Any, D: Any, k: int, which: str) -> tuple[Array, Array]:
-    """ARPACK with D's factor; the small end of a semidefinite C by shift and invert just below zero."""
-    from scipy.sparse.linalg import LinearOperator, eigsh, splu
+    """Reduce to one matrix by D = GGᵀ: v = G⁻ᵀy with G⁻¹CG⁻ᵀ y = λy, solved by block Lanczos.
 
+    The small end of a semidefinite C is found by shift and invert just below zero: Gᵀ(C − σD)⁻¹G y = y/(λ − σ). One
+    more solve and a Rayleigh–Ritz step with C and D themselves then make up for the digits lost by a large inverse.
+    """
     n = C.shape[0]
     for name, A in (("C", C), ("D", D)):
         if not np.isfinite(A.data).all():
@@ -113,23 +120,76 @@ def _sparse(C: Any, D: Any, k: int, which: str) -> tuple[Array, Array]:
         skew = abs(A - A.T)
         if skew.nnz and skew.max() > 1e-10 * abs(A).max():
             raise ValueError(f"{name} is not symmetric; give ({name} + {name}ᵀ)/2")
+    G = _root(D)
+    margin = C.diagonal() - (abs(C).sum(axis=1) - abs(C.diagonal()))  # Gershgorin: all ≥ 0 means semidefinite
+    rng = np.random.default_rng(0)
+    if which == "smallest" and margin.min() >= -1e-12 * abs(C).max():
+        shift = -1e-8 * abs(C).sum(axis=1).max() / abs(D).sum(axis=1).max()
+        factor = SuperLU(C - shift * D)
+        found = lanczos(_Product(n, G.T.__matmul__, factor.solve, G.__matmul__), k, largest=True, tol=1e-13, rng=rng)
+        V = factor.solve(G @ found.right)
+    else:
+        root = _Triangular(G)
+        inner = _Product(n, root.solve, C.__matmul__, root.solve_transposed)
+        found = lanczos(inner, k, largest=which == "largest", tol=tolerance(inner), rng=rng)
+        V = root.solve_transposed(found.right)
+    if not found.converged:
+        raise SolveError(
+            f"the {k} {which} eigenvalues did not converge in {found.products} blocks: they lie too close to others; "
+            "ask for fewer, or give C and D dense"
+        )
+    V = V / np.sqrt(np.einsum("ij,ij->j", V, D @ V))
+    values, Y = _dense(V.T @ (C @ V), V.T @ (D @ V), k, which)
+    return values, V @ Y
+
+
+def _root(D: Any) -> Any:
+    """Return the sparse G of D = GGᵀ, by SuperLU without pivoting: D = Pᵀ L diag(u) Lᵀ P."""
+    from scipy.sparse.linalg import splu
+
     try:
-        factor = splu(D, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        lu = splu(D, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     except RuntimeError as error:
         raise _not_definite(str(error)) from None
-    pivots = factor.U.diagonal()
-    if pivots.min() <= n * np.finfo(np.float64).eps * pivots.max():
+    pivots = lu.U.diagonal()
+    if pivots.min() <= D.shape[0] * np.finfo(np.float64).eps * pivots.max():
         raise _not_definite(f"the pivots of its factor reach from {pivots.max():.3g} down to {pivots.min():.3g}")
-    start = np.random.default_rng(0).standard_normal(n)
-    solve_d = LinearOperator((n, n), matvec=factor.solve, dtype=np.float64)
-    margin = C.diagonal() - (abs(C).sum(axis=1) - abs(C.diagonal()))  # Gershgorin: all ≥ 0 means semidefinite
-    if which == "smallest" and margin.min() >= -1e-12 * abs(C).max():
-        shift = -1e-8 * abs(C).sum(axis=1).max() / pivots.max()
-        values, vectors = eigsh(C, k, M=D, sigma=shift, which="LM", v0=start)
-    else:
-        end = "SA" if which == "smallest" else "LA"
-        values, vectors = eigsh(C, k, M=D, Minv=solve_d, which=end, v0=start, maxiter=100 * n)
-    order = np.argsort(values)
-    if which == "largest":
-        order = order[::-1]
-    return values[order], vectors[:, order]
+    return sp.csr_array(lu.L[lu.perm_r] @ sp.diags_array(np.sqrt(pivots)))
+
+
+class _Triangular:
+    """A lower triangular matrix whose rows were permuted, to solve with."""
+
+    def __init__(self, G: Any) -> None:
+        from scipy.sparse.linalg import splu
+
+        # The last entry of a row of L is its diagonal: sorting rows by it undoes the permutation.
+        last = np.maximum.reduceat(G.indices, G.indptr[:-1])
+        self.order = np.argsort(last)
+        options = {"Equil": False, "SymmetricMode": True}
+        self.lu = splu(sp.csc_array(G[self.order]), permc_spec="NATURAL", diag_pivot_thresh=0.0, options=options)
+
+    def solve(self, B: Array) -> Array:
+        """Return G⁻¹ B."""
+        return np.asarray(self.lu.solve(np.ascontiguousarray(B[self.order])))
+
+    def solve_transposed(self, B: Array) -> Array:
+        """Return G⁻ᵀ B."""
+        out = np.empty_like(B)
+        out[self.order] = self.lu.solve(np.ascontiguousarray(B), trans="T")
+        return out
+
+
+class _Product(Operator):
+    """A symmetric product of maps, the last of which is applied first."""
+
+    symmetric = True
+
+    def __init__(self, n: int, *maps: Callable[[Array], Array]) -> None:
+        self.shape, self.maps = (n, n), maps
+
+    def matmul(self, V: Array) -> Array:
+        """Return the product with V."""
+        for step in reversed(self.maps):
+            V = step(V)
+        return np.asarray(V)

@@ -2,16 +2,23 @@
 
 `lanczos` finds one end of a symmetric operator's spectrum, `golub_kahan` the largest singular triplets of any
 operator without squaring it. A block multiplies many columns at once, which costs little more than one and finds
-clustered values; the basis is kept orthogonal to rounding, so no ghost values appear. Both stop when the residual
-of every wanted pair is below the tolerance, and say so if they could not.
+clustered values; the basis is kept orthogonal to rounding, so no ghost values appear.
+
+A small residual says that what was found is an eigenpair, never that none was missed: the space of a block of b random
+columns holds b copies of a repeated value and no more. So random directions, orthogonal to all that was found, join the
+iteration when it is half done (the residual is down to the root of the tolerance; a Ritz value is then nearly exact).
+The result counts when all residuals are below the tolerance, the new directions have been multiplied for half as many
+blocks as the whole run took, the first value after the wanted ones no longer rises among them, and no wanted pair came
+from the new directions. Else the pairs are locked and more random directions are tried. This is a check by chance, not
+a proof, and the record says so.
 
 References: Golub & Underwood 1977 (block Lanczos); Golub & Kahan 1965; Wu & Simon 2000 and Baglama & Reichel 2005
-(thick restart).
+(thick restart); Parlett 1998, chapter 13 (why a Krylov space misses copies).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +26,18 @@ import numpy as np
 from .. import arrays, pool
 from ..settings import report_progress
 from . import dense
+from .krylov_space import GolubKahanSpace, LanczosSpace, RitzPairs, Space, longest
 from .operators import Operator
 
 Array = Any
 
 _MAX_RESTARTS = 300
 _NEARLY = 0.03  # residual over value of a vector that is nearly an eigenvector
+_WITNESSES = 2  # random directions that join a run
+_EARLY = 3e-3  # residual over ‖A‖ at which they do: about half of the blocks of a run are behind it then
+_SAME = 0.7  # cosine above which a vector counts as held by a space; of a copy that was missed it is 0
+_WIDEST = 4  # times the block width: random directions tried at once after a check has found missed pairs
+_DEPTH = 8  # blocks of random directions that a basis should have room for
 
 
 @dataclass(frozen=True)
@@ -42,22 +55,30 @@ def sizes(k: int, n: int, block: int = 8) -> Sizes:
     A block of 16 needs fewer products but more columns in all; measured slower on word counts and flat spectra.
 
     >>> sizes(10, 10_000)
-    Sizes(block=8, basis=170, keep=18)
+    Sizes(block=8, basis=191, keep=18)
     """
     basis = k + max(20 * block, 2 * k)
+    basis += _WITNESSES * basis // (2 * block)  # they join for half of the blocks
     keep = k + max(block, 3 * k // 10)
     return Sizes(block, min(basis, n), min(keep, n))
+
+
+def _widest(size: Sizes, k: int) -> int:
+    """Return the columns that a block may have."""
+    return max(size.block + _WITNESSES, min(_WIDEST * size.block, (size.basis - k) // _DEPTH))
 
 
 @dataclass(frozen=True)
 class Ritz:
     """What a Krylov space saw of the whole spectrum: the projection T = QᵀAQ, with the random start in front.
 
-    ``vectors`` (in the space's own coordinates) are nearly eigenvectors, of either end, and ``values`` belong to them.
+    ``vectors`` (in the space's own coordinates) are nearly eigenvectors, of either end, and ``values`` belong to them;
+    ``steps`` counts the blocks.
     """
 
     T: Array
     block: int
+    steps: int
     values: Array
     vectors: Array
 
@@ -66,7 +87,8 @@ class Ritz:
 class Found:
     """What an iteration returns: left vectors (None for eigenpairs), values, vectors, and how it ended.
 
-    ``ritz`` is what it saw of the rest of the spectrum, where it never had to restart.
+    ``checked`` counts the blocks of random directions in which no missed pair was found; None where all pairs were
+    computed. ``ritz`` is what it saw of the rest of the spectrum, where it never had to restart.
     """
 
     left: Array | None
@@ -75,69 +97,98 @@ class Found:
     products: int
     converged: bool
     norm: float
+    checked: int | None = None
     ritz: Ritz | None = None
 
 
-def _empty(n: int, columns: int, reference: Array) -> Array:
-    """Return an n × columns array whose leading columns are contiguous."""
-    return arrays.t(arrays.like(np.zeros((columns, n)), reference))
+def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: str) -> tuple[RitzPairs, int | None]:
+    """Grow a space until its first ``sure`` pairs are exact and random directions have found no other.
 
-
-def _take_out(W: Array, Q: Array | None) -> Array | None:
-    """Take the components along Q out of W in place and return them."""
-    if Q is None or Q.shape[1] == 0:
-        return None
-    H = pool.tmatmul(Q, W)
-    W -= pool.matmul(Q, H)
-    return H
-
-
-def _project_out(W: Array, Q: Array, recent: int, null: Array | None = None, *, whole: bool = True) -> Array:
-    """Make W orthogonal to Q (and null) in place and return QᵀW.
-
-    In exact arithmetic W has components along the columns from ``recent`` on alone. They are taken out first, so
-    that the pass over the whole basis only has rounding left to remove: two full passes would cost twice as much.
-    Without ``whole`` that pass is left out.
+    Returns the pairs, and for how many blocks those directions were multiplied; None if nothing converged. In a basis
+    that need not restart they join early. A basis that did restart no longer tells what came from where: there
+    the exact pairs are locked first, and random directions go on alone.
     """
-    H = arrays.like(np.zeros((Q.shape[1], W.shape[1])), W)
-    near = _take_out(W, Q[:, recent:])
-    if near is not None:
-        H[recent:, :] += near
-    rest = _take_out(W, Q) if whole else None
-    if rest is not None:
-        H += rest
-    _take_out(W, null)
-    return H
+    tests, columns = _Tests(k + size.block), size.block // 2
+    run, since, needed = 0, -1, 0  # blocks until all was exact, until random directions joined, to go on from there
+    before: Array | None = None  # values that were locked
+    while True:
+        space.grow()
+        depth = space.blocks - since if since >= 0 else 0
+        if not (space.full or (depth >= needed and tests.due(space))):
+            continue
+        found = space.ritz()
+        worst = float(found.residuals[:sure].max()) / (space.norm or 1.0)
+        exact = found.residuals <= tol * space.norm
+        report_progress(stage, int(exact[:sure].sum()), sure)
+        tests.done(space, worst, tol if since >= 0 or space.restarts else _EARLY)
+        if since < 0 and space.restarts == 0 and (space.replaced or worst <= _EARLY):
+            since = space.blocks
+            space.add_random(_WITNESSES)
+        elif worst <= tol:
+            run = run or space.blocks
+            most = (size.basis - k) // max(size.block, space.width)
+            needed = min(-(-run // 2), most)
+            deep = depth >= needed and (depth >= most or _next_is_clear(space, found, sure))
+            if since >= 0 and deep:
+                if _none_missed(space, found, sure, tol, before):
+                    return found, depth
+                columns *= 2
+            if since < 0 or deep:
+                locked, before = sure + int(np.cumprod(exact[sure:k]).sum()), found.values[:sure].copy()
+                space.lock(found, locked, k - locked, min(columns, _widest(size, k) - (k - locked)))
+                tests, since = _Tests(k + size.block), space.blocks
+                continue
+        if space.full:
+            if space.restarts >= _MAX_RESTARTS:
+                return found, None
+            space.restart(found, size.keep)
+            tests.restarted(space)
 
 
-def longest(W: Array) -> float:
-    """Return the length of the longest column: A times orthonormal columns gives none longer than ‖A‖."""
-    xp = arrays.namespace(W)
-    return float(xp.max(xp.linalg.vector_norm(W, axis=0)))
+def _next_is_clear(space: Space, found: RitzPairs, sure: int) -> bool:
+    """Tell whether the first pair after the wanted ones is nearly exact, or lies below them whatever its error.
 
-
-def _next_block(
-    W: Array, norm: float, rng: np.random.Generator, A: Operator, *bases: Array | None
-) -> tuple[Array, Array]:
-    """Return Q, R of W (already orthogonal to the bases). Columns that vanished get fresh random directions.
-
-    What is left of a short column is partly rounding, so it is made orthogonal to the bases again at full length.
+    Ritz values rise: one that is neither may still become larger than a wanted one.
     """
-    Q, R = dense.orthonormal(W)
-    xp = arrays.namespace(W)
-    diagonal = arrays.to_numpy(xp.abs(xp.linalg.diagonal(R)))
-    eps = np.finfo(float).eps
-    lost = np.flatnonzero(diagonal <= 10 * eps * max(norm, np.finfo(float).tiny) * np.sqrt(W.shape[0]))
-    if len(lost) or (diagonal <= np.sqrt(eps) * norm).any():
-        Q = Q + 0.0
-        if len(lost):
-            Q[:, lost] = A.randn(W.shape[0], len(lost), rng)
-            R[lost, :] = 0.0
-        for basis in (*bases, *bases):
-            _take_out(Q, basis)
-        Q, turn = dense.orthonormal(Q)
-        R = turn @ R
-    return Q, R
+    gap = float(found.values[sure - 1] - found.values[sure])
+    return bool(found.residuals[sure] <= max(_EARLY * space.norm, gap))
+
+
+def _none_missed(space: Space, found: RitzPairs, sure: int, tol: float, locked: Array | None) -> bool:
+    """Tell whether the wanted pairs were known without the random directions.
+
+    They were if no value is larger than among those locked before; or, where random directions joined a run, larger
+    than what it would have found without them. That may not have converged: then its space has to hold the vectors.
+    """
+    values, known = (locked, None) if locked is not None else space.without_random()
+    if values is not None and len(values) >= sure and (found.values[:sure] - values[:sure] <= tol * space.norm).all():
+        return True
+    if known is None:
+        return False
+    return bool(dense.svd(known @ found.coordinates[: known.shape[1], :sure])[1][-1] >= _SAME)
+
+
+class _Tests:
+    """When to look at the pairs again: at the columns where the residual should have come down, by its last rate."""
+
+    def __init__(self, least: int) -> None:
+        self.next, self.m, self.worst = least, 0, np.inf
+
+    def due(self, space: Space) -> bool:
+        """Tell whether the basis has grown enough."""
+        return space.m >= self.next
+
+    def done(self, space: Space, worst: float, target: float) -> None:
+        """Set the next one, by a residual that shall come down to a target."""
+        step = max(space.width, space.m // 6)
+        if worst > target and 0 < worst < self.worst < np.inf and space.m > self.m:
+            rate = np.log(self.worst / worst) / (space.m - self.m)
+            step = min(step, max(space.width, int(np.log(worst / target) / rate)))
+        self.next, self.m, self.worst = space.m + step, space.m, worst
+
+    def restarted(self, space: Space) -> None:
+        """Begin again with a small basis."""
+        self.next, self.m, self.worst = space.m + space.width, space.m, np.inf
 
 
 def lanczos(
@@ -156,52 +207,22 @@ def lanczos(
     Where only the first ``sure`` pairs have to be exact, the others come as they are when those have converged.
     """
     n, null = A.shape[0], A.null
-    sure = k if sure is None else min(sure, k)
     size = sizes(k, n, block)
-    free = n - (0 if null is None else null.shape[1])
-    if size.basis + size.block > free:
+    if size.basis + _widest(size, k) > n - (0 if null is None else null.shape[1]):
         return small_symmetric(A, k, largest)
-    sign = 1.0 if largest else -1.0
-    b, limit = size.block, size.basis
-    Q = _empty(n, limit + b, A.reference())
-    T = np.zeros((limit + b, limit + b))
-    new = A.randn(n, b, rng)
-    _take_out(new, null)
-    new, _ = dense.orthonormal(new)
-    m, recent, products, restarts, norm, checked = 0, 0, 0, 0, 0.0, 0
-    while True:
-        Q[:, m : m + b] = new
-        m += b
-        W = sign * A.matmul(new)
-        norm = max(norm, longest(W))
-        products += 1
-        H = arrays.to_numpy(_project_out(W, Q[:, :m], recent, null))
-        recent = m - b
-        T[:m, m - b : m], T[m - b : m, :m] = H, H.T
-        T[m - b : m, m - b : m] = (H[m - b :] + H[m - b :].T) / 2
-        new, R = _next_block(W, norm, rng, A, null, Q[:, :m])
-        full = m + b > limit
-        if not full and (m < k + b or m - checked < max(b, m // 6)):
-            continue
-        checked = m
-        theta, Y = dense.eigh(T[:m, :m])
-        theta, Y = theta[::-1], Y[:, ::-1]
-        norm = max(norm, float(np.abs(theta).max()))
-        residual = np.linalg.norm(arrays.to_numpy(R) @ Y[m - b :, :sure], axis=0)
-        converged = bool((residual <= tol * norm).all())
-        report_progress(stage, int((residual <= tol * norm).sum()), sure)
-        if converged or (full and restarts >= _MAX_RESTARTS):
-            vectors = pool.matmul(Q[:, :m], arrays.like(Y[:, :k], Q, np.float64))
-            left_over = np.linalg.norm(arrays.to_numpy(R) @ Y[m - b :], axis=0)
-            near = left_over <= _NEARLY * np.abs(theta)
-            ritz = Ritz(sign * T[:m, :m], b, sign * theta[near], Y[:, near]) if restarts == 0 else None
-            return Found(None, sign * theta[:k], vectors, products, converged, norm, ritz)
-        if full:
-            keep = size.keep
-            Q[:, :keep] = pool.matmul(Q[:, :m], arrays.like(Y[:, :keep], Q, np.float64))
-            T[:] = 0.0
-            T[np.arange(keep), np.arange(keep)] = theta[:keep]
-            m, recent, checked, restarts = keep, 0, keep, restarts + 1
+    space = LanczosSpace(A, size.block, size.basis, rng, largest=largest)
+    found, checked = _iterate(space, k, k if sure is None else min(sure, k), size, tol, stage)
+    vectors = space.vectors(found.coordinates[:, :k])
+    ritz = _seen(space, found, size.block) if space.restarts == 0 else None
+    values = space.sign * found.values[:k]
+    return Found(None, values, vectors, space.products, checked is not None, space.norm, checked, ritz)
+
+
+def _seen(space: LanczosSpace, found: RitzPairs, block: int) -> Ritz:
+    """Return what a space that began with random directions knows of both ends."""
+    near = found.residuals <= _NEARLY * np.abs(found.values)
+    T = space.sign * space.projected[: space.m, : space.m]
+    return Ritz(T, block, space.blocks, space.sign * found.values[near], found.coordinates[:, near])
 
 
 def golub_kahan(
@@ -215,65 +236,26 @@ def golub_kahan(
 ) -> Found:
     """Return the k largest singular triplets of an operator, in descending order.
 
-    The basis of the shorter side is kept orthogonal to rounding; that of the longer side follows from it unless
-    the spectrum spans many orders of magnitude (Simon & Zha 2000), when ``both_sides`` pays for itself.
+    The basis of the shorter side is kept orthogonal to rounding; ``both_sides`` does so for the longer side, too.
     """
     tall = A if A.shape[0] >= A.shape[1] else _Transposed(A)
-    found = _golub_kahan(tall, k, tol, rng, both_sides, stage)
-    return found if tall is A else _swap(found)
+    size = sizes(k, tall.shape[1])
+    if size.basis + _widest(size, k) > tall.shape[1]:
+        found = _small_singular(tall, k)
+    else:
+        space = GolubKahanSpace(tall, size.block, size.basis, rng, both_sides=both_sides)
+        pairs, checked = _iterate(space, k, k, size, tol, stage)
+        found = _rayleigh_ritz(tall, space.vectors(pairs.coordinates[:, :k]), space.products + 1, checked)
+    return found if tall is A else replace(found, left=found.right, right=found.left)
 
 
-def _golub_kahan(A: Operator, k: int, tol: float, rng: np.random.Generator, both_sides: bool, stage: str) -> Found:
-    rows, n = A.shape
-    size = sizes(k, n)
-    b, limit = size.block, size.basis
-    if limit + b > n:
-        return _small_singular(A, k)
-    V, U = _empty(n, limit + b, A.reference()), _empty(rows, limit + b, A.reference())
-    B = np.zeros((limit + b, limit + b))
-    new, _ = dense.orthonormal(A.randn(n, b, rng))
-    m, recent, products, restarts, norm, checked = 0, 0, 0, 0, 0.0, 0
-    while True:
-        V[:, m : m + b] = new
-        W = A.matmul(new)
-        norm = max(norm, longest(W))
-        B[:m, m : m + b] = arrays.to_numpy(_project_out(W, U[:, :m], recent, whole=both_sides))
-        left, R = _next_block(W, norm, rng, A, U[:, :m])
-        recent = m
-        B[m : m + b, m : m + b] = arrays.to_numpy(R)
-        U[:, m : m + b] = left
-        m += b
-        Z = A.rmatmul(left)
-        products += 2
-        _project_out(Z, V[:, :m], recent)
-        new, S = _next_block(Z, norm, rng, A, V[:, :m])
-        full = m + b > limit
-        if not full and (m < k + b or m - checked < max(b, m // 6)):
-            continue
-        checked = m
-        P, sigma, Y = dense.svd(B[:m, :m])
-        norm = max(norm, float(sigma[0]))
-        residual = np.linalg.norm(arrays.to_numpy(S) @ P[m - b :, :k], axis=0)
-        converged = bool((residual <= tol * norm).all())
-        report_progress(stage, int((residual <= tol * norm).sum()), k)
-        if converged or (full and restarts >= _MAX_RESTARTS):
-            right = pool.matmul(V[:, :m], arrays.like(Y[:, :k], V, np.float64))
-            return _rayleigh_ritz(A, right, products + 1, converged)
-        if full:
-            keep = size.keep
-            U[:, :keep] = pool.matmul(U[:, :m], arrays.like(P[:, :keep], U, np.float64))
-            V[:, :keep] = pool.matmul(V[:, :m], arrays.like(Y[:, :keep], V, np.float64))
-            B[:] = 0.0
-            B[np.arange(keep), np.arange(keep)] = sigma[:keep]
-            m, recent, checked, restarts = keep, 0, keep, restarts + 1
-
-
-def _rayleigh_ritz(A: Operator, right: Array, products: int, converged: bool) -> Found:
+def _rayleigh_ritz(A: Operator, right: Array, products: int, checked: int | None) -> Found:
     """Return the best triplets with right vectors in the given span, from a fresh product."""
     image = A.matmul(right)
     left, R = dense.orthonormal_near(image, arrays.namespace(image).linalg.vector_norm(image, axis=0))
     P, sigma, Y = dense.svd(R)
-    return Found(pool.matmul(left, P), sigma, pool.matmul(right, Y), products, converged, float(sigma[0]))
+    converged = checked is not None
+    return Found(pool.matmul(left, P), sigma, pool.matmul(right, Y), products, converged, float(sigma[0]), checked)
 
 
 class _Transposed(Operator):
@@ -288,10 +270,6 @@ class _Transposed(Operator):
 
     def reference(self) -> Array:
         return self.A.reference()
-
-
-def _swap(found: Found) -> Found:
-    return Found(found.right, found.values, found.left, found.products, found.converged, found.norm)
 
 
 def identity(n: int, reference: Array) -> Array:

@@ -56,6 +56,7 @@ class Small:
     where nothing is cut, and None where it goes on beyond what was found.
 
     ``predicted`` and ``fill`` count the entries of the factor before and after it was made (None: not foretold).
+    ``checked`` counts the blocks of random directions in which no missed pair was found (None: all were computed).
     ``approximate`` marks pairs from a subspace; there ``residual`` is the largest ‖Mv − λv‖/λ.
     """
 
@@ -70,6 +71,7 @@ class Small:
     predicted: int | None
     fill: int
     products: int
+    checked: int | None
     approximate: bool
     seconds: dict[str, float]
 
@@ -153,10 +155,10 @@ def smallest(
     factor, shift = _factored(M, norm, solver, remedy)
     built = time.perf_counter()
     if solver == "dense":
-        V, products = _by_lapack(M, wanted, null, norm), 0
+        V, products, checked = _by_lapack(M, wanted, null, norm), 0, None
     else:
         rng = np.random.default_rng(0) if rng is None else rng
-        V, products = _by_lanczos(n, k, wanted, null, factor, shift, rng)
+        V, products, checked = _by_lanczos(n, k, wanted, null, factor, shift, rng)
     values, V = _polished(M, V, null, factor)
     if values[0] < -_SHIFT * norm:
         raise SolveError(
@@ -168,7 +170,7 @@ def smallest(
     seconds = {"factor": built - start, "solve": time.perf_counter() - built}
     return Small(
         values[:k], fix_signs(V[:, :k]), residual, backward, gap if whole == k else 0.0, whole, solver, shift,
-        factor.predicted, factor.fill, products, False, seconds,
+        factor.predicted, factor.fill, products, checked, False, seconds,
     )  # fmt: skip
 
 
@@ -255,8 +257,8 @@ def _by_lapack(M: Any, wanted: int, null: Array | None, norm: float) -> Array:
 
 def _by_lanczos(
     n: int, k: int, wanted: int, null: Array | None, factor: Any, shift: float, rng: np.random.Generator
-) -> tuple[Array, int]:
-    """Return the vectors of the largest values of the inverse, the first k of them exact, and the blocks solved.
+) -> tuple[Array, int, int | None]:
+    """Return the vectors of the largest values of the inverse, the first k exact; blocks solved, and blocks checked.
 
     A null vector that nobody named has 1/σ there, and the rounding of that would hide the others: such vectors are
     found first, taken out, and the rest is found again.
@@ -283,7 +285,7 @@ def _by_lanczos(
             )
         vanish = 1 / pairs.values < 1.1 * shift
         if not vanish.any() or vanish.all():
-            return np.hstack([found, pairs.right]), products
+            return np.hstack([found, pairs.right]), products, pairs.checked
         found = np.hstack([found, pairs.right[:, vanish]])
 
 
@@ -387,7 +389,7 @@ def reduced(M: Any, Z: Any, k: int, *, null: Array | None = None, smooth: int = 
     seconds = {"solve": time.perf_counter() - start}
     return Small(
         values, fix_signs(V), residual, float(lengths.max() / norm), min(gap, 1.0) if whole == k else 0.0, whole,
-        "landmarks", 0.0, None, count**2, 0, True, seconds,
+        "landmarks", 0.0, None, count**2, 0, None, True, seconds,
     )  # fmt: skip
 
 

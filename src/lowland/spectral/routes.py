@@ -66,6 +66,7 @@ class Solved:
     solver: str = ""
     products: int = 0
     converged: bool = True
+    checked: int | None = None
     left: Array | None = None
 
 
@@ -206,6 +207,7 @@ def _leading(op: Operator, wanted: Wanted, start: Solved, rng: np.random.Generat
             solver=pairs.solver,
             products=pairs.products,
             converged=pairs.converged,
+            checked=pairs.checked,
         )
         if solved.complete or wanted.pick(solved) is not None:
             return solved
@@ -333,6 +335,7 @@ def krylov(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Gen
             solver="krylov",
             products=found.products,
             converged=found.converged,
+            checked=found.checked,
             left=found.left,
         )
         if solved.complete or wanted.pick(solved) is not None:
@@ -369,5 +372,6 @@ def lanczos(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Ge
         solver="krylov",
         products=found.products,
         converged=found.converged,
+        checked=found.checked,
     )
     return back_to_columns(op.rmatmul, solved, solved.vectors, wanted) if wide else solved

@@ -297,8 +297,7 @@ def cost(name: str, shape: DataShape, k: int) -> tuple[dict[str, int], float]:
 
 
 def _basis(k: int, n: int) -> int:
-    size = krylov.sizes(k, n)
-    return min(size.basis + size.block, n)
+    return krylov.sizes(k, n).basis
 
 
 __all__ = [

@@ -23,8 +23,9 @@ DENSE_LIMIT = 1500  # at 5000 the top 10 pairs take LAPACK 7–10 times as long 
 class Pairs:
     """Eigenpairs, best first: values (k), orthonormal vectors (n × k), and their evidence.
 
-    ``residual`` is max ‖Av − λv‖/‖A‖, measured with the returned vectors. ``ritz`` is what a Krylov method saw of the
-    rest of the spectrum on its way, where it never had to restart.
+    ``residual`` is max ‖Av − λv‖/‖A‖, measured with the returned vectors. It cannot tell whether a pair was missed:
+    ``checked`` counts the blocks of random directions in which a Krylov method found none (None: all were computed).
+    ``ritz`` is what it saw of the rest of the spectrum on its way, where it never had to restart.
     """
 
     values: Array
@@ -33,6 +34,7 @@ class Pairs:
     solver: str
     products: int
     converged: bool
+    checked: int | None = None
     ritz: krylov.Ritz | None = None
 
 
@@ -40,7 +42,7 @@ class Pairs:
 class Triplets:
     """Singular triplets in descending order: left (N × k), values (k), right (D × k), and their evidence.
 
-    ``residual`` is max(‖Av − σu‖, ‖Aᵀu − σv‖)/‖A‖ with u and v each normalised on its own.
+    ``residual`` is max(‖Av − σu‖, ‖Aᵀu − σv‖)/‖A‖ with u and v each normalised on its own; ``checked`` as in `Pairs`.
     """
 
     left: Array
@@ -50,6 +52,7 @@ class Triplets:
     solver: str
     products: int
     converged: bool
+    checked: int | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,7 @@ def eigen(
     vectors = fix_signs(found.right)
     residual = residual_of_pairs(A, found.values, vectors, found.norm)
     values = arrays.like(found.values, vectors)
-    return Pairs(values, vectors, residual, name, found.products, found.converged, found.ritz)
+    return Pairs(values, vectors, residual, name, found.products, found.converged, found.checked, found.ritz)
 
 
 @pool.one_blas_thread()
@@ -191,7 +194,7 @@ def certified_triplets(A: Operator, found: Found, solver: str) -> Triplets:
     second = A.rmatmul(left) - right * sigma[None, :]
     worst = max(float(xp.max(xp.linalg.vector_norm(D, axis=0))) for D in (first, second))
     residual = worst / found.norm if found.norm > 0 else worst
-    return Triplets(left, sigma, right, residual, solver, found.products, found.converged)
+    return Triplets(left, sigma, right, residual, solver, found.products, found.converged, found.checked)
 
 
 def residual_of_pairs(A: Operator, values: Array, vectors: Array, norm: float) -> float:

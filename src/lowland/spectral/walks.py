@@ -51,13 +51,14 @@ class _Walk(Operator):
 
 @dataclass(frozen=True)
 class Leading:
-    """Values 1 − µ of the largest µ, their vectors, residual, `whole` as in `nullspace.Small`, and products."""
+    """Values 1 − µ of the largest µ, their vectors and residual; the rest as in `nullspace.Small`."""
 
     values: Array
     vectors: Array
     residual: float
     whole: int | None
     products: int
+    checked: int | None
 
 
 def leading(W: Any, d: Array, k: int, rng: np.random.Generator, always: bool) -> Leading | None:
@@ -79,4 +80,4 @@ def leading(W: Any, d: Array, k: int, rng: np.random.Generator, always: bool) ->
     while last < len(found.values) and found.values[last - 1] - found.values[last] <= CLUSTER:
         last += 1
     whole = None if k < last == len(found.values) else last
-    return Leading(1 - found.values[:k], U[:, :k], residual, whole, found.products)
+    return Leading(1 - found.values[:k], U[:, :k], residual, whole, found.products, found.checked)
