@@ -24,7 +24,8 @@ import numpy as np
 
 import lowland
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "usps" / "usps.npz"
+from .harness import TABLES
+
 NOISE = (0.25, 0.5, 1.0)
 WIDTHS = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)  # σ of the kernel over the median distance of the training digits
 COUNTS = (8, 16, 32, 64, 128, 256)
@@ -88,8 +89,9 @@ def main() -> None:
     parser.add_argument(
         "--train", choices=("clean", "noisy"), default="clean", help="what the training digits look like"
     )
+    parser.add_argument("--folder", type=Path, default=TABLES, help="where usps/usps.npz lies")
     options = parser.parse_args()
-    digits, rng, start = np.load(DATA), np.random.default_rng(0), time.perf_counter()
+    digits, rng, start = np.load(options.folder / "usps" / "usps.npz"), np.random.default_rng(0), time.perf_counter()
     order = rng.permutation(len(digits["X_train"]))
     validation = digits["X_train"][order[:200]].astype(np.float64)
     train = digits["X_train"][order[200:][: options.rows]].astype(np.float64)

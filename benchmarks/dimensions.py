@@ -30,7 +30,8 @@ import lowland
 from lowland.dimension import estimate
 from lowland.dimension.angles import plateau
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+from .harness import TABLES
+
 PEERS = ("TwoNN", "MLE", "CorrInt", "ESS", "DANCo", "MOM", "TLE")
 PEER_ROWS = 2500  # scikit-dimension takes minutes for more
 PEER_SECONDS = 120
@@ -141,13 +142,13 @@ def table(shapes: dict[str, tuple[Shape, range]], sizes: list[int], chosen: list
     )
 
 
-def real_data() -> dict[str, Array]:
+def real_data(folder: Path) -> dict[str, Array]:
     """Return real tables by name."""
     return {
         "digits": lowland.data.digits()[0].astype(np.float64),
-        "letter": np.load(DATA / "letter" / "letter.npz")["X"].astype(np.float64),
-        "isomap_faces": np.load(DATA / "isomap_faces" / "isomap_faces_32x32.npz")["X"].astype(np.float64),
-        "olivetti": np.load(DATA / "olivetti_faces" / "olivetti.npz")["X"].astype(np.float64),
+        "letter": np.load(folder / "letter" / "letter.npz")["X"].astype(np.float64),
+        "isomap_faces": np.load(folder / "isomap_faces" / "isomap_faces_32x32.npz")["X"].astype(np.float64),
+        "olivetti": np.load(folder / "olivetti_faces" / "olivetti.npz")["X"].astype(np.float64),
     }
 
 
@@ -184,12 +185,13 @@ def main() -> None:
     parser.add_argument("--shapes", nargs="*", help="only these")
     parser.add_argument("--peer", help="a Python with scikit-dimension")
     parser.add_argument("--real", action="store_true", help="real data only")
+    parser.add_argument("--folder", type=Path, default=TABLES, help="where the real tables lie")
     options = parser.parse_args()
     warnings.simplefilter("ignore", lowland.errors.LowlandWarning)  # the table shows where they would be
     if not options.real:
         for shapes in (GOAL, UNSEEN, HARD):
             table(shapes, options.rows, options.shapes)
-    for name, X in real_data().items():
+    for name, X in real_data(options.folder).items():
         start = time.perf_counter()
         found = estimate(X)
         print(f"{name} {X.shape}, {time.perf_counter() - start:.1f} s\n{found}")

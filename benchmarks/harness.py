@@ -13,6 +13,7 @@ from typing import Any
 from .cases import Case
 
 ROOT = Path(__file__).resolve().parent.parent
+TABLES = ROOT.parent / "shared" / "data"  # where --folder looks unless it is given
 Figures = dict[str, Any]
 
 

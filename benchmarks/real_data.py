@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .harness import ROOT, Figures, environment
+from .harness import TABLES as FOLDER
 
 TABLES = {"usps": "usps/usps.npz", "letter": "letter/letter.npz", "olivetti": "olivetti_faces/olivetti.npz",
           "kdd99": "kdd99/kdd99.npz"}  # fmt: skip
@@ -93,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.real_data", description="Fit graph methods on real tables.")
     parser.add_argument("method", nargs="*", choices=[*METHODS, []], help="which (default: all)")
     parser.add_argument("--table", choices=list(TABLES), help="only this one")
-    parser.add_argument("--folder", type=Path, default=ROOT.parent / "shared" / "data", help="where the tables lie")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the tables lie")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds after which a fit is ended")
     parser.add_argument("--worker", choices=METHODS, help=argparse.SUPPRESS)
     given = parser.parse_args()

@@ -18,9 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .harness import ROOT
-
-SHARED = ROOT.parent / "shared" / "data"
+from .harness import TABLES
 
 
 class Case(NamedTuple):
@@ -84,7 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.recommendation", description="Recommendations and their reasons.")
     parser.add_argument("case", nargs="*", choices=[*CASES, []], help="which (default: all)")
     parser.add_argument("--budget", default="3min", help="time for each")
-    parser.add_argument("--folder", type=Path, default=SHARED, help="where the tables lie")
+    parser.add_argument("--folder", type=Path, default=TABLES, help="where the tables lie")
     given = parser.parse_args()
     limit, wrong = parse_seconds(given.budget), 0
     for name in given.case or CASES:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lowland.registry import METHODS
-
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 ALL_IDS = pytest.StashKey[list[str]]()
 
@@ -42,14 +39,6 @@ def pytest_collection_modifyitems(config, items):
 def collected_ids(request):
     """The id of every test that this process has collected, before any was deselected."""
     return request.config.stash[ALL_IDS]
-
-
-@pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """The folder of reference data beside the checkout; tests that need it skip loudly without it."""
-    if not SHARED.is_dir():
-        pytest.skip("reference data (../shared/data) are not beside the checkout: this check did NOT run")
-    return SHARED
 
 
 @pytest.fixture(params=METHODS, ids=lambda m: m.name)

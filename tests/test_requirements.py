@@ -16,6 +16,7 @@ from sklearn.datasets import load_iris
 import lowland
 from lowland.dimension import advice
 from lowland.spectral import generalized_eigen
+from sample_tables import REFERENCE
 
 # Lindsay I. Smith, "A tutorial on Principal Components Analysis" (2002).
 SMITH = np.array(
@@ -388,9 +389,9 @@ def _table(path, columns):
 )
 @pytest.mark.parametrize("solver", ["auto", "covariance", "gram", "svd", "krylov"])
 @pytest.mark.filterwarnings("ignore::lowland.DominantColumnWarning")
-def test_R_prcomp(shared_data, name, table, scale, ddof, solver):
-    folder = shared_data / "r_reference"
-    want = json.loads((folder / "r_reference.json").read_text())[name]
+def test_R_prcomp(name, table, scale, ddof, solver):
+    folder = REFERENCE
+    want = json.loads((folder / "results.json").read_text())[name]
     rotation = np.array((want.get("rotation") or want["loadings"])["values"])
     X = _table(folder / f"{table}.csv", (want.get("rotation") or want["loadings"])["rownames"])
     pca = lowland.PCA(scale=scale, ddof=ddof, solver=solver).fit(X)

@@ -163,14 +163,6 @@ def test_new_digits_are_rebuilt_better_than_by_pca(digits, k):
     assert lost(model, new) < 0.75 * lost(pca, new)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("k", [2, 8, 16])
-def test_new_usps_digits_are_rebuilt_better_than_by_pca(shared_data, k):
-    found = np.load(shared_data / "usps" / "usps.npz")
-    train, new = found["X_train"], found["X_test"].astype(np.float64)
-    assert lost(lowland.Autoencoder(k).fit(train), new) < 0.75 * lost(lowland.PCA(k).fit(train), new)
-
-
 def test_the_record_tells_both_errors(digits):
     X = digits[0]
     model = lowland.Autoencoder(4, hidden=(32,), epochs=10, validation=0.0).fit(X)

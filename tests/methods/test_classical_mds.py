@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import lowland
 from lowland.alignment import procrustes
 from lowland.methods import classical_mds, distance_based
+from sample_tables import REFERENCE
 
 
 def up_to_sign(A, B):
@@ -37,10 +38,9 @@ def test_K10_euclidean_rows_are_pca_however_given(rng):
 
 
 @pytest.mark.parametrize("name", ["eurodist", "UScitiesD"])
-def test_D1_D2_cities_as_R_has_them(name, shared_data):
-    folder = shared_data / "r_reference"
-    want = json.loads((folder / "r_reference.json").read_text())[f"cmdscale_{name}_k2"]
-    D = pd.read_csv(folder / f"{name}.csv", index_col=0).to_numpy(float)
+def test_D1_D2_cities_as_R_has_them(name):
+    want = json.loads((REFERENCE / "results.json").read_text())[f"cmdscale_{name}_k2"]
+    D = pd.read_csv(REFERENCE / f"{name}.csv", index_col=0).to_numpy(float)
     model = lowland.ClassicalMDS(metric="precomputed").fit(D)
     points = np.array(want["points"]["values"])
     np.testing.assert_allclose(up_to_sign(model.embedding_, points), points, atol=1e-8 * np.abs(points).max())
@@ -50,8 +50,8 @@ def test_D1_D2_cities_as_R_has_them(name, shared_data):
     assert [evidence["goodness of fit"], evidence["goodness of fit, positive part"]] == pytest.approx(want["GOF"])
 
 
-def test_additive_constant_as_R_has_it(shared_data):
-    D = pd.read_csv(shared_data / "r_reference" / "eurodist.csv", index_col=0).to_numpy(float)
+def test_additive_constant_as_R_has_it():
+    D = pd.read_csv(REFERENCE / "eurodist.csv", index_col=0).to_numpy(float)
     model = lowland.ClassicalMDS(metric="precomputed", additive="cailliez").fit(D)
     assert model.additive_constant_ == pytest.approx(2132.678, abs=5e-4)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +15,7 @@ import lowland
 from lowland.alignment import procrustes
 from lowland.data import swiss_roll
 from lowland.methods.isomap import Isomap, residual_variances
+from sample_tables import REFERENCE, lit_bumps
 
 
 def up_to_sign(A, B):
@@ -85,40 +84,30 @@ def test_the_krylov_solve_is_the_dense_one():
 
 
 @pytest.mark.parametrize(("name", "k"), [("swiss", 10), ("iris_unique", 25)])
-def test_points_as_R_has_them(name, k, shared_data):
-    folder = shared_data / "r_reference"
-    X = pd.read_csv(folder / f"{name}.csv", index_col=0).select_dtypes("number").to_numpy(float)
-    want = pd.read_csv(folder / f"isomap_{name}_k{k}_points.csv", index_col=0).to_numpy(float)
+def test_points_as_R_has_them(name, k):
+    X = pd.read_csv(REFERENCE / f"{name}.csv", index_col=0).select_dtypes("number").to_numpy(float)
+    want = pd.read_csv(REFERENCE / f"isomap_{name}_k{k}_points.csv", index_col=0).to_numpy(float)
     model = Isomap(want.shape[1], n_neighbors=k, ties="keep").fit(X)
     np.testing.assert_allclose(up_to_sign(model.embedding_, want), want, atol=1e-8 * np.abs(want).max())
 
 
-def test_ties_are_what_iris_differs_by(shared_data):
-    X = (
-        pd.read_csv(shared_data / "r_reference" / "iris_unique.csv", index_col=0)
-        .select_dtypes("number")
-        .to_numpy(float)
-    )
+def test_ties_are_what_iris_differs_by():
+    X = pd.read_csv(REFERENCE / "iris_unique.csv", index_col=0).select_dtypes("number").to_numpy(float)
     kept, cut = (Isomap(n_neighbors=25, ties=ties).fit(X).embedding_ for ties in ("keep", "cut"))
     assert np.abs(kept - cut).max() > 1e-6
 
 
-def test_faces_have_three_dimensions(shared_data):
-    """The residual variances of Tenenbaum's faces, as vegan has them; the map holds pose and light."""
-    faces = np.load(shared_data / "isomap_faces" / "isomap_faces_32x32.npz")
-    model = Isomap(10, n_neighbors=6).fit(faces["X"].astype(np.float64))
-    want = json.loads((shared_data / "r_reference" / "manifold_reference.json").read_text())["isomap_faces32_k6"]
-    found = model.residual_variance_
-    np.testing.assert_allclose(found, want["residual_variance_1_to_10"], atol=1e-8)
-    np.testing.assert_allclose(found[:4], [0.201, 0.087, 0.026, 0.022], atol=5e-4)
-    np.testing.assert_allclose(model.eigenvalues_, want["eig_first12"][:10], rtol=1e-8)
-    falls = -np.diff(found)
-    assert falls[:2].min() > 10 * falls[2:].max()  # it levels off at 3
-    Y, P = (A - A.mean(axis=0) for A in (model.embedding_[:, :3], faces["params"]))
-    canonical = np.linalg.svd(np.linalg.qr(Y)[0].T @ np.linalg.qr(P)[0], compute_uv=False)
-    flat = np.linalg.svd(np.linalg.qr(lowland.PCA(3).fit_transform(faces["X"]))[0].T @ np.linalg.qr(P)[0])[1]
-    assert canonical.min() > 0.85
-    assert canonical.min() > flat.min() + 0.2
+def test_images_with_three_parameters():
+    """The residual variance levels off at 3, and the map holds position and light, which PCA's does not."""
+    X, params = lit_bumps(900)
+    model = Isomap(6, n_neighbors=8).fit(X)
+    falls = -np.diff(model.residual_variance_)
+    assert falls[:2].min() > 10 * falls[2:].max()
+    P = np.linalg.qr(params - params.mean(axis=0))[0]
+    maps = model.embedding_[:, :3], lowland.PCA(3).fit_transform(X)
+    curved, flat = (np.linalg.svd(np.linalg.qr(Y)[0].T @ P)[1].min() for Y in maps)
+    assert curved > 0.85
+    assert curved > flat + 0.2
 
 
 # -- known shapes -----------------------------------------------------------------------------------------

@@ -9,12 +9,14 @@ from scipy.sparse.linalg import eigsh
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
+from sklearn.datasets import load_digits
 
 import lowland
 from lowland.alignment import procrustes
 from lowland.data import circle, s_curve, swiss_roll
 from lowland.methods.diffusion_maps import DiffusionMaps
 from lowland.methods.laplacian_eigenmaps import LaplacianEigenmaps
+from sample_tables import connections
 
 
 def lonely(X, k, sigma):
@@ -268,9 +270,8 @@ def test_the_model_is_as_large_as_the_plan_says_and_the_memory_near_it():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::lowland.DisconnectedWarning")
-@pytest.mark.parametrize("name", ["usps", "letter"])
-def test_real_tables(shared_data, name):
-    X = _table(shared_data, name)
+def test_digits():
+    X = load_digits().data
     model = LaplacianEigenmaps(3).fit(X)
     assert np.isfinite(model.embedding_).all()
     assert (model.embedding_.std(axis=0) > 0).all()
@@ -280,8 +281,8 @@ def test_real_tables(shared_data, name):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")
 @pytest.mark.parametrize("policy", ["bridge", "separate"])
-def test_heavy_tails_and_duplicates(shared_data, policy):
-    X = _table(shared_data, "kdd99")[:20_000]
+def test_heavy_tails_and_duplicates(policy):
+    X = connections(20_000).astype(np.float64)
     model = LaplacianEigenmaps(disconnected=policy).fit(X)
     assert np.isfinite(model.embedding_).all()
     assert model.fit_info_.evidence["distinct rows"] < len(X)
@@ -289,11 +290,6 @@ def test_heavy_tails_and_duplicates(shared_data, policy):
     pairs = np.argsort(first, kind="stable")
     same = first.ravel()[pairs][1:] == first.ravel()[pairs][:-1]
     np.testing.assert_array_equal(model.embedding_[pairs][1:][same], model.embedding_[pairs][:-1][same])
-
-
-def _table(folder, name):
-    with np.load(folder / name / f"{name}.npz", allow_pickle=True) as stored:
-        return np.asarray(stored["X_train" if "X_train" in stored else "X"], dtype=np.float64)
 
 
 @pytest.mark.parametrize("Model", [LaplacianEigenmaps, lowland.DiffusionMaps])

@@ -16,15 +16,16 @@ from lowland.methods.metric_mds import MetricMDS
 from lowland.rows import as_rows
 from lowland.stress import Stress
 from lowland.stress import descend as lowest
+from sample_tables import REFERENCE
 
 
 @pytest.fixture(scope="module")
-def swiss(shared_data):
-    return np.loadtxt(shared_data / "r_reference" / "swiss.csv", delimiter=",", skiprows=1, usecols=range(1, 7))
+def swiss():
+    return np.loadtxt(REFERENCE / "swiss.csv", delimiter=",", skiprows=1, usecols=range(1, 7))
 
 
-def test_sammon_is_no_worse_than_r(shared_data, swiss):
-    reference = json.loads((shared_data / "r_reference" / "r_reference.json").read_text())
+def test_sammon_is_no_worse_than_r(swiss):
+    reference = json.loads((REFERENCE / "results.json").read_text())
     model = MetricMDS(stress="sammon").fit(swiss[:, 1:])
     assert model.stress_ <= reference["sammon_swiss_minus1"]["stress"]
     assert model.stress_ == pytest.approx(0.0038093184, rel=1e-6)

@@ -16,6 +16,7 @@ from lowland.alignment import procrustes
 from lowland.isotonic import Curve
 from lowland.methods.metric_mds import MetricMDS
 from lowland.placement import Placement
+from sample_tables import REFERENCE
 
 
 def kruskal(D, Y, ties="primary"):
@@ -35,12 +36,12 @@ def kruskal(D, Y, ties="primary"):
 
 
 @pytest.fixture(scope="module")
-def swiss(shared_data):
-    return np.loadtxt(shared_data / "r_reference" / "swiss.csv", delimiter=",", skiprows=1, usecols=range(1, 7))
+def swiss():
+    return np.loadtxt(REFERENCE / "swiss.csv", delimiter=",", skiprows=1, usecols=range(1, 7))
 
 
-def test_no_worse_than_r(shared_data, swiss):
-    reference = json.loads((shared_data / "r_reference" / "r_reference.json").read_text())
+def test_no_worse_than_r(swiss):
+    reference = json.loads((REFERENCE / "results.json").read_text())
     model = NonmetricMDS().fit(swiss[:, 1:])
     want = reference["isoMDS_swiss_minus1_converged"]
     assert 100 * model.stress_ <= want["stress_percent"]

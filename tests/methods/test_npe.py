@@ -7,11 +7,13 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
+from sklearn.datasets import load_digits
 
 import lowland
 from lowland.data import digits, flat_grid, s_curve
 from lowland.graph.patches import RIDGE
 from lowland.methods.npe import NPE
+from sample_tables import connections
 
 
 def reconstruction(X, k):
@@ -108,10 +110,9 @@ def test_pieces_rank_and_counts(rng):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::lowland.DisconnectedWarning")
-@pytest.mark.parametrize(("name", "rows"), [("usps", None), ("letter", None), ("kdd99", 20_000)])
-def test_real_tables(shared_data, name, rows):
-    with np.load(shared_data / name / f"{name}.npz", allow_pickle=True) as stored:
-        X = np.asarray(stored["X_train" if "X_train" in stored else "X"][:rows], dtype=np.float64)
+@pytest.mark.parametrize("name", ["digits", "connections"])
+def test_large_tables(name):
+    X = load_digits().data if name == "digits" else connections(20_000).astype(np.float64)
     Y = NPE(5).fit_transform(X)
     assert np.isfinite(Y).all()
     assert (Y.std(axis=0) > 0).all()

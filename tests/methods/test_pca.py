@@ -9,6 +9,7 @@ from sklearn.datasets import load_digits, load_iris
 
 import lowland
 from lowland.rows import RowSource
+from sample_tables import connections
 
 
 def test_swapping_the_import_drops_nothing():
@@ -247,9 +248,8 @@ def test_weights_that_leave_no_freedom(rng):
         lowland.PCA().fit(rng.standard_normal((3, 3)), sample_weight=[1, 1, -1])
 
 
-def test_kdd99(shared_data):
-    data = np.load(shared_data / "kdd99" / "kdd99.npz", allow_pickle=True)["X"]
-    assert data.shape == (805_050, 38)
+def test_heavy_tails_and_repeated_rows():
+    data = np.asfortranarray(connections(300_000))
     model = lowland.PCA(scale=True).fit(data)
     X = data.astype(np.float64)
     spread = X.std(axis=0, ddof=1)

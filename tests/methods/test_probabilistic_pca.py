@@ -15,6 +15,7 @@ from lowland.methods.gaussian import closed_form, expected_moments
 from lowland.methods.patterns import Patterns, batches, survey
 from lowland.reducer import Recorder
 from lowland.rows import RowSource, as_rows
+from sample_tables import flights
 
 
 def planted(rng, n, d, k, noise=0.3):
@@ -382,11 +383,11 @@ def test_a_column_that_owns_the_variance_is_named(rng, share):
         ProbabilisticPCA(1).fit(X)
 
 
-# -- a real table ----------------------------------------------------------------------------------------
+# -- a large table ----------------------------------------------------------------------------------------
 
 
-def test_flights_with_gaps_converge(shared_data):
-    X = np.load(shared_data / "nycflights" / "nycflights.npz")["X"]
+def test_flights_with_gaps_converge():
+    X = np.asfortranarray(flights(200_000))
     model = ProbabilisticPCA(3).fit(X)
     info = model.fit_info_
     assert info.algorithm == "EM"

@@ -197,7 +197,8 @@ def test_more_epochs_and_a_wider_start_change_the_map(digits):
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_errors_are_not_above_minisoms_in_as_many_epochs(topology, digits):
-    minisom = pytest.importorskip("minisom")
+    import minisom
+
     X, epochs = digits[:600], 20
     peer = minisom.MiniSom(10, 10, X.shape[1], topology=topology, random_seed=0)
     peer.train(X, epochs * len(X))
