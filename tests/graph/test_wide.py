@@ -258,10 +258,48 @@ def test_coordinates_of_wide_rows_are_those_of_the_svd(condition, weighted, rng)
     np.testing.assert_allclose((found.left * found.values) @ V.T, Z, atol=1e-13)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, np.float32])
+def test_coordinates_of_rows_of_low_rank(form, rng):
+    X = rng.standard_normal((60, 5)) @ rng.standard_normal((5, 2000))
+    found = dual_module.dual(as_rows(form(X)), Scaling(True, False, 0), rng=rng)
+    assert found.left.shape == (60, 5)
+    Z = X - X.mean(axis=0)
+    tolerance = 1e-5 if form is np.float32 else 1e-12
+    np.testing.assert_allclose(found.values, np.linalg.svd(Z, compute_uv=False)[:5], rtol=tolerance)
+    V = found.directions_times(np.eye(5))
+    np.testing.assert_allclose((found.left * found.values) @ V.T, Z, atol=tolerance * 10)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("scaling", [Scaling(True, True, 0), Scaling(True, False, 0), Scaling(False, False, 0)])
+def test_what_is_left_outside_of_directions(form, scaling, rng):
+    X = np.where(rng.random((40, 3000)) < 0.3, rng.standard_normal((40, 3000)) + 2.0, 0.0)
+    w = rng.uniform(0.5, 2.0, 40)
+    rows = as_rows(form(X)).weighted(w)
+    found = dual_module.dual(rows, scaling, rng=rng)
+    few = found.left[:, :7]
+    Z = (found.left * found.values) @ found.directions_times(np.eye(len(found.values))).T
+    want = np.linalg.norm(Z - few @ (few.T @ Z))
+    assert dual_module.left_over(found._side, few) == pytest.approx(want, rel=1e-10)
+
+
 def test_rows_whose_squares_say_too_little_are_not_taken_by_coordinates(rng):
-    low = rng.standard_normal((60, 5)) @ rng.standard_normal((5, 2000))
-    for X in (low, wide_rows(rng, 60, 2000, 1e9), wide_rows(rng, 60, 2000, 1e4).astype(np.float32)):
+    hidden = rng.standard_normal((60, 5)) @ rng.standard_normal((5, 2000))
+    hidden += 1e-10 * rng.standard_normal((60, 2000))  # more than rounding, and less than squares show
+    steep = wide_rows(rng, 60, 2000, 1e4).astype(np.float32)
+    for X in (hidden, sp.csr_array(hidden), wide_rows(rng, 60, 2000, 1e9), steep, np.ones((60, 2000))):
         assert dual_module.dual(as_rows(X), Scaling(True, False, 0), rng=rng) is None
+
+
+@pytest.mark.parametrize("Model", [lowland.LPP, lowland.NPE])
+@pytest.mark.parametrize("noise", [0.0, 1e-10])
+def test_wide_rows_of_low_rank_have_the_rank_and_the_map_that_they_had(Model, noise, rng, monkeypatch):
+    X = lowland.data.swiss_roll(400)[0] @ rng.standard_normal((3, 5000)) + noise * rng.standard_normal((400, 5000))
+    found = Model(2).fit(X)
+    monkeypatch.setattr("lowland.methods.projections.dual", lambda *_, **__: None)
+    want = Model(2).fit(X)
+    assert found.rank_ == want.rank_ == (3 if noise == 0 else 399)
+    np.testing.assert_allclose(found.components_, want.components_, atol=1e-9 * np.abs(want.components_).max())
 
 
 @pytest.mark.parametrize("Model", [lowland.LPP, lowland.NPE])
