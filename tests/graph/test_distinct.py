@@ -157,31 +157,34 @@ def lines_run(call):
     "shape", [(200_000, 3), (2000, 300), (12, 50_000), (2, 300_000)], ids=["tall", "square", "wide", "two_rows"]
 )
 @pytest.mark.parametrize("differ", ["nowhere", "everywhere", "at_the_end"])
-def test_python_runs_for_chunks_of_entries_and_not_for_columns(shape, differ):
+@pytest.mark.parametrize("form", [np.float64, np.float32, sp.csr_array])
+def test_python_runs_for_chunks_of_entries_and_not_for_columns(shape, differ, form):
     n = shape[0]
     X = np.ones(shape)
     if differ == "everywhere":
         X *= np.arange(n)[:, None]
     elif differ == "at_the_end":
         X[:, -1] = np.arange(n)
-    assert lines_run(lambda: distinct(X)) < 1000 + 60 * X.size / module._CHUNK
+    X = form(X)
+    assert lines_run(lambda: distinct(X)) < 1000 + 60 * np.prod(shape) / module._CHUNK
     if differ == "at_the_end":
         assert len(distinct(X).first) == n
 
 
 @pytest.mark.parametrize("shape", [(5000, 3), (300, 300), (12, 20_000)], ids=["tall", "square", "wide"])
-def test_no_entry_is_hashed_twice(shape, rng, monkeypatch):
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_no_entry_is_hashed_twice(shape, dtype, rng, monkeypatch):
     hashed = []
     plain = module._bits
     monkeypatch.setattr(module, "_bits", lambda values: hashed.append(values.size) or plain(values))
     n, d = shape
-    distinct(np.ones(shape))
+    distinct(np.ones(shape, dtype))
     assert sum(hashed) == n * d
     hashed.clear()
-    distinct(rng.standard_normal(shape))
+    distinct(rng.standard_normal(shape).astype(dtype))
     assert sum(hashed) == n * min(d, module._FIRST_COLUMNS)  # no two rows agree so far
     hashed.clear()
-    X = rng.standard_normal(shape)
+    X = rng.standard_normal(shape).astype(dtype)
     X[n // 2] = X[n // 3]
     assert len(distinct(X).first) == n - 1
     assert sum(hashed) == n * min(d, module._FIRST_COLUMNS) + 2 * max(0, d - module._FIRST_COLUMNS)
