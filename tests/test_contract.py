@@ -126,8 +126,13 @@ SPARSE_FORMS = (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo
 
 
 def with_zeros(rng, n, width, dtype):
-    """Rows of which about half the entries are zero; every row has others."""
-    X = rng.standard_normal((n, 3)) @ rng.standard_normal((3, width)) + 0.3 * rng.standard_normal((n, width)) + 2.0
+    """Rows of which about half the entries are zero; every row has others.
+
+    They spread by 1, 1/2 and 1/4 along three directions: where these are equal the eigenvalues of NPE lie so close that
+    changes of X by one rounding turn its map by 3e-12, more than the tolerance.
+    """
+    X = (rng.standard_normal((n, 3)) * [1.0, 0.5, 0.25]) @ rng.standard_normal((3, width))
+    X += 0.3 * rng.standard_normal((n, width)) + 2.0
     X[:, 0] += 4.0
     X = np.where(X > 2, X, 0.0)
     return np.round(100 * X).astype(dtype) if np.dtype(dtype).kind == "i" else X.astype(dtype)
