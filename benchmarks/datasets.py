@@ -26,7 +26,7 @@ class Recipe(NamedTuple):
 
     def path(self, folder: Path) -> Path:
         """Return where the table lies; cases with the same recipe share it."""
-        suffix = "npz" if self.make in (word_counts, flat_sparse) else "npy"
+        suffix = "npz" if self.make in (word_counts, flat_sparse, sparse_cells) else "npy"
         return folder / f"{self.make.__name__}-{self.rows}x{self.columns}-{self.dtype}.{suffix}"
 
 
@@ -74,6 +74,31 @@ def flat_sparse(rows: int, columns: int, dtype: str) -> Any:
     """Make uniform random entries, 1 in 500: past the first, singular values hardly fall."""
     X = scipy.sparse.random(rows, columns, density=1 / 500, dtype=dtype, rng=np.random.default_rng(SEED))
     return scipy.sparse.csr_matrix(X)
+
+
+def cell_states(rows: int) -> np.ndarray:
+    """Return the places of cells on a sheet of 1.6 × 1, spread evenly."""
+    return np.random.default_rng(SEED).uniform(0, [1.6, 1.0], (rows, 2))
+
+
+def cells(rows: int, columns: int, dtype: str) -> np.ndarray:
+    """Make cells × genes, few rows of very many columns: 1 entry in 10 is not zero, and has noise of 5 %.
+
+    Each gene is expressed within 0.25 of a place on the sheet, most at its middle: h·(1 − r²/0.25²).
+    """
+    rng, states = np.random.default_rng(SEED + 1), cell_states(rows)
+    places, heights = rng.uniform(0, [1.6, 1.0], (columns, 2)), rng.lognormal(0.0, 0.5, columns)
+    X = np.empty((rows, columns), dtype)
+    for start in range(0, rows, 100):
+        squares = ((states[start : start + 100, None] - places) ** 2).sum(axis=2)
+        X[start : start + 100] = heights * np.maximum(0.0, 1 - squares / 0.25**2)
+        X[start : start + 100] *= 1 + 0.05 * rng.standard_normal(squares.shape)
+    return X
+
+
+def sparse_cells(rows: int, columns: int, dtype: str) -> Any:
+    """Make the same table, of which only the entries that are not zero are stored."""
+    return scipy.sparse.csr_matrix(cells(rows, columns, dtype))
 
 
 def cityblock(rows: int, columns: int, dtype: str) -> np.ndarray:

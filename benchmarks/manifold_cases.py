@@ -30,8 +30,13 @@ def truth(X: np.ndarray, k: int) -> Arrays:
     return {"flat": swiss_roll(len(X), random_state=0)[1]}
 
 
+def states(X: Any, k: int) -> Arrays:
+    """Return the places of the rows of `datasets.cells` on their sheet."""
+    return {"flat": datasets.cell_states(X.shape[0])}
+
+
 def order_errors(model: Any, X: np.ndarray, stored: Mapping[str, np.ndarray]) -> Errors:
-    """One less the largest |rank correlation| of a coordinate with the arc length, and with the height."""
+    """One less the largest |rank correlation| of a coordinate with the first true one, and with the second."""
     from scipy.stats import rankdata
 
     Y = np.asarray(model.embedding_, np.float64)
@@ -140,6 +145,7 @@ def lowland(name: str, **options: Any) -> Callable[[], Fit]:
 
 
 FLAT = Judge(truth, order_errors)
+STATES = Judge(states, order_errors)
 NEIGHBORS = Judge(neighbors, recall_errors)
 SKLEARN_ISOMAP = embedded("sklearn.manifold", "Isomap", n_neighbors=10)
 SEARCHES: Peers = {
@@ -156,12 +162,18 @@ LTSA: Peers = {
     "sklearn": locally("ltsa"),
     "tapkee": tapkee("ltsa"),
 }
+WIDE_LTSA: Peers = {name: fit for name, fit in LTSA.items() if name != "tapkee"}
 HESSIAN: Peers = {"lowland": lowland("HessianLLE"), "sklearn": locally("hessian")}
 MODIFIED: Peers = {"lowland": lowland("ModifiedLLE"), "sklearn": locally("modified")}
 LAPLACIAN: Peers = {"lowland": lowland("LaplacianEigenmaps"), "sklearn": spectral}
+WIDE_LAPLACIAN = LAPLACIAN | {"lowland": lowland("LaplacianEigenmaps", weights="binary")}  # scikit-learn's weights
 DIFFUSION: Peers = {"lowland": lowland("DiffusionMaps"), "tapkee": tapkee("diffusion_map", gaussian_kernel_width=1.0)}
 TABLE = datasets.Recipe(datasets.correlated, 50_000, 100, "float32")
 PLAIN, TAPKEE = ("sklearn",), ("tapkee",)
+
+
+CELLS = datasets.Recipe(datasets.cells, 1000, 60_000, "float64")
+SPARSE_CELLS = datasets.Recipe(datasets.sparse_cells, 1000, 60_000, "float64")
 
 
 def sheet(rows: int) -> datasets.Recipe:
@@ -178,6 +190,23 @@ MANIFOLD = (
     Case("local_modified", "ModifiedLLE(2), 20000", sheet(20_000), 2, MODIFIED, 5.0, PLAIN, "sklearn", 1e-3, FLAT),
     Case("laplacian", "LaplacianEigenmaps(2), 100000", sheet(100_000), 2, LAPLACIAN, 2.0, PLAIN, "sklearn", 1e-3, FLAT),
     Case("diffusion", "DiffusionMaps(2), 5000", sheet(5_000), 2, DIFFUSION, 20.0, TAPKEE, "", 1e-3, FLAT),
+    Case("wide_isomap", "Isomap(2), 1000 × 60000", CELLS, 2, ISOMAP, 1.0, PLAIN, "sklearn", 1e-3, STATES),
+    Case("wide_lle", "LLE(2), 1000 × 60000", CELLS, 2, LLE, 1.0, PLAIN, "sklearn", 1e-3, STATES),
+    Case("wide_ltsa", "LTSA(2), 1000 × 60000", CELLS, 2, WIDE_LTSA, 1.0, PLAIN, "sklearn", 1e-3, STATES),
+    Case("wide_laplacian", "LaplacianEigenmaps(2)", CELLS, 2, WIDE_LAPLACIAN, 1.0, PLAIN, "sklearn", 1e-3, STATES),
+    Case("wide_isomap_sparse", "Isomap(2), sparse", SPARSE_CELLS, 2, ISOMAP, 1.0, PLAIN, "sklearn", 1e-3, STATES),
+    Case(
+        "wide_laplacian_sparse",
+        "Laplacian, sparse",
+        SPARSE_CELLS,
+        2,
+        WIDE_LAPLACIAN,
+        1.0,
+        PLAIN,
+        "sklearn",
+        1e-3,
+        STATES,
+    ),
 )
 
 EVERY = (*CASES, *MANIFOLD)

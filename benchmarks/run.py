@@ -64,7 +64,7 @@ def main() -> None:
     if given.rounds < 3 or not 0 < given.scale <= 1:
         parser.error("--rounds must be at least 3 and --scale in (0, 1]")
     if given.list or given.case is None:
-        print("\n".join(f"{case.name:<17}{case.job:<34}{', '.join(case.peers)}" for case in EVERY))
+        print("\n".join(f"{case.name:<23}{case.job:<34}{', '.join(case.peers)}" for case in EVERY))
         return
     with tempfile.TemporaryDirectory(prefix="lowland-bench-") as folder:
         for case in EVERY:

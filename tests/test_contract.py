@@ -122,6 +122,62 @@ def test_sparse(method, X):
         same_rows(build(method).fit_transform(form), want, X.dtype)
 
 
+SPARSE_FORMS = (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array, sp.coo_matrix)
+
+
+def with_zeros(rng, n, width, dtype):
+    """Rows of which about half the entries are zero; every row has others.
+
+    They spread by 1, 1/2 and 1/4 along three directions: where these are equal the eigenvalues of NPE lie so close that
+    changes of X by one rounding turn its map by 3e-12, more than the tolerance.
+    """
+    X = (rng.standard_normal((n, 3)) * [1.0, 0.5, 0.25]) @ rng.standard_normal((3, width))
+    X += 0.3 * rng.standard_normal((n, width)) + 2.0
+    X[:, 0] += 4.0
+    X = np.where(X > 2, X, 0.0)
+    return np.round(100 * X).astype(dtype) if np.dtype(dtype).kind == "i" else X.astype(dtype)
+
+
+@pytest.mark.filterwarnings("ignore:.*nearly in one place:lowland.LowlandWarning")  # zeros set a few rows apart
+@pytest.mark.parametrize("width", [7, 600])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_rows_may_be_sparse_in_one_call_and_dense_in_another(method, dtype, width, rng, tmp_path):
+    rows = with_zeros(rng, N + 12, width, dtype)
+    X, new = rows[:N], rows[N:]
+    dense = build(method).fit(X)
+    if "sparse" not in method.abilities:
+        with pytest.raises(lowland.DataError, match="does not take sparse"):
+            dense.transform(sp.csr_array(new))
+        return
+    kind = np.float32 if dtype == np.float32 else np.float64
+    want = dense.transform(new).astype(np.float64)
+    sparse = build(method).fit(sp.csr_array(X))
+    for model in (sparse, dense):
+        for form in (np.asarray, np.asfortranarray, *SPARSE_FORMS):
+            got = model.transform(form(new))
+            assert got.dtype == kind
+            same_rows(got, want, kind)
+        same_rows(model.transform(sp.csr_array(X)), model.transform(X).astype(np.float64), kind)
+        lowland.save(model, tmp_path / "model.lowland")
+        stored = lowland.load(tmp_path / "model.lowland")
+        for form in (np.asarray, sp.csr_array):
+            np.testing.assert_array_equal(stored.transform(form(new)), model.transform(form(new)))
+            same_rows(model.transform(form(new[:1])), want[:1], kind)
+    if "inverse" in method.abilities:
+        same_rows(sparse.inverse_transform(want), dense.inverse_transform(want).astype(np.float64), kind)
+
+
+def test_batches_may_be_sparse_or_dense(method, rng):
+    if "partial" not in method.abilities:
+        pytest.skip("learns from one table")
+    X = with_zeros(rng, N, D, np.float64)
+    want = build(method).partial_fit(X[:50]).partial_fit(X[50:]).transform(X)
+    for first, second in ((sp.csr_array, np.asarray), (np.asarray, sp.csr_array), (sp.csc_matrix, sp.coo_array)):
+        model = build(method).partial_fit(first(X[:50])).partial_fit(second(X[50:]))
+        same_rows(model.transform(X), want, X.dtype)
+        same_rows(model.transform(sp.csr_array(X)), want, X.dtype)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_backends_agree(method, X, backend, dtype):
     data = X.astype(dtype)

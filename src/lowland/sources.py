@@ -128,3 +128,20 @@ def take(source: RowSource, numbers: Array) -> Array:
         first, last = np.searchsorted(numbers, (block.start, block.start + len(block.rows)))
         pieces.append(block.rows[numbers[first:last] - block.start])
     return arrays.namespace(*pieces).concat(pieces, axis=0)
+
+
+def packed(points: Array) -> Any:
+    """Return rows as a model file can hold them: an own array, or the arrays of a sparse matrix."""
+    if not sp.issparse(points):
+        return np.array(points)
+    csr = points.tocsr()
+    names = ("data", "indices", "indptr")
+    return {**{name: getattr(csr, name).copy() for name in names}, "columns": int(csr.shape[1])}
+
+
+def unpacked(anchors: Any) -> Array:
+    """Undo `packed`."""
+    if not isinstance(anchors, dict):
+        return anchors
+    shape = (len(anchors["indptr"]) - 1, anchors["columns"])
+    return sp.csr_array((anchors["data"], anchors["indices"], anchors["indptr"]), shape=shape)

@@ -476,15 +476,6 @@ def test_distinct_rows(rng):
         np.testing.assert_array_equal(other.first, same.first)
 
 
-def test_rows_that_share_a_hash_are_still_told_apart(rng, monkeypatch):
-    from lowland.graph import distinct as module
-
-    X = rng.integers(0, 3, (200, 3)).astype(float)
-    want = distinct(X)
-    monkeypatch.setattr(module, "_mixed", lambda rows: (rows[:, 0]).astype(np.uint64))
-    np.testing.assert_array_equal(distinct(X).inverse, want.inverse)
-
-
 def test_distinct_objects_and_squares():
     assert distinct(np.array(["b", "a", "b"], dtype=object)).inverse.tolist() == [0, 1, 0]
     unhashable = np.empty(2, dtype=object)

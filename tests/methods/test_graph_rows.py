@@ -15,6 +15,9 @@ from lowland.data import swiss_roll
 from lowland.registry import METHODS
 
 GRAPH = [m for m in METHODS if m.family in ("manifold", "linear") and "n_neighbors" in m.load()._parameters]
+JOINED = [m for m in METHODS if "sparse" in m.abilities and m.family in ("manifold", "embedding")]
+QUICK = {"tsne": {"perplexity": 10.0, "max_iter": 60}, "umap": {"n_epochs": 30}}
+FORMS = (np.asarray, sp.csr_array)
 EDGES_ONLY = [lowland.Isomap, lowland.LaplacianEigenmaps, lowland.DiffusionMaps]
 CHANGED = {
     "n_components": 1,
@@ -89,6 +92,33 @@ def test_sparse_rows_by_other_metrics_are_dense_rows(Model, metric):
     np.testing.assert_allclose(sparse.embedding_, dense.embedding_, atol=1e-4 * scale)
     new = X[:20] + 0.01
     np.testing.assert_allclose(sparse.transform(sp.csr_array(new)), dense.transform(new), atol=1e-4 * scale)
+
+
+@pytest.mark.parametrize("options", [{"metric": "cosine"}, {"disconnected": "separate"}], ids=["cosine", "separate"])
+@pytest.mark.parametrize("method", JOINED, ids=lambda m: m.name)
+@pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")  # two clouds of few rows are no sheet
+def test_new_rows_may_be_dense_where_the_training_rows_are_sparse(method, options, rng):
+    if not set(options) <= set(method.load()._parameters):
+        pytest.skip("embeds all components of the graph together")
+    rows = rng.standard_normal((110, 3)) @ rng.standard_normal((3, 8)) + rng.standard_normal((110, 8))
+    if "disconnected" in options:
+        rows[::2] += 40.0  # two connected components
+    rows[rows < 0] = 0.0
+    X, new = rows[:90], rows[90:]
+    dense, sparse = (method.load()(2, **options, **QUICK.get(method.name, {})).fit(form(X)) for form in FORMS)
+    for model in (dense, sparse):
+        both = [model.transform(form(new)) for form in FORMS]
+        np.testing.assert_array_equal(*both)  # they are compared with the training rows in one way
+        one_by_one = [model.transform(form(new[i : i + 1]))[0] for i, form in enumerate(FORMS)]
+        np.testing.assert_allclose(one_by_one, both[0][:2], atol=1e-12 * np.abs(both[0]).max())
+        np.testing.assert_array_equal(*(model.transform(form(X)) for form in FORMS))
+
+
+@pytest.mark.parametrize("metric", ["cityblock", "correlation", lambda a, b: float(np.abs(a - b).sum())])
+def test_sparse_new_rows_take_every_metric_of_dense_training_rows(metric, rng):
+    X = np.abs(rng.standard_normal((60, 5)))
+    model = lowland.Isomap(metric=metric).fit(X)
+    np.testing.assert_array_equal(model.transform(sp.csr_array(X + 0.1)), model.transform(X + 0.1))
 
 
 # -- sparse squares -----------------------------------------------------------------------------------------

@@ -169,6 +169,20 @@ def test_models_that_hold_their_rows_tell_who_is_far_from_them(model: lowland.Re
     assert loaded.limits == found.limits
 
 
+@pytest.mark.parametrize("model", [lowland.Isomap(2), lowland.LLE(2), lowland.DiffusionMaps(2)])
+def test_models_of_sparse_rows_tell_who_is_far_from_them(model: lowland.Reducer, tmp_path: Path) -> None:
+    X = plane(300)
+    new = np.vstack([plane(20, seed=1), X[:5] + 30])
+    want = novelty(model.fit(X), new)
+    fitted = model.fit(sp.csr_array(X))
+    lowland.save(fitted, tmp_path / "model.lowland")
+    for held in (fitted, lowland.load(tmp_path / "model.lowland")):
+        for form in (np.asarray, sp.csr_array, sp.coo_matrix):
+            found = novelty(held, form(new))
+            assert np.array_equal(found.distance, want.distance)
+            assert np.array_equal(found.novel, want.novel)
+
+
 def test_distances_of_new_objects_to_those_of_the_fit() -> None:
     X = plane(120)
     D = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))

@@ -1,9 +1,9 @@
 """Exact search by products of blocks, for dense rows of many columns.
 
 Rows are shifted by their mean, scaled, rounded to float32 (z) and lengthened by two columns, so that one product gives
-s = zᵢᵀzⱼ − ½‖zᵢ‖² − ½‖zⱼ‖² = −½‖zᵢ − zⱼ‖². Each point keeps the best few scores. Their distances are then taken
-exactly, and a bound on the rounding shows that no other point can be among the k nearest; where it does not, the row is
-searched again in float64. So answers are exact, and float32 shows only in the time.
+s = zᵢᵀzⱼ − ½‖zᵢ‖² − ½‖zⱼ‖² = −½‖zᵢ − zⱼ‖² (`scores`). Each point keeps the best few scores. Their distances are then
+taken exactly, and a bound on the rounding shows that no other point can be among the k nearest; where it does not, the
+row is searched again in float64. So answers are exact, and float32 shows only in the time.
 
 Tight clusters far from each other leave no digits of float32 for what is near. A few rows are tried first. Where many
 of them fail, the set is split into clusters so far apart that no point has a neighbour in another (`split`), each of
@@ -22,26 +22,23 @@ from .. import pool, settings
 from ..pairwise import tiles
 from ..planning import check_allocation
 from .graph import Graph
-from .measures import EuclideanRows
+from .measures import EuclideanRows, row_tiles
+from .scores import DOUBLE, SINGLE, TINY, UNIT, error, fill, is_wide, products, split, tail
 from .search import SLACK, Found, Searcher, check_edges, cut_rows, within_memory
 
 Array = Any
 
-SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-UNIT = {SINGLE: 2.0**-24, DOUBLE: 2.0**-53}  # rounding
-_TINY = {SINGLE: 1e-37, DOUBLE: 1e-307}  # more than what underflow takes off a product
 _PLAIN = 1 << 27  # multiplications below which float64 throughout is quick enough
 _TILE = 1024  # a product of two such blocks stays in the cache
 _ROWS = 256  # new rows looked up at a time
 _REFINED = 2048  # points whose candidates are looked at again at a time
 _FAR = 1e6  # new rows farther off than this, beside the points, are left to the search of all pairs
 _TRIED = 64  # points looked up before all are
+_WIDE = 512  # columns from which no more new rows than that are compared sooner than the points are put in a table
 _FAILED = 0.25  # share of them whose lists are not certified, from which float64 throughout is quicker
 _FEW = 16  # new rows of a block that repay a second look in float64
 FEW_ENTRIES = 1 << 19  # pairs compared at a time for rows that are left
 _DEPTH = 4  # splits within splits
-_PIVOTS = 256  # clusters looked for at once
-_LONE = 1 / 64  # share of the points that may be left over by a split
 
 
 class _Candidates(NamedTuple):
@@ -122,27 +119,22 @@ class BlockSearcher(Searcher):
             wide = self.measure.width + 2
             check_allocation(2 * kind.itemsize * self.n * wide, "the search for neighbours", "use fewer rows")
             table = _Table(np.empty((self.n, wide), dtype=kind), np.empty(self.n))
-            for part in tiles(self.n, 4096):
+            for part in row_tiles(self.n, wide):
                 shifted = self.measure.X[self.order[part]] - self.measure.shift
-                table.sizes[part] = self._fill(table.rows[part], shifted)
+                table.sizes[part] = fill(table.rows[part], shifted, self.scale)
             self._tables[kind] = table
         return self._tables[kind]
 
-    def _fill(self, out: Array, shifted: Array) -> Array:
-        """Write rows z, 1, −½‖z‖²; return ‖z‖."""
-        with np.errstate(all="ignore"):  # new rows may lie anywhere; those too far off are not looked up by this table
-            out[:, :-2] = shifted / self.scale
-            z = out[:, :-2].astype(np.float64)
-            squares = np.einsum("ij,ij->i", z, z)
-            out[:, -2], out[:, -1] = 1.0, -0.5 * squares
-        return np.sqrt(squares)
-
-    def _buffer(self, rows: int, columns: int, kind: np.dtype[Any]) -> Array:
-        """Return room for a product, one for each thread."""
+    def _score(self, left: Array, end: Array, right: Array) -> Array:
+        """Return the scores of rows, whose `tail` is ``end``, with points, in room that each thread has once."""
+        shape, kind = (len(end), len(right)), right.dtype
         room = getattr(self._room, "room", None)
-        if room is None or room.size < rows * columns or room.dtype != kind:
-            room = self._room.room = np.empty(max(rows * columns, _ROWS * _TILE), dtype=kind)
-        return room[: rows * columns].reshape(rows, columns)
+        if room is None or room.shape[1] < shape[0] * shape[1] or room.dtype != kind:
+            size = max(shape[0] * shape[1], _ROWS * _TILE)
+            room = self._room.room = np.empty((1 + is_wide(self.measure.width), size), dtype=kind)
+        S, part = (x[: shape[0] * shape[1]].reshape(shape) for x in (room[0], room[-1]))
+        products(left, end, right, S, part)
+        return S
 
     # -- the set with itself ------------------------------------------------------------------------------
 
@@ -199,7 +191,7 @@ class BlockSearcher(Searcher):
             inside = _Candidates(*(x[part] for x in found))
             self._put(lists, numbers, self._refined(self.measure.X[numbers], table.sizes[part], inside, k, None))
 
-        for _ in pool.run(refine, tiles(self.n, _REFINED)):
+        for _ in pool.run(refine, row_tiles(self.n, self.measure.width, _REFINED)):
             pass
         return lists
 
@@ -230,16 +222,13 @@ class BlockSearcher(Searcher):
         """
         from .search_kernels import take_both, take_rows
 
-        right = table.rows
-        left = right.copy()
-        left[:, -2], left[:, -1] = right[:, -1], right[:, -2]
+        rows, end = table.rows, tail(table.rows)
         found = _Candidates.empty(self.n, m, table.kind)
         blocks = tiles(self.n, min(_TILE, max(128, -(-self.n // 512) * 32)))
 
         def meet(pair: tuple[slice, slice]) -> None:
             a, b = pair
-            S = self._buffer(a.stop - a.start, b.stop - b.start, table.kind)
-            np.matmul(left[a], right[b].T, out=S)
+            S = self._score(rows[a], end[a], rows[b])
             if a == b:
                 np.fill_diagonal(S, -np.inf)
                 take_rows(S, *found, a.start, b.start)
@@ -283,7 +272,8 @@ class BlockSearcher(Searcher):
     def query(self, block: Array, k: int) -> tuple[Array, Array]:
         """Return the numbers and distances of the points nearest to new rows."""
         self._require(k, self.n)
-        if len(block) * self.n * self.measure.width <= _PLAIN:
+        few = len(block) <= _TRIED and self.measure.width >= _WIDE and self._hard is None
+        if few or len(block) * self.n * self.measure.width <= _PLAIN:
             return super().query(block, k)
         self._prepare(min(k, self.n - 1))
         rows = self.measure.prepare(block)
@@ -312,16 +302,14 @@ class BlockSearcher(Searcher):
         from .search_kernels import take_rows
 
         left = np.empty((len(rows.rows), table.rows.shape[1]), dtype=table.kind)
-        sizes = self._fill(left, rows.shifted)
+        sizes = fill(left, rows.shifted, self.scale)
         far = ~(sizes < _FAR)
         left[far] = 0.0
-        left[:, -2], left[:, -1] = left[:, -1].copy(), 1.0
+        end = tail(left)
         m = min(_count(k, table.kind) + (own is not None), self.n)
         found = _Candidates.empty(len(left), m, table.kind)
         for part in tiles(self.n, _TILE):
-            S = self._buffer(len(left), part.stop - part.start, table.kind)
-            np.matmul(left, table.rows[part].T, out=S)
-            take_rows(S, *found, 0, part.start)
+            take_rows(self._score(left, end, table.rows[part]), *found, 0, part.start)
         lists = self._refined(rows.rows, sizes, found, k, own)
         return lists._replace(sure=lists.sure & ~far)
 
@@ -330,14 +318,12 @@ class BlockSearcher(Searcher):
     def _refined(self, rows: Array, sizes: Array, found: _Candidates, k: int, own: Array | None) -> _Lists:
         """Return the candidates nearest first, their Euclidean distances, and whether the first k are the nearest.
 
-        A point that was left out scored no better than the worst candidate: s ≤ w, so ½‖zᵢ − zⱼ‖² ≥ −w − e. With
-        ‖zⱼ‖ ≤ ‖zᵢ‖ + d (a point farther out than that is farther than d anyway), products of D + 2 terms in float32 err
-        by e ≤ γ·½(‖zᵢ‖ + ‖zⱼ‖)², γ = mu/(1 − mu) with m = D + 4, u = 2⁻²⁴ (Higham 2002, section 3.1), and rounding to z
-        moves a distance by 2u(‖zᵢ‖ + ‖zⱼ‖) at most. In float64, u = 2⁻⁵³, the sums ‖z‖² err as much again.
+        A point that was left out scored no better than the worst candidate: s ≤ w, so ½‖zᵢ − zⱼ‖² ≥ −w − e, e the bound
+        of `scores.error` with ‖zⱼ‖ ≤ ‖zᵢ‖ + d (a point farther out than that is farther than d anyway). Rounding to z
+        moves a distance by 2u(‖zᵢ‖ + ‖zⱼ‖) at most.
         """
         n, m = found.places.shape
         kind = found.heaps.dtype
-        unit, tiny = UNIT[kind], _TINY[kind]
         indices = self.order[found.places]
         d = self.measure.raw(rows, np.repeat(np.arange(n), m), indices.ravel()).reshape(n, m)
         if own is not None:
@@ -348,53 +334,14 @@ class BlockSearcher(Searcher):
         indices, d = (np.take_along_axis(x, by_distance, axis=1) for x in (indices, d))
         last = np.maximum(d[:, k - 1], self.measure.floor) / self.scale * (1 + 1e-9)  # far above exact sums' rounding
         reach = 1.001 * (2 * sizes + last)
-        terms = (self.measure.width + 4) * (1 if kind == SINGLE else 2)
-        e = terms * (unit / max(1 - terms * unit, unit) * reach**2 / 2 + tiny)
-        gap = -2 * (found.worst.astype(np.float64) + e)
-        sure = np.sqrt(np.maximum(gap, 0.0)) - 2.01 * unit * reach - tiny > last
+        gap = -2 * (found.worst.astype(np.float64) + error(kind, self.measure.width, reach))
+        sure = np.sqrt(np.maximum(gap, 0.0)) - 2.01 * UNIT[kind] * reach - TINY[kind] > last
         return _Lists(indices, d, sure)
 
 
 def _count(k: int, kind: np.dtype[Any]) -> int:
     """Return how many candidates are kept for k neighbours; more of them, where few digits tell them apart."""
     return k + (max(8, k // 4) if kind == SINGLE else max(32, k))
-
-
-def split(rows: Array, k: int) -> list[Array]:
-    """Return groups of points (rows z, 1, −½‖z‖² in float32) such that the k nearest of each lie in its own group.
-
-    Points are chosen as pivots, each the farthest from those before, until the distance ρ to the nearest pivot falls
-    to less than a quarter in one step. Pivots then lie more than 4ρ apart: what is in the cell of another is more than
-    2ρ away, and all in the own cell are within 2ρ. Cells of k points or fewer are no such groups. The distances are
-    taken with the bound of `BlockSearcher._refined` on their rounding: ρ from above, those between pivots from below.
-    Where no such step is found, all points are one group.
-    """
-    n, width = rows.shape
-    u = UNIT[SINGLE]
-    error = (width + 2) * u / (1 - (width + 2) * u) * 2 * 1.01  # no ‖z‖ is above 1, up to rounding
-    moved = 4.1 * u
-    pivots = [0]
-    nearest, cell = np.full(n, np.inf), np.zeros(n, dtype=np.int32)
-    apart = np.inf
-    while True:
-        pivot = rows[pivots[-1]].copy()
-        pivot[-2], pivot[-1] = pivot[-1], 1.0
-        half = -(rows @ pivot).astype(np.float64)
-        if len(pivots) > 1:
-            apart = min(apart, float(half[pivots[:-1]].min()))
-        closer = half < nearest
-        nearest[closer], cell[closer] = half[closer], len(pivots) - 1
-        farthest = int(nearest.argmax())
-        radius = np.sqrt(2 * max(0.0, nearest[farthest] + error)) + moved
-        if len(pivots) > 1 and np.sqrt(2 * max(0.0, apart - error)) - moved > 4.01 * radius:
-            break
-        if len(pivots) == min(_PIVOTS, n // 64):
-            return [np.arange(n)]
-        pivots.append(farthest)
-    counts = np.bincount(cell, minlength=len(pivots))
-    if counts[counts <= k].sum() > _LONE * n:
-        return [np.arange(n)]
-    return np.split(np.argsort(cell, kind="stable"), np.cumsum(counts)[:-1])
 
 
 def rounds(blocks: list[Any]) -> list[list[tuple[Any, Any]]]:

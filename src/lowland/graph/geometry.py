@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import pool
+from .. import pool, settings
 from ..errors import DataError
 from ..pairwise import Pairwise
+from ..planning import DataShape, dense_seconds
 from .graph import spread
 
 Array = Any
 
 _NARROW = 512  # columns up to which sparse rows are filled up: many points at once are quicker then
+_SPARSE_LIST = 64  # columns for each entry of a list above which sorting it is quicker than a table of all columns
 _ENTRIES = 1 << 20  # numbers of offsets held at once by one thread: 8 MB
 
 
@@ -52,6 +54,14 @@ class Geometry:
 
         parts = list(self.batches(*lists.shape))
         return list(pool.run(batch, parts, stage=stage, total=len(parts)))
+
+
+def around_seconds(shape: DataShape, n: int, k: int) -> float:
+    """Return the rough seconds of the products around n points of k neighbours each."""
+    workers, columns = settings.threads(), shape.n_features
+    if shape.sparse and columns > _NARROW:
+        return 35e-9 * n * (k + 1) * shape.density * columns / workers
+    return 2e-9 * n * k * columns / workers + dense_seconds(float(n) * k * k * columns, np.dtype(np.float64))
 
 
 class Coordinates(Geometry):
@@ -96,12 +106,13 @@ class Coordinates(Geometry):
         n, k = neighbors.shape
         G = np.empty((n, k, k))
         stored = np.diff(self.X.indptr)
+        union = _Union(self.X.shape[1])
         for b, row in enumerate(neighbors):
             own = slice(centers.indptr[b], centers.indptr[b + 1])
             at, which = spread(self.X.indptr[row], stored[row])
-            columns, place = np.unique(np.concatenate([centers.indices[own], self.X.indices[at]]), return_inverse=True)
+            count, place = union.of(np.concatenate([centers.indices[own], self.X.indices[at]]))
             first = own.stop - own.start
-            center, Z = np.zeros(len(columns)), np.zeros((k, len(columns)))
+            center, Z = np.zeros(count), np.zeros((k, count))
             center[place[:first]] = centers.data[own]
             Z[which, place[first:]] = self.X.data[at]
             Z -= center
@@ -111,6 +122,30 @@ class Coordinates(Geometry):
     def part(self, numbers: Array) -> Coordinates:
         """Return the geometry of some of the points."""
         return Coordinates(self.X[numbers])
+
+
+class _Union:
+    """Counts the different columns of a list and says which of them, in ascending order, each entry is.
+
+    Long lists mark the columns in a table of all, which takes no sorting; lists of few among very many are sorted.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._marked: Array | None = None  # made when the first long list comes
+
+    def of(self, columns: Array) -> tuple[int, Array]:
+        """Return how many different columns there are, and the number of each entry's column among them."""
+        if len(columns) * _SPARSE_LIST < self._width:
+            found, place = np.unique(columns, return_inverse=True)
+            return len(found), place
+        if self._marked is None:
+            self._marked, self._place = np.zeros(self._width, dtype=bool), np.empty(self._width, dtype=np.intp)
+        self._marked[columns] = True
+        found = np.flatnonzero(self._marked)
+        self._marked[found] = False
+        self._place[found] = np.arange(len(found))
+        return len(found), self._place[columns]
 
 
 class Metric(Geometry):
@@ -201,7 +236,7 @@ def _rows(X: Any) -> Any:
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return X.astype(np.float64)
+    return X.astype(np.float64, copy=False)
 
 
 def products(own: Array, among: Array) -> Array:

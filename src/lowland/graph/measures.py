@@ -18,13 +18,16 @@ from ..distances import metric
 from ..errors import DataError
 from ..intake import working
 from ..pairwise import Function, Pairwise, Precomputed, cut, length, tiles
+from ..spectral.spmm import outer
 
 Array = Any
 Rows = Any  # rows in the form that a measure wants
 
 EPS = float(np.finfo(np.float64).eps)
-_COLUMNS = 4096  # points compared at a time
+_COLUMNS = 4096  # points compared at a time, and fewer of them
+_SHIFTED = 1 << 20  # entries shifted at a time: of wide rows a few, so that no copy of the table is made
 _PAIRS = 1 << 22  # entries gathered at once
+_FEW_COLUMNS = 64  # up to which a call for each column is quick enough
 _COMPILED = 1 << 22  # numbers above which the compiled loop repays its start
 _LEAST = 1e-300  # largest square of a set, below which those of near points underflow
 
@@ -34,6 +37,7 @@ class BoundMetric:
 
     n: int
     name = "brute force"
+    rows_at_once = 512  # at most
     floor = 0.0  # a Euclidean distance that rounding alone can make: what is no longer counts as zero
 
     def own(self, numbers: Array) -> Rows:
@@ -81,7 +85,7 @@ class EuclideanRows(BoundMetric):
         self.X = shape(X)
         self.n, self.width = self.X.shape
         self.shift = self.X.mean(axis=0, dtype=np.float64)
-        self.squares = np.concatenate([self.flat(self.X[part]).squares for part in tiles(self.n, _COLUMNS)])
+        self.squares = np.concatenate([self.flat(self.X[part]).squares for part in row_tiles(self.n, self.width)])
         if finish == "cosine":
             self.floor = _rounding(self.width, self.X.dtype)
         if self.squares.max(initial=0.0) < _LEAST and (self.X[:1] != self.X).any():
@@ -113,7 +117,7 @@ class EuclideanRows(BoundMetric):
     def compare(self, rows: _Flat) -> Array:
         """Return squared distances by products."""
         V = np.empty((len(rows.rows), self.n))
-        for part in tiles(self.n, _COLUMNS):
+        for part in row_tiles(self.n, self.width):
             np.matmul(rows.shifted, (self.X[part] - self.shift).T, out=V[:, part])
         V *= -2.0
         V += rows.squares[:, None]
@@ -179,14 +183,39 @@ def pair_distances(A: Array, X: Array, i: Array, j: Array) -> Array:
             compiled(A[i[part]].astype(np.float64), X[j[part]].astype(np.float64), few, few, out[part])
         return out
     total = np.zeros(len(i))
+    if A.shape[1] > max(_FEW_COLUMNS, len(i)):  # wide rows: one call for many columns, and not one for each
+        for part in tiles(A.shape[1], max(1, _SHIFTED // max(1, len(i)))):
+            squares = A[i, part].astype(np.float64) - X[j, part]
+            squares *= squares
+            squares[:, 0] += total
+            total = np.add.accumulate(squares, axis=1)[:, -1]  # one by one, where np.sum would add in pairs
+        return np.sqrt(total)
     for c in range(A.shape[1]):
         difference = A[i, c].astype(np.float64) - X[j, c]
         total += difference * difference
     return np.sqrt(total)
 
 
+def row_tiles(n: int, width: int, most: int = _COLUMNS) -> list[slice]:
+    """Cut n rows of some width into pieces of few entries.
+
+    >>> len(row_tiles(1000, 10)), len(row_tiles(1000, 1 << 20))
+    (1, 1000)
+    """
+    return tiles(n, min(most, max(1, _SHIFTED // max(1, width))))
+
+
+class _Stored(NamedTuple):
+    """Sparse rows, and their squared norms."""
+
+    rows: Any
+    squares: Array
+
+
 class SparseRows(BoundMetric):
     """Sparse rows by products; exact distances from sparse differences."""
+
+    rows_at_once = 64  # more are not compared sooner, and fewer parts would leave threads idle
 
     def __init__(self, X: Any, shape: Callable[[Any], Any], finish: str) -> None:
         self.shape_rows, self.finish_as = shape, finish
@@ -198,39 +227,46 @@ class SparseRows(BoundMetric):
         if finish == "cosine":
             self.floor = _rounding(self.terms, self.X.dtype)
 
-    def own(self, numbers: Array) -> Any:
+    def own(self, numbers: Array) -> _Stored:
         """Return some of the points, prepared."""
-        return self.X[numbers]
+        return _Stored(self.X[numbers], self.squares[numbers])
 
-    def prepare(self, block: Any) -> Any:
+    def prepare(self, block: Any) -> _Stored:
         """Return new rows, prepared."""
-        return self.shape_rows(block)
+        rows = self.shape_rows(block)
+        return _Stored(rows, _sparse_squares(rows))
 
-    def compare(self, rows: Any) -> Array:
+    def compare(self, rows: _Stored) -> Array:
         """Return squared distances by products."""
-        V = (rows @ self.transposed).toarray()
+        V = outer(rows.rows, self.transposed)
         V *= -2.0
-        V += _sparse_squares(rows)[:, None]
+        V += rows.squares[:, None]
         V += self.squares
         return V
 
-    def slack(self, rows: Any, j: Array) -> Array:
+    def slack(self, rows: _Stored, j: Array) -> Array:
         """Return the bound of the values."""
-        return self._unit(rows) * (np.sqrt(_sparse_squares(rows))[:, None] + np.sqrt(self.squares[j])) ** 2
+        return self._unit(rows) * (np.sqrt(rows.squares)[:, None] + np.sqrt(self.squares[j])) ** 2
 
-    def margin(self, rows: Any, value: Array) -> Array:
+    def margin(self, rows: _Stored, value: Array) -> Array:
         """Return the bound for all points that near."""
-        return self._unit(rows) * (2 * np.sqrt(_sparse_squares(rows)) + np.sqrt(value)) ** 2
+        return self._unit(rows) * (2 * np.sqrt(rows.squares) + np.sqrt(value)) ** 2
 
-    def _unit(self, rows: Any) -> float:
+    def _unit(self, rows: _Stored) -> float:
         """Return the rounding of sums over as many terms as rows store."""
-        return 2 * EPS * (8 + max(self.terms, int(np.diff(rows.indptr).max(initial=0))))
+        return 2 * EPS * (8 + max(self.terms, int(np.diff(rows.rows.indptr).max(initial=0))))
 
-    def exact(self, rows: Any, i: Array, j: Array, values: Array) -> Array:
-        """Return distances from differences."""
+    def exact(self, rows: _Stored, i: Array, j: Array, values: Array) -> Array:
+        """Return distances from differences, the squares added up column by column."""
         out = np.empty(len(i))
-        for part in tiles(len(i), max(1, _PAIRS // max(1, self.terms))):
-            out[part] = np.sqrt(_sparse_squares(rows[i[part]] - self.X[j[part]]))
+        if len(i) * self.terms > _COMPILED and _short_numbers(rows.rows, self.X):
+            from .sparse_kernels import sparse_distances
+
+            i, j = (np.ascontiguousarray(x, dtype=np.int64) for x in (i, j))
+            sparse_distances(*_parts(rows.rows), *_parts(self.X), i, j, out)
+        else:
+            for part in tiles(len(i), max(1, _PAIRS // max(1, self.terms))):
+                out[part] = np.sqrt(_sparse_squares(rows.rows[i[part]] - self.X[j[part]]))
         if self.floor:
             out[out <= self.floor] = 0.0
         return out * out / 2.0 if self.finish_as == "cosine" else out * out if self.finish_as != "euclidean" else out
@@ -240,6 +276,15 @@ class SparseRows(BoundMetric):
         if self.finish_as == "euclidean":
             return distance**2
         return 2 * distance if self.finish_as == "cosine" else distance
+
+
+def _short_numbers(*matrices: Any) -> bool:
+    """Tell whether all places are 32-bit numbers, as they are up to 2³¹ entries: the compiled loops take no others."""
+    return all(X.indices.dtype == X.indptr.dtype == np.int32 for X in matrices)
+
+
+def _parts(X: Any) -> tuple[Array, Array, Array]:
+    return X.indptr, X.indices, X.data
 
 
 def _sparse_squares(X: Any) -> Array:
@@ -358,7 +403,7 @@ def _sparse(spec: str | Callable[[Any, Any], Any], items: Any) -> BoundMetric:
 def _canonical(X: Any) -> Any:
     X = sp.csr_array(X, copy=not X.has_canonical_format) if X.format == "csr" else sp.csr_array(X)
     X.sum_duplicates()
-    return X.astype(np.float64)
+    return X.astype(np.float64, copy=False)
 
 
 def _unit(X: Any) -> Any:

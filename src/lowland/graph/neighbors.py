@@ -33,7 +33,8 @@ from .distinct import Distinct, distinct
 from .expand import expand
 from .given import GivenDistances
 from .graph import Graph
-from .measures import EuclideanRows, comparable, measure
+from .measures import EuclideanRows, SparseRows, comparable, measure
+from .scores import TERMS
 from .search import Searcher
 from .trees import TreeSearcher
 
@@ -52,6 +53,7 @@ Array = Any
 
 ALWAYS_TREE = 4  # columns up to which a KD-tree is best
 TREE_COLUMNS = 15  # columns up to which it is tried: what its leaves look like decides
+_ENTRY_SECONDS, _STORED_SECONDS = 2e-8, 1e-7  # of an entry, dense or stored: checked, compared, shifted, kept
 APPROXIMATE = 1e13  # N²·D above which the graph of a set with itself is approximate
 
 
@@ -223,19 +225,23 @@ def search_cost(shape: DataShape, k: int, metric: str) -> tuple[dict[str, int], 
     n, d = shape.n_rows or 1, shape.n_features
     parts, workers = {"graph": 3 * n * k * 12}, settings.threads()
     compared = {"rows compared": workers * 4 * 8 * min(n * n, max(1 << 21, 16 * n))}
+    reading = shape.entries * (_STORED_SECONDS if shape.sparse else _ENTRY_SECONDS)
     if metric == "precomputed":
         return parts | compared, 2e-9 * float(n) * n
-    if shape.sparse:
-        return parts | compared, (shape.density * d * 2 + 10) * 1e-9 * float(n) * n / workers
+    if shape.sparse:  # columns of very different density hold more pairs of entries than even ones
+        compared["rows compared"] = workers * 4 * 8 * min(n, SparseRows.rows_at_once) * n
+        pairs = 4e-9 * shape.density**2 * d + 10e-9, 16e-9 * (k + 2) * shape.density * d
+        return parts | compared, reading + (pairs[0] * float(n) * n + pairs[1] * n) / workers
     if metric not in ("euclidean", "sqeuclidean", "cosine", "correlation"):
-        return parts | compared, 2e-9 * float(n) * n * d / workers
+        return parts | compared, reading + 2e-9 * float(n) * n * d / workers
     if d <= ALWAYS_TREE:
         return parts | {"tree": n * (d * 8 + 24)}, n * (k + 10) * 2e-7 / workers
-    parts |= {"rows in float32": 4 * n * (2 * d + 4), "candidates": n * (k + max(8, k // 4)) * 8}
+    candidates = k + max(8, k // 4)
+    parts |= {"rows in float32": 4 * n * (d + min(d, TERMS) + 4), "candidates": n * candidates * 8}
     parts["rows compared"] = workers * 3 * 8 * min(n * n, FEW_ENTRIES)
     if d <= TREE_COLUMNS:
         parts["tree"] = n * (d * 16 + 24)
     elif float(n) ** 2 * d > APPROXIMATE:
         return parts | {"descent": n * (40 * k + 200 + 4 * d)}, n * 2e-4 * (1 + d / 100) * (1 + k / 15)
     seconds = dense_seconds(float(n) * n * d, np.dtype(np.float32)) + 0.4e-9 * float(n) * n / workers
-    return parts, seconds
+    return parts, seconds + reading + 0.6e-9 * float(n) * candidates * d / workers

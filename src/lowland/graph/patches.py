@@ -16,7 +16,7 @@ from .. import pool, settings
 from ..pairwise import tiles
 from ..spectral import dense
 from .geometry import _ENTRIES, Geometry
-from .graph import Graph
+from .graph import Graph, starts
 
 Array = Any
 
@@ -25,6 +25,7 @@ _FLAT = 1e-12  # of the largest variance of a patch: less is no direction
 _LEAST = 1e-4  # ridge of flat patches: with less, eigenvalues of large sets sink below rounding
 _TURNED = 1e-12  # of a tangent towards the constants: more is rounding of a patch that has a far member
 _TIE = 1e-9  # of a sum of eigenvalues: less may be rounding
+_KEPT = 4  # times as many columns as products of a point: above that, all products are kept where they are used twice
 PATHS = 1 << 25  # path lengths to landmarks that are held at a time
 _ROWS = 1 << 14  # rows of a matrix that one task adds up
 
@@ -247,6 +248,18 @@ def landmark_weights(geometry: Geometry, chosen: Array, nearest: Array, distance
     return sp.csr_array((w.ravel(), nearest.ravel(), np.arange(n + 1) * k), shape=(n, len(chosen)))
 
 
+class _Kept(Geometry):
+    """The products around training points, as they were computed for the patches of a graph."""
+
+    def __init__(self, products: Array, begins: Array) -> None:
+        self.products, self.begins = products, begins
+
+    def around(self, points: Array, neighbors: Array) -> Array:
+        """Return the products around training points."""
+        k = neighbors.shape[1]
+        return self.products[self.begins[points][:, None] + np.arange(k * k)].reshape(-1, k, k)
+
+
 # -- all patches of a graph -----------------------------------------------------------------------------------
 
 
@@ -305,6 +318,25 @@ class Patches:
 
         self._run(geometry, batch, stage)
         return out
+
+    def remembered(self, geometry: Geometry) -> Geometry:
+        """Return the geometry for work that looks at the patches twice: of wide rows, their products are kept.
+
+        Products take k² numbers a point. They are kept only where that is little beside the rows themselves.
+        """
+        sizes = np.diff(self.indptr) - 1
+        if geometry.width is None or _KEPT * int(sizes.max()) ** 2 > geometry.width:
+            return geometry
+        begins = starts(sizes**2)
+        kept = np.empty(begins[-1])
+
+        def batch(points: Array, size: int) -> None:
+            lists = self.members[self.indptr[points][:, None] + np.arange(1, size)]
+            G = geometry.around(points, lists)
+            kept[begins[points][:, None] + np.arange((size - 1) ** 2)] = G.reshape(len(points), -1)
+
+        self._run(geometry, batch, "neighbourhoods")
+        return _Kept(kept, begins)
 
     def _run(self, geometry: Geometry, batch: Callable[[Array, int], None], stage: str | None) -> None:
         parts = [

@@ -116,7 +116,7 @@ class Searcher:
             raise DataError(f"radius must be a positive number; it is {r!r}")
 
     def _step(self) -> int:
-        return int(min(512, max(_FEWEST, _ENTRIES // self.n)))
+        return int(min(self.measure.rows_at_once, max(_FEWEST, _ENTRIES // self.n)))
 
     def _parts(self) -> list[slice]:
         return tiles(self.n, self._step())

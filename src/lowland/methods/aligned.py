@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import DataError, NotConvergedWarning
+from ..graph.geometry import around_seconds
 from ..graph.patches import Patches, affine, batch_bytes
 from ..planning import DataShape, dense_seconds, sparse_seconds
 from ..reducer import Recorder
@@ -104,19 +105,19 @@ class Aligned(Unfolding):
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
         entries = _entries(n, k)
         fill = n * min(n / 2, entries / n + 10 * np.log2(max(2, n)))
-        parts, seconds = self._patch_cost(n, k, shape.n_features)
+        parts, seconds = self._patch_cost(shape, n, k)
         parts |= {"factor": int(8 * fill), "vectors": 8 * n * 12 * (self.n_components + 8)}
         return Cost(self._algorithm, parts, seconds + sparse_seconds(150.0 * fill))
 
-    def _patch_cost(self, n: int, k: int, columns: int) -> tuple[dict[str, int], float]:
+    def _patch_cost(self, shape: DataShape, n: int, k: int) -> tuple[dict[str, int], float]:
         """Return memory and seconds of the patches and of M."""
         m = k + 1
         parts = {
             "patches": n * m * (8 * self._columns(k) + 4 + 24),
-            "batches": batch_bytes(n, k, columns, self._copies),
+            "batches": batch_bytes(n, k, shape.n_features, self._copies),
             "matrix": 3 * 12 * _entries(n, k),
         }
-        return parts, dense_seconds(300.0 * n * m**3, np.dtype(np.float64))
+        return parts, around_seconds(shape, n, k) + dense_seconds(300.0 * n * m**3, np.dtype(np.float64))
 
 
 def _entries(n: int, k: int) -> int:
@@ -164,7 +165,7 @@ class Tangent(Landmarked, Aligned):
         count = self._count_landmarks(n)
         if count is None:
             return super()._embed_cost(shape, n, k)
-        parts, seconds = self._patch_cost(n, k, shape.n_features)
+        parts, seconds = self._patch_cost(shape, n, k)
         more, solving = self._landmark_cost(n, count, k, _entries(n, k))
         algorithm = f"{self._algorithm}, {count} landmarks"
         return Cost(algorithm, parts | more, seconds + solving, approximate=True)

@@ -32,10 +32,10 @@ from ..parameters import RANDOM_STATE, Choice, Integer, Rule
 from ..planning import DataShape, Plan
 from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows
-from ..sources import gather
+from ..sources import gather, packed
 from ..spectral import dense
 from .distance_based import METRIC
-from .joining import Joining, packed, take, weights_of_new
+from .joining import Joining, take, weights_of_new
 
 Array = Any
 

@@ -16,6 +16,7 @@ from ..graph.given import nearest_given
 from ..graph.neighbors import Searcher, searcher
 from ..graph.patches import barycentric
 from ..pairwise import Pairwise
+from ..sources import unpacked
 from .pair_based import PairReducer
 
 Array = Any
@@ -71,14 +72,14 @@ class Joining(PairReducer):
         placer = cache(lambda number: self._placer(anchors, number))  # of many pieces few may be asked for
         if len(self.pieces_) == 1:
             place = placer(0)
-            return lambda block: _alike(place(_here(block)), block)
+            return lambda block: _alike(place(_as_points(block, anchors, self._fitted_pairwise)), block)
         home = self._search_new(anchors, None)
         labels = np.empty(sum(len(piece["numbers"]) for piece in self.pieces_), dtype=np.int64)
         for number, piece in enumerate(self.pieces_):
             labels[piece["numbers"]] = number
 
         def work(block: Array) -> Array:
-            rows = _here(block)
+            rows = _as_points(block, anchors, self._fitted_pairwise)
             nearest = labels[home(rows, 1)[0][:, 0]]
             out = np.empty((rows.shape[0], self.n_components_))
             for number in np.unique(nearest).tolist():
@@ -152,8 +153,16 @@ def weights_of_new(
     return np.concatenate([weigh(geometry.around_new(block[p], neighbors[p], distances[p])) for p in parts])
 
 
-def _here(block: Array) -> Array:
-    return block if sp.issparse(block) else arrays.to_numpy(block)
+def _as_points(block: Array, points: Array, given: bool) -> Array:
+    """Return new rows sparse or dense as the training points are: rows are compared with rows of one kind.
+
+    Rows of ``given`` distances are compared with nothing, and objects are neither.
+    """
+    sparse = sp.issparse(block)
+    rows: Array = block if sparse else arrays.to_numpy(block)
+    if given or points.ndim != 2 or sparse == sp.issparse(points):
+        return rows
+    return rows.toarray() if sparse else sp.csr_array(rows)
 
 
 def _alike(Y: Array, block: Array) -> Array:
@@ -166,20 +175,3 @@ def take(items: Array, numbers: Array, square: bool) -> Array:
     if len(numbers) == items.shape[0]:
         return items
     return items[numbers][:, numbers] if square else items[numbers]
-
-
-def packed(points: Array) -> Any:
-    """Return rows as a model file can hold them: an own array, or the arrays of a sparse matrix."""
-    if not sp.issparse(points):
-        return np.array(points)
-    csr = points.tocsr()
-    names = ("data", "indices", "indptr")
-    return {**{name: getattr(csr, name).copy() for name in names}, "columns": int(csr.shape[1])}
-
-
-def unpacked(anchors: Any) -> Array:
-    """Undo `packed`."""
-    if not isinstance(anchors, dict):
-        return anchors
-    shape = (len(anchors["indptr"]) - 1, anchors["columns"])
-    return sp.csr_array((anchors["data"], anchors["indices"], anchors["indptr"]), shape=shape)

@@ -74,11 +74,12 @@ class ModifiedLLE(Tangent):
 
     def _matrix(self, piece: Piece, patches: Patches) -> Any:
         d = self.n_components
-        eta = float(np.median(patches.each(piece.geometry, lambda G: flatness(G, d), stage="flatness")))
+        geometry = patches.remembered(piece.geometry)
+        eta = float(np.median(patches.each(geometry, lambda G: flatness(G, d), stage="flatness")))
 
         def forms(G: Array) -> Array:  # a column of ones over the negative weights, for each weight vector in use
             W = several_weights(G, d, eta)
             return np.concatenate([(W != 0).any(axis=1, keepdims=True).astype(float), -W], axis=1)
 
         most = int(np.diff(patches.indptr).max()) - 1 - d
-        return patches.matrix(patches.over(piece.geometry, forms, most, stage="weights"))
+        return patches.matrix(patches.over(geometry, forms, most, stage="weights"))

@@ -27,10 +27,12 @@ from ..parameters import Choice, Rule
 from ..planning import DataShape, Plan
 from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows
+from ..spectral.dual import gram_seconds
 from ..spectral.krylov import sizes
 from ..spectral.operators import Sparse
 from ..spectral.routes import Scaling
-from ..spectral.rowspace import Wanted, decompose
+from ..spectral.rowspace import Wanted, decompose, route
+from ..spectral.rowspace import cost as rowspace_cost
 from ..spectral.solve import DENSE_LIMIT, eigen, sign_of_columns
 from ..spectral.walks import scaled
 from .graph_based import Embedded, GraphReducer, Piece
@@ -97,6 +99,7 @@ class NeighborEmbedding(GraphReducer):
         if n > 1:  # of a single row the fit tells, in the words that scikit-learn's checks want
             self._check_count(shape, n - 1, "the number of points less one")
         plan = super()._plan(shape)
+        plan = replace(plan, seconds=plan.seconds + self._start_seconds(shape))
         return replace(plan, algorithm=_SMALL) if 1 < n < self._fewest else plan
 
     # -- training -----------------------------------------------------------------------------------------
@@ -160,6 +163,14 @@ class NeighborEmbedding(GraphReducer):
         """Return the bytes that the start takes, for a plan, which does not know whether a function compares rows."""
         given = self._pairwise or callable(self.metric)
         return start_cost(n, self.n_components, "spectral" if self.init == "pca" and given else self.init, edges)
+
+    def _start_seconds(self, shape: DataShape) -> float:
+        """Return the rough seconds of a start by principal components; other starts take little beside the steps."""
+        if self.init != "pca" or self._pairwise or callable(self.metric):
+            return 0.0
+        wanted = Wanted(count=min(self.n_components, shape.n_rows or 1, shape.n_features))
+        name = route(shape, wanted)
+        return gram_seconds(shape) if name == "gram" else rowspace_cost(name, shape, wanted.count or 1)[1]
 
     def _start(self, points: Array, W: Any, record: Recorder, rng: np.random.Generator) -> Array:
         """Return where the points begin, the widest coordinate within ±1; objects have no principal components."""

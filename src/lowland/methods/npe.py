@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..graph.geometry import around_seconds
 from ..graph.patches import Patches, barycentric
+from ..planning import DataShape
 from ..reducer import Recorder
 from .graph_based import Piece
 from .projections import Edges, GraphProjection
@@ -74,6 +76,9 @@ class NPE(GraphProjection):
         self.metric = metric
         self.disconnected = disconnected
         self.random_state = random_state
+
+    def _edges_seconds(self, shape: DataShape, n: int, k: int) -> float:
+        return around_seconds(shape, n, k)
 
     def _edges(self, piece: Piece, record: Recorder) -> Edges:
         patches = Patches.of_graph(piece.graph)

@@ -24,6 +24,8 @@ from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows, block_rows
 from ..settings import threads
 from ..spectral import generalized_eigen, rowspace
+from ..spectral.dual import Dual, dual
+from ..spectral.dual import cost as dual_cost
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
 from ..spectral.solve import sign_of_columns
 from .graph_based import GraphReducer, Piece
@@ -74,6 +76,10 @@ class GraphProjection(LinearReducer, GraphReducer):
         """Return the weights of the graph's edges."""
         raise NotImplementedError
 
+    def _edges_seconds(self, shape: DataShape, n: int, k: int) -> float:
+        """Return the rough seconds of `_edges`, beyond those for each edge."""
+        return 0.0
+
     def _needs_length(self) -> bool:
         return True
 
@@ -85,9 +91,11 @@ class GraphProjection(LinearReducer, GraphReducer):
         k, r = max(1, min(self.n_neighbors, n - 1)), min(n, d)
         search, seconds = search_cost(shape, k, self._name_of_rule())
         route = rowspace.route(shape, Wanted())
-        axes, more = rowspace.cost(route, shape, r)
-        block = min(n, block_rows(d))
-        ahead, wide = min(2 * threads(), -(-n // block)), 2 * r + (0 if shape.sparse else d)
+        small = route == "gram"  # of wide rows only their coordinates are multiplied (`DualAxes`)
+        axes, more = dual_cost(shape) if small else rowspace.cost(route, shape, r)
+        inner = r if small else d
+        block = min(n, block_rows(inner))
+        ahead, wide = min(2 * threads(), -(-n // block)), 2 * r + (0 if small or shape.sparse else d)
         edges = 12 * 1.5 * n * k
         stages: tuple[dict[str, int], ...] = (  # one after another: what a stage needed is free in the next
             search,
@@ -101,12 +109,13 @@ class GraphProjection(LinearReducer, GraphReducer):
         parts = max(stages, key=lambda stage: sum(stage.values()))
         if shape.sparse:
             parts["copy of the rows"] = int(1.5 * shape.entries * shape.dtype.itemsize)
-        flops = 4.0 * n * d * r + 4.0 * n * r * r + 3.0 * n * k * d + 15.0 * r**3
+        flops = (0.0 if small else 4.0 * n * d * r) + 4.0 * n * r * r + 3.0 * n * k * inner + 15.0 * r**3
+        seconds += more + self._edges_seconds(shape, n, k) + sparse_seconds(300.0 * n * k)
         return Plan(
             method=type(self).__name__,
             algorithm=f"principal axes by {route}",
             bytes=sum(parts.values()) + shape.copied,
-            seconds=seconds + more + dense_seconds(flops, np.dtype(np.float64)) + sparse_seconds(300.0 * n * k),
+            seconds=seconds + dense_seconds(flops, np.dtype(np.float64)),
             approximate=approximate(shape, self._name_of_rule()),
             model_bytes=self.n_components * d * shape.dtype.itemsize + 8 * d,
             parts=parts,
@@ -128,28 +137,26 @@ class GraphProjection(LinearReducer, GraphReducer):
             edges = self._edges(piece, record)
         del piece
         with record.stage("principal axes"):
-            source = as_rows(points).weighted(edges.masses)
-            space = rowspace.decompose(source, Wanted(), Scaling(True, False, 0), rng=rng)
+            axes = principal_axes(as_rows(points).weighted(edges.masses), rng)
         with record.stage("solve"):
-            self._solve(points, edges, space, record)
+            self._solve(points, edges, axes, record)
         self.components_ = self.components_.astype(rows.dtype)
         for name in _PASSING:
             delattr(self, name)
 
-    def _solve(self, points: Array, edges: Edges, space: RowSpace, record: Recorder) -> None:
+    def _solve(self, points: Array, edges: Edges, axes: Axes, record: Recorder) -> None:
         """Solve C v = λ B v in the scaled principal axes, and keep the map that it gives."""
-        self.mean_, self.rank_ = space.solved.mean, len(space.values)
+        self.mean_, self.rank_ = axes.solved.mean, axes.rank
         self.n_components_ = k = min(self.n_components, self.rank_)
         if k < self.n_components:
             record.warn_short(k, self.n_components)
-        P = space.directions / space.values
-        C, B = forms(points, edges, self.mean_, P)
+        C, B = axes.forms(points, edges)
         self.eigenvalues_, V = generalized_eigen(C, B, k)
         length = np.linalg.norm(C, axis=0).max()  # the longest column is no longer than ‖C‖
         residual = np.linalg.norm(C @ V - (B @ V) * self.eigenvalues_, axis=0).max() / length
-        A = (P @ V) * np.sqrt(edges.masses.sum())  # the training rows get variance 1
+        A = axes.back(V) * np.sqrt(edges.masses.sum())  # the training rows get variance 1
         self.components_ = np.ascontiguousarray((A * sign_of_columns(A)).T)
-        record.note(algorithm=f"principal axes by {space.solved.route}", solver="generalised LAPACK")
+        record.note(algorithm=f"principal axes by {axes.solved.route}", solver="generalised LAPACK")
         record.note(residual=float(residual))
         record.evidence["rank"] = self.rank_
 
@@ -163,17 +170,58 @@ class GraphProjection(LinearReducer, GraphReducer):
         return Compressor(A, -A @ self.mean_, np.linalg.pinv(A / length) / length.T, self.mean_)
 
 
-def forms(points: Array, edges: Edges, mean: Array, P: Array) -> tuple[Array, Array]:
-    """Return C and B of the rows Z = (X − 1mᵀ)P, summed by blocks in their order."""
+class Axes:
+    """The rows in their principal axes, each scaled to unit length: Z = (X − 1mᵀ)P with P = V/σ."""
+
+    def __init__(self, space: RowSpace) -> None:
+        self.solved, self.rank = space.solved, len(space.values)
+        self._P = space.directions / space.values
+
+    def forms(self, points: Array, edges: Edges) -> tuple[Array, Array]:
+        """Return C and B of the rows."""
+        return forms(points, edges, self.solved.mean, self._P)
+
+    def back(self, V: Array) -> Array:
+        """Return P V: directions of the rows from those in the axes."""
+        return self._P @ V
+
+
+class DualAxes(Axes):
+    """The same of few wide rows, whose coordinates are known: Z = U/√w, and D × N numbers are never held."""
+
+    def __init__(self, found: Dual) -> None:
+        self.solved, self.rank, self._dual = found.solved, len(found.values), found
+
+    def forms(self, points: Array, edges: Edges) -> tuple[Array, Array]:
+        """Return C and B of the rows."""
+        Z = self._dual.left / np.sqrt(edges.masses)[:, None]
+        return forms(Z, edges, np.zeros(self.rank), None)
+
+    def back(self, V: Array) -> Array:
+        """Return P V."""
+        return self._dual.directions_times(V / self._dual.values[:, None])
+
+
+def principal_axes(rows: RowSource, rng: np.random.Generator) -> Axes:
+    """Return the principal axes of weighted rows; of wide ones without the directions, where their squares allow."""
+    scaling = Scaling(True, False, 0)
+    if rowspace.route(rows.shape, Wanted()) == "gram" and (found := dual(rows, scaling, rng=rng)) is not None:
+        return DualAxes(found)
+    return Axes(rowspace.decompose(rows, Wanted(), scaling, rng=rng))
+
+
+def forms(points: Array, edges: Edges, mean: Array, P: Array | None) -> tuple[Array, Array]:
+    """Return C and B of the rows Z = (X − 1mᵀ)P, summed by blocks in their order; without P the points are Z."""
     W = edges.weights
     points = points if sp.issparse(points) else np.ascontiguousarray(points)  # once, not in every block
-    n, r = points.shape[0], P.shape[1]
+    n, r = points.shape[0], points.shape[1] if P is None else P.shape[1]
     step = block_rows(points.shape[1])
 
     def work(start: int) -> tuple[Array, Array]:
         stop = min(n, start + step)
-        Z = _projected(points[start:stop], mean, P)
-        T = _differences(W, points, start, stop) @ P
+        Z, T = points[start:stop], _differences(W, points, start, stop)
+        if P is not None:
+            Z, T = _projected(Z, mean, P), T @ P
         scaled = Z * edges.masses[start:stop, None]
         return (T.T @ T if edges.squared else Z.T @ T), Z.T @ scaled
 

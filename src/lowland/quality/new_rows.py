@@ -14,7 +14,7 @@ from .. import arrays, pool
 from ..errors import DataError
 from ..reducer import Reducer, seed
 from ..rows import as_rows
-from ..sources import gather
+from ..sources import gather, unpacked
 from .bulk import Axes, judging, residual
 from .checks import check_level, check_neighbors, row_names
 from .crowd import ALL, Crowd, crowd, divided, sample
@@ -297,7 +297,7 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
         scale = getattr(model, "scale_", None)
         items = items if scale is None else divided(items, scale)
         return _enough(_Near(crowd("euclidean", items, k), items, scale), name)
-    held: Any = getattr(model, "anchors_", None)
+    held: Any = unpacked(getattr(model, "anchors_", None))
     if held is not None and not hasattr(model, "metric_"):
         return f"{name} compares its training rows by a kernel; {_GIVE}"
     if held is None or held.shape[0] == 0:

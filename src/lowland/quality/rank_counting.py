@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..graph.blocked import SINGLE, UNIT, BlockSearcher
+from ..graph.blocked import BlockSearcher
 from ..graph.graph import starts
 from ..graph.measures import EuclideanRows
+from ..graph.scores import TINY, UNIT, error, fill, tail
 from ..pairwise import tiles
 from .rank_lists import Listed, Ranks, ranks_in_lists, summed
 from .spaces import Sides
@@ -66,15 +67,14 @@ class Counter(BlockSearcher):
             return Ranks(*np.zeros((2, 0), dtype=np.int64))
         rows, kind, start = self.measure.own(numbers), self.table.kind, starts(counts)
         left = np.empty((len(numbers), self.table.rows.shape[1]), dtype=kind)
-        sizes = self._fill(left, rows.shifted)
-        left[:, -2], left[:, -1] = left[:, -1].copy(), 1.0
+        sizes = fill(left, rows.shifted, self.scale)
+        end = tail(left)
         far, near = self._windows(np.repeat(sizes, counts), d)
         less, equal = np.zeros((2, len(d)), dtype=np.int64)
         i, j = np.empty((2, len(numbers) * TILE), dtype=np.int32)
         own = self.place[numbers]
         for part in tiles(self.n, TILE):
-            S = self._buffer(len(left), part.stop - part.start, kind)
-            np.matmul(left, self.table.rows[part].T, out=S)
+            S = self._score(left, end, self.table.rows[part])
             here = np.flatnonzero((part.start <= own) & (own < part.stop))
             S[here, own[here] - part.start] = -np.inf
             found = count_nearer(S, start, far, near, less, i, j)
@@ -91,12 +91,10 @@ class Counter(BlockSearcher):
         ``far``, those farther no more than ``near``. A hundredth more of it makes both monotone in d.
         """
         kind = self.table.kind
-        unit, tiny = UNIT[kind], 1e-37 if kind == SINGLE else 1e-307
         delta = np.maximum(d, self.measure.floor) / self.scale
         reach = 1.001 * (2 * sizes + delta)
-        terms = (self.measure.width + 4) * (1 if kind == SINGLE else 2)
-        e = 1.01 * terms * (unit / (1 - terms * unit) * reach**2 / 2 + tiny)
-        moved = 2.01 * unit * reach + tiny
+        e = 1.01 * error(kind, self.measure.width, reach)
+        moved = 2.01 * UNIT[kind] * reach + TINY[kind]
         far = -0.5 * (delta * (1 + 1e-9) + moved) ** 2 - e
         near = -0.5 * np.maximum(0.0, delta * (1 - 1e-9) - moved) ** 2 + e
         near[d <= self.measure.floor] = np.inf  # all that rounding makes zero are as far as this one

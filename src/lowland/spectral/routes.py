@@ -20,6 +20,7 @@ from .krylov import Found
 from .operators import Centered, Dense, Gram, Operator
 from .rounding import varies
 from .solve import DENSE_LIMIT, certified_triplets, eigen, fix_signs, sign_of_columns, singular, tolerance
+from .spmm import outer
 
 if TYPE_CHECKING:
     from .rowspace import Wanted
@@ -278,7 +279,7 @@ class Columns:
         X, start = self.X.astype(np.float64), self.start
         if start.scale is not None:
             X = X @ sp.diags_array(1 / start.scale)
-        K = (X @ X.T).toarray()
+        K = outer(X, X.T.tocsr())
         if self.scaling.center:
             m = start.mean if start.scale is None else start.mean / start.scale
             a = X @ m
