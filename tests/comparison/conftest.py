@@ -94,7 +94,7 @@ def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 class AtOnce:
     """Stands for the process of candidates: the same bench here, which saves a start. It cannot be ended."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, pause: Any = None) -> None:
         self._folder = folder
 
     def __enter__(self) -> AtOnce:

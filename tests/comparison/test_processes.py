@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import queue
 import subprocess
 import threading
 import time
@@ -185,6 +187,45 @@ def test_paths_of_a_removed_working_folder_are_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.path", ["", str(tmp_path)])
     assert process._environment()["PYTHONPATH"] == str(tmp_path)
     assert process._here() is None
+
+
+def test_compiling_counts_against_no_time(tmp_path, monkeypatch):
+    """2 s may pass: 100 s of compiling are not among them, 1 s after it is, and 3 s more are too many."""
+    now, paused = [0.0], []
+    monkeypatch.setattr(process.time, "monotonic", lambda: now[0])
+
+    class Answers:
+        def __init__(self, *steps):
+            self.steps = list(steps)
+
+        def get(self, timeout):
+            seconds, line = self.steps.pop(0)
+            now[0] += seconds
+            if line is None:
+                raise queue.Empty
+            return json.dumps(line)
+
+    def wait(*steps):
+        now[0] = 0.0
+        worker = process.Worker(tmp_path, paused.append)
+        worker._process = SimpleNamespace(pid=os.getpid(), returncode=0, wait=lambda: 0, stdin=None)
+        worker._answers = Answers(*steps)
+        monkeypatch.setattr(process, "_ended", lambda process: False)
+        return worker._wait(2.0, lambda *_: None, "late")["status"]
+
+    compiled = (0.5, {"compiling": True}), (50.0, None), (50.0, None), (0.0, {"compiling": False})
+    assert wait(*compiled, (1.0, None), (0.0, {"status": "done"})) == "done"
+    assert paused == [100.0]
+    assert wait(*compiled, (3.0, None), (0.0, {"status": "done"})) == "ended"
+
+
+def test_a_budget_too_small_for_anything_gives_the_cheapest_map(rng, at_once):
+    found = lowland.compare(rng.standard_normal((80, 4)), ["isomap", "pca"], budget=1e-9)
+    status = {e["key"]: (e["status"], e.get("over_budget")) for e in found.record["candidates"]}
+    assert status == {"isomap": ("skipped", None), "pca": ("done", True)}
+    assert [e["number"] for e in found.record["candidates"]] == [0, 1]
+    assert found.maps["pca"].Y.shape == (80, 2)
+    assert found.recommend().reasons[0].startswith("The budget was too small for any candidate")
 
 
 READS = '''

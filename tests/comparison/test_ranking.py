@@ -213,7 +213,7 @@ def test_a_recommendation_says_what_it_is_not_good_for():
     assert pickle.loads(pickle.dumps(advice)) == advice
     assert copy.deepcopy(advice) == advice
     only = recommendation.recommend(record(made("isomap", 0.9, 0.9)))
-    assert "isomap is the only candidate that came to an end" in only.reasons[0]
+    assert "isomap is the only candidate that finished" in only.reasons[0]
 
 
 def test_why_nothing_ran_is_not_why_others_were_left_out_from_the_start():

@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 _UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
+OUT_OF_TIME = ("budget", "no time", "were left")  # words of reasons that a larger budget would remove
 LARGEST_SHARE = 0.25  # of the time left that one candidate may take while others wait
 
 
@@ -40,13 +41,23 @@ class Clock:
 
     @property
     def spent(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self._start
+        """Seconds since the start, without pauses."""
+        return max(0.0, time.monotonic() - self._start)
 
     @property
     def left(self) -> float:
         """Seconds until the end, never below zero."""
-        return max(0.0, self.budget - self.spent)
+        return min(self.budget, max(0.0, self.budget - self.spent))
+
+    def pause(self, seconds: float) -> None:
+        """Leave so many of the seconds that have passed out of the count.
+
+        >>> clock = Clock(60)
+        >>> clock.pause(5)
+        >>> clock.left > 60 - 1e-9
+        True
+        """
+        self._start += seconds
 
     def share(self, waiting: int) -> float:
         """Return the seconds that the next of so many candidates may take.

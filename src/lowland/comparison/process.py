@@ -27,10 +27,13 @@ _LAST = 1.0  # seconds for the last words of a process that has ended, and for i
 
 
 class Worker:
-    """One process at a time, which takes jobs from a folder's data. Use it in ``with``: it never outlives the block."""
+    """One process at a time, which takes jobs from a folder's data. Use it in ``with``: it never outlives the block.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    ``pause`` is told the seconds that went by while code was compiled: they count against nobody's time.
+    """
+
+    def __init__(self, folder: Path, pause: Callable[[float], None] = lambda seconds: None) -> None:
+        self._folder, self._pause = folder, pause
         self._process: subprocess.Popen[str] | None = None
         self._answers: queue.Queue[str | None] = queue.Queue()
         self._ear: threading.Thread | None = None
@@ -108,7 +111,7 @@ class Worker:
         assert self._process is not None
         pid, limit = self._process.pid, settings.memory_limit() if settings.limit_is_given() else None
         last: tuple[str, int, int | None] = ("begin", 0, None)
-        over = False
+        over, compiling = False, None  # since when code is compiled
         while True:
             try:
                 line = self._answers.get(timeout=_POLL)
@@ -121,7 +124,7 @@ class Worker:
                     self._deaf()  # what it still said comes first
                     self._answers.put(None)
                     continue
-                if time.monotonic() > deadline:
+                if compiling is None and time.monotonic() > deadline:
                     self.end()
                     return {"status": "ended", "error": late}
                 if limit is not None and (resident(pid) or 0) > limit:
@@ -131,6 +134,14 @@ class Worker:
             if line is None:
                 return self._gone()
             answer: dict[str, Any] = json.loads(line)
+            if "compiling" in answer:
+                now = time.monotonic()
+                if compiling is not None:
+                    self._pause(now - compiling)
+                    deadline += now - compiling
+                compiling = now if answer["compiling"] else None
+                told("compiling, once on this machine", 0, None)
+                continue
             if "progress" not in answer:
                 return answer
             stage, done, total = answer["progress"]

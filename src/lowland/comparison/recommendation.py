@@ -12,6 +12,7 @@ from ..errors import LowlandError
 from ..report.facts import count
 from ..settings import format_seconds
 from . import ranking
+from .budget import OUT_OF_TIME
 from .candidates import EXCLUDED
 from .ranking import SIDES, WORDS, Entry, Judge
 
@@ -123,9 +124,9 @@ def _nothing(entries: Sequence[Entry]) -> str:
     begun = [e for e in entries if e["status"] != "skipped"]
     wanted = [e for e in entries if e["kind"] != EXCLUDED]
     told = [f"{e['key']} {e['status']}: {e['reason']}" for e in begun or wanted or entries]
-    text = "compare: no candidate came to an end, so there is nothing to recommend"
+    text = "compare: no candidate finished, so there is nothing to recommend"
     text += f" ({'; '.join(told[:3])})" if told else ""
-    short = any(word in line for line in told for word in ("budget", "no time", "were left"))
+    short = any(word in line for line in told for word in OUT_OF_TIME)
     return text + ("; give a larger budget" if short else "")
 
 
@@ -183,8 +184,11 @@ def _first_reason(judge: Judge, best: Entry, done: Sequence[Entry], judged: Sequ
     figures = ", ".join(f"{WORDS[name]} {judge.value(best, name):.2f}" for name in judged)
     said = f"has the highest score for {_named(judged)} of {len(done)} candidates:"
     if len(done) == 1:
-        said = "is the only candidate that came to an end; its score is"
-    return f"{best['key']} {said} {judge.score(best, judged):.3f} ({figures}; 1 is perfect)."
+        said = "is the only candidate that finished; its score is"
+    told = f"{best['key']} {said} {judge.score(best, judged):.3f} ({figures}; 1 is perfect)."
+    if best.get("over_budget"):
+        told = f"The budget was too small for any candidate, so the fastest by its plan was run anyway. {told}"
+    return told
 
 
 def _tie_reason(judge: Judge, chosen: Entry, best: Entry, judged: Sequence[str]) -> str:

@@ -38,7 +38,7 @@ class Comparison:
         every candidate with its parameters and what came of it: "done" with its criteria, "failed", "ended" or
         "skipped" with the reason. ``lowland.compare(X, record=…)`` runs the same again.
     maps : dict
-        The map of each candidate that came to an end, by its key: at most 2,000 rows of each, for pictures.
+        The map of each candidate that finished, by its key: at most 2,000 rows of each, for pictures.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Comparison:
         return [dict(entry) for entry in self.record["candidates"] if entry["status"] == "done"]
 
     def ranked(self) -> list[dict[str, Any]]:
-        """Return the records of the candidates that came to an end, best score first."""
+        """Return the records of the candidates that finished, best score first."""
         done = self._done()
         return [dict(entry) for entry in Judge(done).ranked(done)] if done else []
 
@@ -192,7 +192,7 @@ class Comparison:
         from ..plots.comparison import comparison
 
         if not self.maps:
-            raise LowlandError("compare: no candidate came to an end, so there is no map to draw")
+            raise LowlandError("compare: no candidate finished, so there is no map to draw")
         chosen, judge = self.recommend().key, Judge(self._done())
         best = [entry for entry in self.ranked() if entry["key"] in self.maps]
         drawn = best[:most]
@@ -226,7 +226,7 @@ class Comparison:
                 lines.append(
                     f"{row['rank']:>3}  {row['candidate']:<32} {row['score']:.3f}  {figures}  {row['seconds']:.2g} s"
                 )
-        return "\n".join(lines) if len(lines) > 1 else "no candidate came to an end"
+        return "\n".join(lines) if len(lines) > 1 else "no candidate finished"
 
     def _rows(self) -> str:
         """Say how many rows were compared."""
@@ -237,7 +237,7 @@ class Comparison:
     def __repr__(self) -> str:
         done = len(self._done())
         left = len(self.record["candidates"]) - done
-        return f"<Comparison of {done} candidates, {self._rows()}; {left} did not run to an end>"
+        return f"<Comparison of {done} candidates, {self._rows()}; {left} did not finish>"
 
 
 def _side(entry: Mapping[str, Any], names: list[str], side: str) -> float | None:

@@ -114,9 +114,11 @@ def compare(
         run = Run(given, asked, clock, folder, send_guests(folder, {c.method for c in queue}))
         for name, reason in skipped.items():
             run.skip(Candidate(name, kind=EXCLUDED), reason)
-        with Worker(folder) as worker:
+        with Worker(folder, run.compiled) as worker:
             run.look(worker)
             run.all_of(worker, queue)
+            if not run.done():
+                run.cheapest(worker, queue)
             if methods == "auto":
                 run.search(worker)
             run.count_dimensions(worker)
@@ -151,7 +153,7 @@ def _again(X: Any, target: Any, record: Mapping[str, Any]) -> Comparison:
         given.store(folder)
         run = Run(given, asked, Clock(None), folder, send_guests(folder, {entry["method"] for entry in ran}))
         seen = record["evidence"]
-        with Worker(folder) as worker:
+        with Worker(folder, run.compiled) as worker:
             if seen is not None:  # a look that was cut short is not repeated
                 run.look(worker)
             else:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__, planning, settings
+from .. import __version__, planning, registry, settings
 from ..errors import MissingExtraError
 from . import candidates
 from .asked import Asked
-from .budget import Clock
+from .budget import OUT_OF_TIME, Clock
 from .candidates import Candidate
 from .given import Given
 from .process import Worker
@@ -29,11 +29,12 @@ _ROUGH = 1.5  # times its plan that a candidate may take which is longer than it
 _STOP = 0.02  # share of the budget below which no further candidate is begun
 _SEARCHED = 5  # methods, the best of the first round, whose settings are searched
 _AGAIN = 2.0  # times what a method took at first that must be left for another of its settings
+_LEAST, _MANY = 60.0, 10.0  # seconds, and times its plan, that the cheapest may take where the budget had room for none
 _USED_UP = "the budget was used up"
 _KEPT = 2000  # rows of each map that are kept for pictures
 _KEPT_OF_ANSWERS = (
     *("criteria", "seconds", "approximate", "n_components", "learned", "warnings"),
-    *("whole_seconds", "whole_algorithm", "whole_approximate"),
+    *("whole_seconds", "whole_algorithm", "whole_approximate", "over_budget"),
 )
 
 
@@ -50,6 +51,12 @@ class Run:
     unseen: str = ""  # why there is no evidence
     entries: list[dict[str, Any]] = field(default_factory=list)
     restart: float = 0.0  # seconds that another process would need
+    compiling: float = 0.0  # seconds that code was compiled for, which no budget counts
+
+    def compiled(self, seconds: float) -> None:
+        """Note that code was compiled, and for how long."""
+        self.compiling += seconds
+        self.clock.pause(seconds)
 
     def look(self, worker: Worker) -> None:
         """Look at the data; without time for it maps are judged by straight distances."""
@@ -145,9 +152,14 @@ class Run:
         if reason is not None:
             self.skip(candidate, reason)
             return True
+        self.note(candidate, {**self._fit(worker, candidate, share, len(self.entries)), **whole})
+        return True
+
+    def _fit(self, worker: Worker, candidate: Candidate, seconds: float, number: int) -> dict[str, Any]:
+        """Have a candidate fitted and measured within some seconds."""
         job = {
             "do": "fit",
-            "number": len(self.entries),
+            "number": number,
             "method": candidate.method,
             "parameters": dict(candidate.parameters),
             "n_neighbors": self.asked.n_neighbors,
@@ -155,11 +167,33 @@ class Run:
         }
         relay = _relay(candidate.key)
         relay("begin", 0, None)  # a quick one tells nothing itself, and the user may want to stop here
-        answer = worker.ask(job, share, relay)
+        answer = worker.ask(job, seconds, relay)
         if answer["status"] == "done" and not _finite(answer["criteria"]):
-            answer = {"status": "failed", "error": "its map has no distances or neighbours to measure"}
-        self.note(candidate, {**answer, **whole})
-        return True
+            return {"status": "failed", "error": "its map has no distances or neighbours to measure"}
+        return answer
+
+    def cheapest(self, worker: Worker, queue: Sequence[Candidate]) -> None:
+        """Run the candidate with the shortest plan although the budget was too small for all of them.
+
+        Methods of other packages have no plan that could be trusted, and may never end.
+        """
+        own = {row.name for row in registry.METHODS}
+        late = {e["key"]: i for i, e in enumerate(self.entries) if any(word in e["reason"] for word in OUT_OF_TIME)}
+        plans = []
+        for place, candidate in enumerate(queue):
+            if candidate.key in late and candidate.method in own:
+                whole, reason = self._of_all_rows(candidate)
+                seconds, unplanned = self._planned(candidate) if reason is None else (0.0, None)
+                if reason is None and unplanned is None:
+                    plans.append((seconds, place, candidate, whole))
+        for seconds, _, candidate, whole in sorted(plans, key=lambda plan: plan[:2]):
+            if worker.ready(np.inf, _relay(candidate.key)) is not None:
+                return
+            number = late[candidate.key]
+            answer = self._fit(worker, candidate, max(_LEAST, _MANY * seconds), number)
+            if answer["status"] == "done":
+                self.note(candidate, {**answer, **whole, "over_budget": True}, number)
+                return
 
     def _share(self, waiting: int) -> float:
         """Return the seconds for a candidate: its share, and what measuring took so far on top of it.
@@ -182,6 +216,10 @@ class Run:
             return {}, self.unsent[candidate.method]
         if self._used_up:
             return {}, _USED_UP
+        return self._of_all_rows(candidate)
+
+    def _of_all_rows(self, candidate: Candidate) -> tuple[dict[str, Any], str | None]:
+        """Return what the plan says of all rows, and why that cannot be."""
         try:
             whole = self._plan(candidate, self.given.n_rows)
         except MissingExtraError as error:
@@ -220,10 +258,10 @@ class Run:
         """Note a candidate that is not run."""
         self.note(candidate, {"status": "skipped", "error": reason})
 
-    def note(self, candidate: Candidate, answer: Mapping[str, Any]) -> None:
-        """Keep what came of a candidate."""
+    def note(self, candidate: Candidate, answer: Mapping[str, Any], number: int | None = None) -> None:
+        """Keep what came of a candidate, instead of what an earlier try of it gave where that has a number."""
         entry = {
-            "number": len(self.entries),
+            "number": len(self.entries) if number is None else number,
             "key": candidate.key,
             "method": candidate.method,
             "parameters": dict(candidate.parameters),
@@ -234,7 +272,10 @@ class Run:
         for name in _KEPT_OF_ANSWERS:
             if name in answer:
                 entry[name] = answer[name]
-        self.entries.append(entry)
+        if number is None:
+            self.entries.append(entry)
+        else:
+            self.entries[number] = entry
 
     def done(self) -> list[dict[str, Any]]:
         """Return what came to an end."""
@@ -262,6 +303,7 @@ class Run:
             "without_evidence": self.unseen,
             "candidates": self.entries,
             "seconds": self.clock.spent,
+            "compiling_seconds": self.compiling,
         }
 
     def maps(self) -> dict[str, Map]:

@@ -50,11 +50,35 @@ def main(words: list[str]) -> None:
         os._exit(0)  # also in the middle of a job: nobody waits for the answer
 
     threading.Thread(target=listen, daemon=True).start()
+    _tell_compiling(say)
     bench = Bench(folder, say)
     _warm()
     say({"ready": True})
     while True:
         say(bench.serve(jobs.get()))
+
+
+def _tell_compiling(say: Say) -> None:
+    """Tell when code is compiled and when that is done: it happens once on a machine, and is no candidate's time."""
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self._lock, self._depth = threading.Lock(), 0
+
+        def on_start(self, _: Any) -> None:
+            self._count(1)
+
+        def on_end(self, _: Any) -> None:
+            self._count(-1)
+
+        def _count(self, change: int) -> None:
+            with self._lock:  # functions that a function calls are compiled within it
+                before, self._depth = self._depth, self._depth + change
+                if (before == 0) != (self._depth == 0):
+                    say({"compiling": self._depth > 0})
+
+    event.register("numba:compile", Listener())
 
 
 class Bench:
@@ -144,12 +168,12 @@ class Bench:
         return Candidate(job["method"], job["parameters"]).build()
 
     def _load(self, name: str) -> None:
-        """Fit a few rows by a method of optional packages, so that their loading does not count as its time."""
+        """Fit a few rows by a method that loads other packages, so that their loading does not count as its time."""
         from .. import registry
         from .candidates import Candidate
 
         row = next((row for row in registry.METHODS if row.name == name), None)
-        if row is None or not row.extra or name in self._loaded:
+        if row is None or not (row.extra or row.family == "embedding") or name in self._loaded:
             return
         self._loaded.add(name)
         rows = self._training()[:_FEW]
