@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import lowland
-from lowland.distances import METRICS, metric
+from lowland.distances import METRICS, metric, squared_norms
 from lowland.pairwise import Function, against, square
 
 BOOLEAN = {"hamming", "jaccard", "dice", "matching", "rogerstanimoto", "sokalsneath", "yule"}
@@ -213,3 +213,19 @@ def test_rows_that_a_metric_has_no_value_for(rng):
         metric("seuclidean", np.column_stack([np.arange(4.0), np.ones(4)]))
     with pytest.raises(lowland.DataError, match=r"linearly dependent"):
         metric("mahalanobis", np.column_stack([np.arange(4.0), 2 * np.arange(4.0)]))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_in_float32_are_compared_without_a_second_copy(order, rng):
+    X = np.asarray(rng.standard_normal((60, 40)), dtype=np.float32, order=order)
+    X[1] = X[0] + np.float32(1e-5)  # so near that the difference is taken
+    rule = metric("euclidean", X)
+    shifted, _, kept = rule.prepare(X)
+    assert kept is X
+    assert shifted.dtype == np.float64
+    np.testing.assert_array_equal(rule(X, X), rule(X.astype(np.float64), X.astype(np.float64)))
+
+
+def test_norms_of_many_rows_are_those_of_each(rng):
+    Z = rng.standard_normal((300, 1 << 13))
+    np.testing.assert_array_equal(squared_norms(Z), (Z * Z).sum(axis=1))

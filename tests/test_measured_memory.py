@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -12,13 +13,27 @@ import pytest
 import lowland
 from lowland.planning import Plan
 
-CHILD = """
+MEASURE = """
+import ctypes, gc
+def status(key):
+    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(key))
+def start():  # freed memory goes back to the system first, or the growth would begin too high
+    gc.collect()
+    getattr(ctypes.CDLL(None), "malloc_trim", lambda pad: None)(0)
+    open("/proc/self/clear_refs", "w").write("5")
+    return status("VmRSS")
+"""
+
+CHILD = (
+    MEASURE
+    + """
 import json, sys, warnings
 import numpy as np, scipy.sparse as sp
 import lowland
 from scipy.spatial.distance import cdist
 warnings.simplefilter("ignore")
 case = json.loads(sys.argv[1])
+lowland.config(threads=case["threads"])
 rng = np.random.default_rng(0)
 cls = getattr(lowland, case["method"])
 small = rng.standard_normal((400, 20))
@@ -33,6 +48,13 @@ X, more = given(small)
 if not case["sheet"]:
     size = {"n_components": 2} if "n_components" in cls._parameters else {}
     cls(**case["parameters"] | more | size).fit(X)  # imports and pools warm
+    if case["shape"][1] > 5000:  # and the loops for wide rows
+        if case["density"]:  # with so many entries that the compiled products are used
+            warm = sp.random_array((1000, 4000), density=0.15, rng=rng, format="csr", dtype=case["dtype"])
+            cls(**case["parameters"]).fit(warm)
+        else:
+            warm = rng.standard_normal((300, 2000), dtype=np.dtype(case["dtype"]).type)
+            cls(**case["parameters"] | size).fit(warm)
 more = {}
 n, d = case["shape"]
 if case["density"]:
@@ -45,7 +67,7 @@ else:
     if case["sheet"]:  # graph methods are planned for data of few true dimensions
         X = lowland.data.swiss_roll(n)[0] @ np.linalg.qr(rng.standard_normal((d, d)))[0][:3]
         X += 1e-3 * rng.standard_normal(X.shape)
-        cls(**case["parameters"]).fit(X[:2000])  # the compiled loops are warm, too
+        cls(**case["parameters"]).fit(X[:6000])  # the compiled loops are warm, too
     else:
         X = rng.standard_normal((n, d), dtype=np.dtype(case["dtype"]).type)
         X *= (np.arange(1, d + 1) ** -0.5).astype(case["dtype"])
@@ -54,22 +76,26 @@ else:
     X, more = given(X)
 model = cls(**case["parameters"], **more)
 plan = lowland.plan(model, X)
-def status(key):
-    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(key))
-open("/proc/self/clear_refs", "w").write("5")
-before = status("VmRSS")
+before = start()
 model.fit(X)
 print(json.dumps({"planned": plan.bytes, "measured": status("VmHWM") - before, "told": model.fit_info_.peak_bytes,
                   "algorithm": [plan.algorithm, model.fit_info_.algorithm]}))
 """
+)
 
 
-def case(shape, dtype="float64", density=None, gaps=0.0, weighted=False, sheet=False, method="PCA", **parameters):
+def case(
+    shape, dtype="float64", density=None, gaps=0.0, weighted=False, sheet=False, threads=2, method="PCA", **parameters
+):
     data = {"shape": shape, "dtype": dtype, "density": density, "gaps": gaps, "weighted": weighted, "sheet": sheet}
-    return {"method": method, "parameters": parameters, **data}
+    return {"method": method, "parameters": parameters, "threads": threads, **data}
+
+
+WIDE = [600, 60_000]  # a table of genes: as common as a tall one
 
 
 CASES = {
+    "covariance": case([20_000, 1000], n_components=10),
     "covariance, wide": case([9000, 4500], n_components=10),
     "covariance, float32": case([9000, 5000], "float32", n_components=10),
     "gram": case([4800, 9000], n_components=10),
@@ -77,6 +103,7 @@ CASES = {
     "krylov, dense": case([13000, 11000], "float32", n_components=200),
     "krylov, sparse": case([60000, 300000], density=2e-4, n_components=10),
     "EM, a pattern for each row": case([100_000, 30], gaps=0.3, method="ProbabilisticPCA", n_components=5, max_iter=3),
+    "EM, fewer rows": case([40_000, 30], gaps=0.3, method="ProbabilisticPCA", n_components=5, max_iter=3),
     "kernel, all pairs": case([6500, 20], method="KernelPCA", n_components=5, preimage=None),
     "kernel, landmarks": case([60_000, 20], method="KernelPCA", n_components=5),
     "distances": case([6500, 20], method="ClassicalMDS", n_components=5, metric="cityblock"),
@@ -109,13 +136,35 @@ CASES = {
     "t-SNE": case([60_000, 3], sheet=True, method="TSNE", max_iter=3),
     "UMAP": case([120_000, 3], sheet=True, method="UMAP", n_epochs=3),
     "blocked search": case([80_000, 50], method="LaplacianEigenmaps"),
+    "wide": case(WIDE, n_components=10),
+    "wide, 1 thread": case([400, 200_000], threads=1, n_components=10),
+    "wide, 8 threads": case([400, 200_000], threads=8, n_components=10),
+    "wide, all components": case([300, 60_000], n_components=None),
+    "wide, not centred": case([1000, 80_000], "float32", threads=8, method="TruncatedSVD", n_components=10),
+    "wide, scaling": case(WIDE, "float32", threads=8, method="ClassicalMDS"),
+    "wide, factors": case(WIDE, threads=8, method="FAMD"),
+    "wide, a Gaussian": case(WIDE, threads=8, method="ProbabilisticPCA", n_components=5),
+    "wide, sources": case(WIDE, threads=8, method="ICA", n_components=10, max_iter=3),
+    "wide, prototypes": case([300, 60_000], method="SOM", grid=[10, 10], epochs=2),
+    "wide, kernel": case(WIDE, method="KernelPCA", n_components=5),
+    "wide, kernel, 8 threads": case([300, 60_000], "float32", threads=8, method="KernelPCA", n_components=5),
+    "wide, stress": case(WIDE, "float32", method="MetricMDS", max_iter=3),
+    "wide, sparse": case([1000, 200_000], density=5e-3, n_components=10),
+    "tall, 8 threads": case([50_000, 1000], threads=8, n_components=10),
+    "local weights, 8 threads": case([30_000, 3], sheet=True, threads=8, method="LLE"),
+    "several weights": case([60_000, 3], sheet=True, method="ModifiedLLE"),
 }
-QUICK = ("covariance, wide", "gram", "svd, sparse", "EM, a pattern for each row")
+QUICK = (  # a table of each kind
+    *("covariance", "EM, fewer rows", "wide, sparse", "wide", "wide, 8 threads", "wide, not centred"),
+    *("wide, scaling", "wide, factors", "local weights, 8 threads"),
+)
+MOST = 1.5  # a plan may be this many times what is taken, or what is taken this many times the plan
+MOST_IN_TURNS = 3  # where threads are more than processors, not all of them hold their blocks at the same time
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is measured through /proc")
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in CASES])
-def test_plans_are_within_half_and_one_and_a_half(name):
+def test_plans_are_within_one_and_a_half(name):
     if CASES[name]["method"] == "Autoencoder":
         pytest.importorskip("torch", reason="without torch there is no training to measure")
     done = subprocess.run(
@@ -123,10 +172,58 @@ def test_plans_are_within_half_and_one_and_a_half(name):
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["planned"] >= 256e6, found
-    assert found["algorithm"][0] == found["algorithm"][1]
-    assert 0.5 <= found["measured"] / found["planned"] <= 1.5, found
-    assert 0.8 <= found["told"] / found["measured"] <= 1.05, found  # what fit_info_ says is what was taken
+    assert found["planned"] >= 100e6, found
+    assert found["algorithm"][0] == found["algorithm"][1] or CASES[name]["method"] == "ProbabilisticPCA"
+    in_turns = CASES[name]["threads"] > (os.cpu_count() or 1)
+    assert 1 / (MOST_IN_TURNS if in_turns else MOST) <= found["measured"] / found["planned"] <= MOST, found
+    least = 0.5 if in_turns else 0.8  # a sampling thread that waits for its turn may miss a short peak
+    assert least <= found["told"] / found["measured"] <= 1.05, found  # what fit_info_ says is what was taken
+
+
+LIMITED = (
+    MEASURE
+    + """
+import json, sys, warnings
+import numpy as np
+import lowland
+from lowland import RowSource
+warnings.simplefilter("ignore")
+limit = int(sys.argv[1])
+rng = np.random.default_rng(0)
+X = rng.standard_normal((600, 60_000))
+stream = RowSource.from_blocks(lambda: (X[a : a + 40] for a in range(0, 600, 40)), n_rows=600)
+jobs = [("PCA", X), ("TruncatedSVD", X), ("ClassicalMDS", X), ("FAMD", X), ("PCA", stream)]
+found = []
+for threads in (1, 8):
+    for name, rows in jobs:
+        model = getattr(lowland, name)(5)
+        with lowland.config(threads=threads, memory_limit=None):
+            model.fit(X[:, :1000])
+        refused, before = False, start()
+        with lowland.config(threads=threads, memory_limit=limit):
+            try:
+                model.fit(rows)
+            except lowland.MemoryLimitError:
+                refused = True
+        found.append([name, threads, refused, status("VmHWM") - before])
+        del model
+print(json.dumps(found))
+"""
+)
+SLACK = 40_000_000  # bytes: what BLAS and the C library keep of a first fit
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is measured through /proc")
+def test_a_fit_of_wide_rows_is_refused_or_stays_below_the_limit():
+    limit = 250_000_000
+    done = subprocess.run([sys.executable, "-c", LIMITED, str(limit)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert all(grown <= limit + SLACK for _, _, _, grown in found), found
+    assert all(grown <= SLACK for _, _, refused, grown in found if refused), found
+    alone = [refused for _, threads, refused, _ in found if threads == 1]
+    assert alone == [False] * 4 + [True], found  # the Gram route needs all columns, so it holds a stream as one array
+    assert all(refused for _, threads, refused, _ in found if threads == 8), found
 
 
 QUALITY = """

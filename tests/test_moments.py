@@ -12,6 +12,7 @@ from lowland import RowSource, config, moments
 from lowland.arrays import to_numpy
 from lowland.errors import Cancelled, DataError, MemoryLimitError
 from lowland.moments import ColumnMoments, Moments, RFactor, column_moments, r_factor
+from lowland.moments import triangle as _triangle
 from lowland.rows import as_rows, block_rows
 from lowland.scatter import Scratch, subtract, symmetric_sum
 
@@ -332,3 +333,39 @@ def test_a_stored_sparse_column_with_a_large_mean_costs_no_digits(rng):
     np.testing.assert_allclose(got.scatter, centred.T @ centred, atol=1e-12 * len(X))
     np.testing.assert_allclose(column_moments(as_rows(sp.csr_array(X))).squares, (centred**2).sum(axis=0), rtol=1e-12)
     assert got.scatter[3, 3] == 0
+
+
+def test_few_wide_rows_are_factored_once_and_not_with_each_block(rng, monkeypatch):
+    d = 1 << 13
+    X = rng.standard_normal((2 * block_rows(d) + 100, d))
+    made = []
+    monkeypatch.setattr(moments, "triangle", lambda Z: made.append(Z.shape) or _triangle(Z))
+    seen = RFactor(d).update(as_rows(X))
+    done = seen.finished()
+    assert made == [(block_rows(d), d)] * 2 + [(100, d)]  # the blocks, and never all rows together
+    assert done.R.shape == (len(X) + 2, d)  # and two rows that join the means of the blocks
+    mean = X.mean(axis=0)
+    probe = rng.standard_normal((d, 3))
+    np.testing.assert_allclose(
+        np.linalg.norm(done.R @ probe, axis=0), np.linalg.norm((X - mean) @ probe, axis=0), rtol=1e-11
+    )
+    stored = RFactor.from_state(seen.to_state()[1]).finished()
+    np.testing.assert_array_equal(stored.R, done.R)
+
+
+def test_rows_that_wait_are_factored_when_they_outnumber_the_columns(rng):
+    X = rng.standard_normal((3 * block_rows(2000), 2000))
+    R = r_factor(as_rows(X)).R
+    assert R.shape == (2000, 2000)
+    Z = X - X.mean(axis=0)
+    np.testing.assert_allclose(R.T @ R, Z.T @ Z, atol=1e-10 * len(X))
+
+
+def test_a_thread_uses_its_buffer_again_for_rows_of_the_same_precision():
+    scratch = Scratch()
+    held = scratch.take(100, 1 << 14, np.float64)
+    assert held.shape == (100, 1 << 14)
+    held[:] = 1.0
+    again = scratch.take(50, 1 << 14, np.float64)
+    assert np.shares_memory(held, again)
+    assert not np.shares_memory(held, scratch.take(50, 1 << 14, np.float32))

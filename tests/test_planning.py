@@ -16,6 +16,10 @@ from lowland import MemoryLimitError, Plan, RowSource, config, plan
 from lowland.planning import DataShape, check_allocation, dense_seconds, sparse_seconds
 
 GB = 10**9
+GATHERING = {  # methods that compare rows with rows: those that come in blocks are put into one array first
+    *("metric_mds", "nonmetric_mds", "kernel_pca", "lpp", "npe", "isomap", "lle", "modified_lle", "hessian_lle"),
+    *("ltsa", "laplacian_eigenmaps", "diffusion_maps", "mvu", "tsne", "umap"),
+}
 
 
 @pytest.fixture
@@ -35,7 +39,8 @@ def small():
 def test_blocks_that_do_not_say_their_length_are_counted(rng, name):
     model, X = lowland.registry.method(name).load()(), rng.standard_normal((3000, 5))
     counted = plan(model, RowSource.from_blocks(lambda: (X[:1000], X[1000:])))
-    assert (counted.bytes, counted.algorithm) == (plan(model, X).bytes, plan(model, X).algorithm)
+    gathered = X.nbytes if name != "classical_mds" else 0  # Euclidean scaling reads blocks, the others want one array
+    assert (counted.bytes, counted.algorithm) == (plan(model, X).bytes + gathered, plan(model, X).algorithm)
     with pytest.raises(lowland.DataError, match=r"how many rows.*read only once"):
         plan(model, RowSource.from_blocks(iter([X])))
 
@@ -127,7 +132,8 @@ def test_the_same_plan_from_data_and_from_their_shape(method, made):
     model = made(2)
     X = np.zeros((2000, 30), dtype=np.float32)
     assert plan(model, X) == plan(model, shape=(2000, 30), dtype="float32")
-    assert plan(model, RowSource.from_blocks(lambda: iter([X]), n_rows=2000)).bytes == plan(model, X).bytes
+    gathered = X.nbytes if method.name in GATHERING else 0
+    assert plan(model, RowSource.from_blocks(lambda: iter([X]), n_rows=2000)).bytes == plan(model, X).bytes + gathered
     assert not vars(model).keys() & {"components_", "n_features_in_"}
 
 
@@ -175,10 +181,10 @@ def test_power_on_the_rows_plans_no_scatter():
     wide = plan(lowland.PCA(2, solver="power"), shape=(1000, 100_000))
     assert "scatter matrix" not in wide.parts
     assert wide.bytes < GB
-    assert set(plan(lowland.PCA(2, solver="power"), shape=(1000, 10**6), density=1e-3).parts) == {
+    assert set(plan(lowland.PCA(60, solver="power"), shape=(1000, 10**6), density=1e-3).parts) == {
         "transposed copy",
         "vectors",
-    }
+    }  # of few components the sums of a million columns take more, and they come before
     assert "scatter matrix" in plan(lowland.PCA(2, solver="power"), shape=(100_000, 1000)).parts
 
 
@@ -279,3 +285,33 @@ def test_a_plan_refuses_parameters_that_a_fit_refuses():
             lowland.DataError, match=f"{name}: n_neighbors=200 must be less than the number of rows, 200"
         ):
             lowland.plan(getattr(lowland, name)(n_neighbors=200), shape=(200, 5))
+
+
+WIDE = {"pca": 10, "truncated_svd": 10, "classical_mds": 2, "famd": 2, "ica": 5}
+
+
+@pytest.mark.parametrize("name", list(WIDE))
+def test_plans_of_wide_rows_count_a_bounded_block_for_each_thread(name):
+    def taken(threads):
+        with config(threads=threads):
+            return plan(lowland.registry.method(name).load()(WIDE[name]), shape=(600, 60_000)).bytes
+
+    block = 8 << 22  # bytes of 2²² entries
+    assert taken(1) < 4 * block
+    assert block / 2 < taken(2) - taken(1) < 2 * block
+    assert 4 * block < taken(8) - taken(1) < 14 * block
+
+
+def test_a_second_decomposition_that_does_not_fit_is_refused(rng):
+    """That the last value is too small for squares shows in the data, after the plan was made."""
+    X = rng.standard_normal((3000, 600)) * np.r_[np.ones(599), 1e-12]
+    with config(memory_limit=None):
+        scatter, factor = (plan(lowland.PCA(600, solver=s), X).bytes for s in ("covariance", "svd"))
+        assert lowland.PCA(600).fit(X).fit_info_.algorithm == "svd"
+    assert lowland.plan(lowland.PCA(600), X).algorithm == "covariance"
+    assert scatter < 0.9 * factor
+    with (
+        config(memory_limit=(scatter + factor) // 2),
+        pytest.raises(MemoryLimitError, match="singular values that small"),
+    ):
+        lowland.PCA(600).fit(X)

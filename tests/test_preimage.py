@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lowland
+from lowland import preimage
 from lowland.distances import SquaredEuclidean
 from lowland.feature_space import from_pairs
 from lowland.kernels import Exponential
@@ -156,3 +157,22 @@ def test_coordinates_far_from_all_data_keep_a_finite_start(rng):
         model = KernelPCA(3, **options).fit(X)
         far = np.array([[1e3, -1e3, 1e3], [0.0, 0.0, 0.0], [-50.0, 0.0, 0.0]])
         assert np.isfinite(model.inverse_transform(far)).all()
+
+
+def test_wide_rows_are_summed_by_strips_and_narrow_ones_by_blocks(rng):
+    """Both sums solve the same normal equations, on any number of threads."""
+    X, Y = rng.standard_normal((200, 30_000)), rng.standard_normal((200, 2))
+    Y -= Y.mean(axis=0)
+    assert preimage.in_strips(2 + 80, X.shape[1])
+    assert not preimage.in_strips(2 + 80, 300)
+    ridges = []
+    for threads in (1, 4):
+        with lowland.config(threads=threads):
+            ridges.append(fit_ridge(RowSource.from_array(X), Y, X.mean(axis=0), 80, np.random.default_rng(0)))
+    np.testing.assert_array_equal(ridges[0](Y), ridges[1](Y))
+    narrow = X[:, :300]
+    few = fit_ridge(RowSource.from_array(narrow), Y, narrow.mean(axis=0), 80, np.random.default_rng(0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(preimage, "in_strips", lambda width, columns: True)
+        same = fit_ridge(RowSource.from_array(narrow), Y, narrow.mean(axis=0), 80, np.random.default_rng(0))
+    np.testing.assert_allclose(same(Y), few(Y), atol=1e-8)

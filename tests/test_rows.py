@@ -224,7 +224,8 @@ def test_blocks_have_the_asked_size_whatever_the_cut(n, size, first, cuts, spars
 
 
 def test_block_size_depends_on_the_width_alone():
-    assert [block_rows(d) for d in (1, 512, 1024, 10**4, 10**7)] == [4096, 4096, 4096, 419, 256]
+    assert [block_rows(d) for d in (1, 512, 1024, 10**4, 60_000, 10**7)] == [4096, 4096, 4096, 419, 69, 1]
+    assert [block_rows(d, sparse=True) for d in (512, 10**4, 60_000, 10**7)] == [4096, 419, 256, 256]
 
 
 def test_functions_and_lists_can_be_read_again_and_an_iterator_once():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import polars as pl
 import pytest
 
 import lowland
-from lowland.sources import are_objects
+from lowland.rows import as_rows
+from lowland.sources import are_objects, gather, take
 
 WORDS = ["abc", "abd", "xyz", "xyy", "qqq"]
 
@@ -52,3 +55,19 @@ def test_frames_and_arrays_of_numbers_are_rows() -> None:
     assert not are_objects(X)
     assert are_objects(pl.Series([1, 2, 3]))  # as a list of them is
     assert are_objects([1, 2, 3])
+
+
+def test_blocks_become_one_array_without_a_second_copy() -> None:
+    X = np.random.default_rng(0).standard_normal((40_000, 100))
+    source = lowland.RowSource.from_blocks(lambda: (X[a : a + 3000] for a in range(0, 40_000, 3000)), n_rows=40_000)
+    tracemalloc.start()
+    try:
+        rows = gather(source)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(rows, X)
+    assert peak < 1.5 * X.nbytes  # the array and a few blocks; all blocks and their array would be twice as much
+    some = np.array([0, 3, 2999, 3000, 39_999])
+    np.testing.assert_array_equal(take(source, some), X[some])
+    np.testing.assert_array_equal(take(as_rows(X), some), X[some])

@@ -73,6 +73,16 @@ def cast(x: Array, dtype: Any) -> Array:
     return xp.astype(x, getattr(xp, np.dtype(dtype).name), copy=False)
 
 
+def less(x: Array, shift: Array) -> Array:
+    """Return x − shift in float64; NumPy needs no copy of x in float64 for that.
+
+    >>> less(np.array([3.0], dtype=np.float32), np.array([1.0]))
+    array([2.])
+    """
+    shift = like(shift, x, np.float64)
+    return cast(x, np.float64) - shift if is_foreign(x) else np.subtract(x, shift, dtype=np.float64)
+
+
 def t(x: Array) -> Array:
     """Transpose a matrix."""
     return x.mT

@@ -14,6 +14,8 @@ from .errors import DataError
 Array = Any
 
 _BLOCK_ENTRIES = 1 << 22  # 32 MB in float64: large enough for BLAS, small beside the data
+_MOST_ROWS = 4096
+_SPARSE_ROWS = 256  # at least: few entries of a sparse row are stored, and each block costs sums over all columns
 
 
 class Block(NamedTuple):
@@ -25,9 +27,13 @@ class Block(NamedTuple):
     names: Sequence[str] | None = None
 
 
-def block_rows(n_features: int) -> int:
-    """Return the fixed number of rows in a block: it depends on the width alone, so sums do too."""
-    return int(min(4096, max(256, _BLOCK_ENTRIES // max(1, n_features))))
+def block_rows(n_features: int, sparse: bool = False) -> int:
+    """Return the fixed number of rows in a block: it depends on the width alone, so sums do too.
+
+    A dense block has 2²² entries at most, or one row. Blocks of sparse rows that stay sparse have 256 rows or more.
+    """
+    least = _SPARSE_ROWS if sparse else 1
+    return int(min(_MOST_ROWS, max(least, _BLOCK_ENTRIES // max(1, n_features))))
 
 
 def require_finite(block: Block, allow_nan: bool = False) -> None:

@@ -123,7 +123,9 @@ def _shifted_sparse(block: Block) -> tuple[int, float, Array, Any, Array]:
     B = block.rows.astype(np.float64)  # a copy: the shift is made in place
     B.sum_duplicates()
     full = np.bincount(B.indices, minlength=B.shape[1]) == B.shape[0]
-    shift = np.where(full, B[[0], :].toarray().ravel(), 0.0)
-    B.data -= shift[B.indices]
+    shift = np.zeros(B.shape[1])
+    if full.any():  # of wide rows seldom, and vectors of their length are large
+        shift[full] = B[[0], :].toarray().ravel()[full]
+        B.data -= shift[B.indices]
     w = np.ones(B.shape[0]) if block.weights is None else np.asarray(block.weights)
     return int(np.count_nonzero(w)), float(w.sum()), w, B, shift

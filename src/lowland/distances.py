@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from . import arrays
 from .errors import DataError
-from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, check_symmetric, refuse_missing, short
+from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, check_symmetric, refuse_missing, short, tiles
 
 _NEAR = 1e-6  # of the squared norms: below it a product has lost six of its sixteen digits
 _CHUNK = 1 << 20  # entries of differences held at once
@@ -65,11 +65,11 @@ class SquaredEuclidean(Pairwise):
         self.shift = shift
 
     def prepare(self, block: Array) -> Prepared:
-        """Return shifted rows, their squared norms, and the rows as they were."""
-        X = _rows(block)
-        Z = X - arrays.like(self.shift, block, np.float64)
+        """Return shifted rows, their squared norms, and the rows as they were, float32 ones without a copy."""
+        X = block if _is_single(block) else _rows(block)
+        Z = _rows(arrays.less(X, self.shift))
         with np.errstate(over="ignore"):
-            squares = (Z * Z).sum(axis=1)
+            squares = squared_norms(Z)
         if not bool(arrays.namespace(squares).isfinite(squares).all()):
             raise DataError(
                 f"the squares of the rows overflow (the largest entry is {float(abs(X).max()):.1g}): divide the rows "
@@ -94,6 +94,19 @@ def _rows(block: Array) -> Array:
     return X if arrays.is_foreign(X) else np.ascontiguousarray(X)
 
 
+def _is_single(block: Array) -> bool:
+    """Tell whether rows are NumPy's float32, which its sums turn into float64 by themselves."""
+    return isinstance(block, np.ndarray) and block.dtype == np.float32
+
+
+def squared_norms(Z: Array) -> Array:
+    """Return the squared norms of rows, a few rows at a time, so that no table of all squares is held."""
+    if arrays.is_foreign(Z) or Z.size <= _CHUNK:
+        return (Z * Z).sum(axis=1)
+    parts = tiles(len(Z), max(1, _CHUNK // Z.shape[1]))
+    return np.concatenate([(Z[part] * Z[part]).sum(axis=1) for part in parts])
+
+
 def _repair(S: Array, near: Array, X: Array, Y: Array) -> None:
     """Take squared distances that are tiny beside the norms from the differences, in place."""
     near = arrays.to_numpy(near)
@@ -101,7 +114,7 @@ def _repair(S: Array, near: Array, X: Array, Y: Array) -> None:
     step = max(1, _CHUNK // max(1, X.shape[1]))
     for start in range(0, len(rows), step):
         i, j = rows[start : start + step], columns[start : start + step]
-        difference = X[i] - Y[j]
+        difference = arrays.less(X[i], Y[j])
         S[i, j] = (difference * difference).sum(axis=1)
 
 
@@ -136,7 +149,7 @@ class Cosine(SquaredEuclidean):
             name = "correlation" if self.center else "cosine"
             raise DataError(f"the {name} distance has no meaning for a row that is {what} (row {row} of its block)")
         Z = Z / size[:, None]
-        return Z, (Z * Z).sum(axis=1), Z
+        return Z, squared_norms(Z), Z
 
     def between(self, A: Prepared, B: Prepared) -> Array:
         """Return 1 − cos."""
@@ -209,6 +222,19 @@ def metric(
     if spec in ("cosine", "correlation"):
         return Cosine(center=spec == "correlation")
     return SciPyMetric(spec, learned)
+
+
+def row_bytes(name: str, itemsize: int) -> int:
+    """Return the bytes that a metric takes for each entry of the rows it compares, beyond the rows: for plans.
+
+    Euclidean distances are taken from rows less their mean, angles from rows of length 1 made of others, and both are
+    float64. Metrics of SciPy want float64 rows, which are a copy only of others.
+
+    >>> row_bytes("euclidean", 4), row_bytes("cityblock", 4), row_bytes("cityblock", 8)
+    (8, 8, 0)
+    """
+    copies = {"euclidean": 1, "sqeuclidean": 1, "cosine": 2, "correlation": 2}
+    return 8 * copies.get(name, int(itemsize != 8))
 
 
 def check_function(rule: Pairwise, objects: Array, owner: str) -> None:

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, pool, settings
+from . import arrays, distances, pool, settings
 from .distances import SquaredEuclidean
 from .errors import DataError
 from .kernels import Kernel
 from .landmarks import whitener
 from .moments import Moments
-from .pairwise import Array, cut, half, length, square, tiles
+from .pairwise import TILE, Array, cut, half, length, square, tiles
 from .planning import DataShape
 from .rows import RowSource, block_rows
 from .sources import MappedRows
@@ -169,12 +169,12 @@ def from_landmarks(rule: Kernel, rows: RowSource, anchors: Array, k: int, rng: n
     def features(block: Array) -> Array:
         """Return rows [f(x), k(x, x) − ‖f(x)‖², its size, |k(x, x)|]."""
         block = arrays.to_numpy(block)
-        new, out = rule.prepare(block), np.empty((len(block), width + 3))
-        own = rule.diagonal(block)
-        for part in tiles(len(block)):
-            f = rule.between(cut(new, part), prepared) @ W
-            out[part, :width], out[part, width] = f, own[part] - (f * f).sum(axis=1)
-        out[:, width + 1], out[:, width + 2] = np.abs(out[:, width]), np.abs(own)
+        out = np.empty((len(block), width + 3))
+        for part in tiles(len(block)):  # no more than these are prepared at once: rows may be wide
+            own = rule.diagonal(block[part])
+            f = rule.between(rule.prepare(block[part]), prepared) @ W
+            out[part, :width], out[part, width], out[part, width + 2] = f, own - (f * f).sum(axis=1), np.abs(own)
+        out[:, width + 1] = np.abs(out[:, width])
         return out
 
     seen = Moments(width + 3).update(MappedRows(rows, features, width + 3), stage="features").close()
@@ -223,6 +223,11 @@ def distance_error(rule: Kernel, items: Array, Y: Array) -> float:
 # -- cost --------------------------------------------------------------------------------------------------------
 
 
+def row_bytes(shape: DataShape) -> int:
+    """Return the bytes of an entry of rows that a kernel compares: as it wants them, in float64, and as a copy."""
+    return distances.row_bytes("euclidean", shape.dtype.itemsize) + shape.dtype.itemsize
+
+
 def cost_of_pairs(shape: DataShape, k: int, *, given: bool) -> tuple[dict[str, int], float]:
     """Return the pieces of memory of a solve over all pairs, and its arithmetic; ``given``: K is the data."""
     n = shape.n_rows or 1
@@ -231,7 +236,7 @@ def cost_of_pairs(shape: DataShape, k: int, *, given: bool) -> tuple[dict[str, i
     parts = {
         "kernel matrix": 0 if given and n > DENSE_LIMIT else n * n * (8 if n <= DENSE_LIMIT else shape.dtype.itemsize),
         "eigenvectors": 8 * 5 * n * n if whole else 8 * n * (basis + 3 * k),
-        "rows": 0 if given else n * shape.n_features * (16 + shape.dtype.itemsize),
+        "rows": 0 if given else n * shape.n_features * row_bytes(shape),
     }
     solve = 12.0 * n**3 if whole else 4.0 * basis * n * (n + basis)
     return parts, n * n * (shape.n_features + 20.0) + solve
@@ -245,7 +250,7 @@ def cost_of_landmarks(shape: DataShape, count: int) -> tuple[dict[str, int], dic
     choose = {"candidates": tried * (8 * (count + count // 5) + d * (16 + 2 * shape.dtype.itemsize))}
     solve = {
         "features of blocks": 8 * rows * (count + 1) * (5 * settings.threads() + 2)
-        + 16 * rows * d * settings.threads(),
+        + 16 * min(rows, TILE) * d * settings.threads(),
         "landmarks' matrices": 8 * 6 * count * count,
     }
     flops = tried * count * (d + count) + n * count * (2.0 * d + 40.0 + 3.0 * count) + 12.0 * count**3

@@ -55,6 +55,10 @@ class Accumulator:
     def _copy_summary(self) -> Array:
         raise NotImplementedError
 
+    def _block_rows(self, source: RowSource) -> int:
+        """Return how many rows are summed at once: the same for dense and sparse rows, which may be mixed."""
+        return block_rows(self.n_features)
+
     # -- shared -------------------------------------------------------------------------------------------
 
     def update(self, source: RowSource, *, stage: str = "scatter") -> Self:
@@ -68,13 +72,14 @@ class Accumulator:
     @contextmanager
     def _batch(self, source: RowSource, stage: str) -> Iterator[Iterator[Block]]:
         """Give the full blocks of a batch; if it fails or is cancelled, nothing of it stays."""
-        size, saved = block_rows(self.n_features), dict(vars(self))
+        size, saved = self._block_rows(source), dict(vars(self))
         waiting = sum(b.rows.shape[0] for b in self._held)
         if source.n_rows is None or waiting + source.n_rows >= size:
             self._adopt(self._copy_summary())  # sums are made in place
         self.dtype = self.dtype or source.dtype
         try:
-            yield self._full_blocks(source.blocks(size, size - waiting), size, waiting)
+            first = max(1, size - waiting)  # a model file of an older version may hold more rows than a block has now
+            yield self._full_blocks(source.blocks(size, first), size, waiting)
             if self._held:
                 total = source.block_count() or 1
                 report_progress(stage, total, total)
@@ -210,7 +215,8 @@ class Moments(Accumulator):
             return sparse_moments(block)
         n, weight, mean, sums, Z = shifted(block, scratch, self._dtype)
         S = require_sums(square(Z), block)
-        return n, weight, mean, S - mean[1][:, None] * sums[None, :]
+        S -= mean[1][:, None] * sums[None, :]
+        return n, weight, mean, S
 
     def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
         if self.scatter is None:
@@ -262,13 +268,17 @@ class ColumnMoments(Accumulator):
         super().__init__(n_features)
         self.squares: Array = None
 
+    def _block_rows(self, source: RowSource) -> int:
+        return block_rows(self.n_features, source.sparse)  # all rows come in one pass, and none is filled up
+
     def _reduce(self, block: Block, scratch: Scratch) -> Part:
         if sp.issparse(block.rows):
             return sparse_columns(block)
         n, weight, mean, sums, Z = shifted(block, scratch)
         xp = arrays.namespace(Z)
         with np.errstate(over="ignore"):
-            squares = require_sums(xp.sum(Z * Z, axis=0, dtype=xp.float64), block)
+            Z *= Z  # the shifted rows are not needed again: no second block
+            squares = require_sums(xp.sum(Z, axis=0, dtype=xp.float64), block)
         return n, weight, mean, squares - mean[1] * sums
 
     def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
@@ -282,11 +292,16 @@ class ColumnMoments(Accumulator):
 
 
 class RFactor(Accumulator):
-    """Count, mean and triangular R with RᵀR = scatter of rows seen so far: no squares are formed."""
+    """Count, mean and R with RᵀR = scatter of rows seen so far: no squares are formed.
+
+    R is triangular where more rows than columns were seen. Fewer rows are kept as they are, since QR would not make
+    them fewer and would copy them all with each block.
+    """
 
     def __init__(self, n_features: int) -> None:
         super().__init__(n_features)
         self.R: Array = None
+        self._waiting: tuple[Array, ...] = ()  # rows to be joined to R, once they and R are more than the columns
 
     def _reduce(self, block: Block, scratch: Scratch) -> Part:
         rows = block.rows.toarray() if sp.issparse(block.rows) else block.rows  # one block, never the table
@@ -297,27 +312,31 @@ class RFactor(Accumulator):
         if self.R is None:
             self.R = summary
             return
-        xp = arrays.namespace(summary)
-        self.R = triangle(xp.concat([self.R, summary, np.sqrt(coefficient) * delta[None, :]], axis=0))
+        self._waiting = (*self._waiting, summary, np.sqrt(coefficient) * delta[None, :])
+        if sum(rows.shape[0] for rows in (self.R, *self._waiting)) > self.n_features:
+            self._adopt(triangle(self._copy_summary()))
 
     def finished(self) -> Self:
         """Return the factor of all rows seen; this one stays ready for more."""
         done = super().finished()
         if done.R is None:
             raise DataError("no rows with a positive weight were given")
+        done._adopt(done._copy_summary())
         return done
 
     def _copy_summary(self) -> Array:
-        return self.R
+        if not self._waiting:
+            return self.R
+        return arrays.namespace(self.R).concat([self.R, *self._waiting], axis=0)
 
     def _adopt(self, summary: Array) -> None:
-        self.R = summary
+        self.R, self._waiting = summary, ()
 
     def to_state(self) -> tuple[str, dict[str, Any]]:
         """Return the name and the plain values from which `from_state` rebuilds this object."""
         state = self._state()
         if self.R is not None:
-            state["R"] = arrays.to_numpy(self.R)
+            state["R"] = arrays.to_numpy(self._copy_summary())
         return "RFactor", state
 
     @classmethod

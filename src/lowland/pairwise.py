@@ -19,7 +19,7 @@ from .planning import check_allocation
 Array = Any
 Prepared = Any
 
-_TILE = 512  # 2 MB of float64 a tile: what is done to it element by element stays in the cache
+TILE = 512  # 2 MB of float64 a tile: what is done to it element by element stays in the cache
 
 
 class Pairwise:
@@ -140,7 +140,7 @@ def length(prepared: Prepared) -> int:
     return len(prepared[0]) if isinstance(prepared, tuple) else len(prepared)
 
 
-def tiles(n: int, size: int = _TILE) -> list[slice]:
+def tiles(n: int, size: int = TILE) -> list[slice]:
     """Cut n rows into consecutive pieces.
 
     >>> tiles(5, 2)

@@ -39,11 +39,17 @@ class DataShape:
     sparse: bool = False
     reiterable: bool = True
     copied: int = 0  # bytes that were or will be taken to turn the input into an array
+    blocks: bool = False  # rows come in blocks, so that one array of them is a copy
 
     @property
     def entries(self) -> int:
         """Stored entries of the table."""
         return int((self.n_rows or 0) * self.n_features * self.density)
+
+    @property
+    def gathered(self) -> int:
+        """Bytes that one array of all rows takes beyond the data: none where they are one already."""
+        return self.entries * (self.dtype.itemsize + (4 if self.sparse else 0)) if self.blocks else 0
 
 
 @dataclass(frozen=True)
@@ -192,6 +198,16 @@ def check_allocation(nbytes: int, what: str, remedy: str) -> None:
         raise MemoryLimitError(
             f"{what} would take {format_bytes(nbytes)}, and the limit is {format_bytes(limit)}. To go on: {remedy}."
         )
+
+
+def largest(*stages: Mapping[str, int]) -> dict[str, int]:
+    """Return the stage that takes most memory, of stages that follow one another; pieces of no size are left out.
+
+    >>> largest({"pairs": 5}, {"rows": 4, "copy": 3, "weights": 0})
+    {'rows': 4, 'copy': 3}
+    """
+    most = max(stages, key=lambda parts: sum(parts.values()))
+    return {name: size for name, size in most.items() if size}
 
 
 def dense_seconds(flops: float, dtype: np.dtype[Any]) -> float:

@@ -18,13 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, pool
-from .distances import SquaredEuclidean
+from . import arrays, pool, settings
+from .block import block_rows
+from .distances import SquaredEuclidean, squared_norms
 from .feature_space import Expansion
 from .kernels import Exponential, median_gamma
 from .landmarks import uniform
 from .pairwise import Array, tiles
+from .planning import DataShape
 from .rows import RowSource
+from .settings import report_progress
 from .spectral import dense
 
 CENTERS = 500  # Gaussians of the ridge at most
@@ -35,6 +38,7 @@ _FLAT = 1e-8  # directions of the Gaussians below this share of the largest woul
 _VANISHED = 1e-6  # a sum of coefficients this small beside its terms has no direction left
 _STILL = 1e-10  # a step this small beside the kernel's width ends a row's iteration
 _ROUNDING = 1e-12  # at the top h is flat: whether it still grows there is noise
+_STRIP = 1 << 20  # entries of a product of features and rows that a thread makes at once
 _ROWS = 256  # at once: their kernel with 10,000 anchors takes 20 MB
 
 
@@ -86,7 +90,7 @@ def fit_ridge(rows: RowSource, Y: Array, shift: Array, centers: int, rng: np.ran
     def features(y: Array) -> Array:
         return np.concatenate([y / spread, bumps(y, Z) - pilot], axis=1)
 
-    S, T, mean, total = _scatters(rows, Y, shift, features)
+    S, T, mean, total = _scatters(rows, Y, shift, features, k + len(Z))
     solved = np.linalg.solve(S[:k, :k], np.concatenate([S[:k, k:], T[:k]], axis=1))
     affine, B = solved[:, : len(Z)], solved[:, len(Z) :]  # of the Gaussians and of the rows, on y alone
     C, strength, freedom = _penalised(
@@ -97,19 +101,66 @@ def fit_ridge(rows: RowSource, Y: Array, shift: Array, centers: int, rng: np.ran
     return Ridge(intercept, B / spread[:, None], Z, gamma, C, strength, freedom)
 
 
-def _scatters(rows: RowSource, Y: Array, shift: Array, features: Any) -> tuple[Array, Array, Array, float]:
+def _scatters(rows: RowSource, Y: Array, shift: Array, features: Any, width: int) -> tuple[Array, Array, Array, float]:
     """Return the scatter of the features, theirs with the rows, their mean, and the rows' total squares."""
 
-    def sums(block: Any) -> tuple[Array, Array, Array, float]:
-        X = arrays.to_numpy(block.rows).astype(np.float64) - shift
-        Z = features(Y[block.start : block.start + len(X)].astype(np.float64))
-        return Z.T @ Z, Z.T @ X, Z.sum(axis=0), float((X * X).sum())
+    def prepare(block: Any) -> tuple[Array, Array]:
+        X = arrays.less(arrays.to_numpy(block.rows), shift)
+        return X, features(Y[block.start : block.start + len(X)].astype(np.float64))
 
-    S, T, z, total = 0.0, 0.0, 0.0, 0.0
-    for part in pool.run(sums, rows.blocks(), stage="pre-images", total=rows.block_count()):
-        S, T, z, total = S + part[0], T + part[1], z + part[2], total + part[3]
+    def sums(block: Any) -> tuple[Array, Array, Array, float]:
+        X, Z = prepare(block)
+        return Z.T @ Z, Z.T @ X, Z.sum(axis=0), float(squared_norms(X).sum())
+
+    S: Array = 0.0
+    T: Array = 0.0
+    z: Array = 0.0
+    total = 0.0
+    if in_strips(width, rows.n_features):
+        T = np.zeros((width, rows.n_features))
+        with pool.one_blas_thread():
+            for done, block in enumerate(rows.blocks(), start=1):
+                X, Z = prepare(block)
+                _add_product(T, Z, X)
+                S, z, total = S + Z.T @ Z, z + Z.sum(axis=0), total + float(squared_norms(X).sum())
+                report_progress("pre-images", done, rows.block_count())
+    else:
+        for part in pool.run(sums, rows.blocks(), stage="pre-images", total=rows.block_count()):
+            S, T, z, total = S + part[0], T + part[1], z + part[2], total + part[3]
     mean = np.asarray(z) / len(Y)
     return S - len(Y) * np.outer(mean, mean), np.asarray(T), mean, total
+
+
+def in_strips(width: int, n_features: int) -> bool:
+    """Tell whether the product of features and rows is larger than half a block of the rows it comes from.
+
+    Then it is summed in place, by strips of columns on all threads: a product for each block would fill the memory.
+    """
+    return 2 * width > block_rows(n_features)
+
+
+def _add_product(T: Array, Z: Array, X: Array) -> None:
+    """Add ZᵀX to T, strips of columns in parallel."""
+    step = max(64, _STRIP // len(T))
+
+    def strip(start: int) -> None:
+        columns = slice(start, start + step)
+        T[:, columns] += Z.T @ X[:, columns]
+
+    for _ in pool.run(strip, range(0, T.shape[1], step)):
+        pass
+
+
+def ridge_bytes(shape: DataShape, width: int) -> int:
+    """Return the memory that learning the way back takes, for features of some width."""
+    n, d = shape.n_rows or 1, shape.n_features
+    rows = min(n, block_rows(d))
+    at_once = min(settings.threads(), -(-n // rows))
+    results = 4 * width * (width + d)  # the sums, and what is made of them
+    if in_strips(width, d):
+        return 8 * (rows * (d + 3 * width) + results + settings.threads() * _STRIP)
+    waiting = min(2 * settings.threads(), -(-n // rows))
+    return 8 * (at_once * rows * (d + 3 * width) + results + waiting * width * (width + d))
 
 
 def _penalised(S: Array, T: Array, total: float, H: Array, n: int, free: int) -> tuple[Array, float, float]:

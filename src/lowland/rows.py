@@ -69,7 +69,7 @@ class RowSource(ABC):
 
         ``first`` is the length of the first block, for a reader that still holds rows of an earlier one.
         """
-        size = size or block_rows(self.n_features)
+        size = size or block_rows(self.n_features, self.sparse)
         return self._blocks(size, first or size)
 
     def named(self) -> Any:
@@ -130,7 +130,7 @@ class RowSource(ABC):
 
     def block_count(self) -> int | None:
         """Return the number of blocks, or None where the length is not known."""
-        return None if self.n_rows is None else -(-self.n_rows // block_rows(self.n_features))
+        return None if self.n_rows is None else -(-self.n_rows // block_rows(self.n_features, self.sparse))
 
     @staticmethod
     def from_array(X: Any, names: Sequence[str] | None = None) -> RowSource:
@@ -229,13 +229,14 @@ class BlockRows(RowSource):
             raise DataError("the blocks hold no rows: the iterator was empty, or all of its blocks were")
         first = self._first[1]
         self.n_features, self.dtype, self._is_sparse = first.n_features, first.dtype, first.sparse
-        self.names = first.names
+        self.names, self._density = first.names, first.shape.density  # other blocks are taken to be alike
         self._reference = arrays.like(np.empty(0), first.reference)  # not a view, which would keep the block alive
 
     @property
     def shape(self) -> DataShape:
         """What a plan needs to know."""
-        return DataShape(self.n_rows, self.n_features, self.dtype, 1.0, self._is_sparse, self.reiterable)
+        kind = self._density, self._is_sparse, self.reiterable
+        return DataShape(self.n_rows, self.n_features, self.dtype, *kind, blocks=True)
 
     @property
     def sparse(self) -> bool:

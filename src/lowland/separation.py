@@ -224,8 +224,7 @@ def whitened(rows: RowSource, mean: Array, K: Array) -> White:
 
     def work(block: Block) -> Array:
         rows.check(block)
-        X = arrays.to_numpy(block.rows).astype(np.float64) - mean
-        return K @ X.T
+        return K @ arrays.less(arrays.to_numpy(block.rows), mean).T
 
     size = panel_rows(*K.shape)
     total = None if rows.n_rows is None else -(-rows.n_rows // size)

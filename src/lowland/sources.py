@@ -89,7 +89,7 @@ class MappedRows(RowSource):
     @property
     def shape(self) -> DataShape:
         """What a plan needs to know."""
-        return DataShape(self.n_rows, self.n_features, self.dtype, reiterable=self.reiterable)
+        return DataShape(self.n_rows, self.n_features, self.dtype, reiterable=self.reiterable, blocks=True)
 
     @property
     def reference(self) -> Array:
@@ -108,6 +108,8 @@ def gather(source: RowSource, *, sparse: bool = False) -> Array:
     """Return all rows as one array, checked; without a copy where they lie in memory. ``sparse``: CSR will do."""
     if source.sparse and not sparse:
         raise DataError("sparse rows cannot be compared pair by pair here; give a dense array if it fits in memory")
+    if source.array is None and source.n_rows is not None and _plain(source):
+        return _filled(source, source.n_rows)
     pieces = []
     for block in source.blocks():
         source.check(block)
@@ -120,14 +122,35 @@ def gather(source: RowSource, *, sparse: bool = False) -> Array:
     return arrays.cast(source.array, source.dtype)
 
 
+def _plain(source: RowSource) -> bool:
+    """Tell whether blocks are NumPy arrays of numbers, which can be written into one array as they come."""
+    objects = source.array is not None and source.array.dtype == object
+    return not source.sparse and not objects and not arrays.is_foreign(source.reference)
+
+
+def _filled(source: RowSource, n: int) -> Array:
+    """Return the rows of NumPy blocks in one array, which is all that is held beside a block."""
+    out = np.empty((n, source.n_features), dtype=source.dtype)
+    for block in source.blocks():
+        source.check(block)
+        out[block.start : block.start + len(block.rows)] = block.rows
+    return out
+
+
 def take(source: RowSource, numbers: Array) -> Array:
     """Return the rows with these numbers, which ascend; every row of the source is checked on the way."""
-    pieces = []
+    pieces: list[Array] = []
+    out, filled = (np.empty((len(numbers), source.n_features), dtype=source.dtype) if _plain(source) else None), 0
     for block in source.blocks():
         source.check(block)
         first, last = np.searchsorted(numbers, (block.start, block.start + len(block.rows)))
-        pieces.append(block.rows[numbers[first:last] - block.start])
-    return arrays.namespace(*pieces).concat(pieces, axis=0)
+        piece = block.rows[numbers[first:last] - block.start]
+        if out is None:
+            pieces.append(piece)
+        else:
+            out[filled : filled + len(piece)] = piece
+        filled += len(piece)
+    return arrays.namespace(*pieces).concat(pieces, axis=0) if out is None else out
 
 
 def packed(points: Array) -> Any:

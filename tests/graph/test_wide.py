@@ -138,7 +138,7 @@ def test_distances_are_added_up_column_by_column_whatever_the_width(width, pairs
     want = np.sqrt(want)
     for limit, at_once in ((1 << 30, 1 << 20), (1 << 30, 5000), (0, 1)):  # NumPy, in several parts; the compiled loop
         monkeypatch.setattr(measures, "_COMPILED", limit)
-        monkeypatch.setattr(measures, "_SHIFTED", at_once)
+        monkeypatch.setattr(measures, "SHIFTED_ENTRIES", at_once)
         np.testing.assert_array_equal(pair_distances(X, X, i, j), want)
 
 

@@ -368,7 +368,7 @@ def test_the_plan_knows_how_wide_the_forms_are(Model, d, k, rng, monkeypatch):
 
     monkeypatch.setattr(aligned.Patches, "over", told)
     X, model = rng.standard_normal((400, 8)), Model(d, n_neighbors=k)
-    planned = model._embed_cost(DataShape(400, 8, np.dtype(np.float64)), 400, k).parts["patches"]
+    planned = model._patch_cost(DataShape(400, 8, np.dtype(np.float64)), 400, k)[0]["patches"]
     model.fit(X)
     rest = 28 * 400 * (k + 1)  # the lists themselves
     assert sizes == [pytest.approx(planned - rest, rel=0.01)]

@@ -366,9 +366,12 @@ def test_the_model_does_not_hold_the_callers_array(method, rng):
 
 
 def test_the_plan_counts_the_anchors():
-    shape = lowland.planning.DataShape(5000, 3000, np.dtype(np.float64))
-    plan = lowland.ClassicalMDS(metric="cityblock")._plan(shape)
-    assert plan.parts["rows"] == 8 * 3 * 5000 * 3000  # as given, as the metric wants them, and kept
+    def rows(dtype):
+        shape = lowland.planning.DataShape(5000, 3000, np.dtype(dtype))
+        return lowland.ClassicalMDS(metric="cityblock")._plan(shape).parts["rows"]
+
+    assert rows(np.float64) == 8 * 5000 * 3000  # kept; the metric takes them as they are
+    assert rows(np.float32) == (8 + 4) * 5000 * 3000  # as the metric wants them, and kept
 
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])

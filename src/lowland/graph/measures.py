@@ -25,7 +25,7 @@ Rows = Any  # rows in the form that a measure wants
 
 EPS = float(np.finfo(np.float64).eps)
 _COLUMNS = 4096  # points compared at a time, and fewer of them
-_SHIFTED = 1 << 20  # entries shifted at a time: of wide rows a few, so that no copy of the table is made
+SHIFTED_ENTRIES = 1 << 20  # entries shifted at a time: of wide rows a few, so that no copy of the table is made
 _PAIRS = 1 << 22  # entries gathered at once
 _FEW_COLUMNS = 64  # up to which a call for each column is quick enough
 _COMPILED = 1 << 22  # numbers above which the compiled loop repays its start
@@ -184,7 +184,7 @@ def pair_distances(A: Array, X: Array, i: Array, j: Array) -> Array:
         return out
     total = np.zeros(len(i))
     if A.shape[1] > max(_FEW_COLUMNS, len(i)):  # wide rows: one call for many columns, and not one for each
-        for part in tiles(A.shape[1], max(1, _SHIFTED // max(1, len(i)))):
+        for part in tiles(A.shape[1], max(1, SHIFTED_ENTRIES // max(1, len(i)))):
             squares = A[i, part].astype(np.float64) - X[j, part]
             squares *= squares
             squares[:, 0] += total
@@ -202,7 +202,7 @@ def row_tiles(n: int, width: int, most: int = _COLUMNS) -> list[slice]:
     >>> len(row_tiles(1000, 10)), len(row_tiles(1000, 1 << 20))
     (1, 1000)
     """
-    return tiles(n, min(most, max(1, _SHIFTED // max(1, width))))
+    return tiles(n, min(most, max(1, SHIFTED_ENTRIES // max(1, width))))
 
 
 class _Stored(NamedTuple):

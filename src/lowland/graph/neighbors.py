@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, settings
-from ..distances import check_distances, check_function, learn
+from ..distances import check_distances, check_function, learn, row_bytes
 from ..distances import metric as bind
 from ..errors import DataError
 from ..planning import DataShape, dense_seconds
@@ -33,7 +33,7 @@ from .distinct import Distinct, distinct
 from .expand import expand
 from .given import GivenDistances
 from .graph import Graph
-from .measures import EuclideanRows, SparseRows, comparable, measure
+from .measures import SHIFTED_ENTRIES, EuclideanRows, SparseRows, comparable, measure
 from .scores import TERMS
 from .search import Searcher
 from .trees import TreeSearcher
@@ -230,15 +230,19 @@ def search_cost(shape: DataShape, k: int, metric: str) -> tuple[dict[str, int], 
         return parts | compared, 2e-9 * float(n) * n
     if shape.sparse:  # columns of very different density hold more pairs of entries than even ones
         compared["rows compared"] = workers * 4 * 8 * min(n, SparseRows.rows_at_once) * n
+        compared["copies of the rows"] = 3 * shape.entries * (shape.dtype.itemsize + 4)  # sorted, and by columns
         pairs = 4e-9 * shape.density**2 * d + 10e-9, 16e-9 * (k + 2) * shape.density * d
         return parts | compared, reading + (pairs[0] * float(n) * n + pairs[1] * n) / workers
     if metric not in ("euclidean", "sqeuclidean", "cosine", "correlation"):
-        return parts | compared, reading + 2e-9 * float(n) * n * d / workers
+        prepared = {"rows as the metric wants them": n * d * row_bytes(metric, shape.dtype.itemsize)}
+        return parts | compared | prepared, reading + 2e-9 * float(n) * n * d / workers
     if d <= ALWAYS_TREE:
         return parts | {"tree": n * (d * 8 + 24)}, n * (k + 10) * 2e-7 / workers
     candidates = k + max(8, k // 4)
     parts |= {"rows in float32": 4 * n * (d + min(d, TERMS) + 4), "candidates": n * candidates * 8}
-    parts["rows compared"] = workers * 3 * 8 * min(n * n, FEW_ENTRIES)
+    if metric in ("cosine", "correlation"):
+        parts["rows of length 1"] = n * d * row_bytes(metric, shape.dtype.itemsize)
+    parts["rows compared"] = workers * 8 * (min(n * n, FEW_ENTRIES) + min(n * d, SHIFTED_ENTRIES))
     if d <= TREE_COLUMNS:
         parts["tree"] = n * (d * 16 + 24)
     elif float(n) ** 2 * d > APPROXIMATE:

@@ -33,7 +33,8 @@ _ROWS = 1 << 14  # rows of a matrix that one task adds up
 def batch_bytes(n: int, k: int, columns: int, copies: int) -> int:
     """Return what all threads hold of their batches: offsets of ``columns`` columns, and so many copies of G."""
     each = max(1, _ENTRIES // (k * max(k, columns)))  # points of a batch
-    return settings.threads() * 8 * min(n, each) * k * (2 * columns + copies * k)
+    at_once = min(settings.threads(), -(-n // each))
+    return at_once * 8 * min(n, each) * k * (2 * columns + copies * k)
 
 
 # -- weights ------------------------------------------------------------------------------------------------
@@ -220,6 +221,7 @@ def nearest_along(graph: Graph, chosen: Array, k: int) -> tuple[Array, Array]:
 
         found = list(pool.run(merge, tiles(n, 1 << 11)))
         numbers, lengths = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        del D, merge  # before as many lengths are made again
     return numbers, lengths
 
 

@@ -15,8 +15,9 @@ import numpy as np
 from ..errors import DataError, NotConvergedWarning
 from ..graph.geometry import around_seconds
 from ..graph.patches import Patches, affine, batch_bytes
-from ..planning import DataShape, dense_seconds, sparse_seconds
+from ..planning import DataShape, dense_seconds, largest, sparse_seconds
 from ..reducer import Recorder
+from ..spectral.factor_costs import factor_entries, solve_cost
 from ..spectral.nullspace import Small, reduced, smallest
 from .eigenspaces import warn_cut
 from .graph_based import Cost, Embedded, Piece, Unfolding
@@ -103,19 +104,18 @@ class Aligned(Unfolding):
         return "take more rows, for each point has all others as its neighbours already"
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
-        entries = _entries(n, k)
-        fill = n * min(n / 2, entries / n + 10 * np.log2(max(2, n)))
-        parts, seconds = self._patch_cost(shape, n, k)
-        parts |= {"factor": int(8 * fill), "vectors": 8 * n * 12 * (self.n_components + 8)}
-        return Cost(self._algorithm, parts, seconds + sparse_seconds(150.0 * fill))
+        degree = _entries(n, k) / n
+        patches, seconds = self._patch_cost(shape, n, k)
+        solving = {"matrix": 2 * 12 * _entries(n, k), **solve_cost(n, degree, self.n_components)}  # and M + σI
+        seconds += sparse_seconds(150.0 * factor_entries(n, degree))
+        return Cost(self._algorithm, largest(patches, solving), seconds)
 
     def _patch_cost(self, shape: DataShape, n: int, k: int) -> tuple[dict[str, int], float]:
-        """Return memory and seconds of the patches and of M."""
+        """Return memory and seconds of the patches."""
         m = k + 1
         parts = {
             "patches": n * m * (8 * self._columns(k) + 4 + 24),
             "batches": batch_bytes(n, k, shape.n_features, self._copies),
-            "matrix": 3 * 12 * _entries(n, k),
         }
         return parts, around_seconds(shape, n, k) + dense_seconds(300.0 * n * m**3, np.dtype(np.float64))
 
@@ -165,10 +165,10 @@ class Tangent(Landmarked, Aligned):
         count = self._count_landmarks(n)
         if count is None:
             return super()._embed_cost(shape, n, k)
-        parts, seconds = self._patch_cost(shape, n, k)
-        more, solving = self._landmark_cost(n, count, k, _entries(n, k))
+        patches, seconds = self._patch_cost(shape, n, k)
+        parts, solving = self._landmark_cost(n, count, k, _entries(n, k))
         algorithm = f"{self._algorithm}, {count} landmarks"
-        return Cost(algorithm, parts | more, seconds + solving, approximate=True)
+        return Cost(algorithm, largest(patches, parts), seconds + solving, approximate=True)
 
     def _weigh(self, G: Array) -> Array:
         return affine(G, self.n_components_)

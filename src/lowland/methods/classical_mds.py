@@ -10,7 +10,7 @@ import numpy as np
 from .. import arrays
 from ..extension import Triangulation, squared, to_principal_axes
 from ..parameters import AnyOf, Choice, Nothing, Rule
-from ..planning import DataShape, Plan, check_allocation, dense_seconds
+from ..planning import DataShape, Plan, check_allocation, dense_seconds, largest
 from ..reducer import Recorder, seed
 from ..rows import RowSource, block_rows
 from ..settings import threads
@@ -18,6 +18,7 @@ from ..spectral import rowspace
 from ..spectral.distance import Scaled, cailliez, cailliez_bytes, lingoes, scale
 from ..spectral.krylov import sizes
 from ..spectral.rounding import rounding_floor
+from ..spectral.route_costs import Reading
 from ..spectral.rowspace import Scaling, Wanted
 from ..spectral.solve import DENSE_LIMIT, sign_of_columns
 from .distance_based import DistanceReducer
@@ -128,10 +129,12 @@ class ClassicalMDS(DistanceReducer):
         if self._linear:
             route = rowspace.route(shape, Wanted(count=k))
             parts, seconds = rowspace.cost(route, shape, min(k, n, shape.n_features))
+            parts = largest(parts, {"rows less their mean": Reading.of(shape).rows_in_float64()})
             model, algorithm = 8 * (k + 1) * shape.n_features, f"PCA by {route}"
         else:
             m = n if wanted is None else wanted.count
             parts, seconds = self._distance_cost(shape, m)
+            parts |= {"rows in one array": shape.gathered} if shape.gathered else {}
             anchor = 8 if self._pairwise else shape.n_features * shape.dtype.itemsize
             model = m * (8 * (k + 1) + anchor)
             algorithm = "distances" if wanted is None else f"{m} landmarks ({wanted.strategy})"
@@ -258,8 +261,7 @@ class ClassicalMDS(DistanceReducer):
             return lambda block: arrays.like(work(block), block)
 
         def project(block: Array) -> Array:
-            centered = arrays.cast(block, np.float64) - arrays.like(self.origin_, block, np.float64)
-            return centered @ arrays.like(self.map_, block, np.float64)
+            return arrays.less(block, self.origin_) @ arrays.like(self.map_, block, np.float64)
 
         return project
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import arrays
-from ..distances import METRICS, OTHER_NAMES, check_distances, check_function, check_size, learn, metric
+from ..distances import METRICS, OTHER_NAMES, check_distances, check_function, check_size, learn, metric, row_bytes
 from ..errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
 from ..extension import disagreement
 from ..landmarks import Landmarks, farthest, kmeans_plus_plus, uniform
@@ -86,14 +86,15 @@ class DistanceReducer(PairReducer):
         return found
 
     def _row_bytes(self, shape: DataShape, m: int) -> int:
-        """Return what comparing rows with m anchors takes: both in float64, as given and as the metric wants them.
+        """Return what comparing rows with m anchors takes: both as the metric wants them.
 
         The anchors themselves are kept besides, as a copy. Of a square some rows are copied where it has landmarks.
         """
         if self._pairwise:
             return 512 * shape.n_features * shape.dtype.itemsize if m < (shape.n_rows or 1) else 0
-        blocks = threads() * block_rows(shape.n_features) if m < (shape.n_rows or 1) else 0
-        return shape.n_features * (8 * 2 * (m + blocks) + m * shape.dtype.itemsize)
+        n, size = shape.n_rows or 1, shape.dtype.itemsize
+        blocks = min(n, threads() * block_rows(shape.n_features)) if m < n else 0
+        return shape.n_features * (row_bytes(self._name_of_rule(), size) * (m + blocks) + m * size)
 
     def _compare_seconds(self, pairs: float, columns: int) -> float:
         """Return the time of comparing so many pairs; a user's function is taken as one of two objects in Python."""

@@ -29,7 +29,7 @@ from ..graph.measures import comparable
 from ..graph.neighbors import Searcher, approximate, distinct, search_cost, searcher
 from ..graph.patches import barycentric
 from ..parameters import RANDOM_STATE, Choice, Integer, Rule
-from ..planning import DataShape, Plan
+from ..planning import DataShape, Plan, largest
 from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows
 from ..sources import gather, packed
@@ -148,13 +148,12 @@ class GraphReducer(Joining):
         cost = self._embed_cost(shape, n, k)
         rows = 8 * n if self._pairwise else int(shape.entries * shape.dtype.itemsize * (1.5 if shape.sparse else 1))
         square = 8 * n * n if self._pairwise and self._keeps_square and not shape.sparse else 0
-        graph = {"graph": parts.pop("graph")}
-        larger = max(parts, cost.parts, key=lambda parts: sum(parts.values()))  # the search is over when maps are made
-        parts = {**graph, **larger, "anchors": rows + square, "embedding": 3 * 8 * n * d}
+        kept = {"graph": 12 * n * k, "anchors": rows + square, "embedding": 3 * 8 * n * d}
+        parts = largest(parts, {**kept, **cost.parts})  # the search is over when maps are made
         return Plan(
             method=type(self).__name__,
             algorithm=cost.algorithm,
-            bytes=sum(parts.values()) + shape.copied,
+            bytes=sum(parts.values()) + shape.copied + shape.gathered,
             seconds=seconds + cost.seconds,
             approximate=cost.approximate or approximate(shape, self._name_of_rule()),
             model_bytes=rows + square + 2 * 8 * n * d + 4 * n + cost.model_bytes,

@@ -10,7 +10,7 @@ import numpy as np
 from .. import arrays, separation
 from ..errors import DataError, NotConvergedWarning
 from ..parameters import RANDOM_STATE, AnyOf, ArrayRule, Choice, Integer, Nothing, Real, Rule
-from ..planning import DataShape, Plan, check_allocation, dense_seconds
+from ..planning import DataShape, Plan, check_allocation, dense_seconds, largest
 from ..reducer import Recorder, seed
 from ..rows import RowSource
 from ..separation import CONTRASTS, Separation, expected_error, gaussian, like_noise, panel_rows, warm_rows
@@ -147,12 +147,17 @@ class ICA(LinearReducer):
         route = rowspace.route(shape, Wanted(count=count))
         axes, seconds = rowspace.cost(route, shape, k)
         warm, block = warm_rows(k), min(n, panel_rows(k, d))
-        parts = {
-            **axes,
+        at_once = min(threads(), -(-n // block))
+        white = {
+            "white rows": 8 * n * k,
+            "whitening": 8 * at_once * block * (k + d) + 3 * 8 * k * d,
+        }
+        separating = {
             "white rows": 8 * n * k,
             "rows of the start": 2 * 8 * warm * k if n >= 4 * warm else 0,
-            "estimates": 8 * threads() * block * (2 * k + 2 * d) + 8 * k * k * (2 * threads() + 30),
+            "estimates": 8 * at_once * block * 2 * k + 8 * k * k * (2 * threads() + 30) + 5 * 8 * k * d,
         }
+        parts = largest(axes, white, separating)
         passes = _LAST + _PASSES * warm / n if n >= 4 * warm else _PASSES
         flops = passes * n * (4.0 * k * k + 120.0 * k)
         return Plan(
@@ -161,7 +166,7 @@ class ICA(LinearReducer):
             bytes=sum(parts.values()) + shape.copied,
             seconds=seconds + dense_seconds(flops + 2.0 * n * d * k, np.dtype(np.float64)),
             model_bytes=3 * k * d * shape.dtype.itemsize + 8 * d + 8 * k,
-            parts={name: size for name, size in parts.items() if size},
+            parts=parts,
             remedy="ask for fewer components, or fit fewer rows",
         )
 

@@ -7,17 +7,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import arrays, landmarks, pool, settings
+from .. import arrays, landmarks, pool
 from ..errors import IndefiniteWarning, NotConvergedWarning, RankWarning
-from ..feature_space import Components, Negative, cost_of_landmarks, cost_of_pairs, from_landmarks, from_pairs
-from ..kernels import FILL, KERNELS, SCALED, GivenKernel, Kernel, median_gamma, median_rows
+from ..feature_space import (
+    Components,
+    Negative,
+    cost_of_landmarks,
+    cost_of_pairs,
+    from_landmarks,
+    from_pairs,
+    row_bytes,
+)
+from ..kernels import FILL, KERNELS, MEDIAN_ROWS, SCALED, GivenKernel, Kernel, median_gamma, median_rows
 from ..moments import ColumnMoments
 from ..pairwise import check_symmetric, refuse_missing, square
 from ..parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Nothing, Real, Rule
 from ..planning import DataShape, Plan, dense_seconds
-from ..preimage import CENTERS, fit_ridge
+from ..preimage import CENTERS, fit_ridge, ridge_bytes
 from ..reducer import Recorder, seed
-from ..rows import Block, RowSource, as_rows, block_rows
+from ..rows import Block, RowSource, as_rows
 from ..sources import ObjectRows, gather, take
 from ..spectral.solve import DENSE_LIMIT, sign_of_columns
 from .kernel_based import KernelReducer, host
@@ -149,12 +157,16 @@ class KernelPCA(KernelReducer):
         back = self._preimage(vectors) is not None
         centers = min(CENTERS, n // 2) if back and self.kernel != "linear" else 0
         width = k + centers
+        if self.kernel in SCALED and self.gamma == "median":
+            stages.append({"rows for the median": min(n, MEDIAN_ROWS) * d * row_bytes(shape)})
         if back:
-            block = min(n, block_rows(d)) * (2 * d + 3 * width)
-            stages.append({"pre-images": 8 * (settings.threads() * block + 6 * width * (width + d))})
+            kept = {"landmarks' rows": (n if chosen is None else chosen.count) * d * size}
+            stages.append({**kept, "pre-images": ridge_bytes(shape, width)})
             flops += 2.0 * n * width * (width + d)
         peak = max(stages, key=lambda parts: sum(parts.values()))  # one stage after the other: the largest counts
         parts = {**peak, "embedding": n * k * (8 + size)}
+        if shape.gathered and (chosen is None or self._pairwise):
+            parts["rows in one array"] = shape.gathered
         count = n if chosen is None else chosen.count
         return Plan(
             method="KernelPCA",
@@ -219,7 +231,8 @@ class KernelPCA(KernelReducer):
         if self.gamma != "median":
             return float(self.gamma)
         n = self._check_length(rows.shape)
-        return median_gamma(self.kernel, take(rows, median_rows(n, rng)), n)
+        sample = gather(rows) if n <= MEDIAN_ROWS else take(rows, median_rows(n, rng))  # all of few rows, and no copy
+        return median_gamma(self.kernel, sample, n)
 
     def _fit_pairs(self, rows: RowSource, record: Recorder, rng: np.random.Generator) -> Array:
         """Solve for the whole kernel matrix; return the training rows' coordinates."""

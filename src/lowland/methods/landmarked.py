@@ -17,7 +17,7 @@ from ..graph.geodesics import geodesic_cost
 from ..graph.patches import PATHS, landmark_weights, nearest_along
 from ..landmarks import uniform
 from ..parameters import AnyOf, Integer, Nothing, Rule
-from ..planning import dense_seconds, sparse_seconds
+from ..planning import dense_seconds, largest, sparse_seconds
 from ..reducer import Recorder
 from .graph_based import GraphReducer, Piece, Unfolding
 
@@ -92,12 +92,14 @@ class Landmarked(Unfolding):
         k, width = max(_NEAREST, 2 * (self.n_components + 1)), self.n_components + 8
         at_once = min(count, max(16, PATHS // n))
         paths, searching = geodesic_cost(n, neighbors, count, 4)
-        parts = {
-            "paths to landmarks": 4 * n * at_once + paths["search for paths"],
-            "weights on landmarks": n * k * (2 * 16 + 24) + 5 * n * k * 12,
+        weights = {"matrix": int(12 * entries), "weights on landmarks": 2 * n * k * 16}
+        searching_paths = {"paths to landmarks": 4 * n * at_once + paths["search for paths"] + n * k * 24}
+        solving = {
+            "products with landmarks": 5 * n * k * 12,
             "landmark matrices": 6 * 8 * count**2,
             "vectors": 8 * n * 8 * width,
         }
+        parts = weights | largest(searching_paths, solving)  # one after the other
         seconds = dense_seconds(2 * 15.0 * count**3, np.dtype(np.float64))
         return parts, seconds + 2 * searching + sparse_seconds(2.0 * entries * (SMOOTH * width + 8 * k))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -17,12 +16,14 @@ from ..parameters import AnyOf, Choice, Real, Rule
 from ..planning import DataShape, sparse_seconds
 from ..reducer import Recorder
 from ..rows import RowSource
+from ..spectral.factor_costs import factor_entries, solve_cost
 from .eigenspaces import warn_cut
 from .graph_based import Cost, Embedded, GraphReducer, Piece, Unfolding
 
 Array = Any
 
 BANDWIDTH: Rule = AnyOf((Choice(("median",)), Real(0)))
+EDGES = 1.2  # of the symmetric graph of a sheet, for each neighbour in a list; at most there are 2
 _LOOSE = 1e-6  # an angle of the eigenvectors that pictures do not show
 _TINY = 1e-9  # eigenvalues below may be equal by rounding alone
 
@@ -89,17 +90,7 @@ class LaplacianReducer(Unfolding):
         return np.where(lost, 0.0, Y / np.where(lost, 1.0, mu))
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
-        edges = 1.5 * n * k  # of the symmetric graph: a sheet has 1.4 nk, at most there are 2 nk
-        fill = factor_entries(n, edges)
-        parts = {
-            "weights and Laplacian": int(3 * 12 * edges),
-            "factor": int(12 * fill),
-            "vectors": 8 * n * 12 * (self.n_components + 8),
-        }
-        seconds = sparse_seconds(60.0 * fill + 400.0 * edges * (self.n_components + 8))
+        edges = EDGES * n * k
+        parts = {"weights and Laplacian": int(4 * 12 * edges), **solve_cost(n, edges / n + 1, self.n_components)}
+        seconds = sparse_seconds(60.0 * factor_entries(n, edges / n + 1) + 400.0 * edges * (self.n_components + 8))
         return Cost("graph Laplacian", parts, seconds, model_bytes=8 * n)
-
-
-def factor_entries(n: int, edges: float) -> float:
-    """Return about how many entries the factor of a sheet's Laplacian has; other shapes may take far more."""
-    return edges + 2.0 * n * float(math.log2(max(2, n)) ** 1.3)

@@ -14,7 +14,7 @@ from ..planning import DataShape
 from ..reducer import Recorder
 from .graph_based import Cost, Embedded, Piece
 from .landmarked import Landmarked
-from .laplacian_based import LaplacianReducer
+from .laplacian_based import EDGES, LaplacianReducer
 
 Array = Any
 
@@ -130,9 +130,7 @@ class LaplacianEigenmaps(Landmarked, LaplacianReducer):
         exact, count = super()._embed_cost(shape, n, k), self._count_landmarks(n)
         if count is None:
             return exact
-        name = "weights and Laplacian"
-        parts, seconds = self._landmark_cost(n, count, k, exact.parts[name] / 36)
-        parts = {name: exact.parts[name], **parts}
+        parts, seconds = self._landmark_cost(n, count, k, 4 * EDGES * n * k)  # weights, Laplacian, and copies of them
         return Cost(_algorithm(count), parts, seconds, exact.model_bytes, approximate=True)
 
 

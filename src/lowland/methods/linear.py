@@ -51,8 +51,7 @@ class LinearReducer(Reducer):
         def project(block: Array) -> Array:
             if sp.issparse(block):
                 return np.asarray(block @ A.T) + a
-            centered = arrays.cast(block, np.float64) - arrays.like(offset, block, np.float64)
-            return centered @ arrays.t(arrays.like(A, block, np.float64))
+            return arrays.less(block, offset) @ arrays.t(arrays.like(A, block, np.float64))
 
         return project
 

@@ -13,15 +13,16 @@ from ..errors import DataError, NotConvergedWarning
 from ..graph.geodesics import geodesics
 from ..graph.graph import Graph
 from ..parameters import AnyOf, Choice, Integer, Rule
-from ..planning import DataShape, dense_seconds, sparse_seconds
+from ..planning import DataShape, check_allocation, dense_seconds, largest, sparse_seconds
 from ..reducer import Recorder
 from ..semidefinite import EDGE_LIMIT, PROGRAM_LIMIT, full_gram, gram_in_basis
 from ..spectral import dense
+from ..spectral.factor_costs import factor_entries, solve_cost
 from ..spectral.nullspace import smallest
 from ..spectral.solve import fix_signs
 from ..unfolding import Rods, unfold
 from .graph_based import Cost, Embedded, Piece, Unfolding
-from .laplacian_based import factor_entries
+from .laplacian_based import EDGES
 
 Array = Any
 
@@ -181,6 +182,7 @@ class MVU(Unfolding):
         with record.stage("unfolding"):
             found = unfold(rods, start[:, :r], steps=_steps(n), tolerance=_TOLERANCE)
             if found.stuck and found.error > _KEPT and r < m and n <= _WIDE:
+                check_allocation(_step_bytes(n, m), f"unfolding in {m} dimensions", "take a smaller basis")
                 wide = unfold(rods, start, steps=_steps(n), tolerance=_TOLERANCE)  # anew: stuck points stay bent
                 found = replace(wide, steps=found.steps + wide.steps)
         about = {
@@ -232,20 +234,20 @@ class MVU(Unfolding):
             )
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
-        edges, m = 1.5 * n * k, self._functions(n)  # edges from both ends, as a sheet has them
+        edges, m = EDGES * n * k, self._functions(n)  # from both ends
         if self._few(n, int(edges) // 2):  # up to 50 steps by least squares with n²/2 rows, where points are rigid
             flops = 50 * (n * n * (edges / 2) ** 2 + 60.0 * n**3)
             matrices = int(8 * (3 * n * n * edges / 4 + edges**2 / 4 + 12 * n * n))
             seconds = 50 * _CALLS + dense_seconds(flops, np.dtype(np.float64))
             return Cost("semidefinite program", {"program": matrices}, seconds)
-        r, fill = m if n <= _WIDE else min(m, self.n_components + _SPARE), factor_entries(n, 1.5 * n * k)
+        r, fill = m if n <= _WIDE else min(m, self.n_components + _SPARE), factor_entries(n, edges / n + 1)
         packed = m * (m + 1) // 2
-        parts = {
-            "edges": int(40 * edges),
-            "factor": int(12 * fill),
-            "basis and steps": 8 * n * max(6 * (m + 4), (2 * 8 + 8) * r),
-            "semidefinite program": 8 * (8 * packed**2 + 3 * 4096 * packed),
-        }
+        held = {"edges": int(80 * edges), "basis": 8 * n * m}
+        parts = held | largest(  # one after the other
+            solve_cost(n, edges / n + 1, m),
+            {"semidefinite program": 8 * (8 * packed**2 + 3 * 4096 * packed)},
+            {"factor": int(8 * fill), "steps": _step_bytes(n, min(r, self.n_components + _SPARE))},
+        )
         seconds = sparse_seconds(60.0 * fill + 8.0 * fill * m + _steps(n) * r * (4.0 * fill + 12.0 * edges))
         seconds += _steps(n) * _CALLS + dense_seconds(
             40.0 * packed**3 + min(edges, _EDGES) * packed**2, np.dtype(np.float64)
@@ -259,6 +261,11 @@ def _in_line(graph: Graph) -> tuple[Graph, Array]:
 
     order = reverse_cuthill_mckee(graph.csr(np.ones(len(graph.indices))), symmetric_mode=True)
     return graph.part(order), order
+
+
+def _step_bytes(n: int, r: int) -> int:
+    """Return what the steps hold of n points in r dimensions: points, and the changes of the last eight steps."""
+    return 8 * n * (2 * 8 + 8) * r
 
 
 def _steps(n: int) -> int:

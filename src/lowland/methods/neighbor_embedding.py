@@ -159,10 +159,14 @@ class NeighborEmbedding(GraphReducer):
             return None
         return lambda numbers, k: self._search_points(points, rows).query(points[numbers], k + 1)[0]
 
-    def _start_cost(self, n: int, edges: float) -> int:
+    def _start_cost(self, shape: DataShape, n: int, edges: float) -> int:
         """Return the bytes that the start takes, for a plan, which does not know whether a function compares rows."""
-        given = self._pairwise or callable(self.metric)
-        return start_cost(n, self.n_components, "spectral" if self.init == "pca" and given else self.init, edges)
+        given, d = self._pairwise or callable(self.metric), self.n_components
+        if self.init != "pca" or given:
+            return start_cost(n, d, "spectral" if self.init == "pca" else self.init, edges)
+        count = min(d, n, shape.n_features)
+        parts, _ = rowspace_cost(route(shape, Wanted(count=count)), shape, count)
+        return start_cost(n, d, "pca", edges) + sum(parts.values())
 
     def _start_seconds(self, shape: DataShape) -> float:
         """Return the rough seconds of a start by principal components; other starts take little beside the steps."""

@@ -229,7 +229,7 @@ class PCA(LinearReducer):
         name = rowspace.route(shape, wanted) if self.solver == "auto" else self.solver
         smaller = min(shape.n_rows or shape.n_features, shape.n_features)
         k = min(smaller, wanted.count or smaller)
-        parts, seconds = rowspace.cost(name, shape, k)
+        parts, seconds = rowspace.cost(name, shape, k, altered=self.scale or not self.center)
         return Plan(
             method="PCA",
             algorithm=name,
@@ -261,7 +261,7 @@ class PCA(LinearReducer):
         if self.center and not self.scale:
             warn_dominant(record, solved.variances, getattr(self, "feature_names_in_", None), "PCA", "use scale=True")
         self.n_components_, self.n_samples_ = len(space.values), solved.n_rows
-        self.components_ = np.ascontiguousarray(space.directions.T).astype(dtype)
+        self.components_ = np.array(space.directions.T, dtype=dtype, order="C")
         self.singular_values_ = space.values
         self.explained_variance_ = space.values**2 / divisor
         self.total_variance_ = solved.total / divisor

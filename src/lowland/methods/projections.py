@@ -114,7 +114,7 @@ class GraphProjection(LinearReducer, GraphReducer):
         return Plan(
             method=type(self).__name__,
             algorithm=f"principal axes by {route}",
-            bytes=sum(parts.values()) + shape.copied,
+            bytes=sum(parts.values()) + shape.copied + shape.gathered,
             seconds=seconds + dense_seconds(flops, np.dtype(np.float64)),
             approximate=approximate(shape, self._name_of_rule()),
             model_bytes=self.n_components * d * shape.dtype.itemsize + 8 * d,

@@ -15,7 +15,6 @@ from ..errors import DataError
 from ..parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Integers, Real, Rule
 from ..planning import DataShape, Plan, dense_seconds
 from ..prototypes import (
-    OPEN,
     PANEL,
     TOPOLOGIES,
     Grid,
@@ -179,7 +178,7 @@ class SOM(Reducer):
         moved = 2 if self.topology == "hexagonal" and b > 1 else 1  # kinds of lines
         table = 8 * units * (d + 1)
         passing = {
-            "blocks of rows": threads * 16 * (block + min(block, OPEN)) * (d + 1),  # and once more for the products
+            "blocks of rows": threads * 16 * block * (d + 1),  # in float64, and once more for the products
             "products with units": threads * (16 * max(PANEL, 16 * units) + table),
             "sums of blocks": 2 * threads * won * d * 8,
         }

@@ -13,7 +13,7 @@ from ..landmarks import Landmarks
 from ..pairwise import Pairwise
 from ..parameters import AnyOf, ArrayRule, Choice, Integer, Real, Rule
 from ..placement import Placement
-from ..planning import DataShape, Plan
+from ..planning import DataShape, Plan, largest
 from ..reducer import Recorder, seed
 from ..rows import RowSource
 from ..settings import threads
@@ -139,23 +139,27 @@ class StressReducer(DistanceReducer):
         wanted = self._landmarks(n)
         m = n if wanted is None else min(n, wanted.count)
         given = self._pairwise and m == n and shape.dtype == np.float64
-        parts = {"pairs": self._pair_bytes(given) * m * m, "embedding": 2 * n * k * shape.dtype.itemsize}
-        parts["rows"] = self._row_bytes(shape, m)
+        held = {"embedding": 2 * n * k * shape.dtype.itemsize, "rows": self._row_bytes(shape, m)}
+        fitting = {"pairs": self._pair_bytes(given) * m * m}
         if m <= DENSE_LIMIT:
-            parts["eigenvectors of the start"] = 8 * 5 * m * m
+            fitting["eigenvectors of the start"] = 8 * 5 * m * m
+        stages = [fitting]
         columns = 1 if self._pairwise else shape.n_features
         seconds = self._fit_seconds(m) + self._compare_seconds(m * m / 2, columns)
         if m < n:
-            parts["blocks of distances"] = 8 * 512 * m * 4 * (threads() + 1)
-            parts["pairs"] = max(parts["pairs"], self._measuring_bytes(n, m))  # one after the other
+            block = 8 * 512 * m * 4
+            stages.append({"blocks of distances": block * threads()})
+            measured = max(fitting["pairs"], self._measuring_bytes(n, m))
+            stages.append({"pairs": measured, "blocks of distances": block * (threads() + 1) // 2})
             pairs = _GROUPS * _GROUP**2
             seconds += self._place_seconds(n, m, columns) + self._measuring_seconds(n, m, columns)
             seconds += pairs * _SAMPLE_SECONDS / threads() + self._compare_seconds(pairs, columns)
+        parts = held | largest(*stages)  # one after the other
         anchor = 8 if self._pairwise else shape.n_features * shape.dtype.itemsize
         return Plan(
             method=type(self).__name__,
             algorithm=self._algorithm if wanted is None else f"{m} landmarks ({wanted.strategy})",
-            bytes=sum(parts.values()) + shape.copied,
+            bytes=sum(parts.values()) + shape.copied + shape.gathered,
             seconds=seconds,
             approximate=wanted is not None,
             model_bytes=m * (anchor + 8 * k) + n * k * shape.dtype.itemsize + self._given_bytes(),

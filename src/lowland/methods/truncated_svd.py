@@ -118,7 +118,7 @@ class TruncatedSVD(LinearReducer):
         name = rowspace.route(shape, wanted) if self.solver == "auto" else self.solver
         n = shape.n_rows or 10**6
         k = min(self.n_components, n, shape.n_features)
-        parts, seconds = rowspace.cost(name, shape, k)
+        parts, seconds = rowspace.cost(name, shape, k, altered=True)
         if name != "krylov":
             parts["left vectors"] = 16 * n * k
         return Plan(
@@ -157,7 +157,7 @@ class TruncatedSVD(LinearReducer):
 
     def _learn(self, U: Array, s: Array, V: Array, dtype: Any) -> None:
         self.n_components_ = len(s)
-        self.U_, self.components_ = U.astype(dtype), np.ascontiguousarray(V.T).astype(dtype)
+        self.U_, self.components_ = U.astype(dtype), np.array(V.T, dtype=dtype, order="C")
         self.singular_values_ = s
         self.explained_variance_ = s**2 * U.var(axis=0)  # σ²/n − mean² would lose its digits to a large mean
         total = float(self.column_sums_[1].sum()) / self.n_samples_

@@ -145,7 +145,7 @@ class TSNE(NeighborEmbedding):
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
         d, edges = self.n_components, 1.6 * n * k
-        later = max(int(15 * edges), self._start_cost(n, edges))  # making them is over when the start begins
+        later = max(int(15 * edges), self._start_cost(shape, n, edges))  # making them is over when the start begins
         parts = {"probabilities": int(15 * edges), "sums or start": later, "points and steps": 8 * n * d * 14}
         if n < _GRID_ROWS:
             parts["pairs on the map"] = 2 * 8 * settings.threads() * min(n * n, _PAIRS)

@@ -131,7 +131,7 @@ class UMAP(NeighborEmbedding):
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
         d, edges = self.n_components, 1.5 * n * k
-        later = max(int(48 * edges), self._start_cost(n, edges))  # the one is over when the other begins
+        later = max(int(48 * edges), self._start_cost(shape, n, edges))  # the one is over when the other begins
         parts = {"fuzzy graph": int(12 * edges), "points": 8 * n * d * 6, "start or epochs": later}
         return Cost("fuzzy graph", parts, self._epochs(n) * 9e-8 * edges, model_bytes=8 * n)
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, pool
-from ..block import Block
+from ..block import Block, block_rows
 from ..blocksums import difference
 from ..rows import RowSource
 from ..scatter import Scratch
@@ -173,7 +173,8 @@ class Centered(Operator):
     def _over_blocks(self, work: Callable[[Array, Block], Array]) -> Iterator[Array]:
         """Yield the work done on each block of √w (X − 1mᵀ)."""
         scratch, shift = Scratch(), 0.0 if self.mean is None else self.mean
-        return pool.run(lambda block: work(difference(block, shift, scratch), block), self.rows.blocks())
+        blocks = self.rows.blocks(block_rows(self.rows.n_features))  # sparse ones are filled up: as long as dense ones
+        return pool.run(lambda block: work(difference(block, shift, scratch), block), blocks)
 
 
 class Gram(Operator):

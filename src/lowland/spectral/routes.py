@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Array = Any
 
+PANEL_ENTRIES = 1 << 22  # of the columns that are multiplied at once
 SCREE = 10  # eigenvalues worth having for a scree plot even if fewer components are wanted
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -239,6 +240,7 @@ def back_to_columns(back: Callable[[Array], Array], solved: Solved, U: Array, wa
     Q, R = dense.orthonormal_near(back(U[:, :k]), np.sqrt(solved.spectrum[:k]))
     P, s, Y = dense.svd(R)
     V = pool.matmul(Q, P)
+    del Q  # of wide rows as large as what is kept
     signs = sign_of_columns(V)
     spectrum = solved.spectrum.copy()
     spectrum[:k] = arrays.to_numpy(s) ** 2
@@ -254,7 +256,7 @@ class Columns:
         self.n = rows.count()
         self.root = np.ones(self.n) if rows.weights is None else np.sqrt(rows.weights)
         self.X = rows.array if rows.array is not None else gather(rows, sparse=True)
-        self._width = max(64, (1 << 22) // self.n)
+        self._width = max(64, PANEL_ENTRIES // self.n)
 
     def _panel(self, first: int, scratch: Scratch) -> Array:
         """Return Zᵀ for columns from ``first`` on: (columns × rows)."""
@@ -263,9 +265,9 @@ class Columns:
         mean = self.start.mean[cols] if self.scaling.center else 0.0
         Z = subtract(X, mean, scratch)
         if self.start.scale is not None:
-            Z = Z / arrays.like(self.start.scale[cols], Z, arrays.dtype_of(Z))[None, :]
+            Z /= arrays.like(self.start.scale[cols], Z, arrays.dtype_of(Z))[None, :]
         if self.rows.weights is not None:
-            Z = Z * arrays.like(self.root, Z, arrays.dtype_of(Z))[:, None]
+            Z *= arrays.like(self.root, Z, arrays.dtype_of(Z))[:, None]
         return arrays.t(Z)
 
     def gram(self) -> Array:
@@ -296,10 +298,15 @@ class Columns:
             return operator(self.rows, self.start, self.scaling).rmatmul(U)
         scratch = Scratch()
         kind = arrays.cast(U, self.rows.dtype)
-        parts = list(
-            pool.run(lambda first: self._panel(first, scratch) @ kind, range(0, self.rows.n_features, self._width))
-        )
-        return arrays.cast(arrays.namespace(*parts).concat(parts, axis=0), np.float64)
+        panels = range(0, self.rows.n_features, self._width)
+        parts = pool.run(lambda first: self._panel(first, scratch) @ kind, panels)
+        if arrays.is_foreign(kind):
+            found = list(parts)
+            return arrays.cast(arrays.namespace(*found).concat(found, axis=0), np.float64)
+        out = np.empty((self.rows.n_features, kind.shape[1]))
+        for first, part in zip(panels, parts, strict=True):
+            out[first : first + len(part)] = part
+        return out
 
     def whitened(self, W: Array) -> Array:
         """Return the scatter of XᵀW, in float64."""

@@ -15,25 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, pool, settings
+from .. import arrays, pool
 from ..errors import DataError
 from ..moments import Accumulator
-from ..planning import DataShape, dense_seconds, sparse_seconds
-from ..rows import RowSource, block_rows
-from ..scatter import TILED
-from . import krylov, routes
+from ..planning import DataShape, check_allocation
+from ..rows import RowSource
+from . import routes
 from .rounding import rounding_floor, varies
-from .routes import SCREE, Scaling, Solved
+from .route_costs import cost
+from .routes import Scaling, Solved
 from .second_pass import second_pass
-from .solve import DENSE_LIMIT
 
 Array = Any
 
 ROUTES = ("covariance", "gram", "svd", "krylov", "power")
 _SQUARE_LIMIT = 10_000  # a larger scatter or Gram matrix costs more than Krylov passes over the rows
 _SPARSE_SQUARE_LIMIT = 1000
-_POWER_PRODUCTS = 100  # for one component; it may be any number, the nearer the values the more
-_SWEEPS = 3  # bases that Lanczos fills: one where the wanted values stand out, seven where none does
 _SMALL_WORK = 1e8  # multiplications below which the safest route is also fast enough
 
 
@@ -164,10 +161,21 @@ def _made_good(
     """Return a solution by squares as it is, or a better one where the last wanted value calls for that."""
     need = doubt(solved, wanted, rows.dtype)
     if need == "svd" and exact:
+        _require("svd", rows, len(solved.spectrum))
         return routes.svd(rows, wanted, scaling, rng)
     if need and solved.complete:
         return second_pass(rows, solved, wanted, scaling)
-    return replace(routes.krylov(rows, wanted, scaling, rng), route=solved.route) if need else solved
+    if not need:
+        return solved
+    _require("krylov", rows, wanted.count or len(solved.spectrum))
+    return replace(routes.krylov(rows, wanted, scaling, rng), route=solved.route)
+
+
+def _require(name: str, rows: RowSource, k: int) -> None:
+    """Refuse a second decomposition that would pass the memory limit; that it is needed shows only in the data."""
+    taken = sum(cost(name, rows.shape, k)[0].values())
+    what = f"finding singular values that small beside the first (by {name!r})"
+    check_allocation(taken, what, "ask for fewer components, or reduce fewer columns")
 
 
 def doubt(solved: Solved, wanted: Wanted, dtype: Any) -> str:
@@ -234,70 +242,6 @@ def _with_left(rows: RowSource, space: RowSpace, scaling: Scaling) -> RowSpace:
         arrays.like(space.directions, rows.reference, np.float64)
     )
     return replace(space, left=arrays.to_numpy(image) / space.values)
-
-
-# -- cost --------------------------------------------------------------------------------------------------------
-
-
-def cost(name: str, shape: DataShape, k: int) -> tuple[dict[str, int], float]:
-    """Return the largest pieces of memory of a route, and its rough seconds."""
-    n, d, size = shape.n_rows or 10**6, shape.n_features, shape.dtype.itemsize
-    threads = settings.threads()
-    block = min(n, block_rows(d)) * d
-    entries = shape.entries or n * d
-    inner = 0.0  # of keeping a basis orthogonal
-    reading = {  # what multiplying the rows takes
-        "transposed copy": entries * (size + 4) + 8 * d if shape.sparse else 0,
-        "blocks of rows": 0 if shape.sparse else threads * block * 8,
-    }
-    if name == "power" and not routes.forms_scatter(n, d):
-        parts = {**reading, "vectors": 8 * (n + d) * (k + 4)}
-        flops = 4.0 * entries * k * _POWER_PRODUCTS
-    elif name in ("covariance", "power"):
-        copies = 3 if d <= DENSE_LIMIT else 0
-        parts = {
-            "blocks of rows": (threads if d <= TILED else 1) * block * size,
-            "scatter matrix": 8 * d * d * (1 + copies) + (d * d // 2) * 8 + (8 * d * d * 4 if d <= TILED else 0),
-            "Krylov basis": 0 if d <= DENSE_LIMIT else _basis(k, d) * d * 8,
-        }
-        flops = 1.0 * n * d * d + (10.0 * d**3 if d <= DENSE_LIMIT else 60.0 * _basis(k, d) * d * d)
-    elif name == "gram":
-        panel = min(d * n, max(64 * n, 1 << 22))
-        parts = {
-            "panels of columns": (threads if n <= TILED else 1) * panel * size,
-            "Gram matrix": 8 * n * n * (5 if n <= DENSE_LIMIT else 1) + (n * n // 2) * 8,
-            "Krylov basis": 0 if n <= DENSE_LIMIT else _basis(k, n) * n * 8,
-            "directions": 3 * 8 * d * k,
-        }
-        flops = 1.0 * n * n * d + 4.0 * n * d * k + (10.0 * n**3 if n <= DENSE_LIMIT else 60.0 * _basis(k, n) * n * n)
-    elif name == "svd":
-        small = min(n, d)
-        tall = n > d
-        parts = {
-            "blocks of rows": threads * block * 8 * (3 if tall else 1),
-            "R factors": 8 * d * small * (8 if tall else 6),
-        }
-        flops = 8.0 * n * d * small + 20.0 * small * small * d
-    elif name == "lanczos":
-        count = max(k, SCREE)
-        basis = _basis(count, min(n, d))
-        parts = {
-            "Krylov basis": 8 * min(n, d) * (basis + 2 * count),
-            "vectors": 8 * max(n, d) * (3 * krylov.sizes(count, min(n, d)).block + count),
-            **reading,
-        }
-        flops, inner = _SWEEPS * 4.0 * entries * basis, _SWEEPS * 4.0 * min(n, d) * basis**2
-    else:
-        basis = _basis(k, min(n, d))
-        parts = {"Krylov bases": 8 * (n + d) * (basis + 4 * min(k + 8, basis)), **reading}
-        flops, inner = 8.0 * entries * basis, 4.0 * (n + d) * basis**2
-    seconds = sparse_seconds(flops) if shape.sparse else dense_seconds(flops, shape.dtype)
-    seconds += dense_seconds(inner, np.dtype(np.float64))
-    return {name: int(v) for name, v in parts.items() if v}, seconds
-
-
-def _basis(k: int, n: int) -> int:
-    return krylov.sizes(k, n).basis
 
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import arrays
-from ..block import Block
+from ..block import Block, block_rows
 from ..blocksums import difference
 from ..rows import RowSource
 from ..scatter import Scratch, symmetric_sum
@@ -46,7 +46,8 @@ def second_pass(rows: RowSource, solved: Solved, wanted: Wanted, scaling: Scalin
         Z = difference(block, mean, scratch)
         return Z @ arrays.like(W, Z, np.float64)
 
-    G = symmetric_sum(rows.blocks(), prepare, len(floor), stage="second pass", total=rows.block_count())
+    blocks = rows.blocks(block_rows(rows.n_features))  # sparse ones are filled up: as long as dense ones
+    G = symmetric_sum(blocks, prepare, len(floor), stage="second pass", total=rows.block_count())
     new, turn = _whitened(G, floor)
     return replace(
         solved,
