@@ -225,7 +225,8 @@ class FAMD(LinearReducer):
         self._learn(space, record, rows)
 
     def _learn(self, space: RowSpace, record: Recorder, rows: RowSource) -> None:
-        tell(record, replace(space, short=space.short and not space.solved.doubt), self.n_components, "FAMD")
+        told = replace(space, short=space.short and not space.solved.doubt, unseen=0.0)  # in words of its own, below
+        tell(record, told, self.n_components, "FAMD")
         n = space.solved.n_rows
         self.n_components_, self.n_samples_ = len(space.values), n
         self.components_ = np.ascontiguousarray(space.directions.T).astype(rows.dtype)

@@ -101,8 +101,8 @@ def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> No
         iterations=solved.products or None,
         residual=solved.residual,
     )
-    if space.short:
-        record.warn_short(len(space.values), asked)
+    if space.short or space.unseen:
+        record.warn_short(len(space.values), asked, space.unseen)
     if not solved.converged:
         record.warn(
             f"{owner}: the iteration stopped before its tolerance (residual {solved.residual:.2g}); "

@@ -141,8 +141,10 @@ class PCA(LinearReducer):
     def partial_fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
         """Take in more rows, exactly: any batches in any order give the same model as one fit.
 
-        Sums are kept (an R factor with ``solver="svd"``), and solved when a result is first asked for. `fit` keeps
-        none: after it, the first call begins anew and warns.
+        Sums of squares are kept, and solved when a result is first asked for. They do not show singular values below
+        about 1e-7 of the largest, which `fit` does; where such values are asked for, a warning says so. With
+        ``solver="svd"`` an R factor is kept, which shows them. `fit` keeps neither: after it, the first call begins
+        anew and warns.
         """
         first = "accumulator_" not in vars(self)
         if first:

@@ -17,7 +17,7 @@ from ..reducer import Recorder, seed
 from ..rows import RowSource
 from ..settings import report_progress
 from ..spectral import rowspace
-from ..spectral.routes import square_tolerance
+from ..spectral.routes import rank_tolerance, square_tolerance
 from ..spectral.rowspace import Scaling, Wanted
 from .gaussian import NOISE_FLOOR, Model, closed_form, expected_moments, log_likelihood, posterior
 from .linear import Compressor, LinearReducer, check_count, tell, warn_dominant
@@ -225,9 +225,11 @@ class ProbabilisticPCA(LinearReducer):
         if patterns.missing:
             with record.stage("EM"), pool.one_blas_thread():
                 mean, model, history = self._expectation_maximisation(patterns, mean, model, record)
-        kept = model.significant(10 * NOISE_FLOOR if history else square_tolerance(patterns.n_features) ** 2)
+        d = patterns.n_features
+        least = max(square_tolerance(d), rank_tolerance(n, d, dtype))
+        kept = model.significant(10 * NOISE_FLOOR if history else least**2)
         if len(kept.values) < k:
-            record.warn_short(len(kept.values), k)
+            record.warn_short(len(kept.values), k, 0.0 if history else least, "one array is not squared")
         names = getattr(self, "feature_names_in_", None)
         warn_dominant(record, patterns.column_moments()[1], names, "ProbabilisticPCA", "standardise them first")
         self.n_samples_ = n
