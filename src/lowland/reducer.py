@@ -125,20 +125,26 @@ class Recorder:
         warnings.warn(message, category, stacklevel=level_of_the_caller())
 
     def warn_short(
-        self, rank: int, asked: int | None, unseen: float = 0.0, remedy: str = "solver='svd' squares nothing"
+        self,
+        rank: int,
+        asked: int | None,
+        unseen: float = 0.0,
+        remedy: str = "solver='svd' squares nothing",
+        what: str = "the data",
     ) -> None:
         """Warn that the data have fewer components than were asked for; None asks for all.
 
-        ``unseen`` is the share of the largest singular value below which none was seen, where only squares were kept.
+        ``unseen`` is the share of the largest singular value below which none was seen, where only squares were kept;
+        ``what`` has the rank.
         """
         method, few = self.values["method"], "" if asked is None else f", below the {asked} components asked for"
-        what = (
-            f"the data have at least rank {rank}{few}: the rows were added up as squares, in which a singular value "
+        text = (
+            f"{what} have at least rank {rank}{few}: the rows were added up as squares, in which a singular value "
             f"below {unseen:.1g} of the largest cannot be told from rounding; {remedy}"
             if unseen
-            else f"the data have rank {rank}{few}"
+            else f"{what} have rank {rank}{few}"
         )
-        self.warn(f"{method}: {what}; n_components_ is {rank}", RankWarning)
+        self.warn(f"{method}: {text}; n_components_ is {rank}", RankWarning)
 
     def note(self, **values: Any) -> None:
         """Set fields of the record."""

@@ -54,9 +54,9 @@ class LaplacianReducer(Unfolding):
 
     def _about(self, found: Harmonics, record: Recorder, loose: float = _LOOSE) -> dict[str, Any]:
         """Return what the record should say of the solve; warn where eigenvectors are not determined."""
-        name, cut = type(self).__name__, found.whole != self.n_components
+        name, cut = type(self).__name__, found.whole != self.n_components_
         if cut and found.values[-1] > _TINY:
-            warn_cut(name, self.n_components, found.whole, record)
+            warn_cut(name, self.n_components_, found.whole, record)
         elif cut or found.residual > loose:
             known = "not determined" if cut else f"known to {found.residual:.1g} only"
             record.warn(
