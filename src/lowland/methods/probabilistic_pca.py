@@ -43,8 +43,7 @@ class ProbabilisticPCA(LinearReducer):
     max_iter : int
         EM stops after so many steps, with a warning.
     tol : float
-        EM stops when a step raises the log-likelihood per row by less than this (times its size where that is
-        above 1).
+        EM stops when a step raises the log-likelihood by less than this for each observed value.
     random_state : int, generator or None
         Seed of `sample` and of iterative solvers; None is seed 0.
 
@@ -238,7 +237,7 @@ class ProbabilisticPCA(LinearReducer):
             record.note(algorithm="closed form", solver="dense")
             self._conclude(self._closed_likelihood(n), 1, record)
             return
-        gain = abs(history[-1] - history[-2]) / max(abs(history[-1]), n) if len(history) > 1 else None
+        gain = abs(history[-1] - history[-2]) / int(patterns.seen.sum()) if len(history) > 1 else None
         record.note(algorithm="EM", solver="dense", iterations=len(history), residual=gain)
         degenerate = kept.noise == 0 and self.n_components_ < patterns.n_features
         self._conclude(float("inf") if degenerate else history[-1], len(history), record)
@@ -255,8 +254,8 @@ class ProbabilisticPCA(LinearReducer):
             next_mean, S, likelihood = expected_moments(groups, mean, model)
             history.append(likelihood)
             report_progress("EM", step, self.max_iter)
-            size = max(abs(likelihood), patterns.n_rows)  # one near zero must not ask for the impossible
-            if step > 1 and history[-1] - history[-2] <= self.tol * size:
+            # Beside the number of values, and not the likelihood itself, which changes with the units of the columns.
+            if step > 1 and history[-1] - history[-2] <= self.tol * int(patterns.seen.sum()):
                 break
             if step < self.max_iter:
                 mean, model = next_mean, closed_form(S, self.n_components)
