@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import arrays
-from .errors import DataError
+from .errors import DataError, ScaleError
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, check_symmetric, refuse_missing, short
 
 _NEAR = 1e-6  # of the squared norms: below it a product has lost six of its sixteen digits
@@ -71,7 +71,7 @@ class SquaredEuclidean(Pairwise):
         with np.errstate(over="ignore"):
             squares = (Z * Z).sum(axis=1)
         if not bool(arrays.namespace(squares).isfinite(squares).all()):
-            raise DataError(
+            raise ScaleError(
                 f"the squares of the rows overflow (the largest entry is {float(abs(X).max()):.1g}): divide the rows "
                 "by a constant"
             )
@@ -275,7 +275,7 @@ def check_size(D: Array, owner: str) -> None:
     if _SMALLEST < largest < _LARGEST or largest == 0:
         return
     what, remedy = ("underflow", "multiply") if largest < 1 else ("overflow", "divide")
-    raise DataError(
+    raise ScaleError(
         f"{owner}: the largest distance is {largest:.2g}, and sums of its powers {what}; {remedy} the distances by a "
         "constant"
     )

@@ -12,6 +12,7 @@ from .. import pool
 from ..errors import DataError, NotConvergedWarning
 from ..graph.geodesics import geodesics
 from ..graph.graph import Graph
+from ..graph.patches import require_apart
 from ..parameters import AnyOf, Choice, Integer, Rule
 from ..planning import DataShape, dense_seconds, sparse_seconds
 from ..reducer import Recorder
@@ -125,6 +126,7 @@ class MVU(Unfolding):
         return min(n - 1, self.basis)
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
+        require_apart(piece.graph)
         graph, order = _in_line(piece.graph.symmetric())
         rods = Rods(graph)
         few = self._few(rods.n, len(rods.indices) // 2)

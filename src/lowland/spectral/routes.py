@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, pool
+from ..errors import ScaleError
 from ..moments import Accumulator, Moments, RFactor, column_moments, moments, r_factor
 from ..rows import RowSource
 from ..scatter import Scratch, subtract, symmetric_sum
@@ -101,12 +102,15 @@ def deviations(variances: Array, mean: Array) -> Array:
 
 
 def _start(name: str, seen: Accumulator, squares: Array, scaling: Scaling) -> Solved:
-    """Fill in what all routes know before they solve."""
+    """Fill in what all routes know before they solve; refuse sums that are no numbers."""
     mean = arrays.to_numpy(seen.mean)
-    variances = arrays.to_numpy(squares).clip(0) / degrees(seen.weight, scaling.ddof)
-    scale = deviations(variances, mean) if scaling.scale else None
-    sums = variances * degrees(seen.weight, scaling.ddof) + (0.0 if scaling.center else seen.weight * mean**2)
-    total = float((sums / (1.0 if scale is None else scale**2)).sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        variances = arrays.to_numpy(squares).clip(0) / degrees(seen.weight, scaling.ddof)
+        scale = deviations(variances, mean) if scaling.scale else None
+        sums = variances * degrees(seen.weight, scaling.ddof) + (0.0 if scaling.center else seen.weight * mean**2)
+        total = float((sums / (1.0 if scale is None else scale**2)).sum())
+    if not np.isfinite(total):
+        raise ScaleError("the scatter of the data overflows: divide the large columns by a constant")
     return Solved(
         name,
         seen.n_rows,
@@ -185,7 +189,9 @@ def from_accumulator(
 
 def _from_r(done: RFactor, scaling: Scaling) -> Solved:
     R, xp = done.R, arrays.namespace(done.R)
-    start = _start("svd", done, xp.sum(R * R, axis=0), scaling)
+    with np.errstate(over="ignore"):
+        squares = xp.sum(R * R, axis=0)
+    start = _start("svd", done, squares, scaling)
     if not scaling.center:
         R = xp.concat([R, done.mean[None, :] * done.weight**0.5], axis=0)
     if start.scale is not None:

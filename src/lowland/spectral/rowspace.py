@@ -201,8 +201,6 @@ def cut(solved: Solved, wanted: Wanted) -> RowSpace:
     last = _last(solved, wanted) if solved.doubt else 0
     spectrum = solved.spectrum[: max(1, solved.possible)]  # further ones are rounding, whatever their size
     top = float(spectrum[0])
-    if not np.isfinite(top) or not np.isfinite(solved.total):
-        raise DataError("the scatter of the data overflows: divide the large columns by a constant")
     rank = int((spectrum > solved.tolerance**2 * top).sum()) if top > 0 and not _flat(solved) else 0
     rank = min(rank, solved.possible)
     if rank == 0:
