@@ -43,6 +43,21 @@ METRICS = (
     "sokalsneath",
     "yule",
 )
+# The power of the rows' unit that their distances have. Metrics that are not here look at which values are equal.
+DEGREES = {
+    "euclidean": 1,
+    "sqeuclidean": 2,
+    "cityblock": 1,
+    "cosine": 0,
+    "correlation": 0,
+    "chebyshev": 1,
+    "canberra": 0,
+    "braycurtis": 0,
+    "seuclidean": 0,
+    "mahalanobis": 0,
+    "jensenshannon": 0,
+    "precomputed": 1,
+}
 # Those that compare true with false. Given other numbers, SciPy answers 0 or nonsense.
 _LOGICAL = ("jaccard", "dice", "rogerstanimoto", "sokalsneath", "yule")
 # What others call a metric, and what to give here: each has one name. Minkowski's is left out because it needs a power,

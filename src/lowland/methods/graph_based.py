@@ -34,8 +34,10 @@ from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows
 from ..sources import gather
 from ..spectral import dense
+from ..units import Units, power, scaled_back, times
 from .distance_based import METRIC
 from .joining import Joining, packed, take, weights_of_new
+from .pair_based import of_anchors
 
 Array = Any
 
@@ -113,6 +115,7 @@ class GraphReducer(Joining):
         "n_components_",
     )
     _state: ClassVar[tuple[str, ...]] = _graph_state
+    _units: ClassVar[Units] = {"anchors_": of_anchors, "metric_state_": 1, "square_": 1, "inverse_transform": 1}
     _needs_columns: ClassVar[bool] = False  # whether a map of more coordinates than columns would be made up
     _keeps_lengths: ClassVar[bool] = True  # else the coordinates of a piece have variance 1, whatever its units
     _ranked: ClassVar[str] = "the data"  # whose rank is the number of coordinates
@@ -403,6 +406,7 @@ class GraphReducer(Joining):
 class Unfolding(GraphReducer):
     """A graph method whose map can be read backwards: rows from coordinates, by barycentric weights on the map."""
 
+    @scaled_back("inverse_transform")
     def inverse_transform(self, Y: Any) -> Array:
         """Return rows for points of the map: weighted means of the training rows whose coordinates are nearest.
 
@@ -418,7 +422,7 @@ class Unfolding(GraphReducer):
                 f"{'distances' if anchors is None else 'objects'}"
             )
         Y = self._coordinates(Y)
-        points = self._all_points().astype(self.embedding_.dtype).astype(np.float64)  # as users have them
+        points = self._as_shown(self._all_points().astype(self.embedding_.dtype)).astype(np.float64)
         search, on_map = searcher("euclidean", points), Coordinates(points)
 
         def work(part: slice) -> Array:
@@ -434,9 +438,14 @@ class Unfolding(GraphReducer):
         parts = [slice(s, s + step) for s in range(0, len(Y), step)]
         return np.concatenate(list(pool.run(work, parts))).astype(self.embedding_.dtype)
 
+    def _as_shown(self, points: Array) -> Array:
+        """Return points with the digits that users see: the smallest numbers of a type have fewer of them."""
+        exponent = round(self._scaled_by * power(self, "transform"))
+        return times(times(points, exponent), -exponent)
+
     def _coordinates(self, Y: Any) -> Array:
         """Return points of the map, checked."""
-        rows = gather(as_rows(Y, allow_sparse=False, owner=type(self).__name__))
+        rows = gather(self._scaled_back(as_rows(Y, allow_sparse=False, owner=type(self).__name__)))
         if rows.shape[1] != self.n_components_:
             raise DataError(f"points of the map must have {self.n_components_} columns; these have {rows.shape[1]}")
         return arrays.to_numpy(rows).astype(np.float64)

@@ -21,8 +21,10 @@ from ..rows import RowSource
 from ..spectral.distance import scale
 from ..spectral.krylov import sizes
 from ..spectral.solve import DENSE_LIMIT, sign_of_columns
+from ..units import Units
 from .distance_based import REPLICA_ROWS, DistanceReducer
 from .graph_based import Cost, Embedded, GraphReducer, Piece, Unfolding
+from .pair_based import degree, double_degree
 
 Array = Any
 
@@ -91,6 +93,13 @@ class Isomap(Unfolding):
         "ties": Choice(("cut", "keep")),
     }
     _state: ClassVar[tuple[str, ...]] = (*GraphReducer._graph_state, "residual_variance_")
+    _units: ClassVar[Units] = {
+        **Unfolding._units,
+        "embedding_": degree,
+        "eigenvalues_": double_degree,
+        "transform": degree,
+        "smallest eigenvalue": double_degree,
+    }
     _keeps_square: ClassVar[bool] = False  # new rows join by path lengths
     _landmark_count: ClassVar[int] = 500
     _ranked: ClassVar[str] = "the path lengths (their positive eigenvalues)"

@@ -17,8 +17,10 @@ from ..parameters import AnyOf, Choice, Real, Rule
 from ..planning import DataShape, sparse_seconds
 from ..reducer import Recorder
 from ..rows import RowSource
+from ..units import Units
 from .eigenspaces import warn_cut
 from .graph_based import Cost, Embedded, GraphReducer, Piece, Unfolding
+from .pair_based import degree
 
 Array = Any
 
@@ -36,6 +38,7 @@ class LaplacianReducer(Unfolding):
 
     _parameters: ClassVar[Mapping[str, Rule]] = {**GraphReducer._parameters, "bandwidth": BANDWIDTH}
     _state: ClassVar[tuple[str, ...]] = (*GraphReducer._graph_state, "bandwidth_")
+    _units: ClassVar[Units] = {**Unfolding._units, "bandwidth_": degree, "bandwidth": degree}
     _keeps_square: ClassVar[bool] = False
     _keeps_lengths: ClassVar[bool] = False
 
@@ -44,7 +47,9 @@ class LaplacianReducer(Unfolding):
 
     def _sigma(self, graph: Graph) -> float:
         """Return σ of the heat weights exp(−d²/(2σ²)); infinity makes all of them 1."""
-        return median_distance(graph) if isinstance(self.bandwidth, str) else float(self.bandwidth)
+        if isinstance(self.bandwidth, str):
+            return median_distance(graph)
+        return float(self._in_unit(float(self.bandwidth), degree(self)))
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         super()._fit(rows, record)

@@ -21,8 +21,10 @@ from ..spectral import dense
 from ..spectral.nullspace import smallest
 from ..spectral.solve import fix_signs
 from ..unfolding import Rods, unfold
+from ..units import Units
 from .graph_based import Cost, Embedded, Piece, Unfolding
 from .laplacian_based import factor_entries
+from .pair_based import degree, double_degree
 
 Array = Any
 
@@ -93,6 +95,13 @@ class MVU(Unfolding):
     _parameters: ClassVar[Mapping[str, Rule]] = {
         **Unfolding._parameters,
         "basis": AnyOf((Integer(1), Choice(("auto",)))),
+    }
+    _units: ClassVar[Units] = {
+        **Unfolding._units,
+        "embedding_": degree,
+        "eigenvalues_": double_degree,
+        "transform": degree,
+        "variance": double_degree,
     }
 
     basis: int | str

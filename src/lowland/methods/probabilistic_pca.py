@@ -19,6 +19,7 @@ from ..settings import report_progress
 from ..spectral import rowspace
 from ..spectral.routes import rank_tolerance, square_tolerance
 from ..spectral.rowspace import Scaling, Wanted
+from ..units import Units, scaled_back
 from .gaussian import NOISE_FLOOR, Model, closed_form, expected_moments, log_likelihood, posterior
 from .linear import Compressor, LinearReducer, check_count, tell, warn_dominant
 from .patterns import REMEDY, Patterns, batches, cost, survey
@@ -91,6 +92,15 @@ class ProbabilisticPCA(LinearReducer):
         "max_iter": Integer(1),
         "tol": Real(0, 1),
         "random_state": RANDOM_STATE,
+    }
+    _units: ClassVar[Units] = {
+        "mean_": 1,
+        "explained_variance_": 2,
+        "noise_variance_": 2,
+        "spectrum_": 2,
+        "total_variance_": 2,
+        "noise variance": 2,
+        **dict.fromkeys(("weights", "inverse_transform", "residual", "fill", "sample"), 1),
     }
     _state: ClassVar[tuple[str, ...]] = (
         "components_",
@@ -193,6 +203,14 @@ class ProbabilisticPCA(LinearReducer):
         self._learn(model, solved.mean, rows.dtype)
         self._conclude(self._closed_likelihood(n), 1, record)
 
+    def _keep_unit(self, exponent: int, record: Recorder | None = None) -> None:
+        super()._keep_unit(exponent, record)
+        if exponent and record is not None:  # a density is one of the rows' unit to the power −1 for each value
+            values = self.n_features_in_ * (1 - record.evidence.get("missing", 0.0))
+            lost = values * exponent * float(np.log(2))
+            self.log_likelihood_ -= self.n_samples_ * lost
+            record.evidence["log-likelihood per row"] -= lost
+
     def _learn(self, model: Model, mean: Array, dtype: Any) -> None:
         self.n_components_ = len(model.values)
         self.noise_variance_ = model.noise
@@ -269,6 +287,7 @@ class ProbabilisticPCA(LinearReducer):
     # -- use -------------------------------------------------------------------------------------------
 
     @property
+    @scaled_back("weights")
     def weights_(self) -> Array:
         """(D, k) W = V (Λ − σ²I)^½."""
         return self.components_.T * np.sqrt((self.explained_variance_ - self.noise_variance_).clip(0))
@@ -281,8 +300,8 @@ class ProbabilisticPCA(LinearReducer):
     def _offset(self) -> Array:
         return self.mean_
 
-    def compressor(self) -> Compressor:
-        """Return A = M⁻¹Wᵀ with M = WᵀW + σ²I, a = −Am, B = W, b = m (for rows without gaps)."""
+    def _compressor(self) -> Compressor:
+        # A = M⁻¹Wᵀ with M = WᵀW + σ²I, a = −Am, B = W, b = m (for rows without gaps)
         V = self.components_.astype(np.float64)
         root = np.sqrt((self.explained_variance_ - self.noise_variance_).clip(0))
         A = V * (root / self.explained_variance_)[:, None]
@@ -314,6 +333,7 @@ class ProbabilisticPCA(LinearReducer):
 
         return fill
 
+    @scaled_back("fill")
     def fill(self, X: Any) -> Array:
         """Return X with every missing value replaced by its mean given the observed part of the row."""
         check_is_fitted(self)
@@ -326,17 +346,19 @@ class ProbabilisticPCA(LinearReducer):
 
         return source.map_blocks(fill, self.n_features_in_)
 
+    @scaled_back("score_samples")
     def score_samples(self, X: Any) -> Array:
         """Return the log-likelihood of each row (of its observed part where values are missing)."""
         check_is_fitted(self)
         if self.noise_variance_ <= 0:
             raise DataError("the noise variance is zero, so the density is not finite; fit with fewer components")
         source = self._rows(X, reset=False)
-        W = self.weights_.astype(np.float64)
+        W, lost = self.weights_.astype(np.float64), self._scaled_by * np.log(2)  # for each value, in units of the fit
 
         def work(block: Array) -> Array:
             rows = arrays.to_numpy(block).astype(np.float64)
-            return arrays.like(log_likelihood(rows, W, self.mean_, self.noise_variance_)[:, None], block, np.float64)
+            found = log_likelihood(rows, W, self.mean_, self.noise_variance_) - lost * (~np.isnan(rows)).sum(axis=1)
+            return arrays.like(found[:, None], block, np.float64)
 
         return source.map_blocks(work, 1)[:, 0]
 
@@ -344,6 +366,7 @@ class ProbabilisticPCA(LinearReducer):
         """Return the mean log-likelihood of the rows."""
         return float(np.mean(arrays.to_numpy(self.score_samples(X))))
 
+    @scaled_back("sample")
     def sample(self, n_samples: int = 1, *, random_state: int | None = None) -> Array:
         """Draw rows from the model; ``random_state`` defaults to the model's own."""
         check_is_fitted(self)
