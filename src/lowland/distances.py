@@ -58,6 +58,8 @@ DEGREES = {
     "jensenshannon": 0,
     "precomputed": 1,
 }
+# Metrics that compare rows by their differences: a constant added to a column changes nothing.
+MOVABLE = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "seuclidean", "mahalanobis")
 # Those that compare true with false. Given other numbers, SciPy answers 0 or nonsense.
 _LOGICAL = ("jaccard", "dice", "rogerstanimoto", "sokalsneath", "yule")
 # What others call a metric, and what to give here: each has one name. Minkowski's is left out because it needs a power,

@@ -7,7 +7,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ..distances import DEGREES
+from ..distances import DEGREES, MOVABLE
 from ..errors import DataError
 from ..landmarks import Landmarks, wanted
 from ..planning import DataShape
@@ -17,8 +17,7 @@ from ..sources import are_objects
 from ..units import Power
 
 CALL_SECONDS = 1e-6  # of a function in Python, roughly
-# Metrics and kernels that compare rows by their differences: a constant added to a column changes nothing.
-_MOVABLE = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "seuclidean", "mahalanobis", "rbf", "laplacian")
+_MOVABLE = (*MOVABLE, "rbf", "laplacian")  # metrics and kernels
 
 
 def degree(model: Any) -> Power:
