@@ -51,12 +51,12 @@ def test_rows_of_any_size_give_the_same(quick, method, dtype):
 
 
 @told
-@pytest.mark.parametrize("exponent", [100, -500, 1000])
+@pytest.mark.parametrize("exponent", [90, -500, 1000])
 def test_what_is_learned_is_told_in_the_units_of_the_rows(quick, method, exponent):
-    """At 2^100 nothing is scaled on the way: it is arithmetic that says which power each attribute has."""
+    """At 2^90 rows are not scaled: arithmetic alone says which power each attribute has."""
     X = table()
     want, model = quick().fit(X), quick().fit(units.times(X, exponent))
-    assert hasattr(model, "exponent_") == (exponent != 100)
+    assert hasattr(model, "exponent_") == (exponent != 90)
     for name in {*method.load()._state, *want.fit_info_.evidence} - {"log_likelihood_", "column_sums_", "pieces_"}:
         first, second = (getattr(m, name, m.fit_info_.evidence.get(name)) for m in (want, model))
         if isinstance(first, float | np.ndarray) and np.asarray(first).dtype.kind == "f" and "likelihood" not in name:
@@ -244,7 +244,7 @@ def test_a_few_rows_that_a_first_look_misses():
     X = np.random.default_rng(3).standard_normal((40_000, 4))
     X[11] *= 1e200
     model = lowland.PCA(2).fit(X)
-    assert model.exponent_ > 600
+    assert model.exponent_ > 400
     assert model.singular_values_[0] == pytest.approx(np.linalg.norm(X[11] / 1e200) * 1e200, rel=1e-4)
     same(lowland.PCA(2).fit(units.times(X, -300)).singular_values_, model.singular_values_, -300)
 
@@ -278,6 +278,6 @@ def test_rows_of_all_sizes_leave_no_warning_of_numpy(quick):
 @told
 def test_rows_whose_squares_pass_each_other_are_refused_in_words():
     X = table()
-    X[7, 3] = 1e160
+    X[7, 3] = 1e180
     with pytest.raises(lowland.DataError, match=r"within \S+ of the largest distance .* leave out outliers"):
         lowland.LLE().fit(X)

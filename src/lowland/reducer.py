@@ -318,9 +318,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         lost = [name for name in self._units if name in vars(self) and units.passes(self, name)]
         if lost:
             record.warn(
-                f"{type(self).__name__}: {', '.join(sorted(lost))} cannot be represented in floating point for rows "
-                f"whose values are about {2.0**exponent:.0e}: values too large are infinity, values too small zero. "
-                f"Other results are not affected. Divide the rows by 2.0**{exponent} to get these",
+                f"{type(self).__name__}: {', '.join(sorted(lost))} cannot be represented in floating point in the "
+                "unit of these rows: values too large are infinity, values too small zero. Other results are not "
+                f"affected. Divide the rows by 2.0**{exponent} to get these",
                 LowlandWarning,
             )
 

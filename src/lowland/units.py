@@ -1,7 +1,8 @@
 """Rows of very large or very small numbers: scaled by a power of two before a fit, and results scaled back after it.
 
 Squares of numbers near 1e-300 are zero and those near 1e300 infinite; fourth powers, which distances and spectra need,
-underflow and overflow much earlier. Such rows are divided by 2^e, the power of two next to their largest value. That
+underflow and overflow much earlier. Such rows are divided by a power of two, 2^e, that brings their largest value
+near to 1, or where it was too large, below the largest ordinary size: small rows beside it then keep their digits. That
 changes no digit, so a fit gives the result of the rescaled rows. Rows of ordinary size are not changed.
 
 A fitted model holds what it learned in the unit of its fit, and ``exponent_``, which is e. A learned attribute is
@@ -29,9 +30,10 @@ Power = float  # of the rows' unit; kernels have halves
 Units = Mapping[str, Power | Callable[[Any], Power]]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-# Exponents of the largest value between which rows are not scaled. Fourth powers of float64 stay 150 orders away from
-# either end; float32 rows are squared in their own precision, and 512 squares are added.
-_ORDINARY = {np.dtype(np.float64): (-200, 200), np.dtype(np.float32): (-32, 50)}
+# Exponents of the largest value between which rows are not scaled. Eighth powers of float64 (fourth powers of squared
+# distances) stay 60 orders away from either end; float32 rows are squared in their own precision, and 512 squares are
+# added.
+_ORDINARY = {np.dtype(np.float64): (-100, 100), np.dtype(np.float32): (-32, 50)}
 _FACTOR = {np.dtype(np.float64): 1000, np.dtype(np.float32): 100}  # exponent of the largest factor of one product
 _MOST = 4000  # 2^4000 times the smallest number is infinity: larger exponents change nothing
 _SAMPLE_ROWS, _SAMPLE_ENTRIES = 8, 1 << 16  # read first; all rows are read where the sample is not of ordinary size
@@ -205,7 +207,9 @@ def exponent_of(source: RowSource, *, spread: bool, sure: bool = False) -> int:
         size = _size_of((low, high), spread)
     if size == 0 or _is_ordinary(size, source.dtype):
         return 0
-    return 2 * ((int(np.frexp(size)[1]) - 1) // 2)
+    high = _ORDINARY[source.dtype][1]
+    target = high - 2 if size > 1 else 0  # no smaller than need be: rows far below the largest must not underflow
+    return 2 * ((int(np.frexp(size)[1]) - 1) // 2) - target
 
 
 def _is_ordinary(size: float, dtype: np.dtype[Any]) -> bool:
