@@ -10,6 +10,12 @@ import pytest
 
 from lowland.registry import METHODS
 
+QUICK = {  # parameters that make methods of many iterations short
+    "autoencoder": {"hidden": (8,), "epochs": 4},
+    "som": {"grid": (6, 5), "epochs": 5},
+    "tsne": {"perplexity": 10.0, "max_iter": 60},
+    "umap": {"n_epochs": 30},
+}
 ALL_IDS = pytest.StashKey[list[str]]()
 
 
@@ -54,6 +60,18 @@ def made(method):
     def make(n_components):
         cls = method.load()
         return cls(**({"n_components": n_components} if "n_components" in cls._parameters else {}))
+
+    return make
+
+
+@pytest.fixture
+def quick(method):
+    """Makes an unfitted model of the method with two components and few iterations."""
+
+    def make(**parameters):
+        cls = method.load()
+        sized = {"n_components": 2} if "n_components" in cls._parameters else {}
+        return cls(**(sized | QUICK.get(method.name, {}) | parameters))
 
     return make
 

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from lowland import RowSource
+from lowland.data import digits
 from lowland.dimension import (
     broken_stick,
     gavish_donoho,
@@ -73,6 +74,44 @@ def test_minka_is_scikit_learns(n, d, k, noise):
     for seed in range(4):
         X = planted(np.random.default_rng(seed), n, d, k, noise)
         assert minka(X) == PCA(n_components="mle", svd_solver="full").fit(X).n_components_
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "rank"), [(100, 10, 3), (500, 10, 3), (12, 10, 4), (60, 10, 9), (40, 6, 1), (40, 6, 5)]
+)
+def test_minka_of_rows_in_a_subspace_is_its_dimension(n, d, rank):
+    from sklearn.decomposition import PCA
+
+    for seed in range(3):
+        X = planted(np.random.default_rng(seed), n, d, rank, 0.0)
+        assert minka(X) == PCA(n_components="mle", svd_solver="full").fit(X).n_components_ == rank
+        assert minka(1e-7 * X) == minka(X.astype(np.float32)) == rank
+        values = np.linalg.eigvalsh(np.cov(X.T))[::-1].clip(0)
+        assert minka(values, n) == rank
+    wide = planted(np.random.default_rng(0), 9, 30, 3, 0.0)
+    assert minka(wide) == 3
+
+
+def test_minka_of_digits_is_scikit_learns():
+    from sklearn.decomposition import PCA
+
+    X, _, _ = digits()
+    varying = X[:, X.std(axis=0) > 0]
+    for table, count in ((X, 61), (varying, 60)):  # of 64 columns 3 are constant
+        assert minka(table) == PCA(n_components="mle", svd_solver="full").fit(table).n_components_ == count
+        assert minka(1e-6 * table) == count  # where scikit-learn's says 57
+
+
+def test_minka_does_not_count_columns_that_do_not_vary():
+    for seed in range(3):
+        X = planted(np.random.default_rng(seed), 200, 8, 3, 0.2)
+        assert minka(X) == minka(np.column_stack([X, np.full((200, 2), 5.1)])) == 3
+
+
+@pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-6])
+def test_the_limit_of_little_noise_is_that_of_none(noise):
+    for seed in range(3):
+        assert minka(planted(np.random.default_rng(seed), 200, 10, 3, noise)) == 3
 
 
 def test_evidence_is_minkas_formula_term_by_term():

@@ -127,6 +127,37 @@ def test_blas_limits_of_two_callers_may_end_in_any_order():
     assert blas_threads() == before
 
 
+def in_thread(work):
+    """Return what a function returns in a thread of its own."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(work()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_blas_is_limited_in_every_thread():
+    def inside():
+        with pool.one_blas_thread():
+            return set(blas_threads().values())
+
+    before = blas_threads()
+    assert inside() == {1}  # from here on threadpoolctl would let the main thread alone set a limit
+    assert in_thread(inside) == {1}
+    assert in_thread(lambda: inside() | in_thread(inside)) == {1}
+    assert blas_threads() == before
+
+
+def test_the_blas_limit_may_end_in_another_thread_than_it_began():
+    before, limit = blas_threads(), pool.one_blas_thread()
+    limit.__enter__()
+    in_thread(lambda: limit.__exit__(None, None, None))
+    assert blas_threads() == before
+    with threadpool_limits(1, user_api="blas"):  # and others are free to set theirs
+        assert set(blas_threads().values()) == {1}
+    assert blas_threads() == before
+
+
 def test_another_caller_may_change_the_number_of_threads_meanwhile():
     with config(threads=2):
         results = pool.run(lambda i: i, range(30))

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from . import arrays
 from .block import Block, require_finite
-from .errors import DataError
+from .errors import ScaleError
 from .scatter import Scratch, subtract
 
 Array = Any
@@ -85,7 +85,7 @@ def centered(block: Block, scratch: Scratch, dtype: Any = None) -> Part:
 def require_sums(sums: Array, block: Block) -> Array:
     """Return the sums if they are finite; else the rows overflow."""
     if not bool(arrays.namespace(sums).all(arrays.namespace(sums).isfinite(sums))):
-        raise DataError(
+        raise ScaleError(
             f"sums of the rows from {max(block.start, 0)} on overflow {arrays.dtype_of(block.rows)}: "
             "divide the large columns by a constant"
         )

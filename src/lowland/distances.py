@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import arrays
-from .errors import DataError
+from .errors import DataError, ScaleError
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, check_symmetric, refuse_missing, short, tiles
 
 _NEAR = 1e-6  # of the squared norms: below it a product has lost six of its sixteen digits
@@ -43,6 +43,23 @@ METRICS = (
     "sokalsneath",
     "yule",
 )
+# The power of the rows' unit that their distances have. Metrics that are not here look at which values are equal.
+DEGREES = {
+    "euclidean": 1,
+    "sqeuclidean": 2,
+    "cityblock": 1,
+    "cosine": 0,
+    "correlation": 0,
+    "chebyshev": 1,
+    "canberra": 0,
+    "braycurtis": 0,
+    "seuclidean": 0,
+    "mahalanobis": 0,
+    "jensenshannon": 0,
+    "precomputed": 1,
+}
+# Metrics that compare rows by their differences: a constant added to a column changes nothing.
+MOVABLE = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "seuclidean", "mahalanobis")
 # Those that compare true with false. Given other numbers, SciPy answers 0 or nonsense.
 _LOGICAL = ("jaccard", "dice", "rogerstanimoto", "sokalsneath", "yule")
 # What others call a metric, and what to give here: each has one name. Minkowski's is left out because it needs a power,
@@ -71,7 +88,7 @@ class SquaredEuclidean(Pairwise):
         with np.errstate(over="ignore"):
             squares = squared_norms(Z)
         if not bool(arrays.namespace(squares).isfinite(squares).all()):
-            raise DataError(
+            raise ScaleError(
                 f"the squares of the rows overflow (the largest entry is {float(abs(X).max()):.1g}): divide the rows "
                 "by a constant"
             )
@@ -301,7 +318,7 @@ def check_size(D: Array, owner: str) -> None:
     if _SMALLEST < largest < _LARGEST or largest == 0:
         return
     what, remedy = ("underflow", "multiply") if largest < 1 else ("overflow", "divide")
-    raise DataError(
+    raise ScaleError(
         f"{owner}: the largest distance is {largest:.2g}, and sums of its powers {what}; {remedy} the distances by a "
         "constant"
     )

@@ -21,6 +21,10 @@ class DataError(LowlandError, ValueError):
         self.row, self.column = row, column
 
 
+class ScaleError(DataError):
+    """Squares of the values pass the range of floating point: they are too large, or too small, to be added up."""
+
+
 class DisconnectedError(DataError):
     """The neighbour graph falls into pieces, and ``disconnected="error"`` was asked for."""
 

@@ -104,7 +104,8 @@ class Exponential(Kernel):
     def between(self, A: Prepared, B: Prepared) -> Array:
         """Return the kernel of two blocks."""
         S = self.distance.between(A, B)
-        S *= -self.gamma
+        with np.errstate(over="ignore"):  # the kernel of rows that are infinitely far apart is zero
+            S *= -self.gamma
         return np.exp(S, out=S) if isinstance(S, np.ndarray) else arrays.namespace(S).exp(S)
 
     def diagonal(self, block: Array) -> Array:

@@ -105,7 +105,8 @@ class Accumulator:
         first, before = self._parts if self.weight else (origin, offset)
         delta = (origin - first) + (offset - before)
         total = self.weight + weight
-        (join or self._join)(summary, self.weight * weight / total, delta)
+        with np.errstate(over="ignore", invalid="ignore"):  # sums that are no numbers are refused where they are used
+            (join or self._join)(summary, self.weight * weight / total, delta)
         self._parts = first, before + delta * (weight / total)
         self.mean = self._parts[0] + self._parts[1]
         self.weight, self.n_rows = total, self.n_rows + n

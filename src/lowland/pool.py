@@ -65,6 +65,7 @@ def one_blas_thread() -> Iterator[None]:
                 from threadpoolctl import ThreadpoolController
 
                 _controller, _modules = ThreadpoolController(), len(sys.modules)
+            _take_control()
             _limit = _controller.limit(limits=1, user_api="blas")
         _limited += 1
     try:
@@ -73,7 +74,20 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _limited -= 1
             if _limited == 0:
+                _take_control()  # the last caller need not be in the thread of the first
                 _limit.restore_original_limits()
+                _take_control()  # and leave it to whoever sets a limit next
+
+
+def _take_control() -> None:
+    """Let this thread set the number of BLAS threads.
+
+    threadpoolctl 3.8 lets only one thread set that of OpenBLAS, the first one that did, and ignores all others without
+    a word: a fit in any other thread would then run BLAS on all cores, which adds up in another order.
+    """
+    for library in _controller.lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
 
 
 def run(

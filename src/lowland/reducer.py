@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import arrays, memory, parameters, pool
-from .errors import DataError, RankWarning
+from . import arrays, memory, parameters, pool, units
+from .errors import DataError, LowlandWarning, RankWarning, ScaleError
 from .planning import DataShape, Plan
 from .rows import RowSource, as_rows
 from .settings import format_bytes
@@ -124,13 +124,27 @@ class Recorder:
         self.messages.append(message)
         warnings.warn(message, category, stacklevel=level_of_the_caller())
 
-    def warn_short(self, rank: int, asked: int | None) -> None:
-        """Warn that the data have fewer components than were asked for."""
-        self.warn(
-            f"{self.values['method']}: the data have rank {rank}, below the {asked} components asked for; "
-            f"n_components_ is {rank}",
-            RankWarning,
+    def warn_short(
+        self,
+        rank: int,
+        asked: int | None,
+        unseen: float = 0.0,
+        remedy: str = "solver='svd' squares nothing",
+        what: str = "the data",
+    ) -> None:
+        """Warn that the data have fewer components than were asked for; None asks for all.
+
+        ``unseen`` is the share of the largest singular value below which none was seen, where only squares were kept;
+        ``what`` has the rank.
+        """
+        method, few = self.values["method"], "" if asked is None else f", below the {asked} components asked for"
+        text = (
+            f"{what} have at least rank {rank}{few}: the rows were added up as squares, in which a singular value "
+            f"below {unseen:.1g} of the largest cannot be told from rounding; {remedy}"
+            if unseen
+            else f"{what} have rank {rank}{few}"
         )
+        self.warn(f"{method}: {text}; n_components_ is {rank}", RankWarning)
 
     def tell_checked(self, blocks: int | None) -> None:
         """Say that a Krylov method looked for missed eigenpairs; of several solves the first, the largest, counts."""
@@ -165,8 +179,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of every method: scikit-learn's conventions, a plan before, a record after, row-wise `transform`.
 
     A subclass declares ``_parameters`` (the limits of its constructor's arguments), ``_state`` (the learned
-    attributes that a model file holds) and ``_reads_again`` (a fit reads the rows more than once), and writes
-    ``_plan``, ``_fit`` and ``_row_map``.
+    attributes that a model file holds), ``_units`` (those that change with the unit of the rows: see `units`) and
+    ``_reads_again`` (a fit reads the rows more than once), and writes ``_plan``, ``_fit`` and ``_row_map``.
     """
 
     _parameters: ClassVar[Mapping[str, parameters.Rule]] = {}
@@ -174,10 +188,18 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     _allow_nan: ClassVar[bool] = False
     _allow_sparse: ClassVar[bool] = False
     _reads_again: ClassVar[bool] = False
+    _units: ClassVar[units.Units] = {}  # empty: rows are never scaled
+
+    _scaled_by: int = 0  # e, where a fit, or a view of a model, divides rows by 2^e
 
     fit_info_: FitInfo
     n_components_: int
     n_features_in_: int
+    exponent_: int  # set only where a fit divided the rows by 2^exponent_
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        units.measure(cls)
 
     # -- what a subclass writes ---------------------------------------------------------------------------
 
@@ -219,8 +241,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Array:
         """Reduce rows, new or old, one by one: the result for a row does not depend on its neighbours."""
         check_is_fitted(self)
-        source = self._rows(X, reset=False)
-        return source.map_blocks(self._row_map(), self.n_components_)
+        model = self._in_fit_units()
+        found = model._rows(X, reset=False).map_blocks(model._row_map(), self.n_components_)
+        return units.in_rows_units(self, found, "transform")
 
     def _source(self, X: Any) -> RowSource:
         """Turn input into a row source."""
@@ -235,7 +258,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             validate_data(self, source.named(), reset=reset, skip_check_array=True)
         except ValueError as error:  # against an earlier fit: with reset any columns are taken
             raise DataError(f"{str(error).rstrip()}\n{self._remedy()}") from None
-        return source
+        return source if reset else units.scaled(source, -self._scaled_by)
 
     def _reduced(self, X: Any, *, allow_nan: bool = False) -> RowSource:
         """Turn reduced rows into a row source, one column for each component."""
@@ -246,7 +269,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 f"the reduced rows must have {self.n_components_} columns, one for each component; "
                 f"these have {source.n_features}"
             )
-        return source
+        return self._scaled_back(source)
+
+    def _scaled_back(self, reduced: RowSource) -> RowSource:
+        """Return reduced rows in the unit of this view of the model."""
+        return units.scaled(reduced, -round(self._scaled_by * units.power(self, "transform")))
 
     def _remedy(self) -> str:
         """Say which columns rows must have."""
@@ -256,7 +283,53 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         listed = ", ".join(repr(str(name)) for name in names[:10]) + (", …" if len(names) > 10 else "")
         return f"Give the columns of the fit in their order, X[model.feature_names_in_]: {listed}."
 
-    def _run_fit(self, X: Any, sample_weight: Any = None) -> Self:
+    # -- units --------------------------------------------------------------------------------------------
+
+    def _has_units(self) -> bool:
+        """Tell whether rows may be scaled: whether these parameters mean the same in all units."""
+        return bool(self._units)
+
+    def _exponent_of(self, rows: RowSource, *, sure: bool = False) -> int:
+        """Return e, where a fit divides these rows by 2^e."""
+        return units.exponent_of(rows, spread=self._takes_means_off(), sure=sure) if self._has_units() else 0
+
+    def _takes_means_off(self) -> bool:
+        """Tell whether a constant added to a column changes nothing: then the size of a column is its spread."""
+        return True
+
+    def _in_unit(self, value: Any, power: units.Power) -> Any:
+        """Return a parameter, given in a power of the rows' unit, in that of the fit."""
+        return units.times(value, -round(self._scaled_by * power))
+
+    def _in_fit_units(self) -> Self:
+        """Return a view of the model whose rows and learned attributes are in the unit of the fit."""
+        exponent = vars(self).get("exponent_", 0)
+        if not exponent:
+            return self
+        view = object.__new__(type(self))
+        view.__dict__.update(vars(self), _scaled_by=exponent)
+        del view.__dict__["exponent_"]
+        return view
+
+    def _keep_unit(self, exponent: int, record: Recorder | None = None) -> None:
+        """Store the unit of the fit: from now on, attributes are read in that of the rows."""
+        if not exponent:
+            return
+        self.exponent_ = exponent
+        if record is None:
+            return
+        record.evidence = {name: units.in_rows_units(self, value, name) for name, value in record.evidence.items()}
+        record.evidence["rows divided by"] = f"2^{exponent}"
+        lost = [name for name in self._units if name in vars(self) and units.passes(self, name)]
+        if lost:
+            record.warn(
+                f"{type(self).__name__}: {', '.join(sorted(lost))} cannot be represented in floating point in the "
+                "unit of these rows: values too large are infinity, values too small zero. Other results are not "
+                f"affected. Divide the rows by 2.0**{exponent} to get these",
+                LowlandWarning,
+            )
+
+    def _run_fit(self, X: Any, sample_weight: Any = None, exponent: int | None = None) -> Self:
         """Check, plan, fit, record: the one road of every `fit`."""
         parameters.check(type(self).__name__, self._parameters, self.get_params(deep=False))
         self._forget()
@@ -270,14 +343,25 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             if source.reiterable and self._needs_length():
                 source.count()
             self._plan(source.shape).require()  # before a row is read
+            exponent = self._exponent_of(source) if exponent is None else exponent
+            source, self._scaled_by = units.scaled(source, -exponent), exponent
             cost = self._plan_rows(source)
             cost.require()
             record = Recorder(type(self).__name__, cost)
             with memory.watch(cost.bytes) as peak, pool.one_blas_thread():  # the same bits on any machine's threads
                 self._fit(source, record)
+            self._keep_unit(exponent, record)
+        except ScaleError:
+            again = self._exponent_of(source, sure=True) if not exponent and source.reiterable else 0
+            self._forget()
+            if not again:
+                raise
+            return self._run_fit(X, sample_weight, again)  # a few rows are far larger than the sample
         except BaseException:
             self._forget()  # a refused, cancelled or failed fit leaves no half-learned model
             raise
+        finally:
+            self.__dict__.pop("_scaled_by", None)
         self.fit_info_ = record.info(peak.bytes)
         return self
 

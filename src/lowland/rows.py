@@ -208,6 +208,12 @@ class ArrayRows(RowSource):
         """Return the data frame that the rows came from, or a stand-in of the right width."""
         return super().named() if self._carrier is None else self._carrier
 
+    def replaced(self, array: Array) -> ArrayRows:
+        """Return the same source with other numbers: a copy that was made of the rows."""
+        twin = copy.copy(self)
+        twin._array, twin._copied = array, self._copied + int((array.data if self.sparse else array).nbytes)
+        return twin
+
     def _blocks(self, size: int, first: int) -> Iterator[Block]:
         start, stop = 0, first
         while start < self._array.shape[0]:
@@ -248,8 +254,12 @@ class BlockRows(RowSource):
         """An array of the library and device that the first block was on."""
         return self._reference
 
-    def _pieces(self) -> Iterator[Array]:
-        """Yield the blocks as they come, each checked against the first."""
+    def first_block(self) -> Array:
+        """Return the first block as it came; a reading that follows begins with it."""
+        return self._begun()[1].array
+
+    def _begun(self) -> _Numbered:
+        """Return the first block with its number, from the reading that was begun or from a new one."""
         if self._first is None:
             if not self.reiterable:
                 raise DataError("these blocks can be read only once and were read already; give a function instead")
@@ -257,7 +267,11 @@ class BlockRows(RowSource):
             self._first = next(self._pending, None)
             if self._first is None:
                 raise DataError("the second reading gave no rows: the function must start anew each time it is called")
-        first, rest = self._first, self._pending
+        return self._first
+
+    def _pieces(self) -> Iterator[Array]:
+        """Yield the blocks as they come, each checked against the first."""
+        first, rest = self._begun(), self._pending
         self._first = self._pending = None
         for number, rows in itertools.chain([first], rest or ()):
             if rows.n_features != self.n_features or rows.sparse != self._is_sparse:

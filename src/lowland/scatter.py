@@ -80,7 +80,8 @@ def symmetric_sum(
 
         def product(piece: Piece) -> Array:
             Z = prepare(piece, scratch)
-            return arrays.t(Z) @ Z
+            with np.errstate(over="ignore", invalid="ignore"):
+                return arrays.t(Z) @ Z
 
         for P in pool.run(product, pieces, stage=stage, total=total):
             out = square_zeros(n, P) if out is None else out
@@ -109,9 +110,10 @@ def add_tiles(out: Array, Z: Array, coefficient: float = 0.0, delta: Array = Non
 
     def tile(j: int) -> None:
         a, b = edges[j], edges[j + 1]
-        out[:b, a:b] += arrays.t(Z[:, :b]) @ Z[:, a:b]
-        if delta is not None and coefficient:
-            out[:b, a:b] += coefficient * delta[:b, None] * delta[None, a:b]
+        with np.errstate(over="ignore", invalid="ignore"):
+            out[:b, a:b] += arrays.t(Z[:, :b]) @ Z[:, a:b]
+            if delta is not None and coefficient:
+                out[:b, a:b] += coefficient * delta[:b, None] * delta[None, a:b]
 
     if arrays.is_foreign(out):
         for j in range(_TILES):

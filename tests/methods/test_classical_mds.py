@@ -340,9 +340,18 @@ def test_float32_distances_keep_a_weak_axis_and_no_more(rng):
 @pytest.mark.parametrize(("size", "what", "remedy"), [(1e170, "overflow", "divide"), (1e-170, "underflow", "multiply")])
 @pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.MetricMDS])
 def test_distances_that_cannot_be_squared(method, size, what, remedy, rng):
-    D = cdist(X := rng.standard_normal((12, 3)), X) * size
+    X = rng.standard_normal((12, 3))
     with pytest.raises(lowland.DataError, match=rf"largest distance is .*{what}; {remedy} the distances by a constant"):
-        method(metric="precomputed").fit(D)
+        method(metric=lambda a, b: size * float(np.linalg.norm(a - b))).fit(X)  # of a function the unit is not known
+
+
+@pytest.mark.parametrize("k", [-566, 566])  # about 1e-170 and 1e170
+@pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.MetricMDS])
+def test_given_distances_are_scaled_before_they_are_squared(method, k, rng):
+    D = cdist(X := rng.standard_normal((12, 3)), X)
+    with pytest.warns(lowland.LowlandWarning, match="cannot be represented"):
+        model = method(metric="precomputed").fit(D * 2.0**k)
+    np.testing.assert_array_equal(model.embedding_, method(metric="precomputed").fit(D).embedding_ * 2.0**k)
 
 
 @pytest.mark.parametrize("size", [1e-60, 1e60])

@@ -460,11 +460,6 @@ def test_a_map_over_an_approximate_graph_says_so(Model, rng, monkeypatch):
 
 
 @quiet
-def test_a_map_of_few_points_says_how_it_was_made(Free, rng):
-    assert Free(2).fit(rng.standard_normal((3, 3))).fit_info_.algorithm == "classical scaling"
-
-
-@quiet
 def test_small_pieces_have_the_units_of_the_others(rng):
     """Where coordinates of pieces have variance 1 whatever the data's units, those of small ones have, too."""
 

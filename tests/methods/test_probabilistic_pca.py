@@ -196,6 +196,14 @@ def test_rows_with_nothing_observed_change_nothing(rng):
     np.testing.assert_array_equal(b.score_samples(empty[:2]), [0.0, 0.0])
 
 
+def test_em_takes_as_many_steps_in_any_unit(rng):
+    X = with_gaps(rng, planted(rng, 200, 6, 2)[0], 0.2)
+    plain, small, large = (ProbabilisticPCA(2).fit(X * unit) for unit in (1.0, 2.0**-100, 2.0**100))
+    assert plain.n_iter_ == small.n_iter_ == large.n_iter_ > 5
+    np.testing.assert_array_equal(small.transform(X * 2.0**-100), plain.transform(X))
+    np.testing.assert_array_equal(large.transform(X * 2.0**100), plain.transform(X))
+
+
 def test_em_that_may_not_run_on_says_so(rng):
     X = with_gaps(rng, planted(rng, 80, 6, 2)[0], 0.4)
     with pytest.warns(NotConvergedWarning, match="did not settle in max_iter=3 steps"):

@@ -4,9 +4,10 @@ import hashlib
 import json
 import struct
 
+import numpy as np
 import pytest
 
-from lowland import modelfile
+from lowland import PCA, modelfile
 from lowland.errors import ModelFileError
 
 FIELDS = {
@@ -57,6 +58,14 @@ def not_built(path, *words):
 def test_forging_changes_nothing_by_itself(file):
     forge(file, lambda record: None)
     assert modelfile.load(file).get_params() == {"n_components": 2, "tol": 0.5, "random_state": None}
+
+
+@pytest.mark.parametrize("value", [10**9, -1075, 0.5, True, "2", None])
+def test_an_exponent_that_is_none_of_a_float64(tmp_path, value):
+    path, rows = tmp_path / "pca.lowland", np.random.default_rng(0).standard_normal((9, 3)) * 2.0**400
+    modelfile.save(PCA(1).fit(rows), path)
+    forge(path, lambda record: record["values"].update(exponent_=value))
+    not_built(path, f"exponent_ is {value!r}", "not the exponent of a float64")
 
 
 def test_newer_format(file, refused):

@@ -422,7 +422,7 @@ def test_an_iteration_that_does_not_converge_raises(monkeypatch):
     [
         ({"M": sp.csr_array(np.ones((3, 4)))}, "square"),
         ({"M": sp.csr_array(np.array([[1.0, np.nan], [np.nan, 1.0]]))}, "NaN"),
-        ({"M": sp.csr_array(np.array([[1.0, 1.0], [0.0, 1.0]]))}, "not symmetric"),
+        ({"M": sp.csr_array(np.array([[1.0, 1.0], [0.0, 1.0]]))}, "not symmetric.*numpy.linalg.eig"),
         ({"k": 0}, "k must be from 1 to 9"),
         ({"k": 10}, "k must be from 1 to 9"),
         ({"null": np.ones((10, 1))}, "orthonormal"),

@@ -33,6 +33,7 @@ from .. import pool
 from ..errors import DataError
 from ..measure import Measure
 from ..pairwise import tiles
+from ..units import times
 from .neighbors import levina_bickel_of
 from .points import Points, choose_anchors
 
@@ -210,7 +211,14 @@ def _sums(points: Points, chosen: Array, lists: list[tuple[Array, Array]], k: in
     work = tiles(len(chosen), max(1, _BATCH // (k * max(k, points.geometry.width or k))))
     found = np.concatenate(list(pool.run(batch, work, stage="directions", total=len(work))))
     independent = min(len(chosen), parts * size / k)
-    return Sums(k * points.n / size, found, distances[:, k] / unit, unit, independent, _by_distance(distances))
+    return Sums(
+        k * points.n / size,
+        found,
+        distances[:, k] / unit,
+        times(unit, points.exponent),
+        independent,
+        _by_distance(distances),
+    )
 
 
 def _by_distance(distances: Array) -> float:

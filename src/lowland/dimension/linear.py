@@ -207,9 +207,9 @@ def marchenko_pastur_median(beta: float) -> float:
 def minka(X: Any, n_rows: int | None = None, n_columns: int | None = None, *, scale: bool = False) -> Measure:
     """Return the number of components with the largest evidence for probabilistic PCA.
 
-    Laplace's approximation of p(X | k), for k = 1 … D − 1; the interval holds 95 % of the evidence. A model of D − 1
-    components is that of all D, for its one remaining direction has a variance of its own. D is the number of columns,
-    also where rows are fewer; if the rows keep to a subspace, it is theirs.
+    Laplace's approximation of p(X | k), for k = 1 … D − 1; the interval holds 95 % of the evidence. D is the number of
+    columns that vary, also where rows are fewer. Where the rows keep to a subspace of these, no noise is left and the
+    count is the dimension of the subspace.
 
     Examples
     --------
@@ -223,17 +223,27 @@ def minka(X: Any, n_rows: int | None = None, n_columns: int | None = None, *, sc
     ----------
     T. P. Minka, Automatic choice of dimensionality for PCA, NIPS 13 (2000).
     """
+    # This is scikit-learn's PCA(n_components="mle") but for three things. Its zero is 1e-15 in whatever units the data
+    # have, so that its count changes with them (digits: 61, a millionth of them: 57). It counts columns that do not
+    # vary: one of them makes the noise zero, so that all others become components (3 planted in 8 noisy columns read
+    # as 8 beside a constant one). And it refuses fewer rows than columns.
     found = variances_of(X, n_rows, n_columns, scale=scale, owner="minka").relative
-    n = found.rows("minka")
+    n, D = found.rows("minka"), found.n_columns
     values = found.padded("minka")[: found.rank]
-    if len(values) < 2:
-        return Measure(len(values))
-    logs = evidence(values, n, found.bound)
+    # With r = rank < D, the evidence of k = r grows as v^(−(N − r)(D − r)/2) while the noise v falls to zero, and that
+    # of fewer components stays finite; more of them lose against r as they do for any noise.
+    if len(values) < 2 or found.rank < found.size:
+        return Measure(found.rank)
+    logs = evidence(values, n, D)
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     k = int(np.argmax(logs)) + 1
     order = np.argsort(-weights, kind="stable")
     held = order[: int(np.searchsorted(np.cumsum(weights[order]), 0.95 * (1 - 1e-12))) + 1] + 1
+    if k == D - 1 and found.columns is not None and len(found.columns) > D:
+        # A model of D − 1 components is that of all D: the last direction has a variance of its own. It counts as
+        # noise, as in scikit-learn, unless columns without any show that no noise is common to all of them.
+        return Measure(D, int(held.min()), D)
     return Measure(k, int(held.min()), int(held.max()))
 
 

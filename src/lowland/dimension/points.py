@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import arrays
-from ..distances import learn
+from .. import arrays, units
+from ..distances import DEGREES, MOVABLE, learn
 from ..distances import metric as bind
 from ..errors import DataError, LowlandWarning
 from ..graph.distinct import distinct
 from ..graph.geometry import Coordinates, Geometry, Metric, Square
 from ..graph.measures import BoundMetric, SparseRows, comparable, measure
 from ..graph.neighbors import objects, searcher
-from ..rows import RowSource
+from ..rows import RowSource, as_rows
 from ..sources import gather
 
 Array = Any
@@ -39,6 +39,7 @@ class Points:
     geometry: Geometry
     n: int
     n_rows: int
+    exponent: int = 0  # distances times 2^exponent are those of the rows as given
 
     def bound(self, among: Array) -> BoundMetric:
         """Return some of the points as a set to be compared with."""
@@ -83,11 +84,15 @@ def points_of(X: Any, metric: Spec = "euclidean", owner: str = "dimension") -> P
     """Return the distinct points of X, checked.
 
     A dimension counts how volume grows with length. So distances that are squares of lengths are taken by their roots:
-    ``sqeuclidean`` as ``euclidean``, ``cosine`` and ``correlation`` as chords between unit rows.
+    ``sqeuclidean`` as ``euclidean``, ``cosine`` and ``correlation`` as chords between unit rows. Numbers whose squares
+    overflow or underflow are scaled by a power of two, which changes no dimension.
     """
     if isinstance(X, Points):
         return X
-    items = objects(in_memory(X), metric, owner)
+    items, exponent = objects(in_memory(X), metric, owner), 0
+    if isinstance(metric, str) and metric in DEGREES:
+        exponent = units.exponent_of(as_rows(items, owner=owner), spread=metric in MOVABLE)
+        items, exponent = units.times(items, -exponent), exponent * min(1, DEGREES[metric])
     n, square = int(items.shape[0]), isinstance(metric, str) and metric == "precomputed"
     if square and sp.issparse(items):
         raise DataError(
@@ -107,7 +112,7 @@ def points_of(X: Any, metric: Spec = "euclidean", owner: str = "dimension") -> P
             f"{FEWEST}"
         )
     state = None if callable(metric) or square else learn(metric, items)
-    return Points(items, metric, state, _geometry(items, metric, state), len(same.first), n)
+    return Points(items, metric, state, _geometry(items, metric, state), len(same.first), n, exponent)
 
 
 def distinct_points(X: Any, metric: Spec, owner: str) -> Points:
@@ -145,6 +150,7 @@ def in_memory(X: Any) -> Any:
 
 def unit_rows(items: Array, metric: str) -> Array:
     """Return what the chords of a metric of angles lie between; rows of one direction become equal."""
+    items = units.times(items, -units.exponent_of(as_rows(items), spread=False))
     bound = measure(metric, items, None) if sp.issparse(items) else None
     return bound.X if isinstance(bound, SparseRows) else comparable(metric, items)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import units
 from ..errors import DataError
 from ..measure import Z95, Measure
 from ..reducer import seed
@@ -95,7 +96,8 @@ def variances_of(
 ) -> Variances:
     """Return the spectrum of rows, or take one that is given: eigenvalues, with the numbers of rows and columns.
 
-    ``flat``: a given spectrum may be all zero.
+    ``flat``: a given spectrum may be all zero. Rows whose squares overflow or underflow are divided by a power of two
+    first, and the values are those of the divided rows: rules that count dimensions compare them with each other.
 
     >>> variances_of([[0.0, 1.0], [2.0, 1.0], [1.0, 1.0]]).values.round(12).tolist()
     [1.0]
@@ -108,6 +110,8 @@ def variances_of(
         name = "n_columns" if n_rows is None else "n_rows"
         raise ValueError(f"{owner}: {name} goes with a spectrum; rows count themselves")
     rows = as_rows(X, owner=owner)
+    exponent = units.exponent_of(rows, spread=True)
+    rows = units.scaled(rows, -exponent)
     smaller = min(rows.n_features, rows.n_rows or rows.n_features)
     wanted = Wanted() if smaller <= WHOLE else Wanted(count=LEADING)
     space = rowspace.decompose(rows, wanted, Scaling(center=True, scale=scale, ddof=1), rng=seed(random_state))
@@ -124,7 +128,7 @@ def variances_of(
         solved.complete,
         columns,
         rows.names,
-        solved.scale,
+        units.times(solved.scale, exponent),
     )
 
 

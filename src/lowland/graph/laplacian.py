@@ -40,7 +40,8 @@ def edge_weights(distances: Array, sigma: float) -> Array:
     [1.0, 0.606531, 1e-06]
     """
     w = np.asarray(distances, dtype=np.float64) / (np.sqrt(2) * sigma)
-    return np.maximum(np.exp(-w * w), FLOOR)
+    with np.errstate(over="ignore"):  # the weight of a distance whose square is no number is the floor
+        return np.maximum(np.exp(-w * w), FLOOR)
 
 
 def affinity(graph: Graph, sigma: float) -> Any:

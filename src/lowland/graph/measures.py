@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from .. import arrays
 from ..block import Block, require_finite
 from ..distances import metric
-from ..errors import DataError
+from ..errors import DataError, ScaleError
 from ..intake import working
 from ..pairwise import Function, Pairwise, Precomputed, cut, length, tiles
 from ..spectral.spmm import outer
@@ -89,7 +89,7 @@ class EuclideanRows(BoundMetric):
         if finish == "cosine":
             self.floor = _rounding(self.width, self.X.dtype)
         if self.squares.max(initial=0.0) < _LEAST and (self.X[:1] != self.X).any():
-            raise DataError(
+            raise ScaleError(
                 f"the squares of the rows underflow (the largest entry is {float(abs(self.X).max()):.1g}): multiply "
                 "the rows by a constant"
             )
@@ -100,7 +100,7 @@ class EuclideanRows(BoundMetric):
         with np.errstate(over="ignore"):
             squares = np.einsum("ij,ij->i", Z, Z)
         if not np.isfinite(squares).all():
-            raise DataError(
+            raise ScaleError(
                 f"the squares of the rows overflow (the largest entry is {float(abs(rows).max()):.1g}): divide the "
                 "rows by a constant"
             )

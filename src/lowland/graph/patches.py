@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import pool, settings
+from ..errors import ScaleError
 from ..pairwise import tiles
 from ..spectral import dense
 from .geometry import _ENTRIES, Geometry
@@ -27,6 +28,7 @@ _TURNED = 1e-12  # of a tangent towards the constants: more is rounding of a pat
 _TIE = 1e-9  # of a sum of eigenvalues: less may be rounding
 _KEPT = 4  # times as many columns as products of a point: above that, all products are kept where they are used twice
 PATHS = 1 << 25  # path lengths to landmarks that are held at a time
+_NEAREST = 1e-140  # a distance whose square is a number, and so is that square beside rounding
 _ROWS = 1 << 14  # rows of a matrix that one task adds up
 
 
@@ -35,6 +37,17 @@ def batch_bytes(n: int, k: int, columns: int, copies: int) -> int:
     each = max(1, _ENTRIES // (k * max(k, columns)))  # points of a batch
     at_once = min(settings.threads(), -(-n // each))
     return at_once * 8 * min(n, each) * k * (2 * columns + copies * k)
+
+
+def require_apart(graph: Graph) -> None:
+    """Refuse neighbours that lie so near to each other, beside those of other points, that no product tells it."""
+    near = float(np.maximum.reduceat(graph.distances, graph.indptr[:-1]).min()) if graph.degrees.all() else 1.0
+    if near < _NEAREST:
+        share = near / float(graph.distances.max())
+        raise ScaleError(
+            f"all neighbours of a point lie within {share:.0e} of the largest distance between neighbours, too near "
+            "for products of their offsets: leave out outliers, or scale the columns"
+        )
 
 
 # -- weights ------------------------------------------------------------------------------------------------
@@ -275,6 +288,7 @@ class Patches:
     @classmethod
     def of_graph(cls, graph: Graph) -> Patches:
         """Take each point and its neighbours."""
+        require_apart(graph)
         n = graph.n
         indptr = graph.indptr + np.arange(n + 1)
         own = np.zeros(indptr[-1], dtype=bool)

@@ -56,7 +56,7 @@ class Aligned(Unfolding):
 
     def _count_neighbors(self, n: int, record: Recorder) -> int:
         k, least, d = super()._count_neighbors(n, record), self._least_neighbors(), self.n_components
-        if k < least and n > d + 1:  # so few points are laid out by their distances
+        if k < least:
             rows = f", and there are only {n} distinct rows" if k == n - 1 else ""
             raise DataError(
                 f"{type(self).__name__}: n_neighbors={k} is too few for n_components={d}: "
@@ -78,16 +78,16 @@ class Aligned(Unfolding):
         """Return the small end of M, and what the record should say of it."""
         n = piece.n
         with record.stage("solve"):
-            found = smallest(M, self.n_components, null=np.full((n, 1), n**-0.5), rng=rng, remedy=self._remedy_of_fill)
+            found = smallest(M, self.n_components_, null=np.full((n, 1), n**-0.5), rng=rng, remedy=self._remedy_of_fill)
         record.tell_checked(found.checked)
         about = {"solver": found.solver, "residual": found.residual, "iterations": found.products or None}
         return found, {"algorithm": self._algorithm, **about}
 
     def _tell_doubt(self, found: Small, n: int, record: Recorder) -> None:
         """Warn of coordinates that are not determined."""
-        cut = found.whole != self.n_components
+        cut = found.whole != self.n_components_
         if cut and found.above_rounding:
-            warn_cut(type(self).__name__, self.n_components, found.whole, record)
+            warn_cut(type(self).__name__, self.n_components_, found.whole, record)
         elif cut or (found.residual > _LOOSE and not found.approximate):  # that of landmarks is told as their error
             known = "not determined" if cut else f"known to {found.residual:.1g} only"
             record.warn(
@@ -155,7 +155,7 @@ class Tangent(Landmarked, Aligned):
             return super()._solve(M, piece, record, rng)
 
         def solve(Z: Any, smooth: int) -> Small:
-            return reduced(M, Z, self.n_components, null=np.full((n, 1), n**-0.5), smooth=smooth)
+            return reduced(M, Z, self.n_components_, null=np.full((n, 1), n**-0.5), smooth=smooth)
 
         found, error = self._by_landmarks(piece, count, record, rng, solve)
         about = {"solver": found.solver, "residual": found.backward, "approximate": True, "approximation_error": error}

@@ -17,6 +17,7 @@ from ..rows import RowSource, block_rows
 from ..spectral import dense, rowspace
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
 from ..spectral.solve import sign_of_columns
+from ..units import Units, scaled_back
 from ..windows import HELD, Samples, Split, window_rows
 
 Array = Any
@@ -105,6 +106,7 @@ class Autoencoder(Reducer):
         "device": Choice(("cpu", "cuda")),
         "random_state": RANDOM_STATE,
     }
+    _units: ClassVar[Units] = {"mean_": 1, "scale_": 1, "inverse_transform": 1}
     _state: ClassVar[tuple[str, ...]] = (
         "encoder_",
         "decoder_",
@@ -282,6 +284,7 @@ class Autoencoder(Reducer):
 
         return encode
 
+    @scaled_back("inverse_transform")
     def inverse_transform(self, X: Any) -> Array:
         """Rebuild rows from y: the second half of the network."""
         source = self._reduced(X)

@@ -21,8 +21,10 @@ from ..spectral.rounding import rounding_floor
 from ..spectral.route_costs import Reading
 from ..spectral.rowspace import Scaling, Wanted
 from ..spectral.solve import DENSE_LIMIT, sign_of_columns
+from ..units import Units
 from .distance_based import DistanceReducer
 from .linear import tell
+from .pair_based import degree, double_degree
 
 Array = Any
 
@@ -98,6 +100,18 @@ class ClassicalMDS(DistanceReducer):
     spectrum_: Array
     additive_: str | None
     additive_constant_: float
+    _units: ClassVar[Units] = {
+        **DistanceReducer._units,
+        "eigenvalues_": double_degree,
+        "spectrum_": double_degree,
+        "additive_constant_": lambda model: degree(model) if model.additive_ == "cailliez" else double_degree(model),
+        "map_": lambda model: -degree(model) if len(model.anchors_) else 0,
+        "origin_": lambda model: double_degree(model) if len(model.anchors_) else 1,
+        "shift_": degree,
+        "smallest eigenvalue": double_degree,
+        "additive constant": lambda model: degree(model) if model.additive_ == "cailliez" else double_degree(model),
+    }
+
     map_: Array
     origin_: Array
     shift_: Array

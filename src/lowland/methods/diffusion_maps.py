@@ -108,7 +108,7 @@ class DiffusionMaps(LaplacianReducer):
         with record.stage("weights"):
             K, density = without_density(affinity(piece.graph, sigma), float(self.alpha))
         with record.stage("solve"):
-            found = harmonics(K, self.n_components, rng)
+            found = harmonics(K, self.n_components_, rng)
         values = 1 - found.values
         state = {"bandwidth": sigma, "factor": values, "density": density}
         return Embedded(found.functions * self._powers(values), values, state, self._about(found, record))

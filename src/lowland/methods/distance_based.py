@@ -19,7 +19,8 @@ from ..reducer import Recorder
 from ..rows import RowSource, block_rows
 from ..settings import threads
 from ..sources import gather
-from .pair_based import CALL_SECONDS, PairReducer
+from ..units import Units
+from .pair_based import CALL_SECONDS, PairReducer, degree, of_anchors
 
 Array = Any
 
@@ -54,6 +55,7 @@ class DistanceReducer(PairReducer):
         "random_state": RANDOM_STATE,
     }
     _distance_state: ClassVar[tuple[str, ...]] = ("anchors_", "metric_", "metric_state_", "embedding_", "n_components_")
+    _units: ClassVar[Units] = {"anchors_": of_anchors, "metric_state_": 1, "embedding_": degree, "transform": degree}
     _compared_by: ClassVar[str] = "metric"
     _finds_gaps: ClassVar[bool] = True
     _takes_gaps: ClassVar[bool] = False  # whether a distance may be missing

@@ -20,6 +20,7 @@ from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows
 from ..spectral import rowspace
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
+from ..units import Units
 from .linear import Compressor, LinearReducer, check_count, tell
 
 Array = Any
@@ -96,6 +97,7 @@ class FAMD(LinearReducer):
         "missing": Choice(("error", "level")),
         "random_state": RANDOM_STATE,
     }
+    _units: ClassVar[Units] = {"mean_": 1, "scale_": 1, "inverse_transform": 1, "residual": 1}  # of tables of numbers
     _state: ClassVar[tuple[str, ...]] = (
         "components_",
         "eigenvalues_",
@@ -225,7 +227,8 @@ class FAMD(LinearReducer):
         self._learn(space, record, rows)
 
     def _learn(self, space: RowSpace, record: Recorder, rows: RowSource) -> None:
-        tell(record, replace(space, short=space.short and not space.solved.doubt), self.n_components, "FAMD")
+        told = replace(space, short=space.short and not space.solved.doubt, unseen=0.0)  # in words of its own, below
+        tell(record, told, self.n_components, "FAMD")
         n = space.solved.n_rows
         self.n_components_, self.n_samples_ = len(space.values), n
         self.components_ = np.ascontiguousarray(space.directions.T).astype(rows.dtype)
@@ -281,9 +284,8 @@ class FAMD(LinearReducer):
 
     # -- maps -----------------------------------------------------------------------------------------------------
 
-    def compressor(self) -> Compressor:
-        """Return A, a, B, b of y = A c + a and c′ = B y + b for coded rows c: numbers, and 1 or 0 for each level."""
-        check_is_fitted(self)
+    def _compressor(self) -> Compressor:
+        # of y = A c + a and c′ = B y + b for coded rows c: numbers, and 1 or 0 for each level
         V = self.components_.astype(np.float64)
         A = V / self.scale_
         return Compressor(A, -A @ self.mean_, (V * self.scale_).T, self.mean_)
@@ -294,7 +296,7 @@ class FAMD(LinearReducer):
     def _row_map(self) -> Callable[[Array], Array]:
         if not self.categorical_columns_:
             return super()._row_map()
-        layout, A = self._layout, self.compressor().A.T
+        layout, A = self._layout, self._compressor().A.T
         numeric, tables = layout.first[layout.numeric], []
         for j in layout.categorical:
             at = layout.span(j)

@@ -34,8 +34,10 @@ from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows
 from ..sources import gather, packed
 from ..spectral import dense
+from ..units import Units, power, scaled_back, times
 from .distance_based import METRIC
 from .joining import Joining, take, weights_of_new
+from .pair_based import of_anchors
 
 Array = Any
 
@@ -113,8 +115,10 @@ class GraphReducer(Joining):
         "n_components_",
     )
     _state: ClassVar[tuple[str, ...]] = _graph_state
+    _units: ClassVar[Units] = {"anchors_": of_anchors, "metric_state_": 1, "square_": 1, "inverse_transform": 1}
     _needs_columns: ClassVar[bool] = False  # whether a map of more coordinates than columns would be made up
     _keeps_lengths: ClassVar[bool] = True  # else the coordinates of a piece have variance 1, whatever its units
+    _ranked: ClassVar[str] = "the data"  # whose rank is the number of coordinates
     _keeps_rows: ClassVar[bool] = True  # to place new rows beside
     _keeps_square: ClassVar[bool] = True  # of precomputed distances, which barycentric weights of new rows need
 
@@ -126,7 +130,7 @@ class GraphReducer(Joining):
     # -- what a subclass writes ---------------------------------------------------------------------------
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
-        """Return where the points of a connected piece lie, at most ``n_components`` coordinates of each."""
+        """Return where the points of a connected piece lie, at most ``n_components_`` coordinates of each."""
         raise NotImplementedError
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
@@ -176,7 +180,8 @@ class GraphReducer(Joining):
         self._require_points(len(inverse), graph.n, record)
         with record.stage("pieces"):
             pieces = self._pieces(graph, points, n, record)
-        found = [self._small(p) if p.n <= self.n_components + 1 else self._embed(p, record, rng) for p in pieces]
+        one = len(pieces) == 1
+        found = [self._embed(p, record, rng) if one or not self._is_small(p.n) else self._small(p) for p in pieces]
         self._tell(found, record)
         self._lay_out(pieces, found)
         self.embedding_ = self._all_points()[inverse].astype(rows.dtype)
@@ -320,13 +325,19 @@ class GraphReducer(Joining):
                 DisconnectedWarning,
             )
             return [Piece(joined, geometry, np.arange(graph.n))]
+        few = int(sum(map(self._is_small, sizes.tolist())))
         record.warn(
             f"{what}; they are embedded one by one and laid side by side (component_labels_ tells which is which): "
-            "distances between pieces mean nothing",
+            "distances between pieces mean nothing"
+            + (f". {few} of them have at most {self.n_components + 1} points: {_SMALL} lays these out" if few else ""),
             DisconnectedWarning,
         )
         parts = graph.split(labels)
         return [Piece(part, geometry.part(numbers), numbers) for part, numbers in parts]
+
+    def _is_small(self, n: int) -> bool:
+        """Tell whether one piece of several has so few points that all maps of it fill its dimensions."""
+        return n <= self.n_components + 1
 
     def _small(self, piece: Piece) -> Embedded:
         """Return a piece of few points as its distances say (classical scaling): it has no room to be bent."""
@@ -348,7 +359,10 @@ class GraphReducer(Joining):
         """Write what the pieces say of themselves into the record: the first one's words, the worst residual."""
         largest = found[0]
         self.eigenvalues_ = largest.values
-        self.n_components_ = max(e.points.shape[1] for e in found)
+        rank = max(e.points.shape[1] for e in found)
+        if rank < self.n_components_:
+            record.warn_short(rank, self.n_components, what=self._ranked)
+        self.n_components_ = rank
         record.note(**{"algorithm": _SMALL, **largest.about})
         for name in ("residual", "approximate", "approximation_error"):
             values = [e.about[name] for e in found if e.about.get(name) is not None]
@@ -391,6 +405,7 @@ class GraphReducer(Joining):
 class Unfolding(GraphReducer):
     """A graph method whose map can be read backwards: rows from coordinates, by barycentric weights on the map."""
 
+    @scaled_back("inverse_transform")
     def inverse_transform(self, Y: Any) -> Array:
         """Return rows for points of the map: weighted means of the training rows whose coordinates are nearest.
 
@@ -406,7 +421,7 @@ class Unfolding(GraphReducer):
                 f"{'distances' if anchors is None else 'objects'}"
             )
         Y = self._coordinates(Y)
-        points = self._all_points().astype(self.embedding_.dtype).astype(np.float64)  # as users have them
+        points = self._as_shown(self._all_points().astype(self.embedding_.dtype)).astype(np.float64)
         search, on_map = searcher("euclidean", points), Coordinates(points)
 
         def work(part: slice) -> Array:
@@ -422,9 +437,14 @@ class Unfolding(GraphReducer):
         parts = [slice(s, s + step) for s in range(0, len(Y), step)]
         return np.concatenate(list(pool.run(work, parts))).astype(self.embedding_.dtype)
 
+    def _as_shown(self, points: Array) -> Array:
+        """Return points with the digits that users see: the smallest numbers of a type have fewer of them."""
+        exponent = round(self._scaled_by * power(self, "transform"))
+        return times(times(points, exponent), -exponent)
+
     def _coordinates(self, Y: Any) -> Array:
         """Return points of the map, checked."""
-        rows = gather(as_rows(Y, allow_sparse=False, owner=type(self).__name__))
+        rows = gather(self._scaled_back(as_rows(Y, allow_sparse=False, owner=type(self).__name__)))
         if rows.shape[1] != self.n_components_:
             raise DataError(f"points of the map must have {self.n_components_} columns; these have {rows.shape[1]}")
         return arrays.to_numpy(rows).astype(np.float64)

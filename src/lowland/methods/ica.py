@@ -19,12 +19,18 @@ from ..spectral import dense, rowspace
 from ..spectral.routes import rank_tolerance
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
 from ..spectral.solve import sign_of_columns
+from ..units import Units
 from .linear import Compressor, LinearReducer, check_count
 
 Array = Any
 
 _PASSES = 40  # over the rows, in a usual fit
 _LAST = 5  # over all rows, after a start on some of them
+
+
+def _unit(model: Any) -> int:
+    """Return the power of the rows' unit that sources have."""
+    return 1 if model.whiten == "arbitrary-variance" else 0
 
 
 class _Options(TypedDict):
@@ -109,6 +115,16 @@ class ICA(LinearReducer):
         "n_components_",
         "n_samples_",
     )
+
+    _units: ClassVar[Units] = {
+        "components_": lambda model: _unit(model) - 1,
+        "mixing_": lambda model: 1 - _unit(model),
+        "mean_": 1,
+        "whitening_": -1,
+        "transform": lambda model: _unit(model),
+        "inverse_transform": 1,
+        "residual": 1,
+    }
 
     components_: Array
     mixing_: Array
@@ -262,7 +278,6 @@ class ICA(LinearReducer):
     def _offset(self) -> Array:
         return self.mean_
 
-    def compressor(self) -> Compressor:
-        """Return A, a, B, b: sources are A x + a, and x′ = B s + b with B the mixing matrix."""
+    def _compressor(self) -> Compressor:
         A = self.components_.astype(np.float64)
         return Compressor(A, -A @ self.mean_, self.mixing_.astype(np.float64), self.mean_)

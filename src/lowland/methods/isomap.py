@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import pool
 from ..distances import check_size
-from ..errors import DataError, RankWarning
+from ..errors import DataError
 from ..extension import Triangulation, disagreement, to_principal_axes
 from ..graph.geodesics import geodesic_cost, geodesics
 from ..graph.geometry import Geometry
@@ -21,8 +21,10 @@ from ..rows import RowSource
 from ..spectral.distance import scale
 from ..spectral.krylov import sizes
 from ..spectral.solve import DENSE_LIMIT, sign_of_columns
+from ..units import Units
 from .distance_based import REPLICA_ROWS, DistanceReducer
 from .graph_based import Cost, Embedded, GraphReducer, Piece, Unfolding
+from .pair_based import degree, double_degree
 
 Array = Any
 
@@ -91,8 +93,16 @@ class Isomap(Unfolding):
         "ties": Choice(("cut", "keep")),
     }
     _state: ClassVar[tuple[str, ...]] = (*GraphReducer._graph_state, "residual_variance_")
+    _units: ClassVar[Units] = {
+        **Unfolding._units,
+        "embedding_": degree,
+        "eigenvalues_": double_degree,
+        "transform": degree,
+        "smallest eigenvalue": double_degree,
+    }
     _keeps_square: ClassVar[bool] = False  # new rows join by path lengths
     _landmark_count: ClassVar[int] = 500
+    _ranked: ClassVar[str] = "the path lengths (their positive eigenvalues)"
 
     residual_variance_: Array
 
@@ -168,8 +178,7 @@ class Isomap(Unfolding):
         with record.stage("solve"):
             mutual = D if wanted is None else D[chosen].astype(np.float64)
             check_size(mutual, "Isomap")
-            found = scale(mutual, self.n_components, float(np.finfo(kind).eps), rng)
-            self._require_rank(found.rank, record)
+            found = scale(mutual, self.n_components_, float(np.finfo(kind).eps), rng)
             self._warn_arbitrary(found.seen, found.B.trace(), len(mutual) - 1, found.floor, record)
             if "goodness of fit" not in record.evidence:  # the largest piece comes first
                 record.evidence.update(found.evidence(rng))
@@ -197,15 +206,6 @@ class Isomap(Unfolding):
             return _kept(D, everyone, np.zeros((1, 1)), np.zeros(1), alone, {})
         found = scale(D, self.n_components_, float(np.finfo(np.float64).eps), np.random.default_rng(0))
         return _kept(D, everyone, found.points, found.values, Triangulation.of(found), {})
-
-    def _require_rank(self, rank: int, record: Recorder) -> None:
-        """Warn where fewer coordinates exist than were asked for."""
-        if rank < self.n_components_:
-            record.warn(
-                f"Isomap: the path lengths have rank {rank} (positive eigenvalues), below the "
-                f"{self.n_components_} components asked for",
-                RankWarning,
-            )
 
     # -- new rows -----------------------------------------------------------------------------------------
 

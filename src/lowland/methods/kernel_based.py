@@ -16,9 +16,23 @@ from ..kernels import Exponential, Kernel, check_function, kernel
 from ..pairwise import tiles
 from ..preimage import FixedPoint, Ridge
 from ..sources import gather
-from .pair_based import PairReducer
+from ..units import Power, Units, scaled_back
+from .pair_based import PairReducer, of_anchors
 
 Array = Any
+
+
+_DEGREES = {"linear": 2, "precomputed": 1}  # powers of the rows' unit that kernel values have; others have none
+_GAMMAS = {"rbf": -2, "laplacian": -1, "poly": -2, "sigmoid": -2}
+
+
+def _degree(model: Any) -> Power:
+    return _DEGREES.get(model.kernel_["name"], 0)
+
+
+def _root(model: Any) -> Power:
+    """Return the power of coordinates, whose squares are values of the kernel."""
+    return _degree(model) / 2
 
 
 class KernelReducer(PairReducer):
@@ -48,6 +62,21 @@ class KernelReducer(PairReducer):
         "n_components_",
     )
 
+    _units: ClassVar[Units] = {
+        "eigenvalues_": _degree,
+        "embedding_": _root,
+        "gamma_": lambda model: _GAMMAS.get(model.kernel_["name"], 0),
+        "anchors_": of_anchors,
+        "dual_": lambda model: -_root(model),
+        "kernel_mean_": _degree,
+        "shift_": 1,
+        "transform": _root,
+        "inverse_transform": 1,
+        "score": 2,
+        "feature_space_error": _degree,
+        "distance_error": _root,
+    }
+
     kernel: str | Callable[[Any, Any], Any]
     degree: int
     coef0: float
@@ -67,6 +96,13 @@ class KernelReducer(PairReducer):
     @property
     def _fitted_pairwise(self) -> bool:
         return bool(self.kernel_["name"] == "precomputed")
+
+    def _has_units(self) -> bool:
+        """Tell whether γ, where there is one, changes with the rows: a number does not, the median does."""
+        if not isinstance(self.kernel, str):
+            return False
+        gamma = getattr(self, "gamma", None)
+        return self.kernel in ("linear", "cosine", "precomputed") or (self.kernel in _GAMMAS and gamma == "median")
 
     def _rule(self, objects: Array) -> Kernel:
         """Return the kernel of the fit as it compares rows, new or old, with the objects."""
@@ -103,6 +139,7 @@ class KernelReducer(PairReducer):
     # -- new rows -----------------------------------------------------------------------------------------
 
     @property
+    @scaled_back("eigenvectors")
     def eigenvectors_(self) -> Array:
         """(N, k) orthonormal eigenvectors U of the centred kernel (or of its approximation): Y = UΛ^½."""
         return self.embedding_ / np.sqrt(self.eigenvalues_).astype(self.embedding_.dtype)
@@ -120,6 +157,7 @@ class KernelReducer(PairReducer):
         place = self._placed()
         return lambda block: arrays.like(place(block)[:, : self.n_components_], block)
 
+    @scaled_back("inverse_transform")
     def inverse_transform(self, X: Any) -> Array:
         """Return pre-images: rows of which the given ones are (nearly) the reduced form, each found on its own."""
         source = self._reduced(X)
@@ -146,6 +184,7 @@ class KernelReducer(PairReducer):
 
     # -- how good it is -----------------------------------------------------------------------------------
 
+    @scaled_back("score")
     def score(self, X: Any, y: None = None) -> float:
         """Return minus the mean squared error of the rows' pre-images: larger is better, so a search can choose."""
         check_is_fitted(self)
@@ -158,6 +197,7 @@ class KernelReducer(PairReducer):
 
         return -float(arrays.to_numpy(source.map_blocks(errors, 1)).mean(dtype=np.float64))
 
+    @scaled_back("feature_space_error")
     def feature_space_error(self, X: Any) -> Array:
         """Return ‖φ(x) − Πφ(x)‖² of each row: what the components leave out, in the kernel's own space.
 
@@ -175,6 +215,7 @@ class KernelReducer(PairReducer):
 
         return arrays.to_numpy(source.map_blocks(lost, 1))[:, 0]
 
+    @scaled_back("distance_error")
     def distance_error(self, X: Any) -> float:
         """Return the mean of d_ij − d̂_ij over all pairs: distances in feature space less those of the reduced rows.
 

@@ -28,6 +28,7 @@ from ..reducer import Recorder, seed
 from ..rows import Block, RowSource, as_rows
 from ..sources import ObjectRows, gather, take
 from ..spectral.solve import DENSE_LIMIT, sign_of_columns
+from ..units import Units
 from .kernel_based import KernelReducer, host
 from .pair_based import CALL_SECONDS
 
@@ -107,6 +108,13 @@ class KernelPCA(KernelReducer):
         "random_state": RANDOM_STATE,
     }
     _state: ClassVar[tuple[str, ...]] = (*KernelReducer._kernel_state, "spectrum_", "n_samples_")
+    _units: ClassVar[Units] = {
+        **KernelReducer._units,
+        **dict.fromkeys(
+            ("spectrum_", "least eigenvalue", "least eigenvalue of the landmarks"), KernelReducer._units["eigenvalues_"]
+        ),
+        "gamma": KernelReducer._units["gamma_"],
+    }
 
     spectrum_: Array
     n_samples_: int

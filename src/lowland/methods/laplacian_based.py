@@ -17,8 +17,10 @@ from ..planning import DataShape, sparse_seconds
 from ..reducer import Recorder
 from ..rows import RowSource
 from ..spectral.factor_costs import factor_entries, solve_cost
+from ..units import Units
 from .eigenspaces import warn_cut
 from .graph_based import Cost, Embedded, GraphReducer, Piece, Unfolding
+from .pair_based import degree
 
 Array = Any
 
@@ -37,6 +39,7 @@ class LaplacianReducer(Unfolding):
 
     _parameters: ClassVar[Mapping[str, Rule]] = {**GraphReducer._parameters, "bandwidth": BANDWIDTH}
     _state: ClassVar[tuple[str, ...]] = (*GraphReducer._graph_state, "bandwidth_")
+    _units: ClassVar[Units] = {**Unfolding._units, "bandwidth_": degree, "bandwidth": degree}
     _keeps_square: ClassVar[bool] = False
     _keeps_lengths: ClassVar[bool] = False
 
@@ -45,7 +48,9 @@ class LaplacianReducer(Unfolding):
 
     def _sigma(self, graph: Graph) -> float:
         """Return σ of the heat weights exp(−d²/(2σ²)); infinity makes all of them 1."""
-        return median_distance(graph) if isinstance(self.bandwidth, str) else float(self.bandwidth)
+        if isinstance(self.bandwidth, str):
+            return median_distance(graph)
+        return float(self._in_unit(float(self.bandwidth), degree(self)))
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         super()._fit(rows, record)
@@ -55,9 +60,9 @@ class LaplacianReducer(Unfolding):
 
     def _about(self, found: Harmonics, record: Recorder, loose: float = _LOOSE) -> dict[str, Any]:
         """Return what the record should say of the solve; warn where eigenvectors are not determined."""
-        name, cut = type(self).__name__, found.whole != self.n_components
+        name, cut = type(self).__name__, found.whole != self.n_components_
         if cut and found.values[-1] > _TINY:
-            warn_cut(name, self.n_components, found.whole, record)
+            warn_cut(name, self.n_components_, found.whole, record)
         elif cut or found.residual > loose:
             known = "not determined" if cut else f"known to {found.residual:.1g} only"
             record.warn(

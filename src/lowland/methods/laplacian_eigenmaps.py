@@ -113,12 +113,12 @@ class LaplacianEigenmaps(Landmarked, LaplacianReducer):
         count = self._count_landmarks(piece.n)
         if count is None:
             with record.stage("solve"):
-                found = harmonics(W, self.n_components, rng, remedy=_REMEDY)
+                found = harmonics(W, self.n_components_, rng, remedy=_REMEDY)
             about = self._about(found, record)
         else:
 
             def solve(Z: Any, smooth: int) -> Harmonics:
-                return harmonics_of(W, Z, self.n_components, smooth)
+                return harmonics_of(W, Z, self.n_components_, smooth)
 
             found, error = self._by_landmarks(piece, count, record, rng, solve)
             about = self._about(found, record, loose=np.inf)

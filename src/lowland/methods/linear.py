@@ -15,6 +15,7 @@ from ..errors import DataError, DominantColumnWarning, NotConvergedWarning
 from ..reducer import Recorder, Reducer
 from ..settings import format_share
 from ..spectral.rowspace import RowSpace
+from ..units import power, scaled_back, times
 
 Array = Any
 
@@ -29,7 +30,7 @@ class Compressor(NamedTuple):
 
 
 class LinearReducer(Reducer):
-    """A reducer whose two ways are affine; subclasses give `compressor`."""
+    """A reducer whose two ways are affine; subclasses give `_compressor` and `_offset`."""
 
     _allow_sparse: ClassVar[bool] = True
 
@@ -37,7 +38,15 @@ class LinearReducer(Reducer):
         return getattr(self, "solver", "auto") in ("gram", "krylov", "power")
 
     def compressor(self) -> Compressor:
-        """Return A, a, B, b of the optimal linear compressor: y = A x + a, x′ = B y + b."""
+        """Return A, a, B, b of the linear compressor: y = A x + a, and x′ = B y + b, the closest row it can make."""
+        check_is_fitted(self)
+        found, exponent = self._in_fit_units()._compressor(), vars(self).get("exponent_", 0)
+        out = power(self, "transform")
+        powers = (out - 1, out, 1 - out, 1)
+        return Compressor(*(times(part, round(exponent * p)) for part, p in zip(found, powers, strict=True)))
+
+    def _compressor(self) -> Compressor:
+        """Return A, a, B, b in the units of the fit."""
         raise NotImplementedError
 
     def _offset(self) -> Array:
@@ -45,7 +54,7 @@ class LinearReducer(Reducer):
         raise NotImplementedError
 
     def _row_map(self) -> Callable[[Array], Array]:
-        A, a, *_ = self.compressor()
+        A, a, *_ = self._compressor()
         offset = self._offset()
 
         def project(block: Array) -> Array:
@@ -55,13 +64,14 @@ class LinearReducer(Reducer):
 
         return project
 
+    @scaled_back("inverse_transform")
     def inverse_transform(self, X: Any) -> Array:
         """Map reduced rows back to the original columns: b + B y, the closest rows the model can make."""
         source = self._reduced(X, allow_nan=self._allow_nan)
         return source.map_blocks(self._inverse_map(), self.n_features_in_)
 
     def _inverse_map(self) -> Callable[[Array], Array]:
-        *_, B, b = self.compressor()
+        *_, B, b = self._compressor()
 
         def rebuild(block: Array) -> Array:
             Y = arrays.cast(block, np.float64)
@@ -69,6 +79,7 @@ class LinearReducer(Reducer):
 
         return rebuild
 
+    @scaled_back("residual")
     def residual(self, X: Any) -> Array:
         """Return x − x̂: the rows without their linear component."""
         check_is_fitted(self)
@@ -101,8 +112,8 @@ def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> No
         residual=solved.residual,
     )
     record.tell_checked(solved.checked)
-    if space.short:
-        record.warn_short(len(space.values), asked)
+    if space.short or space.unseen:
+        record.warn_short(len(space.values), asked, space.unseen)
     if not solved.converged:
         record.warn(
             f"{owner}: the iteration stopped before its tolerance (residual {solved.residual:.2g}); "

@@ -10,8 +10,10 @@ import numpy as np
 from ..graph.laplacian import affinity, degrees, median_distance
 from ..parameters import Choice, Rule
 from ..reducer import Recorder
+from ..units import Units
 from .graph_based import Piece
 from .laplacian_based import BANDWIDTH
+from .pair_based import degree
 from .projections import Edges, GraphProjection
 
 Array = Any
@@ -77,6 +79,7 @@ class LPP(GraphProjection):
         "bandwidth": BANDWIDTH,
     }
     _state: ClassVar[tuple[str, ...]] = (*GraphProjection._state, "bandwidth_")
+    _units: ClassVar[Units] = {**GraphProjection._units, "bandwidth_": degree}
 
     weights: str
     bandwidth: float | str
@@ -102,7 +105,8 @@ class LPP(GraphProjection):
         self.random_state = random_state
 
     def _edges(self, piece: Piece, record: Recorder) -> Edges:
-        given = median_distance(piece.graph) if isinstance(self.bandwidth, str) else float(self.bandwidth)
-        self.bandwidth_ = np.inf if self.weights == "binary" else given
+        given = self._in_unit(float(self.bandwidth), degree(self)) if not isinstance(self.bandwidth, str) else None
+        sigma = median_distance(piece.graph) if given is None else given
+        self.bandwidth_ = np.inf if self.weights == "binary" else sigma
         W = affinity(piece.graph, self.bandwidth_)
         return Edges(W, degrees(W), squared=False)

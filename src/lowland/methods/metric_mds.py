@@ -19,6 +19,8 @@ from ..rows import RowSource
 from ..settings import threads
 from ..sources import gather
 from ..stress import Stress, descend, filled, posed, require_connected, same_objects
+from ..units import Units
+from .pair_based import degree
 from .stress_based import StressReducer
 
 Array = Any
@@ -95,6 +97,11 @@ class MetricMDS(StressReducer):
         "weights": AnyOf((Nothing(), ArrayRule())),
     }
     _state: ClassVar[tuple[str, ...]] = (*StressReducer._stress_state, "raw_stress_", "power_", "closest_")
+    _units: ClassVar[Units] = {
+        **StressReducer._units,
+        "raw_stress_": lambda model: (2 - model.power_) * degree(model),
+        "closest_": degree,
+    }
     _exact_below: ClassVar[int] = 5000
     _landmark_count: ClassVar[int] = 2000
     _takes_gaps: ClassVar[bool] = True

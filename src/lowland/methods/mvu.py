@@ -12,6 +12,7 @@ from .. import pool
 from ..errors import DataError, NotConvergedWarning
 from ..graph.geodesics import geodesics
 from ..graph.graph import Graph
+from ..graph.patches import require_apart
 from ..parameters import AnyOf, Choice, Integer, Rule
 from ..planning import DataShape, check_allocation, dense_seconds, largest, sparse_seconds
 from ..reducer import Recorder
@@ -21,8 +22,10 @@ from ..spectral.factor_costs import factor_entries, solve_cost
 from ..spectral.nullspace import smallest
 from ..spectral.solve import fix_signs
 from ..unfolding import Rods, unfold
+from ..units import Units
 from .graph_based import Cost, Embedded, Piece, Unfolding
 from .laplacian_based import EDGES
+from .pair_based import degree, double_degree
 
 Array = Any
 
@@ -94,6 +97,13 @@ class MVU(Unfolding):
         **Unfolding._parameters,
         "basis": AnyOf((Integer(1), Choice(("auto",)))),
     }
+    _units: ClassVar[Units] = {
+        **Unfolding._units,
+        "embedding_": degree,
+        "eigenvalues_": double_degree,
+        "transform": degree,
+        "variance": double_degree,
+    }
 
     basis: int | str
 
@@ -126,6 +136,7 @@ class MVU(Unfolding):
         return min(n - 1, self.basis)
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
+        require_apart(piece.graph)
         graph, order = _in_line(piece.graph.symmetric())
         rods = Rods(graph)
         few = self._few(rods.n, len(rods.indices) // 2)

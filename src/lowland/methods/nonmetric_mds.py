@@ -17,7 +17,9 @@ from ..placement import Placement
 from ..reducer import Recorder
 from ..settings import threads
 from ..stress import Descent, descend, posed, same_objects
+from ..units import Units
 from .distance_based import REPLICA_ROWS
+from .pair_based import degree
 from .stress_based import StressReducer
 
 Array = Any
@@ -84,6 +86,7 @@ class NonmetricMDS(StressReducer):
         "ties": Choice(("primary", "secondary")),
     }
     _state: ClassVar[tuple[str, ...]] = (*StressReducer._stress_state, "curve_")
+    _units: ClassVar[Units] = {**StressReducer._units, "curve_": degree}
     _algorithm: ClassVar[str] = "SMACOF with monotone regression"
     _exact_below: ClassVar[int] = 2000
     _steps: ClassVar[int] = 100

@@ -7,14 +7,32 @@ import numbers
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from ..distances import DEGREES, MOVABLE
 from ..errors import DataError
 from ..landmarks import Landmarks, wanted
 from ..planning import DataShape
 from ..reducer import Reducer
 from ..rows import RowSource
 from ..sources import are_objects
+from ..units import Power
 
 CALL_SECONDS = 1e-6  # of a function in Python, roughly
+_MOVABLE = (*MOVABLE, "rbf", "laplacian")  # metrics and kernels
+
+
+def degree(model: Any) -> Power:
+    """Return the power of the rows' unit that distances have by the metric of the fit."""
+    return DEGREES.get(model.metric_, 0)
+
+
+def double_degree(model: Any) -> Power:
+    """Return the power of the rows' unit that squared distances have."""
+    return 2 * degree(model)
+
+
+def of_anchors(model: Any) -> Power:
+    """Return the power that stored training objects have: 1 of rows, 0 of the numbers of precomputed objects."""
+    return 0 if model._fitted_pairwise else 1
 
 
 class PairReducer(Reducer):
@@ -46,6 +64,13 @@ class PairReducer(Reducer):
     def _fitted_pairwise(self) -> bool:
         """Tell whether the fit was on precomputed values, so that new rows hold values for the training objects."""
         return self._pairwise
+
+    def _has_units(self) -> bool:
+        given = getattr(self, self._compared_by)
+        return super()._has_units() and isinstance(given, str) and given in DEGREES
+
+    def _takes_means_off(self) -> bool:
+        return getattr(self, self._compared_by) in _MOVABLE
 
     def _source(self, X: Any) -> RowSource:
         if self._pairwise and (count := _length_of_line(X)) is not None:

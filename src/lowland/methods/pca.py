@@ -18,6 +18,7 @@ from ..rows import RowSource
 from ..spectral import rowspace
 from ..spectral.routes import degrees
 from ..spectral.rowspace import ROUTES, RowSpace, Scaling, Wanted
+from ..units import Units, scaled, scaled_back
 from .linear import Compressor, LinearReducer, check_count, tell, warn_dominant
 
 Array = Any
@@ -34,6 +35,11 @@ _LEARNED = (
     "n_components_",
     "n_samples_",
 )
+
+
+def _unit(model: Any) -> int:
+    """Return the power of the rows' unit that coordinates have: none where columns are divided by their deviations."""
+    return 1 if model.scale_ is None else 0
 
 
 class PCA(LinearReducer):
@@ -103,6 +109,18 @@ class PCA(LinearReducer):
         "random_state": RANDOM_STATE,
     }
     _state: ClassVar[tuple[str, ...]] = (*_LEARNED, "accumulator_")
+    _units: ClassVar[Units] = {
+        "mean_": 1,
+        "scale_": 1,
+        "singular_values_": _unit,
+        "explained_variance_": lambda model: 2 * _unit(model),
+        "spectrum_": lambda model: 2 * _unit(model),
+        "total_variance_": lambda model: 2 * _unit(model),
+        "loadings": _unit,
+        "transform": lambda model: 0 if model.whiten else _unit(model),
+        "inverse_transform": 1,
+        "residual": 1,
+    }
 
     components_: Array
     explained_variance_: Array
@@ -141,8 +159,10 @@ class PCA(LinearReducer):
     def partial_fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
         """Take in more rows, exactly: any batches in any order give the same model as one fit.
 
-        Sums are kept (an R factor with ``solver="svd"``), and solved when a result is first asked for. `fit` keeps
-        none: after it, the first call begins anew and warns.
+        Sums of squares are kept, and solved when a result is first asked for. They do not show singular values below
+        about 1e-7 of the largest, which `fit` does; where such values are asked for, a warning says so. With
+        ``solver="svd"`` an R factor is kept, which shows them. `fit` keeps neither: after it, the first call begins
+        anew and warns.
         """
         first = "accumulator_" not in vars(self)
         if first:
@@ -169,8 +189,9 @@ class PCA(LinearReducer):
                 "use fit with solver='krylov', or fewer columns",
             )
             self.accumulator_ = RFactor(d) if self.solver == "svd" else Moments(d, precise=True)
+            self._keep_unit(self._exponent_of(rows))
         try:
-            self.accumulator_.update(rows)
+            self.accumulator_.update(scaled(rows, -vars(self).get("exponent_", 0)))
         except BaseException:
             if first:
                 self._forget()
@@ -182,8 +203,10 @@ class PCA(LinearReducer):
     def __getattr__(self, name: str) -> Any:
         # Reached only for names that are not set: after partial_fit, solve when a result is first read.
         if name in (*_LEARNED, "fit_info_") and "accumulator_" in vars(self):
-            self._solve_accumulator()
-            return vars(self)[name]
+            model = self._in_fit_units()
+            model._solve_accumulator()
+            self.__dict__.update({learned: vars(model)[learned] for learned in (*_LEARNED, "fit_info_")})
+            return getattr(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -219,6 +242,9 @@ class PCA(LinearReducer):
         return int(
             parallel_analysis(solved.spectrum / divisor, max(2, round(solved.weight)), variances, random_state=key)
         )
+
+    def _takes_means_off(self) -> bool:
+        return self.center
 
     def _scaling(self) -> Scaling:
         return Scaling(self.center, self.scale, self.ddof)
@@ -280,6 +306,7 @@ class PCA(LinearReducer):
         return self.explained_variance_
 
     @property
+    @scaled_back("loadings")
     def loadings_(self) -> Array:
         """(D, k) V √λ: with ``scale`` the correlations of columns and components."""
         return self.components_.T * np.sqrt(self.explained_variance_)
@@ -287,11 +314,8 @@ class PCA(LinearReducer):
     def _offset(self) -> Array:
         return self.mean_
 
-    def compressor(self) -> Compressor:
-        """Return A, a, B, b of the optimal linear compressor: y = A x + a, x′ = B y + b.
-
-        Without scaling and whitening A = Vᵀ, a = −Vᵀm, B = V, b = m.
-        """
+    def _compressor(self) -> Compressor:
+        # Without scaling and whitening A = Vᵀ, a = −Vᵀm, B = V, b = m.
         V = self.components_.astype(np.float64)
         root = np.sqrt(self.explained_variance_)[:, None] if self.whiten else 1.0
         scale = 1.0 if self.scale_ is None else self.scale_
@@ -299,12 +323,14 @@ class PCA(LinearReducer):
         B = (V * scale * root).T
         return Compressor(A, -A @ self.mean_, B, self.mean_)
 
+    @scaled_back("contributions")
     def contributions(self, X: Any) -> Array:
         """Return each row's share of each component's variance, y²/((N − ddof) λ): 1 in sum over the training rows."""
         Y = self._coordinates(X)
         degrees_of_freedom = self.singular_values_**2 / self.explained_variance_
         return Y**2 / (self.explained_variance_ * degrees_of_freedom)
 
+    @scaled_back("cos2")
     def cos2(self, X: Any) -> Array:
         """Return how well each component shows each row: y²/‖x − m‖², between 0 and 1; 0 for a row at the mean."""
         Y = self._coordinates(X)

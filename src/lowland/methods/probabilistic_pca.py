@@ -17,8 +17,9 @@ from ..reducer import Recorder, seed
 from ..rows import RowSource
 from ..settings import report_progress
 from ..spectral import rowspace
-from ..spectral.routes import square_tolerance
+from ..spectral.routes import rank_tolerance, square_tolerance
 from ..spectral.rowspace import Scaling, Wanted
+from ..units import Units, scaled_back
 from .gaussian import NOISE_FLOOR, Model, closed_form, expected_moments, log_likelihood, posterior
 from .linear import Compressor, LinearReducer, check_count, tell, warn_dominant
 from .patterns import REMEDY, Patterns, batches, cost, survey
@@ -43,8 +44,7 @@ class ProbabilisticPCA(LinearReducer):
     max_iter : int
         EM stops after so many steps, with a warning.
     tol : float
-        EM stops when a step raises the log-likelihood per row by less than this (times its size where that is
-        above 1).
+        EM stops when a step raises the log-likelihood by less than this for each observed value.
     random_state : int, generator or None
         Seed of `sample` and of iterative solvers; None is seed 0.
 
@@ -92,6 +92,15 @@ class ProbabilisticPCA(LinearReducer):
         "max_iter": Integer(1),
         "tol": Real(0, 1),
         "random_state": RANDOM_STATE,
+    }
+    _units: ClassVar[Units] = {
+        "mean_": 1,
+        "explained_variance_": 2,
+        "noise_variance_": 2,
+        "spectrum_": 2,
+        "total_variance_": 2,
+        "noise variance": 2,
+        **dict.fromkeys(("weights", "inverse_transform", "residual", "fill", "sample"), 1),
     }
     _state: ClassVar[tuple[str, ...]] = (
         "components_",
@@ -194,6 +203,14 @@ class ProbabilisticPCA(LinearReducer):
         self._learn(model, solved.mean, rows.dtype)
         self._conclude(self._closed_likelihood(n), 1, record)
 
+    def _keep_unit(self, exponent: int, record: Recorder | None = None) -> None:
+        super()._keep_unit(exponent, record)
+        if exponent and record is not None:  # a density is one of the rows' unit to the power −1 for each value
+            values = self.n_features_in_ * (1 - record.evidence.get("missing", 0.0))
+            lost = values * exponent * float(np.log(2))
+            self.log_likelihood_ -= self.n_samples_ * lost
+            record.evidence["log-likelihood per row"] -= lost
+
     def _learn(self, model: Model, mean: Array, dtype: Any) -> None:
         self.n_components_ = len(model.values)
         self.noise_variance_ = model.noise
@@ -225,9 +242,11 @@ class ProbabilisticPCA(LinearReducer):
         if patterns.missing:
             with record.stage("EM"), pool.one_blas_thread():
                 mean, model, history = self._expectation_maximisation(patterns, mean, model, record)
-        kept = model.significant(10 * NOISE_FLOOR if history else square_tolerance(patterns.n_features) ** 2)
+        d = patterns.n_features
+        least = max(square_tolerance(d), rank_tolerance(n, d, dtype))
+        kept = model.significant(10 * NOISE_FLOOR if history else least**2)
         if len(kept.values) < k:
-            record.warn_short(len(kept.values), k)
+            record.warn_short(len(kept.values), k, 0.0 if history else least, "one array is not squared")
         names = getattr(self, "feature_names_in_", None)
         warn_dominant(record, patterns.column_moments()[1], names, "ProbabilisticPCA", "standardise them first")
         self.n_samples_ = n
@@ -236,7 +255,7 @@ class ProbabilisticPCA(LinearReducer):
             record.note(algorithm="closed form", solver="dense")
             self._conclude(self._closed_likelihood(n), 1, record)
             return
-        gain = abs(history[-1] - history[-2]) / max(abs(history[-1]), n) if len(history) > 1 else None
+        gain = abs(history[-1] - history[-2]) / int(patterns.seen.sum()) if len(history) > 1 else None
         record.note(algorithm="EM", solver="dense", iterations=len(history), residual=gain)
         degenerate = kept.noise == 0 and self.n_components_ < patterns.n_features
         self._conclude(float("inf") if degenerate else history[-1], len(history), record)
@@ -253,8 +272,8 @@ class ProbabilisticPCA(LinearReducer):
             next_mean, S, likelihood = expected_moments(groups, mean, model)
             history.append(likelihood)
             report_progress("EM", step, self.max_iter)
-            size = max(abs(likelihood), patterns.n_rows)  # one near zero must not ask for the impossible
-            if step > 1 and history[-1] - history[-2] <= self.tol * size:
+            # Beside the number of values, and not the likelihood itself, which changes with the units of the columns.
+            if step > 1 and history[-1] - history[-2] <= self.tol * int(patterns.seen.sum()):
                 break
             if step < self.max_iter:
                 mean, model = next_mean, closed_form(S, self.n_components)
@@ -268,6 +287,7 @@ class ProbabilisticPCA(LinearReducer):
     # -- use -------------------------------------------------------------------------------------------
 
     @property
+    @scaled_back("weights")
     def weights_(self) -> Array:
         """(D, k) W = V (Λ − σ²I)^½."""
         return self.components_.T * np.sqrt((self.explained_variance_ - self.noise_variance_).clip(0))
@@ -280,8 +300,8 @@ class ProbabilisticPCA(LinearReducer):
     def _offset(self) -> Array:
         return self.mean_
 
-    def compressor(self) -> Compressor:
-        """Return A = M⁻¹Wᵀ with M = WᵀW + σ²I, a = −Am, B = W, b = m (for rows without gaps)."""
+    def _compressor(self) -> Compressor:
+        # A = M⁻¹Wᵀ with M = WᵀW + σ²I, a = −Am, B = W, b = m (for rows without gaps)
         V = self.components_.astype(np.float64)
         root = np.sqrt((self.explained_variance_ - self.noise_variance_).clip(0))
         A = V * (root / self.explained_variance_)[:, None]
@@ -313,6 +333,7 @@ class ProbabilisticPCA(LinearReducer):
 
         return fill
 
+    @scaled_back("fill")
     def fill(self, X: Any) -> Array:
         """Return X with every missing value replaced by its mean given the observed part of the row."""
         check_is_fitted(self)
@@ -325,17 +346,19 @@ class ProbabilisticPCA(LinearReducer):
 
         return source.map_blocks(fill, self.n_features_in_)
 
+    @scaled_back("score_samples")
     def score_samples(self, X: Any) -> Array:
         """Return the log-likelihood of each row (of its observed part where values are missing)."""
         check_is_fitted(self)
         if self.noise_variance_ <= 0:
             raise DataError("the noise variance is zero, so the density is not finite; fit with fewer components")
         source = self._rows(X, reset=False)
-        W = self.weights_.astype(np.float64)
+        W, lost = self.weights_.astype(np.float64), self._scaled_by * np.log(2)  # for each value, in units of the fit
 
         def work(block: Array) -> Array:
             rows = arrays.to_numpy(block).astype(np.float64)
-            return arrays.like(log_likelihood(rows, W, self.mean_, self.noise_variance_)[:, None], block, np.float64)
+            found = log_likelihood(rows, W, self.mean_, self.noise_variance_) - lost * (~np.isnan(rows)).sum(axis=1)
+            return arrays.like(found[:, None], block, np.float64)
 
         return source.map_blocks(work, 1)[:, 0]
 
@@ -343,6 +366,7 @@ class ProbabilisticPCA(LinearReducer):
         """Return the mean log-likelihood of the rows."""
         return float(np.mean(arrays.to_numpy(self.score_samples(X))))
 
+    @scaled_back("sample")
     def sample(self, n_samples: int = 1, *, random_state: int | None = None) -> Array:
         """Draw rows from the model; ``random_state`` defaults to the model's own."""
         check_is_fitted(self)

@@ -28,6 +28,7 @@ from ..spectral.dual import Dual, dual
 from ..spectral.dual import cost as dual_cost
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
 from ..spectral.solve import sign_of_columns
+from ..units import Units
 from .graph_based import GraphReducer, Piece
 from .linear import Compressor, LinearReducer, check_count
 
@@ -66,6 +67,7 @@ class GraphProjection(LinearReducer, GraphReducer):
         "n_components_",
     )
 
+    _units: ClassVar[Units] = {"components_": -1, "mean_": 1, "inverse_transform": 1, "residual": 1}
     _keeps_rows: ClassVar[bool] = False  # new rows need the map alone
 
     components_: Array
@@ -163,8 +165,8 @@ class GraphProjection(LinearReducer, GraphReducer):
     def _offset(self) -> Array:
         return self.mean_
 
-    def compressor(self) -> Compressor:
-        """Return A, a, B, b: y = A x + a, and x′ = A⁺ y + m, the row nearest to the mean that maps to y."""
+    def _compressor(self) -> Compressor:
+        # x′ = A⁺ y + m is the row nearest to the mean that maps to y
         A = self.components_.astype(np.float64)
         length = np.linalg.norm(A, axis=1, keepdims=True)  # rows of very different lengths are no lack of rank
         return Compressor(A, -A @ self.mean_, np.linalg.pinv(A / length) / length.T, self.mean_)

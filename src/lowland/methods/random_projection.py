@@ -21,6 +21,7 @@ from ..rows import RowSource, block_rows
 from ..settings import threads
 from ..spectral import dense
 from ..spectral.routes import rank_tolerance
+from ..units import Units
 from .linear import Compressor, LinearReducer
 
 Array = Any
@@ -82,6 +83,7 @@ class RandomProjection(LinearReducer):
         "eps": Real(0, 1),
         "random_state": RANDOM_STATE,
     }
+    _units: ClassVar[Units] = {"mean_": 1, "transform": 1, "inverse_transform": 1, "residual": 1}
     _state: ClassVar[tuple[str, ...]] = (
         "kind_",
         "matrix_",
@@ -213,6 +215,9 @@ class RandomProjection(LinearReducer):
             return lambda block: _in_numpy(block, lambda rows: hadamard.project(rows, signs, places))
         return lambda block: _in_numpy(block, lambda rows: random_maps.scatter(rows, places, signs, k))
 
+    def _takes_means_off(self) -> bool:
+        return False
+
     def _offset(self) -> Array:
         return np.zeros(self.n_features_in_)
 
@@ -244,8 +249,8 @@ class RandomProjection(LinearReducer):
     def __getstate__(self) -> dict[str, Any]:  # a copy finds its own way back: B is large, and A says it all
         return {name: value for name, value in super().__getstate__().items() if name != "_back_"}
 
-    def compressor(self) -> Compressor:
-        """Return A, a = 0, B = A⁺ and b = m − A⁺A m: of all rows that map to y, B y + b is nearest to the mean m."""
+    def _compressor(self) -> Compressor:
+        # B = A⁺ and b = m − A⁺A m: of all rows that map to y, B y + b is nearest to the mean m
         A = self._matrix()
         B, b = (A, np.zeros(len(A))) if self.kind_ == "identity" else self._way_back()
         return Compressor(A, np.zeros(len(A)), B, b)

@@ -30,6 +30,7 @@ from ..reducer import Recorder, Reducer, seed
 from ..rows import RowSource, block_rows
 from ..spectral import rowspace
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
+from ..units import Units, scaled_back
 from .linear import warn_dominant
 
 Array = Any
@@ -44,6 +45,11 @@ class Measured(NamedTuple):
     topographic: float
     hits: Array
     squared: float
+
+
+def _length(model: Any) -> int:
+    """Return the power of the rows' unit that distances to prototypes have."""
+    return 1 if model.scale_ is None else 0
 
 
 class SOM(Reducer):
@@ -107,6 +113,16 @@ class SOM(Reducer):
         "noise": Real(0, 50, closed=True),
         "scale": Boolean(),
         "random_state": RANDOM_STATE,
+    }
+    _units: ClassVar[Units] = {
+        "codebook_": 1,
+        "mean_": 1,
+        "scale_": 1,
+        "inverse_transform": 1,
+        "component_planes": 1,
+        "u_matrix": _length,
+        "quantization_error": _length,
+        "quantisation error": _length,
     }
     _state: ClassVar[tuple[str, ...]] = (
         "codebook_",
@@ -264,6 +280,7 @@ class SOM(Reducer):
         mesh, places = Mesh(triangles, W), self.positions_
         return lambda block: arrays.like(between(places, *mesh.nearest(self._prepare(block))), block)
 
+    @scaled_back("inverse_transform")
     def inverse_transform(self, X: Any) -> Array:
         """Map coordinates back to rows, between the prototypes around them; outside, from the nearest edge."""
         source = self._reduced(X)
@@ -277,6 +294,7 @@ class SOM(Reducer):
 
         return source.map_blocks(rebuild, self.n_features_in_)
 
+    @scaled_back("u_matrix")
     def u_matrix(self) -> Array:
         """Return the mean distance of each unit's prototype to those of its four or six neighbours, as a × b."""
         edges, W = self._grid().edges(), self._prepare(self.codebook_)
@@ -286,19 +304,23 @@ class SOM(Reducer):
         count = np.bincount(edges.ravel(), minlength=len(W))
         return (total / np.maximum(count, 1)).reshape(self.grid_)
 
+    @scaled_back("component_planes")
     def component_planes(self) -> Array:
         """Return the prototypes' values of each column over the map, as D × a × b."""
         check_is_fitted(self)
         return np.ascontiguousarray(self.codebook_.T).reshape(-1, *self.grid_)
 
+    @scaled_back("hits")
     def hits(self, X: Any) -> Array:
         """Return how many rows each unit is the nearest of, as a × b."""
         return self._measure(self._given(X)).hits.reshape(self.grid_)
 
+    @scaled_back("quantization_error")
     def quantization_error(self, X: Any) -> float:
         """Return the mean distance of rows to their nearest prototype (of scaled rows, where the fit scaled them)."""
         return self._measure(self._given(X)).quantization
 
+    @scaled_back("topographic_error")
     def topographic_error(self, X: Any) -> float:
         """Return the share of rows whose two nearest units are no neighbours: 8 around a square, 6 around a hexagon."""
         return self._measure(self._given(X)).topographic

@@ -19,7 +19,9 @@ from ..rows import RowSource
 from ..settings import threads
 from ..spectral.solve import DENSE_LIMIT
 from ..stress import Descent, Point, classical_start, random_start, shaken
+from ..units import Units
 from .distance_based import DistanceReducer
+from .pair_based import degree
 
 Array = Any
 
@@ -67,6 +69,8 @@ class StressReducer(DistanceReducer):
         "stress_history_",
         "n_iter_",
     )
+
+    _units: ClassVar[Units] = {**DistanceReducer._units, "positions_": degree}
 
     init: Any
     max_iter: int
@@ -203,7 +207,7 @@ class StressReducer(DistanceReducer):
             if self.init == "random":
                 return random_start(size, n, k, rng)
             return classical_start(D, k, rng, *self._precision)
-        X = np.array(arrays.to_numpy(self.init), dtype=np.float64)
+        X = self._in_unit(np.array(arrays.to_numpy(self.init), dtype=np.float64), degree(self))
         return X if numbers is None else X[numbers]
 
     def _check_init(self, n: int) -> None:

@@ -18,6 +18,7 @@ from ..spectral import dense, rowspace
 from ..spectral.routes import rank_tolerance
 from ..spectral.rowspace import ROUTES, Scaling, Wanted
 from ..spectral.solve import sign_of_columns
+from ..units import Units, scaled
 from .linear import Compressor, LinearReducer, check_count, tell
 
 Array = Any
@@ -97,6 +98,16 @@ class TruncatedSVD(LinearReducer):
     singular_values_: Array
     U_: Array
     explained_variance_: Array
+    _units: ClassVar[Units] = {
+        "singular_values_": 1,
+        "explained_variance_": 2,
+        "energy_": 2,
+        "lost_energy_": 2,
+        "transform": 1,
+        "inverse_transform": 1,
+        "residual": 1,
+    }
+
     explained_variance_ratio_: Array
     energy_ratio_: Array
     energy_: float
@@ -108,6 +119,9 @@ class TruncatedSVD(LinearReducer):
         self.n_components = n_components
         self.solver = solver
         self.random_state = random_state
+
+    def _takes_means_off(self) -> bool:
+        return False
 
     def _needs_length(self) -> bool:
         return True  # U has a row for each row
@@ -185,9 +199,14 @@ class TruncatedSVD(LinearReducer):
             parameters.check(type(self).__name__, self._parameters, self.get_params(deep=False))
             if rows.reiterable and (rows.n_rows is None or rows.n_rows >= self.n_components):
                 return self.fit(rows)
-        held = dict(self.__dict__)
+        held = dict(vars(self))
         try:
-            self._update(self._rows(rows, reset=fresh), fresh)
+            source = self._rows(rows, reset=fresh)
+            if fresh:
+                self._keep_unit(self._exponent_of(source))
+            model = self._in_fit_units()  # the update works on what was learned, in its own units
+            model._update(scaled(source, -vars(self).get("exponent_", 0)), fresh)
+            self.__dict__.update({name: value for name, value in vars(model).items() if name != "_scaled_by"})
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(held)
@@ -253,7 +272,6 @@ class TruncatedSVD(LinearReducer):
     def _offset(self) -> Array:
         return np.zeros(self.n_features_in_)
 
-    def compressor(self) -> Compressor:
-        """Return A = Vᵀ, a = 0, B = V, b = 0."""
+    def _compressor(self) -> Compressor:
         V = self.components_.astype(np.float64)
         return Compressor(V, np.zeros(len(V)), V.T, np.zeros(V.shape[1]))

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["describe", "load", "save"]
 
+_EXPONENT = "exponent_"  # set where a fit divided the rows by a power of two: see `units`
+_LARGEST_EXPONENT = 1074  # of a float64, in size
+
 
 def save(model: Reducer, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to one file; an existing file is replaced only when the new one is complete.
@@ -130,7 +133,10 @@ def _record(model: Reducer, arrays: Arrays) -> dict[str, Any]:
     rules = type(model)._parameters
     given = {name: _parameter(name, value, rules.get(name)) for name, value in model.get_params(deep=False).items()}
     _check_parameters(type(model), given)
-    learned = {name: getattr(model, name) for name in model._state if hasattr(model, name)}
+    held = model._in_fit_units()
+    learned = {name: getattr(held, name) for name in model._state if hasattr(held, name)}
+    if held is not model:
+        learned[_EXPONENT] = model.exponent_
     values = {name: encode(value, name, arrays) for name, value in learned.items()}
     names = getattr(model, "feature_names_in_", None)
     return {
@@ -156,8 +162,11 @@ def _build(record: Mapping[str, Any], arrays: Arrays, called: Mapping[str, Any])
     _check_parameters(cls, given)
     state = {name: decode(value, arrays) for name, value in record["values"].items()}
     state |= arrays  # what no value referred to is an attribute by itself
-    if unknown := sorted(set(state) - set(cls._state)):
+    if unknown := sorted(set(state) - {*cls._state, *([_EXPONENT] if cls._units else [])}):
         raise ModelFileError(f"{cls.__name__} has no learned attribute {unknown[0]!r}; {SUSPECT}")
+    exponent = state.get(_EXPONENT, 0)
+    if type(exponent) is not int or abs(exponent) > _LARGEST_EXPONENT:
+        raise ModelFileError(f"its {_EXPONENT} is {exponent!r}, not the exponent of a float64; {SUSPECT}")
     told = decode(record["fit_info"], {})
     try:
         info = FitInfo.from_dict(told)

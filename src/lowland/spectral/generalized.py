@@ -74,7 +74,10 @@ def _checked(A: Array, name: str) -> Array:
     size = float(xp.max(xp.abs(A)))
     skew = float(xp.max(xp.abs(A - arrays.t(A))))
     if skew > 100 * arrays.eps(A) * A.shape[0] * size:
-        raise ValueError(f"{name} is not symmetric: {name} − {name}ᵀ reaches {skew:.3g}; give ({name} + {name}ᵀ)/2")
+        raise ValueError(
+            f"{name} is not symmetric: {name} − {name}ᵀ reaches {skew:.3g}. Symmetric matrices alone are solved here; "
+            "for others use numpy.linalg.eig(C), or scipy.linalg.eig(C, D)"
+        )
     return (A + arrays.t(A)) / 2
 
 
@@ -119,7 +122,10 @@ def _sparse(C: Any, D: Any, k: int, which: str) -> tuple[Array, Array]:
             raise ValueError(f"{name} contains NaN or infinity")
         skew = abs(A - A.T)
         if skew.nnz and skew.max() > 1e-10 * abs(A).max():
-            raise ValueError(f"{name} is not symmetric; give ({name} + {name}ᵀ)/2")
+            raise ValueError(
+                f"{name} is not symmetric: {name} − {name}ᵀ reaches {skew.max():.3g}. Symmetric matrices alone are "
+                "solved here; for others use numpy.linalg.eig(C), or scipy.linalg.eig(C, D)"
+            )
     G = _root(D)
     margin = C.diagonal() - (abs(C).sum(axis=1) - abs(C.diagonal()))  # Gershgorin: all ≥ 0 means semidefinite
     rng = np.random.default_rng(0)

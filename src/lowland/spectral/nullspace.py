@@ -204,7 +204,10 @@ def _checked(M: Any) -> tuple[Any, float]:
     same = np.array_equal(other.indptr, M.indptr) and np.array_equal(other.indices, M.indices)
     skew = abs(M - other).max() if not same else float(np.abs(M.data - other.data).max(initial=0.0))
     if skew > 100 * _EPS * norm:
-        raise ValueError(f"the matrix is not symmetric: M − Mᵀ reaches {skew:.3g}; give (M + Mᵀ)/2")
+        raise ValueError(
+            f"the matrix is not symmetric: M − Mᵀ reaches {skew:.3g}. Symmetric matrices alone are solved here; for "
+            "others use numpy.linalg.eig(M.toarray())"
+        )
     return (M if same and skew == 0 else ((M + other) / 2).tocsr()), norm
 
 

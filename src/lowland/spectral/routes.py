@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, pool
+from ..errors import ScaleError
 from ..moments import Accumulator, Moments, RFactor, column_moments, moments, r_factor
 from ..rows import RowSource
 from ..scatter import Scratch, subtract, symmetric_sum
@@ -71,15 +72,26 @@ class Solved:
     checked: int | None = None
     left: Array | None = None
 
+    @property
+    def possible(self) -> int:
+        """How many singular values can be above zero: centring takes one from the rows."""
+        return min(self.n_rows - self.centered, len(self.mean))
+
+    @property
+    def expected(self) -> int:
+        """The same without the columns that do not vary, which add none; at least 1."""
+        varying = varies(self.variances, self.mean) if self.centered else (self.variances > 0) | (self.mean != 0)
+        return max(1, min(self.possible, int(varying.sum())))
+
 
 def rank_tolerance(n: int, d: int, dtype: Any) -> float:
     """Return the ratio to σ₁ below which a singular value is rounding of the data or of the solver."""
     return float(8 * np.sqrt(min(n, d)) * np.finfo(dtype).eps)
 
 
-def square_tolerance(n: int) -> float:
-    """Return the same where the values were squared: the scatter is right to eps·σ₁² only."""
-    return float(np.sqrt(10 * np.sqrt(n) * _EPS))
+def square_tolerance(n: int, eps: float = _EPS) -> float:
+    """Return the same where the values were squared: the scatter is right to eps·σ₁² only, eps that of the products."""
+    return float(np.sqrt(10 * np.sqrt(n) * eps))
 
 
 def degrees(weight: float, ddof: int) -> float:
@@ -93,12 +105,15 @@ def deviations(variances: Array, mean: Array) -> Array:
 
 
 def _start(name: str, seen: Accumulator, squares: Array, scaling: Scaling) -> Solved:
-    """Fill in what all routes know before they solve."""
+    """Fill in what all routes know before they solve; refuse sums that are no numbers."""
     mean = arrays.to_numpy(seen.mean)
-    variances = arrays.to_numpy(squares).clip(0) / degrees(seen.weight, scaling.ddof)
-    scale = deviations(variances, mean) if scaling.scale else None
-    sums = variances * degrees(seen.weight, scaling.ddof) + (0.0 if scaling.center else seen.weight * mean**2)
-    total = float((sums / (1.0 if scale is None else scale**2)).sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        variances = arrays.to_numpy(squares).clip(0) / degrees(seen.weight, scaling.ddof)
+        scale = deviations(variances, mean) if scaling.scale else None
+        sums = variances * degrees(seen.weight, scaling.ddof) + (0.0 if scaling.center else seen.weight * mean**2)
+        total = float((sums / (1.0 if scale is None else scale**2)).sum())
+    if not np.isfinite(total):
+        raise ScaleError("the scatter of the data overflows: divide the large columns by a constant")
     return Solved(
         name,
         seen.n_rows,
@@ -111,7 +126,7 @@ def _start(name: str, seen: Accumulator, squares: Array, scaling: Scaling) -> So
         spectrum=np.empty(0),
         vectors=np.empty((len(mean), 0)),
         complete=False,
-        tolerance=0.0,
+        tolerance=rank_tolerance(seen.n_rows, len(mean), seen.dtype or np.float64),
     )
 
 
@@ -126,19 +141,21 @@ def operator(rows: RowSource, solved: Solved, scaling: Scaling) -> Centered:
 
 def covariance(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
     """Eigenvectors of the scatter; a stream that cannot be read again is multiplied in float64 throughout."""
-    return from_accumulator(moments(rows, precise=not rows.reiterable), wanted, scaling, rng)
+    precise = not rows.reiterable
+    eps = _EPS if precise or rows.sparse else float(np.finfo(rows.dtype).eps)
+    return from_accumulator(moments(rows, precise=precise), wanted, scaling, rng, eps=eps)
 
 
 def svd(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
     """Singular vectors of the R factor: nothing is squared."""
-    solved = from_accumulator(r_factor(rows), wanted, scaling, rng)
-    return replace(solved, tolerance=rank_tolerance(solved.n_rows, rows.n_features, rows.dtype))
+    return from_accumulator(r_factor(rows), wanted, scaling, rng)
 
 
 def power(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
     """Multiplication with deflation, on the scatter where it is no larger than the rows, else on the rows."""
     if forms_scatter(rows.count(), rows.n_features):
-        return replace(from_accumulator(moments(rows), wanted, scaling, rng, "power"), route="power")
+        sums = moments(rows, precise=True)  # no second pass makes good what products of float32 lose
+        return replace(from_accumulator(sums, wanted, scaling, rng, "power"), route="power")
     seen = column_moments(rows)
     start = _start("power", seen, seen.squares, scaling)
     return _leading(Gram(operator(rows, start, scaling)), wanted, start, rng, "power")
@@ -150,9 +167,14 @@ def forms_scatter(n: int, d: int) -> bool:
 
 
 def from_accumulator(
-    seen: Accumulator, wanted: Wanted, scaling: Scaling, rng: np.random.Generator, solver: str = "auto"
+    seen: Accumulator,
+    wanted: Wanted,
+    scaling: Scaling,
+    rng: np.random.Generator,
+    solver: str = "auto",
+    eps: float = _EPS,
 ) -> Solved:
-    """Solve for the rows that an accumulator has seen."""
+    """Solve for the rows that an accumulator has seen; ``eps`` is the precision in which it multiplied them."""
     done = seen.finished()
     if isinstance(done, RFactor):
         return _from_r(done, scaling)
@@ -165,12 +187,14 @@ def from_accumulator(
         s = arrays.like(start.scale, S)
         S = S / s[:, None]
         S /= s[None, :]
-    return _leading(Dense(S, psd=True), wanted, start, rng, solver)
+    return _leading(Dense(S, psd=True), wanted, start, rng, solver, eps)
 
 
 def _from_r(done: RFactor, scaling: Scaling) -> Solved:
     R, xp = done.R, arrays.namespace(done.R)
-    start = _start("svd", done, xp.sum(R * R, axis=0), scaling)
+    with np.errstate(over="ignore"):
+        squares = xp.sum(R * R, axis=0)
+    start = _start("svd", done, squares, scaling)
     if not scaling.center:
         R = xp.concat([R, done.mean[None, :] * done.weight**0.5], axis=0)
     if start.scale is not None:
@@ -182,14 +206,18 @@ def _from_r(done: RFactor, scaling: Scaling) -> Solved:
         spectrum=arrays.to_numpy(found.values) ** 2,
         vectors=found.right,
         complete=True,
-        tolerance=rank_tolerance(done.n_rows, R.shape[1], np.float64),
         residual=found.residual,
         solver="dense",
     )
 
 
-def _leading(op: Operator, wanted: Wanted, start: Solved, rng: np.random.Generator, solver: str = "auto") -> Solved:
+def _leading(
+    op: Operator, wanted: Wanted, start: Solved, rng: np.random.Generator, solver: str = "auto", eps: float = _EPS
+) -> Solved:
     """Solve for as many pairs of a scatter or Gram operator as are wanted, growing where the spectrum decides."""
+    least = max(start.tolerance, square_tolerance(op.shape[0], eps))
+    if solver == "power":  # it stops at a residual, and tells smaller values from each other no better than that
+        least = max(least, float(np.sqrt(10 * tolerance(op))))
     size = op.shape[0] - (0 if op.null is None else op.null.shape[1])
     if solver == "auto" and (op.shape[0] <= DENSE_LIMIT or wanted.whole):
         ask = size
@@ -204,7 +232,7 @@ def _leading(op: Operator, wanted: Wanted, start: Solved, rng: np.random.Generat
             spectrum=arrays.to_numpy(pairs.values).clip(0),
             vectors=pairs.vectors,
             complete=ask == size,
-            tolerance=square_tolerance(op.shape[0]),
+            tolerance=least,
             residual=pairs.residual,
             solver=pairs.solver,
             products=pairs.products,
@@ -229,7 +257,8 @@ def gram(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Gener
         op.null = arrays.like(side.root / np.linalg.norm(side.root), op.A)[:, None]
         if start.n_rows == 1:
             op.null = None
-    solved = _leading(op, wanted, start, rng)
+    eps = _EPS if rows.sparse else float(np.finfo(rows.dtype).eps)
+    solved = _leading(op, wanted, start, rng, eps=eps)
     return back_to_columns(side.transposed_times, solved, solved.vectors, wanted)
 
 
@@ -338,7 +367,6 @@ def krylov(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Gen
             spectrum=arrays.to_numpy(found.values) ** 2,
             vectors=found.right,
             complete=ask == size,
-            tolerance=rank_tolerance(*op.shape, rows.dtype),
             residual=found.residual,
             solver="krylov",
             products=found.products,
@@ -375,7 +403,7 @@ def lanczos(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Ge
         spectrum=values[:sure].clip(0),
         vectors=fix_signs(B[:, :sure]),
         complete=sure == size,
-        tolerance=square_tolerance(size),
+        tolerance=max(start.tolerance, square_tolerance(size)),
         residual=float(misses[:k].max()),
         solver="krylov",
         products=found.products,

@@ -64,7 +64,8 @@ class Wanted:
 class RowSpace:
     """Singular values and right singular vectors of the (centred, scaled, weighted) rows, with their origin.
 
-    ``short`` tells that the rank was below the number asked for; ``left`` holds U where it was asked for.
+    ``short`` tells that the rank was below the number asked for; ``left`` holds U where it was asked for; ``unseen`` is
+    the ratio to σ₁ below which squares could not show wanted values, 0 where none is missing for that reason.
     """
 
     values: Array
@@ -72,6 +73,7 @@ class RowSpace:
     solved: Solved
     short: bool
     left: Array | None = None
+    unseen: float = 0.0
 
 
 def table() -> list[tuple[str, str]]:
@@ -128,6 +130,8 @@ def decompose(
         solved = getattr(routes, name)(rows, wanted, scaling, rng)
         if name in ("covariance", "gram", "lanczos") and rows.reiterable:
             solved = _made_good(rows, solved, wanted, scaling, rng, exact=solver == "auto")
+        elif name in ("covariance", "power"):
+            solved = replace(solved, doubt=doubt(solved, wanted, np.float64))
         space = cut(solved, wanted)
         return _with_left(rows, space, scaling) if want_left else space
 
@@ -147,7 +151,7 @@ def from_accumulator(
     """
     with pool.one_blas_thread():
         solved = routes.from_accumulator(seen, wanted, scaling, rng, solver)
-        if solved.route == "covariance":
+        if solved.route != "svd":
             if rows is None:
                 solved = replace(solved, doubt=doubt(solved, wanted, np.float64))
             else:
@@ -184,38 +188,43 @@ def doubt(solved: Solved, wanted: Wanted, dtype: Any) -> str:
     The scatter is right to about eps·σ₁², so a singular vector to eps·σ₁/σ_k: the limit keeps that within a
     third of what a backward stable solver may err by, 30·min(N, D)·eps.
     """
-    possible = min(solved.n_rows - solved.centered, len(solved.mean))
-    k = max(1, min(wanted.pick(solved) or possible, possible))
+    k, possible = _last(solved, wanted), solved.expected
     values = np.sqrt(solved.spectrum)
     if values[0] == 0:  # nothing varies: `cut` refuses it
         return ""
     ratio = float(values[k - 1] / values[0])
     root = 4 * float(np.sqrt(np.finfo(dtype).eps))
-    if ratio >= max(root, 1 / (10 * possible)):
+    if ratio >= max(root, 1 / (10 * possible), solved.tolerance):
         return ""
     return "svd" if ratio < root else "pass"
 
 
+def _last(solved: Solved, wanted: Wanted) -> int:
+    """Return the number of the last wanted value."""
+    return max(1, min(wanted.pick(solved) or solved.expected, solved.expected))
+
+
 def cut(solved: Solved, wanted: Wanted) -> RowSpace:
     """Keep the wanted components, no more than the numerical rank."""
-    spectrum = solved.spectrum
+    last = _last(solved, wanted) if solved.doubt else 0
+    spectrum = solved.spectrum[: max(1, solved.possible)]  # further ones are rounding, whatever their size
     top = float(spectrum[0])
-    if not np.isfinite(top) or not np.isfinite(solved.total):
-        raise DataError("the scatter of the data overflows: divide the large columns by a constant")
     rank = int((spectrum > solved.tolerance**2 * top).sum()) if top > 0 and not _flat(solved) else 0
+    rank = min(rank, solved.possible)
     if rank == 0:
         raise DataError(
             "the rows do not vary (rank 0): "
             + ("there is only 1 sample" if solved.n_rows == 1 else "all of them are equal")
             + "; a reduction needs at least two distinct rows"
         )
-    complete = solved.complete or rank < len(spectrum)
+    complete = solved.complete or rank < len(spectrum) or rank == solved.possible
     solved = replace(solved, spectrum=spectrum[:rank] if complete else spectrum, complete=complete)
     k = min(wanted.pick(solved) or rank, rank, solved.vectors.shape[1])
     short = wanted.count is not None and k < wanted.count
+    unseen = solved.tolerance if solved.doubt and k < last else 0.0
     values, directions = np.sqrt(spectrum[:k]), arrays.to_numpy(solved.vectors)[:, :k]
     left = None if solved.left is None else arrays.to_numpy(solved.left)[:, :k]
-    return RowSpace(values, directions, solved, short, left)
+    return RowSpace(values, directions, solved, short, left, unseen)
 
 
 def _flat(solved: Solved) -> bool:

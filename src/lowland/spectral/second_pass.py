@@ -31,7 +31,9 @@ def second_pass(rows: RowSource, solved: Solved, wanted: Wanted, scaling: Scalin
     """
     sigma = np.sqrt(solved.spectrum)
     floor = np.maximum(sigma, np.sqrt(len(sigma) * _EPS) * sigma[0])
-    tolerance = rank_tolerance(solved.n_rows, rows.n_features, rows.dtype)
+    tolerance = max(  # the scatter of the whitened rows is right to √(len·eps), and so are the values below the floor
+        rank_tolerance(solved.n_rows, rows.n_features, rows.dtype), rank_tolerance(len(sigma), len(sigma), np.float64)
+    )
     if solved.route == "gram":
         side = Columns(rows, solved, scaling)
         U = solved.left

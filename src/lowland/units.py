@@ -1,0 +1,239 @@
+"""Rows of very large or very small numbers: scaled by a power of two before a fit, and results scaled back after it.
+
+Squares of numbers near 1e-300 are zero and those near 1e300 infinite; fourth powers, which distances and spectra need,
+underflow and overflow much earlier. Such rows are divided by a power of two, 2^e, that brings their largest value
+near to 1, or where it was too large, below the largest ordinary size: small rows beside it then keep their digits. That
+changes no digit, so a fit gives the result of the rescaled rows. Rows of ordinary size are not changed.
+
+A fitted model holds what it learned in the unit of its fit, and ``exponent_``, which is e. A learned attribute is
+multiplied by 2^(e·p) when it is read, and so is what a method returns: p is 1 for a mean, 2 for a variance, −1 for
+the factors of a linear map, 0 for a ratio. Each class lists p in ``_units``, by the names of its attributes, results
+and evidence. Values outside the range of their type become infinity or zero, and the fit warns of them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import arrays, pool
+from .block import Block
+from .planning import check_allocation
+from .rows import ArrayRows, BlockRows, RowSource
+
+Array = Any
+Power = float  # of the rows' unit; kernels have halves
+Units = Mapping[str, Power | Callable[[Any], Power]]
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+# Exponents of the largest value between which rows are not scaled. Eighth powers of float64 (fourth powers of squared
+# distances) stay 60 orders away from either end; float32 rows are squared in their own precision, and 512 squares are
+# added.
+_ORDINARY = {np.dtype(np.float64): (-100, 100), np.dtype(np.float32): (-32, 50)}
+_FACTOR = {np.dtype(np.float64): 1000, np.dtype(np.float32): 100}  # exponent of the largest factor of one product
+_MOST = 4000  # 2^4000 times the smallest number is infinity: larger exponents change nothing
+_SAMPLE_ROWS, _SAMPLE_ENTRIES = 8, 1 << 16  # read first; all rows are read where the sample is not of ordinary size
+_STATE: Units = {
+    "shift": 1,
+    "V": 2,
+    "VI": -2,
+    "data": 1,
+}  # of the parameters of a metric, and of sparse rows in a model
+
+
+class Measured:
+    """A learned attribute that has a unit: stored in the unit of the fit, read in that of the rows."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: Any, owner: type[Any]) -> Any:
+        if model is None or self.name not in vars(model):
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {self.name!r}")
+        return in_rows_units(model, vars(model)[self.name], self.name)
+
+    def __set__(self, model: Any, value: Any) -> None:
+        vars(model)[self.name] = value
+
+    def __delete__(self, model: Any) -> None:
+        del vars(model)[self.name]
+
+
+def measure(cls: type[Any]) -> None:
+    """Make the attributes of a class `Measured` that its ``_units`` names."""
+    for name in cls._units:
+        if name.endswith("_") and not hasattr(cls, name):
+            setattr(cls, name, Measured(name))
+
+
+def power(model: Any, name: str) -> Power:
+    """Return the power p of the rows' unit for the attribute, result or evidence of this name."""
+    found = model._units.get(name, 0)
+    return float(found(model) if callable(found) else found)
+
+
+def in_rows_units(model: Any, value: Any, name: str) -> Any:
+    """Return a value of this name, given in the unit of the fit, in that of the rows."""
+    exponent = vars(model).get("exponent_", 0)
+    return times(value, round(exponent * power(model, name))) if exponent else value
+
+
+def scaled_back(name: str) -> Callable[[Method], Method]:
+    """Let a method compute in the unit of the fit, and return its result in that of the rows.
+
+    ``name`` is that of the result in ``_units``; rows that the method takes by `Reducer._rows` or `Reducer._reduced`
+    are scaled when they are read.
+    """
+
+    def decorate(method: Method) -> Method:
+        @functools.wraps(method)
+        def work(model: Any, *args: Any, **kwargs: Any) -> Any:
+            return in_rows_units(model, method(model._in_fit_units(), *args, **kwargs), name)
+
+        return cast(Method, work)
+
+    return decorate
+
+
+def passes(model: Any, name: str) -> bool:
+    """Tell whether an attribute is a finite number in the unit of the fit, but infinity or zero in that of the rows."""
+    held, shown = vars(model)[name], getattr(model, name)
+    if held is None or isinstance(held, dict) or np.asarray(held).dtype.kind != "f":
+        return False
+    return _size(held) != 0 and _size(shown) in (0, np.inf) and np.isfinite(_size(held))
+
+
+def _size(values: Any) -> float:
+    return float(np.abs(np.asarray(values)).max(initial=0.0))
+
+
+# -- powers of two ---------------------------------------------------------------------------------------------------
+
+
+def times(x: Any, exponent: int) -> Any:
+    """Return x · 2^exponent: of arrays of any library, sparse matrices, numbers, and dictionaries of these.
+
+    Values outside the range of their type become infinity or zero, without a warning.
+
+    >>> times(np.array([3.0, 2.0**-1000]), 1002).tolist()
+    [inf, 4.0]
+    """
+    if exponent == 0 or x is None:
+        return x
+    if isinstance(x, dict):
+        return {key: times(value, round(exponent * _STATE.get(key, 0))) for key, value in x.items()}  # type: ignore[operator]
+    if sp.issparse(x):
+        out = x.copy()
+        out.data = times(x.data, exponent)
+        return out
+    if isinstance(x, int | float):
+        return float(times(np.array(x, dtype=np.float64), exponent))
+    most, exponent = _FACTOR[arrays.dtype_of(x)], max(-_MOST, min(_MOST, exponent))
+    with np.errstate(all="ignore"):
+        while exponent:
+            step = max(-most, min(most, exponent))
+            x, exponent = x * 2.0**step, exponent - step
+    return x
+
+
+def scaled(source: RowSource, exponent: int) -> RowSource:
+    """Return the rows times 2^exponent; those in memory as a copy."""
+    if exponent == 0:
+        return source
+    if isinstance(source, BlockRows):
+        return _ScaledBlocks(source, exponent)
+    assert isinstance(source, ArrayRows)
+    size = int(getattr(source.array, "nbytes", 0))
+    check_allocation(size, "a copy of the rows, scaled", "give rows whose values are nearer to 1")
+    array = times(source.array if source.sparse else arrays.cast(source.array, source.dtype), exponent)
+    return source.replaced(array)
+
+
+class _ScaledBlocks(RowSource):
+    """Blocks of another source, each scaled when it is read."""
+
+    def __init__(self, source: BlockRows, exponent: int) -> None:
+        self._source, self._exponent = source, exponent
+        self.n_rows, self.n_features, self.dtype = source.n_rows, source.n_features, source.dtype
+        self.reiterable, self.weights, self.names = source.reiterable, source.weights, source.names
+        self.allow_nan = source.allow_nan
+
+    @property
+    def shape(self) -> Any:
+        """What a plan needs to know."""
+        return self._source.shape
+
+    @property
+    def sparse(self) -> bool:
+        """Tell whether blocks are scipy.sparse (CSR)."""
+        return self._source.sparse
+
+    @property
+    def reference(self) -> Array:
+        """An array of the library and device that the rows are on."""
+        return self._source.reference
+
+    def _blocks(self, size: int, first: int) -> Iterator[Block]:
+        for block in self._source.blocks(size, first):
+            yield block._replace(rows=times(block.rows, self._exponent))
+        self.n_rows = self._source.n_rows
+
+
+# -- how large rows are ----------------------------------------------------------------------------------------------
+
+
+def exponent_of(source: RowSource, *, spread: bool, sure: bool = False) -> int:
+    """Return the even e for which rows are to be divided by 2^e: 0 where they are of ordinary size.
+
+    Their size is that of the largest value, or with ``spread`` half the widest range of a column: where means are
+    subtracted, a large constant does no harm. All rows are read only where a sample is too small or too large, or with
+    ``sure``. Of blocks that can be read only once, the first alone is used.
+    """
+    if not isinstance(source, ArrayRows | BlockRows) or source.dtype not in _ORDINARY:
+        return 0
+    if isinstance(source, ArrayRows) and arrays.dtype_of(source.array).kind != "f":
+        return 0  # whole numbers are of ordinary size
+    size = _size_of(_bounds(_sample(source)), spread)
+    if not sure and _is_ordinary(size, source.dtype):
+        return 0
+    if source.reiterable:
+        known, bounds = source.n_rows, pool.run(lambda block: _bounds(block.rows), source.blocks())
+        low, high = functools.reduce(lambda a, b: (np.fmin(a[0], b[0]), np.fmax(a[1], b[1])), bounds)
+        source.n_rows = known  # a fit depends on it, and must not depend on this reading
+        size = _size_of((low, high), spread)
+    if size == 0 or _is_ordinary(size, source.dtype):
+        return 0
+    high = _ORDINARY[source.dtype][1]
+    target = high - 2 if size > 1 else 0  # no smaller than need be: rows far below the largest must not underflow
+    return 2 * ((int(np.frexp(size)[1]) - 1) // 2) - target
+
+
+def _is_ordinary(size: float, dtype: np.dtype[Any]) -> bool:
+    low, high = _ORDINARY[dtype]
+    return bool(2.0**low <= size < 2.0**high) or not np.isfinite(size)  # infinity is refused later, with its place
+
+
+def _bounds(rows: Array) -> tuple[Array, Array]:
+    """Return the least and the largest number of each column; missing ones do not count, zeros of sparse rows do."""
+    if sp.issparse(rows):
+        return rows.min(axis=0).toarray().ravel(), rows.max(axis=0).toarray().ravel()
+    values = arrays.to_numpy(rows)
+    return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+
+
+def _size_of(bounds: tuple[Array, Array], spread: bool) -> float:
+    low, high = (np.asarray(bound, dtype=np.float64) for bound in bounds)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = high / 2 - low / 2 if spread else np.fmax(np.abs(low), np.abs(high))
+    return float(np.fmax.reduce(sizes, initial=0.0))
+
+
+def _sample(source: ArrayRows | BlockRows) -> Array:
+    """Return some rows, evenly spaced: of blocks those of the first."""
+    rows: Array = source.array if isinstance(source, ArrayRows) else source.first_block()
+    count = max(_SAMPLE_ROWS, _SAMPLE_ENTRIES // rows.shape[1])
+    return rows[:: max(1, rows.shape[0] // count)]
