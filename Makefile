@@ -9,6 +9,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PINS   := pyproject.toml constraints.txt
+KERNELS := $(sort $(wildcard src/lowland/*_kernels.py src/lowland/*/*_kernels.py))
 TORCH  := $(shell sed -n 's/^\(torch==.*\)/\1/p' constraints.txt)
 
 .DEFAULT_GOAL := help
@@ -19,13 +20,14 @@ TORCH  := $(shell sed -n 's/^\(torch==.*\)/\1/p' constraints.txt)
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
-demo: $(VENV)/.installed-base ## reduce the bundled digits; writes lowland-demo/
+demo: $(VENV)/.installed-base ## map the bundled digits with six methods; writes lowland-demo/demo.html
 	@$(BIN)/lowland demo
 
-test: $(VENV)/.installed-test ## run the tests and the examples in docstrings (ARGS="-k pca" to choose; JOBS=0: in one process)
+test: $(VENV)/.compiled ## run the tests and the examples in docstrings (ARGS="-k pca" to choose; JOBS=0: in one process)
+	@echo "running the tests in $(JOBS) processes (about a quarter of an hour on 2 cores)"
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-test-slow: $(VENV)/.installed-test ## run the long checks only
+test-slow: $(VENV)/.compiled ## run the long checks only
 	@$(BIN)/python -m pytest -m slow $(ARGS)
 
 lint: $(VENV)/.installed-test ## check style and types
@@ -70,6 +72,12 @@ $(VENV)/.installed-test: $(PINS) | $(BIN)/python
 	@echo "installing lowland[test] into $(VENV) (a minute or two the first time)"
 	@$(PIP) -e '.[test]'
 	@touch $(VENV)/.installed-base $@
+
+# Two processes that run tests would each compile the same loops.
+$(VENV)/.compiled: $(VENV)/.installed-test $(KERNELS)
+	@echo "compiling the inner loops (about a minute the first time)"
+	@$(BIN)/python -c 'import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]' $(subst /,.,$(patsubst src/%.py,%,$(KERNELS)))
+	@touch $@
 
 $(VENV)/.installed-%: $(PINS) | $(BIN)/python
 	@echo "installing lowland[$*] into $(VENV) (a minute or two the first time)"

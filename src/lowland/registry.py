@@ -41,10 +41,34 @@ class Method:
     extra: str = ""
     kept: bool = True  # whether a model file can hold it
 
+    @property
+    def title(self) -> str:
+        """The name of the method as people write it.
+
+        >>> method("laplacian_eigenmaps").title, method("tsne").title
+        ('Laplacian eigenmaps', 't-SNE')
+        """
+        return _TITLES.get(self.name, self.class_name)
+
     def load(self) -> type[Reducer]:
         """Import and return the class."""
         return getattr(importlib.import_module(self.module), self.class_name)  # type: ignore[no-any-return]
 
+
+_TITLES = {  # of the methods whose class has another name
+    "truncated_svd": "Truncated SVD",
+    "classical_mds": "Classical MDS",
+    "metric_mds": "Metric MDS",
+    "nonmetric_mds": "Nonmetric MDS",
+    "kernel_pca": "Kernel PCA",
+    "probabilistic_pca": "Probabilistic PCA",
+    "modified_lle": "Modified LLE",
+    "hessian_lle": "Hessian LLE",
+    "laplacian_eigenmaps": "Laplacian eigenmaps",
+    "diffusion_maps": "Diffusion maps",
+    "random_projection": "Random projection",
+    "tsne": "t-SNE",
+}
 
 METHODS: tuple[Method, ...] = (
     Method(
@@ -244,7 +268,6 @@ METHODS: tuple[Method, ...] = (
         "t-SNE, by openTSNE: neighbours stay together; clusters, not distances between them.",
         needs="rows, objects or distances",
         abilities=frozenset({"sparse"}),
-        extra="embeddings",
     ),
     Method(
         "umap",
@@ -254,7 +277,6 @@ METHODS: tuple[Method, ...] = (
         "UMAP, by umap-learn: a fuzzy neighbour graph drawn in a few dimensions.",
         needs="rows, objects or distances",
         abilities=frozenset({"sparse"}),
-        extra="embeddings",
     ),
 )
 

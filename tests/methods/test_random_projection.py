@@ -15,7 +15,6 @@ from sklearn.random_projection import johnson_lindenstrauss_min_dim
 
 import lowland
 from lowland import hadamard, random_maps, reservoir
-from lowland.hadamard_kernels import SIDE, walsh_hadamard
 from lowland.methods.random_projection import bound
 from lowland.rows import RowSource, as_rows
 from lowland.spectral import dense
@@ -163,6 +162,8 @@ def test_more_dimensions_than_columns_are_refused(rng):
 @pytest.mark.parametrize("n", [1, 2, 4, 32, 512, 2048])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_fast_transform_is_the_hadamard_matrix(n, dtype, rng):
+    from lowland.hadamard_kernels import SIDE, walsh_hadamard
+
     A = rng.standard_normal((n, SIDE)).astype(dtype)
     found = A.copy()
     walsh_hadamard(found.reshape(-1), SIDE)

@@ -12,7 +12,6 @@ from lowland.quality import rank_curves
 from lowland.quality.anchors import labels
 from lowland.quality.rank_curves import RnxCurve, coranking, rnx_curve
 from lowland.quality.rank_measures import continuity, neighborhood_overlap, trustworthiness, worst_ranks
-from lowland.quality.ranks_kernels import add_coranks
 
 
 @pytest.fixture
@@ -122,6 +121,8 @@ def test_coranks_of_tied_points_by_brute_force(rng):
 
 def test_work_on_ties_grows_with_the_points_alone():
     """Each tied point counts once, not once for each rank that it shares: 500 times as many ranks, as much work."""
+    from lowland.quality.ranks_kernels import add_coranks
+
     times = []
     for g in (2, 1000):
         ranks = _all_tied(1000, g)

@@ -3,79 +3,107 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from .answer import Answer, UsageError
-from .compare import Budget, check_budget, perform
-from .inputs import read_input
+from .answer import Answer, UsageError, note
 from .options import ColumnOptions, Common, KeepOptions, MethodOptions
-from .reduce import KEYS as REDUCE_KEYS
 from .reduce import Job
 from .reduce import perform as reduce_with
 
-KEYS = {**REDUCE_KEYS, "recommendation": "which method was taken, and why", "comparison": "page of the comparison"}
+KEYS = {
+    "data": "the table of digits that was written",
+    "recommendation": "key, method, parameters, prefer, reasons, ties, not_good_for",
+    "methods": "what was measured of each method's map, best first: local (neighbours), along (distances along the "
+    "data), straight (distances), target (digits recognised), score",
+    "out": "file with the coordinates of the recommended map",
+    "report": "the page",
+}
 
-# One of each kind; with these the demonstration takes about half a minute.
+# One of each kind, with fixed settings and no limit of time: the same maps on every run.
 _METHODS = ("pca", "isomap", "kernel_pca", "laplacian_eigenmaps", "tsne", "umap")
-_COMPARING = 0.6  # share of the budget; the rest is for the fit of all rows, the pages and the start
 
 
 def demo(
     *,
-    folder: Annotated[Path, Parameter(help="Folder to write to; it is made if needed.")] = Path("lowland-demo"),
-    budget: Budget = "40s",
+    folder: Annotated[Path, Parameter(help="Folder to write to; it is created if needed.")] = Path("lowland-demo"),
     common: Common | None = None,
 ) -> Answer:
-    """Compare methods on 1,797 handwritten digits of 64 pixels and reduce them to 2 dimensions with the best.
+    """Map 1,797 handwritten digits of 64 pixels with six methods, and say which map to trust for what.
 
-    Writes digits.csv, comparison.html, embedding.csv, digits.lowland and report.html. Needs no file and no network.
+    Writes digits.csv, embedding.csv (the recommended map) and demo.html. Needs no file and no network; the same run
+    writes the same files.
 
     Example: lowland demo --folder try-it
     """
     import polars as pl
 
-    from ..comparison.budget import parse_seconds
+    from ..comparison import compare
     from ..data.samples import digits
     from ..data.writing import write_table
+    from ..registry import method
+    from ..report.html import write_page
+    from .demo_page import figures, render
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
         raise UsageError(f"--folder {folder} is a file; name a folder") from error
     except OSError as error:
-        raise UsageError(f"--folder {folder} cannot be made: {error.strerror}") from error
-    check_budget(budget)
+        raise UsageError(f"--folder {folder} cannot be created: {error.strerror}") from error
     pixels, labels, names = digits()
-    table = pl.DataFrame({"digit": labels, **{name: pixels[:, i] for i, name in enumerate(names)}})
-    file, color = folder / "digits.csv", KeepOptions(color="digit")
-    write_table(file, table)
-    given = read_input(file, ColumnOptions(), color)
-    seconds = f"{_COMPARING * parse_seconds(budget):.3g}s"
-    found = perform(given, "digit", {"methods": _METHODS, "budget": seconds})
+    file, out, report = folder / "digits.csv", folder / "embedding.csv", folder / "demo.html"
+    write_table(file, pl.DataFrame({"digit": labels, **{name: pixels[:, i] for i, name in enumerate(names)}}))
+    with _told(len(_METHODS)):
+        found = compare(pixels, _METHODS, budget=None, target=labels, sample=None)
     advice = found.recommend()
-    ran = ",".join(name for name in _METHODS if name in {entry["method"] for entry in found.ranked()})
-    command = ["lowland", "compare", str(file), "--target", "digit", "--methods", ran, "--budget", seconds]
-    found.to_html(folder / "comparison.html", title="Methods for 1,797 handwritten digits", command=shlex.join(command))
-    chosen = tuple(f"{name}={value}" for name, value in advice.parameters.items() if name != "n_components")
-    job = Job(
-        file,
-        MethodOptions(method=advice.method, components="2", set=chosen),
-        ColumnOptions(),
-        color,
-        folder / "embedding.csv",
-        folder / "digits.lowland",
-        folder / "report.html",
-    )
-    answer = reduce_with(job)
-    pages = f"{folder / 'comparison.html'} and {folder / 'report.html'}"
-    summary = f"Take {advice.key}. {advice.reasons[0]} {answer.summary} Open {pages} in a browser."
-    facts = {**answer.facts, "recommendation": advice.to_dict(), "comparison": folder / "comparison.html"}
-    following = replace(job, method=MethodOptions(components="0.9"), report=folder / "more.html")
-    return Answer(facts, summary, following.command(out=str(folder / "more.csv"), model=None))
+    best = method(advice.method).title
+    note(f"{best} of all {len(pixels):,} digits")
+    keep = KeepOptions(color="digit")
+    chosen = MethodOptions(method=advice.method, components="2")
+    reduce_with(Job(file, chosen, ColumnOptions(), keep, out, None, None))
+    place = pl.read_csv(out).drop("digit").to_numpy()
+    words = ["lowland", "reduce", str(file), "--method", advice.method, "--color", "digit", "--out", "map.csv"]
+    commands = {
+        "The same map with a report, and a model that places new digits:": shlex.join(
+            [*words, "--report", "map.html", "--model", "map.lowland"]
+        ),
+        "What a table of your own holds:": "lowland info TABLE.csv",
+        "Which method suits it:": "lowland compare TABLE.csv",
+    }
+    text = render(found, advice, place, pixels.reshape(-1, 8, 8), labels.tolist(), commands)
+    write_page(report, text)
+    told = figures(found)
+    lines = ", ".join(f"{method(name).title} {row['score']:.2f}" for name, row in told.items())
+    facts = {"data": file, "recommendation": advice.to_dict(), "methods": told, "out": out, "report": report}
+    summary = f"Recommended: {best} (scores: {lines}; 1 is perfect). Open {report} in a browser."
+    return Answer(facts, summary, next(iter(commands.values())))
+
+
+@contextmanager
+def _told(total: int) -> Iterator[None]:
+    """Say on stderr which method is running, once for each."""
+    from ..registry import method
+    from ..settings import config
+
+    seen: list[str] = []
+
+    def told(stage: str, done: int, of: int | None) -> None:
+        key, _, step = stage.partition(": ")
+        if step.startswith("compiling") and "compiling" not in seen and not seen:
+            seen.append("compiling")
+            note("compiling (the first run only)")
+        if step and key in _METHODS and key not in seen:
+            seen.append(key)
+            number = sum(name in _METHODS for name in seen)
+            note(f"{number} of {total}: {method(key).title}")
+
+    with config(progress=told):
+        yield
 
 
 __all__ = ["KEYS", "demo"]

@@ -126,10 +126,7 @@ def read(
     if classes is not None:
         _require_classes(classes, held)
     if kind == "categories":
-        try:  # held-out rows are coded as new ones
-            rows = np.ascontiguousarray(coding(rows[np.flatnonzero(~held)]).transform(rows))
-        except DataError as error:
-            raise _whole_rows(error) from error
+        rows = _coded(rows, np.flatnonzero(~held), numbers)
     made = Given(
         kind, rows, n, rows.shape[1] if kind != "distances" else n, metric, numbers, held, fold, paired, classes
     )
@@ -137,6 +134,24 @@ def read(
     if classes is not None:
         print_["target"] = hashlib.sha256(classes.codes.tobytes() + "\0".join(classes.names).encode()).hexdigest()
     return made, print_
+
+
+def _coded(rows: Any, fitted: Array, numbers: Array) -> Array:
+    """Return rows with columns of text as numbers; held-out rows are coded as new ones.
+
+    An error names the place in the table, whose ``numbers`` the rows are.
+    """
+    places = numbers[fitted]
+    try:
+        coder = coding(rows[fitted])
+        places = numbers
+        return np.ascontiguousarray(coder.transform(rows))
+    except DataError as error:
+        if error.row is None:
+            raise _whole_rows(error) from error
+        place = int(places[error.row])
+        text = str(error).replace(f"row {error.row}", f"row {place}", 1)
+        raise _whole_rows(DataError(text, row=place, column=error.column)) from error
 
 
 def _dominant(kind: str, metric: str, rows: Array, names: Sequence[str] | None) -> str | None:

@@ -140,7 +140,7 @@ class Worker:
                     self._pause(now - compiling)
                     deadline += now - compiling
                 compiling = now if answer["compiling"] else None
-                told("compiling, once on this machine", 0, None)
+                told("compiling", 0, None)
                 continue
             if "progress" not in answer:
                 return answer

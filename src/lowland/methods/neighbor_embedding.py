@@ -49,14 +49,15 @@ _SMALL = "classical scaling"  # of too few points to move
 
 
 def package(name: str, owner: str) -> Any:
-    """Return an optional module, without what it has to say about packages of its own."""
+    """Return a module of another package, without what it has to say about packages of its own."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return importlib.import_module(name)
     except ImportError as error:
+        distribution = {"umap": "umap-learn"}.get(name.split(".")[0], name.split(".")[0])
         raise MissingExtraError(
-            f'{owner} needs {name.split(".")[0]}, which cannot be imported ({error}): pip install "lowland[embeddings]"'
+            f"{owner} needs {distribution}, which cannot be imported ({error}): pip install {distribution}"
         ) from None
 
 

@@ -72,6 +72,20 @@ def comparison(
     return figure
 
 
+def small_map(Y: Any, color: Sequence[Any] | None = None) -> Figure:
+    """Draw one map without axes, small enough to stand beside others.
+
+    >>> len(small_map([[0, 1], [1, 0]], ["a", "b"]).axes[0].collections)
+    2
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.0, 2.9), layout="constrained")
+    figure.patch.set_alpha(0.0)
+    _small(figure.add_subplot(), np.asarray(Y), color)
+    return figure
+
+
 def _small(axes: Axes, Y: Any, color: Sequence[Any] | None) -> Groups | None:
     """Draw one map; return its groups for the legend."""
     x, y = places(Y)

@@ -168,11 +168,15 @@ def _columns(model: Reducer) -> str:
     loadings = top_loadings(model)
     if not loadings:
         return ""
-    cards = "\n".join(page.bars(item.label, item.columns, item.left) for item in loadings)
+    cards = page.cards(page.card(item.label, page.bars(item.columns), _rest(item.left)) for item in loadings)
     text = "The columns that weigh most in each component; a minus sign means that they run against it."
     if model.n_components_ > len(loadings):
         text += f" The first {len(loadings)} of {model.n_components_} components."
-    return page.section("What the axes mean", page.paragraph(text), f'<div class="cards">\n{cards}\n</div>')
+    return page.section("What the axes mean", page.paragraph(text), cards)
+
+
+def _rest(columns: int) -> str:
+    return page.paragraph(f"and {columns:,} more column{'' if columns == 1 else 's'}", "small") if columns else ""
 
 
 def _evidence(model: Reducer, data_summary: Mapping[str, object]) -> str:

@@ -54,16 +54,26 @@ def table(rows: Iterable[tuple[str, str]], caption: str) -> str:
     return f"<table>\n<caption>{escape(caption)}</caption>\n<tbody>\n{cells}\n</tbody>\n</table>"
 
 
-def figure(svg: str, caption: str) -> str:
+def figure(svg: str, caption: str = "") -> str:
     """Return a picture with the sentence below it; the SVG is ours and already safe."""
-    return f"<figure>\n{svg}\n<figcaption>{escape(caption)}</figcaption>\n</figure>"
+    below = f"<figcaption>{escape(caption)}</figcaption>\n" if caption else ""
+    return f"<figure>\n{svg}\n{below}</figure>"
 
 
-def bars(title: str, rows: Iterable[tuple[str, float]], more: int) -> str:
-    """Return a small list of names, signed values and bars as long as the values."""
-    items = "\n".join(_bar(name, value) for name, value in rows)
-    rest = f'<p class="small">and {more:,} more column{"" if more == 1 else "s"}</p>' if more else ""
-    return f'<div class="card">\n<h3>{escape(title)}</h3>\n<ol class="bars">\n{items}\n</ol>\n{rest}\n</div>'
+def cards(pieces: Iterable[str]) -> str:
+    """Return cards beside each other, as many as there is room for."""
+    return '<div class="cards">\n' + "\n".join(pieces) + "\n</div>"
+
+
+def card(title: str, *pieces: str) -> str:
+    """Return a part with a background of its own."""
+    return f'<div class="card">\n<h3>{escape(title)}</h3>\n' + "\n".join(pieces) + "\n</div>"
+
+
+def bars(rows: Iterable[tuple[str, float]], *, signed: bool = True) -> str:
+    """Return a small list of names, values and bars as long as the values; unsigned ones have two digits."""
+    items = "\n".join(_bar(name, value, signed) for name, value in rows)
+    return f'<ol class="bars">\n{items}\n</ol>'
 
 
 def command(text: str) -> str:
@@ -71,10 +81,11 @@ def command(text: str) -> str:
     return f"<pre><code>{escape(text)}</code></pre>"
 
 
-def _bar(name: str, value: float) -> str:
+def _bar(name: str, value: float, signed: bool) -> str:
     width, side = min(100.0, 100 * abs(value)), "minus" if value < 0 else "plus"
+    text = _signed(value) if signed else f"{value:.2f}".replace("-", "−")
     return (
-        f'<li><span class="name">{escape(name)}</span><span class="value">{_signed(value)}</span>'
+        f'<li><span class="name">{escape(name)}</span><span class="value">{text}</span>'
         f'<span class="bar {side}" style="width:{width:.1f}%"></span></li>'
     )
 

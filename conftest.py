@@ -1,0 +1,4 @@
+"""What pytest leaves out when it collects examples from the sources."""
+
+# Importing a module of kernels compiles it; none of them has an example.
+collect_ignore_glob = ["src/lowland/*_kernels.py"]

@@ -1,0 +1,86 @@
+"""A map of images: as many of them as have room, drawn at their places, the others as points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .coloring import Groups, read_colors
+from .style import FAINT, INK, PALETTE, literal, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+Array = Any
+
+
+def thumbnails(
+    embedding: ArrayLike, images: ArrayLike, *, color: Any = None, color_name: str | None = None, size: float = 0.025
+) -> Figure:
+    """Draw images at their places on a map; those that would cover one drawn before are points.
+
+    Parameters
+    ----------
+    embedding : two coordinates for each image.
+    images : grey values of shape (n, height, width); the largest is drawn in full colour, 0 not at all.
+    color : a group for each image, at most ten of them; None: all in one colour.
+    color_name : heading of the legend.
+    size : height of an image, as a share of the picture's.
+
+    Examples
+    --------
+    >>> figure = thumbnails([[0, 1], [1, 0]], np.ones((2, 8, 8)), color=["a", "b"])
+    >>> len(figure.axes[0].images)
+    2
+    """
+    Y, pictures = np.asarray(embedding, dtype=np.float64)[:, :2], np.asarray(images, dtype=np.float64)
+    if len(Y) != len(pictures) or pictures.ndim != 3:
+        raise ValueError(f"there are {len(Y)} places for images of shape {pictures.shape}; give one image a place")
+    groups = read_colors(["" for _ in Y] if color is None else [str(value) for value in color], len(Y))
+    assert isinstance(groups, Groups)
+    figure, axes = new_figure(8.0, 6.6)
+    low, high = Y.min(axis=0), Y.max(axis=0)
+    side = size * max(high - low)
+    tones = np.array([_rgb(PALETTE[code % len(PALETTE)]) for code in range(len(groups.labels))])[groups.codes]
+    drawn = _apart(Y, side)
+    axes.scatter(Y[~drawn, 0], Y[~drawn, 1], c=tones[~drawn], s=5, alpha=0.35, linewidths=0, rasterized=True)
+    strength = pictures / (pictures.max() or 1.0)
+    for i in np.flatnonzero(drawn):
+        tinted = np.dstack([*(np.full(strength[i].shape, tone) for tone in tones[i]), strength[i]])
+        (x, y), half = Y[i], side / 2
+        axes.imshow(tinted, extent=(x - half, x + half, y - half, y + half), interpolation="nearest", zorder=3)
+    axes.set(xlim=(low[0] - side, high[0] + side), ylim=(low[1] - side, high[1] + side), xticks=[], yticks=[])
+    axes.set_aspect("equal", adjustable="box")
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    if color is not None:
+        _legend(axes, groups, color_name)
+    return figure
+
+
+def _apart(Y: Array, side: float) -> Array:
+    """Tell which squares are drawn: each that covers none drawn before, in the order of the rows."""
+    drawn = np.zeros(len(Y), dtype=bool)
+    for i, place in enumerate(Y):
+        drawn[i] = (np.abs(Y[:i][drawn[:i]] - place).max(axis=1, initial=0.0) >= side).all()
+    return drawn
+
+
+def _rgb(tone: str) -> tuple[float, ...]:
+    return tuple(int(tone[i : i + 2], 16) / 255 for i in (1, 3, 5))
+
+
+def _legend(axes: Any, groups: Groups, name: str | None) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], linestyle="", marker="s", color=PALETTE[code % len(PALETTE)], markersize=7, label=literal(label))
+        for code, label in enumerate(groups.labels)
+    ]
+    legend = axes.legend(
+        handles=handles, title=name, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, labelcolor=INK
+    )
+    legend.get_title().set_color(INK)
+    legend.get_frame().set_edgecolor(FAINT)
