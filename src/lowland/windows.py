@@ -150,7 +150,7 @@ def window_rows(n_features: int) -> int:
     """Return how many rows are held at once; it depends on the width alone, so the order of rows does too.
 
     >>> [window_rows(d) for d in (50, 1000, 2**18, 2**20)]
-    [1342177, 67108, 256, 256]
+    [1342177, 67108, 256, 64]
     """
     return max(block_rows(n_features), WINDOW // max(1, n_features))
 
