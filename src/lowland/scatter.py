@@ -18,7 +18,7 @@ Piece = TypeVar("Piece")
 
 TILED = 1024  # wider scatters are summed by tiles of the result, narrower ones by blocks of rows
 _TILES = 8
-_OWN_PAGES = 1 << 20  # bytes of a buffer from which it gets pages of its own
+_OWN_PAGES = 1 << 22  # bytes of a buffer from which it gets pages of its own: smaller ones are had anew more quickly
 # Rows of a float32 sum in `square`: more of them lose digits, 13 eps at 8192 rows. Tiles and panels do without, since
 # they would take a third longer: within 3 eps, where LAPACK's own bound is 30·min(N, D)·eps.
 _SINGLE_ROWS = 512

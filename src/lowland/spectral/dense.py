@@ -23,9 +23,15 @@ def eigh(A: Array, subset: tuple[int, int] | None = None) -> tuple[Array, Array]
     import scipy.linalg
 
     with pool.one_blas_thread():
-        values, vectors = scipy.linalg.eigh(
-            A, check_finite=False, subset_by_index=subset, driver="evd" if subset is None else "evr"
-        )
+        try:
+            values, vectors = scipy.linalg.eigh(
+                A, check_finite=False, subset_by_index=subset, driver="evd" if subset is None else "evr"
+            )
+        except np.linalg.LinAlgError:
+            # Divide and conquer stops at some clusters of many equal values. QR steps take longer and do not.
+            values, vectors = scipy.linalg.eigh(A, driver="ev")
+            if subset is not None:
+                values, vectors = values[subset[0] : subset[1] + 1], vectors[:, subset[0] : subset[1] + 1]
     return values, vectors
 
 
@@ -46,7 +52,12 @@ def svd(A: Array) -> tuple[Array, Array, Array]:
     """Return U, σ (descending) and V of the thin decomposition A = U diag(σ) Vᵀ."""
     xp = arrays.namespace(A)
     with pool.one_blas_thread():
-        U, s, Vt = xp.linalg.svd(A, full_matrices=False)
+        try:
+            U, s, Vt = xp.linalg.svd(A, full_matrices=False)
+        except np.linalg.LinAlgError:  # of NumPy arrays: divide and conquer, as in `eigh`
+            import scipy.linalg
+
+            U, s, Vt = scipy.linalg.svd(A, full_matrices=False, lapack_driver="gesvd")
     return U, s, arrays.t(Vt)
 
 

@@ -34,7 +34,9 @@ Array = Any
 _MAX_RESTARTS = 300
 _NEARLY = 0.03  # residual over value of a vector that is nearly an eigenvector
 _WITNESSES = 2  # random directions that join a run
-_EARLY = 3e-3  # residual over ‖A‖ at which they do: about half of the blocks of a run are behind it then
+_EARLY = 3e-2  # residual over ‖A‖ at which they do: about half of the blocks of a run are behind it then
+_LATE = 3e-3  # the same where the basis may not suffice: with a restart they would stay to its end
+_HOPE = 5.0  # times the columns left that a run may seem to need: it becomes faster towards its end
 _SAME = 0.7  # cosine above which a vector counts as held by a space; of a copy that was missed it is 0
 _WIDEST = 4  # times the block width: random directions tried at once after a check has found missed pairs
 _DEPTH = 8  # blocks of random directions that a basis should have room for
@@ -121,7 +123,8 @@ def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: st
         exact = found.residuals <= tol * space.norm
         report_progress(stage, int(exact[:sure].sum()), sure)
         tests.done(space, worst, tol if since >= 0 or space.restarts else _EARLY)
-        if since < 0 and space.restarts == 0 and (space.replaced or worst <= _EARLY):
+        near = worst <= (_EARLY if tests.columns(worst, tol) <= _HOPE * (space.limit - space.m) else _LATE)
+        if since < 0 and space.restarts == 0 and (space.replaced or near):
             since = space.blocks
             space.add_random(_WITNESSES)
         elif worst <= tol:
@@ -151,7 +154,7 @@ def _next_is_clear(space: Space, found: RitzPairs, sure: int) -> bool:
     Ritz values rise: one that is neither may still become larger than a wanted one.
     """
     gap = float(found.values[sure - 1] - found.values[sure])
-    return bool(found.residuals[sure] <= max(_EARLY * space.norm, gap))
+    return bool(found.residuals[sure] <= max(_LATE * space.norm, gap))
 
 
 def _none_missed(space: Space, found: RitzPairs, sure: int, tol: float, locked: Array | None) -> bool:
@@ -172,7 +175,11 @@ class _Tests:
     """When to look at the pairs again: at the columns where the residual should have come down, by its last rate."""
 
     def __init__(self, least: int) -> None:
-        self.next, self.m, self.worst = least, 0, np.inf
+        self.next, self.m, self.worst, self.rate = least, 0, np.inf, 0.0
+
+    def columns(self, worst: float, target: float) -> float:
+        """Return how many columns a residual should need to come down to a target: without a rate, infinitely many."""
+        return np.log(max(worst / target, 1.0)) / self.rate if self.rate else np.inf
 
     def due(self, space: Space) -> bool:
         """Tell whether the basis has grown enough."""
@@ -181,14 +188,16 @@ class _Tests:
     def done(self, space: Space, worst: float, target: float) -> None:
         """Set the next one, by a residual that shall come down to a target."""
         step = max(space.width, space.m // 6)
-        if worst > target and 0 < worst < self.worst < np.inf and space.m > self.m:
-            rate = np.log(self.worst / worst) / (space.m - self.m)
-            step = min(step, max(space.width, int(np.log(worst / target) / rate)))
+        self.rate = 0.0
+        if 0 < worst < self.worst < np.inf and space.m > self.m:
+            self.rate = float(np.log(self.worst / worst)) / (space.m - self.m)
+        if worst > target and self.rate:
+            step = min(step, max(space.width, int(self.columns(worst, target))))
         self.next, self.m, self.worst = space.m + step, space.m, worst
 
     def restarted(self, space: Space) -> None:
         """Begin again with a small basis."""
-        self.next, self.m, self.worst = space.m + space.width, space.m, np.inf
+        self.next, self.m, self.worst, self.rate = space.m + space.width, space.m, np.inf, 0.0
 
 
 def lanczos(

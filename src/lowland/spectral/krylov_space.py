@@ -46,6 +46,7 @@ class Space:
         self.norm, self.replaced, self.block = 0.0, False, block
         self._before: Array | None = None  # basis coordinates → coordinates in what was there before random directions
         self._going_on: bool | None = None  # whether a block of that was still to be multiplied; None after a restart
+        self._joined = 0  # blocks that were there before random directions
         self.next = self._random(block)
 
     @property
@@ -84,6 +85,7 @@ class Space:
         Where columns of the next block had vanished it holds random directions already.
         """
         self._before, self._going_on = np.eye(self.m + (0 if self.replaced else self.width)), not self.replaced
+        self._joined = self.blocks
         if not self.replaced:
             xp = arrays.namespace(self.next)
             self.next = xp.concat([self.next, self._random(columns, self.next)], axis=1)
@@ -101,7 +103,8 @@ class Space:
             return None, self._before
         Z = np.eye(self.m, len(self._before))
         if self._going_on:
-            Z = _powers(self._square, Z, self.block)
+            # So many columns the iteration would have added; rounding would lead to copies, and in the end everywhere.
+            Z = _powers(self._square, Z, self.block, Z.shape[1] + self.block * (self.blocks - self._joined - 1))
         return self._values(Z), Z.T
 
     def restart(self, found: RitzPairs, keep: int) -> None:
@@ -290,13 +293,13 @@ def _next_block(
     return Q, R, len(lost) > 0
 
 
-def _powers(square: Callable[[Array], Array], Z: Array, block: int) -> Array:
-    """Return an orthonormal basis of all that the last ``block`` columns of Z lead to by multiplication, Z in front.
+def _powers(square: Callable[[Array], Array], Z: Array, block: int, most: int) -> Array:
+    """Return an orthonormal basis of what the last ``block`` columns of Z lead to by multiplication, Z in front.
 
-    What vanishes is left out: rounding would lead to directions that do not belong to it.
+    It has so many columns at most. What vanishes is left out: rounding would lead to directions that do not belong.
     """
     new, norm = Z[:, -block:], 0.0
-    while new.shape[1] and Z.shape[1] < len(Z):
+    while new.shape[1] and Z.shape[1] < most:
         W = square(new)
         norm = max(norm, longest(W))
         for _ in range(2):
@@ -304,4 +307,4 @@ def _powers(square: Callable[[Array], Array], Z: Array, block: int) -> Array:
         left, lengths, _ = dense.svd(W)
         new = left[:, lengths > _VANISHED * norm]
         Z = np.hstack([Z, new])
-    return Z[:, : len(Z)]
+    return Z[:, : min(most, len(Z))]
