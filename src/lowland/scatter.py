@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -18,7 +17,6 @@ Piece = TypeVar("Piece")
 
 TILED = 1024  # wider scatters are summed by tiles of the result, narrower ones by blocks of rows
 _TILES = 8
-_OWN_PAGES = 1 << 22  # bytes of a buffer from which it gets pages of its own: smaller ones are had anew more quickly
 # Rows of a float32 sum in `square`: more of them lose digits, 13 eps at 8192 rows. Tiles and panels do without, since
 # they would take a third longer: within 3 eps, where LAPACK's own bound is 30·min(N, D)·eps.
 _SINGLE_ROWS = 512
@@ -35,19 +33,8 @@ class Scratch:
         held = getattr(self._local, "buffer", None)
         if held is None or held.size < rows * columns or held.dtype != dtype:
             self._local.buffer = None  # before the next one is made
-            held = self._local.buffer = _pages(rows * columns, np.dtype(dtype))
+            held = self._local.buffer = np.empty(rows * columns, dtype=dtype)
         return held[: rows * columns].reshape(rows, columns)
-
-
-def _pages(size: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return an uninitialised vector on pages of its own, which go back to the system when it is freed.
-
-    The C library keeps freed memory below its limit of 32 MB for later, in each thread: a pass over blocks would hold
-    that of the passes before it.
-    """
-    if size * dtype.itemsize < _OWN_PAGES:
-        return np.empty(size, dtype=dtype)
-    return np.frombuffer(mmap.mmap(-1, size * dtype.itemsize), dtype=dtype)
 
 
 def subtract(rows: Array, shift: Array, scratch: Scratch, dtype: Any = None) -> Array:
