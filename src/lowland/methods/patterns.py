@@ -203,7 +203,7 @@ def cost(found: Survey, d: int, k: int) -> tuple[dict[str, int], float]:
     """Return the largest pieces of memory that EM takes on these patterns, and its rough seconds."""
     r = np.where(found.n > 1, np.minimum(found.n, found.observed), 0)
     size = np.minimum(_batch_size(r, d), len(r))
-    step = 8 * d * int((size * (8 * (r + 1) + 7 * k)).max())  # the temporaries of one batch
+    step = 8 * d * int((size * (8 * (r + 1) + 4 * k)).max())  # the temporaries of one batch
     threads = settings.threads()
     parts = {
         "rows kept by pattern": int(_kept_bytes(found.observed, r, d).sum()),
