@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ Piece = TypeVar("Piece")
 
 TILED = 1024  # wider scatters are summed by tiles of the result, narrower ones by blocks of rows
 _TILES = 8
+_OWN_PAGES = 1 << 22  # bytes of a wide block from which it gets pages of its own
 # Rows of a float32 sum in `square`: more of them lose digits, 13 eps at 8192 rows. Tiles and panels do without, since
 # they would take a third longer: within 3 eps, where LAPACK's own bound is 30·min(N, D)·eps.
 _SINGLE_ROWS = 512
@@ -33,8 +35,20 @@ class Scratch:
         held = getattr(self._local, "buffer", None)
         if held is None or held.size < rows * columns or held.dtype != dtype:
             self._local.buffer = None  # before the next one is made
-            held = self._local.buffer = np.empty(rows * columns, dtype=dtype)
+            held = self._local.buffer = _buffer(rows, columns, np.dtype(dtype))
         return held[: rows * columns].reshape(rows, columns)
+
+
+def _buffer(rows: int, columns: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return an uninitialised vector for a block; that of large, wide ones goes back to the system when it is freed.
+
+    The C library keeps freed memory below its limit of 32 MB for later, in each thread: with many threads a pass over
+    wide rows would hold that of the passes before it. Tall blocks come and go more often, and reuse what it keeps.
+    """
+    size = rows * columns
+    if columns <= rows or size * dtype.itemsize < _OWN_PAGES:
+        return np.empty(size, dtype=dtype)
+    return np.frombuffer(mmap.mmap(-1, size * dtype.itemsize), dtype=dtype)
 
 
 def subtract(rows: Array, shift: Array, scratch: Scratch, dtype: Any = None) -> Array:
