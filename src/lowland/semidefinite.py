@@ -86,6 +86,7 @@ def full_gram(n: int, i: Array, j: Array, squares: Array, give: float = 0.0) -> 
     w = np.full(len(s), 2 / dense.eigh(A.T @ A)[0][0])
     Y = identity * s.max()
     best, least, since, fine = _State(w, Y, np.inf, np.inf, 0), 0.0, 0, False
+    best_held = np.inf
     for iteration in range(_ITERATIONS):
         S = (A.T * w) @ A - identity
         lengths = s + give * w
@@ -95,8 +96,13 @@ def full_gram(n: int, i: Array, j: Array, squares: Array, give: float = 0.0) -> 
         gap = max(abs(float(lengths @ w) / trace - 1), float(np.vdot(S, Y)) / trace)
         now = _State(w, Y, gap, held, iteration)
         since += 1
-        if now.rank < best.rank or (fine and held < best.held):  # gaps may rise again while lengths come right
-            best, since = now, 0
+        better = now.rank < best.rank
+        if better or (fine and held < best_held):  # gaps may rise again while lengths come right
+            since = 0
+        # Once they are right, the smallest gap counts.
+        if better or (fine and _STRICT * best.held > _GAP and held < best.held):
+            best = now
+        best_held = min(best_held, held)
         if now.rank <= _GAP:
             break
         proved = -float(s @ w) / float(np.linalg.norm(s) * np.linalg.norm(w))

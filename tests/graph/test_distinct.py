@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import tracemalloc
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from counting import lines_run
 from lowland.graph import distinct as module
 from lowland.graph.distinct import distinct
 
@@ -134,25 +134,6 @@ def test_rows_that_share_a_hash_are_still_told_apart(form, rng, monkeypatch):
 # -- work ---------------------------------------------------------------------------------------------------
 
 
-def lines_run(call):
-    """Count the lines of the module that a call runs."""
-    count, before = 0, sys.gettrace()
-
-    def trace(frame, event, argument):
-        nonlocal count
-        if frame.f_code.co_filename != module.__file__:
-            return None
-        count += event == "line"
-        return trace
-
-    sys.settrace(trace)
-    try:
-        call()
-    finally:
-        sys.settrace(before)
-    return count
-
-
 @pytest.mark.parametrize(
     "shape", [(200_000, 3), (2000, 300), (12, 50_000), (2, 300_000)], ids=["tall", "square", "wide", "two_rows"]
 )
@@ -166,7 +147,7 @@ def test_python_runs_for_chunks_of_entries_and_not_for_columns(shape, differ, fo
     elif differ == "at_the_end":
         X[:, -1] = np.arange(n)
     X = form(X)
-    assert lines_run(lambda: distinct(X)) < 1000 + 60 * np.prod(shape) / module._CHUNK
+    assert lines_run(lambda: distinct(X), module) < 1000 + 60 * np.prod(shape) / module._CHUNK
     if differ == "at_the_end":
         assert len(distinct(X).first) == n
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tracemalloc
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import lowland
+from counting import lines_run
 from lowland.graph import blocked, measures, neighbor_graph, scores
 from lowland.graph.blocked import BlockSearcher
 from lowland.graph.geometry import Coordinates
@@ -53,25 +53,6 @@ def peak_of(call):
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-
-
-def lines_run(call, module):
-    """Count the lines of a module that a call runs."""
-    count, before = 0, sys.gettrace()
-
-    def trace(frame, event, argument):
-        nonlocal count
-        if frame.f_code.co_filename != module.__file__:
-            return None
-        count += event == "line"
-        return trace
-
-    sys.settrace(trace)
-    try:
-        call()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 # -- scores and their bound -----------------------------------------------------------------------------------

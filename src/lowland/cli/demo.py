@@ -58,7 +58,7 @@ def demo(
     pixels, labels, names = digits()
     file, out, report = folder / "digits.csv", folder / "embedding.csv", folder / "demo.html"
     write_table(file, pl.DataFrame({"digit": labels, **{name: pixels[:, i] for i, name in enumerate(names)}}))
-    with _told(len(_METHODS)):
+    with _told():
         found = compare(pixels, _METHODS, budget=None, target=labels, sample=None)
     advice = found.recommend()
     best = method(advice.method).title
@@ -85,22 +85,22 @@ def demo(
 
 
 @contextmanager
-def _told(total: int) -> Iterator[None]:
+def _told() -> Iterator[None]:
     """Say on stderr which method is running, once for each."""
     from ..registry import method
     from ..settings import config
 
     seen: list[str] = []
 
-    def told(stage: str, done: int, of: int | None) -> None:
+    def told(stage: str, done: int, total: int | None) -> None:
         key, _, step = stage.partition(": ")
-        if step.startswith("compiling") and "compiling" not in seen and not seen:
+        if step.startswith("compiling") and not seen:
             seen.append("compiling")
             note("compiling (the first run only)")
         if step and key in _METHODS and key not in seen:
             seen.append(key)
             number = sum(name in _METHODS for name in seen)
-            note(f"{number} of {total}: {method(key).title}")
+            note(f"{number} of {len(_METHODS)}: {method(key).title}")
 
     with config(progress=told):
         yield

@@ -6,11 +6,10 @@ clustered values; the basis is kept orthogonal to rounding, so no ghost values a
 
 A small residual says that what was found is an eigenpair, never that none was missed: the space of a block of b random
 columns holds b copies of a repeated value and no more. So random directions, orthogonal to all that was found, join the
-iteration when it is half done (the residual is down to the root of the tolerance; a Ritz value is then nearly exact).
-The result counts when all residuals are below the tolerance, the new directions have been multiplied for half as many
-blocks as the whole run took, the first value after the wanted ones no longer rises among them, and no wanted pair came
-from the new directions. Else the pairs are locked and more random directions are tried. This is a check by chance, not
-a proof, and the record says so.
+iteration when about half of its blocks are done, which the largest residual tells. The result counts when all residuals
+are below the tolerance, the new directions have been multiplied for half as many blocks as the whole run took, the
+first value after the wanted ones no longer rises among them, and no wanted pair came from the new directions. Else the
+pairs are locked and more random directions are tried. This is a check by chance, not a proof, and the record says so.
 
 References: Golub & Underwood 1977 (block Lanczos); Golub & Kahan 1965; Wu & Simon 2000 and Baglama & Reichel 2005
 (thick restart); Parlett 1998, chapter 13 (why a Krylov space misses copies).
