@@ -97,9 +97,9 @@ def test_report_holds_all_parts(fitted: lowland.PCA) -> None:
     for name, value in fitted.fit_info_.rows():
         assert f"{name} {value}" in text
     assert f"n_components {fitted.n_components}" in text
-    assert f"pca0 ({100 * fitted.explained_variance_ratio_[0]:.1f} %)" in text
+    assert f"PCA 1 ({100 * fitted.explained_variance_ratio_[0]:.1f} %)" in text
     held = 100 * fitted.explained_variance_ratio_.sum()
-    assert f"PCA brought 60 rows from 4 columns down to 2 dimensions, which hold {held:.1f} %" in text
+    assert f"PCA reduced 60 rows from 4 columns to 2 dimensions, which hold {held:.1f} %" in text
 
 
 def test_report_counts_agree_with_the_advice(fitted: lowland.PCA) -> None:
@@ -218,9 +218,10 @@ def test_other_methods_have_a_report(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:TSNE:lowland.LowlandWarning")  # of the perplexity of few rows
-def test_axes_are_called_as_the_columns_of_the_coordinates_are(method: object, made) -> None:
+def test_axes_are_called_by_the_method_and_counted_from_one(method: object, made) -> None:
     model = made(2).fit(rows())
-    assert [label.split(" ")[0] for label in axis_labels(model)] == model.get_feature_names_out().tolist()
+    labels = [re.sub(r" \([\d.]+ %\)$", "", label) for label in axis_labels(model)]
+    assert labels == [f"{method.title} {i + 1}" for i in range(len(labels))]
 
 
 def test_maps_of_distances_say_in_words_how_well_they_fit() -> None:
@@ -240,7 +241,7 @@ def test_maps_of_distances_say_in_words_how_well_they_fit() -> None:
         assert "How well the map fits" in text
         for part in parts:
             assert part in text
-        assert "Every one of the 60 objects is one point" in text
+        assert "Each of the 60 objects is one point" in text
 
 
 @pytest.mark.parametrize(
@@ -498,3 +499,21 @@ def test_pictures_leave_no_global_state() -> None:
     before = dict(mpl.rcParams)
     inline_svg(scree([2.0, 1.0]), "s", "t", "d")
     assert dict(mpl.rcParams) == before
+
+
+def test_a_colour_of_groups_says_how_much_of_them_is_left(rng):
+    """Two groups that differ in a column of little variance, which the picture leaves out."""
+    kind = np.repeat(["left", "right"], 100)
+    X = np.column_stack(
+        [rng.normal(0, 5, 200), rng.normal(0, 4, 200), 2.0 * (kind == "left") + rng.normal(0, 0.1, 200)]
+    )
+    model = lowland.PCA(n_components=2).fit(X)
+    page = render_report(
+        model, model.transform(X), X=X, color=kind, color_name="side", title="T", data_summary={"rows": 200}
+    )
+    assert "Neighbours of the own group (side), of 10" in page
+    assert "the map mixes groups that are apart in the data" in page
+    scale = render_report(
+        model, model.transform(X), X=X, color=X[:, 2], color_name="depth", title="T", data_summary={"rows": 200}
+    )
+    assert "own group" not in scale, "numbers on a scale are no groups"

@@ -335,10 +335,9 @@ def learn(spec: str, training: Array) -> dict[str, Array]:
     X = arrays.to_numpy(training).astype(np.float64)
     if spec == "seuclidean":
         variances = X.var(axis=0, ddof=1)
-        if not (variances > 0).all():
-            column = int(np.flatnonzero(~(variances > 0))[0])
-            raise DataError(f"seuclidean divides by the variance of each column; column {column} is constant: drop it")
-        return {"V": variances}
+        return {
+            "V": np.where(variances > 0, variances, 1.0)
+        }  # constant columns count as they are, as in PCA(scale=True)
     scatter = np.cov(X, rowvar=False).reshape(X.shape[1], X.shape[1])
     if np.linalg.matrix_rank(scatter) < len(scatter):
         raise DataError(

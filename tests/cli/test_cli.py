@@ -33,7 +33,7 @@ def test_success_is_0_and_says_what_was_found_and_what_next(run: Run, table: Pat
     done = run("reduce", table, "--out", "flat.csv")
     assert done.code == 0
     assert done.out == ""
-    assert "PCA brought 30 rows from 3 columns down to 2 dimensions" in done.err
+    assert "PCA reduced 30 rows from 3 columns to 2 dimensions" in done.err
     assert "next: lowland reduce" in done.err
 
 
@@ -283,7 +283,7 @@ def test_as_a_process_data_and_messages_are_apart(table: Path) -> None:
     assert done.returncode == 0
     assert done.stdout.splitlines()[0] == "name,pca0,pca1"
     assert len(done.stdout.splitlines()) == 31
-    assert "down to 2 dimensions" in done.stderr
+    assert "to 2 dimensions" in done.stderr
     assert _process("reduce", "absent.csv").returncode == 3
 
 

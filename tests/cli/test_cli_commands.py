@@ -327,7 +327,7 @@ def test_a_table_of_distances_becomes_a_map(run: Run, tmp_path: Path) -> None:
     pl.DataFrame(columns).write_csv(tmp_path / "distances.csv")
     words = ("--method", "classical_mds", "--set", "metric=precomputed", "--id", "city")
     done = run("reduce", "distances.csv", *words, "--out", "map.csv", "--model", "map.lowland")
-    assert "brought 22 objects, known by their values for pairs, to 2 dimensions" in " ".join(done.err.split())
+    assert "reduced 22 objects, given by their pairwise values, to 2 dimensions" in " ".join(done.err.split())
     found = pl.read_csv(tmp_path / "map.csv")
     assert found["city"].to_list() == names
     want = lowland.ClassicalMDS(metric="precomputed").fit_transform(D)

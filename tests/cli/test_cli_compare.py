@@ -68,7 +68,7 @@ def test_compare_shows_a_table(run: Any, blobs: Path) -> None:
     assert "neighbours" in done.out
     assert "pca" in done.out
     assert "behind" not in done.out, "there is no other"
-    assert "Take pca" in done.err
+    assert "Recommended: PCA." in done.err
     assert "left out: kind (text)" in done.err
     assert "--drop c3" in done.err.splitlines()[-1]
 
@@ -129,9 +129,9 @@ def test_the_table_tells_how_far_others_are_behind(run: Any, blobs: Path) -> Non
         half = (row["behind_high"] - row["behind_low"]) / 2
         assert f"{row['behind']:.3f} ± {half:.3f}" in line
         assert ("tie" in line) == row["tied"] == (row["behind"] <= max(half, 0.01))
-    (taken,) = [line for line in shown if "take" in line.split()[-2:] or "take," in line.split()[-2:]]
+    (taken,) = [line for line in shown if "recommended" in line]
     assert taken.split()[1] == done.json["recommendation"]["key"]
-    assert "ties with the best where it is behind by less than the ±" in " ".join(" ".join(shown).split())
+    assert "Tied with the best: the 95 % interval of the difference contains 0" in " ".join(" ".join(shown).split())
 
 
 def test_a_sample_ties_and_weak_points_are_told(run: Any, blobs: Path) -> None:
@@ -139,12 +139,12 @@ def test_a_sample_ties_and_weak_points_are_told(run: Any, blobs: Path) -> None:
         "compare", blobs, "--methods", "pca,isomap", "--sample", "60", "--held-out", "0.25", "--report", "c.html"
     )
     assert done.code == 0, done.err
-    assert "Compared on 60 of 90 rows, drawn at random." in done.err
+    assert "Compared on a random sample of 60 of 90 rows." in done.err
     advice = run("compare", blobs, "--methods", "pca,isomap", "--sample", "60", "--held-out", "0.25", "--json").json
     assert advice["rows"] == {"all": 90, "compared": 60, "training": 45, "held-out": 15}
     for text in advice["recommendation"]["not_good_for"]:
-        assert f"Not good for: {text}" in done.err
-    assert ("Not told apart from it" in done.err) == bool(advice["recommendation"]["ties"])
+        assert f"Not suited for: {text}" in done.err
+    assert ("Statistically tied with" in done.err) == bool(advice["recommendation"]["ties"])
     assert "--sample 60 --held-out 0.25 --report c.html" in Path("c.html").read_text(encoding="utf-8")
 
 

@@ -18,7 +18,7 @@ def test_the_figure_shows_maps_and_criteria(found):
     assert titles[:2] == ["isomap (recommended)", "pca"]
     bars = figure.axes[-1]
     assert [text.get_text() for text in bars.get_yticklabels()] == ["isomap", "pca"]
-    assert [text.get_text() for text in bars.get_legend().get_texts()] == ["neighbours", "distances", "classes"]
+    assert [text.get_text() for text in bars.get_legend().get_texts()] == ["neighbours", "distances", "class accuracy"]
     widths = sorted(patch.get_width() for patch in bars.patches)
     table = found.table()
     assert widths == pytest.approx(sorted(v for name in ("local", "global", "target") for v in table[name]))
@@ -62,7 +62,7 @@ def test_the_page_is_one_file_that_loads_nothing(found, tmp_path):
     found.to_html(tmp_path / "page.html", title="Rolls & <sheets>", command="lowland compare roll.csv")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<h1>Rolls &amp; &lt;sheets&gt;</h1>" in text
-    assert "Take isomap." in text
+    assert "Recommended: Isomap." in text
     assert "lowland.Isomap(" in text
     assert "lowland compare roll.csv" in text
     assert not re.search(r"<(script|link|iframe)|src=\"http|url\(http", text)
@@ -86,7 +86,7 @@ def test_the_page_says_what_did_not_run(found, tmp_path):
     record["candidates"].append({"number": 2, **failed})
     Comparison(record, found.maps).to_html(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "What did not run" in text
+    assert "Not run" in text
     assert "failed: a &lt;b&gt;" in text
     record["candidates"] = record["candidates"][2:]
     Comparison(record, {}).to_html(tmp_path / "none.html")

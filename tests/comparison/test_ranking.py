@@ -21,6 +21,9 @@ def made(key: str, local: float, wide: float, *, noise: float = 0.0, seconds: fl
         name: {side: {"value": v, "without": (v + shifts).tolist()} for side in SIDES}
         for name, v in (("local", local), ("global", wide))
     }
+    for side in sides["local"].values():
+        side |= {"trustworthiness": 0.5 + side["value"] / 2, "continuity": 0.5 + side["value"] / 2}
+    sides["straight"] = {side: {"value": wide} for side in SIDES}
     entry = {"key": key, "method": key, "parameters": {"n_components": 2}, "kind": "default", "status": "done"}
     return {**entry, "criteria": sides, "seconds": {"fit": seconds}, "approximate": False, **more}
 
@@ -33,7 +36,8 @@ def record(*entries: dict, structured: bool | None = True, rows: int = 100, **ev
     told = {"structured": structured, "crowding": 0.6 if structured else 1.0, "distances": "straight", "accuracy": None}
     told |= {"strays": 0, "class_accuracy": None, "dimensions": None, **evidence}
     counts = {"all": rows, "compared": 100, "training": 80, "held-out": 20}
-    return {"candidates": list(entries), "evidence": told, "rows": counts, "data": {"dominant": None}}
+    data, settings = {"dominant": None, "kind": "rows"}, {"metric": "euclidean"}
+    return {"candidates": list(entries), "evidence": told, "rows": counts, "data": data, "settings": settings}
 
 
 # -- intervals --------------------------------------------------------------------------------------------
@@ -97,7 +101,9 @@ def test_candidates_are_compared_on_rows_that_all_have():
     assert Judge([whole]).score(whole) == pytest.approx(0.875), "alone, it has both sides"
     advice = recommendation.recommend(record(whole, bound))
     assert advice.method == "isomap"
-    assert "All are judged by the 80 fitted rows alone, for tsne places no new rows." in advice.reasons
+    assert "All candidates are judged by the 80 training rows alone, because tsne has no transform for new rows." in (
+        advice.reasons
+    )
     assert "new rows: it has no transform." not in advice.not_good_for
 
 
@@ -117,8 +123,8 @@ def test_small_differences_count_for_nothing(gap, tie):
     assert Judge([a, b]).tied(a, b) is tie
     advice = recommendation.recommend(record(a, b))
     assert advice.method == ("pca" if tie else "isomap")
-    assert advice.ties == (("isomap",) if tie else ())
-    assert ("is simpler" in " ".join(advice.reasons)) is tie
+    assert advice.ties == (("Isomap",) if tie else ())
+    assert ("is the simpler method" in " ".join(advice.reasons)) is tie
 
 
 def test_uncertain_differences_are_ties():
@@ -155,18 +161,19 @@ def test_speed_is_that_of_all_rows():
     held = record(slow, quick, rows=1_000_000)
     fast = recommendation.recommend(held, "speed")
     assert fast.method == "umap"
-    assert "umap is the fastest (about 40 s for all 1,000,000 rows, as its plan says)" in fast.reasons[1]
-    assert not any("exact answers" in text for text in fast.not_good_for), "the plan for all rows decides"
+    assert "UMAP is the fastest (planned: about 40 s for all 1,000,000 rows)" in fast.reasons[1]
+    assert not any("exact results" in text for text in fast.not_good_for), "the plan for all rows decides"
     taken = recommendation.recommend(held)
     assert taken.method == "isomap"
-    assert "a quick answer: all 1,000,000 rows take about 50 min, as its plan says." in taken.not_good_for
-    assert "exact answers: for 1,000,000 rows it is approximate." in taken.not_good_for
+    assert "a quick answer: its plan for all 1,000,000 rows is about 50 min." in taken.not_good_for
+    assert "exact results: for 1,000,000 rows it is approximate." in taken.not_good_for
 
 
 def test_a_sample_is_told():
     one = made("isomap", 0.9, 0.9)
-    assert "Compared on 100 of 5,000 rows, drawn at random." in recommendation.recommend(record(one, rows=5000)).reasons
-    assert not any("drawn" in text for text in recommendation.recommend(record(one)).reasons)
+    told = "Compared on a random sample of 100 of 5,000 rows."
+    assert told in recommendation.recommend(record(one, rows=5000)).reasons
+    assert not any("sample" in text for text in recommendation.recommend(record(one)).reasons)
 
 
 def test_a_cloud_is_for_pca_unless_a_target_objects():
@@ -175,18 +182,23 @@ def test_a_cloud_is_for_pca_unless_a_target_objects():
     assert recommendation.recommend(record(*entries, structured=None)).method == "tsne"
     assert recommendation.recommend(record(*entries, structured=False)).method == "pca"
     for entry, share in zip(entries, (0.95, 0.6), strict=True):
-        entry["criteria"]["target"] = {**one_side(share, [share] * 10), "classes": {}, "confused": {}}
+        entry["criteria"]["target"] = {
+            **one_side(share, [share] * 10),
+            "classes": {},
+            "balanced": share,
+            "confused": {},
+        }
     assert recommendation.recommend(record(*entries, structured=False)).method == "tsne"
 
 
 def test_skew_that_looks_crowded_is_told_with_what_it_is_compared_with():
     entries = [made("tsne", 0.9, 0.9), made("pca", 0.4, 0.4)]
     plain = recommendation.recommend(record(*entries, structured=False)).reasons[0]
-    assert "1.00 times as far apart as in a Gaussian cloud of the same covariance: the rows hold no" in plain
+    assert "1.00 times as far apart as in Gaussian data of the same covariance: the rows show no" in plain
     evidence = {"crowding": 0.81, "column_crowding": 1.01}
     told = recommendation.recommend(record(*entries, structured=False, **evidence)).reasons[0]
     assert "0.81 times as far apart" in told
-    assert "1.01 times as in a cloud whose columns are distributed as theirs: the rows hold no" in told
+    assert "(1.01 times for independent columns distributed as these): the rows show no" in told
 
 
 @pytest.mark.parametrize(
@@ -198,7 +210,7 @@ def test_skew_that_looks_crowded_is_told_with_what_it_is_compared_with():
 def test_a_count_of_dimensions_that_speaks_against_the_choice_is_told_as_such(method, true, linear, against):
     dimensions = {"nonlinear": true, "linear": linear, "sentence": "The data have so many dimensions."}
     reasons = recommendation.recommend(record(made(method, 0.9, 0.9), dimensions=dimensions)).reasons
-    told = "It is taken although the data have so many dimensions."
+    told = "It is recommended although the data have so many dimensions."
     assert (told in reasons) is against
     assert (dimensions["sentence"] in reasons) is not against
 
@@ -206,14 +218,15 @@ def test_a_count_of_dimensions_that_speaks_against_the_choice_is_told_as_such(me
 def test_a_recommendation_says_what_it_is_not_good_for():
     advice = recommendation.recommend(record(made("tsne", 0.95, 0.4), made("pca", 0.3, 0.3)))
     text = str(advice)
-    assert "Take tsne." in text
-    assert "distances between groups" in text
+    assert text.startswith("Recommended: t-SNE.\nNeighbours: good (trustworthiness 0.975, ")
+    assert "Distances: poor (rank correlation 0.400)." in text, "the word that its own report would use"
+    assert "Not suited for: comparing distances, such as those between groups (rank correlation 0.40)." in text
     assert "it has no inverse" in text
     assert advice.call == "lowland.TSNE(n_components=2)"
     assert pickle.loads(pickle.dumps(advice)) == advice
     assert copy.deepcopy(advice) == advice
     only = recommendation.recommend(record(made("isomap", 0.9, 0.9)))
-    assert "isomap is the only candidate that finished" in only.reasons[0]
+    assert "Isomap is the only candidate that finished" in only.reasons[0]
 
 
 def test_why_nothing_ran_is_not_why_others_were_left_out_from_the_start():

@@ -34,4 +34,4 @@ def test_a_sample_is_told_wherever_figures_are(rng, at_once):
     found = lowland.compare(rng.standard_normal((300, 4)), ["pca"], budget=None, sample=100)
     assert str(found).splitlines()[0] == "compared on 100 of 300 rows"
     assert "compared on 100 of 300 rows" in repr(found)
-    assert "Compared on 100 of 300 rows, drawn at random." in str(found.recommend())
+    assert "Compared on a random sample of 100 of 300 rows." in str(found.recommend())

@@ -18,10 +18,10 @@ from rich.text import Text
 from ..errors import DataError, LowlandWarning
 from .answer import Answer, UsageError, note
 from .inputs import Input, read_input
-from .model import find_method, run
+from .model import find_method
 from .options import ColumnOptions, Common, DataFile, KeepOptions, split_names
 from .outputs import check_outputs
-from .wording import column_words, warn_of_square
+from .wording import COMPARED_UNITS, column_words, in_words, look, warn_of_square
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,6 +42,8 @@ KEYS = {
     "report": "report file, or null",
     "record": "record file, or null",
 }
+
+SCALED = "seuclidean"  # the metric of columns that are divided by their standard deviations
 
 _TOLD = ("compare", "search settings")  # stages that are shown as bars; each candidate's own would fill the screen
 
@@ -70,6 +72,14 @@ class Wanted:
         str | None,
         Parameter(help="How rows are compared; precomputed: the table is a square of distances. Default: euclidean."),
     ] = None
+    scale: Annotated[
+        bool | None,
+        Parameter(
+            help="Divide each column by its standard deviation, for columns in different units (metric seuclidean).",
+            negative=(),
+            show_default=False,
+        ),
+    ] = None
     neighbors: Annotated[
         int | None, Parameter(help="Size of a neighbourhood in the criteria. Default: 10, of few rows fewer.")
     ] = None
@@ -90,6 +100,10 @@ class Wanted:
         """Return the same for Python, checked as far as the table need not be known."""
         names = {"components": "n_components", "neighbors": "n_neighbors", "seed": "random_state"}
         told = {names.get(name, name): value for name, value in vars(self).items() if value is not None}
+        if told.pop("scale", False):
+            if self.metric is not None:
+                raise UsageError("--scale compares scaled rows by euclidean distances; leave out --metric or --scale")
+            told["metric"] = SCALED
         if self.budget is not None:
             check_budget(self.budget)
         if self.components is not None and self.components < 1:
@@ -107,7 +121,7 @@ def compare(
     *,
     asked: Wanted | None = None,
     target: Annotated[
-        str | None, Parameter(help="Column with classes: not reduced; maps are judged by whether they keep them apart.")
+        str | None, Parameter(help="Column of class labels: not reduced; maps are also scored by class accuracy.")
     ] = None,
     prefer: Annotated[
         str, Parameter(help="What to recommend for: balanced, local, global, target or speed.")
@@ -123,10 +137,11 @@ def compare(
     ] = None,
     common: Common | None = None,
 ) -> Answer:
-    """Run methods on a table within a time, measure their maps alike, and say which to take.
+    """Fit several methods to a table, measure their maps in the same way, and recommend one.
 
-    Each method is fitted on most rows and places the others. Maps are judged by neighbours and distances that they
-    keep, and by classes where there is a target. What fails or takes too long is noted and does not stop the rest.
+    Each method is fitted on most rows (training) and places the others (held-out). Maps are scored by how well they
+    keep neighbours and distances, and by class accuracy with --target. A method that fails or takes too long is
+    reported and does not stop the others.
 
     Example: lowland compare iris.csv --target species --budget 1min --report comparison.html
     """
@@ -141,17 +156,22 @@ def compare(
         parameters = {"record": told}
         metric, text = told["settings"]["metric"], told["data"]["kind"] == "categories"
     given = _read(data, chosen, target, metric, text)
+    if wanted.scale and _is_mixed(given):
+        note("FAMD scales the columns of a table with text by itself; --scale changes nothing")
+        del parameters["metric"]
     found = perform(given, target, parameters)
     advice = found.recommend(prefer)
     words = wanted.words() if again is None else {"--again": again}
     words |= {"--prefer": prefer} if prefer != "balanced" else {}
     words |= {"--target": target} if target is not None else {}
-    listed = [word for name, value in words.items() for word in (name, str(value))]
+    listed = [word for name, value in words.items() for word in ((name,) if value is True else (name, str(value)))]
     files = _write(found, data, out, report, record, ["lowland", "compare", str(data), *listed, *column_words(chosen)])
     facts = _facts(found, advice, data) | files
-    return Answer(
-        facts, str(advice), _next(data, given, chosen, advice, target), shown=[_table(found, advice), *_skipped(found)]
-    )
+    summary = in_words(str(advice), COMPARED_UNITS, given.source)
+    following = _next(data, given, chosen, advice, target)
+    if found.record["data"]["dominant"] is not None and again is None:
+        following = shlex.join(["lowland", "compare", str(data), "--scale", *listed, *column_words(chosen)])
+    return Answer(facts, summary, following, shown=[_table(found, advice), *_skipped(found)])
 
 
 def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, text: bool) -> Input:
@@ -181,6 +201,13 @@ def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, t
         rows = given.rows.select(kept) if named else given.rows[:, [given.names.index(name) for name in kept]]
     left = {**given.left_out, **out}
     return replace(given, rows=rows, shape=(frame.height, len(kept)), names=kept, left_out=left)
+
+
+def _is_mixed(given: Input) -> bool:
+    """Tell whether the rows have columns of text."""
+    from ..rows import RowSource
+
+    return given.table is not None and not isinstance(given.rows, RowSource)
 
 
 def _unfit(frame: pl.DataFrame, texts: Sequence[str]) -> dict[str, str]:
@@ -216,7 +243,7 @@ def perform(given: Input, target: str | None, asked: dict[str, Any]) -> Comparis
             warnings.filterwarnings("ignore", ".*looks like a square of distances", LowlandWarning)
             return work(rows, target=classes, **asked)
 
-    found: Comparison = run(told, given)
+    found: Comparison = look(told, given, COMPARED_UNITS)
     return found
 
 
@@ -322,21 +349,21 @@ def _facts(found: Comparison, advice: Recommendation, data: Path) -> dict[str, A
 
 def _table(found: Comparison, advice: Recommendation) -> Table:
     """Return the ranking for a terminal, then what did not run."""
-    from ..comparison.page import TIES, behind
-    from ..comparison.ranking import WORDS
+    from ..comparison.page import TIES, behind, score_words, shown
 
-    several = len(found.ranked()) > 1
-    grid = Table(box=None, pad_edge=False, caption=TIES if several else None, caption_justify="left")
-    headings = ["", "candidate", "score", *(WORDS[name] for name in found.criteria), "seconds"]
+    several, figures_of = len(found.ranked()) > 1, shown(found)
+    caption = f"{score_words(found)} {TIES}" if several else None
+    grid = Table(box=None, pad_edge=False, caption=caption, caption_justify="left")
+    headings = ["", "candidate", "score", *figures_of.values(), "seconds"]
     headings += ["behind the best", ""] if several else [""]
     for heading in headings:
         grid.add_column(heading, overflow="fold", justify="left" if heading in ("candidate", "") else "right")
     for row in found.table().iter_rows(named=True):
         if row["status"] == "done":
-            figures = [f"{row[name]:.3f}" for name in ("score", *found.criteria)]
+            figures = [f"{row[name]:.3f}" for name in ("score", *figures_of)]
             last = [behind(row) if row["rank"] > 1 else ""] if several else []
-            marks = ["take"] if row["candidate"] == advice.key else []
-            marks += ["tie"] if row["tied"] and row["rank"] > 1 else []
+            marks = ["recommended"] if row["candidate"] == advice.key else []
+            marks += ["tied"] if row["tied"] and row["rank"] > 1 else []
             grid.add_row(str(row["rank"]), row["candidate"], *figures, f"{row['seconds']:.2g}", *last, ", ".join(marks))
         elif row["status"] != "skipped":
             blank = [""] * (len(headings) - 3)
@@ -358,17 +385,16 @@ def _next(data: Path, given: Input, columns: ColumnOptions, advice: Recommendati
     A method that takes no text gets the rows as FAMD codes them, which is what was compared: two commands.
     """
     from ..data.table import name_list
-    from ..rows import RowSource
 
     stem = data.name.split(".")[0]
-    mixed = given.table is not None and not isinstance(given.rows, RowSource)
+    mixed = _is_mixed(given)
     color = ["--color", target] if target else []
     chosen = column_words(columns)
-    if mixed or advice.method == "famd":  # `reduce` takes text for it
+    if (mixed and advice.method != "pca") or advice.method == "famd":  # `reduce` takes text for it
         unfit = [name for name, why in given.left_out.items() if why in (_NAMES, _GAPS)]
         chosen += [word for name in unfit for word in ("--drop", name_list([name]))]
     first, source = "", str(data)
-    if mixed and advice.method != "famd":
+    if mixed and advice.method not in ("famd", "pca"):  # which takes the columns of numbers
         source = f"{stem}-coded.csv"
         words = ["lowland", "reduce", str(data), "--method", "famd", "--components", str(_coded(given)), *chosen]
         first, chosen = shlex.join([*words, *color, "--out", source]) + " && ", []

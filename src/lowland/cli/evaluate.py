@@ -105,13 +105,14 @@ def evaluate(
     check_outputs(out=out, inputs=(data, embedding))
     anchors, first = _anchors(options.anchors), _first_step(options)
     _check(options)
-    given = _read_data(data, columns or ColumnOptions(), options)
     table, names = read_map(embedding)
+    coded = _is_coded(names, options)
+    given = _read_data(data, columns or ColumnOptions(), options, coded)
     by = matching_column(given, table, options.id)
     order = matched_rows(given, table, by)
     shared, same = (by, True) if by is not None else naming_column(given, table, {*names, options.groups or ""})
     labels = _labels(given, table, options.groups, order)
-    asked = _Asked(options, anchors, first, each=out is not None)
+    asked = _Asked(options, anchors, first, each=out is not None, coded=coded)
     found, points = _measure(given, coordinates(table, names)[order], labels, asked)
     named = row_names(given)
     if out is not None:
@@ -134,12 +135,13 @@ def evaluate(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is to be measured; ``each``: the trust of each row, too."""
+    """What is to be measured; ``each``: of each row, too; ``coded``: against the columns as FAMD codes them."""
 
     options: TrustOptions
     anchors: int | str | None
     first: Reducer | None
     each: bool
+    coded: bool
 
     def points(self, X: Any, Y: Any, found: Report) -> Pointwise:
         """Return what is known of rows: of those in the report, or of all, where a search finds their neighbours."""
@@ -190,8 +192,14 @@ def _check(options: TrustOptions) -> None:
         raise UsageError(f"--seed {options.seed}: give 0 or more")
 
 
-def _read_data(path: Path, columns: ColumnOptions, options: TrustOptions) -> Input:
-    given = read_input(path, columns, lambda names: _known(names, options), pairwise=options.metric == "precomputed")
+def _is_coded(names: Sequence[str], options: TrustOptions) -> bool:
+    """Tell whether the map is one of FAMD, which sees columns of text as well."""
+    return options.pre is None and options.metric == "euclidean" and names[0].rstrip("_0123456789") == "famd"
+
+
+def _read_data(path: Path, columns: ColumnOptions, options: TrustOptions, categories: bool) -> Input:
+    square = options.metric == "precomputed"
+    given = read_input(path, columns, lambda names: _known(names, options), pairwise=square, categories=categories)
     warn_of_square(given)
     return given
 
@@ -220,7 +228,11 @@ def _measure(given: Input, Y: Any, labels: pl.Series | None, asked: _Asked) -> t
 
     def work(rows: Any) -> tuple[Report, Pointwise]:
         X, space = rows, f"the {'distances' if given.pairwise else 'columns'} of {given.source}"
-        if first is not None:
+        if asked.coded:
+            from ..quality.spaces import famd_axes
+
+            X, space = famd_axes(rows).transform(rows), f"the columns of {given.source} as FAMD codes them"
+        elif first is not None:
             X = first.fit_transform(rows)
             space = f"{X.shape[1]} dimensions that {type(first).__name__} made of {given.source}, not its columns"
         found = report(

@@ -17,6 +17,7 @@ PRECOMPUTED = {"metric='precomputed'": "--metric precomputed"}
 SCALE = {"use scale=True": "add --scale"}
 NO_SCALE = {"use scale=True": "divide each by its standard deviation first"}
 UNITS = {"use metric='seuclidean'": "add --metric seuclidean"}
+COMPARED_UNITS = {"use metric='seuclidean'": "add --scale"}
 NO_ROWS = {"novelty(…, X_train=…) takes them": "methods on neighbours, such as isomap, do"}
 
 _PYTHON = re.compile(r"^\w+, X (?=looks like|contains)")

@@ -53,7 +53,7 @@ ORDER = {
     "rows": _ROWS,
     "sparse": ("truncated_svd", "isomap", "pca", *_ROWS[2:]),
     "distances": _DISTANCES,
-    "categories": ("famd", *(name for name in _ROWS if name != "pca")),
+    "categories": ("famd", *_ROWS),
 }
 
 # Why a method that could run is not among the automatic ones; by name it always is.
@@ -64,10 +64,11 @@ LEFT_OUT = {
     "random_projection": "it keeps distances in many dimensions, not in a picture",
     "truncated_svd": "on dense rows it is PCA around the origin instead of the mean",
     "famd": "of numbers alone it is PCA of scaled columns",
-    "pca": "of coded categories it is FAMD",
 }
 
 EXCLUDED = "excluded"  # the kind of what is left out from the start, for no fault of the budget
+
+_STRAIGHT = ("pca", "famd")  # tried under any metric, for principal components are what others are compared with
 
 _SHARED = ("n_components", "random_state")  # parameters that all candidates have alike
 
@@ -97,6 +98,17 @@ class Candidate:
             del told["metric"]
         inner = ", ".join(f"{name}={_short(value)}" for name, value in told.items())
         return f"{self.method}({inner})" if inner else self.method
+
+    @property
+    def title(self) -> str:
+        """The name as text has it.
+
+        >>> Candidate("isomap", {"n_components": 2, "n_neighbors": 20}).title
+        'Isomap (n_neighbors=20)'
+        """
+        known = next((row.title for row in registry.methods() if row.name == self.method), self.method)
+        settings = self.key.removeprefix(self.method)
+        return f"{known} {settings}" if settings else known
 
     def build(self) -> Any:
         """Make the unfitted model."""
@@ -138,7 +150,7 @@ def first_of(
     made, left = [], {}
     for name in names:
         cls = registry.method(name).load()
-        common, reason = _common(cls, kind, n_components, metric, random_state)
+        common, reason = _common(name, cls, kind, n_components, metric, random_state)
         if reason is None:
             made.append(Candidate(registry.method(name).name, common))
         else:
@@ -147,9 +159,13 @@ def first_of(
 
 
 def _common(
-    cls: Any, kind: str, n_components: int, metric: str, random_state: int
+    name: str, cls: Any, kind: str, n_components: int, metric: str, random_state: int
 ) -> tuple[dict[str, Any], str | None]:
-    """Return the parameters that all candidates share, as far as a class has them."""
+    """Return the parameters that all candidates share, as far as a class has them.
+
+    Rows that others compare by "seuclidean" are scaled for methods that can do that. PCA of a table with text is that
+    of its columns of numbers, scaled as FAMD scales them.
+    """
     has, values = cls._parameters, dict[str, Any]()
     if "n_components" in has:
         values["n_components"] = n_components
@@ -157,11 +173,23 @@ def _common(
         return values, "its grid has 2 dimensions"
     if "metric" in has:
         values["metric"] = metric
-    elif metric not in ("euclidean", "precomputed"):
+    elif (metric == "seuclidean" and "scale" in has) or (kind == "categories" and name == "pca"):
+        values["scale"] = True
+    elif metric not in ("euclidean", "precomputed") and name not in _STRAIGHT:
         return values, f"it compares rows by straight distances, not by {metric}"
     if "random_state" in has:
         values["random_state"] = random_state
     return values, None
+
+
+def with_scaled_pca(queue: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates with PCA of scaled columns after PCA: for columns of different units."""
+    out: list[Candidate] = []
+    for candidate in queue:
+        out.append(candidate)
+        if candidate.method == "pca" and "scale" not in candidate.parameters:
+            out.append(Candidate("pca", {**candidate.parameters, "scale": True}))
+    return out
 
 
 def given(methods: Sequence[Any], kind: str, n_components: int, metric: str, random_state: int) -> list[Candidate]:
@@ -173,7 +201,7 @@ def given(methods: Sequence[Any], kind: str, n_components: int, metric: str, ran
         reason = unsuited(row, kind) or _coded(row, own, kind)
         if reason is not None:
             raise ValueError(f"compare: {row.name} cannot be tried: {reason}")
-        common, reason = _common(row.load(), kind, n_components, metric, random_state)
+        common, reason = _common(row.name, row.load(), kind, n_components, metric, random_state)
         if reason is not None and "metric" not in own:
             raise ValueError(f"compare: {row.name} cannot be tried: {reason}")
         if unknown := sorted(set(own) - set(row.load()._parameters)):

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import registry
 from ..errors import DataError, DominantColumnWarning
+from ..quality.spaces import famd_axes
 from ..reducer import level_of_the_caller
 
 Array = Any
@@ -45,7 +45,8 @@ class Given:
     """What is compared: some rows, in the order of the table.
 
     ``numbers`` are their places in the table, ``held`` tells which of them are held out, ``fold`` which part a row
-    belongs to, ``paired`` the rows whose distances are compared.
+    belongs to, ``paired`` the rows whose distances are compared. Of rows with text, ``rows`` are their codes, and
+    ``numeric`` the columns of numbers as they are, if there are some.
     """
 
     kind: str  # "rows", "sparse", "distances" or "categories"
@@ -58,17 +59,20 @@ class Given:
     fold: Array
     paired: Array
     target: Target | None = None
+    numeric: Array | None = None
 
     @property
     def n(self) -> int:
         """Number of compared rows."""
         return len(self.numbers)
 
-    def train(self) -> Array:
-        """Return what candidates are fitted on."""
-        if self.kind == "distances" or not self.held.any():
+    def seen_by(self, method: str) -> Array:
+        """Return the rows as a method gets them: PCA of a table with text gets its columns of numbers."""
+        if self.kind != "categories" or method != "pca":
             return self.rows
-        return self.rows[~self.held]
+        if self.numeric is None:
+            raise DataError("compare: pca needs columns of numbers, and there are none")
+        return self.numeric
 
     def store(self, folder: Path) -> None:
         """Write all that a process needs to a folder; numbers are read back without a copy."""
@@ -76,6 +80,8 @@ class Given:
             sp.save_npz(folder / "rows.npz", self.rows, compressed=False)
         else:
             np.save(folder / "rows.npy", self.rows, allow_pickle=False)
+        if self.numeric is not None:
+            np.save(folder / "numeric.npy", self.numeric, allow_pickle=False)
         codes = np.zeros(0, dtype=np.int64) if self.target is None else self.target.codes
         np.savez(folder / "parts.npz", numbers=self.numbers, held=self.held, fold=self.fold, paired=self.paired,
                  codes=codes)  # fmt: skip
@@ -100,7 +106,9 @@ class Given:
             parts = {name: stored[name] for name in stored.files}
         codes, named = parts.pop("codes"), about.pop("target")
         target = None if named is None else Target(named[0], codes, tuple(named[1]))
-        return cls(rows=rows, target=target, **about, **parts)
+        file = folder / "numeric.npy"
+        numeric = np.load(file, mmap_mode="r", allow_pickle=False) if file.exists() else None
+        return cls(rows=rows, target=target, numeric=numeric, **about, **parts)
 
 
 def read(
@@ -125,27 +133,28 @@ def read(
     held, fold, paired = _parts(len(numbers), 0.0 if kind == "distances" else held_out, rng)
     if classes is not None:
         _require_classes(classes, held)
+    numeric = None
     if kind == "categories":
-        rows = _coded(rows, np.flatnonzero(~held), numbers)
-    made = Given(
-        kind, rows, n, rows.shape[1] if kind != "distances" else n, metric, numbers, held, fold, paired, classes
-    )
+        rows, numeric = _coded(rows, np.flatnonzero(~held), numbers)
+    width = rows.shape[1] if kind != "distances" else n
+    made = Given(kind, rows, n, width, metric, numbers, held, fold, paired, classes, numeric)
     print_["dominant"] = _dominant(kind, metric, rows, print_["columns"])
     if classes is not None:
         print_["target"] = hashlib.sha256(classes.codes.tobytes() + "\0".join(classes.names).encode()).hexdigest()
     return made, print_
 
 
-def _coded(rows: Any, fitted: Array, numbers: Array) -> Array:
-    """Return rows with columns of text as numbers; held-out rows are coded as new ones.
+def _coded(rows: Any, fitted: Array, numbers: Array) -> tuple[Array, Array | None]:
+    """Return rows with columns of text as numbers, and the columns of numbers; held-out rows are coded as new ones.
 
     An error names the place in the table, whose ``numbers`` the rows are.
     """
     places = numbers[fitted]
     try:
-        coder = coding(rows[fitted])
+        coder = famd_axes(rows[fitted])
         places = numbers
-        return np.ascontiguousarray(coder.transform(rows))
+        plain = numeric_columns(rows, coder.categorical_columns_)
+        return np.ascontiguousarray(coder.transform(rows)), plain
     except DataError as error:
         if error.row is None:
             raise _whole_rows(error) from error
@@ -164,8 +173,8 @@ def _dominant(kind: str, metric: str, rows: Array, names: Sequence[str] | None) 
     if found is None:
         return None
     text = (
-        f"{found}, so that it alone decides which rows are near; if the columns have different units, divide each by "
-        "its standard deviation first"
+        f"{found}, so that it alone decides which rows are near; if the columns have different units, use "
+        "metric='seuclidean', which divides each by its standard deviation"
     )
     warnings.warn(f"compare: {text}", DominantColumnWarning, stacklevel=level_of_the_caller())
     return text
@@ -283,14 +292,16 @@ def _table(X: Any) -> Any:
     return frame.to_polars() if isinstance(frame, nw.DataFrame) else np.asarray(X, dtype=object)
 
 
-def coding(X: Any) -> Any:
-    """Return the FAMD of all axes, fitted: straight distances in it weigh numbers and categories fairly."""
-    famd: Any = registry.method("famd").load()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of ties and rank: all axes are wanted, however many there are
-        first = famd(n_components=1).fit(X)
-        width = len(first.coded_names_) - len(first.categorical_columns_)  # K levels are K − 1 free columns
-        return famd(n_components=min(width, len(X)), unseen="ignore").fit(X)
+def numeric_columns(rows: Any, categorical: Sequence[int]) -> Array | None:
+    """Return the columns of a table that are no categories, as numbers; None where there are none."""
+    import narwhals as nw
+
+    frame = nw.from_native(rows, eager_only=True, pass_through=True)
+    kept = [i for i in range(rows.shape[1]) if i not in set(categorical)]
+    if not kept:
+        return None
+    table = frame[:, kept].to_numpy() if isinstance(frame, nw.DataFrame) else np.asarray(rows, dtype=object)[:, kept]
+    return np.ascontiguousarray(table.astype(np.float64))
 
 
 def _classes(name: str, values: Any, n: int) -> Target:

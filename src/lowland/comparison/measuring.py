@@ -1,8 +1,8 @@
 """What is measured of one candidate's map: each criterion as a value, and the same without each fold of the rows.
 
 Without a fold, its rows, fitted and held-out ones, are neither judged nor anybody's neighbours. How much that changes a
-criterion tells how uncertain it is (`ranking.jackknife`). Fitted rows are judged among fitted rows alone, which every
-candidate has; held-out rows among all.
+criterion tells how uncertain it is (`quality.intervals.jackknife`). Fitted rows are judged among fitted rows alone,
+which every candidate has; held-out rows among all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from .given import FEW_HELD, Given, Target
 from .ranking import SIDES
-from .structure import Truth, by_class, confused
+from .structure import Truth, balanced, by_class, confused
 from .voting import guesses
 
 Array = Any
@@ -80,14 +80,19 @@ def _local(given: Given, placed: Placed, n_neighbors: int) -> dict[str, Any]:
 
     So 0 is a map that knows nothing of the data, and 1 is one that keeps every neighbour.
     """
+    from ..quality.rank_measures import at_chance
+
     out: dict[str, Any] = {}
     for side in _sides(given, placed):
         # of all compared rows, placed or not: so fitted rows are judged by the same anchors in every map
         share = -(-ANCHORS * len(side.judged) // given.n)
         trust, continuity = _kept(given, placed, side, n_neighbors, max(2, share))
-        out[side.name] = _told((trust + continuity) / 2)
-        out[side.name] |= {"trustworthiness": float(trust[0]), "continuity": float(continuity[0])}
-        out[side.name]["n_neighbors"] = min(n_neighbors, len(side.among) - 2)
+        k = min(n_neighbors, len(side.among) - 2)
+        # The two figures are kept as reports give them, with what chance gives.
+        chance = at_chance("continuity", len(side.among), k)
+        figures = {"trustworthiness": trust[0], "continuity": continuity[0]}
+        out[side.name] = _told((trust + continuity) / 2) | {"n_neighbors": k}
+        out[side.name] |= {name: float(1 - (1 - x) * (1 - chance)) for name, x in figures.items()}
     return out
 
 
@@ -133,9 +138,7 @@ def _items(given: Given, rows: Array) -> Array:
 
 def _distances(given: Given, truth: dict[str, Array], placed: Placed, folds: int) -> dict[str, Any]:
     """Distances: the rank correlation (Spearman) of those in the map with those of the data."""
-    from scipy.spatial.distance import pdist
-
-    from ..quality.leave_out import rank_correlations
+    from ..quality.paths import correlations
 
     place = np.full(given.n, -1)
     place[placed.there] = np.arange(len(placed.there))
@@ -144,12 +147,9 @@ def _distances(given: Given, truth: dict[str, Array], placed: Placed, folds: int
         rows = np.flatnonzero(given.paired & (given.held == held))
         if side not in truth or not len(rows) or (place[rows] < 0).any():
             continue
-        inside = np.flatnonzero(np.isfinite(truth[side]).sum(axis=1) > 1)
-        if len(inside) < 4:
+        found = correlations(truth[side], placed.Y[place[rows]], given.fold[rows], folds)
+        if found is None:
             continue
-        i, j = np.triu_indices(len(inside), 1)
-        D, Y = truth[side][inside[i], inside[j]], placed.Y[place[rows[inside]]]
-        found = rank_correlations(D, pdist(Y), i, j, given.fold[rows[inside]], folds)
         out[side] = _told(found) if folds else {"value": float(found[0])}
     return out
 
@@ -179,4 +179,5 @@ def _target(given: Given, placed: Placed, n_neighbors: int) -> dict[str, Any]:
         hits = (found == codes[judged][:, None]).sum(axis=0)
         out[side.name] = {**_told(hits / np.where(counts > 0, counts, np.nan)), "rows": len(judged)}
     judged = Target(target.name, np.where(guess >= 0, codes, -1), target.names)
-    return out | {"classes": by_class(guess == codes, judged), "confused": confused(guess, judged)}
+    classes = by_class(guess == codes, judged)
+    return out | {"classes": classes, "balanced": balanced(classes), "confused": confused(guess, judged)}

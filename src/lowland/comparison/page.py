@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import LowlandError
+from ..quality.verdicts import ALONG, DIRECT
 from ..report import page
 from ..report.facts import count
 from ..report.svg import inline_svg
@@ -31,26 +32,26 @@ def _advice(found: Comparison) -> list[str]:
         advice = found.recommend()
     except LowlandError as error:
         return [page.paragraph(f"Warning: {error}", "warning")]
-    rows = [("because", reason) for reason in advice.reasons]
+    rows = [("measured against", advice.space), *(("reason", reason) for reason in advice.reasons)]
     if advice.ties:
-        rows.append(("not told apart from it", ", ".join(advice.ties)))
-    rows += [("not good for", text) for text in advice.not_good_for]
-    told = page.section("What to take", page.table(rows, f"Why {advice.key}"), page.command(f"{advice.call}.fit(X)"))
-    return [page.paragraph(f"Take {advice.key}.", "lead"), told]
+        rows.append(("statistically tied with", ", ".join(advice.ties)))
+    rows += [("not suited for", text) for text in advice.not_good_for]
+    told = page.section("Why this method", page.table(rows, advice.title), page.command(f"{advice.call}.fit(X)"))
+    return [page.paragraph(f"Recommended: {advice.title}.", "lead"), page.paragraph(advice.verdict), told]
 
 
 def _maps(found: Comparison) -> str:
     rows = found.record["rows"]
     shown = len(next(iter(found.maps.values())).rows)
     caption = (
-        f"Maps of {shown:,} rows, best score first; below, what they keep of the data with 95 % intervals: neighbours, "
-        "distances" + (", classes." if "target" in found.criteria else ".")
+        f"Maps of {shown:,} rows, best score first; below them the criteria with 95 % intervals: neighbours, "
+        "distances" + (", class accuracy." if "target" in found.criteria else ".")
     )
     svg = inline_svg(found.figure(), "maps", "Maps of the candidates and their criteria", caption)
     said = (
         f"Each candidate was fitted on {rows['training']:,} rows"
-        + (f" and placed {rows['held-out']:,} held-out ones" if rows["held-out"] else "")
-        + (f"; these are drawn from {rows['all']:,}." if rows["compared"] < rows["all"] else ".")
+        + (f" and placed {rows['held-out']:,} held-out rows" if rows["held-out"] else "")
+        + (f", a random sample of {rows['all']:,}." if rows["compared"] < rows["all"] else ".")
     )
     return page.section("The maps", page.paragraph(said), page.figure(svg, caption))
 
@@ -58,16 +59,37 @@ def _maps(found: Comparison) -> str:
 def _figures(found: Comparison) -> str:
     lines = []
     for row in found.table().filter(status="done").iter_rows(named=True):
-        parts = [f"score {row['score']:.3f}", *(f"{WORDS[name]} {row[name]:.3f}" for name in found.criteria)]
+        parts = [f"score {row['score']:.3f}", *(f"{word} {row[name]:.3f}" for name, word in shown(found).items())]
         tie = f"; {behind(row)} behind the best{': a tie' if row['tied'] else ''}" if row["rank"] > 1 else ""
         lines.append((f"{row['rank']}. {row['candidate']}", f"{', '.join(parts)}; {row['seconds']:.2g} s{tie}"))
-    return page.section("All candidates", page.paragraph(TIES), page.table(lines, "Best first; 1 is perfect"))
+    said = f"{score_words(found)} {TIES}"
+    return page.section("All candidates", page.paragraph(said), page.table(lines, "Best first; 1 is perfect"))
 
 
 TIES = (
-    f"A candidate ties with the best where it is behind by less than the ± (95 %) or less than {SAME}. The ± is of the "
-    "difference on the same rows, so that one close behind may be surely worse and one farther behind may not."
+    f"Tied with the best: the 95 % interval of the difference contains 0, or the difference is below {SAME}. "
+    "Differences are paired (the same rows), so each has an interval of its own width."
 )
+
+
+def shown(found: Comparison) -> dict[str, str]:
+    """Return the columns of the table that are shown, and what they are called: both kinds of distances."""
+    table, out = found.table(), dict[str, str]()
+    for name in found.criteria:
+        if name == "global":
+            out["direct"] = DIRECT
+            out |= {"along": ALONG} if table["along"].is_not_null().any() else {}
+        else:
+            out[name] = WORDS[name]
+    return out
+
+
+def score_words(found: Comparison) -> str:
+    """Say what the score is the mean of."""
+    evidence = found.record["evidence"]
+    along = evidence is not None and evidence["distances"] == "along"
+    names = [(ALONG if along else DIRECT) if name == "global" else WORDS[name] for name in found.criteria]
+    return f"Score: mean of {', '.join(names[:-1])} and {names[-1]}." if len(names) > 1 else f"Score: {names[0]}."
 
 
 def behind(row: Mapping[str, Any]) -> str:
@@ -81,7 +103,7 @@ def _left(found: Comparison) -> str:
         for row in found.table().iter_rows(named=True)
         if row["status"] != "done"
     ]
-    return page.section("What did not run", page.table(lines, "Candidates without a map")) if lines else ""
+    return page.section("Not run", page.table(lines, "Candidates without a map")) if lines else ""
 
 
 def _data(found: Comparison) -> str:
@@ -94,17 +116,17 @@ def _data(found: Comparison) -> str:
         ("fingerprint", record["data"]["sha256"][:16]),
     ]
     if evidence is None:
-        rows.append(("not looked at", record["without_evidence"]))
+        rows.append(("structure not examined", record["without_evidence"]))
     else:
-        rows.append(("distances judged", "along the data" if evidence["distances"] == "along" else "as straight lines"))
+        rows.append(("distances judged", "along the data" if evidence["distances"] == "along" else "direct"))
         if evidence["crowding"] is not None:
-            rows.append(("neighbours, over those of a Gaussian cloud", f"{evidence['crowding']:.3f}"))
+            rows.append(("distance to neighbours, relative to Gaussian data", f"{evidence['crowding']:.3f}"))
         if evidence.get("column_crowding") is not None:
-            rows.append(("over those of a cloud with such columns", f"{evidence['column_crowding']:.3f}"))
+            rows.append(("relative to independent columns distributed as these", f"{evidence['column_crowding']:.3f}"))
         if evidence["pieces"] is not None:
-            rows.append(("neighbour graph", count(evidence["pieces"], "piece")))
+            rows.append(("neighbour graph", count(evidence["pieces"], "connected component")))
         if evidence["strays"]:
-            rows.append(("rows far from all others", f"{evidence['strays']:,}, left out of that"))
+            rows.append(("rows far from all others", f"{evidence['strays']:,}, left out of these two"))
         for name in ("linear", "nonlinear") if evidence["dimensions"] else ():
             value = evidence["dimensions"][name]
             rows.append((f"dimension, {name}", "unknown" if value is None else f"{value:.3g}"))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..measure import Measure
+from ..quality.intervals import jackknife
 
 Array = Any
 Entry = Mapping[str, Any]
@@ -16,7 +17,7 @@ SAME = 0.01  # scores that differ by less are alike, however sure the difference
 QUICK = 0.05  # what may be lost for speed where speed is wanted
 PREFERENCES = ("balanced", "local", "global", "target", "speed")
 SIDES = ("training", "held-out")
-WORDS = {"local": "neighbours", "global": "distances", "target": "classes"}
+WORDS = {"local": "neighbours", "global": "distances", "target": "class accuracy"}
 _RANGE = {"local": (-1.0, 1.0), "global": (-1.0, 1.0), "target": (0.0, 1.0)}  # no interval leaves what can be
 
 
@@ -85,26 +86,6 @@ class Judge:
     def ranked(self, entries: Sequence[Entry], criteria: Sequence[str] | None = None) -> list[Entry]:
         """Return candidates in the order of their score, best first; equal ones in the order they ran."""
         return sorted(entries, key=lambda entry: -self.score(entry, criteria))
-
-
-def jackknife(without: Array) -> float:
-    """Return the half width of a 95 % interval, from the values θ_f without each of F folds.
-
-    t √((F − 1)/F Σ (θ_f − mean)²), with Student's t of F − 1 degrees (the delete-group jackknife: Tukey 1958; Kott
-    2001). It also holds where θ is no mean over rows, as long as it is smooth in them.
-
-    >>> rows = np.array([1.0, 2.0, 4.0, 5.0])  # of a mean, and one row a fold, it is Student's interval
-    >>> round(jackknife((rows.sum() - rows) / 3), 3), round(3.1824 * float(rows.std(ddof=1)) / 2, 3)
-    (2.905, 2.905)
-    """
-    from scipy.special import stdtrit
-
-    folds = np.asarray(without, dtype=np.float64)
-    count = len(folds)
-    if count < 2:
-        return 0.0
-    spread = (count - 1) / count * float(((folds - folds.mean()) ** 2).sum())
-    return float(stdtrit(count - 1, 0.975) * np.sqrt(spread))
 
 
 def seconds(entry: Entry) -> float:

@@ -9,32 +9,36 @@ from typing import Any
 
 from .. import registry
 from ..errors import LowlandError
+from ..quality.verdicts import ALONG, DIRECT, Verdict
 from ..report.facts import count
 from ..settings import format_seconds
 from . import ranking
 from .budget import OUT_OF_TIME
-from .candidates import EXCLUDED
+from .candidates import EXCLUDED, Candidate
 from .ranking import SIDES, WORDS, Entry, Judge
 
 # Of candidates that tie, the simplest is taken: straight maps before curved ones, black boxes last.
 _SIMPLE = ("linear", "distance", "manifold", "kernel", "network", "embedding")
 _PRINCIPAL = ("famd", "pca", "classical_mds")  # maps of principal components; the last of distances, too
 _LOST = 0.15  # by how much a class must be guessed worse than in the data to be called destroyed
-_WEAK = 0.7  # a criterion below this is a warning
 _LONG = 600.0  # seconds that all rows may take before that is a warning
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The method to take; prints as plain sentences.
+    """The recommended method; prints as plain sentences.
 
-    ``ties`` are candidates that cannot be told apart from it, ``not_good_for`` what its map does not show.
+    ``verdict`` says what its map shows well and what poorly, in the words of a report, and ``space`` what it was
+    measured against. ``ties`` are candidates that are statistically tied with it, ``not_good_for`` what its map does
+    not show.
     """
 
     key: str
     method: str
     parameters: Mapping[str, Any]
     prefer: str
+    verdict: str
+    space: str
     reasons: tuple[str, ...]
     ties: tuple[str, ...]
     not_good_for: tuple[str, ...]
@@ -52,6 +56,8 @@ class Recommendation:
             "method": self.method,
             "parameters": dict(self.parameters),
             "prefer": self.prefer,
+            "verdict": self.verdict,
+            "space": self.space,
             "reasons": list(self.reasons),
             "ties": list(self.ties),
             "not_good_for": list(self.not_good_for),
@@ -68,11 +74,16 @@ class Recommendation:
             else f"lowland.{row.class_name}({inner})"
         )
 
+    @property
+    def title(self) -> str:
+        """The name of the method as text has it, with settings that are not the default."""
+        return Candidate(self.method, self.parameters).title
+
     def __str__(self) -> str:
-        lines = [f"Take {self.key}.", *self.reasons]
+        lines = [f"Recommended: {self.title}.", f"{self.verdict} Measured against {self.space}.", *self.reasons]
         if self.ties:
-            lines.append(f"Not told apart from it: {', '.join(self.ties)}.")
-        lines += [f"Not good for: {text}" for text in self.not_good_for]
+            lines.append(f"Statistically tied with: {', '.join(self.ties)}.")
+        lines += [f"Not suited for: {text}" for text in self.not_good_for]
         return "\n".join(lines)
 
 
@@ -97,7 +108,8 @@ def recommend(record: Mapping[str, Any], prefer: str = "balanced") -> Recommenda
         raise ValueError("prefer='target' needs a target: compare(X, target=…)")
     judged = [prefer] if prefer in WORDS else judge.criteria
     best = judge.ranked(done, judged)[0]
-    reasons = [_first_reason(judge, best, done, judged)]
+    names = _names(record)
+    reasons = [_first_reason(judge, best, done, judged, names)]
     group: list[Entry] = []
     cloud = _cloud(record, done, judge) if prefer == "balanced" else None
     if cloud is not None:
@@ -112,11 +124,49 @@ def recommend(record: Mapping[str, Any], prefer: str = "balanced") -> Recommenda
         if chosen is not best:
             reasons.append(_tie_reason(judge, chosen, best, judged))
     reasons += [*_evidence(record, judge, chosen), *_rows_reasons(record, done)]
-    ties = tuple(e["key"] for e in [best, *group] if e is not chosen) if group else ()
-    weak = _not_good_for(record, judge, chosen)
+    ties = tuple(_title(e) for e in [best, *group] if e is not chosen) if group else ()
     return Recommendation(
-        chosen["key"], chosen["method"], chosen["parameters"], prefer, tuple(reasons), ties, tuple(weak)
+        chosen["key"],
+        chosen["method"],
+        chosen["parameters"],
+        prefer,
+        verdict(chosen).sentence(),
+        space(record),
+        tuple(reasons),
+        ties,
+        tuple(_not_good_for(record, chosen)),
     )
+
+
+def verdict(entry: Entry) -> Verdict:
+    """Return what a report would call the map of the fitted rows."""
+    found = {name: entry["criteria"].get(name, {}).get(SIDES[0], {}) for name in ("local", "straight", "along")}
+    near = found["local"]
+    far = [found[name].get("value", float("nan")) for name in ("straight", "along")]
+    return Verdict(near["trustworthiness"], near["continuity"], *far)
+
+
+def space(record: Mapping[str, Any]) -> str:
+    """Say what maps are measured against."""
+    kind, metric, rows = record["data"]["kind"], record["settings"]["metric"], record["rows"]
+    what = {"distances": "the distances as given", "categories": "the columns as FAMD codes them"}
+    said = what.get(kind, "the columns as given")
+    if kind == "rows" and metric == "seuclidean":
+        said = "the columns, each divided by its standard deviation"
+    elif kind != "distances":
+        said = f"{said} ({metric} distances)"
+    return f"{said}, on {count(rows['training'], 'row')}"
+
+
+def _names(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of the criteria: which distances are judged depends on the data."""
+    evidence = record["evidence"]
+    along = evidence is not None and evidence["distances"] == "along"
+    return {**WORDS, "global": ALONG if along else DIRECT}
+
+
+def _title(entry: Entry) -> str:
+    return Candidate(entry["method"], entry["parameters"]).title
 
 
 def _nothing(entries: Sequence[Entry]) -> str:
@@ -171,21 +221,19 @@ def _fastest(record: Mapping[str, Any], judge: Judge, done: Sequence[Entry], bes
     chosen = min(near, key=lambda e: e["whole_seconds"] if planned else ranking.seconds(e))
     took = f"{ranking.seconds(chosen):.2g} s"
     if planned:
-        took = f"{format_seconds(chosen['whole_seconds'])} for all {record['rows']['all']:,} rows, as its plan says"
-    return chosen, f"{chosen['key']} is the fastest ({took}) of those within {ranking.QUICK} of it."
+        took = f"planned: {format_seconds(chosen['whole_seconds'])} for all {record['rows']['all']:,} rows"
+    return chosen, f"{_title(chosen)} is the fastest ({took}) of those whose score is within {ranking.QUICK} of it."
 
 
-def _named(judged: Sequence[str]) -> str:
-    *first, last = [WORDS[name] for name in judged]
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def _first_reason(judge: Judge, best: Entry, done: Sequence[Entry], judged: Sequence[str]) -> str:
-    figures = ", ".join(f"{WORDS[name]} {judge.value(best, name):.2f}" for name in judged)
-    said = f"has the highest score for {_named(judged)} of {len(done)} candidates:"
+def _first_reason(
+    judge: Judge, best: Entry, done: Sequence[Entry], judged: Sequence[str], names: Mapping[str, str]
+) -> str:
+    *first, last = [f"{names[name]} {judge.value(best, name):.2f}" for name in judged]
+    figures = f"mean of {', '.join(first)} and {last}" if first else last
+    said = f"has the highest score of {len(done)} candidates:"
     if len(done) == 1:
         said = "is the only candidate that finished; its score is"
-    told = f"{best['key']} {said} {judge.score(best, judged):.3f} ({figures}; 1 is perfect)."
+    told = f"{_title(best)} {said} {judge.score(best, judged):.3f} ({figures}; 1 is perfect)."
     if best.get("over_budget"):
         told = f"The budget was too small for any candidate, so the fastest by its plan was run anyway. {told}"
     return told
@@ -194,22 +242,22 @@ def _first_reason(judge: Judge, best: Entry, done: Sequence[Entry], judged: Sequ
 def _tie_reason(judge: Judge, chosen: Entry, best: Entry, judged: Sequence[str]) -> str:
     middle, half = judge.difference(best, chosen, judged)
     return (
-        f"{chosen['key']} ties with it ({judge.score(chosen, judged):.3f}; they differ by {middle:.3f} ± {half:.3f}, "
-        f"and less than {ranking.SAME} counts for nothing) and is simpler."
+        f"{_title(chosen)} is statistically tied with it (score {judge.score(chosen, judged):.3f}, difference "
+        f"{middle:.3f} ± {half:.3f}; differences below {ranking.SAME} are ignored) and is the simpler method."
     )
 
 
 def _cloud_reason(record: Mapping[str, Any], judge: Judge, chosen: Entry, best: Entry) -> str:
     crowding, columns = record["evidence"]["crowding"], record["evidence"].get("column_crowding")
-    skewed = f", {columns:.2f} times as in a cloud whose columns are distributed as theirs" if columns else ""
+    skewed = f" ({columns:.2f} times for independent columns distributed as these)" if columns else ""
     text = (
-        f"Neighbours are {crowding:.2f} times as far apart as in a Gaussian cloud of the same covariance{skewed}: the "
-        f"rows hold no clusters, curves or sheets that a picture could show, and {chosen['key']} shows the covariance."
+        f"Nearest neighbours are {crowding:.2f} times as far apart as in Gaussian data of the same covariance{skewed}: "
+        f"the rows show no clusters, curves or sheets, so {_title(chosen)}, which shows the covariance, is enough."
     )
     if best is not chosen:
         text += (
-            f" {best['key']} scores {judge.score(best):.3f} against {judge.score(chosen):.3f}, "
-            "but the neighbours that it keeps are the accidents of this sample."
+            f" {_title(best)} has a higher score ({judge.score(best):.3f} against {judge.score(chosen):.3f}), but in "
+            "such data the neighbours that it keeps are random."
         )
     return text
 
@@ -218,14 +266,16 @@ def _rows_reasons(record: Mapping[str, Any], done: Sequence[Entry]) -> list[str]
     """Say what the figures are of: a column that outweighs all others, and rows that are not all of them."""
     rows, out = record["rows"], list[str]()
     if record["data"]["dominant"] is not None:
-        out.append(f"But {record['data']['dominant']}.")
+        text = record["data"]["dominant"]
+        out.append(f"{text[0].upper()}{text[1:]}.")
     if rows["compared"] < rows["all"]:
-        out.append(f"Compared on {rows['compared']:,} of {rows['all']:,} rows, drawn at random.")
+        out.append(f"Compared on a random sample of {rows['compared']:,} of {rows['all']:,} rows.")
     bound = [e["key"] for e in done if SIDES[1] not in e["criteria"]["local"]]
     if rows["held-out"] and bound:
-        verb = "places" if len(bound) == 1 else "place"
+        verb = "has" if len(bound) == 1 else "have"
         out.append(
-            f"All are judged by the {rows['training']:,} fitted rows alone, for {', '.join(bound)} {verb} no new rows."
+            f"All candidates are judged by the {rows['training']:,} training rows alone, because {', '.join(bound)} "
+            f"{verb} no transform for new rows."
         )
     return out
 
@@ -235,28 +285,37 @@ def _evidence(record: Mapping[str, Any], judge: Judge, chosen: Entry) -> list[st
     evidence, out = record["evidence"], list[str]()
     if evidence is None:
         return [
-            f"There was no look at the data themselves ({record['without_evidence']}): distances are judged as "
-            "straight lines, which speak for straight maps even where the data are curved."
+            f"The structure of the data was not examined ({record['without_evidence']}), so maps are judged by direct "
+            "distances, which favours linear methods even where the data are curved."
         ]
     found = evidence["dimensions"]
     if found is not None and not (evidence["structured"] is False and _fewer(found)):  # a cloud has no such shape
         out.append(_dimensions(found, chosen))
     if evidence["strays"] and evidence["structured"] is False:  # else they decide nothing
-        verb = "lies" if evidence["strays"] == 1 else "lie"
+        verb, was = ("lies", "was") if evidence["strays"] == 1 else ("lie", "were")
         out.append(
-            f"{count(evidence['strays'], 'row')} {verb} far from all others, and did not count when structure was "
-            "looked for; linear maps may turn towards such rows (`lowland outliers` names them)."
+            f"{count(evidence['strays'], 'row')} {verb} far from all others and {was} left out of the search for "
+            "structure; linear maps may turn towards such rows (`lowland outliers` lists them)."
         )
     if evidence["distances"] == "along":
-        out.append("Distances are judged along the data, by shortest paths between neighbours.")
-    accuracy = evidence["accuracy"]
-    if accuracy is not None and "target" in chosen["criteria"]:
-        share = judge.value(chosen, "target")
-        out.append(
-            f"Nearest neighbours guess {100 * share:.0f} % of the classes in the map and {100 * accuracy:.0f} % in the "
-            "data."
-        )
+        out.append("Distances along the data are lengths of shortest paths between neighbours (geodesic distances).")
+    if evidence["accuracy"] is not None and "target" in chosen["criteria"]:
+        out.append(_class_reason(evidence, judge, chosen))
     return out
+
+
+def _class_reason(evidence: Mapping[str, Any], judge: Judge, chosen: Entry) -> str:
+    """Say how well neighbours guess classes in the map and in the data, beside what no map is needed for."""
+    share, balanced = judge.value(chosen, "target"), chosen["criteria"]["target"]["balanced"]
+    text = (
+        f"Class accuracy of nearest neighbours: {100 * share:.0f} % in the map, {100 * evidence['accuracy']:.0f} % in "
+        f"the data; always naming the largest class: {100 * evidence['baseline']:.0f} %. Balanced accuracy: "
+        f"{100 * balanced:.0f} % in the map, {100 * evidence['balanced_accuracy']:.0f} % in the data, "
+        f"{100 / len(evidence['class_accuracy']):.0f} % by chance."
+    )
+    if share <= evidence["baseline"] + ranking.SAME:
+        text += " The map is no better at this than always naming the largest class."
+    return text
 
 
 def _dimensions(found: Mapping[str, Any], chosen: Entry) -> str:
@@ -269,7 +328,7 @@ def _dimensions(found: Mapping[str, Any], chosen: Entry) -> str:
     told = true is not None and linear is not None and _whole(true) <= _whole(linear)
     straight = _family(chosen) == "linear" or chosen["method"] in _PRINCIPAL
     if told and _fewer(found) == straight:
-        return f"It is taken although {text[0].lower()}{text[1:]}"
+        return f"It is recommended although {text[0].lower()}{text[1:]}"
     return text
 
 
@@ -283,21 +342,20 @@ def _fewer(found: Mapping[str, Any]) -> bool:
     return true is not None and linear is not None and _whole(true) < _whole(linear)
 
 
-def _not_good_for(record: Mapping[str, Any], judge: Judge, chosen: Entry) -> list[str]:
+def _not_good_for(record: Mapping[str, Any], chosen: Entry) -> list[str]:
     """Say what the map does not show, from what was measured and what the method is."""
-    out = []
-    local = judge.value(chosen, "local")
-    wide = judge.value(chosen, "global") if "global" in judge.criteria else 1.0
-    if local < _WEAK:
-        out.append(
-            f"who is whose neighbour: many neighbours in the map are strangers in the data (neighbours {local:.2f})."
-        )
-    if wide < _WEAK:
-        out.append(f"distances between groups: their order in the map says little (distances {wide:.2f}).")
+    out, found = [], verdict(chosen)
+    if "neighbours" in found.poor:
+        near = min(found.trustworthiness, found.continuity)
+        out.append(f"finding neighbours: many points that are near in the map are not near in the data ({near:.2f}).")
+    if DIRECT in found.poor:
+        out.append(f"comparing distances, such as those between groups (rank correlation {found.direct:.2f}).")
+    if ALONG in found.poor:
+        out.append(f"comparing distances along the data (rank correlation {found.along:.2f}).")
     out += [f"telling {text}." for text in destroyed(record, chosen)]
     row = next((row for row in registry.methods() if row.name == chosen["method"]), None)
     if row is not None and "inverse" not in row.abilities:
-        out.append("going back from the map to the columns: it has no inverse.")
+        out.append("going back from the map to the columns: it has no inverse_transform.")
     if SIDES[1] not in chosen["criteria"]["local"] and record["rows"]["held-out"]:
         out.append("new rows: it has no transform.")
     return out + _at_full_size(record, chosen)
@@ -308,9 +366,9 @@ def _at_full_size(record: Mapping[str, Any], chosen: Entry) -> list[str]:
     rows, seconds = record["rows"]["all"], chosen.get("whole_seconds")
     out = []
     if seconds is not None and seconds > _LONG:
-        out.append(f"a quick answer: all {rows:,} rows take {format_seconds(seconds)}, as its plan says.")
+        out.append(f"a quick answer: its plan for all {rows:,} rows is {format_seconds(seconds)}.")
     if chosen.get("whole_approximate", chosen["approximate"]):
-        out.append(f"exact answers: for {rows:,} rows it is approximate.")
+        out.append(f"exact results: for {rows:,} rows it is approximate.")
     return out
 
 
@@ -327,7 +385,7 @@ def destroyed(record: Mapping[str, Any], entry: Entry) -> list[str]:
     }
     worst = sorted(lost, key=lambda name: -lost[name])[:3]
     return [
-        f"class {name} apart: {100 * evidence['class_accuracy'][name]:.0f} % are guessed in the data, "
+        f"class {name} apart: accuracy {100 * evidence['class_accuracy'][name]:.0f} % in the data, "
         f"{100 * found[name]:.0f} % in the map" + (f" (it is mixed with {mixed[name]})" if name in mixed else "")
         for name in worst
     ]

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 Array = Any
 
 
+_DISTANCES = {"direct": "straight", "along": "along"}  # columns of the table, and what the record calls them
+
+
 @dataclass(frozen=True)
 class Map:
     """A map: the places of some rows, and their numbers in the table. Large maps are kept in part."""
@@ -82,7 +85,9 @@ class Comparison:
         """Return a polars data frame with one row for each candidate, best first, then those that did not end.
 
         Criteria stand with their 95 % intervals (``local_low``, ``local_high``, …) for this map and other rows, and so
-        does what a candidate is ``behind`` the best score; ``tied`` tells whether that is no sure difference.
+        does what a candidate is ``behind`` the best score; ``tied`` tells whether that difference is not significant.
+        ``global`` is one of ``direct`` and ``along``, the rank correlations with direct distances and with distances
+        along the data.
         ``training`` and ``held_out`` are the scores on either. ``seconds`` is the time of the fit of the compared rows,
         ``whole_seconds`` what the plan says for all rows.
         """
@@ -101,6 +106,7 @@ class Comparison:
             for name in names:
                 found = judge.measure(entry, name)
                 row |= {name: float(found), f"{name}_low": found.low, f"{name}_high": found.high}
+            row |= {column: _distances(judge, entry, name) for column, name in _DISTANCES.items()}
             row |= {"training": _side(entry, names, SIDES[0]), "held_out": _side(entry, names, SIDES[1])}
             row |= {"seconds": seconds(entry), "whole_seconds": entry.get("whole_seconds"), "reason": ""}
             rows.append(row)
@@ -118,7 +124,7 @@ class Comparison:
         kinds |= {"score": pl.Float64, "behind": pl.Float64, "behind_low": pl.Float64, "behind_high": pl.Float64}
         kinds["tied"] = pl.Boolean
         kinds |= {f"{name}{end}": pl.Float64 for name in names for end in ("", "_low", "_high")}
-        kinds |= dict.fromkeys(("training", "held_out", "seconds", "whole_seconds"), pl.Float64)
+        kinds |= dict.fromkeys((*_DISTANCES, "training", "held_out", "seconds", "whole_seconds"), pl.Float64)
         kinds["reason"] = pl.String
         return pl.DataFrame([{name: row.get(name) for name in kinds} for row in rows], schema=kinds)
 
@@ -139,13 +145,27 @@ class Comparison:
         model = Candidate(found.method, found.parameters).build()
         if self.record["data"]["kind"] != "categories" or found.method == "famd":
             return model.fit(X)
+        if found.method == "pca":
+            return self._fit_numeric(model, X)
         from sklearn.pipeline import make_pipeline
 
-        from .given import coding
+        from ..quality.spaces import famd_axes
 
-        coder = coding(X)
+        coder = famd_axes(X)
         coder.set_params(n_components=int(coder.n_components_))  # as many axes as there are, without a word about it
         return make_pipeline(coder, model).fit(X)
+
+    def _fit_numeric(self, model: Any, X: Any) -> Any:
+        """Fit a model on the columns of numbers, behind a step that picks them."""
+        from sklearn.compose import make_column_transformer
+        from sklearn.pipeline import make_pipeline
+
+        from ..levels import MixedRows, mixed_rows
+
+        rows = mixed_rows(X, owner="fit_best")
+        text = rows.categorical if isinstance(rows, MixedRows) else ()
+        kept = [i for i in range(rows.n_features) if i not in set(text)]
+        return make_pipeline(make_column_transformer(("passthrough", kept)), model).fit(X)
 
     def _columns(self, X: Any) -> Any:
         """Return X without the target's column; refuse other columns than were compared, by their names if known."""
@@ -238,6 +258,13 @@ class Comparison:
         done = len(self._done())
         left = len(self.record["candidates"]) - done
         return f"<Comparison of {done} candidates, {self._rows()}; {left} did not finish>"
+
+
+def _distances(judge: Judge, entry: Mapping[str, Any], name: str) -> float | None:
+    """Return the rank correlation with one kind of distances, over the same rows as the criterion."""
+    sides = entry["criteria"].get(name, {})
+    values = [sides[side]["value"] for side in judge.sides.get("global", ()) if side in sides]
+    return float(sum(values) / len(values)) if values else None
 
 
 def _side(entry: Mapping[str, Any], names: list[str], side: str) -> float | None:

@@ -15,7 +15,7 @@ from .. import settings
 from ..errors import DataError, LowlandWarning
 from .asked import Asked
 from .budget import Clock, parse_seconds
-from .candidates import EXCLUDED, Candidate
+from .candidates import EXCLUDED, Candidate, with_scaled_pca
 from .given import HELD_OUT, SAMPLE, Given, read
 from .process import Worker, send_guests
 from .result import Comparison
@@ -109,6 +109,8 @@ def compare(
     given, fingerprint = read(X, target, metric, sample, held_out, asked.random_state)
     asked = asked.against(given)
     queue, skipped = asked.candidates(given.kind)
+    if methods == "auto":
+        queue, skipped = _suited(queue, skipped, given, fingerprint)
     with _folder() as folder:
         given.store(folder)
         run = Run(given, asked, clock, folder, send_guests(folder, {c.method for c in queue}))
@@ -124,6 +126,18 @@ def compare(
             run.count_dimensions(worker)
         kept = run.record(fingerprint, budget)
         return Comparison(kept, run.maps(), _colors(given))
+
+
+def _suited(
+    queue: list[Candidate], skipped: dict[str, str], given: Given, fingerprint: Mapping[str, Any]
+) -> tuple[list[Candidate], dict[str, str]]:
+    """Return the automatic candidates that suit these very columns."""
+    if given.kind == "categories" and given.numeric is None:
+        reason = "there are no columns of numbers"
+        return [c for c in queue if c.method != "pca"], {**skipped, "pca": reason}
+    if fingerprint["dominant"] is not None:
+        return with_scaled_pca(queue), skipped
+    return queue, skipped
 
 
 def _refuse_others(given: Mapping[str, Any]) -> None:

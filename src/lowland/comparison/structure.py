@@ -11,11 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import pairwise
-from ..graph.components import components
-from ..graph.distinct import Distinct, distinct
-from ..graph.geodesics import geodesics
-from ..graph.graph import Graph
 from ..graph.neighbors import neighbor_graph
+from ..quality.paths import distinct_points, path_distances
 from ..spectral import dense
 from .crowding import COLUMNS, crowded
 from .given import Given, Target
@@ -25,9 +22,6 @@ Array = Any
 
 _ROWS = 2000  # that are compared with clouds
 _FEW = 20  # distinct rows below which nothing can be told of them
-_FEWEST = 5  # neighbours in the graph whose paths are measured
-_EQUAL = 1e-7  # share of the largest distance that rounding may leave between equal points: √ε, and some more
-_WHOLE = 0.9  # share of the rows in the largest piece of the graph from which on paths in it stand for the data
 
 
 @dataclass(frozen=True)
@@ -36,7 +30,9 @@ class Evidence:
     covariance: near 1, the covariance is all there is to see; ``column_crowding`` is the same over clouds whose columns
     are distributed as the data's, where the first one is low and there are columns. ``distances`` says which distances
     a map is judged by, "straight" or "along" the data; ``strays`` counts rows far from all others, which are left out
-    of ``crowding``; ``accuracy`` is that of k nearest neighbours in the data, for each class and all.
+    of ``crowding``; ``accuracy`` is that of k nearest neighbours in the data, for all rows and for each class,
+    ``balanced_accuracy`` the mean over classes, and ``baseline`` the share of the largest class, which is the accuracy
+    of naming it always.
     """
 
     crowding: float | None
@@ -46,6 +42,8 @@ class Evidence:
     strays: int | None = None
     column_crowding: float | None = None
     accuracy: float | None = None
+    balanced_accuracy: float | None = None
+    baseline: float | None = None
     class_accuracy: dict[str, float] | None = None
     class_confusion: dict[str, str] | None = None
 
@@ -68,25 +66,20 @@ def look(given: Given, n_neighbors: int, random_state: int) -> tuple[Evidence, T
     Equal rows count once: they would have no neighbours but each other.
     """
     items = given.rows if sp.issparse(given.rows) else np.asarray(given.rows)
-    same = distinct(_without_rounding(items), square=True) if given.kind == "distances" else distinct(items)
+    same = distinct_points(items, square=given.kind == "distances")
     straight, along = straight_distances(given), dict[str, Array]()
     evidence = Evidence(None, None, None, "straight")
     if len(same.first) >= _FEW:
         points, columns = _points(given, items, same.first, random_state)
         found = crowded(points, min(n_neighbors, len(points) - 1), random_state, columns=columns)
-        along, pieces = _along(given, items, same, n_neighbors)
+        groups = _groups(given)
+        lengths, pieces = path_distances(items, given.metric, n_neighbors, list(groups.values()), same)
+        along = dict(zip(groups, lengths, strict=True)) if lengths is not None else {}
         chosen = "along" if along and found.structured else "straight"
         evidence = Evidence(found.ratio, found.structured, pieces, chosen, found.strays, found.columns)
     if given.target is not None:
-        accuracy, classes, mixed = _accuracy(given, items, n_neighbors)
-        evidence = replace(evidence, accuracy=accuracy, class_accuracy=classes, class_confusion=mixed)
+        evidence = replace(evidence, **_accuracy(given, items, n_neighbors))
     return evidence, Truth(straight, along)
-
-
-def _without_rounding(square: Array) -> Array:
-    """Return distances with 0 where there is only rounding: ‖x‖² + ‖y‖² − 2 x·y of equal x and y is seldom 0."""
-    tiny = square <= _EQUAL * square.max()
-    return np.where(tiny, 0.0, square) if np.count_nonzero(tiny) > len(square) else square
 
 
 def _points(given: Given, items: Array, numbers: Array, random_state: int) -> tuple[Array, bool]:
@@ -117,7 +110,11 @@ def dimensions(given: Given, random_state: int) -> dict[str, Any]:
     """Return the linear and the true dimension of the rows, as far as they can be told, and what that comes to."""
     from ..dimension import estimate
 
-    found = estimate(np.asarray(given.rows), random_state=random_state)
+    rows = np.asarray(given.rows)
+    if given.metric == "seuclidean":  # as all candidates see them
+        spread = np.std(rows, axis=0, dtype=np.float64)
+        rows = rows / np.where(spread > 0, spread, 1.0)
+    found = estimate(rows, random_state=random_state)
     counts = {kind: _number(found.consensus.get(kind)) for kind in ("linear", "nonlinear")}
     return {**counts, "sentence": found.sentence}
 
@@ -151,46 +148,18 @@ def straight_distances(given: Given) -> dict[str, Array]:
     return out
 
 
-def _along(given: Given, items: Array, same: Distinct, n_neighbors: int) -> tuple[dict[str, Array], int]:
-    """Return the distances along the neighbour graph of all rows; none where it falls into pieces.
-
-    The graph has the fewest neighbours, from 5 to k, for which it hangs together: each further edge may be a short cut
-    between parts that lie apart along the data. Equal rows are one point of it.
-    """
-    if len(same.first) < given.n:
-        items = items[np.ix_(same.first, same.first)] if given.kind == "distances" else items[same.first]
-    k = min(n_neighbors, len(same.first) - 1)
-    lists = neighbor_graph(items, k, metric=given.metric)
-    for fewer in range(min(_FEWEST, k), k + 1):
-        graph = _first_of(lists, fewer, k).symmetric()
-        labels = components(graph)
-        pieces = int(labels.max()) + 1
-        if np.count_nonzero(labels == 0) >= _WHOLE * len(labels):
-            break
-    else:
-        return {}, pieces
-    out = {}
-    for name, rows in _groups(given).items():
-        points = same.inverse[rows]
-        inside = np.flatnonzero(labels[points] == 0)
-        kept, place = np.unique(points[inside], return_inverse=True)
-        paths = geodesics(graph, kept)[:, kept]
-        square = np.full((len(rows), len(rows)), np.nan)  # of the few stray rows there are no paths
-        square[np.ix_(inside, inside)] = paths[np.ix_(place, place)]
-        out[name] = square
-    return out, pieces
-
-
-def _first_of(lists: Graph, fewer: int, k: int) -> Graph:
-    """Return the graph of the first few of each point's k neighbours."""
-    shape = (lists.n, k)
-    return Graph.of_lists(lists.indices.reshape(shape)[:, :fewer], lists.distances.reshape(shape)[:, :fewer])
-
-
-def _accuracy(given: Given, items: Array, k: int) -> tuple[float, dict[str, float], dict[str, str]]:
+def _accuracy(given: Given, items: Array, k: int) -> dict[str, Any]:
+    """Return how well the neighbours of a row guess its class, by the names of `Evidence`."""
     assert given.target is not None
     right, guess = guessed(items, given.metric, given.target, k)
-    return float(right[given.target.codes >= 0].mean()), by_class(right, given.target), confused(guess, given.target)
+    known, classes = given.target.codes[given.target.codes >= 0], by_class(right, given.target)
+    return {
+        "accuracy": float(right[given.target.codes >= 0].mean()),
+        "balanced_accuracy": balanced(classes),
+        "baseline": float(np.bincount(known).max() / len(known)),
+        "class_accuracy": classes,
+        "class_confusion": confused(guess, given.target),
+    }
 
 
 def guessed(points: Array, metric: str, target: Target, k: int) -> tuple[Array, Array]:
@@ -215,6 +184,11 @@ def by_class(right: Array, target: Target) -> dict[str, float]:
         for code, name in enumerate(target.names)
         if (target.codes == code).any()
     }
+
+
+def balanced(classes: dict[str, float]) -> float:
+    """Return the balanced accuracy: the mean over classes, whatever their sizes."""
+    return float(np.mean(list(classes.values())))
 
 
 def confused(guess: Array, target: Target) -> dict[str, str]:

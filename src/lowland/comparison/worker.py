@@ -90,7 +90,7 @@ class Bench:
         self.folder, self._say, self._last = folder, say, 0.0
         self.given = Given.restore(folder)
         self._truth: Any = None
-        self._train: Any = None
+        self._train: dict[bool, Any] = {}
         self._loaded: set[str] = set()
         self._absent = _register(folder / "guests.pickle")
 
@@ -140,9 +140,9 @@ class Bench:
         model = self._build(job)
         self._load(job["method"])
         start = time.perf_counter()
-        Y = model.fit_transform(self._training())
+        Y = model.fit_transform(self._training(job["method"]))
         fitted = time.perf_counter()
-        placed = self._place(model, np.asarray(Y))
+        placed = self._place(model, np.asarray(Y), job["method"])
         mapped = time.perf_counter()
         found = criteria(self.given, self._stored(), placed, job["n_neighbors"], job["along"])
         measured = time.perf_counter()
@@ -176,7 +176,7 @@ class Bench:
         if row is None or not (row.extra or row.family == "embedding") or name in self._loaded:
             return
         self._loaded.add(name)
-        rows = self._training()[:_FEW]
+        rows = self._training(name)[:_FEW]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             metric = {"metric": "precomputed"} if self.given.kind == "distances" else {}
@@ -184,15 +184,18 @@ class Bench:
             with suppress(Exception):  # whatever goes wrong shows in the fit itself
                 Candidate(name, metric).build().fit(few)
 
-    def _training(self) -> Any:
+    def _training(self, method: str) -> Any:
+        """Return what a method is fitted on."""
         import numpy as np
 
-        if self._train is None:
-            rows = self.given.train()
-            self._train = rows if hasattr(rows, "tocsr") else np.array(rows)
-        return self._train
+        rows, held = self.given.seen_by(method), self.given.held
+        own = rows is not self.given.rows
+        if own not in self._train:
+            rows = rows[~held] if held.any() else rows
+            self._train[own] = rows if hasattr(rows, "tocsr") else np.array(rows)
+        return self._train[own]
 
-    def _place(self, model: Any, Y: Any) -> Any:
+    def _place(self, model: Any, Y: Any, method: str) -> Any:
         """Put fitted and held-out rows into one map, in the order of the table."""
         import numpy as np
 
@@ -204,7 +207,7 @@ class Bench:
         if not hasattr(getattr(model, "estimator_", model), "transform"):  # of another package
             warnings.warn("held-out rows are not placed: it has no transform", stacklevel=2)
             return Placed(Y, np.flatnonzero(~held))
-        new = np.asarray(model.transform(self.given.rows[held]))
+        new = np.asarray(model.transform(self.given.seen_by(method)[held]))
         whole = np.empty((self.given.n, Y.shape[1]))
         whole[~held], whole[held] = Y, new
         return Placed(whole, np.arange(self.given.n))

@@ -113,7 +113,7 @@ def sentence(consensus: Mapping[str, Measure], level: Plateau, n: int, *, sure: 
         return f"{start}."
     flat = round(consensus["linear"])
     if flat > d and not sure:
-        return f"{start} and fill {flat} linear ones, which alone does not prove that they curve."
+        return f"{start} and fill {flat} linear ones (this does not by itself show curvature)."
     if flat > d:
         return (
             f"{start} but fill {flat} linear ones: they curve, and a nonlinear method can show them in fewer "

@@ -22,23 +22,30 @@ _LOSS = 0.1  # of purity: a map that loses more has mixed groups that the data k
 class Purity:
     """Mean share of a point's neighbours that are of its own group: in the data, in the map, and by chance.
 
-    ``data`` and ``map`` hold the same for each group in ``.groups``; ``mixed`` names the groups that lose more than a
-    tenth of purity, worst first.
+    Shares are relative to what a group can reach: of k neighbours, a point in a group of m has at most m − 1 of its own
+    group. ``data`` and ``map`` hold the same for each group in ``.groups``; ``mixed`` names the groups that lose more
+    than a tenth of purity, worst first; ``small`` the groups of k points or fewer, which cannot reach k neighbours.
     """
 
     data: Measure
     map: Measure
     chance: float
     mixed: tuple[Hashable, ...]
+    small: tuple[Hashable, ...] = ()
 
     @property
     def sentence(self) -> str:
         """What it says, in words."""
         here, there = f"{self.map:.0%}", f"{self.data:.0%}"
-        text = f"{here} of a point's neighbours in the map are of its own group, {there} in the data"
+        text = (
+            f"{here} of a point's neighbours in the map are of its own group, {there} in the data, "
+            f"{self.chance:.0%} by chance"
+        )
+        if self.small:
+            text += " (of as many as a group of its size can have)"
         if self.mixed:
             named = ", ".join(str(name) for name in self.mixed[:3]) + (", …" if len(self.mixed) > 3 else "")
-            return f"{text}; the map mixes what the data keep apart: {named}."
+            return f"{text}; the map mixes groups that are apart in the data: {named}."
         if self.map > self.data + _LOSS:
             return f"{text}; the map shows groups farther apart than they are."
         return f"{text}."
@@ -50,6 +57,7 @@ class Purity:
             "map": self.map.to_dict(),
             "chance": self.chance,
             "mixed": [str(name) for name in self.mixed],
+            "small": [str(name) for name in self.small],
         }
 
 
@@ -65,9 +73,10 @@ def neighbor_purity(
 ) -> Purity:
     """Tell where a map mixes groups that the data keep apart.
 
-    The purity of a point is the share of its k nearest that are of its own group; of points tied for the last places
-    each counts in part. A reduction that was not told of the groups can lose them: principal components keep what
-    varies most, and that need not be what tells groups apart.
+    The purity of a point is the share of its k nearest that are of its own group, divided by what a group of that size
+    can reach, min(1, (m − 1)/k) for m points; of points tied for the last places each counts in part. A point that is
+    alone in its group has no purity. A reduction that was not told of the groups can lose them: principal components
+    keep what varies most, and that need not be what tells groups apart.
 
     Parameters
     ----------
@@ -98,22 +107,32 @@ def purity_of(table: RankTable) -> Purity:
     chosen = table.anchors
     if table.data_purity is None or table.map_purity is None or chosen.names is None or chosen.codes is None:
         raise DataError("neighbor_purity: the table of ranks was made without groups")
-    data, map = (_mean(table, values) for values in (table.data_purity, table.map_purity))
     counts = np.bincount(chosen.codes[chosen.codes >= 0], minlength=len(chosen.names)).astype(np.float64)
-    chance = float((counts * (counts - 1)).sum() / (counts.sum() * (table.n - 1)))
+    several = counts > 1
+    if not several.any():
+        raise DataError("neighbor_purity: every group has a single point; give labels that repeat")
+    reach = np.where(several, np.minimum(1.0, (counts - 1) / table.n_neighbors), np.nan)
+    data, map = (_mean(table, values, reach) for values in (table.data_purity, table.map_purity))
+    sizes = counts[several]
+    chance = float((sizes * (sizes - 1) / reach[several]).sum() / (sizes.sum() * (table.n - 1)))
+    small = tuple(name for name, share in zip(chosen.names, reach, strict=True) if share < 1)
     before, after = data.groups or {}, map.groups or {}
     lost = {name: float(before[name]) - float(after[name]) for name in before}
     mixed = sorted((name for name in lost if lost[name] > _LOSS), key=lambda name: -lost[name])
-    return Purity(data, map, chance, tuple(mixed))
+    return Purity(data, map, chance, tuple(mixed), small)
 
 
-def _mean(table: RankTable, values: Array) -> Measure:
-    """Return the mean over points that have a label."""
+def _mean(table: RankTable, values: Array, reach: Array) -> Measure:
+    """Return the mean, relative to what each group can reach, over points that have a group of two or more."""
     chosen = table.anchors
-    found = chosen.mean(np.where(np.isnan(values), 0.0, values))
-    share = 1.0 if chosen.codes is None else float((chosen.codes >= 0).mean())
-    if share == 1.0:
-        return found
-    # points without a label counted as zero, each for one of n: what is left belongs to the others
+    assert chosen.codes is not None
+    assert chosen.names is not None
+    of_points = np.where(chosen.codes >= 0, reach[chosen.codes], np.nan)
+    relative = np.minimum(values / of_points[chosen.numbers], 1.0)
+    found = chosen.mean(np.where(np.isnan(relative), 0.0, relative))
+    share = float(np.isfinite(of_points).mean())
+    alone = {name for name, most in zip(chosen.names, reach, strict=True) if np.isnan(most)}
+    groups = {name: m for name, m in (found.groups or {}).items() if name not in alone}
+    # points without a group counted as zero, each for one of n: what is left belongs to the others
     value, low, high = (min(1.0, x / share) for x in (float(found), found.low, found.high))
-    return Measure(value, low, high, exact=found.exact, groups=found.groups)
+    return Measure(value, low, high, exact=found.exact, groups=groups)

@@ -15,12 +15,14 @@ from .chance import by_chance
 from .contrast import contrast_of, warn_of_concentration, warn_of_dominance
 from .pair_measures import MONOTONE, SPEARMAN, correlation_of, error_of, residual_of, sammon_of, stress_of
 from .pairs import PairTable, UndefinedError
+from .paths import path_correlation
 from .pointwise import Pointwise, pointwise_from
 from .purity import Purity, purity_of
 from .rank_curves import curve_of
 from .rank_measures import at_chance, from_table, worst_ranks
 from .ranks import RankTable, rank_table
 from .spaces import Metric, sides
+from .verdicts import Verdict
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,10 +33,6 @@ WORST = 10  # points that are named
 GIVEN = "the rows as given"
 
 _CURVE = 100_000_000  # distances sorted for the curve, on each side
-
-# From where on a value is called good or fair: rules of thumb, told in the documentation.
-_LOCAL = (0.95, 0.85)
-_GLOBAL = (0.9, 0.6)
 
 _RANKS = ("trustworthiness", "continuity", "neighborhood_overlap", "lcmc")
 _PAIRS: dict[str, Callable[[PairTable], Measure]] = {
@@ -50,6 +48,7 @@ ORDER = (
     *_RANKS,
     "rnx_auc",
     "spearman",
+    "path_spearman",
     "pearson",
     "monotone_stress",
     "stress",
@@ -129,6 +128,12 @@ class Report:
         return all(measure.exact for measure in self.measures.values())
 
     @property
+    def verdict(self) -> Verdict:
+        """Good, fair or poor, for neighbours and for distances."""
+        names = ("trustworthiness", "continuity", "spearman", "path_spearman")
+        return Verdict(*(float(self.measures[name]) for name in names))
+
+    @property
     def sentence(self) -> str:
         """Whether the picture can be believed: near, far, and where least."""
         trust, kept, shared = (self.measures[name] for name in _RANKS[:3])
@@ -138,25 +143,19 @@ class Report:
                 f"No better than chance (trustworthiness {trust:.3f}, continuity {kept:.3f}; rank correlation "
                 f"{order:.3f}): are the rows of the data and of the map in the same order?"
             )
-        near = _verdict(min(trust, kept), _LOCAL)
-        text = (
-            f"Neighbours: {near} (trustworthiness {trust:.3f}, continuity {kept:.3f}; "
-            f"{shared * self.n_neighbors:.1f} of {self.n_neighbors} are the same)."
-        )
-        if not np.isnan(order):
-            text += f" Distances: {_verdict(order, _GLOBAL)} (rank correlation {order:.3f})."
+        text = self.verdict.sentence(f"; {shared * self.n_neighbors:.1f} of {self.n_neighbors} are the same")
         worst = self.worst_group
         if worst is not None and trust.groups is not None:
             low = min(trust.groups[worst], (kept.groups or trust.groups)[worst])
             text += f" Least trust in group {worst} ({low:.3f})."
-        if self.purity is not None and self.purity.mixed:
+        if self.purity is not None:
             text += f" {self.purity.sentence}"
         return text
 
     @property
     def is_poor(self) -> bool:
         """Whether neighbours are called poor in ``sentence``: another map may be worth a look."""
-        return _verdict(min(self.measures["trustworthiness"], self.measures["continuity"]), _LOCAL) == "poor"
+        return "neighbours" in self.verdict.poor
 
     @property
     def worst_group(self) -> Hashable | None:
@@ -204,7 +203,7 @@ class Report:
         parts = [self.measures[name].groups or {} for name in names]
         if self.purity:
             parts += [self.purity.data.groups or {}, self.purity.map.groups or {}]
-        return [head, *((str(g), *(f"{part[g]:.4g}" for part in parts)) for g in self.groups)]
+        return [head, *((str(g), *(f"{part[g]:.4g}" if g in part else "" for part in parts)) for g in self.groups)]
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -296,7 +295,7 @@ def report(
     >>> found["continuity"] > 0.95, found["trustworthiness"] < 0.95, found.exact
     (True, True, True)
     >>> print(found.sentence)  # doctest: +ELLIPSIS
-    Neighbours: fair (trustworthiness 0.909, continuity 0.981; ...). Distances: fair (rank correlation 0.893).
+    Neighbours: fair (trustworthiness 0.909, continuity 0.981; ...). Distances: fair (rank correlation 0.893). ...
     """
     both = sides(X, Y, metric, "report")
     named = None if groups is None else labels(groups, both.n, "report")
@@ -306,9 +305,12 @@ def report(
     found = {name: from_table(name, table) for name in _RANKS}
     found["rnx_auc"] = curve_of(both, _curve_anchors(anchors, both.n), random_state, named).auc
     found |= {name: _defined(measure, drawn) for name, measure in _PAIRS.items()}
+    found["path_spearman"] = path_correlation(
+        X, Y, table.n_neighbors, metric=metric, groups=named, random_state=random_state
+    )
     found["spearman"], found["monotone_stress"] = drawn.of_order(SPEARMAN, MONOTONE)  # one sorting for both
     chance = {name: at_chance(name, table.n, table.n_neighbors) for name in _RANKS}
-    chance |= {"rnx_auc": 0.0, "pearson": 0.0, "spearman": 0.0, "residual_variance": 1.0}
+    chance |= {"rnx_auc": 0.0, "pearson": 0.0, "spearman": 0.0, "path_spearman": 0.0, "residual_variance": 1.0}
     contrast = contrast_of(both.data, random_state, "report")
     said = (warn_of_concentration(contrast, "report"), warn_of_dominance(both.data, _names(X), "report"))
     return Report(
@@ -319,13 +321,18 @@ def report(
         {name: found[name] for name in ORDER},
         chance,
         contrast,
-        None if named is None else purity_of(table),
+        None if named is None or _no_group_repeats(named) else purity_of(table),
         _worst(table),
         pointwise_from(table),
         tuple(text for text in said if text is not None),
         () if named is None else named.names,
         by_chance(both, table, random_state),
     )
+
+
+def _no_group_repeats(named: Any) -> bool:
+    codes = named.codes[named.codes >= 0]
+    return len(np.unique(codes)) == len(codes)
 
 
 def _names(X: Any) -> Any:
@@ -365,7 +372,3 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Return the rows of a table as lines whose columns begin below each other."""
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
     return ["  ".join(f"{x:<{w}}" for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def _verdict(value: float, steps: tuple[float, float]) -> str:
-    return "good" if value >= steps[0] else "fair" if value >= steps[1] else "poor"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -65,6 +66,18 @@ def sides(X: Any, Y: Any, metric: Metric = "euclidean", owner: str = "quality") 
             "failed, a column of one value)"
         )
     return Sides(data, map, data.n)
+
+
+def famd_axes(X: Any) -> Any:
+    """Return the FAMD of all axes, fitted: distances in it weigh columns of numbers and of categories fairly."""
+    from .. import registry
+
+    famd: Any = registry.method("famd").load()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of ties and rank: all axes are wanted, however many there are
+        first = famd(n_components=1).fit(X)
+        width = len(first.coded_names_) - len(first.categorical_columns_)  # K levels are K − 1 free columns
+        return famd(n_components=min(width, first.n_samples_), unseen="ignore").fit(X)
 
 
 @contextmanager

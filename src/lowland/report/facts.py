@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import registry
 from ..settings import format_share
 
 if TYPE_CHECKING:
@@ -51,10 +52,10 @@ def count(n: int, noun: str) -> str:
 def sentence(model: Reducer, n_rows: int) -> str:
     """Say in one sentence what a fit did."""
     kept = int(model.n_components_)
-    given = f"{count(n_rows, 'row')} from {count(model.n_features_in_, 'column')} down"
+    given = f"{count(n_rows, 'row')} from {count(model.n_features_in_, 'column')}"
     if model._pairwise:
-        given = f"{count(n_rows, 'object')}, known by their values for pairs,"
-    text = f"{type(model).__name__} brought {given} to {count(kept, 'dimension')}"
+        given = f"{count(n_rows, 'object')}, given by their pairwise values,"
+    text = f"{method_title(model)} reduced {given} to {count(kept, 'dimension')}"
     found = quality(model)
     return f"{text}." if found is None else f"{text}, {found}."
 
@@ -150,12 +151,20 @@ def spectrum_of(model: Reducer) -> Spectrum | None:
 
 
 def axis_labels(model: Reducer) -> list[str]:
-    """Name the axes as tables of coordinates do, with their shares of variance where known: "pca0 (61.2 %)"."""
-    names = [str(name) for name in model.get_feature_names_out()]
+    """Name the axes, counted from 1, with their shares of variance where known: "PCA 1 (61.2 %)"."""
+    title = method_title(model)
+    names = [f"{title} {number + 1}" for number in range(len(model.get_feature_names_out()))]
     shares = shares_of(model)
     if shares is None:
         return names
     return [f"{name} ({100 * share:.1f} %)" for name, share in zip(names, shares, strict=True)]
+
+
+def method_title(model: Reducer) -> str:
+    """Return the name of a model's method as text has it; of a class that is not registered, its own name."""
+    cls = type(model)
+    known = (row.title for row in registry.methods() if row.class_name == cls.__name__)
+    return next(known, cls.__name__)
 
 
 def column_names(model: Reducer) -> list[str]:

@@ -91,7 +91,9 @@ def render_report(
     pieces += [page.paragraph(f"Warning: {text}", "warning") for text in model.fit_info_.warnings]
     pieces.append(_picture(model, Y, color, color_name, names))
     if X is not None:
-        pieces.append(trust.section(trust.measure(model, X, Y), Y, axis_labels(model)))
+        pieces.append(
+            trust.section(trust.measure(model, X, Y, _groups(color, len(Y))), Y, axis_labels(model), color_name)
+        )
     if said := explanations(model):
         pieces.append(page.section("How well the map fits", *map(page.paragraph, said)))
     if spectrum is not None:
@@ -107,6 +109,17 @@ def write_page(path: str | os.PathLike[str], text: str) -> None:
         file.write(text.encode())
 
 
+def _groups(color: Any, n: int) -> list[Any] | None:
+    """Return the groups that a colour column names; None for numbers on a scale, and where no group has two rows."""
+    from ..plots.coloring import Groups, read_colors
+
+    if color is None or not isinstance(read_colors(color, n), Groups):
+        return None
+    values = color.to_list() if hasattr(color, "to_list") else np.asarray(color).tolist()
+    known = [value for value in values if value is not None]
+    return values if len(set(known)) < len(known) else None
+
+
 def _picture(model: Reducer, Y: np.ndarray[Any, Any], color: Any, name: str | None, names: Sequence[str] | None) -> str:
     from ..plots.scatter import RASTER_ABOVE, places, scatter
 
@@ -114,7 +127,10 @@ def _picture(model: Reducer, Y: np.ndarray[Any, Any], color: Any, name: str | No
     shown = f"The first two of {Y.shape[1]} dimensions. " if Y.shape[1] > 2 else ""
     hue = f", coloured by {name}" if color is not None and name else ""
     things = "objects" if model._pairwise else "rows"
-    caption = f"{shown}Every one of the {len(Y):,} {things} is one point{hue}."
+    columns = " and ".join(str(name) for name in model.get_feature_names_out()[:2])
+    caption = (
+        f"{shown}Each of the {len(Y):,} {things} is one point{hue}. In files of coordinates the axes are {columns}."
+    )
     if Y.shape[1] == 1:
         caption += " Only the place from left to right counts; the height keeps points apart."
     axes = " against ".join(labels[:2])

@@ -15,18 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..measure import Measure
+    from ..quality.purity import Purity
     from ..quality.report import Report
     from ..reducer import Reducer
 
 Array = Any
 
 _PAIRS = 1_000_000  # whose distances are compared: of more, sorting would take longer than most fits
+_GROUPS_SHOWN = 20
 _SHOWN = {
     "trustworthiness": "neighbours in the map that are true (trustworthiness)",
     "continuity": "neighbours in the data that are still near (continuity)",
     "neighborhood_overlap": "neighbours that are the same on both sides",
     "rnx_auc": "neighbourhoods of every size, beyond chance (AUC of R_NX)",
     "spearman": "order of all distances (rank correlation)",
+    "path_spearman": "order of distances along the data, by shortest paths between neighbours (rank correlation)",
 }
 
 
@@ -38,11 +41,11 @@ class Trust:
     whole: tuple[Measure, Measure] | None  # trustworthiness and continuity
 
 
-def measure(model: Reducer, X: Any, Y: Array) -> Trust | str:
+def measure(model: Reducer, X: Any, Y: Array, groups: Any = None) -> Trust | str:
     """Hold a map against the rows it was made from; where that has no meaning, say why.
 
-    Rows are compared as the model compared them: by its metric, and divided by the deviations of columns where it
-    scaled them.
+    With ``groups`` it is also told how much of them the map keeps. Rows are compared as the model compared them: by its
+    metric, and divided by the deviations of columns where it scaled them.
     """
     from ..distances import METRICS
     from ..quality import report
@@ -50,8 +53,6 @@ def measure(model: Reducer, X: Any, Y: Array) -> Trust | str:
     from ..quality.ranks import rank_table
     from ..quality.spaces import sides
 
-    if getattr(model, "categorical_columns_", None):
-        return "Not measured: some columns are categories, and rows of them have no distance."
     if getattr(model, "kernel", None) == "precomputed":
         return "Not measured: similarities were given, and no distances."
     if len(Y) < 5:
@@ -63,7 +64,7 @@ def measure(model: Reducer, X: Any, Y: Array) -> Trust | str:
     k, pairs = min(10, max(1, len(Y) // 4)), None if len(Y) * (len(Y) - 1) // 2 <= _PAIRS else _PAIRS
     whole = None
     try:
-        picture = report(rows, Y[:, :2], k, metric=metric, pairs=pairs, space=space)
+        picture = report(rows, Y[:, :2], k, metric=metric, pairs=pairs, groups=groups, space=space)
         if Y.shape[1] > 2:
             table = rank_table(sides(rows, Y, metric, "report"), k, "auto", None, None, owner="report")
             whole = from_table("trustworthiness", table), from_table("continuity", table)
@@ -72,7 +73,7 @@ def measure(model: Reducer, X: Any, Y: Array) -> Trust | str:
     return Trust(picture, whole)
 
 
-def section(found: Trust | str, Y: Array, labels: Sequence[str]) -> str:
+def section(found: Trust | str, Y: Array, labels: Sequence[str], color_name: str | None = None) -> str:
     """Return the part of the page."""
     title = "Can the picture be believed?"
     if isinstance(found, str):
@@ -98,15 +99,34 @@ def section(found: Trust | str, Y: Array, labels: Sequence[str]) -> str:
         + f"; against {told.space} ({told.metric})"
     )
     pieces.append(page.table(rows, caption))
+    if told.purity is not None:
+        pieces += _groups(told.purity, told.n_neighbors, color_name)
     if every:
         pieces.append(_map(told, Y, labels))
     return page.section(title, *pieces)
+
+
+def _groups(purity: Purity, k: int, name: str | None) -> list[str]:
+    """Return how much of each group is left in the map: the groups that lose most first."""
+    data, map = purity.data.groups or {}, purity.map.groups or {}
+    order = sorted(data, key=lambda group: float(map[group]) - float(data[group]))
+    rows = [
+        (str(group), f"{map[group]:.0%} in the map, {data[group]:.0%} in the data") for group in order[:_GROUPS_SHOWN]
+    ]
+    caption = f"Neighbours of the own group{f' ({name})' if name else ''}, of {k}; groups that lose most first"
+    if len(order) > _GROUPS_SHOWN:
+        caption += f"; {_GROUPS_SHOWN} of {len(order):,} groups"
+    return [page.table(rows, caption)]
 
 
 def _seen(model: Reducer, X: Any) -> tuple[Any, str]:
     """Return the rows as the model compared them, and what they are."""
     if getattr(model, "metric", None) == "precomputed":
         return X, "the given distances"
+    if hasattr(model, "coded_names_"):
+        from ..quality.spaces import famd_axes
+
+        return famd_axes(X).transform(X), "the columns as FAMD codes them"
     if getattr(model, "scale", False) is True:
         from ..graph.neighbors import objects
 

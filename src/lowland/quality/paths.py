@@ -1,0 +1,171 @@
+"""Distances along the data: shortest paths in the graph of nearest neighbours, as Isomap measures them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..graph.components import components
+from ..graph.distinct import Distinct, distinct
+from ..graph.geodesics import geodesics
+from ..graph.graph import Graph
+from ..graph.neighbors import neighbor_graph, objects
+from ..measure import Measure
+from .anchors import labels
+from .intervals import jackknife
+from .leave_out import rank_correlations
+from .spaces import Metric
+
+Array = Any
+
+SAMPLE = 5000  # rows whose graph is searched
+ALL_PAIRS = 2000  # rows up to which all pairs are compared
+_PAIRED = 1000  # rows whose distances to each other are compared, of more
+_FUNCTION = 500  # rows that a metric of the user's own is called for
+_FEW = 20  # distinct rows below which paths mean nothing
+_FEWEST = 5  # neighbours in the graph whose paths are measured
+_WHOLE = 0.9  # share of the rows in the largest piece of the graph from which on paths in it stand for the data
+_FOLDS = 10
+_EQUAL = 1e-7  # share of the largest distance that rounding may leave between equal points: √ε, and some more
+
+
+def distinct_points(items: Array, *, square: bool = False) -> Distinct:
+    """Return the distinct rows; of a square of distances, points that only rounding keeps apart are equal."""
+    if not square:
+        return distinct(items)
+    # ‖x‖² + ‖y‖² − 2 x·y of equal x and y is seldom 0.
+    tiny = items <= _EQUAL * items.max()
+    return distinct(np.where(tiny, 0.0, items) if np.count_nonzero(tiny) > len(items) else items, square=True)
+
+
+def path_distances(
+    items: Array, metric: Metric, n_neighbors: int, groups: Sequence[Array], same: Distinct | None = None
+) -> tuple[list[Array] | None, int]:
+    """Return the lengths of paths between the rows of each group, and the number of connected components.
+
+    The graph has the fewest neighbours, from 5 to k, for which it hangs together: each further edge may be a short cut
+    between parts that lie apart along the data. Where even the last one falls into pieces there are no lengths; a few
+    rows apart from the largest piece have NaN. Equal rows are one point.
+    """
+    square = isinstance(metric, str) and metric == "precomputed"
+    same = distinct_points(items, square=square) if same is None else same
+    if len(same.first) < len(same.inverse):
+        items = items[np.ix_(same.first, same.first)] if square else items[same.first]
+    k = min(n_neighbors, len(same.first) - 1)
+    lists = neighbor_graph(items, k, metric=metric)
+    for fewer in range(min(_FEWEST, k), k + 1):
+        graph = _first_of(lists, fewer, k).symmetric()
+        labels = components(graph)
+        pieces = int(labels.max()) + 1
+        if np.count_nonzero(labels == 0) >= _WHOLE * len(labels):
+            break
+    else:
+        return None, pieces
+    out = []
+    for rows in groups:
+        points = same.inverse[rows]
+        inside = np.flatnonzero(labels[points] == 0)
+        kept, place = np.unique(points[inside], return_inverse=True)
+        paths = geodesics(graph, kept)[:, kept]
+        lengths = np.full((len(rows), len(rows)), np.nan)
+        lengths[np.ix_(inside, inside)] = paths[np.ix_(place, place)]
+        out.append(lengths)
+    return out, pieces
+
+
+def _first_of(lists: Graph, fewer: int, k: int) -> Graph:
+    """Return the graph of the first few of each point's k neighbours."""
+    shape = (lists.n, k)
+    return Graph.of_lists(lists.indices.reshape(shape)[:, :fewer], lists.distances.reshape(shape)[:, :fewer])
+
+
+def correlations(lengths: Array, Y: Array, fold: Array, folds: int, begin: Array | None = None) -> Array | None:
+    """Return Spearman's correlation of distances in the map with some of the data, of all and without each fold.
+
+    ``begin`` marks the rows where pairs begin; all rows by itself. None where fewer than four rows have distances.
+    """
+    from scipy.spatial.distance import cdist, pdist
+
+    inside = np.flatnonzero(np.isfinite(lengths).sum(axis=1) > 1)
+    if len(inside) < 4:
+        return None
+    if begin is None:
+        i, j = np.triu_indices(len(inside), 1)
+        apart = pdist(Y[inside])
+    else:
+        first = np.flatnonzero(begin[inside])
+        i, j = np.repeat(first, len(inside)), np.tile(np.arange(len(inside)), len(first))
+        other = i != j
+        apart, i, j = cdist(Y[inside[first]], Y[inside]).ravel()[other], i[other], j[other]
+        if not len(i):
+            return None
+    return rank_correlations(lengths[inside[i], inside[j]], apart, i, j, fold[inside], folds)
+
+
+def path_correlation(
+    X: Any,
+    Y: Any,
+    n_neighbors: int = 10,
+    *,
+    metric: Metric = "euclidean",
+    groups: Any = None,
+    random_state: int | None = None,
+) -> Measure:
+    """Rank correlation of distances in the map with distances along the data.
+
+    A curved sheet may be unrolled: distances through the air are then lost on purpose, those along the sheet are kept.
+    Of more than 5,000 rows so many are drawn for the graph; of more than 2,000, the paths between 1,000 are compared.
+    NaN where the graph of nearest neighbours falls into pieces, for there are no paths between them.
+
+    Parameters
+    ----------
+    X, Y, n_neighbors, metric, random_state
+        As in `trustworthiness`; the graph has at most n_neighbors edges at each point.
+    groups : sequence, optional
+        A label for each point; ``.groups`` of the result then holds the correlation of pairs that begin in each group.
+
+    References
+    ----------
+    Tenenbaum, J. B., de Silva, V., Langford, J. C. (2000). A global geometric framework for nonlinear dimensionality
+    reduction. Science 290, 2319–2323.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X, unrolled = lowland.data.swiss_roll(1000, random_state=0)
+    >>> path_correlation(X, unrolled) > 0.95, lowland.quality.distance_correlation(X, unrolled) < 0.6
+    (True, True)
+    """
+    items, rng = objects(X, metric, "path_correlation"), np.random.default_rng(random_state or 0)
+    n, square = int(np.shape(Y)[0]), isinstance(metric, str) and metric == "precomputed"
+    named = None if groups is None else labels(groups, n, "path_correlation")
+    unknown = Measure(np.nan, groups=None if named is None else dict.fromkeys(named.names, Measure(np.nan)))
+    most = _FUNCTION if callable(metric) else SAMPLE
+    rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+    if len(rows) < n:
+        items = items[np.ix_(rows, rows)] if square else items[rows]
+    same = distinct_points(items, square=square)
+    if len(same.first) < _FEW:
+        return unknown
+    m = len(rows)
+    chosen = np.arange(m) if m <= ALL_PAIRS else np.sort(rng.permutation(m)[:_PAIRED])
+    k = max(1, min(n_neighbors, len(same.first) - 1))
+    found, _ = path_distances(items, metric, k, [chosen], same)
+    if found is None:
+        return unknown
+    exact, places = len(chosen) == n, np.asarray(Y, dtype=np.float64)[rows[chosen]]
+
+    def one(begin: Array | None, parts: dict[Any, Measure] | None = None) -> Measure:
+        fold, folds = np.arange(len(chosen)) % _FOLDS, 0 if exact else _FOLDS
+        values = correlations(found[0], places, fold, folds, begin)
+        if values is None:
+            return Measure(np.nan, groups=parts)
+        value, half = float(values[0]), 0.0 if exact else jackknife(values[1:])
+        return Measure(value, max(-1.0, value - half), min(1.0, value + half), exact=exact, groups=parts)
+
+    if named is None:
+        return one(None)
+    codes = named.codes[rows[chosen]]
+    return one(None, {name: one(codes == code) for code, name in enumerate(named.names)})
