@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import pool
+from ..graph.distinct import distinct
+from ..graph.measures import EuclideanRows
 from ..measure import Measure
 from ..planning import check_allocation
 from .anchors import ALL, SAMPLED, Labels, choose, labels
@@ -236,10 +238,20 @@ def _curves(space: Sides, numbers: Array, sizes: Array) -> tuple[Array, Array]:
         share_neighbors(*Sorted(space.data, few).ranks, *Sorted(space.map, few).ranks, sizes, slopes, shared, areas)
         return shared, areas
 
+    numbers, back = _once(space, numbers)
     parts = sort_tiles(len(numbers), n)
     found = list(pool.run(count, parts, stage="neighbourhoods of all sizes", total=len(parts)))
-    shared, areas = (np.concatenate(some) for some in zip(*found, strict=True))
+    shared, areas = (np.concatenate(some)[back] for some in zip(*found, strict=True))
     return _over_chance(shared / sizes, sizes, n), areas - math.fsum(weights * K / (n - 1 - K))
+
+
+def _once(space: Sides, numbers: Array) -> tuple[Array, Array]:
+    """Return anchors that differ on one side or the other, and which of them each anchor is equal to."""
+    if not all(isinstance(side, EuclideanRows) for side in (space.data, space.map)):
+        return numbers, np.arange(len(numbers))
+    kinds = [distinct(side.X[numbers]).inverse for side in (space.data, space.map)]  # type: ignore[attr-defined]
+    _, once, back = np.unique(np.column_stack(kinds), axis=0, return_index=True, return_inverse=True)
+    return numbers[once], back.ravel()
 
 
 def _over_chance(Q: Array, sizes: Array, n: int) -> Array:

@@ -24,6 +24,8 @@ from ..planning import check_allocation
 from .anchors import Anchors, choose
 from .rank_counting import counted, counters
 from .rank_lists import Listed, Ranks, summed
+from .repeated import columns as columns_of_repeated
+from .repeated import repeated
 from .spaces import Sides
 
 Array = Any
@@ -117,6 +119,9 @@ def check_count(k: Any, n: int, owner: str) -> int:
 
 def _columns(sides: Sides, k: int, chosen: Anchors) -> Array:
     """Return the table's columns: nine rows, one value for each anchor."""
+    equal = repeated(sides)
+    if equal is not None:
+        return columns_of_repeated(sides, equal, k, chosen)
     quick = counters(sides, k)
     out = np.empty((9, len(chosen.numbers)))
     left = chosen.numbers

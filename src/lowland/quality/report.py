@@ -32,7 +32,7 @@ Array = Any
 WORST = 10  # points that are named
 GIVEN = "the rows as given"
 
-_CURVE = 100_000_000  # distances sorted for the curve, on each side
+_CURVE = 50_000_000  # distances sorted for the curve, on each side
 
 _RANKS = ("trustworthiness", "continuity", "neighborhood_overlap", "lcmc")
 _PAIRS: dict[str, Callable[[PairTable], Measure]] = {

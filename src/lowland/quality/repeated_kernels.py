@@ -1,0 +1,45 @@
+"""Compiled loops of `repeated`."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+QUICK = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
+
+VALUES, NUMBERS = nb.float64[::1], nb.int64[::1]
+
+
+@nb.njit([nb.void(T[:, ::1], nb.int64, nb.float64, VALUES) for T in (nb.float32, nb.float64)], **QUICK)
+def distances(X, a, floor, out):  # type: ignore[no-untyped-def]
+    """Write the Euclidean distances of point a to all points, which are columns; those up to ``floor`` are 0.
+
+    Squares are added up coordinate by coordinate, as everywhere; over points the loop becomes vector instructions.
+    """
+    out[:] = 0.0
+    for c in range(X.shape[0]):
+        line, own = X[c], np.float64(X[c, a])
+        for i in range(len(out)):
+            gap = own - np.float64(line[i])
+            out[i] += gap * gap
+    for i in range(len(out)):
+        d = np.sqrt(out[i])
+        out[i] = 0.0 if d <= floor else d
+
+
+@nb.njit([nb.void(VALUES, NUMBERS, VALUES, NUMBERS, NUMBERS)], **QUICK)
+def weigh(d, weights, limits, less, equal):  # type: ignore[no-untyped-def]
+    """Add up the weights of points nearer than each of some limits, which rise, and of points as far."""
+    last = limits[-1]
+    for i in range(len(d)):
+        if d[i] <= last and weights[i] > 0:
+            p = np.searchsorted(limits, d[i])
+            if limits[p] == d[i]:
+                equal[p] += weights[i]
+            else:
+                less[p] += weights[i]
+    before = 0
+    for p in range(len(limits)):
+        before += less[p]
+        less[p] = before
+        before += equal[p]
