@@ -336,3 +336,21 @@ def test_a_table_of_distances_becomes_a_map(run: Run, tmp_path: Path) -> None:
     assert "lowland info map.lowland" in again.err, "there is no way back to propose"
     np.testing.assert_allclose(pl.read_csv(tmp_path / "again.csv").to_numpy(), want, atol=1e-8)
     assert run("inverse", "map.lowland", "again.csv", "--out", "back.csv").code == 2
+
+
+def test_info_names_identifiers_labels_and_two_dominant_columns(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 7)) * [30, 25, 1, 1, 1, 1, 1]
+    frame = pl.DataFrame(X, schema=["pay", "rent", *"cdefg"])
+    frame = frame.with_columns(
+        pl.Series("town", ["x", "y", "z"] * 20),
+        patient_id=pl.Series(rng.permutation(60) * 7),
+        group=pl.Series([1, 2] * 30),
+    )
+    frame.write_csv(tmp_path / "t.csv")
+    done = run("info", "t.csv")
+    said = " ".join(done.err.split())
+    assert "pay and rent own 99" in said
+    assert "patient_id looks like an identifier of the rows" in said
+    assert "group (2 values), town (3 values)" in done.out
+    assert "--scale --id patient_id --color group " in said
