@@ -229,3 +229,17 @@ def test_rows_in_float32_are_compared_without_a_second_copy(order, rng):
 def test_norms_of_many_rows_are_those_of_each(rng):
     Z = rng.standard_normal((300, 1 << 13))
     np.testing.assert_array_equal(squared_norms(Z), (Z * Z).sum(axis=1))
+
+
+@pytest.mark.parametrize("method", ["ClassicalMDS", "Isomap"])
+def test_a_constant_column_is_named(method: str) -> None:
+    import polars as pl
+
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    X[:, 2] = 4.0
+    frame = pl.DataFrame(X, schema=["a", "b", "flag"])
+    with pytest.raises(lowland.DataError, match=r"column 2 \('flag'\) is constant: drop it") as raised:
+        getattr(lowland, method)(metric="seuclidean").fit(frame)
+    assert raised.value.column == 2
+    with pytest.raises(lowland.DataError, match=r"column 2 is constant"):
+        getattr(lowland, method)(metric="seuclidean").fit(X)

@@ -6,7 +6,7 @@ costs no digits; pairs so close that the product would lose them are taken from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -324,8 +324,11 @@ def check_size(D: Array, owner: str) -> None:
     )
 
 
-def learn(spec: str, training: Array) -> dict[str, Array]:
-    """Return what a metric needs to know of the training rows: SciPy would take it from whatever block it is given."""
+def learn(spec: str, training: Array, names: Sequence[Any] | None = None) -> dict[str, Array]:
+    """Return what a metric needs to know of the training rows: SciPy would take it from whatever block it is given.
+
+    ``names``: those of the columns, for errors.
+    """
     if sp.issparse(training):  # sparse rows are not shifted: that would fill them up
         return {"shift": np.zeros(training.shape[1])} if spec in ("euclidean", "sqeuclidean") else {}
     if spec in ("euclidean", "sqeuclidean"):
@@ -337,7 +340,11 @@ def learn(spec: str, training: Array) -> dict[str, Array]:
         variances = X.var(axis=0, ddof=1)
         if not (variances > 0).all():
             column = int(np.flatnonzero(~(variances > 0))[0])
-            raise DataError(f"seuclidean divides by the variance of each column; column {column} is constant: drop it")
+            name = "" if names is None else f" ({str(names[column])!r})"
+            raise DataError(
+                f"seuclidean divides by the variance of each column; column {column}{name} is constant: drop it",
+                column=column,
+            )
         return {"V": variances}
     scatter = np.cov(X, rowvar=False).reshape(X.shape[1], X.shape[1])
     if np.linalg.matrix_rank(scatter) < len(scatter):

@@ -195,7 +195,7 @@ def test_a_gap_leaves_its_row_unjudged(run: Run, far: Path) -> None:
     done = run("transform", "m.lowland", "gap.csv", "--flag", "--out", "new.csv", "--json")
     assert done.code == 0
     assert (done.json["novel"], done.json["unjudged"]) == (1, 1)
-    assert "1 of them has gaps and cannot be judged" in done.json["summary"]
+    assert "The other row has missing values and cannot be judged" in done.json["summary"]
     made = pl.read_csv("new.csv")
     assert made.row(7)[1:] == (None, None, None)
     assert made["novel"].to_list()[4] == 1

@@ -130,7 +130,8 @@ class DistanceReducer(PairReducer):
     def _bind(self, items: Array) -> Pairwise:
         """Bind the metric to the training objects and keep what it learned of them."""
         self.metric_ = self._name_of_rule()
-        self.metric_state_ = {} if callable(self.metric) or self._pairwise else learn(self.metric, items)
+        names = getattr(self, "feature_names_in_", None)
+        self.metric_state_ = {} if callable(self.metric) or self._pairwise else learn(self.metric, items, names)
         rule = metric(self.metric, items, self.metric_state_)
         if callable(self.metric):
             check_function(rule, items, type(self).__name__)

@@ -226,7 +226,7 @@ class GraphReducer(Joining):
         if callable(self.metric):
             check_function(metric(self.metric, items, {}), items, type(self).__name__)
         else:
-            self.metric_state_ = learn(self.metric, items)
+            self.metric_state_ = learn(self.metric, items, getattr(self, "feature_names_in_", None))
 
     def _graph(self, points: Array, inverse: Array, record: Recorder) -> tuple[Graph, Array, Array]:
         """Return the graph of the points; those at distance zero of each other become one."""
