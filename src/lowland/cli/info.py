@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
-from ..data.formats import READABLE
+from ..data.formats import READABLE, foreign_table
 from ..errors import DataError, ModelFileError
 from .answer import Answer
 from .options import Common
@@ -45,8 +45,8 @@ def info(
 
     Example: lowland info iris.csv
     """
-    if is_table(file):
-        return _table(file)
+    if is_table(file) or (file.is_file() and foreign_table(file) is not None):
+        return _table(file)  # which says what it cannot read
     try:
         return _model(file)
     except ModelFileError as error:
@@ -132,7 +132,8 @@ def _sentence(file: Path, found: Inspection) -> str:
     text = f"{file.name} has {count(found.n_rows, 'row')} and {count(found.n_columns, 'column')}"
     text += f": {', '.join(said)}" if said else ""
     if not found.reducible:
-        return f"{text}; no column holds finite numbers that vary, so there is nothing to reduce."
+        cause = f" First cause: {next(iter(found.faults.values()))}." if found.faults else ""
+        return f"{text}; no column holds finite numbers that vary, so there is nothing to reduce.{cause}"
     return f"{text}." if said else f"{text}; nothing in it stands in the way of a reduction."
 
 
