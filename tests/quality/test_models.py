@@ -20,7 +20,7 @@ from lowland import quality
 
 @pytest.fixture
 def rows(rng):
-    return rng.normal(size=(260, 6)) * [5, 3, 1, 1, 1, 1] + 10
+    return rng.normal(size=(260, 6)) * [4, 2.5, 1, 1, 1, 1] + 10
 
 
 # -- the way back -----------------------------------------------------------------------------------------
