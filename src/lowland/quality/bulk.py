@@ -332,10 +332,10 @@ class Bulk:
 
 
 def middle_and_spread(rows: Array) -> tuple[Array, Array, Array]:
-    """Return the medians of columns, the distances between their quartiles, and in which columns it is these.
+    """Return the medians of columns, the distances between their quartiles, and which columns have these.
 
-    Outliers hardly move either. A column with equal quartiles, such as one of few events, has its standard deviation
-    instead; sparse columns, whose quartiles are mostly 0, have their means and standard deviations.
+    A column with equal quartiles, such as one of few events, has its standard deviation instead. Sparse columns, whose
+    quartiles are mostly 0, have means and standard deviations.
     """
     if sp.issparse(rows):
         return *_moments(sp.csr_array(rows, dtype=np.float64)), np.zeros(rows.shape[1], dtype=bool)

@@ -177,7 +177,8 @@ def sentence(
         text = f"None of {n} rows stands out" + (f" ({usual})." if usual else ".")
     else:
         listed = ", ".join(_called(found, int(i)) for i in found.rows[:_LISTED]) + (", …" if m > _LISTED else "")
-        text = f"{m} of {n} rows {'stands' if m == 1 else 'stand'} out: {listed}" + (f" ({usual})." if usual else ".")
+        text = f"{m} of {n} rows {'stands' if m == 1 else 'stand'} out: {listed}"
+        text += f" ({usual})." if usual else "." * (m <= _LISTED)
     if found.ranking is not None:
         text += f" {found.ranking.sentence}"
     elif found.may_be_a_group:
