@@ -209,3 +209,69 @@ def test_a_square_is_found_beside_names_and_counters() -> None:
     assert (mixed.columns, mixed.reordered) == (list("dbca"), True)
     assert find_square(Table(pl.DataFrame({"e": [5.0, 6.0, 7.0, 9.0], **columns}), "t")) is None
     assert find_square(Table(pl.DataFrame({"e": [5.0, 6.0, 7.0, 9.0], **columns}), "t"), drop=["e"]) is not None
+
+
+# -- identifiers and labels ---------------------------------------------------------------------------------
+
+
+def patients() -> dict[str, object]:
+    rng = np.random.default_rng(0)
+    return {
+        "ward": ["n", "s"] * 15,
+        "age": rng.normal(60, 9, 30),
+        "patient_id": rng.permutation(np.arange(1000, 1300))[:30],
+        "pulse": rng.normal(70, 8, 30),
+        "diagnosis": [0, 1, 2] * 10,
+        "pressure": rng.normal(120, 10, 30),
+    }
+
+
+def test_an_identifier_is_proposed_as_one_and_not_scaled_away() -> None:
+    found = look(**patients())
+    assert found.identifiers == ["patient_id"]
+    assert found.dominant is None  # it will not be reduced, so its share of the variance is no matter
+    words = found.next_command("t.csv")
+    assert "--id patient_id --color diagnosis " in words
+    assert "--scale" not in words
+
+
+def test_a_column_called_a_label_comes_before_other_text() -> None:
+    numbers = {"a": np.arange(8) * 1.5, "b": np.cos(np.arange(8))}
+    assert list(look(town=list("aabbccdd"), **numbers, species=list("xyxyxyxy")).categories) == ["species", "town"]
+    assert "--color kind" in look(once=list("aaaaaaab"), **numbers, kind=list("xyxyxyxy")).next_command("t.csv")
+    assert list(look(once=list("aaaaaaab"), **numbers, ward=list("xyxyxyxy")).categories) == ["ward", "once"]
+    assert "ratings" not in look(ratings=[1, 2] * 4, **numbers).categories  # a measurement, for all that is known
+    assert look(**{"class": [1, 2] * 4}, **numbers).categories == {"class": 2}
+
+
+@pytest.mark.parametrize(
+    ("columns", "named"),
+    [
+        ({"ID": [5, 3, 9, 7]}, ["ID"]),
+        ({"PatientID": [5, 3, 9, 7]}, ["PatientID"]),
+        ({"sample": ["u", "v", "w", "z"]}, ["sample"]),
+        ({"sample": ["u", "v", "w", "w"]}, []),
+        ({"income": [5, 3, 9, 7]}, []),
+        ({"class_id": [1, 1, 2, 2]}, []),
+        ({"review": ["word " * 20 + str(i) for i in range(4)]}, []),
+        ({"row": [1, 2, 3, 4], "sample": ["u", "v", "w", "z"]}, ["row", "sample"]),
+        ({"row": [1, 2, 3, 4], "subject_id": [9, 4, 2, 8]}, ["subject_id", "row"]),
+    ],
+)
+def test_identifiers_are_told_from_measurements(columns: dict[str, list[object]], named: list[str]) -> None:
+    found = look(**columns, a=[1.0, 5.0, 2.0, 4.0], b=[3.0, 1.0, 2.0, 2.5])
+    assert found.identifiers == named
+
+
+def test_further_identifiers_of_numbers_are_dropped() -> None:
+    found = look(row=[1, 2, 3, 4], subject_id=[9, 4, 2, 8], a=[1.0, 5.0, 2.0, 4.0], b=[3.0, 1.0, 2.0, 2.5])
+    assert "--drop row --id subject_id " in found.next_command("t.csv")
+
+
+def test_two_columns_that_hold_most_of_the_variance_are_both_named() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 8)) * [6, 1, 1, 1, 5, 1, 1, 1]
+    found = inspect_table(ArrayTable(X, "x.npy"))
+    assert found.dominant is None
+    assert found.dominant_pair is not None
+    assert found.dominant_pair[:2] == ("x0", "x4")
+    assert "--scale" in found.next_command("x.npy")

@@ -182,8 +182,7 @@ def test_ragged_rows_are_refused(tmp_path: Path, content: str, place: str) -> No
         (b"a,b\xe9\n1,2\n", "table.csv, line 1: byte 4 is not UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "table.csv is not a text file in UTF-8"),
         ('a,b\n1,2\n3,"x\n5,6\n', "table.csv, line 3: a quote is opened and never closed"),
-        ("a;b\n1,5;2\n", "table.csv, line 1: the cells seem to be separated by semicolons"),
-        ("a;b\n1.5;2\n", "table.csv, line 1: the cells seem to be separated by semicolons"),
+        ("a|b\n1.5|2\n", "table.csv, line 1: the cells seem to be separated by bars"),
         ("a b c\n1 2 3\n", "table.csv, line 1: the cells seem to be separated by spaces"),
     ],
 )
@@ -230,12 +229,40 @@ def test_missing_files_folders_and_foreign_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "cells", [["1,200", "2,300", "900"], ["1,5", "2,5", "0,1"], ["$5.00", "$6", "$7"], ["5 %", "6%", "7%"]]
+    "cells", [["1,200", "2,300", "900"], ["1,5", "2.5", "0,1"], ["$5.00", "$6", "$7"], ["5 %", "6%", "7%"]]
 )
 def test_numbers_written_for_people_are_not_left_out_as_text(tmp_path: Path, cells: list[str]) -> None:
     rows = "".join(f"{i}\t{cell}\n" for i, cell in enumerate(cells))
     message = read_table(put(tmp_path, "i\tpay\n" + rows, "t.tsv")).faults["pay"]
     assert f"t.tsv, line 2, column 'pay': {cells[0]!r} is not a number; write numbers without" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ("k;a;b\nx;1,5;1,200\ny;-0,25;2,300\nz;;12\n", "t.csv"),
+        ("k;a;b\nx;1,5;1,200\ny;-0,25;2,300\nz;NA;12\n", "t.txt"),
+        ("k\ta\tb\nx\t1,5\t1,200\ny\t-0,25\t2,300\nz\t\t12\n", "t.tsv"),
+        ('"k";"a";"b"\n"x";"1,5";"1,200"\n"y";"-0,25";"2,300"\n"z";"";"12"\n', "t.csv"),
+    ],
+)
+def test_decimal_commas_are_read_where_no_comma_separates(tmp_path: Path, content: str, name: str) -> None:
+    table = read_table(put(tmp_path, content, name))
+    # In b every comma could separate thousands; those of a cannot, and a table is written in one way.
+    assert columns(table) == {"k": ["x", "y", "z"], "a": [1.5, -0.25, None], "b": [1.2, 2.3, 12.0]}
+    assert table.faults == {}
+    assert "numbers with decimal commas are read as numbers (1,5 is 1.5): a, b" in table.notes
+    assert ("cells are separated by semicolons" in table.notes) == (not name.endswith("tsv"))
+
+
+def test_rows_of_decimal_commas_need_no_header(tmp_path: Path) -> None:
+    assert columns(read_table(put(tmp_path, "1,5;2\n2,25;3\n"))) == {"x0": [1.5, 2.25], "x1": [2, 3]}
+    assert columns(read_table(put(tmp_path, "a;b\n1.5;2\n"))) == {"a": [1.5], "b": [2]}
+
+
+def test_between_commas_a_decimal_comma_is_named_as_the_cause(tmp_path: Path) -> None:
+    table = read_table(put(tmp_path, 'a,b\n"1,5",2\n"2,5",3\n'))
+    assert "'1,5' is not a number; write decimal points, as in 1234.5, or separate the cells by" in table.faults["a"]
 
 
 def test_dates_words_and_versions_are_text(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from lowland.dimension.spectrum import CAVEAT
 from lowland.plots import scatter, scree
 from lowland.plots.coloring import GROUPS_MOST, Groups, Scale, read_colors
 from lowland.plots.scatter import LABELS_MOST, RASTER_ABOVE, places
+from lowland.plots.style import PALETTE
 from lowland.report import render_report, write_report
 from lowland.report.facts import axis_labels, explanations, quality, top_loadings
 from lowland.report.svg import inline_svg
@@ -486,10 +487,10 @@ def test_colours_are_read_as_groups_or_scale() -> None:
 
 def test_rare_groups_share_an_entry_and_stay_in_the_picture() -> None:
     names = [f"g{i:03d}" for i in range(GROUPS_MOST + 5)]
-    found = read_colors(names + names[:GROUPS_MOST], 2 * GROUPS_MOST + 5)
+    found = read_colors(names + names[: GROUPS_MOST - 1], 2 * GROUPS_MOST + 4)
     assert isinstance(found, Groups)
-    assert found.labels[found.others] == "5 further groups"
-    assert int((found.codes == found.others).sum()) == 5
+    assert found.labels[found.others] == "other (6 smaller groups)"
+    assert int((found.codes == found.others).sum()) == 6
     assert points(scatter(np.random.default_rng(0).normal(size=(len(names), 2)), color=names)) == len(names)
 
 
@@ -517,3 +518,36 @@ def test_a_colour_of_groups_says_how_much_of_them_is_left(rng):
         model, model.transform(X), X=X, color=X[:, 2], color_name="depth", title="T", data_summary={"rows": 200}
     )
     assert "own group" not in scale, "numbers on a scale are no groups"
+
+
+def test_no_two_of_twenty_groups_share_a_colour() -> None:
+    Y = np.random.default_rng(0).normal(size=(400, 2))
+    for n, shown in ((15, 15), (20, 20), (21, 20), (40, 20)):
+        sizes = [f"g{(i * i) % n:02d}" for i in range(400)]
+        sizes[:n] = [f"g{i:02d}" for i in range(n)]  # none is empty
+        legend = scatter(Y, color=sizes).axes[0].get_legend()
+        colors = [handle.get_color() for handle in legend.legend_handles]
+        assert len(set(colors)) == len(colors) == shown
+        last = legend.get_texts()[-1].get_text()
+        assert last == (f"other ({n - 19} smaller groups)" if n > 20 else f"g{n - 1:02d}")
+
+
+def test_the_largest_groups_keep_their_colours_and_their_order() -> None:
+    names = [f"g{i:02d}" for i in range(30) for _ in range(1 + (i % 3 == 0) * 5 + i)]
+    found = read_colors(names, len(names))
+    assert list(found.labels[:-1]) == sorted(found.labels[:-1])
+    assert {"g29", "g28", "g27"} <= set(found.labels)
+    assert found.labels[found.others] == "other (11 smaller groups)"
+
+
+def test_the_second_ten_colours_are_as_far_apart_as_the_first() -> None:
+    """Distances in OKLab (Ottosson 2020)."""
+    rgb = np.array([[int(tone[i : i + 2], 16) / 255 for i in (1, 3, 5)] for tone in PALETTE])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    cones = np.cbrt(
+        linear @ np.array([[0.41222, 0.2119, 0.0883], [0.53633, 0.6807, 0.28172], [0.05145, 0.1074, 0.62998]])
+    )
+    lab = cones @ np.array([[0.21045, 1.978, 0.0259], [0.79362, -2.42859, 0.78277], [-0.00407, 0.45059, -0.80868]])
+    apart = np.linalg.norm(lab[:, None] - lab, axis=2) + 9 * np.eye(len(lab))
+    assert len(PALETTE) == 20
+    assert apart.min() >= 0.999 * apart[:10, :10].min()

@@ -335,9 +335,7 @@ def learn(spec: str, training: Array) -> dict[str, Array]:
     X = arrays.to_numpy(training).astype(np.float64)
     if spec == "seuclidean":
         variances = X.var(axis=0, ddof=1)
-        return {
-            "V": np.where(variances > 0, variances, 1.0)
-        }  # constant columns count as they are, as in PCA(scale=True)
+        return {"V": np.where(variances > 0, variances, 1.0)}  # a constant column counts as it is, as in PCA
     scatter = np.cov(X, rowvar=False).reshape(X.shape[1], X.shape[1])
     if np.linalg.matrix_rank(scatter) < len(scatter):
         raise DataError(

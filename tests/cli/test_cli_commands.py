@@ -300,11 +300,46 @@ def test_info_says_when_there_is_nothing_to_reduce(run: Run, tmp_path: Path) -> 
         assert "next: lowland demo" in done.err
 
 
+def test_info_of_decimal_commas_proposes_to_reduce_them_all(run: Run, tmp_path: Path) -> None:
+    rows = "".join(f"s{i};{i % 5},{i};{i * i % 7},5\n" for i in range(9))
+    (tmp_path / "t.csv").write_text("sample;length;width\n" + rows)
+    done = run("info", "t.csv")
+    assert "numbers with decimal commas are read as numbers" in " ".join(done.out.split())
+    assert "--drop" not in done.err
+    assert "--components 2 --id sample" in done.err
+    assert "numbers with decimal commas" in " ".join(run("reduce", "t.csv", "--out", "o.csv").err.split())
+    (tmp_path / "q.csv").write_text('a,b\n"1,5","2,5"\n"3,5","4,5"\n')
+    assert "write decimal points" in " ".join(run("info", "q.csv").err.split())
+
+
 def test_info_of_a_foreign_file_lists_the_endings_of_tables(run: Run, tmp_path: Path) -> None:
     (tmp_path / "table.xlsx").write_bytes(b"PK\x03\x04")
     done = run("info", "table.xlsx")
     assert done.code == 3
-    assert "if it is a table, its name must end in one of .csv" in done.err
+    assert "Lowland cannot read Excel files, only .csv" in done.err
+    assert "save the sheet as CSV" in done.err
+    (tmp_path / "table.what").write_bytes(b"1 2 3\n" * 9)
+    assert "if it is a table, its name must end in one of .csv" in run("info", "table.what").err
+
+
+@pytest.mark.parametrize("command", [("info",), ("reduce",), ("outliers",), ("dimension",)])
+@pytest.mark.parametrize("name", ["t.jsonl", "t.ndjson", "t.json", "t.feather", "t.jsonl.gz"])
+def test_tables_of_other_formats_are_called_what_they_are(
+    run: Run, frame: pl.DataFrame, tmp_path: Path, command: tuple[str], name: str
+) -> None:
+    if name.endswith(".gz"):
+        (tmp_path / name).write_bytes(gzip.compress(frame.write_ndjson().encode()))
+    else:
+        getattr(frame, {"json": "write_json", "feather": "write_ipc"}.get(name[2:], "write_ndjson"))(tmp_path / name)
+    done = run(*command, name)
+    assert done.code == 3
+    assert "altered" not in done.err
+    kind = {"json": "JSON", "feather": "Feather"}.get(name[2:], "JSON Lines")
+    assert f"{name}: Lowland cannot read {kind}" in done.err
+    if not name.endswith(".gz"):  # the proposed command does it
+        program = shlex.split(done.err.partition("convert it: ")[2])[2]
+        exec(program, {})
+        assert run("info", "t.csv").code == 0
 
 
 def test_a_share_just_below_the_whole_is_not_100_percent(run: Run, tmp_path: Path) -> None:
@@ -336,3 +371,37 @@ def test_a_table_of_distances_becomes_a_map(run: Run, tmp_path: Path) -> None:
     assert "lowland info map.lowland" in again.err, "there is no way back to propose"
     np.testing.assert_allclose(pl.read_csv(tmp_path / "again.csv").to_numpy(), want, atol=1e-8)
     assert run("inverse", "map.lowland", "again.csv", "--out", "back.csv").code == 2
+
+
+def test_info_names_identifiers_labels_and_two_dominant_columns(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 7)) * [30, 25, 1, 1, 1, 1, 1]
+    frame = pl.DataFrame(X, schema=["pay", "rent", *"cdefg"])
+    frame = frame.with_columns(
+        pl.Series("town", ["x", "y", "z"] * 20),
+        patient_id=pl.Series(rng.permutation(60) * 7),
+        group=pl.Series([1, 2] * 30),
+    )
+    frame.write_csv(tmp_path / "t.csv")
+    done = run("info", "t.csv")
+    said = " ".join(done.err.split())
+    assert "pay and rent own 99" in said
+    assert "patient_id looks like an identifier of the rows" in said
+    assert "group (2 values), town (3 values)" in done.out
+    assert "--scale --id patient_id --color group " in said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("reduce", "t.csv", "--method", "isomap", "--set", "metric=seuclidean", "--out", "o.csv"),
+        ("dimension", "t.csv", "--metric", "seuclidean"),
+        ("outliers", "t.csv", "--metric", "seuclidean"),
+    ],
+)
+def test_a_constant_column_is_called_by_its_name(run: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    pl.DataFrame(X, schema=["a", "b", "c"]).with_columns(flag=pl.lit(1.0)).write_csv(tmp_path / "t.csv")
+    done = run(*words)
+    assert done.code == 3
+    assert "column 3 ('flag') is constant: drop it" in " ".join(done.err.split())

@@ -54,7 +54,7 @@ def test_the_range_of_the_rules_is_called_that(run: Run, tmp_path: Path) -> None
 
 def test_the_next_command_runs(run: Run, ring: np.ndarray[Any, Any]) -> None:
     command = run("dimension", "ring.csv", "--columns", "a,b", "--json").json["next"]
-    assert "--method isomap --components 1" in command
+    assert "--method pca --components 2" in command  # the sentence says that a ring takes 2 coordinates
     assert "--columns a,b" in command
     assert run(*shlex.split(command)[1:]).code == 0
 
@@ -65,16 +65,57 @@ def test_the_next_command_has_what_was_asked_for(run: Run, ring: np.ndarray[Any,
     pl.DataFrame(X, schema=["nr", "a", "b", "c"]).with_columns(pl.col("nr").cast(int)).write_csv(tmp_path / "named.csv")
     asked = ("dimension", "named.csv", "--id", "nr", "--json")
     for options, words in (
-        ((), "--method isomap --components 1 --id nr"),
-        (("--scale",), "--method isomap --components 1 --set metric=seuclidean --id nr"),
-        (("--metric", "cityblock"), "--method isomap --components 1 --set metric=cityblock --id nr"),
-        (("--metric", "cosine"), "--method isomap --components 1 --set metric=cosine --id nr"),
+        ((), "--method pca --components 2 --id nr"),
+        (("--scale",), "--method pca --components 2 --scale --id nr"),
+        (("--metric", "cityblock"), "--method isomap --components 2 --set metric=cityblock --id nr"),
+        (("--metric", "cosine"), "--method classical_mds --components 2 --set metric=cosine --id nr"),
         (("--drop", "b,c"), "--method pca --components 1 --drop b,c --id nr"),
     ):
         command = run(*asked, *options).json["next"]
         assert words in command
         assert run(*shlex.split(command)[1:]).code == 0
         assert pl.read_csv("embedding.csv").columns[0] == "nr"
+
+
+@pytest.mark.parametrize(
+    ("shape", "said", "words"),
+    [
+        (
+            "ring",
+            "they curve and close, like a ring, so a map takes 2 coordinates, as PCA has them",
+            "--method pca --components 2",
+        ),
+        ("ring in 10 columns", "so a map takes 2 coordinates, as PCA has them", "--method pca --components 2"),
+        (
+            "winding ring",
+            "and a nonlinear method can show them in 2 coordinates, fewer than PCA",
+            "--method isomap --components 2",
+        ),
+        ("arc", "a nonlinear method can show them in fewer dimensions than PCA.", "--method isomap --components 1"),
+        ("sphere", "they curve and close, like a sphere, so a map takes 3 coordinates", "--method pca --components 3"),
+    ],
+)
+def test_the_proposed_number_is_the_one_in_the_sentence(
+    run: Run, tmp_path: Path, shape: str, said: str, words: str
+) -> None:
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0, 2 * np.pi, 500)
+    plane = np.column_stack([np.cos(t), np.sin(t)])
+    ball = rng.standard_normal((800, 3))
+    X = {
+        "ring": plane,
+        "ring in 10 columns": plane @ np.linalg.qr(rng.standard_normal((10, 2)))[0].T
+        + 0.01 * rng.normal(size=(500, 10)),
+        "winding ring": np.column_stack([plane, *(0.5 * f(m * t) for m in (2, 3) for f in (np.cos, np.sin))]),
+        "arc": np.column_stack([np.cos(t / 2), np.sin(t / 2)]),
+        "sphere": ball / np.linalg.norm(ball, axis=1)[:, None],
+    }[shape]
+    np.save(tmp_path / "x.npy", X)
+    found = run("dimension", "x.npy", "--json").json
+    assert said in found["summary"]
+    assert words in found["next"]
+    assert f"--components {found['coordinates']}" in found["next"]
+    assert found["closed"] == (shape != "arc")
 
 
 def test_a_linear_method_of_angles_is_not_called_pca(run: Run, tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ def test_a_gap_leaves_its_row_unjudged(run: Run, far: Path) -> None:
     done = run("transform", "m.lowland", "gap.csv", "--flag", "--out", "new.csv", "--json")
     assert done.code == 0
     assert (done.json["novel"], done.json["unjudged"]) == (1, 1)
-    assert "1 of them has gaps and cannot be judged" in done.json["summary"]
+    assert "The other row has missing values and cannot be judged" in done.json["summary"]
     made = pl.read_csv("new.csv")
     assert made.row(7)[1:] == (None, None, None)
     assert made["novel"].to_list()[4] == 1
@@ -220,3 +220,20 @@ def test_many_flagged_rows_are_not_proposed_to_be_left_out(run: Run) -> None:
     done = run("outliers", "groups.csv", "--json").json
     assert len(done["rows"]) >= 40
     assert done["next"] == "lowland reduce groups.csv --out flat.csv"
+
+
+def test_the_screen_names_the_columns_and_copies_are_not_proposed_to_be_left_out(run: Run, far: Path) -> None:
+    done = run("outliers", far, "--id", "site")
+    assert "unusual in" in done.out
+    assert "b = 20 (median" in done.out
+    assert "Unusual in site4: b = 20 (median" in " ".join(done.err.split())
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.standard_normal((2000, 4))) ** 3
+    X[:1200] = 5.0, 0.0, 1.0, 0.0
+    X[:1200, :2] += rng.integers(0, 2, (1200, 2))
+    pl.DataFrame(X, schema=list("abcd")).write_csv("copies.csv")
+    told = run("outliers", "copies.csv", "--scale", "--json").json
+    assert told["ranking"] is not None
+    assert len(told["rows"]) <= 20
+    assert len(told["columns"]) == len(told["rows"])
+    assert "lowland reduce" in told["next"]

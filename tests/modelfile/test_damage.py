@@ -71,10 +71,12 @@ def test_absurd_header_length_allocates_nothing(tmp_path, length, refused):
         (pickle.dumps(FitInfo("Toy", "direct"), protocol=4), ["pickle", "never loads"]),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0" * 50, ["PNG"]),
         (b"x,y\n" + b"1,2\n" * 100, ["no Lowland model"]),
+        (b'{"a": 1, "b": 2}\n' * 50, ["JSON text", "converted to .csv or .parquet"]),
+        (b"PAR1" + b"\0" * 50, ["Parquet table"]),
         (safetensors.numpy.save({"w": np.zeros(3)}), ["safetensors", "another program"]),
         (safetensors.numpy.save({"w": np.zeros(3)}, {"format": "pt"}), ["safetensors", "another program"]),
     ],
-    ids=["zip", "pickle", "PNG", "CSV", "safetensors", "safetensors with metadata"],
+    ids=["zip", "pickle", "PNG", "CSV", "JSON", "Parquet", "safetensors", "safetensors with metadata"],
 )
 def test_foreign_files(tmp_path, refused, data, words):
     (tmp_path / "foreign").write_bytes(data)

@@ -147,7 +147,7 @@ def test_evidence_is_plain(tmp_path, toy, again):
 
 def example(row, dtype):
     """Rows for a method; with gaps where it takes them."""
-    X = np.random.default_rng(5).normal(size=(60, 7)) @ np.diag([5.0, 3, 2, 1, 1, 0.5, 0.1]) + 2
+    X = np.random.default_rng(5).normal(size=(60, 7)) @ np.diag([4.0, 3, 2, 1, 1, 0.5, 0.1]) + 2
     if "missing" in row.abilities:
         X[3, 2] = X[10, 0] = np.nan
     return X.astype(dtype)

@@ -117,7 +117,11 @@ def test_rows_with_gaps_are_left_unjudged_where_the_model_takes_them() -> None:
     assert found.novel.tolist() == [False, False, False, True, False]
     assert np.isnan([found.spe[1], found.distance[1]]).all()
     assert np.array_equal(np.delete(found.t2, 1), np.delete(whole.t2, 1))
-    assert found.sentence.endswith(": row 3. 1 of them has gaps and cannot be judged.")
+    assert found.sentence == (
+        "1 of 4 rows without missing values lies outside of what the model was fitted on: row 3. "
+        "The other row has missing values and cannot be judged."
+    )
+    assert novelty(model, np.full((2, new.shape[1]), np.nan)).sentence.startswith("None of 2 rows can be judged")
     assert found.table()["novel"].to_list() == [False, None, False, True, False]
 
 

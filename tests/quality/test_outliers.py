@@ -500,3 +500,81 @@ def _quietly(X: object, **options: object) -> object:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DominantColumnWarning)
         return outliers(X, min(10, X.shape[0] - 2), **options)
+
+
+# -- where the limits do not hold, and in which columns a row is unusual -----------------------------------------
+
+
+def mostly_copies(n: int = 2000) -> np.ndarray:
+    """More than half of the rows repeat a few, as floods of one request do; the others vary, and three lie far out."""
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.standard_normal((n, 6))) ** 3
+    copies = int(0.57 * n)
+    X[:copies] = [520.0, 0.0, 1.0, 0.0, 255.0, 0.0]
+    X[:copies, 0] += rng.integers(0, 2, copies)
+    X[:copies, 4] -= rng.integers(0, 2, copies)
+    X[-3:, 3] = 4000.0, 5000.0, 6000.0
+    return X
+
+
+def test_where_most_rows_are_copies_the_others_are_ranked_and_not_all_flagged() -> None:
+    found = _quietly(mostly_copies(), scale=True)
+    assert 3 <= len(found) <= 20  # 860 rows are unlike the copies
+    assert set(found.rows[:3].tolist()) == {1997, 1998, 1999}
+    assert found.ranking is not None
+    assert found.ranking.beyond > 0.3
+    assert (found.severity > 1).sum() == len(found), "the limits were raised with the ranking"
+    assert "The limits do not hold for these data" in found.sentence
+    assert "most of them repeat others" in found.sentence
+    assert "at most 1.0 % of them are flagged" in found.sentence
+    assert "may be a group" not in found.sentence
+    assert found.to_dict()["ranking"]["different"] < found.ranking.drawn / 10
+
+
+def test_scaled_columns_that_vary_in_few_rows_only_are_no_fault() -> None:
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.standard_normal((2000, 6))) ** 3
+    X[:1140] = [520.0, 0.0, 1.0, 0.0, 255.0, 0.0]
+    X[:380, 0] += rng.integers(0, 3, 380)  # parallel analysis refused their spectrum
+    assert len(_quietly(X, scale=True)) <= 20
+
+
+def test_groups_beside_a_normal_bulk_are_still_flagged_whole() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 10))
+    X[:150] *= 10
+    found = outliers(X)
+    assert found.ranking is None
+    assert len(found) >= 150
+
+
+def test_the_columns_in_which_a_row_is_unusual_are_named() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 5)) + np.array([520, 0, 0, 0, 0])
+    X[:, 4] = 0.0
+    X[:3, 4] = 1.0  # a rare event: the quartiles of the column are equal
+    X[7, 0], X[8, 4] = 1.2e6, 9.0
+    frame = pl.DataFrame(X, schema=["src_bytes", "b", "c", "d", "root"])
+    found = outliers(frame, names=[f"r{i}" for i in range(300)])
+    assert found.columns is not None
+    named = {int(i): [odd.column for odd in odds] for i, odds in zip(found.rows, found.columns, strict=True)}
+    assert named[7] == ["src_bytes"]
+    assert named[8][0] == "root"
+    assert "Unusual in r7: src_bytes = 1.2e+06 (median 519.9)." in found.sentence
+    entry = found.to_dict()["columns"][0][0]
+    assert (entry["column"], entry["value"]) == ("src_bytes", 1.2e6)
+    assert entry["z"] > 100
+    sparse = outliers(sp.csr_array(X), names=[f"r{i}" for i in range(300)])
+    assert sparse.columns is not None
+    assert [odd.column for odd in sparse.columns[0]] == ["column 0"]
+
+
+def test_a_row_off_the_plane_alone_is_unusual_by_its_combination() -> None:
+    t = np.random.default_rng(0).standard_normal(300)
+    X = np.column_stack([t, t]) + 0.01 * np.random.default_rng(1).standard_normal((300, 2))
+    X[5] = 1.5, -1.5
+    found = outliers(X)
+    assert found.rows[0] == 5
+    assert found.columns is not None
+    assert found.columns[0] == ()
+    assert "Unusual in row 5: the combination of values" in found.sentence

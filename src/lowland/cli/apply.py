@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from ..data.formats import foreign_table
 from .answer import Answer, UsageError, note
 from .inputs import Input, default_names, read_coordinates, read_for
 from .model import run
@@ -181,7 +182,7 @@ def inverse(
 
 def _check_order(model: Path, data: Path, place: str) -> None:
     """Refuse files that plainly stand in each other's place."""
-    if is_table(model):
+    if is_table(model) or foreign_table(model) is not None:
         raise UsageError(f"{model} is a table by its name, where the model should stand: give MODEL, then {place}")
     if data.suffix.lower() == ".lowland":
         raise UsageError(f"{data} is a model by its name, where the table should stand: give MODEL, then {place}")

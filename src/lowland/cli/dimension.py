@@ -27,6 +27,8 @@ KEYS = {
     "consensus": "linear and nonlinear, each value, low, high, exact, interval (what low and high are)",
     "scales": "the dimension at each scale: neighbors, radius, value, inner, outer, distances (or null), noisy",
     "plateau": "the range of scales that counts: first, last, level, rising",
+    "closed": "whether the shape is seen to be closed, like a ring: a map then takes one coordinate more",
+    "coordinates": "how many coordinates a map needs",
     "skipped": "rules that could not be used: name → reason",
     "figure": "the picture that was written, or null",
 }
@@ -87,7 +89,10 @@ def dimension(
         "data": data,
         "rows": given.shape[0],
         "columns": None if square else given.shape[1],
-        **{key: plain[key] for key in ("linear", "nonlinear", "consensus", "scales", "plateau", "skipped")},
+        **{
+            key: plain[key]
+            for key in ("linear", "nonlinear", "consensus", "scales", "plateau", "closed", "coordinates", "skipped")
+        },
         "figure": figure,
     }
     words = [*_reduction(found, metric, scale), *column_words(chosen), *(["--id", id] if id else [])]
@@ -108,7 +113,7 @@ def _grid(found: Estimate) -> Grid:
 
 def _reduction(found: Estimate, metric: str, scale: bool) -> list[str]:
     """Return the method that the answer calls for, by the same metric: linear if that will do, else on neighbours."""
-    true, flat = (max(1, round(found.consensus.get(kind, 0))) for kind in ("nonlinear", "linear"))
+    true, flat = found.coordinates, max(1, round(found.consensus.get("linear", 0)))
     straight = metric in ("euclidean", "sqeuclidean")
     if straight and flat <= true:
         return ["--method", "pca", "--components", str(flat), *(["--scale"] if scale else [])]

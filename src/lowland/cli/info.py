@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
-from ..data.formats import READABLE
+from ..data.formats import READABLE, foreign_table
 from ..errors import DataError, ModelFileError
 from .answer import Answer
 from .options import Common
@@ -22,8 +22,8 @@ KEYS = {
     "file": "the file that was read",
     "kind": '"table", "sparse matrix" or "model"',
     "contents": "table: n_rows, n_columns, types, missing, infinite, empty, constant, dominant, "
-    "duplicate_columns, duplicate_rows, non_numeric, faults, categories, row_numbers, missing_pairs (null unless "
-    "it is a square of distances); sparse matrix: n_rows, "
+    "dominant_pair, duplicate_columns, duplicate_rows, non_numeric, faults, categories, row_numbers, identifiers, "
+    "missing_pairs (null unless it is a square of distances); sparse matrix: n_rows, "
     "n_columns, stored, density, missing, infinite, empty_rows, empty_columns; model: class, method, "
     "parameters, functions, format_version, lowland_version, feature_names, n_features, fit_info, arrays, objects, "
     "bytes",
@@ -45,8 +45,8 @@ def info(
 
     Example: lowland info iris.csv
     """
-    if is_table(file):
-        return _table(file)
+    if is_table(file) or (file.is_file() and foreign_table(file) is not None):
+        return _table(file)  # which says what it cannot read
     try:
         return _model(file)
     except ModelFileError as error:
@@ -82,8 +82,6 @@ def _table(file: Path) -> Answer:
 
 
 def _rows(found: Inspection) -> list[tuple[str, str]]:
-    from ..settings import format_share
-
     kinds: dict[str, list[str]] = {}
     for name, kind in found.types.items():
         kinds.setdefault(kind, []).append(name)
@@ -95,20 +93,24 @@ def _rows(found: Inspection) -> list[tuple[str, str]]:
     rows.append(("missing", _counts(found.missing)))
     rows.append(("infinite", _counts(found.infinite)))
     rows.append(("constant", _names(found.constant)))
-    if found.dominant is not None:
-        name, share = found.dominant
-        rows.append(("dominant", f"{name} ({format_share(share)} of the variance)"))
+    if found.dominated:
+        columns, share = _dominating(found)
+        rows.append(("dominant", f"{columns} ({share} of the variance)"))
     twins = [f"{name} = {first}" for name, first in found.duplicate_columns.items()]
     rows += [("duplicate columns", _names(twins)), ("duplicate rows", f"{found.duplicate_rows:,}")]
     if found.row_numbers is not None:
         rows.append(("row numbers", found.row_numbers))
+    named = [name for name in found.identifiers if name != found.row_numbers]
+    if named:
+        rows.append(("identifiers", _names(named)))
+    if found.categories:
+        rows.append(("labels", _names([f"{name} ({n} values)" for name, n in found.categories.items()])))
     return rows + [("fault", text) for text in found.faults.values()]
 
 
 def _sentence(file: Path, found: Inspection) -> str:
     """Name what would disturb a reduction, or say that nothing would."""
     from ..report.facts import count
-    from ..settings import format_share
 
     if found.missing_pairs is not None:
         return f"{file.name} is a square of distances between {found.n_rows:,} objects, {_pairs(found)}."
@@ -121,13 +123,26 @@ def _sentence(file: Path, found: Inspection) -> str:
         (found.duplicate_rows, "duplicate row", ""),
     ]
     said = [count(n, noun) + more for n, noun, more in disturbing if n]
-    if found.dominant is not None:
-        said.append(f"{found.dominant[0]} owns {format_share(found.dominant[1])} of the variance")
+    if found.dominated:
+        columns, share = _dominating(found)
+        said.append(f"{columns} {'owns' if found.dominant else 'own'} {share} of the variance")
+    numbers = [name for name in found.identifiers if name not in {found.row_numbers, *found.non_numeric}]
+    if numbers:
+        said.append(f"{_names(numbers)} {'looks' if len(numbers) == 1 else 'look'} like an identifier of the rows")
     text = f"{file.name} has {count(found.n_rows, 'row')} and {count(found.n_columns, 'column')}"
     text += f": {', '.join(said)}" if said else ""
     if not found.reducible:
-        return f"{text}; no column holds finite numbers that vary, so there is nothing to reduce."
+        cause = f" First cause: {next(iter(found.faults.values()))}." if found.faults else ""
+        return f"{text}; no column holds finite numbers that vary, so there is nothing to reduce.{cause}"
     return f"{text}." if said else f"{text}; nothing in it stands in the way of a reduction."
+
+
+def _dominating(found: Inspection) -> tuple[str, str]:
+    """Return the columns that hold most of the variance and their share, in words."""
+    from ..settings import format_share
+
+    top: tuple[Any, ...] = found.dominant or found.dominant_pair or ("none", 0.0)
+    return " and ".join(top[:-1]), format_share(top[-1])
 
 
 def _pairs(found: Inspection) -> str:

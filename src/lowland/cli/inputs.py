@@ -38,9 +38,11 @@ class Input:
     def locate(self, error: ValueError) -> str:
         """Say what is wrong and where in the file, as the file counts and not as the library's arrays do."""
         row, column, text = getattr(error, "row", None), getattr(error, "column", None), str(error)
-        if row is None or column is None:
+        name = None if column is None else f"x{column}" if self.names is None else self.names[column]
+        if row is None or column is None or name is None:
+            if name is not None and repr(name) not in text:
+                text = re.sub(rf"\bcolumn {column}\b", lambda found: f"{found[0]} ({name!r})", text, count=1)
             return f"{self.source}: {self._with_names(text)}"
-        name = f"x{column}" if self.names is None else self.names[column]
         for place in (f" at row {row}, column {column} ({name!r})", f" at row {row}, column {column}"):
             text = text.replace(place, "")  # said already, and better
         where = f"{self.source}, row {row}, column {name!r}" if self.table is None else self.table.place(row, name)

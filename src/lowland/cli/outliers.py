@@ -38,6 +38,8 @@ KEYS = {
     "rows": "numbers of the flagged rows, counted from 0, the worst first",
     "names": "what they are called: by the --id column, or by their line or row in the file",
     "reasons": "for each of them the measures that flagged it: distance, t2, spe",
+    "columns": "for each of them the columns in which it is unusual: column, value, median, z (robust); null without",
+    "ranking": "why rows are ranked and at most 1 % flagged (beyond, drawn, different), or null where the limits hold",
     "severity": "how many times its limit the worst measure of a row is",
     "limits": "up to where each measure is ordinary",
     "missing": "why a measure is missing, by its name",
@@ -108,11 +110,12 @@ def outliers(
         "--level": level,
         "--seed": seed,
     }
+    unclear = found.may_be_a_group or found.ranking is not None  # leaving such rows out is not proposed
     if pairwise:
         words = ["reduce", str(data), "--method", "classical_mds", "--set", "metric=precomputed", "--out", "flat.csv"]
     elif not scale and metric in ("euclidean", "sqeuclidean") and dominated(given):
         words = ["outliers", str(data), *words, *_asked(looks), "--scale"]
-    elif len(found) and not found.may_be_a_group and keep is None and given.table is not None:
+    elif len(found) and not unclear and keep is None and given.table is not None:
         clean = "clean.csv" if data.name != "clean.csv" else "cleaner.csv"
         words = ["outliers", str(data), *words, *_asked(looks), "--keep", clean]
     else:
@@ -179,18 +182,23 @@ def _write_measures(found: Outliers, out: Path) -> None:
 
 
 def _shown(found: Outliers) -> list[Grid]:
+    from ..quality.flagged import odd_words
     from ..quality.outliers import WORDS
 
     if len(found) == 0:
         return []
     grid = Grid(box=None, pad_edge=False)
     measures = [name for name in WORDS if getattr(found, name) is not None]
-    for heading in ("row", "times its limit", *measures, "why"):
-        grid.add_column(heading, justify="left" if heading in ("row", "why") else "right", overflow="fold")
-    for i, reasons in list(zip(found.rows, found.reasons, strict=True))[:_SHOWN]:
+    unusual = [] if found.columns is None else ["unusual in"]
+    for heading in ("row", "times its limit", *measures, "why", *unusual):
+        words = heading in ("row", "why", *unusual)
+        grid.add_column(heading, justify="left" if words else "right", overflow="fold")
+    for place, (i, reasons) in enumerate(list(zip(found.rows, found.reasons, strict=True))[:_SHOWN]):
         values = [f"{getattr(found, name)[i]:.4g}" for name in measures]
         name = str(i) if found.names is None else found.names[i]
-        grid.add_row(name, f"{found.severity[i]:.3g}", *values, "; ".join(WORDS[reason] for reason in reasons))
+        columns = [] if found.columns is None else [odd_words(found.columns[place])]
+        why = "; ".join(WORDS[reason] for reason in reasons)
+        grid.add_row(name, f"{found.severity[i]:.3g}", *values, why, *columns)
     limits = [f"{found.limits[name]:.4g}" for name in measures]
     grid.add_row(
         "limit", "1", *limits, "" if len(found) <= _SHOWN else f"({len(found) - _SHOWN} more rows; --out lists all)"

@@ -58,15 +58,15 @@ def warn_of_square(given: Input) -> None:
 
 
 def dominated(given: Input) -> bool:
-    """Tell whether one column owns most of the variance, as warnings have it: the next step should then scale."""
+    """Tell whether one column or two hold most of the variance, by the warnings' rule: the next step should scale."""
     import numpy as np
 
-    from ..dimension.dominance import dominant_column
+    from ..dimension.dominance import dominant_columns
 
     table = getattr(given.rows, "array", None)
     if given.pairwise or not isinstance(table, np.ndarray) or table.dtype.kind not in "fiub":
         return False
-    return dominant_column(np.var(table, axis=0, dtype=np.float64)) is not None
+    return dominant_columns(np.var(table, axis=0, dtype=np.float64)) is not None
 
 
 def row_names(given: Input) -> list[str]:

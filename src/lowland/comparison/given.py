@@ -173,7 +173,7 @@ def _dominant(kind: str, metric: str, rows: Array, names: Sequence[str] | None) 
     if found is None:
         return None
     text = (
-        f"{found}, so that it alone decides which rows are near; if the columns have different units, use "
+        f"{found}, which mostly decides which rows are near; if the columns have different units, use "
         "metric='seuclidean', which divides each by its standard deviation"
     )
     warnings.warn(f"compare: {text}", DominantColumnWarning, stacklevel=level_of_the_caller())

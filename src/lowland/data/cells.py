@@ -16,15 +16,24 @@ MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 _WRITTEN = re.compile(
     r"[$€£¥]?[+-]?[$€£¥]?([0-9]{1,3}([,'\u00a0\u202f][0-9]{3})+|[0-9]+)([.,][0-9]+)?[ \u00a0]?[%$€£¥]?"
 )
+# Numbers with a decimal comma; in those of the second pattern it may as well stand before thousands: 1,200.
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]+)?([eE][+-]?[0-9]+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", flags=re.ASCII | re.IGNORECASE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Typed:
-    """A typed column; ``stray`` is the row and the text of the first cell that spoils a column of numbers."""
+    """A typed column; ``stray`` is the row and the text of the first cell that spoils a column of numbers.
+
+    ``decimal_commas``: every cell is a number if a comma is its decimal sign; ``thousands``: or, where all commas stand
+    before three digits, one that separates thousands.
+    """
 
     values: pl.Series
     stray: tuple[int, str] | None = None
+    decimal_commas: bool = False
+    thousands: bool = False
 
 
 def is_number(cell: str) -> bool:
@@ -43,6 +52,15 @@ def is_written_number(cell: str) -> bool:
     [True, True, True, True, False, False]
     """
     return _WRITTEN.fullmatch(cell.strip()) is not None
+
+
+def with_points(column: pl.Series) -> pl.Series:
+    """Return cells with decimal commas as numbers.
+
+    >>> with_points(pl.Series("a", ["1,5", None, " 2"])).to_list()
+    [1.5, None, 2.0]
+    """
+    return column.str.strip_chars().str.replace(",", ".", literal=True).cast(pl.Float64)
 
 
 def typed(name: str, cells: Any) -> Typed:
@@ -106,9 +124,16 @@ def _text(name: str, cells: Any, trimmed: Any) -> Typed:
     bare = pl.Series(name, trimmed)
     numbers = bare.cast(pl.Float64, strict=False).is_not_null()
     written = bare.str.contains(f"^(?:{_WRITTEN.pattern})$").fill_null(False)
-    stray = None
+    stray, commas, thousands = None, False, False
     if 2 * (numbers | written).sum() >= bare.count():
         row = (~numbers & bare.is_not_null()).arg_max()
         if row is not None:
             stray = (row, str(bare[row]))
-    return Typed(pl.Series(name, pc.if_else(pc.is_null(trimmed), pa.scalar(None, cells.type), cells)), stray)
+        commas = _all_match(_DECIMAL_COMMA, bare.drop_nulls())
+        thousands = commas and _all_match(_THOUSANDS, bare.filter(bare.str.contains(",", literal=True)))
+    values = pl.Series(name, pc.if_else(pc.is_null(trimmed), pa.scalar(None, cells.type), cells))
+    return Typed(values, stray, commas, thousands)
+
+
+def _all_match(pattern: re.Pattern[str], cells: pl.Series) -> bool:
+    return bool(cells.str.contains(f"^(?:{pattern.pattern})$").all())

@@ -18,11 +18,12 @@ import pyarrow.csv as arrow_csv
 
 from ..errors import DataError
 from ..planning import check_allocation
-from .cells import MISSING, is_number, is_written_number, typed
+from .cells import MISSING, Typed, is_number, is_written_number, typed, with_points
 from .formats import open_bytes
 from .table import Table, name_list
 
 _CHUNK = 1 << 22
+_LISTED = 5  # columns that a note names
 _LARGEST_BLOCK = 2**31 - 1
 _BYTES_PER_BYTE = 2  # measured: the text and the numbers of a file take 1.7 times its length
 
@@ -47,7 +48,11 @@ class _Layout:
 
 
 def read_delimited(path: Path, separator: str | None) -> Table:
-    """Read a text file with one record a line; ``separator`` None takes tab or comma from the first line."""
+    """Read a text file with one record a line; ``separator`` None takes tab or comma from the first line.
+
+    A file that plainly has semicolons instead of commas is read by these. Where the separator is no comma, columns of
+    numbers with decimal commas are read as numbers. The table's notes say either.
+    """
     scan = _scan(path)
     check_allocation(
         _BYTES_PER_BYTE * scan.n_bytes,
@@ -63,23 +68,52 @@ def read_delimited(path: Path, separator: str | None) -> Table:
         raise _no_rows(path)
     # Blank lines and line breaks inside quotes only ever add lines: equal counts mean one line for each row.
     first_line = 1 + layout.header if scan.n_lines == n_rows + layout.header else None
-    series: list[pl.Series] = []
+    found = [typed(name, columns.pop()) for name in layout.names]  # popped: the text is freed as the numbers come
+    commas = _decimal_commas(found, layout.separator)
+    series = [with_points(column.values) if id(column) in commas else column.values for column in found]
     faults: dict[str, str] = {}
-    for name in layout.names:
-        column = typed(name, columns.pop())  # popped, so that the text is freed as the numbers come
-        series.append(column.values)
-        if column.stray is not None:
+    for column in found:
+        if column.stray is not None and id(column) not in commas:
             row, cell = column.stray
             line = first_line + row if first_line is not None else _line_of(path, layout, row)
-            faults[name] = _stray(path.name, line, name, cell)
-    notes = () if layout.header else ("the first line holds only numbers: it is a row, and columns are x0, x1, …",)
-    return Table(pl.DataFrame(series), path.name, first_line, faults, notes)
+            faults[column.values.name] = _stray(path.name, line, column, cell)
+    return Table(pl.DataFrame(series), path.name, first_line, faults, _notes(layout, list(commas.values())))
 
 
-def _stray(file: str, line: int, name: str, cell: str) -> str:
-    shown = cell if len(cell) <= 40 else cell[:39] + "…"
+def _decimal_commas(columns: list[Typed], separator: str) -> dict[int, str]:
+    """Return the names of the columns whose commas are decimal ones, by the columns' `id`.
+
+    Some must be no separators of thousands; then all that can be are decimal.
+
+    Where commas separate the cells, a cell with a comma may be a list, so that nothing is decided.
+    """
+    likely = [column for column in columns if column.decimal_commas]
+    if separator == "," or all(column.thousands for column in likely):
+        return {}
+    return {id(column): column.values.name for column in likely}
+
+
+def _notes(layout: _Layout, names: list[str]) -> tuple[str, ...]:
+    """Say what was decided about the file; ``names`` are the columns with decimal commas."""
+    notes = []
+    if layout.separator == ";":
+        notes.append("cells are separated by semicolons")
+    if not layout.header:
+        notes.append("the first line holds only numbers: it is a row, and columns are x0, x1, …")
+    if names:
+        listed = ", ".join(names[:_LISTED]) + (f", … ({len(names)} columns)" if len(names) > _LISTED else "")
+        notes.append(f"numbers with decimal commas are read as numbers (1,5 is 1.5): {listed}")
+    return tuple(notes)
+
+
+def _stray(file: str, line: int, column: Typed, cell: str) -> str:
+    name, shown = column.values.name, cell if len(cell) <= 40 else cell[:39] + "…"
     remedy = "correct it"
-    if is_written_number(cell):
+    if column.decimal_commas and not column.thousands:
+        remedy = (
+            "write decimal points, as in 1234.5, or separate the cells by semicolons, where decimal commas are read"
+        )
+    elif is_written_number(cell):
         remedy = "write numbers without thousands separators, decimal commas and unit signs, as in 1234.5"
     return (
         f"{file}, line {line}, column {name!r}: {shown!r} is not a number; "
@@ -154,10 +188,12 @@ def _layout(path: Path, separator: str | None) -> _Layout:
     if not any(cell.strip() for cell in first):
         raise DataError(f"{path.name}: the first line is blank; it must name the columns")
     second = rest[0] if rest else []
+    if separator == "," and _has_semicolons(first, second):
+        return _layout(path, ";")
     _check_separator(path.name, separator, first, second)
     width = sum(map(len, first)) + sum(map(len, second)) + len(first) + len(second)
     words = [cell.strip() for cell in first]
-    numbers = [is_number(word) for word in words]
+    numbers = [is_number(word if separator == "," else word.replace(",", ".")) for word in words]
     if any(numbers) and all(number or word in MISSING[1:] for number, word in zip(numbers, words, strict=True)):
         return _Layout(separator, [f"x{j}" for j in range(len(words))], header=False, width=width)
     names = [word or f"column_{j}" for j, word in enumerate(words, start=1)]
@@ -168,6 +204,15 @@ def _layout(path: Path, separator: str | None) -> _Layout:
     if not rest:
         raise _no_rows(path)
     return _Layout(separator, names, header=True, width=width)
+
+
+def _has_semicolons(first: list[str], second: list[str]) -> bool:
+    """Tell whether two records that were split at commas are plainly separated by semicolons."""
+    lines = [",".join(cells).split(";") for cells in (first, second)]
+    numbers = [[is_number(cell.strip(' "').replace(",", ".")) for cell in cells] for cells in lines]
+    if len(lines[0]) == 1 or len(lines[0]) != len(lines[1]):
+        return False
+    return any(numbers[1]) if len(first) == 1 else all(numbers[0]) and all(numbers[1])
 
 
 def _check_separator(file: str, separator: str, first: list[str], second: list[str]) -> None:
@@ -183,7 +228,7 @@ def _check_separator(file: str, separator: str, first: list[str], second: list[s
             wanted = "tabs" if separator == "\t" else "commas"
             raise DataError(
                 f"{file}, line 1: the cells seem to be separated by {word}, where {wanted} are expected; "
-                "use commas in .csv and tabs in .tsv files"
+                "use commas or semicolons in .csv and tabs in .tsv files"
             )
 
 

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from .roles import identifiers, labels
 from .squares import missing_pairs, row_numbers
 from .table import Table, name_list, not_numeric
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-_MOST_COLOURS = 20
 
 
 @dataclass(frozen=True)
@@ -26,12 +25,13 @@ class Inspection:
     """What `inspect_table` found; every mapping holds only the columns that it concerns.
 
     ``types``: what each column holds. ``missing`` (null or NaN) and ``infinite``: counts. ``dominant``: the
-    column that owns more than half of the variance of all numeric columns (three quarters where there are
-    only two), with its share.
+    column that holds most of the variance of all numeric columns, identifiers apart, with its share;
+    ``dominant_pair``: where no single one does, two that do together (see `lowland.dimension.dominance`).
     ``duplicate_columns``: column → the earlier one it repeats (constant ones apart). ``duplicate_rows``:
     how many rows repeat an earlier row, row numbers apart. ``non_numeric``: column → what it holds.
-    ``faults``: columns of numbers with text in them, with the place. ``categories``: text columns with few
-    distinct values, which can give colours. ``row_numbers``: the first column, if it only counts the rows.
+    ``faults``: columns of numbers with text in them, with the place. ``categories``: columns with few
+    distinct values that can give colours, the likeliest labels first. ``row_numbers``: the first column, if it
+    only counts the rows. ``identifiers``: columns that name the rows, the likeliest first.
     ``missing_pairs``: None, or where the table is a square of distances, how many of its pairs are missing.
     """
 
@@ -44,12 +44,14 @@ class Inspection:
     empty: list[str]
     constant: list[str]
     dominant: tuple[str, float] | None
+    dominant_pair: tuple[str, str, float] | None
     duplicate_columns: dict[str, str]
     duplicate_rows: int
     non_numeric: dict[str, str]
     faults: dict[str, str]
     categories: dict[str, int]
     row_numbers: str | None
+    identifiers: list[str]
     missing_pairs: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,8 +60,8 @@ class Inspection:
 
     @property
     def reducible(self) -> list[str]:
-        """The columns of finite numbers that vary, row numbers apart: what there is to reduce."""
-        apart = {self.row_numbers, *self.non_numeric, *self.empty, *self.faults, *self.infinite, *self.constant}
+        """The columns of finite numbers that vary, identifiers apart: what there is to reduce."""
+        apart = {*self.identifiers, *self.non_numeric, *self.empty, *self.faults, *self.infinite, *self.constant}
         return [name for name in self.types if name not in apart]
 
     def next_command(self, path: str) -> str:
@@ -68,20 +70,31 @@ class Inspection:
             return self._next_for_distances(path)
         if not self.reducible:
             return "lowland demo"
-        drop = [name for name in self.types if name in self.faults or name in self.infinite]
-        gaps = set(self.missing).difference(self.non_numeric, self.empty, drop)
+        name, color = next(iter(self.identifiers), None), self._color()
+        further = {*self.identifiers[1:]}.difference(self.non_numeric)
+        drop = [name for name in self.types if name in self.faults or name in self.infinite or name in further]
+        gaps = set(self.missing).difference(self.non_numeric, self.empty, drop, {color})
         method = "probabilistic_pca" if gaps else "pca"
-        components = max(1, min(2, len(self.reducible), self.n_rows - 1))
+        components = max(1, min(2, len({*self.reducible} - {color}), self.n_rows - 1))
         words = ["lowland", "reduce", path, "--method", method, "--components", str(components)]
-        if self.dominant is not None and _can_scale(method):
+        if self.dominated and _can_scale(method):
             words.append("--scale")
         if drop:
             words += ["--drop", name_list(drop)]
-        if self.row_numbers is not None:
-            words += ["--id", self.row_numbers]
-        if self.categories:
-            words += ["--color", next(iter(self.categories))]
+        if name is not None:
+            words += ["--id", name]
+        if color is not None:
+            words += ["--color", color]
         return shlex.join([*words, *_files(path)])
+
+    @property
+    def dominated(self) -> bool:
+        """Whether one column or two hold most of the variance."""
+        return self.dominant is not None or self.dominant_pair is not None
+
+    def _color(self) -> str | None:
+        """Return the likeliest label; a column of numbers only where others are left to reduce."""
+        return next((name for name in self.categories if self.reducible != [name]), None)
 
     def _next_for_distances(self, path: str) -> str:
         """Write a command line that makes a map of a square of distances."""
@@ -154,6 +167,8 @@ def inspect_table(table: Table) -> Inspection:
         for name in frame.columns
         if (numbers[name].constant if name in numbers else name not in empty and _one_value(frame[name]))
     ]
+    naming = identifiers(table, counting)
+    top, share = _dominant({name: f.std for name, f in numbers.items() if name not in naming})
     return Inspection(
         source=table.source,
         n_rows=table.n_rows,
@@ -163,13 +178,15 @@ def inspect_table(table: Table) -> Inspection:
         infinite={name: figures.infinite for name, figures in numbers.items() if figures.infinite},
         empty=empty,
         constant=constant,
-        dominant=_dominant({name: f.std for name, f in numbers.items() if name != counting}),
+        dominant=(top[0], share) if len(top) == 1 else None,
+        dominant_pair=(top[0], top[1], share) if len(top) == 2 else None,
         duplicate_columns=_duplicate_columns(frame, numbers, {*constant, *empty}),
         duplicate_rows=table.n_rows - (frame if counting is None else frame.drop(counting)).n_unique(),
         non_numeric={name: reason for name, reason in others.items() if reason != "empty" and name not in table.faults},
         faults=dict(table.faults),
-        categories=_categories(frame, others, table),
+        categories=labels(table, {*empty, *naming}),
         row_numbers=counting,
+        identifiers=naming,
         missing_pairs=missing_pairs(table),
     )
 
@@ -215,14 +232,14 @@ def _one_value(column: pl.Series) -> bool:
     return column.drop_nulls().n_unique() == 1
 
 
-def _dominant(spread: Mapping[str, float]) -> tuple[str, float] | None:
-    """Return the column that owns most of the variance, by the rule of PCA's warning, and its share."""
-    from ..dimension.dominance import dominant_column
+def _dominant(spread: Mapping[str, float]) -> tuple[list[str], float]:
+    """Return the columns that hold most of the variance, by the rule of PCA's warning, and their share."""
+    from ..dimension.dominance import dominant_columns
 
     names = list(spread)
     top = max(spread.values(), default=0.0)
-    found = dominant_column([(s / top) ** 2 for s in spread.values()]) if 0 < top < math.inf else None
-    return None if found is None else (names[found[0]], found[1])
+    found = dominant_columns([(s / top) ** 2 for s in spread.values()]) if 0 < top < math.inf else None
+    return ([], 0.0) if found is None else ([names[column] for column in found[0]], found[1])
 
 
 def _duplicate_columns(frame: pl.DataFrame, numbers: Mapping[str, _Numbers], skip: set[str]) -> dict[str, str]:
@@ -245,15 +262,6 @@ def _same(a: pl.Series, b: pl.Series, numeric: bool) -> bool:
     if numeric:
         a, b = a.cast(pl.Float64).fill_nan(None), b.cast(pl.Float64).fill_nan(None)
     return a.equals(b, null_equal=True)
-
-
-def _categories(frame: pl.DataFrame, others: Mapping[str, str], table: Table) -> dict[str, int]:
-    counts = {
-        name: frame[name].drop_nulls().n_unique()
-        for name, reason in others.items()
-        if reason == "text" and name not in table.faults
-    }
-    return {name: count for name, count in counts.items() if 2 <= count <= min(_MOST_COLOURS, table.n_rows // 2)}
 
 
 def _kind(dtype: pl.DataType) -> str:

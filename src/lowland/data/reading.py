@@ -21,8 +21,9 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
 def read_table(path: str | Path) -> Table:
     """Read a table from ``.csv .tsv .txt`` (also with ``.gz``), ``.parquet``, ``.npy`` or ``.npz``.
 
-    Text files are UTF-8, with a header in the first line; ``.txt`` may use tabs or commas. A first line of
-    numbers only is no header: it is a row, and columns are named x0, x1, …  Empty cells and NA, N/A, NaN,
+    Text files are UTF-8, with a header in the first line; ``.txt`` may use tabs or commas, and ``.csv`` and ``.txt``
+    semicolons. Between tabs or semicolons, columns of numbers with decimal commas (1,5) are read as numbers. A first
+    line of numbers only is no header: it is a row, and columns are named x0, x1, …  Empty cells and NA, N/A, NaN,
     nan, null, NULL, None and ? are missing. Blank lines are skipped, except in a file of one column, where
     each is a missing value. A column's type depends on all of its cells. A column of numbers with some text
     in it, or of numbers written for people (1,200 or 7 %), is an error once it is selected, and the message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ..errors import LowlandWarning
+from .roles import called_identifier
 from .table import ArrayTable, Table
 
 _ROWS = 512  # rows that are compared with as many columns at a time
@@ -133,8 +133,9 @@ def row_numbers(table: Table) -> str | None:
     column = table.column(name)
     if not column.dtype.is_integer() or table.n_columns < 2 or table.n_rows < 3 or column.null_count():
         return None
-    called = re.search(r"(^|[^a-z])(id|nr|no|number|index|key)$", name.lower()) is not None
-    counting = (called or int(column[0]) in (0, 1)) and bool((column.cast(pl.Int64).diff().drop_nulls() == 1).all())
+    counting = (called_identifier(name) or int(column[0]) in (0, 1)) and bool(
+        (column.cast(pl.Int64).diff().drop_nulls() == 1).all()
+    )
     return name if counting else None
 
 

@@ -18,6 +18,7 @@ from ..sources import are_objects, gather
 from . import linear as counts
 from . import repeats
 from .angles import Plateau, curve, plateau, scan
+from .closed import is_closed
 from .correlation import correlation_dimension
 from .dominance import dominant_words
 from .neighbors import TIED, discrete, levina_bickel_of, neighbor_range, two_nn_of
@@ -115,8 +116,26 @@ def estimate(
         warnings.warn(f"dimension: {text}", LowlandWarning, stacklevel=2)
     if spectrum is not None and not scale:
         notes += _dominant(spectrum)
-    said = sentence(consensus, level, points.n, sure=sure, linear=_LINEAR.get(metric))
-    return Estimate(linear, nonlinear, consensus, said, tuple(notes), skipped, scales, level, spectrum, points.n_rows)
+    method = _LINEAR.get(metric)
+    d = max(1, round(level.value))
+    flat = round(consensus.get("linear", d + 1))
+    closed = sure and flat > d and is_closed(points, d, seed(random_state))
+    said = sentence(consensus, level, points.n, sure=sure, linear=method, closed=closed)
+    coordinates = flat if "linear" in consensus and method and flat > d and not sure else d + closed
+    return Estimate(
+        linear,
+        nonlinear,
+        consensus,
+        said,
+        tuple(notes),
+        skipped,
+        scales,
+        level,
+        spectrum,
+        points.n_rows,
+        closed,
+        coordinates,
+    )
 
 
 def _table(X: Any, metric: Spec, scale: bool, random_state: int | None) -> tuple[Any, Variances | None]:

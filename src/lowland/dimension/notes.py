@@ -13,6 +13,7 @@ from .angles import Curve, Plateau
 
 Array = Any
 
+_CLOSED = {1: ", like a ring", 2: ", like a sphere"}
 APART = 0.25  # by how much distances and directions may differ
 
 
@@ -97,8 +98,13 @@ def _figure(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def sentence(consensus: Mapping[str, Measure], level: Plateau, n: int, *, sure: bool, linear: str | None) -> str:
-    """Say what it comes to; ``linear`` is what shows linear dimensions, None if they are not those of the same rows."""
+def sentence(
+    consensus: Mapping[str, Measure], level: Plateau, n: int, *, sure: bool, linear: str | None, closed: bool = False
+) -> str:
+    """Say what it comes to; ``linear`` is what shows linear dimensions, None if they are not those of the same rows.
+
+    ``closed``: whether the shape is seen to be closed, so that a map takes one coordinate more.
+    """
     true = consensus["nonlinear"]
     d, shown = max(1, round(true)), _number(true)
     if level.spanned:
@@ -109,16 +115,21 @@ def sentence(consensus: Mapping[str, Measure], level: Plateau, n: int, *, sure: 
     if not level.level and not level.rising:
         said = f"no dimension that holds over several scales; the best guess is {said}"
     start = f"The data have {said}"
+    ring = f"they curve and close{_CLOSED.get(d, '')}"
     if "linear" not in consensus or linear is None:
-        return f"{start}."
+        return f"{start}; {ring}, so a map takes {d + 1} coordinates." if closed else f"{start}."
     flat = round(consensus["linear"])
     if flat > d and not sure:
         return f"{start} and fill {flat} linear ones (this does not by itself show curvature)."
+    if flat == d + 1 and closed:
+        return f"{start} but fill {flat} linear ones: {ring}, so a map takes {flat} coordinates, as {linear} has them."
     if flat > d:
-        return (
-            f"{start} but fill {flat} linear ones: they curve, and a nonlinear method can show them in fewer "
-            f"dimensions than {linear} (closed shapes, such as rings and spheres, take one more than they have)."
-        )
+        how = f"{ring}, and a nonlinear method can show them in {d + 1} coordinates, fewer than {linear}"
+        if not closed:
+            how = f"they curve, and a nonlinear method can show them in fewer dimensions than {linear}"
+        if not closed and d > 1:  # an edge is harder to see than the ends of a curve
+            how += " (closed shapes, such as spheres, take one more than they have)"
+        return f"{start} but fill {flat} linear ones: {how}."
     if flat < d:
         return (
             f"{start}; {flat} linear one{'s' if flat > 1 else ''} hold{'' if flat > 1 else 's'} most of their "

@@ -47,6 +47,12 @@ class Estimate:
         Eigenvalues of the covariance; of unit rows for ``cosine`` and ``correlation``.
     n_rows : int
         Rows given, equal ones included.
+    closed : bool
+        Whether the shape is seen to be closed, like a ring or a sphere: a map takes one coordinate more than it has
+        dimensions. False also where that cannot be told.
+    coordinates : int
+        How many coordinates a map needs: the true dimensions, one more for a closed shape, and all linear ones where it
+        is not sure that the data curve.
     """
 
     linear: Mapping[str, Measure]
@@ -59,6 +65,8 @@ class Estimate:
     plateau: Plateau
     spectrum: Variances | None
     n_rows: int
+    closed: bool = False
+    coordinates: int = 1
 
     def rows(self) -> list[tuple[str, str, Measure]]:
         """Return (kind, name, measure) of all rules, each kind's consensus last."""
@@ -116,6 +124,8 @@ class Estimate:
         return {
             "n_rows": self.n_rows,
             **plain,
+            "closed": self.closed,
+            "coordinates": self.coordinates,
             "sentence": self.sentence,
             "warnings": list(self.warnings),
             "skipped": dict(self.skipped),

@@ -10,10 +10,9 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from .. import arrays
-from ..dimension.dominance import dominant_column
+from ..dimension.dominance import dominant_words
 from ..errors import DataError, DominantColumnWarning, NotConvergedWarning
 from ..reducer import Recorder, Reducer
-from ..settings import format_share
 from ..spectral.rowspace import RowSpace
 from ..units import power, scaled_back, times
 
@@ -123,13 +122,11 @@ def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> No
 
 
 def warn_dominant(record: Recorder, variances: Array, names: Any, owner: str, remedy: str) -> None:
-    """Warn when one unscaled column owns most of the variance."""
-    found = dominant_column(variances)
+    """Warn when one or two unscaled columns hold most of the variance."""
+    found = dominant_words(variances, names)
     if found is not None:
-        top, share = found
-        name = repr(str(names[top])) if names is not None else str(top)
         record.warn(
-            f"{owner}: column {name} owns {format_share(share)} of the variance, so the first component mostly repeats "
-            f"it; if the columns have different units, {remedy}",
+            f"{owner}: {found}, so the leading components mostly repeat it; if the columns have different units, "
+            f"{remedy}",
             DominantColumnWarning,
         )

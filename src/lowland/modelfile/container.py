@@ -38,6 +38,12 @@ _FIELDS: dict[str, Any] = {
 _FOREIGN = (
     (b"PK\x03\x04", "a zip archive, as .npz, .xlsx and torch's .pt files are"),
     (b"\x89PNG", "a PNG image"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"PAR1", "a Parquet table"),
+    (b"ARROW1", "an Arrow or Feather table"),
+    (b"\x1f\x8b", "a gzip file: a table, perhaps, whose name must end in .csv.gz, .tsv.gz or .txt.gz"),
+    (b'{"', "JSON text: a table, perhaps, which must be converted to .csv or .parquet"),
+    (b"[", "JSON text: a table, perhaps, which must be converted to .csv or .parquet"),
     (b"\x80", "perhaps a pickle, which Lowland never loads because it can run code"),
 )
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-GROUPS_MOST = 40  # a legend longer than this cannot be read: rarer groups share one entry
+from .style import FAINT, PALETTE, SHAPES
+
+GROUPS_MOST = len(PALETTE)  # with more groups the largest have a colour each, and the last is that of all others
 _FEW_NUMBERS = 12  # so many different whole numbers are taken for groups
 
 
@@ -27,6 +29,15 @@ class Groups:
     labels: tuple[str, ...]
     missing: int = -1
     others: int = -1
+
+
+def group_style(code: int, groups: Groups) -> tuple[str, str]:
+    """Return the colour and the shape of a group's marks."""
+    if code == groups.missing:
+        return FAINT, "x"
+    if code == groups.others:
+        return FAINT, "."
+    return PALETTE[code], SHAPES[code * len(SHAPES) // len(PALETTE)]
 
 
 def read_colors(color: Any, n: int) -> Scale | Groups:
@@ -60,14 +71,15 @@ def _groups(values: list[Any], known: list[Any]) -> Groups:
     names = sorted(counts, key=lambda value: (value, "") if isinstance(value, int) else (0, str(value)))
     rare: list[Any] = []
     if len(names) > GROUPS_MOST:
-        names = sorted(names, key=lambda value: -counts[value])  # stable: equal counts stay in order of name
-        names, rare = names[:GROUPS_MOST], names[GROUPS_MOST:]
+        largest = sorted(names, key=lambda value: -counts[value])  # stable: equal counts stay in order of name
+        rare = largest[GROUPS_MOST - 1 :]
+        names = sorted(set(names).difference(rare), key=names.index)
     codes = {name: code for code, name in enumerate(names)}
     labels = [str(name) for name in names]
     others = missing = -1
     if rare:
         others = len(labels)
-        labels.append(f"{len(rare):,} further groups")
+        labels.append(f"other ({len(rare):,} smaller groups)")
         codes.update(dict.fromkeys(rare, others))
     if len(known) < len(values):
         missing = len(labels)

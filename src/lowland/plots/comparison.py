@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..comparison.ranking import WORDS
-from .coloring import Groups, Scale, read_colors
+from .coloring import Groups, Scale, group_style, read_colors
 from .scatter import places
-from .style import ACCENT, FAINT, INK, PALETTE, SECOND, SHAPES, literal, shorten
+from .style import ACCENT, FAINT, INK, PALETTE, SECOND, literal, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,9 +144,8 @@ def _names(axes: Axes, x: Any, y: Any, groups: Groups) -> None:
 
 
 def _style(code: int, groups: Groups) -> tuple[str, str]:
-    if code in (groups.missing, groups.others):
-        return FAINT, "."
-    return PALETTE[code % len(PALETTE)], SHAPES[code // len(PALETTE) % len(SHAPES)]
+    tone, shape = group_style(code, groups)
+    return tone, "." if shape == "x" else shape  # a cross has no area, and these marks no lines
 
 
 def _legend(part: Any, groups: Groups, name: str | None) -> None:
@@ -165,7 +164,7 @@ def _legend(part: Any, groups: Groups, name: str | None) -> None:
         frameon=False,
         fontsize=8,
         labelcolor=INK,
-        ncols=1 + len(handles) // 30,
+        ncols=1 + len(handles) // 16,
     )
     legend.get_title().set_color(INK)
 

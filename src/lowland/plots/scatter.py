@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .coloring import Groups, Scale, read_colors
+from .coloring import Groups, Scale, group_style, read_colors
 from .names import write_names
-from .style import ACCENT, FAINT, INK, PALETTE, SHAPES, literal, new_figure, shorten
+from .style import ACCENT, FAINT, INK, literal, new_figure, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +34,8 @@ def scatter(
     ----------
     embedding : rows of coordinates.
     color : one value a row: text, booleans and a few whole numbers are groups with a legend, other numbers a
-        scale with a colour bar. Missing values are grey.
+        scale with a colour bar. Missing values are grey. Of more than 20 groups the largest 19 have a colour each, and
+        the others, in grey, share one entry of the legend, which says how many they are.
     color_name : heading of the legend.
     labels : names of the axes, such as "pca0 (61.2 %)".
     names : a name for each row, written beside its point where there are at most 60 and it has room.
@@ -110,7 +111,7 @@ def _draw_scale(
 def _draw_groups(axes: Axes, x: Any, y: Any, groups: Groups, name: str | None, look: dict[str, Any]) -> None:
     from matplotlib.lines import Line2D
 
-    styles = [_group_style(code, groups) for code in range(len(groups.labels))]
+    styles = [group_style(code, groups) for code in range(len(groups.labels))]
     colors = np.array([color for color, _ in styles])[groups.codes]
     shapes = np.array([shape for _, shape in styles])[groups.codes]
     for shape in dict.fromkeys(shape for _, shape in styles):
@@ -132,15 +133,6 @@ def _draw_groups(axes: Axes, x: Any, y: Any, groups: Groups, name: str | None, l
         ncols=1 + len(handles) // 22,
     )
     legend.get_title().set_color(INK)
-
-
-def _group_style(code: int, groups: Groups) -> tuple[str, str]:
-    """Return the colour and the shape of a group's marks."""
-    if code == groups.missing:
-        return FAINT, "x"
-    if code == groups.others:
-        return FAINT, "."
-    return PALETTE[code % len(PALETTE)], SHAPES[code // len(PALETTE) % len(SHAPES)]
 
 
 def _label_axes(axes: Axes, labels: Sequence[str] | None, strip: bool) -> None:

@@ -13,7 +13,8 @@ FAINT = "#8c959f"  # grid, missing values, what is left over
 ACCENT = "#3f6fd8"
 SECOND = "#d9822b"
 
-# Ten hues of even strength (Petroff, arXiv:2107.02270); with shapes they tell 60 groups apart.
+# Ten hues of even strength (Petroff, arXiv:2107.02270), and ten more, each the farthest from those before it in OKLab,
+# also as seen without red or green cones (Machado et al. 2009): no two of the twenty are nearer than two of the ten.
 PALETTE = (
     "#3f90da",
     "#ffa90e",
@@ -25,8 +26,18 @@ PALETTE = (
     "#b9ac70",
     "#717581",
     "#92dadd",
+    "#003c5a",
+    "#690f00",
+    "#1e3cff",
+    "#3c0096",
+    "#c3a5ff",
+    "#00f087",
+    "#5a4b78",
+    "#f04bff",
+    "#1e692d",
+    "#d23cb4",
 )
-SHAPES = ("o", "s", "^", "D", "v", "P")
+SHAPES = ("o", "s")  # of the first ten groups, and of the others
 
 
 def new_figure(width: float = 7.0, height: float = 4.6) -> tuple[Figure, Axes]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .coloring import Groups, read_colors
-from .style import FAINT, INK, PALETTE, literal, new_figure
+from .coloring import Groups, group_style, read_colors
+from .style import FAINT, INK, literal, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +25,7 @@ def thumbnails(
     ----------
     embedding : two coordinates for each image.
     images : grey values of shape (n, height, width); the largest is drawn in full colour, 0 not at all.
-    color : a group for each image, at most ten of them; None: all in one colour.
+    color : a group for each image; None: all in one colour.
     color_name : heading of the legend.
     size : height of an image, as a share of the picture's.
 
@@ -43,7 +43,7 @@ def thumbnails(
     figure, axes = new_figure(8.0, 6.6)
     low, high = Y.min(axis=0), Y.max(axis=0)
     side = size * max(high - low)
-    tones = np.array([_rgb(PALETTE[code % len(PALETTE)]) for code in range(len(groups.labels))])[groups.codes]
+    tones = np.array([_rgb(group_style(code, groups)[0]) for code in range(len(groups.labels))])[groups.codes]
     drawn = _apart(Y, side)
     axes.scatter(Y[~drawn, 0], Y[~drawn, 1], c=tones[~drawn], s=5, alpha=0.35, linewidths=0, rasterized=True)
     strength = pictures / (pictures.max() or 1.0)
@@ -76,7 +76,7 @@ def _legend(axes: Any, groups: Groups, name: str | None) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], linestyle="", marker="s", color=PALETTE[code % len(PALETTE)], markersize=7, label=literal(label))
+        Line2D([], [], linestyle="", marker="s", color=group_style(code, groups)[0], markersize=7, label=literal(label))
         for code, label in enumerate(groups.labels)
     ]
     legend = axes.legend(

@@ -221,6 +221,14 @@ class Bulk:
             self.count = self._components(kept)
         return self.settle(kept, np.zeros(self.n, dtype=bool))
 
+    def whole(self, *, recount: bool) -> Judged:
+        """Judge all rows by the axes of all of them, as many as these rows show where ``recount``."""
+        kept = np.ones(self.n, dtype=bool)
+        if recount:
+            self.count = self._components(kept)
+        self.stable = True
+        return self.judged(kept)
+
     def settle(self, kept: Array, never: Array) -> Array:
         """Fit and judge by turns until the same rows stay; rows of ``never`` stay out.
 
@@ -308,29 +316,34 @@ class Bulk:
         if min(int(kept.sum()) - 1, self.rows.n_features) > DENSE_LIMIT // 2:
             return min(FIRST, self.most)
         axes = self.fit(kept, Wanted(rule=lambda solved: 1))  # the whole spectrum
-        spans = axes.columns if not self.scale else np.where(axes.columns > 0, 1.0, 0.0)
+        spans = axes.columns if axes.scale is None else axes.columns / axes.scale**2  # 0 of constant ones
         key = int(self.rng.integers(2**31))
         return min(int(parallel_analysis(axes.spectrum, axes.n, spans, random_state=key)), self.most)
 
     def _middle(self) -> tuple[Array, Array]:
-        """Return where the columns of some rows have their middle, and their units.
-
-        Medians and quartiles, which outliers hardly move. Of sparse columns, whose quartiles are mostly 0, the mean and
-        the standard deviation. Where nothing varies, the unit is 1.
-        """
-        if sp.issparse(self.few):
-            middle, unit = _moments(sp.csr_array(self.few, dtype=np.float64))
-        else:
-            low, middle, high = np.quantile(self.few, (0.25, 0.5, 0.75), axis=0).astype(np.float64)
-            unit = high - low
-            mostly_one = unit == 0  # such as a column of few events: half of its rows or more have one value
-            unit[mostly_one] = np.std(self.few[:, mostly_one], axis=0, dtype=np.float64)
+        """Return where the columns of some rows have their middle, and their units: where nothing varies, 1."""
+        middle, unit, _ = middle_and_spread(self.few)
         return middle, np.where(unit > 0, unit, 1.0) if self.scale else np.ones(self.rows.n_features)
 
     def _squares(self, middle: Array, unit: Array) -> Array:
         """Return squared distances from the middle."""
         none = Axes(middle, unit, np.zeros((len(middle), 0)), np.empty(0), np.empty(0), 0.0, np.empty(0), self.n)
         return judge(self.rows, none)[1]
+
+
+def middle_and_spread(rows: Array) -> tuple[Array, Array, Array]:
+    """Return the medians of columns, the distances between their quartiles, and which columns have these.
+
+    A column with equal quartiles, such as one of few events, has its standard deviation instead. Sparse columns, whose
+    quartiles are mostly 0, have means and standard deviations.
+    """
+    if sp.issparse(rows):
+        return *_moments(sp.csr_array(rows, dtype=np.float64)), np.zeros(rows.shape[1], dtype=bool)
+    low, middle, high = np.quantile(rows, (0.25, 0.5, 0.75), axis=0).astype(np.float64)
+    spread = high - low
+    mostly_one = spread == 0
+    spread[mostly_one] = np.std(rows[:, mostly_one], axis=0, dtype=np.float64)
+    return middle, spread, ~mostly_one
 
 
 def _moments(rows: Array) -> tuple[Array, Array]:

@@ -105,7 +105,7 @@ def warn_of_concentration(contrast: Measure, owner: str) -> str | None:
 
 
 def warn_of_dominance(side: BoundMetric, names: Sequence[Any] | None, owner: str) -> str | None:
-    """Warn where one column alone decides who is near in the data, and return what was said."""
+    """Warn where one column or two mostly decide who is near in the data, and return what was said."""
     if not isinstance(side, EuclideanRows) or side.finish_as == "cosine" or side.n < _FEW:
         return None
     spread = np.zeros(side.width)
@@ -115,7 +115,7 @@ def warn_of_dominance(side: BoundMetric, names: Sequence[Any] | None, owner: str
     if found is None:
         return None
     text = (
-        f"{owner}: {found}, so that it alone decides who is near in the data; if the columns have different units, "
+        f"{owner}: {found}, so that it mostly decides who is near in the data; if the columns have different units, "
         "use metric='seuclidean', which divides each by its standard deviation"
     )
     warnings.warn(text, DominantColumnWarning, stacklevel=level_of_the_caller())

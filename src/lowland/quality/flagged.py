@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..settings import format_share
+from .odd_columns import OddColumn
+from .reference import Ranking
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +25,11 @@ WORDS = {
     "t2": "far out along the first axes",
     "spe": "off the plane of the first axes",
 }
+
+
+def is_group(flagged: int, n: int) -> bool:
+    """Tell whether so many of n rows may be a group of their own."""
+    return _GROUP * flagged >= n
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +66,12 @@ class Outliers:
         Share of ordinary normal rows that is not flagged.
     names : tuple of str or None
         Names of all rows.
+    columns : tuple or None
+        For each flagged row the columns in which it is unusual, the most unusual first: ``column``, ``value``,
+        ``median`` of all rows and robust ``z``. Empty where each value is ordinary and only their combination is not;
+        None where there are no columns.
+    ranking : Ranking or None
+        Why rows are ranked, and at most 1 % flagged, where the limits do not hold; None where they do.
     rounds, stable : int, bool
         How often the bulk was fitted, and whether the same rows stayed in the end.
     sentence : str
@@ -84,6 +97,8 @@ class Outliers:
     rounds: int
     stable: bool
     sentence: str
+    columns: tuple[tuple[OddColumn, ...], ...] | None = None
+    ranking: Ranking | None = None
 
     @property
     def mask(self) -> Array:
@@ -95,7 +110,7 @@ class Outliers:
     @property
     def may_be_a_group(self) -> bool:
         """Whether a tenth of the rows or more is flagged: that many may be a group of their own."""
-        return _GROUP * len(self.rows) >= len(self.severity)
+        return is_group(len(self.rows), len(self.severity))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -128,6 +143,8 @@ class Outliers:
             "rows": self.rows.tolist(),
             "names": None if self.names is None else [self.names[i] for i in self.rows],
             "reasons": [list(why) for why in self.reasons],
+            "columns": None if self.columns is None else [[odd._asdict() for odd in row] for row in self.columns],
+            "ranking": None if self.ranking is None else asdict(self.ranking),
             "severity": self.severity[self.rows].tolist(),
             "limits": dict(self.limits),
             "missing": dict(self.missing),
@@ -154,17 +171,21 @@ def sentence(
     n, m = len(found.severity), len(found.rows)
     by_chance = n * (1 - found.level)
     number = f"{by_chance:,.0f}" if by_chance >= 10 else f"{by_chance:.2g}"
-    usual = f"of normal rows {number} would be flagged by chance" if by_chance >= 0.01 else ""
+    told = by_chance >= 0.01 and found.ranking is None
+    usual = f"of normal rows {number} would be flagged by chance" if told else ""
     if m == 0:
         text = f"None of {n} rows stands out" + (f" ({usual})." if usual else ".")
     else:
         listed = ", ".join(_called(found, int(i)) for i in found.rows[:_LISTED]) + (", …" if m > _LISTED else "")
-        text = f"{m} of {n} rows {'stands' if m == 1 else 'stand'} out: {listed}" + (f" ({usual})." if usual else ".")
-    if found.may_be_a_group:
+        text = f"{m} of {n} rows {'stands' if m == 1 else 'stand'} out: {listed}"
+        text += f" ({usual})." if usual else "." * (m <= _LISTED)
+    if found.ranking is not None:
+        text += f" {found.ranking.sentence}"
+    elif found.may_be_a_group:
         text += " That many may be a group of their own rather than outliers: look at them before leaving them out."
     if m and found.share is not None and found.share_without is not None:
         text += f" {_axis(found, bool(before), bool(after))}"
-    for name, count in found.heavy.items():
+    for name, count in found.heavy.items() if found.ranking is None else ():
         nu = nus.get(name)
         like = "" if nu is None else f", as of a t with {nu:.2g} degrees of freedom"
         rest = (
@@ -173,7 +194,14 @@ def sentence(
             else f"{count} rows beyond the limit of normal rows are"
         )
         text += f" The tail of {_NAMES[name]} is heavier than normal{like}: {rest} not flagged."
+    if found.columns:
+        text += f" Unusual in {_called(found, int(found.rows[0]))}: {odd_words(found.columns[0])}."
     return text
+
+
+def odd_words(columns: tuple[OddColumn, ...]) -> str:
+    """Name the columns in which a row is unusual, or say that no single one is."""
+    return ", ".join(map(str, columns)) or "the combination of values (each by itself is ordinary)"
 
 
 def _axis(found: Outliers, before: bool, after: bool) -> str:

@@ -68,15 +68,18 @@ class Novelty:
     @property
     def sentence(self) -> str:
         """The finding in plain words."""
-        n, m = len(self.novel), int(self.novel.sum())
+        n, m = int(self.judged.sum()), int(self.novel.sum())
+        left = len(self.novel) - n
+        if n == 0:
+            return f"None of {left} rows can be judged: each has missing values."
         called = [f"row {i}" if self.names is None else self.names[i] for i in np.flatnonzero(self.novel)[:5]]
         listed = ", ".join(called) + (", …" if m > 5 else "")
-        found = f"{m} of {n} rows {'lies' if m == 1 else 'lie'} outside of what the model was fitted on"
-        text = f"{found}: {listed}." if m else f"None of {n} rows lies outside of what the model was fitted on."
-        gaps = n - int(self.judged.sum())
-        if gaps == 0:
+        rows = f"{n} rows" if left == 0 else f"{n} rows without missing values"
+        found = f"{m} of {rows} {'lies' if m == 1 else 'lie'} outside of what the model was fitted on"
+        text = f"{found}: {listed}." if m else f"None of {rows} lies outside of what the model was fitted on."
+        if left == 0:
             return text
-        return f"{text} {gaps} of them {'has' if gaps == 1 else 'have'} gaps and cannot be judged."
+        return f"{text} The other {f'{left} rows have' if left > 1 else 'row has'} missing values and cannot be judged."
 
     def __str__(self) -> str:
         return self.sentence

@@ -21,15 +21,18 @@ from ..spectral.rowspace import Wanted
 from .bulk import ROWS_EACH, Axes, Bulk, Judged, angles, distinct_first
 from .checks import check_level, check_neighbors, is_whole, row_names
 from .crowd import UNKNOWN, crowd, distance_limit, divided, normal_distances, sample
-from .flagged import WORDS, Outliers, sentence
+from .flagged import WORDS, Outliers, is_group, sentence
 from .limits import Limit
 from .new_rows import Novelty, novelty
+from .odd_columns import OddColumn, odd_columns
+from .reference import MOST_RANKED, Ranking, ranking
 from .spaces import naming
 
 __all__ = ["WORDS", "Novelty", "Outliers", "novelty", "outliers"]
 
 Array = Any
 Metric = str | Callable[[Any, Any], Any]
+Looks = dict[str, tuple[Array, Limit]]  # measures of all rows by name, each with its limit
 
 LEAST = 10  # rows below which nothing can be said
 _BLOCK = 4096  # objects compared at a time
@@ -58,7 +61,9 @@ def outliers(
     The axes are those of the bulk: rows beyond a limit are left out of the fit, which is repeated until the same rows
     stay, from a start that half of the rows could not turn. So outliers cannot hide behind axes that they have made. Of
     clean normal rows a share of about ``1 − level`` is flagged. Where the bulk itself has heavier tails than normal,
-    that is told, and the limits are those of a t fitted to it: its tail is not flagged.
+    that is told, and the limits are those of a t fitted to it: its tail is not flagged. Where a tenth of the rows or
+    more lies beyond the limits and the others are mostly copies, or otherwise no normal rows, the limits do not hold:
+    rows are then ranked by the axes of all rows, and at most 1 % are flagged (``ranking`` says why).
 
     Parameters
     ----------
@@ -157,7 +162,7 @@ def _by_distances(X: Any, asked: _Asked) -> Outliers:
     reach = distance_limit(d, null, 1 - asked.level)
     why = "only distances are known" if square else "the objects are no rows of numbers"
     names = row_names(asked.names, X, n, "outliers")
-    return _result(d, reach, None, None, asked.level, names, {"t2": why, "spe": why})
+    return _result(_looks(d, reach, None), None, None, asked.level, names, {"t2": why, "spe": why})
 
 
 def _by_rows(X: Any, asked: _Asked) -> Outliers:
@@ -178,8 +183,7 @@ def _by_rows(X: Any, asked: _Asked) -> Outliers:
     some = _take(rows, few)
     if rows.array is not None:
         warn_of_square(rows.array, "outliers, X", stacklevel=4)
-    looks = 3 if rows.n_features > 1 else 2
-    share = (1 - asked.level) / looks
+    share = (1 - asked.level) / (3 if rows.n_features > 1 else 2)  # of each look
     bulk = Bulk(rows, some, _count(asked, rows), asked.scale, share, asked.rng)
     kept = bulk.find()
     d, reach = _distances(rows, some, asked, bulk.judged(kept).axes, share)
@@ -187,10 +191,16 @@ def _by_rows(X: Any, asked: _Asked) -> Outliers:
     if (never & kept).any():
         kept = bulk.settle(kept & ~never, never)
     judged = bulk.judged(kept)
+    looks = _looks(d, reach, judged)
+    ordinary = severity_of(looks) <= 1
+    reason = ranking(judged, ordinary, some, few) if is_group(n - int(ordinary.sum()), n) else None
+    if reason is not None:
+        judged = bulk.whole(recount=asked.n_components == "auto")
+        looks = _looks(*_distances(rows, some, asked, judged.axes, share), judged)
     if not asked.scale:
         _warn_dominant(judged.axes, rows.names)
     missing = {} if judged.spe_limit is not None else {"spe": "the axes hold all dimensions: nothing is left over"}
-    out = _result(d, reach, judged, bulk, asked.level, names, missing)
+    out = _result(looks, judged, bulk, asked.level, names, missing, reason, lambda numbers: _odd(rows, some, numbers))
     if not bulk.stable:
         warnings.warn(
             f"outliers: which rows are the bulk did not settle in {bulk.rounds} rounds: some lie on the limit",
@@ -198,6 +208,13 @@ def _by_rows(X: Any, asked: _Asked) -> Outliers:
             stacklevel=3,
         )
     return out
+
+
+def _odd(rows: RowSource, some: Array, numbers: Array) -> tuple[tuple[OddColumn, ...], ...]:
+    """Return the columns in which some rows are unusual."""
+    order = np.argsort(numbers)
+    found = odd_columns(_take(rows, numbers[order]), some, rows.names) if len(numbers) else ()
+    return tuple(found[place] for place in np.argsort(order))
 
 
 def _count(asked: _Asked, rows: RowSource) -> int | None:
@@ -222,25 +239,52 @@ def _distances(rows: RowSource, some: Array, asked: _Asked, axes: Axes, share: f
     return d, distance_limit(d, normal_distances(spectrum, search.search.n, search.k, asked.rng), share)
 
 
+def _looks(d: Array, reach: Limit, judged: Judged | None) -> Looks:
+    """Return the measures that there are, each with its limit."""
+    found = {"distance": (d, reach)}
+    if judged is not None:
+        found["t2"] = judged.t2, judged.t2_limit
+        if judged.spe_limit is not None:
+            found["spe"] = judged.spe, judged.spe_limit
+    return found
+
+
+def severity_of(looks: Looks) -> Array:
+    """Return how many times its limit the worst measure of each row is, T² and SPE by their roots."""
+    severity = np.zeros(len(looks["distance"][0]))
+    for name, (values, limit) in looks.items():
+        ratio = values / limit.value if limit.value > 0 else np.where(values > 0, np.inf, 0.0)
+        severity = np.maximum(severity, ratio if name == "distance" else np.sqrt(ratio))
+    return severity
+
+
+def _raised(looks: Looks) -> Looks:
+    """Raise all limits alike until they flag no more than `MOST_RANKED` of the rows."""
+    severity = severity_of(looks)
+    most = int(MOST_RANKED * len(severity))
+    times = float(-np.partition(-severity, most)[most]) * (1 + 1e-9)  # past the first row that is too many
+    if not 1 < times < np.inf:
+        return looks
+    powers = {name: times if name == "distance" else times**2 for name in looks}
+    return {
+        name: (values, replace(limit, value=powers[name] * limit.value, normal=powers[name] * limit.value))
+        for name, (values, limit) in looks.items()
+    }
+
+
 def _result(
-    d: Array,
-    reach: Limit,
+    looks: Looks,
     judged: Judged | None,
     bulk: Bulk | None,
     level: float,
     names: tuple[str, ...] | None,
     missing: Mapping[str, str],
+    reason: Ranking | None = None,
+    columns_of: Callable[[Array], tuple[tuple[OddColumn, ...], ...]] | None = None,
 ) -> Outliers:
-    """Put the looks together."""
-    found: dict[str, tuple[Array, Limit]] = {"distance": (d, reach)}
-    if judged is not None:
-        found["t2"] = judged.t2, judged.t2_limit
-        if judged.spe_limit is not None:
-            found["spe"] = judged.spe, judged.spe_limit
-    severity = np.zeros(len(d))
-    for name, (values, limit) in found.items():
-        ratio = values / limit.value if limit.value > 0 else np.where(values > 0, np.inf, 0.0)
-        severity = np.maximum(severity, ratio if name == "distance" else np.sqrt(ratio))
+    """Put the looks together; ``reason``: why rows are only ranked."""
+    found = looks if reason is None else _raised(looks)
+    severity = severity_of(found)
     flagged = np.flatnonzero(severity > 1)
     flagged = flagged[np.argsort(-severity[flagged], kind="stable")]
     reasons = tuple(tuple(name for name, (v, limit) in found.items() if v[i] > limit.value) for i in flagged)
@@ -251,7 +295,7 @@ def _result(
     out = Outliers(
         flagged,
         reasons,
-        d,
+        found["distance"][0],
         None if judged is None else judged.t2,
         judged.spe if judged is not None and "spe" in found else None,
         {name: limit.value for name, (_, limit) in found.items()},
@@ -268,6 +312,8 @@ def _result(
         0 if bulk is None else bulk.rounds,
         True if bulk is None else bulk.stable,
         "",
+        None if columns_of is None else columns_of(flagged),
+        reason,
     )
     nus = {name: limit.nu for name, (_, limit) in found.items() if limit.nu is not None}
     return replace(out, sentence=sentence(out, nus, *clear))

@@ -1,0 +1,70 @@
+"""Is a shape closed, like a ring or a sphere? Then a map of it takes one coordinate more than it has dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+
+from .points import Points
+
+Array = Any
+
+_POINTS = 2000  # that are looked at: with more, few of them are near an edge
+_FEWEST = 100  # points below which nothing is said
+_NEIGHBORS = 15  # in the graph of a curve, at least, and one for every 100 points
+_PART = 0.1  # share of points from which on they are a part of the curve, and not strays
+_AROUND = 40  # neighbours that may lie to one side only
+_NEAR, _FAR = 0.25, 0.75  # shares of the longest path between which a closed curve is in two parts
+_ASIDE = 0.28  # distance of their mean, over that of the farthest: 0.42 on the edge of a surface, 0.11 by chance inside
+_EDGE = 0.02  # share of points on the edge: less is chance
+
+
+def is_closed(points: Points, d: int, rng: np.random.Generator) -> bool:
+    """Tell whether points of dimension d lie on a closed shape; False also where that cannot be told.
+
+    A curve is closed if, from any point, it runs in two parts that meet again. A surface is closed if it has no edge:
+    no point whose neighbours lie to one side. That needs coordinates, and up to 3 dimensions; in more, most points of
+    any shape are near its edge.
+    """
+    few = np.arange(points.n) if points.n <= _POINTS else np.sort(rng.choice(points.n, _POINTS, replace=False))
+    if len(few) < _FEWEST:
+        return False
+    return _closed_curve(points, few) if d == 1 else d <= 3 and _without_edge(points, few)
+
+
+def _closed_curve(points: Points, few: Array) -> bool:
+    n = len(few)
+    numbers, distances = points.nearest(few, few, max(_NEIGHBORS, n // 100))
+    ends = np.searchsorted(few, numbers).ravel()
+    graph = sp.csr_array((distances.ravel(), (np.repeat(np.arange(n), numbers.shape[1]), ends)), shape=(n, n))
+    graph = graph.maximum(graph.T)
+    if len(_parts(graph)) > 1:
+        return False
+    path = _paths(graph, int(np.argmax(_paths(graph, 0))))  # from an end, if there is one
+    longest = float(path.max())
+    between, far = (path > _NEAR * longest) & (path < _FAR * longest), path >= _FAR * longest
+    return len(_parts(graph[between][:, between])) == 2 and len(_parts(graph[far][:, far])) == 1
+
+
+def _paths(graph: Any, start: int) -> Array:
+    """Return the lengths of the shortest paths from a point; 0 to strays."""
+    found = csgraph.dijkstra(graph, directed=False, indices=start)
+    return np.where(np.isfinite(found), found, 0.0)
+
+
+def _parts(graph: Any) -> Array:
+    """Return the sizes of the connected components, strays apart."""
+    sizes = np.bincount(csgraph.connected_components(graph, directed=False)[1])
+    return sizes[sizes >= _PART * graph.shape[0]]
+
+
+def _without_edge(points: Points, few: Array) -> bool:
+    if points.spec != "euclidean" or sp.issparse(points.items):
+        return False
+    numbers, distances = points.nearest(few, few, _AROUND)
+    X = np.asarray(points.items, dtype=np.float64)
+    aside = np.linalg.norm(X[numbers].mean(axis=1) - X[few], axis=1) / distances[:, -1]
+    return bool((aside > _ASIDE).mean() < _EDGE)

@@ -1,0 +1,64 @@
+"""In which columns a row is unusual: robust z-scores, |x − median| over the spread of the middle half."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .bulk import middle_and_spread
+
+Array = Any
+
+LISTED = 3  # columns that are named for a row, at most
+ODD = 3.5  # z-score from which a column is named (Iglewicz and Hoaglin 1993)
+_QUARTILES = 1.349  # distance between the quartiles of normal values, in standard deviations
+_ENTRIES = 1 << 21  # of rows that are looked at together
+
+
+class OddColumn(NamedTuple):
+    """A column in which a row is unusual: its name, the row's value, the median, and the z-score."""
+
+    column: str
+    value: float
+    median: float
+    z: float
+
+    def __str__(self) -> str:
+        return f"{self.column} = {self.value:.4g} (median {self.median:.4g})"
+
+
+def odd_columns(rows: Array, some: Array, names: Sequence[Any] | None) -> tuple[tuple[OddColumn, ...], ...]:
+    """Return for each row the columns in which it is most unusual among some rows, the most unusual first.
+
+    z = 1.349 |x − median| / (distance of the quartiles), by the standard deviation where the quartiles are equal; of
+    sparse rows by mean and standard deviation. Nothing is named for a row whose every value is ordinary and only their
+    combination is not.
+
+    >>> some = np.random.default_rng(0).standard_normal((100, 3))
+    >>> [[odd.column for odd in row] for row in odd_columns(np.array([[0.0, 9.0, -50.0]]), some, ["a", "b", "c"])]
+    [['c', 'b']]
+    """
+    middle, spread, by_quartiles = middle_and_spread(some)
+    spread = np.where(by_quartiles, spread / _QUARTILES, spread)
+    step = max(1, _ENTRIES // max(1, len(middle)))
+    found: list[tuple[OddColumn, ...]] = []
+    for start in range(0, rows.shape[0], step):
+        block = rows[start : start + step]
+        X = np.asarray(block.toarray() if sp.issparse(block) else block, dtype=np.float64)
+        away = np.abs(X - middle)
+        z = np.divide(away, spread, out=np.where(away > 0, np.inf, 0.0), where=spread > 0)
+        order = np.lexsort((-away, -z))[:, :LISTED]
+        found += [
+            tuple(
+                OddColumn(
+                    f"column {j}" if names is None else str(names[j]), float(x[j]), float(middle[j]), float(own[j])
+                )
+                for j in best
+                if own[j] >= ODD
+            )
+            for x, own, best in zip(X, z, order, strict=True)
+        ]
+    return tuple(found)
