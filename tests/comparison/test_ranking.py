@@ -198,7 +198,7 @@ def test_skew_that_looks_crowded_is_told_with_what_it_is_compared_with():
     evidence = {"crowding": 0.81, "column_crowding": 1.01}
     told = recommendation.recommend(record(*entries, structured=False, **evidence)).reasons[0]
     assert "0.81 times as far apart" in told
-    assert "(1.01 times for independent columns distributed as these): the rows show no" in told
+    assert "(1.01 times in data with these column distributions and rank correlations): the rows show no" in told
 
 
 @pytest.mark.parametrize(

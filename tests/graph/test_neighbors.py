@@ -721,3 +721,12 @@ def test_very_many_rows_are_searched_approximately_with_measured_recall(rng, mon
     assert first.recall > 0.98
     new = searcher("euclidean", X).query(X[:5] + 1, 4)
     np.testing.assert_array_equal(new[0], nearest(exact(X[:5] + np.float32(1), X), 4, itself=True)[0])
+
+
+def test_scaled_columns_are_searched_as_euclidean_ones(rng):
+    """The standardised Euclidean distance is that of columns divided by their standard deviations."""
+    X = rng.normal(size=(2000, 20)) * np.logspace(-3, 3, 20)
+    found, plain = neighbor_graph(X, 7, metric="seuclidean"), neighbor_graph(X / X.std(axis=0, ddof=1), 7)
+    assert found.algorithm == plain.algorithm
+    assert np.array_equal(found.indices, plain.indices)
+    assert np.allclose(found.distances, plain.distances, rtol=1e-12)

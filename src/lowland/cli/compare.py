@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 KEYS = {
     "data": "the file that was read",
     "rows": "number of rows: all, compared, training, held-out",
-    "recommendation": "key, method, parameters, prefer, reasons, ties, not_good_for",
+    "recommendation": "key, method, parameters, prefer, verdict, space, reasons, ties, not_good_for",
     "candidates": "a list, best first: rank, candidate, method, status, score, behind (the best, with interval), tied, "
     "criteria with intervals, seconds, whole_seconds (planned for all rows), reason where it did not run",
     "evidence": "what the data show by themselves: crowding, structured, strays, pieces, distances, dimensions, "

@@ -11,13 +11,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from .answer import Answer, UsageError, note
-from .options import ColumnOptions, Common, KeepOptions, MethodOptions
-from .reduce import Job
-from .reduce import perform as reduce_with
+from .options import Common
 
 KEYS = {
     "data": "the table of digits that was written",
-    "recommendation": "key, method, parameters, prefer, reasons, ties, not_good_for",
+    "recommendation": "key, method, parameters, prefer, verdict, space, reasons, ties, not_good_for",
     "methods": "what was measured of each method's map, best first: local (neighbours), along (distances along the "
     "data), straight (distances), target (digits recognised), score",
     "out": "file with the coordinates of the recommended map",
@@ -44,7 +42,7 @@ def demo(
 
     from ..comparison import compare
     from ..data.samples import digits
-    from ..data.writing import write_table
+    from ..data.writing import embedding_frame, write_table
     from ..registry import method
     from ..report.html import write_page
     from .demo_page import figures, render
@@ -62,14 +60,12 @@ def demo(
         found = compare(pixels, _METHODS, budget=None, target=labels, sample=None)
     advice = found.recommend()
     best = method(advice.method).title
-    note(f"{best} of all {len(pixels):,} digits")
-    keep = KeepOptions(color="digit")
-    chosen = MethodOptions(method=advice.method, components="2")
-    reduce_with(Job(file, chosen, ColumnOptions(), keep, out, None, None))
-    place = pl.read_csv(out).drop("digit").to_numpy()
+    place = found.maps[advice.key].Y
+    axes = [f"{method(advice.method).class_name.lower()}{i}" for i in range(place.shape[1])]
+    write_table(out, embedding_frame(place, axes, None, pl.DataFrame({"digit": labels})))
     words = ["lowland", "reduce", str(file), "--method", advice.method, "--color", "digit", "--out", "map.csv"]
     commands = {
-        "The same map with a report, and a model that places new digits:": shlex.join(
+        "A map of all digits with a report, and a model that places new digits:": shlex.join(
             [*words, "--report", "map.html", "--model", "map.lowland"]
         ),
         "What a table of your own holds:": "lowland info TABLE.csv",

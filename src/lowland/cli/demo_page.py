@@ -8,8 +8,10 @@ from typing import Any
 from .. import __version__, registry
 from ..comparison import Comparison, Recommendation
 from ..comparison.ranking import Judge
+from ..comparison.recommendation import verdict
 from ..plots.comparison import small_map
 from ..plots.thumbnails import thumbnails
+from ..quality.verdicts import DISTANCES, NEIGHBOURS
 from ..report import page
 from ..report.svg import inline_svg
 
@@ -21,6 +23,12 @@ MEASURES = {
     "straight": ("Straight distances", "rank correlation with distances between the pixels"),
     "target": ("Digits recognised", "share of points whose digit the nearest points in the map guess"),
 }
+
+
+_RULE = (
+    f"neighbours are good if trustworthiness and continuity are {NEIGHBOURS[0]} or more, fair from {NEIGHBOURS[1]}; "
+    f"distances are good from a rank correlation of {DISTANCES[0]} on and fair from {DISTANCES[1]} on"
+)
 
 
 def figures(found: Comparison) -> dict[str, dict[str, float]]:
@@ -56,7 +64,7 @@ def render(
     pieces = [
         page.heading(title),
         page.paragraph(lead, "lead"),
-        _large(best, embedding, images, labels),
+        _large(found, best, embedding, images, labels),
         page.section("All maps, best first", page.paragraph(_said(found)), _cards(found, told, advice.method)),
         page.section("What the figures mean", _legend(labels)),
         page.section("What this map does not show", *map(page.paragraph, _limits(advice))),
@@ -66,12 +74,13 @@ def render(
     return page.document(title, pieces)
 
 
-def _large(best: str, embedding: Array, images: Array, labels: Sequence[int]) -> str:
+def _large(found: Comparison, best: str, embedding: Array, images: Array, labels: Sequence[int]) -> str:
     drawing = thumbnails(embedding, images, color=labels, color_name="digit")
     drawn = len(drawing.axes[0].images)
     caption = (
-        f"Map by {best} of all {len(images):,} digits. {drawn} of them are drawn as they were written, where there is "
-        "room; the others are points. Colours show the true digit, which the method did not know."
+        f"Map by {best}: {found.record['rows']['training']:,} digits were used for fitting, the other "
+        f"{found.record['rows']['held-out']:,} were placed afterwards. {drawn} of them are drawn as they were written, "
+        "where there is room; the others are points. Colours show the true digit, which the method did not know."
     )
     svg = inline_svg(drawing, "best", f"Map of the digits by {best}", caption)
     return page.section(f"Recommended: {best}", page.figure(svg, caption))
@@ -93,8 +102,9 @@ def _cards(found: Comparison, told: Mapping[str, Mapping[str, float]], best: str
         drawing = small_map(placed.Y, found.colors(placed.rows))
         svg = inline_svg(drawing, f"map-{entry['method']}", f"Map by {name}", f"Map of the digits by {name}")
         values = [(MEASURES[m][0], row[m]) for m in MEASURES if m in row]
+        said = "; ".join(f"{what}: {word}" for what, word in verdict(entry).words.items())
         heading = f"{name}{' (recommended)' if entry['method'] == best else ''}: score {row['score']:.2f}"
-        cards.append(page.card(heading, page.figure(svg), page.bars(values, signed=False)))
+        cards.append(page.card(heading, page.figure(svg), page.bars(values, signed=False), page.paragraph(f"{said}.")))
     return page.cards(cards)
 
 
@@ -103,6 +113,7 @@ def _legend(labels: Sequence[int]) -> str:
     rows = [(name, f"{text}.") for name, text in MEASURES.values()]
     rows.append(("Guessing", f"always naming the most frequent digit is right for {100 * most:.0f} % of the points."))
     rows.append(("Score", "the mean of neighbours, distances along the data and digits recognised."))
+    rows.append(("Good, fair, poor", f"{_RULE}."))
     return page.table(rows, "Figures below the maps")
 
 

@@ -18,12 +18,15 @@ from .reduce import Job
 if TYPE_CHECKING:
     from ..planning import Plan
     from ..reducer import Reducer
+    from .inputs import Input
 
 KEYS = {
     "data": "the file that was read",
     "rows": "number of rows",
     "columns": "number of columns that would be reduced",
     "plan": "method, algorithm, bytes, model_bytes, seconds (rough), approximate, parts (bytes by name)",
+    "further": "rough seconds of what may follow: report (of reduce --report), evaluate, compare (of its default "
+    "candidates, at most its default budget)",
     "memory_limit": "memory limit in force, in bytes",
     "fits": "whether the plan stays within the limit",
 }
@@ -37,7 +40,10 @@ def plan(
     columns: ColumnOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
-    """Say what a reduction would cost, without doing it: algorithm, memory, rough time, approximate or not.
+    """Estimate the cost of a reduction without running it: algorithm, memory, rough time, exact or approximate.
+
+    The times of a report, of an evaluation and of a comparison are estimated as well. Starting Python and reading the
+    file are not counted.
 
     Example: lowland plan big.parquet --method pca --components 50
     """
@@ -53,11 +59,13 @@ def plan(
     cost = run(lambda rows: cost_of(model, rows), given, model._parameters)
     limit = memory_limit()
     fits = cost.bytes <= limit
+    further = _further(model, given)
     facts = {
         "data": data,
         "rows": given.shape[0],
         "columns": given.shape[1],
         "plan": cost.to_dict(),
+        "further": further,
         "memory_limit": limit,
         "fits": fits,
     }
@@ -66,7 +74,28 @@ def plan(
     summary = (
         f"{cost.method} by {cost.algorithm} would take {price}; the memory limit is {format_bytes(limit)}: {verdict}."
     )
-    return Answer(facts, summary, _next(data, options, chosen, model, cost, fits), shown=[Text(str(cost))])
+    table = str(cost)
+    width = table.splitlines()[0].index(cost.method)  # where the second column begins
+    lines = [f"{name:<{width}}{format_seconds(seconds)} more" for name, seconds in further.items()]
+    shown = [Text("\n".join([table, *lines]))]
+    return Answer(facts, summary, _next(data, options, chosen, model, cost, fits), shown=shown)
+
+
+def _further(model: Reducer, given: Input) -> dict[str, float]:
+    """Return the rough seconds of what may follow a reduction."""
+    from ..comparison.budget import parse_seconds
+    from ..comparison.costs import compare_seconds
+    from ..comparison.running import BUDGET
+    from ..quality.costs import picture_seconds, report_seconds
+
+    n, width = given.shape
+    judged = report_seconds(n, width)
+    compared = compare_seconds(n, width, pairwise=given.pairwise)
+    return {
+        "report": judged + picture_seconds(n),
+        "evaluate": judged,
+        "compare": min(compared, parse_seconds(BUDGET)),
+    }
 
 
 def _next(data: Path, options: MethodOptions, chosen: ColumnOptions, model: Reducer, cost: Plan, fits: bool) -> str:

@@ -278,7 +278,7 @@ def _same(a: Any, b: Any) -> bool:
 def searched(candidate: Candidate, n_rows: int, learned: Mapping[str, Any]) -> list[Candidate]:
     """Return the other settings of a method that ran with its defaults.
 
-    Neighbours of 5, 20 and 40, perplexities of 10, 50 and 100, and for kernels a width of a quarter and four times what
+    Neighbours of 5, 20 and 40, perplexities of 10, 50 and 100, and for kernels a gamma of a quarter and four times what
     the median of distances gave.
     """
     if candidate.kind != "default":

@@ -122,7 +122,7 @@ def _data(found: Comparison) -> str:
         if evidence["crowding"] is not None:
             rows.append(("distance to neighbours, relative to Gaussian data", f"{evidence['crowding']:.3f}"))
         if evidence.get("column_crowding") is not None:
-            rows.append(("relative to independent columns distributed as these", f"{evidence['column_crowding']:.3f}"))
+            rows.append(("relative to data with these column distributions", f"{evidence['column_crowding']:.3f}"))
         if evidence["pieces"] is not None:
             rows.append(("neighbour graph", count(evidence["pieces"], "connected component")))
         if evidence["strays"]:

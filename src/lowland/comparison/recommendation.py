@@ -249,7 +249,7 @@ def _tie_reason(judge: Judge, chosen: Entry, best: Entry, judged: Sequence[str])
 
 def _cloud_reason(record: Mapping[str, Any], judge: Judge, chosen: Entry, best: Entry) -> str:
     crowding, columns = record["evidence"]["crowding"], record["evidence"].get("column_crowding")
-    skewed = f" ({columns:.2f} times for independent columns distributed as these)" if columns else ""
+    skewed = f" ({columns:.2f} times in data with these column distributions and rank correlations)" if columns else ""
     text = (
         f"Nearest neighbours are {crowding:.2f} times as far apart as in Gaussian data of the same covariance{skewed}: "
         f"the rows show no clusters, curves or sheets, so {_title(chosen)}, which shows the covariance, is enough."

@@ -21,6 +21,7 @@ from .process import Worker, send_guests
 from .result import Comparison
 from .schedule import FORMAT, Run
 
+BUDGET = "5min"
 _ASKED = ("n_components", "metric", "n_neighbors", "sample", "held_out", "random_state")  # settings of a record
 _PARTS: dict[str, tuple[str, ...]] = {  # what a record has, as far as it is read again
     "data": ("shape", "dtype", "sha256", "kind"),
@@ -35,7 +36,7 @@ def compare(
     X: Any,
     methods: str | Sequence[Any] = "auto",
     n_components: int = 2,
-    budget: float | str | None = "5min",
+    budget: float | str | None = BUDGET,
     target: Any = None,
     *,
     metric: str = "euclidean",
@@ -45,15 +46,15 @@ def compare(
     random_state: int | None = None,
     record: Mapping[str, Any] | None = None,
 ) -> Comparison:
-    """Run methods on the same rows within a time, measure their maps alike, and rank them.
+    """Fit several methods to the same rows within a time budget, measure their maps alike, and rank them.
 
     Each candidate is fitted on the training rows, places the held-out rows with `transform`, and is judged by two
     criteria that are 0 at chance and 1 when perfect, for training and held-out rows alike:
 
     - local: neighbours. The mean of trustworthiness and continuity (Venna, Kaski 2001), each (x − chance)/(1 − chance).
     - global: distances. Spearman's correlation between the distances in the map and in the data; where the rows are
-      more than a Gaussian cloud and their neighbour graph hangs together, distances along that graph (Tenenbaum, de
-      Silva, Langford 2000): straight lines through the air would speak for maps that fold a curved sheet.
+      more than a Gaussian cloud and their neighbour graph is connected, distances along that graph (Tenenbaum, de
+      Silva, Langford 2000): direct distances would favour maps that leave a curved sheet folded.
 
     A target adds the share of rows whose class the nearest others in the map guess. The score is the mean of these.
     Settings of neighbours, perplexity and kernel widths are searched while time is left.

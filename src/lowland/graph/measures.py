@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from .. import arrays
 from ..block import Block, require_finite
-from ..distances import metric
+from ..distances import learn, metric
 from ..errors import DataError, ScaleError
 from ..intake import working
 from ..pairwise import Function, Pairwise, Precomputed, cut, length, tiles
@@ -368,6 +368,9 @@ def measure(spec: str | Callable[[Any, Any], Any], items: Array, state: dict[str
     if spec in ("cosine", "correlation"):
         rule = metric(spec, items, state)
         return EuclideanRows(items, lambda block: np.ascontiguousarray(rule.prepare(_dense(block))[0]), "cosine")
+    if spec == "seuclidean":  # the Euclidean distance of columns divided by their standard deviations
+        deviations = np.sqrt((learn(spec, items) if state is None else state)["V"])
+        return EuclideanRows(items, lambda block: _dense(block) / deviations, "euclidean")
     return RuleRows(metric(spec, items, state), items)
 
 

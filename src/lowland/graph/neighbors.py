@@ -5,7 +5,7 @@ graph of a set with itself is approximate and its recall is measured.
 
 | data | search |
 |---|---|
-| up to 4 columns, or up to 15 of few true dimensions; Euclidean, cosine or correlation | KD-tree |
+| up to 4 columns, or up to 15 of few true dimensions; Euclidean (also scaled), cosine, correlation | KD-tree |
 | other dense rows | products of blocks in float32, each answer certified or searched again in float64 |
 | N²·D > 1e13 and more than 15 columns | nearest neighbour descent (pynndescent), recall measured on 1,000 rows |
 | sparse rows | sparse products |
@@ -51,6 +51,7 @@ __all__ = [
 
 Array = Any
 
+PRODUCTS = ("euclidean", "sqeuclidean", "seuclidean", "cosine", "correlation")  # metrics of points in a Euclidean space
 ALWAYS_TREE = 4  # columns up to which a KD-tree is best
 TREE_COLUMNS = 15  # columns up to which it is tried: what its leaves look like decides
 _ENTRY_SECONDS, _STORED_SECONDS = 2e-8, 1e-7  # of an entry, dense or stored: checked, compared, shifted, kept
@@ -214,7 +215,7 @@ def approximate(shape: DataShape, metric: str) -> bool:
     >>> approximate(DataShape(1_000_000, 50, np.dtype(float)), "euclidean")
     True
     """
-    products = metric in ("euclidean", "sqeuclidean", "cosine", "correlation") and not shape.sparse
+    products = metric in PRODUCTS and not shape.sparse
     return (
         products and shape.n_features > TREE_COLUMNS and float(shape.n_rows or 1) ** 2 * shape.n_features > APPROXIMATE
     )
@@ -233,7 +234,7 @@ def search_cost(shape: DataShape, k: int, metric: str) -> tuple[dict[str, int], 
         compared["copies of the rows"] = 3 * shape.entries * (shape.dtype.itemsize + 4)  # sorted, and by columns
         pairs = 4e-9 * shape.density**2 * d + 10e-9, 16e-9 * (k + 2) * shape.density * d
         return parts | compared, reading + (pairs[0] * float(n) * n + pairs[1] * n) / workers
-    if metric not in ("euclidean", "sqeuclidean", "cosine", "correlation"):
+    if metric not in PRODUCTS:
         prepared = {"rows as the metric wants them": n * d * row_bytes(metric, shape.dtype.itemsize)}
         return parts | compared | prepared, reading + 2e-9 * float(n) * n * d / workers
     if d <= ALWAYS_TREE:
@@ -242,6 +243,8 @@ def search_cost(shape: DataShape, k: int, metric: str) -> tuple[dict[str, int], 
     parts |= {"rows in float32": 4 * n * (d + min(d, TERMS) + 4), "candidates": n * candidates * 8}
     if metric in ("cosine", "correlation"):
         parts["rows of length 1"] = n * d * row_bytes(metric, shape.dtype.itemsize)
+    if metric == "seuclidean":
+        parts["scaled rows"] = n * d * 8
     parts["rows compared"] = workers * 8 * (min(n * n, FEW_ENTRIES) + min(n * d, SHIFTED_ENTRIES))
     if d <= TREE_COLUMNS:
         parts["tree"] = n * (d * 16 + 24)

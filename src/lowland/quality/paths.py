@@ -22,7 +22,7 @@ Array = Any
 
 SAMPLE = 5000  # rows whose graph is searched
 ALL_PAIRS = 2000  # rows up to which all pairs are compared
-_PAIRED = 1000  # rows whose distances to each other are compared, of more
+PAIRED = 1000  # rows whose distances to each other are compared, of more
 _FUNCTION = 500  # rows that a metric of the user's own is called for
 _FEW = 20  # distinct rows below which paths mean nothing
 _FEWEST = 5  # neighbours in the graph whose paths are measured
@@ -150,7 +150,7 @@ def path_correlation(
     if len(same.first) < _FEW:
         return unknown
     m = len(rows)
-    chosen = np.arange(m) if m <= ALL_PAIRS else np.sort(rng.permutation(m)[:_PAIRED])
+    chosen = np.arange(m) if m <= ALL_PAIRS else np.sort(rng.permutation(m)[:PAIRED])
     k = max(1, min(n_neighbors, len(same.first) - 1))
     found, _ = path_distances(items, metric, k, [chosen], same)
     if found is None:

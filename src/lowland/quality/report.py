@@ -303,7 +303,7 @@ def report(
     table = rank_table(both, k, anchors, random_state, named, owner="report")
     drawn = PairTable(both, pairs, random_state, named, "report")
     found = {name: from_table(name, table) for name in _RANKS}
-    found["rnx_auc"] = curve_of(both, _curve_anchors(anchors, both.n), random_state, named).auc
+    found["rnx_auc"] = curve_of(both, curve_anchors(anchors, both.n), random_state, named).auc
     found |= {name: _defined(measure, drawn) for name, measure in _PAIRS.items()}
     found["path_spearman"] = path_correlation(
         X, Y, table.n_neighbors, metric=metric, groups=named, random_state=random_state
@@ -349,10 +349,10 @@ def _defined(measure: Callable[[PairTable], Measure], table: PairTable) -> Measu
         return Measure(np.nan)
 
 
-def _curve_anchors(anchors: int | str | None, n: int) -> int | str | None:
+def curve_anchors(anchors: int | str | None, n: int) -> int | str | None:
     """Return how many points the curve asks, which sorts all others for each: fewer of many, as its area is one number.
 
-    >>> _curve_anchors("auto", 20_000), _curve_anchors("auto", 1_000_000), _curve_anchors(300, 20_000)
+    >>> curve_anchors("auto", 20_000), curve_anchors("auto", 1_000_000), curve_anchors(300, 20_000)
     (1000, 100, 300)
     """
     if anchors != "auto" or n <= ALL:
