@@ -315,3 +315,23 @@ def test_a_second_decomposition_that_does_not_fit_is_refused(rng):
         pytest.raises(MemoryLimitError, match="singular values that small"),
     ):
         lowland.PCA(600).fit(X)
+
+
+# -- what follows a fit -----------------------------------------------------------------------------------
+
+
+def test_reports_and_comparisons_cost_more_of_larger_tables():
+    from lowland.comparison.costs import compare_seconds
+    from lowland.quality.costs import picture_seconds, report_seconds
+
+    shapes = [(150, 4), (1000, 20), (10_000, 20), (10_000, 200), (1_000_000, 200)]
+    for cost in (report_seconds, compare_seconds):
+        values = [cost(*shape) for shape in shapes]
+        assert values == sorted(values)
+        assert values[0] > 0
+    assert compare_seconds(500, 500, pairwise=True) > 0
+    assert picture_seconds(1_000_000) > picture_seconds(10)
+    with lowland.config(threads=1):
+        alone = report_seconds(10_000, 50)
+    with lowland.config(threads=4):
+        assert report_seconds(10_000, 50) < alone
