@@ -291,7 +291,7 @@ def test_trust_is_of_the_two_dimensions_that_are_drawn_and_the_whole_map_is_told
 
 
 def test_where_only_pairs_are_drawn_all_rows_are_still_shown(fitted: lowland.PCA, monkeypatch) -> None:
-    monkeypatch.setattr("lowland.report.trust._PAIRS", 1500)  # of 1,770
+    monkeypatch.setattr("lowland.report.trust.PAIRS", 1500)  # of 1,770
     text = Reader(page(fitted, X=model_rows(fitted))).text
     assert "10 neighbours of all 60 rows, distances of 1,500 pairs, hence intervals of 95 %" in text
     assert "The same picture by trust" in text

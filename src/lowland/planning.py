@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -162,16 +162,21 @@ def plan(
                 f"{type(model).__name__}: precomputed values for pairs are a square; these are {source.n_rows} × "
                 f"{source.n_features}"
             )
-        return model._plan_rows(source)
+        return _with_overhead(model._plan_rows(source), model, source.n_rows)
     if shape is None or len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"shape must be (rows, columns), both at least 1; got {shape}")
     rows, columns = shape
     if density is not None and not 0 < density <= 1:
         raise ValueError(f"density is the share of stored entries, in (0, 1]; got {density}")
     kind = working(np.dtype(np.float64 if dtype is None else dtype))
-    return model._plan(
-        DataShape(int(rows), int(columns), kind, 1.0 if density is None else density, density is not None)
-    )
+    table = DataShape(int(rows), int(columns), kind, 1.0 if density is None else density, density is not None)
+    return _with_overhead(model._plan(table), model, int(rows))
+
+
+def _with_overhead(cost: Plan, model: Reducer, n_rows: int | None) -> Plan:
+    """Return a plan with the time that arithmetic does not explain: checks, calls, and loops over rows."""
+    fixed, per_row = model._overhead
+    return replace(cost, seconds=cost.seconds + fixed + per_row * (n_rows or 0))
 
 
 def _know_length(source: RowSource, owner: str) -> None:

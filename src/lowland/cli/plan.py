@@ -87,13 +87,14 @@ def _further(model: Reducer, given: Input) -> dict[str, float]:
     from ..comparison.costs import compare_seconds
     from ..comparison.running import BUDGET
     from ..quality.costs import picture_seconds, report_seconds
+    from ..report.trust import PAIRS
 
     n, width = given.shape
-    judged = report_seconds(n, width)
+    shown = report_seconds(n, width, pairs=PAIRS)
     compared = compare_seconds(n, width, pairwise=given.pairwise)
     return {
-        "report": judged + picture_seconds(n),
-        "evaluate": judged,
+        "report": shown + picture_seconds(n),
+        "evaluate": report_seconds(n, width),
         "compare": min(compared, parse_seconds(BUDGET)),
     }
 

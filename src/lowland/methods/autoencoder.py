@@ -201,7 +201,7 @@ class Autoencoder(Reducer):
             method="Autoencoder",
             algorithm="AdamW",
             bytes=sum(parts.values()) + shape.copied,
-            seconds=seconds + self.epochs * self._epoch_seconds(n, weights),
+            seconds=seconds + 0.6 * self.epochs * self._epoch_seconds(n, weights),  # most fits stop before the last
             model_bytes=8 * weights + 16 * d,
             parts=parts,
             remedy="take narrower hidden layers, or smaller batches",

@@ -95,6 +95,7 @@ class GraphReducer(Joining):
     _compared_by: ClassVar[str] = "metric"
     _allow_sparse: ClassVar[bool] = True
     _finds_gaps: ClassVar[bool] = True
+    _overhead: ClassVar[tuple[float, float]] = (0.012, 3e-5)
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "n_components": Integer(1),
         "n_neighbors": Integer(1),

@@ -145,7 +145,9 @@ class RandomProjection(LinearReducer):
             method="RandomProjection",
             algorithm=kind,
             bytes=sum(parts.values()) + shape.copied,
-            seconds=dense_seconds(4.0 * shape.entries + 2.0 * SAMPLE * d * k, shape.dtype) + 1e-8 * model / size,
+            seconds=dense_seconds(4.0 * shape.entries + 2.0 * SAMPLE * d * k, shape.dtype)
+            + 5e-9 * shape.entries  # of checking them
+            + 1e-8 * model / size,
             approximate=kind != "identity",
             model_bytes=model + 8 * d,
             parts={name: size for name, size in parts.items() if size},

@@ -135,6 +135,7 @@ class SOM(Reducer):
     )
 
     _reads_again: ClassVar[bool] = True
+    _overhead: ClassVar[tuple[float, float]] = (0.08, 0.0)
 
     codebook_: Array
     mean_: Array
@@ -212,8 +213,8 @@ class SOM(Reducer):
             algorithm="batch",
             bytes=sum(parts.values()) + shape.copied,
             seconds=seconds
-            + dense_seconds(2.0 * n * units * d * self.epochs, np.dtype(np.float32))
-            + dense_seconds(2.0 * n * units * d + spreading * self.epochs, np.dtype(np.float64)),
+            + 3 * dense_seconds(2.0 * n * units * d * self.epochs, np.dtype(np.float32))  # of small blocks
+            + 3 * dense_seconds(2.0 * n * units * d + spreading * self.epochs, np.dtype(np.float64)),
             model_bytes=8 * (units * d + 2 * d),
             parts=parts,
             remedy="take a smaller grid, or reduce the columns first",

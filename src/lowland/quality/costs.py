@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-import math
-
 from .. import settings
 from .anchors import ALL, SAMPLED
 from .paths import ALL_PAIRS, PAIRED, SAMPLE
 
 # Seconds on one modest core, fitted to `python -m benchmarks.plan_seconds`.
-_START = 0.15  # of any report, whatever its size
-_PRODUCT = 8e-11  # a column of a row, compared with an anchor
-_COUNTED = 2.5e-9  # a row, ranked for an anchor
-_SORTED = 1.2e-8  # a row, sorted for an anchor of the curve, times log₂ of all rows
+_START = 0.05  # of any report, whatever its size
+_COUNTED = 1.8e-8  # a row, ranked for an anchor
+_PRODUCT = 4e-10  # a column of it
+_SORTED = 1.2e-7  # a row, sorted for an anchor of the curve
 _EDGE = 2e-7  # a row reached by a shortest path from another
-_PAIR = 3e-7  # a pair whose distances are compared, and a column of it a hundredth
+_PAIR = 1.2e-6  # a pair whose distances are compared and sorted; a thousand columns of it take as much again
 _DRAWN = 8e-6  # a point that is drawn
 
 
-def report_seconds(n: int, width: int, coordinates: int = 2) -> float:
-    """Return the rough time of `lowland.quality.report` for a table of n rows and a map.
+def report_seconds(n: int, width: int, *, pairs: int | None = None) -> float:
+    """Return the rough time of `lowland.quality.report` for a table of n rows and a map of 2 dimensions.
 
     Ranks: A anchors × n rows × columns; the curve: sorting n rows for each of its anchors; paths: m sources in a graph
-    of at most 5,000 rows; pairs: at most a million where there are more than 10,000 rows.
+    of at most 5,000 rows; ``pairs``: those whose distances are compared, None for what a report takes by itself.
 
     >>> report_seconds(150, 4) < 1 < report_seconds(500_000, 40) < 120
     True
     """
     from .report import curve_anchors
 
-    anchors = n if n <= ALL else SAMPLED
-    curve = curve_anchors("auto", n)
-    curve = n if not isinstance(curve, int) else curve
+    anchors, curve = n if n <= ALL else SAMPLED, curve_anchors("auto", n)
     graph = min(n, SAMPLE)
     sources = graph if graph <= ALL_PAIRS else PAIRED
-    pairs = min(n * (n - 1) / 2, 1e6 if n > ALL else 1.25e7)
-    work = _PRODUCT * anchors * n * (width + coordinates) + _COUNTED * anchors * n
-    work += _SORTED * curve * n * math.log2(max(n, 2)) / 10
+    every = n * (n - 1) / 2
+    if pairs is None:  # all are sorted up to 5,000 rows, and summed up to 10,000, which is quicker
+        pairs = int(every if n <= 5000 else 4e6 if n <= ALL else 1e6)
+    work = anchors * n * (_COUNTED + _PRODUCT * width)
+    work += _SORTED * (curve if isinstance(curve, int) else n) * n
     work += _EDGE * sources * graph + _PRODUCT * graph**2 * width
-    work += _PAIR * pairs * (1 + width / 100)
+    work += _PAIR * min(every, pairs) * (1 + width / 1000)
     return _START + work / settings.threads()
 
 

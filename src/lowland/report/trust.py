@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Array = Any
 
-_PAIRS = 1_000_000  # whose distances are compared: of more, sorting would take longer than most fits
+PAIRS = 1_000_000  # whose distances are compared: of more, sorting would take longer than most fits
 _GROUPS_SHOWN = 20
 _SHOWN = {
     "trustworthiness": "neighbours in the map that are true (trustworthiness)",
@@ -61,7 +61,7 @@ def measure(model: Reducer, X: Any, Y: Array, groups: Any = None) -> Trust | str
     if isinstance(metric, str) and metric not in (*METRICS, "precomputed"):
         return f"Not measured: rows were compared by {metric!r}, which only their own package knows."
     rows, space = _seen(model, X)
-    k, pairs = min(10, max(1, len(Y) // 4)), None if len(Y) * (len(Y) - 1) // 2 <= _PAIRS else _PAIRS
+    k, pairs = min(10, max(1, len(Y) // 4)), None if len(Y) * (len(Y) - 1) // 2 <= PAIRS else PAIRS
     whole = None
     try:
         picture = report(rows, Y[:, :2], k, metric=metric, pairs=pairs, groups=groups, space=space)
@@ -94,7 +94,7 @@ def section(found: Trust | str, Y: Array, labels: Sequence[str], color_name: str
     looked = f"all {told.n:,} rows" if every else f"{len(told.points):,} of {told.n:,} rows"
     caption = (
         f"{told.n_neighbors} neighbours of {looked}"
-        + ("" if told["spearman"].exact else f", distances of {_PAIRS:,} pairs")
+        + ("" if told["spearman"].exact else f", distances of {PAIRS:,} pairs")
         + ("" if told.exact else ", hence intervals of 95 %")
         + f"; against {told.space} ({told.metric})"
     )
