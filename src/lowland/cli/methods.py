@@ -1,4 +1,4 @@
-"""`lowland methods`: what can be used, read from the registry."""
+"""`lowland methods`: list the methods of the registry."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _one(row: registry.Method) -> Answer:
     for rule in rules:
         table.add_row(rule["name"], str(rule["default"]), rule["allowed"])
     facts = {"methods": [{**_describe(row), "parameters": rules}]}
-    summary = f"{row.class_name} has {len(rules)} parameters, each set with --set name=value. {row.summary}"
+    summary = f"{row.class_name} has {len(rules)} parameters; set one with --set name=value. {row.summary}"
     return Answer(facts, summary, f"lowland reduce DATA.csv --method {row.name} --out embedding.csv", shown=[table])
 
 
