@@ -35,7 +35,8 @@ KEYS = {
     "candidates": "a list, best first: rank, candidate, method, status, score, behind (difference from the best score, "
     "with interval), tied, criteria with intervals, seconds, whole_seconds (estimate for all rows), reason (why it did "
     "not run)",
-    "evidence": "properties of the data: crowding, structured, strays, pieces, distances, dimensions, accuracy",
+    "evidence": "properties of the data: crowding, structured, strays (outliers left out), pieces (connected "
+    "components of the neighbour graph), distances, dimensions, accuracy",
     "seconds": "elapsed time in seconds",
     "budget": "time limit",
     "out": "file with the table of candidates, or null",

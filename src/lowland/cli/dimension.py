@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 
 from .answer import Answer, UsageError
 from .inputs import read_input
-from .options import ColumnOptions, Common, DataFile, IdColumn, KeepOptions
+from .options import ColumnOptions, Common, DataFile, KeepOptions, RowNames
 from .outputs import check_place
 from .wording import PRECOMPUTED, column_words, look, warn_of_square
 
@@ -41,7 +41,7 @@ def dimension(
     /,
     *,
     columns: ColumnOptions | None = None,
-    id: IdColumn = None,
+    id: RowNames = None,
     scale: Annotated[bool, Parameter(help="Scale each column to unit variance first.", show_default=False)] = False,
     metric: Annotated[
         str, Parameter(help="Distance between rows; precomputed: the table is a distance matrix.")

@@ -78,6 +78,12 @@ def _parameters(row: registry.Method) -> list[dict[str, Any]]:
 
 
 def _allowed(name: str, rule: Rule) -> str:
-    """Describe what a parameter takes, with the one word that only the command line knows."""
+    """Describe the values that --set accepts: without Python quotes and classes, and with `weights=known`."""
+    text = rule.describe().replace("'", "")
+    for python_only in (
+        " (or a Generator or RandomState of numpy.random)",
+        ", or a function of two objects or two blocks",
+    ):
+        text = text.replace(python_only, "")
     word = ", or known (the pairs whose distance is not missing)"
-    return rule.describe() + (word if name == "weights" and takes_array(rule) else "")
+    return text + (word if name == "weights" and takes_array(rule) else "")

@@ -21,6 +21,7 @@ OutFile = Annotated[
 IdColumn = Annotated[
     str | None, Parameter(name="--id", help="Column of row identifiers: copied to the output, not reduced.")
 ]
+RowNames = Annotated[str | None, Parameter(name="--id", help="Column of row identifiers; not used as data.")]
 KeepColumns = Annotated[
     bool,
     Parameter(help="Write all columns of the table, followed by the coordinates.", show_default=False),

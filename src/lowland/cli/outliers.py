@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 
 from .answer import Answer, UsageError
 from .inputs import Input, read_input
-from .options import ColumnOptions, Common, DataFile, IdColumn, KeepOptions
+from .options import ColumnOptions, Common, DataFile, KeepOptions, RowNames
 from .outputs import check_kept, check_outputs
 from .wording import NAMES, PRECOMPUTED, SCALE, column_words, dominated, in_words, look, row_names, warn_of_square
 
@@ -63,7 +63,7 @@ def outliers(
     /,
     *,
     columns: ColumnOptions | None = None,
-    id: IdColumn = None,
+    id: RowNames = None,
     neighbors: Neighbors = 10,
     components: Components = "auto",
     scale: Scale = False,
