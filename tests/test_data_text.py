@@ -117,7 +117,7 @@ def test_text_among_numbers_is_an_error_that_names_the_place(tmp_path: Path) -> 
     with pytest.raises(DataError) as caught:
         table.select()
     assert str(caught.value) == (
-        "table.csv, line 4, column 'b': 'abc' is not a number; correct it, or leave the column out with --drop b"
+        "table.csv, line 4, column 'b': 'abc' is not a number; correct it, or exclude the column with --drop b"
     )
     assert table.select(drop=["b"]).names == ["a"]  # the remedy works
     assert table.select(columns=["a"]).names == ["a"]
@@ -174,16 +174,16 @@ def test_ragged_rows_are_refused(tmp_path: Path, content: str, place: str) -> No
     [
         ("", "table.csv is empty"),
         ("\n\n", "table.csv: the first line is blank"),
-        ("a,b", "table.csv has a header and no rows"),
-        ("a,b\n", "table.csv has a header and no rows"),
-        ("a,b\n\n\n", "table.csv has a header and no rows"),
+        ("a,b", "table.csv has a header but no rows"),
+        ("a,b\n", "table.csv has a header but no rows"),
+        ("a,b\n\n\n", "table.csv has a header but no rows"),
         ("a,b,a,b,c\n1,2,3,4,5\n", "table.csv, line 1: more than one column is named 'a', 'b'"),
         (b"a,b\n1,2\n3,\xff\n", "table.csv, line 3: byte 3 is not UTF-8"),
         (b"a,b\xe9\n1,2\n", "table.csv, line 1: byte 4 is not UTF-8"),
-        ("a,b\n1,2\n".encode("utf-16"), "table.csv is not a text file in UTF-8"),
-        ('a,b\n1,2\n3,"x\n5,6\n', "table.csv, line 3: a quote is opened and never closed"),
-        ("a|b\n1.5|2\n", "table.csv, line 1: the cells seem to be separated by bars"),
-        ("a b c\n1 2 3\n", "table.csv, line 1: the cells seem to be separated by spaces"),
+        ("a,b\n1,2\n".encode("utf-16"), "table.csv is not UTF-8 text"),
+        ('a,b\n1,2\n3,"x\n5,6\n', "table.csv, line 3: unclosed quotation mark"),
+        ("a|b\n1.5|2\n", "table.csv, line 1: the cells appear to be separated by bars"),
+        ("a b c\n1 2 3\n", "table.csv, line 1: the cells appear to be separated by spaces"),
     ],
 )
 def test_unusable_text_is_refused_with_the_reason(tmp_path: Path, content: str | bytes, text: str) -> None:
@@ -251,8 +251,8 @@ def test_decimal_commas_are_read_where_no_comma_separates(tmp_path: Path, conten
     # In b every comma could separate thousands; those of a cannot, and a table is written in one way.
     assert columns(table) == {"k": ["x", "y", "z"], "a": [1.5, -0.25, None], "b": [1.2, 2.3, 12.0]}
     assert table.faults == {}
-    assert "numbers with decimal commas are read as numbers (1,5 is 1.5): a, b" in table.notes
-    assert ("cells are separated by semicolons" in table.notes) == (not name.endswith("tsv"))
+    assert "decimal commas are read as decimal points (1,5 is 1.5) in columns a, b" in table.notes
+    assert ("the separator is a semicolon" in table.notes) == (not name.endswith("tsv"))
 
 
 def test_rows_of_decimal_commas_need_no_header(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_rows_of_decimal_commas_need_no_header(tmp_path: Path) -> None:
 
 def test_between_commas_a_decimal_comma_is_named_as_the_cause(tmp_path: Path) -> None:
     table = read_table(put(tmp_path, 'a,b\n"1,5",2\n"2,5",3\n'))
-    assert "'1,5' is not a number; write decimal points, as in 1234.5, or separate the cells by" in table.faults["a"]
+    assert "'1,5' is not a number; use decimal points, as in 1234.5, or separate the cells by" in table.faults["a"]
 
 
 def test_dates_words_and_versions_are_text(tmp_path: Path) -> None:

@@ -71,7 +71,8 @@ def test_arrays_come_back_bit_for_bit(tmp_path: Path, ending: str, X: Any) -> No
 def test_missing_values_are_nan_in_arrays_and_text_is_refused(tmp_path: Path) -> None:
     write_table(tmp_path / "t.npy", FRAME.select("n", "x"))
     np.testing.assert_array_equal(np.load(tmp_path / "t.npy"), [[1, 0.1], [2, np.nan], [np.nan, -1e300]])
-    with pytest.raises(DataError, match=r"u\.npy holds numbers only, and not these columns: s; write \.csv"):
+    said = r"u\.npy can store only numbers, and these columns are not numeric: s; use \.csv"
+    with pytest.raises(DataError, match=said):
         write_table(tmp_path / "u.npy", FRAME)
     assert os.listdir(tmp_path) == ["t.npy"]
 
@@ -128,12 +129,12 @@ def test_outputs_can_be_checked_before_the_work(tmp_path: Path) -> None:
         check_output(tmp_path)
     with pytest.raises(DataError, match=r"cannot write this kind of file; it can write \.csv, "):
         check_output(tmp_path / "t.xlsx")
-    with pytest.raises(DataError, match=r"the folder .*none does not exist"):
+    with pytest.raises(DataError, match=r"folder .*none does not exist"):
         check_output(tmp_path / "none" / "t.csv")
 
 
 def test_nested_values_do_not_fit_into_text(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"t\.csv cannot hold this table: .*\.parquet can hold every type"):
+    with pytest.raises(DataError, match=r"t\.csv cannot store this table: .*\.parquet can store every type"):
         write_table(tmp_path / "t.csv", pl.DataFrame({"a": [[1], [2]]}))
     assert os.listdir(tmp_path) == []
 

@@ -86,8 +86,8 @@ def test_other_metrics_are_not_compared_with_the_spectrum():
     found = quiet(circle(np.random.default_rng(5), 200), metric="cityblock")
     assert found.consensus["linear"] == 2
     assert round(found.consensus["nonlinear"]) == 1
-    said = r"The data have about \S+ dimensions? \(\S+ to \S+\); they curve and close, like a ring, so a map takes 2 "
-    assert re.fullmatch(said + r"coordinates\.", found.sentence)
+    said = r"The data have about \S+ dimensions? \(\S+ to \S+\); the shape is curved and closed, like a ring, "
+    assert re.fullmatch(said + r"so a map needs 2 coordinates\.", found.sentence)
 
 
 def test_distances_alone_give_the_nonlinear_part():
@@ -140,19 +140,19 @@ def test_scaling_sparse_columns_far_from_zero(offset):
 
 def test_one_column_that_owns_the_variance_is_named():
     X = np.random.default_rng(7).standard_normal((200, 3)) * [500, 1, 1]
-    with pytest.warns(DominantColumnWarning, match="column 0 owns"):
+    with pytest.warns(DominantColumnWarning, match="column 0 holds"):
         found = estimate(X)
-    assert any("column 0 owns" in text for text in found.warnings)
+    assert any("column 0 holds" in text for text in found.warnings)
     import pandas as pd
 
-    with pytest.warns(DominantColumnWarning, match="column 'income' owns"):
+    with pytest.warns(DominantColumnWarning, match="column 'income' holds"):
         estimate(pd.DataFrame(X, columns=["income", "b", "c"]))
 
 
 def test_m9_few_points_for_many_dimensions_are_told():
     found = quiet(np.random.default_rng(8).standard_normal((300, 30)))
-    assert any(text.startswith("300 points are few for ") for text in found.warnings)
-    assert any("as far as all others" in text for text in found.warnings)
+    assert any(text.startswith("300 points are too few for ") for text in found.warnings)
+    assert any("as far away as the other points" in text for text in found.warnings)
 
 
 def test_whole_numbers_are_told():
@@ -195,7 +195,7 @@ def test_table_frame_dictionary_and_figure():
     with pytest.raises(AttributeError):
         found.sentence = ""
     figure = found.figure()
-    assert [axes.get_xlabel() for axes in figure.axes] == ["distance within which neighbours lie", "component"]
+    assert [axes.get_xlabel() for axes in figure.axes] == ["neighbourhood radius", "component"]
     assert figure.axes[0].lines[0].get_ydata().tolist() == found.scales.value.tolist()
 
 
@@ -295,4 +295,4 @@ def test_a_square_of_distances_is_not_taken_for_rows_silently(rng):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         lowland.dimension.estimate(D)
-    assert any("looks like a square of distances" in str(w.message) for w in told)
+    assert any("looks like a distance matrix" in str(w.message) for w in told)

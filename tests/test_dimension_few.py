@@ -77,9 +77,9 @@ def test_fewer_rows_than_columns_are_no_bound(n, d):
     value = found.consensus["nonlinear"]
     assert (value, value.high) == (n - 1, d)
     (told,) = found.warnings  # of scales, that so few points cannot tell apart, nothing is said
-    assert told.startswith(f"{n} points are few for {n - 1} dimensions")
+    assert told.startswith(f"{n} points are too few for {n - 1} dimensions")
     assert found.figure().axes[0].get_ylim()[1] < 3 * found.scales.value.max()  # though draws may tell no number
-    assert found.sentence.startswith(f"The data have at least {n - 1} dimensions, as many as {n} points can span")
+    assert found.sentence.startswith(f"The data have at least {n - 1} dimensions, the maximum for {n} points")
     D = np.linalg.norm(X[:, None] - X, axis=2)
     given = quiet(D, metric="precomputed")
     assert given.sentence == found.sentence
@@ -91,8 +91,8 @@ def test_the_sentence_says_what_the_consensus_says():
     X = np.random.default_rng(0).standard_normal((50, 200))
     twice = np.vstack([X[:30], X[:20]])  # 30 distinct points of rank 29, which is no subspace of theirs
     for rows, start in (
-        (X[:30, :32], r"about 29 dimensions \((\S+) to (32)\), as many as 30 points can span"),
-        (twice, r"at least (29) dimensions, as many as 30 points can span"),
+        (X[:30, :32], r"about 29 dimensions \((\S+) to (32)\), the maximum for 30 points"),
+        (twice, r"at least (29) dimensions, the maximum for 30 points"),
         (X[:11, :10], r".*about 10 dimensions \((\S+) to (10)\)"),  # of ten columns there can be no more
     ):
         found = quiet(rows)
@@ -109,7 +109,7 @@ def test_notes_write_dimensions_as_people_do():
     scales = SimpleNamespace(value=np.array([237.2, 236.0, 235.0]), radius=np.ones(3), distances=np.full(3, 123.4))
     level = Plateau(Measure(236.0), 0, 2, level=True, rising=False)
     told = " ".join(doubts(level, scales, 10**6))
-    assert "grow as in 123 dimensions, their directions fill 236" in told
+    assert "neighbour distances give 123 dimensions, neighbour directions 236" in told
     assert "e+0" not in told
 
 

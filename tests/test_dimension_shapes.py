@@ -57,8 +57,8 @@ def test_spectra_alone_do_not_tell_circle_from_square():
     rng = np.random.default_rng(0)
     ring, filled = quiet(circle(rng, 500)), quiet(square(rng, 500))
     assert ring.linear["variance_share"] == filled.linear["variance_share"] == 2
-    assert "they curve" in ring.sentence
-    assert "PCA can show them" in filled.sentence
+    assert "the shape is curved and closed" in ring.sentence
+    assert "PCA is sufficient" in filled.sentence
 
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def test_strong_curvature_is_followed_back_to_zero():
     assert found.plateau.rising
     assert found.scales.value[0] > 5.5
     assert found.consensus["nonlinear"] == pytest.approx(5, abs=0.5)
-    assert any("followed back" in text for text in found.warnings)
+    assert any("extrapolated" in text for text in found.warnings)
 
 
 def test_empty_columns_do_not_hide_that_noise_fills_the_rest():
@@ -135,7 +135,7 @@ def test_noise_is_a_dimension_only_below_its_scale():
     assert found.nonlinear["two_nn"] > 8
     assert found.consensus["nonlinear"] == pytest.approx(2, abs=0.5)
     assert found.plateau.first > 3
-    assert any("scales disagree" in text for text in found.warnings)
+    assert any("the estimate depends on the scale" in text for text in found.warnings)
 
 
 def test_the_interval_holds_the_truth():
@@ -168,4 +168,4 @@ def test_a_dimension_is_not_rounded_out_of_its_interval():
     value = found.consensus["nonlinear"]
     assert not value.low <= 2 <= value.high
     assert found.sentence.startswith(f"The data have about {float(value):.1f} dimensions (")
-    assert found.sentence.endswith("and 2 linear ones hold them: PCA can show them.")
+    assert found.sentence.endswith("and 2 linear dimensions: PCA is sufficient.")

@@ -61,14 +61,14 @@ def test_data_in_one_unit_are_left_in_peace() -> None:
 
 def test_two_columns_are_named_together_with_the_remedy() -> None:
     X = np.random.default_rng(0).normal(size=(300, 12)) * [6.0, 5.0, *[1.0] * 10]
-    with pytest.warns(lowland.DominantColumnWarning, match=r"the pair of columns 0 and 1 owns 8\d.* use scale=True"):
+    with pytest.warns(lowland.DominantColumnWarning, match=r"the pair of columns 0 and 1 holds 8\d.* use scale=True"):
         lowland.PCA(n_components=2).fit(X)
     lowland.PCA(n_components=2, scale=True).fit(X)  # warnings are errors: the remedy silences it
-    with pytest.warns(lowland.DominantColumnWarning, match="the pair of columns 0 and 1 owns"):
+    with pytest.warns(lowland.DominantColumnWarning, match="the pair of columns 0 and 1 holds"):
         quality.outliers(X)
 
 
 def test_one_column_of_many_is_named_below_three_quarters() -> None:
     X = np.random.default_rng(0).normal(size=(300, 13)) * [4.5, *[1.0] * 12]
-    with pytest.warns(lowland.DominantColumnWarning, match=r"column 0 owns 6\d"):
+    with pytest.warns(lowland.DominantColumnWarning, match=r"column 0 holds 6\d"):
         lowland.PCA(n_components=2).fit(X)

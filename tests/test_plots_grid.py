@@ -50,9 +50,9 @@ def test_a_fitted_map_is_drawn(topology, rng, tmp_path):
 
 
 def test_wrong_shapes_are_refused():
-    with pytest.raises(ValueError, match=r"a × b; the shape given is \(3,\)"):
+    with pytest.raises(ValueError, match=r"a × b grid; got shape \(3,\)"):
         u_matrix(np.ones(3))
-    with pytest.raises(ValueError, match=r"columns × a × b; the shape given is \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"columns × a × b; got shape \(2, 2\)"):
         component_planes(np.ones((2, 2)))
     with pytest.raises(ValueError, match="1 names for 2 columns"):
         component_planes(np.ones((2, 3, 3)), names=["a"])

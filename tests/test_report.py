@@ -91,7 +91,7 @@ def model_rows(model: lowland.PCA) -> object:
 
 def test_report_holds_all_parts(fitted: lowland.PCA) -> None:
     text = Reader(page(fitted, command="lowland reduce points.csv --method pca")).text
-    for heading in ("The picture", "Share of the variance", "How many dimensions", "What the axes mean"):
+    for heading in ("The map", "Share of the variance", "How many dimensions", "What the axes mean"):
         assert heading in text
     assert CAVEAT in text
     assert "lowland reduce points.csv --method pca" in text
@@ -180,7 +180,7 @@ def test_warnings_of_the_fit_stand_at_the_top() -> None:
     with pytest.warns(lowland.DominantColumnWarning):
         model = lowland.PCA(n_components=2).fit(X)
     text = render_report(model, model.transform(X), title="Points", data_summary={})
-    assert text.index('class="warning"') < text.index("The picture")
+    assert text.index('class="warning"') < text.index("The map")
 
 
 def test_report_without_a_command_shows_the_call_in_python(fitted: lowland.PCA) -> None:
@@ -199,8 +199,8 @@ def test_loadings_are_the_largest_of_either_sign(fitted: lowland.PCA) -> None:
     ("n_columns", "solver", "said"),
     [
         (4, "auto", None),
-        (60, "auto", "The open bar is all components after the 50th."),
-        (60, "krylov", "components computed: the open bar is the rest of the variance."),
+        (60, "auto", "The open bar is the sum of all components after the 50th."),
+        (60, "krylov", "components computed; the open bar is the remaining variance."),
     ],
 )
 def test_the_open_bar_of_the_scree_plot_is_explained(n_columns: int, solver: str, said: str | None) -> None:
@@ -231,10 +231,10 @@ def test_maps_of_distances_say_in_words_how_well_they_fit() -> None:
     for model, parts in (
         (
             lowland.ClassicalMDS(metric="precomputed"),
-            ["The goodness of fit is", "of the eigenvalues' size is negative"],
+            ["The goodness of fit is", "of this sum is from negative eigenvalues"],
         ),
-        (lowland.MetricMDS(metric="precomputed"), ["of the given ones", "Kruskal (1964)"]),
-        (lowland.NonmetricMDS(metric="precomputed"), ["the order of the given ones", "Kruskal (1964)"]),
+        (lowland.MetricMDS(metric="precomputed"), ["from the given distances", "Kruskal (1964)"]),
+        (lowland.NonmetricMDS(metric="precomputed"), ["the same order as the given distances", "Kruskal (1964)"]),
         (lowland.MetricMDS(metric="precomputed", stress="sammon"), ["Sammon's stress is"]),
     ):
         model.fit(D)
@@ -252,10 +252,10 @@ def test_a_stress_has_kruskals_word_unless_the_map_is_degenerate(value: float, w
     model = lowland.MetricMDS().fit(rows())
     model.fit_info_ = replace(model.fit_info_, evidence={"stress-1": value})
     assert quality(model) == f"with stress-1 {value:.3g} ({word} by Kruskal's rule of thumb)"
-    assert f"this is {word}." in explanations(model)[0]
+    assert f"this value is {word}." in explanations(model)[0]
     model.fit_info_ = replace(model.fit_info_, warnings=("the solution is degenerate: …",))
     assert quality(model) == f"with stress-1 {value:.3g}"
-    assert "means little here" in explanations(model)[0]
+    assert "is not informative here" in explanations(model)[0]
 
 
 def test_matrices_among_the_parameters_are_told_by_their_shape() -> None:
@@ -275,7 +275,7 @@ def test_the_page_says_how_far_its_picture_can_be_believed(fitted: lowland.PCA) 
     assert found.sentence in text
     for name in ("trustworthiness", "continuity", "neighborhood_overlap", "rnx_auc", "spearman"):
         assert f"{found[name]} (by chance {found.chance[name]:.3g})" in text
-    assert "The same picture by trust" in text
+    assert "The same map, coloured by" in text
     assert "believed?" not in Reader(page(fitted)).text  # without the rows nothing can be said
 
 
@@ -286,15 +286,15 @@ def test_trust_is_of_the_two_dimensions_that_are_drawn_and_the_whole_map_is_told
     text = Reader(render_report(model, Y, X=X, title="Points", data_summary={})).text
     drawn, whole = lowland.quality.report(X, Y[:, :2]), lowland.quality.report(X, Y)
     assert drawn.sentence in text
-    assert f"all 3 together have trustworthiness {whole['trustworthiness']:.3f}" in text
+    assert f"all 3 dimensions have trustworthiness {whole['trustworthiness']:.3f}" in text
     assert drawn.sentence != whole.sentence
 
 
 def test_where_only_pairs_are_drawn_all_rows_are_still_shown(fitted: lowland.PCA, monkeypatch) -> None:
     monkeypatch.setattr("lowland.report.trust.PAIRS", 1500)  # of 1,770
     text = Reader(page(fitted, X=model_rows(fitted))).text
-    assert "10 neighbours of all 60 rows, distances of 1,500 pairs, hence intervals of 95 %" in text
-    assert "The same picture by trust" in text
+    assert "10 neighbours of all 60 rows, distances of 1,500 pairs, with 95 % intervals" in text
+    assert "The same map, coloured by" in text
 
 
 def test_trust_is_held_against_the_space_that_the_model_saw() -> None:
@@ -319,9 +319,9 @@ def test_where_trust_has_no_meaning_the_page_says_why() -> None:
     gaps = X.copy()
     gaps[3, 1] = np.nan
     for model, given, said in (
-        (lowland.KernelPCA(n_components=2, kernel="precomputed"), K, "similarities were given"),
+        (lowland.KernelPCA(n_components=2, kernel="precomputed"), K, "a matrix of similarities"),
         (lowland.ProbabilisticPCA(n_components=2), gaps, "contains NaN at row 3, column 1"),
-        (lowland.PCA(n_components=1), X[:4], "too few rows"),
+        (lowland.PCA(n_components=1), X[:4], "at least 5 rows are needed"),
     ):
         Y = model.fit_transform(given)
         text = Reader(render_report(model, Y, X=given, title="Points", data_summary={})).text
@@ -411,10 +411,10 @@ def test_few_points_have_their_names_beside_them_and_many_under_the_pointer(fitt
     assert written(scatter(Y, names=names)) == []
     few = render_report(fitted, Y[:-1], names=names[:-1], title="Points", data_summary={})
     assert few.count(">n7<") == 2
-    assert "The pointer over a point shows its name." not in few
+    assert "Hover over a point to see its name." not in few
     many = render_report(fitted, Y, names=names, title="Points", data_summary={})
     assert many.count(">n7<") == 1
-    assert "The pointer over a point shows its name." in many
+    assert "Hover over a point to see its name." in many
     with pytest.raises(ValueError, match="3 names for 61 rows"):
         scatter(Y, names=["a", "b", "c"])
 
@@ -426,7 +426,7 @@ def test_names_without_room_are_left_to_the_pointer(fitted: lowland.PCA) -> None
     assert 1 < len(written(scatter(Y, names=names))) < 30
     text = render_report(fitted, Y, names=names, title="Points", data_summary={})
     assert all(f"<title>{name}</title>" in text for name in names)
-    assert "The pointer over a point shows its name." in text
+    assert "Hover over a point to see its name." in text
 
 
 def test_names_are_escaped_and_stand_for_themselves(fitted: lowland.PCA) -> None:
@@ -512,7 +512,7 @@ def test_a_colour_of_groups_says_how_much_of_them_is_left(rng):
     page = render_report(
         model, model.transform(X), X=X, color=kind, color_name="side", title="T", data_summary={"rows": 200}
     )
-    assert "Neighbours of the own group (side), of 10" in page
+    assert "Share of the 10 nearest neighbours in the same group (side)" in page
     assert "the map mixes groups that are apart in the data" in page
     scale = render_report(
         model, model.transform(X), X=X, color=X[:, 2], color_name="depth", title="T", data_summary={"rows": 200}

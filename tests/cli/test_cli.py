@@ -58,11 +58,14 @@ def test_failure_is_1(run: Run, table: Path) -> None:
         (["reduce", "table.csv", "--set", "speed=9"], "no parameter 'speed'"),
         (["reduce", "table.csv", "--set", "solver=svd", "--set", "solver=gram"], "twice"),
         (["reduce", "table.csv", "--components", "2", "--set", "n_components=1"], "--components"),
-        (["reduce", "table.csv", "--method", "truncated_svd", "--scale"], "TruncatedSVD does not scale"),
+        (
+            ["reduce", "table.csv", "--method", "truncated_svd", "--scale"],
+            "TruncatedSVD has no scale parameter",
+        ),
         (["reduce", "table.csv", "--columns", "a,,b"], "--columns"),
         (["reduce", "table.csv", "--json"], "--out"),
         (["reduce", "table.csv", "--out", "flat.xlsx"], ".parquet"),
-        (["reduce", "table.csv", "--out", "nowhere/flat.csv"], "no folder 'nowhere'"),
+        (["reduce", "table.csv", "--out", "nowhere/flat.csv"], "folder 'nowhere' does not exist"),
         (["reduce", "table.csv", "--out", "table.csv"], "overwrite"),
         (["reduce", "table.csv", "--model", "model.npy"], "model.lowland"),
         (["reduce", "table.csv", "--report", "report.pdf"], ".html"),
@@ -131,14 +134,14 @@ def test_unexpected_error_is_1_and_debug_shows_where(run: Run, table: Path, monk
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a,b\n1,2\n3,\n5,6\n", ["bad.csv, line 3, column 'b': Input X contains NaN: fill it"]),
+        ("a,b\n1,2\n3,\n5,6\n", ["bad.csv, line 3, column 'b': missing value: fill it"]),
         ("a,b\n1,2\n3,4\ninf,6\n", ["bad.csv, line 4, column 'a'", "infinity"]),
         ("a,b\n1,2\n3,4\n5,-inf\n", ["bad.csv, line 4, column 'b'", "infinity"]),
         ("a,b\n1,2\n3,4\n5,abc\n", ["bad.csv, line 4, column 'b'", "'abc'", "--drop b"]),
         ("a,b\n1,2\n3,4,5\n6,7\n", ["bad.csv", "line 3"]),
         ("", ["bad.csv", "empty"]),
         ("a,b\n", ["bad.csv", "no rows"]),
-        ("a,b\nx,y\nz,w\n", ["bad.csv", "no column of numbers", "a (text)"]),
+        ("a,b\nx,y\nz,w\n", ["bad.csv", "no numeric column", "a (text)"]),
         ("a\n1\n2\n4\n", ["bad.csv", "n_components"]),
     ],
     ids=["nan", "inf", "-inf", "text", "ragged", "empty", "header only", "no numbers", "components"],
@@ -191,7 +194,7 @@ def test_a_bad_entry_of_a_sparse_matrix_is_placed(run: Run, tmp_path: Path) -> N
     scipy.sparse.save_npz(tmp_path / "s.npz", S)
     done = run("reduce", "s.npz", "--method", "truncated_svd")
     assert done.code == 3
-    assert done.err.startswith("error: s.npz, row 1, column 'x1': Input X contains NaN: ")
+    assert done.err.startswith("error: s.npz, row 1, column 'x1': missing value: ")
 
 
 def test_wrong_column_name_lists_the_near_ones(run: Run, table: Path) -> None:

@@ -144,7 +144,7 @@ def test_transform_names_missing_columns_and_near_ones(
     frame.rename({"b": "bb"}).drop("c").write_csv(tmp_path / "other.csv")
     done = run("transform", model, "other.csv")
     assert done.code == 3
-    assert "other.csv lacks 2 columns that the model was fitted on: 'b' (near: bb), 'c'" in done.err
+    assert "other.csv is missing 2 columns that the model requires: 'b' (similar: bb), 'c'" in done.err
 
 
 def test_transform_takes_an_array_by_position_and_refuses_a_wrong_width(
@@ -191,7 +191,7 @@ def test_inverse_refuses_a_wrong_number_of_coordinates(run: Run, model: Path, tm
     np.save(tmp_path / "two.npy", np.zeros((4, 2)))
     done = run("inverse", model, "two.npy")
     assert done.code == 3
-    assert "two.npy has 2 numeric columns; the model takes back 3: pca0, pca1, pca2" in done.err
+    assert "two.npy has 2 numeric columns; the model expects 3: pca0, pca1, pca2" in done.err
 
 
 def test_inverse_says_when_it_takes_other_columns_for_coordinates(run: Run, table: Path, model: Path) -> None:
@@ -205,10 +205,10 @@ def test_inverse_says_when_it_takes_other_columns_for_coordinates(run: Run, tabl
 def test_model_and_table_in_each_others_place(run: Run, table: Path, model: Path, command: str) -> None:
     swapped = run(command, table, model)
     assert swapped.code == 2
-    assert "table.csv is a table by its name, where the model should stand: give MODEL, then " in swapped.err
+    assert "table.csv is a table, but the first argument must be a model file: give MODEL, then " in swapped.err
     twice = run(command, model, model)
     assert twice.code == 2
-    assert "whole.lowland is a model by its name, where the table should stand" in twice.err
+    assert "whole.lowland is a model file, but the second argument must be a table" in twice.err
 
 
 # -- plan, info, methods, demo ------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def test_row_numbers_among_the_reduced_columns_are_reported(run: Run, frame: pl.
     frame.with_row_index("n, all").write_csv(tmp_path / "counted.csv")
     done = run("reduce", "counted.csv", "--scale", "--json", "--out", "flat.csv")
     (text,) = done.json["warnings"]
-    assert "'n, all' only counts the rows" in text
+    assert "'n, all' contains row numbers" in text
     assert run("reduce", "counted.csv", "--json", "--out", "flat.csv", *shlex.split(text)[-2:]).json["warnings"] == []
     for words in (["--id", "n, all"], ["--columns", '"n, all",a,b', "--scale"]):
         assert run("reduce", "counted.csv", "--json", "--out", "flat.csv", *words).json["warnings"] == []
@@ -309,12 +309,12 @@ def test_info_of_decimal_commas_proposes_to_reduce_them_all(run: Run, tmp_path: 
     rows = "".join(f"s{i};{i % 5},{i};{i * i % 7},5\n" for i in range(9))
     (tmp_path / "t.csv").write_text("sample;length;width\n" + rows)
     done = run("info", "t.csv")
-    assert "numbers with decimal commas are read as numbers" in " ".join(done.out.split())
+    assert "decimal commas are read as decimal points" in " ".join(done.out.split())
     assert "--drop" not in done.err
     assert "--components 2 --id sample" in done.err
-    assert "numbers with decimal commas" in " ".join(run("reduce", "t.csv", "--out", "o.csv").err.split())
+    assert "decimal commas are read as decimal points" in " ".join(run("reduce", "t.csv", "--out", "o.csv").err.split())
     (tmp_path / "q.csv").write_text('a,b\n"1,5","2,5"\n"3,5","4,5"\n')
-    assert "write decimal points" in " ".join(run("info", "q.csv").err.split())
+    assert "use decimal points" in " ".join(run("info", "q.csv").err.split())
 
 
 def test_info_of_a_foreign_file_lists_the_endings_of_tables(run: Run, tmp_path: Path) -> None:
@@ -351,13 +351,13 @@ def test_a_share_just_below_the_whole_is_not_100_percent(run: Run, tmp_path: Pat
     (tmp_path / "t.csv").write_text("pay,age\n" + "".join(f"{i * i % 7}0000,{i % 3}\n" for i in range(9)))
     done = run("info", "t.csv")
     assert "pay (more than 99.9 % of the variance)" in done.out
-    assert "pay owns more than 99.9 % of the variance" in done.err
+    assert "pay holds more than 99.9 % of the variance" in done.err
 
 
 def test_info_says_that_a_model_holds_training_rows(run: Run, table: Path, model: Path) -> None:
     assert run("reduce", table, "--method", "kernel_pca", "--out", "k.csv", "--model", "k.lowland").code == 0
     told = " ".join(run("info", "k.lowland").err.split())
-    assert "It holds 30 training rows as they were given." in told
+    assert "The file contains the 30 training rows." in told
     assert "training row" not in run("info", model).err
 
 
@@ -367,7 +367,7 @@ def test_a_table_of_distances_becomes_a_map(run: Run, tmp_path: Path) -> None:
     pl.DataFrame(columns).write_csv(tmp_path / "distances.csv")
     words = ("--method", "classical_mds", "--set", "metric=precomputed", "--id", "city")
     done = run("reduce", "distances.csv", *words, "--out", "map.csv", "--model", "map.lowland")
-    assert "reduced 22 objects, given by their pairwise values, to 2 dimensions" in " ".join(done.err.split())
+    assert "reduced 22 objects, given by a matrix of pairwise values, to 2 dimensions" in " ".join(done.err.split())
     found = pl.read_csv(tmp_path / "map.csv")
     assert found["city"].to_list() == names
     want = lowland.ClassicalMDS(metric="precomputed").fit_transform(D)
@@ -390,8 +390,8 @@ def test_info_names_identifiers_labels_and_two_dominant_columns(run: Run, tmp_pa
     frame.write_csv(tmp_path / "t.csv")
     done = run("info", "t.csv")
     said = " ".join(done.err.split())
-    assert "pay and rent own 99" in said
-    assert "patient_id looks like an identifier of the rows" in said
+    assert "pay and rent hold 99" in said
+    assert "patient_id looks like a row identifier" in said
     assert "group (2 values), town (3 values)" in done.out
     assert "--scale --id patient_id --color group " in said
 

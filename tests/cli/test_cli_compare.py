@@ -88,17 +88,17 @@ def test_distances_are_compared(run: Any, tmp_path: Path) -> None:
     [
         (["--methods", "pcq"], 2, "did you mean pca"),
         (["--budget", "soon"], 2, "--budget: cannot read 'soon'"),
-        (["--prefer", "beauty"], 2, "--prefer beauty: it is one of"),
+        (["--prefer", "beauty"], 2, "--prefer beauty: must be one of"),
         (["--prefer", "target"], 2, "add --target COLUMN"),
-        (["--components", "0"], 2, "at least 1 dimension"),
+        (["--components", "0"], 2, "--components 0: must be at least 1"),
         (["--components", "9"], 3, "more than the 4 columns"),
         (["--record", "r.txt"], 2, "must end in .json"),
         (["--record", "no/r.json"], 2, "cannot be written there"),
-        (["--out", "t.npy"], 2, "holds names"),
+        (["--out", "t.npy"], 2, "contains text"),
         (["--report", "r.txt"], 2, "must end in .html"),
-        (["--again", "none.json"], 3, "no record of a comparison"),
-        (["--again", "none.json", "--methods", "pca", "--seed", "1"], 2, "leave out --methods, --seed"),
-        (["--sample", "many"], 2, "--sample many: it is a number of rows, or all"),
+        (["--again", "none.json"], 3, "not a record of a comparison"),
+        (["--again", "none.json", "--methods", "pca", "--seed", "1"], 2, "remove --methods, --seed"),
+        (["--sample", "many"], 2, "--sample many: must be a number of rows, or all"),
         (["--sample", "3"], 3, "sample must be"),
         (["--held-out", "0.9"], 3, "from 0 to 0.5"),
         (["--target", "kinds"], 3, "did you mean 'kind'"),
@@ -202,7 +202,7 @@ def test_auto_leaves_text_with_gaps_out(run: Any, mixed: Path, capsys: pytest.Ca
     table.with_columns(kind=holes.otherwise("kind")).write_csv("one.csv")
     given = compare._read(Path("one.csv"), compare.ColumnOptions(), None, "euclidean", True)
     assert given.names == ["a", "b", "sort"]
-    assert "left out: kind (text with gaps); fill them to have it compared" in capsys.readouterr().err
+    assert "left out: kind (text with missing values); fill in the values to include it" in capsys.readouterr().err
     done = run("compare", "one.csv", "--methods", "famd", "--json")
     assert done.code == 0, done.err
     assert "--drop kind" in done.json["next"]
@@ -216,7 +216,7 @@ def test_a_record_with_holes_is_told(run: Any, blobs: Path, settings: Any) -> No
     Path("bad.json").write_text(json.dumps(found), encoding="utf-8")
     done = run("compare", blobs, "--again", "bad.json")
     assert done.code == 3
-    assert "--again bad.json: it is no record of a comparison" in done.err
+    assert "--again bad.json: not a record of a comparison" in done.err
 
 
 def test_auto_asks_for_text(run: Any, mixed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +246,7 @@ def test_a_square_of_distances_is_told_once(run: Any, tmp_path: Path) -> None:
     X = np.random.default_rng(0).standard_normal((40, 3))
     np.save(tmp_path / "d.npy", np.linalg.norm(X[:, None] - X, axis=2))
     done = run("compare", "d.npy", "--methods", "pca", "--json")
-    (told,) = [text for text in done.json["warnings"] if "square of distances" in text]
+    (told,) = [text for text in done.json["warnings"] if "distance matrix" in text]
     assert told.endswith("add --metric precomputed")
 
 

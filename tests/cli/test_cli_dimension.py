@@ -33,7 +33,7 @@ def test_the_table_is_the_librarys(run: Run, ring: np.ndarray[Any, Any]) -> None
     for key in ("linear", "nonlinear", "consensus", "scales", "plateau"):
         assert found[key] == expected[key]
     assert (found["rows"], found["columns"]) == (300, 3)
-    assert "fill 2 linear ones" in found["summary"]
+    assert "but 2 linear dimensions" in found["summary"]
 
 
 def test_people_get_a_table_and_a_sentence(run: Run, ring: np.ndarray[Any, Any]) -> None:
@@ -82,17 +82,21 @@ def test_the_next_command_has_what_was_asked_for(run: Run, ring: np.ndarray[Any,
     [
         (
             "ring",
-            "they curve and close, like a ring, so a map takes 2 coordinates, as PCA has them",
+            "the shape is curved and closed, like a ring, so a map needs 2 coordinates, as many as PCA uses",
             "--method pca --components 2",
         ),
-        ("ring in 10 columns", "so a map takes 2 coordinates, as PCA has them", "--method pca --components 2"),
+        ("ring in 10 columns", "so a map needs 2 coordinates, as many as PCA uses", "--method pca --components 2"),
         (
             "winding ring",
-            "and a nonlinear method can show them in 2 coordinates, fewer than PCA",
+            "and a nonlinear method can show it in 2 coordinates, fewer than PCA",
             "--method isomap --components 2",
         ),
         ("arc", "a nonlinear method can show them in fewer dimensions than PCA.", "--method isomap --components 1"),
-        ("sphere", "they curve and close, like a sphere, so a map takes 3 coordinates", "--method pca --components 3"),
+        (
+            "sphere",
+            "curved and closed, like a sphere, so a map needs 3 coordinates",
+            "--method pca --components 3",
+        ),
     ],
 )
 def test_the_proposed_number_is_the_one_in_the_sentence(
@@ -122,13 +126,13 @@ def test_a_linear_method_of_angles_is_not_called_pca(run: Run, tmp_path: Path) -
     np.save(tmp_path / "cone.npy", np.random.default_rng(0).normal([10, 0], 1, (60, 2)))
     found = run("dimension", "cone.npy", "--metric", "cosine", "--json").json
     assert "--method classical_mds --components 1 --set metric=cosine" in found["next"]
-    assert found["summary"].endswith("a linear method of unit rows can show them.")
+    assert found["summary"].endswith("a linear method of unit rows is sufficient.")
 
 
 def test_a_metric_that_is_none_is_a_usage_error(run: Run, ring: np.ndarray[Any, Any]) -> None:
     refused = run("dimension", "ring.csv", "--metric", "odd")
     assert refused.code == 2
-    assert "--metric odd: it must be one of euclidean, sqeuclidean" in refused.err
+    assert "--metric odd: must be one of euclidean, sqeuclidean" in refused.err
 
 
 def test_columns_scale_and_seed_reach_the_library(run: Run, ring: np.ndarray[Any, Any]) -> None:

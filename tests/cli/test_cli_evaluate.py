@@ -54,7 +54,7 @@ def test_rows_are_matched_by_name(run: Run, table: Path, flat: Path) -> None:
     pl.concat([mixed, mixed[:1].with_columns(name=pl.lit("another"))]).write_csv("longer.csv")
     longer = run("evaluate", table, "longer.csv", "--id", "name", "--json")
     assert longer.json["measures"] == plain["measures"]
-    assert "1 rows that table.csv lacks" in longer.err
+    assert "1 rows that are not in table.csv" in longer.err
 
 
 def test_groups_may_stand_in_the_map(run: Run, table: Path, flat: Path, frame: pl.DataFrame) -> None:
@@ -77,7 +77,7 @@ def test_the_trust_of_each_row_is_written(run: Run, table: Path, flat: Path, fra
     assert "next: lowland compare" in done.err
     some = run("evaluate", table, flat, "--id", "name", "--anchors", 10, "--out", "some.csv")
     assert pl.read_csv("some.csv")["kept"].null_count() == 20
-    assert "20 of 30 rows were not looked at and stay empty; --anchors all looks at each" in some.err
+    assert "20 of 30 rows were not sampled and stay empty; use --anchors all" in some.err
     assert "least trusted of the 10 rows looked at: row" in some.out
 
 
@@ -105,7 +105,7 @@ def test_coordinates_are_not_mistaken_for_what_was_kept(run: Run, table: Path) -
     other = run("evaluate", table, "other.csv", "--json")
     assert other.json["coordinates"] == ["x", "y"]
     assert other.json["measures"] == done["measures"]
-    assert "its numeric columns are the coordinates: x, y" in other.err
+    assert "its numeric columns are used as the coordinates: x, y" in other.err
 
 
 def test_another_space_is_named(run: Run, table: Path, flat: Path) -> None:
@@ -113,10 +113,10 @@ def test_another_space_is_named(run: Run, table: Path, flat: Path) -> None:
         run("evaluate", table, flat, "--json").json,
         run("evaluate", table, flat, "--pre", "pca:2", "--json").json,
     )
-    assert pre["space"] == "2 dimensions that PCA made of table.csv, not its columns"
+    assert pre["space"] == "the 2 dimensions of PCA fitted to table.csv, not its columns"
     assert pre["measures"]["trustworthiness"]["value"] == pytest.approx(1)
     assert plain["measures"]["trustworthiness"]["value"] < 1
-    assert "2 dimensions that PCA made of" in run("evaluate", table, flat, "--pre", "pca:2").out
+    assert "the 2 dimensions of PCA fitted to" in run("evaluate", table, flat, "--pre", "pca:2").out
 
 
 def test_distances_are_read_as_such(run: Run, tmp_path: Path) -> None:
@@ -145,13 +145,13 @@ def test_sparse_data(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "text"),
     [
-        (("--anchors", "some"), 2, "--anchors some: give a number of at least 2, all, or auto"),
-        (("--metric", "crow"), 2, "--metric crow: choose one of"),
-        (("--neighbors", "0"), 2, "--neighbors 0: give at least 1"),
-        (("--seed", "-1"), 2, "--seed -1: give 0 or more"),
+        (("--anchors", "some"), 2, "--anchors some: must be a number of at least 2, all, or auto"),
+        (("--metric", "crow"), 2, "--metric crow: must be one of"),
+        (("--neighbors", "0"), 2, "--neighbors 0: must be at least 1"),
+        (("--seed", "-1"), 2, "--seed -1: must be 0 or greater"),
         (("--pre", "pca"), 2, "write it as method:components"),
         (("--pre", "pcaa:2"), 2, "pcaa"),
-        (("--pre", "pca:2", "--metric", "precomputed"), 2, "drop one"),
+        (("--pre", "pca:2", "--metric", "precomputed"), 2, "remove one of them"),
         (("--neighbors", "29"), 3, "n_neighbors=29 is too large for 30 points"),
         (("--id", "nobody"), 3, "neither table.csv nor map.csv has a column 'nobody' for --id"),
         (("--groups", "nobody"), 3, "neither table.csv nor map.csv has a column 'nobody' for --groups"),
@@ -172,15 +172,15 @@ def test_rows_that_do_not_match_are_said(run: Run, table: Path, flat: Path) -> N
     assert "table.csv has 30 rows and short.csv has 29" in done.err
     done = run("evaluate", table, "short.csv", "--id", "name")
     assert done.code == 3
-    assert "short.csv lacks 1 of the 30 rows of table.csv, by 'name': row29" in done.err
+    assert "short.csv is missing 1 of the 30 rows of table.csv (by 'name'): row29" in done.err
     found.with_columns(name=pl.when(pl.col("name") == "row3").then(pl.lit("row2")).otherwise("name")).write_csv(
         "twice.csv"
     )
     done = run("evaluate", table, "twice.csv", "--id", "name")
     assert done.code == 3
-    assert "twice.csv, line 5, column 'name': row2 is the name of twice.csv, line 4, too" in done.err
+    assert "twice.csv, line 5, column 'name': duplicate identifier row2 (also in twice.csv, line 4)" in done.err
     found.with_columns(name=pl.when(pl.col("name") == "row3").then(None).otherwise("name")).write_csv("none.csv")
-    assert "the name is missing" in run("evaluate", table, "none.csv", "--id", "name").err
+    assert "the identifier is missing" in run("evaluate", table, "none.csv", "--id", "name").err
 
 
 def test_coordinates_must_be_there_and_differ(run: Run, table: Path, flat: Path) -> None:
@@ -188,7 +188,7 @@ def test_coordinates_must_be_there_and_differ(run: Run, table: Path, flat: Path)
     found.with_columns(pca1=pl.when(pl.col("name") == "row3").then(None).otherwise("pca1")).write_csv("gap.csv")
     done = run("evaluate", table, "gap.csv")
     assert done.code == 3
-    assert "gap.csv, line 5, column 'pca1': a coordinate is missing or not finite" in done.err
+    assert "gap.csv, line 5, column 'pca1': the coordinate is missing or not finite" in done.err
     found.with_columns(pca0=pl.lit(1.0), pca1=pl.lit(2.0)).write_csv("dot.csv")
     done = run("evaluate", table, "dot.csv")
     assert done.code == 3
@@ -200,9 +200,12 @@ def test_a_scrambled_map_leads_to_the_column_that_names_the_rows(run: Run, table
     mixed.write_csv("mixed.csv")
     done = run("evaluate", table, "mixed.csv", "--groups", "kind", "--neighbors", 5, "--json").json
     assert done["summary"].startswith("No better than chance")
-    assert done["summary"].endswith("in the same order? Both tables have 'name': try --id name.")
+    assert done["summary"].endswith(
+        "in the same order? Both tables have a column 'name': match the rows by it with --id name."
+    )
     assert done["warnings"] == [
-        "table.csv and mixed.csv both have 'name', in another order, and rows are matched by their order: add --id name"
+        "table.csv and mixed.csv both have a column 'name', in a different order, but rows are matched by order; to "
+        "match them by this column, add --id name"
     ]
     words = f"lowland evaluate {table} mixed.csv --id name --groups kind --neighbors 5 --out trust.csv"
     assert done["next"] == words
@@ -214,14 +217,14 @@ def test_a_scrambled_map_leads_to_the_column_that_names_the_rows(run: Run, table
     )
     mixed.drop("name").write_csv("bare.csv")
     bare = run("evaluate", table, "bare.csv", "--json").json
-    assert bare["summary"].endswith("A column that names them in both tables would match them (--id).")
+    assert bare["summary"].endswith("If both tables have a column of row identifiers, match the rows by it with --id.")
     rng = np.random.default_rng(0)
     noise = pl.read_csv(flat).with_columns(pca0=pl.Series(rng.normal(size=30)), pca1=pl.Series(rng.normal(size=30)))
     noise.write_csv("noise.csv")
     for words in ((), ("--id", "name")):
         found = run("evaluate", table, "noise.csv", *words, "--json").json
         assert not found["warnings"]
-        assert found["summary"].endswith("By 'name' they are matched: then the map says nothing of these data.")
+        assert found["summary"].endswith("The rows agree in column 'name', so the map does not represent these data.")
 
 
 def test_the_next_commands_keep_what_was_asked(run: Run, table: Path, flat: Path) -> None:
@@ -259,7 +262,7 @@ def test_a_square_is_warned_of_once_and_in_json_also_before_a_first_step(run: Ru
     for words in ((), ("--pre", "pca:2")):
         told = run("evaluate", "D.npy", "map.csv", "--neighbors", 4, *words, "--json").json["warnings"]
         assert told == [
-            "D.npy looks like a square of distances, and its columns are taken for measurements; if it is one, "
+            "D.npy looks like a distance matrix but is used as a table of rows and columns; if it is one, "
             "add --metric precomputed"
         ]
 
@@ -268,7 +271,7 @@ def test_a_gap_in_the_data_has_a_place_and_a_remedy_that_there_is(run: Run, flat
     frame.with_columns(b=pl.when(pl.col("name") == "row3").then(None).otherwise("b")).write_csv("gap.csv")
     done = run("evaluate", "gap.csv", flat)
     assert done.code == 3
-    assert "gap.csv, line 5, column 'b': it contains NaN: fill it, or leave the row out of data and map" in done.err
+    assert "gap.csv, line 5, column 'b': missing value: fill it, or leave the row out of data and map" in done.err
 
 
 def test_a_column_of_another_unit_leads_to_a_look_in_like_units(run: Run, tmp_path: Path) -> None:
@@ -278,7 +281,7 @@ def test_a_column_of_another_unit_leads_to_a_look_in_like_units(run: Run, tmp_pa
     frame.write_csv(data)
     assert run("reduce", data, "--scale", "--out", flat).code == 0
     raw = run("evaluate", data, flat, "--json")
-    assert "'proline' owns" in raw.err
+    assert "'proline' holds" in raw.err
     assert "add --metric seuclidean" in raw.err
     assert raw.json["next"] == f"lowland evaluate {data} {flat} --metric seuclidean --out trust.csv"
     scaled = run("evaluate", data, flat, "--metric", "seuclidean", "--json")

@@ -76,7 +76,7 @@ def test_the_broken_one_and_model_files_are_refused(run: Run, table: Path) -> No
     assert "cannot be used: ModuleNotFoundError: No module named 'no_such_package'" in done.err
     done = run("reduce", table, "--method", "their_pca", "--out", "flat.csv", "--model", "m.lowland")
     assert done.code == 2
-    assert "--model m.lowland: their_pca is a class of another package" in done.err
+    assert "--model m.lowland: their_pca is a plugin" in done.err
     assert "pickle or joblib" in done.err
     assert not Path("m.lowland").exists()
     assert not Path("flat.csv").exists()  # refused before the work

@@ -32,8 +32,8 @@ def test_rows_that_stand_out_are_named_with_the_reason(run: Run, far: Path) -> N
     done = run("outliers", far, "--id", "site")
     assert done.code == 0
     assert "site4" in done.out
-    assert "far from its neighbours" in done.out
-    assert "1 of 80 rows stands out: site4" in done.err
+    assert "far from its nearest neighbours" in done.out
+    assert "1 of 80 rows is flagged: site4" in done.err
     assert "turns by" in done.err
     assert "next: lowland outliers" in done.err
     assert "--keep clean.csv" in done.err
@@ -46,7 +46,7 @@ def test_keep_writes_the_table_without_them(run: Run, far: Path) -> None:
     clean = pl.read_csv("clean.csv")
     assert clean.columns == ["site", "a", "b"]
     assert clean["site"].to_list() == [f"site{i}" for i in range(80) if i != 4]
-    assert "clean.csv has the other 79 rows; 1 row left out" in done.err
+    assert "Wrote the other 79 rows to clean.csv; 1 row removed" in done.err
     assert "next: lowland reduce clean.csv" in done.err
     measures = pl.read_csv("measures.csv")
     assert measures.columns == ["row", "name", "flagged", "reason", "severity", "distance", "t2", "spe"]
@@ -68,24 +68,24 @@ def test_a_square_of_distances_and_a_clean_table(run: Run, tmp_path: Path) -> No
     np.save(tmp_path / "D.npy", lowland.data.cities()[0])
     done = run("outliers", "D.npy", "--metric", "precomputed", "--neighbors", 3)
     assert done.code == 0
-    assert "None of 22 rows stands out" in done.err
+    assert "None of 22 rows is flagged" in done.err
     assert "metric=precomputed" in done.err
-    assert "only a table" in run("outliers", "D.npy", "--metric", "precomputed", "--keep", "clean.csv").err
+    assert "--keep requires a table" in run("outliers", "D.npy", "--metric", "precomputed", "--keep", "clean.csv").err
 
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
         (("--level", 2), 2, "level must be a number"),
-        (("--neighbors", 0), 2, "n_neighbors must be"),
-        (("--neighbors", 80), 3, "n_neighbors=80"),
-        (("--components", "some"), 2, "n_components must be"),
-        (("--components", 3), 3, "n_components=3"),
+        (("--neighbors", 0), 2, "--neighbors must be"),
+        (("--neighbors", 80), 3, "--neighbors 80"),
+        (("--components", "some"), 2, "--components must be"),
+        (("--components", 3), 3, "--components 3"),
         (("--metric", "odd"), 2, "--metric odd"),
         (("--keep", "clean.html"), 2, "--keep clean.html"),
         (("--keep", "far.csv"), 2, "would overwrite"),
         (("--out", "same.csv", "--keep", "same.csv"), 2, "would overwrite"),
-        (("--keep", "clean.npy"), 2, "holds numbers only"),
+        (("--keep", "clean.npy"), 2, "can store only numbers"),
     ],
 )
 def test_wrong_options_and_data_are_told(run: Run, far: Path, words: tuple, code: int, message: str) -> None:
@@ -103,8 +103,8 @@ def test_transform_flags_rows_that_the_model_has_not_seen_the_like_of(run: Run, 
     made = pl.read_csv("new.csv")
     assert made.columns == ["site", "pca0", "t2", "spe", "novel"]
     assert made.filter(pl.col("novel") == 1)["site"].to_list() == ["site4"]
-    assert "1 of 80 rows lies outside" in done.err
-    assert "no distance: PCA keeps no training rows" in done.err
+    assert "1 of 80 rows is unlike the training rows" in done.err
+    assert "not available: distance (PCA stores no training rows" in done.err
     plain = run("transform", "m.lowland", far, "--id", "site", "--out", "plain.csv")
     assert pl.read_csv("plain.csv").equals(made.select("site", "pca0"))
     assert "outside" not in plain.err
@@ -145,9 +145,7 @@ def test_the_next_commands_lead_to_a_reduction_of_the_same_columns(run: Run, far
 
 def test_advice_is_in_the_words_of_the_command_line(run: Run, far: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "D.npy", lowland.data.cities()[0])
-    square = (
-        "D.npy looks like a square of distances, and its columns are taken for measurements; if it is one, add --metric"
-    )
+    square = "D.npy looks like a distance matrix but is used as a table of rows and columns; if it is one, add --metric"
     assert run("outliers", "D.npy", "--neighbors", 3, "--json").json["warnings"] == [f"{square} precomputed"]
     table = pl.read_csv(far)
     table.with_columns(a=pl.col("a") * 1e4).write_csv("units.csv")
@@ -158,7 +156,7 @@ def test_advice_is_in_the_words_of_the_command_line(run: Run, far: Path, tmp_pat
     table.with_columns(a=pl.when(pl.col("site") == "site7").then(None).otherwise("a")).write_csv("gap.csv")
     done = run("outliers", "gap.csv")
     assert done.code == 3
-    assert "gap.csv, line 9, column 'a': it contains NaN: fill it or leave the row out\n" in done.err
+    assert "gap.csv, line 9, column 'a': missing value: fill it or leave the row out\n" in done.err
 
 
 def test_flagged_rows_are_called_by_their_line_and_what_is_missing_has_a_way_out(run: Run, far: Path) -> None:
@@ -166,11 +164,11 @@ def test_flagged_rows_are_called_by_their_line_and_what_is_missing_has_a_way_out
     table.filter(pl.col("site") != "site4").write_csv("old.csv")
     assert run("reduce", "old.csv", "--components", 1, "--out", "flat.csv", "--model", "m.lowland").code == 0
     done = run("transform", "m.lowland", far, "--flag", "--out", "new.csv")
-    assert "1 of 80 rows lies outside of what the model was fitted on: line 6." in done.err
-    assert "PCA keeps no training rows; methods on neighbours, such as isomap, do" in done.err
+    assert "1 of 80 rows is unlike the training rows: line 6." in done.err
+    assert "PCA stores no training rows; neighbour-based methods such as isomap do" in done.err
     assert "novelty" not in done.err
     named = run("transform", "m.lowland", far, "--flag", "--id", "site", "--out", "new.csv", "--json").json
-    assert named["summary"].endswith("fitted on: site4.")
+    assert named["summary"].endswith("unlike the training rows: site4.")
     assert "novelty" not in named["missing"]["distance"]
 
 
@@ -224,9 +222,9 @@ def test_many_flagged_rows_are_not_proposed_to_be_left_out(run: Run) -> None:
 
 def test_the_screen_names_the_columns_and_copies_are_not_proposed_to_be_left_out(run: Run, far: Path) -> None:
     done = run("outliers", far, "--id", "site")
-    assert "unusual in" in done.out
+    assert "unusual values" in done.out
     assert "b = 20 (median" in done.out
-    assert "Unusual in site4: b = 20 (median" in " ".join(done.err.split())
+    assert "Unusual values of site4: b = 20 (median" in " ".join(done.err.split())
     rng = np.random.default_rng(0)
     X = np.abs(rng.standard_normal((2000, 4))) ** 3
     X[:1200] = 5.0, 0.0, 1.0, 0.0

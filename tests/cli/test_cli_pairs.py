@@ -67,7 +67,7 @@ def test_columns_in_another_order_are_put_in_that_of_the_rows(run: Run, distance
     names = lowland.data.cities()[1]
     write(tmp_path / "mixed.csv", names, distances, np.random.default_rng(0).permutation(len(names)).tolist())
     done = run("reduce", "mixed.csv", "--method", "classical_mds", *SQUARE, "--out", "mixed-map.csv")
-    assert "columns are put in the order of the rows, as city names them" in said(done)
+    assert "the columns were reordered to match the order of the rows in column city" in said(done)
     run("reduce", "cities.csv", "--method", "classical_mds", *SQUARE, "--out", "map.csv")
     assert Path("mixed-map.csv").read_bytes() == Path("map.csv").read_bytes()
     same = run("reduce", "cities.csv", "--method", "classical_mds", *SQUARE, "--out", "map.csv")
@@ -105,7 +105,7 @@ def test_what_is_no_square_is_refused_before_any_work(run: Run, distances: np.nd
     for command in ("plan", "reduce"):
         done = run(command, "five.npy", "--method", "metric_mds", *SQUARE)
         assert done.code == 3
-        assert "five.npy has 5 rows and 22 columns of numbers" in done.err
+        assert "five.npy has 5 rows and 22 numeric columns" in done.err
     with pytest.raises(lowland.DataError, match="5 × 22"):
         lowland.plan(lowland.MetricMDS(metric="precomputed"), distances[:5])
     assert "it fits" in run("plan", "plain.npy", "--method", "metric_mds", *SQUARE).err
@@ -115,8 +115,8 @@ def test_what_is_no_square_is_refused_before_any_work(run: Run, distances: np.nd
 
 
 def test_info_knows_a_square_of_distances_and_its_proposal_runs(run: Run, distances: np.ndarray) -> None:
-    known = "is a square of distances between 22 objects, all 231 pairs known."
-    missing = "is a square of distances between 22 objects, 1 of 231 pairs missing."
+    known = "is a distance matrix of 22 objects, no missing values among 231 pairs."
+    missing = "is a distance matrix of 22 objects, 1 of 231 pairs missing."
     for name, text, method in (
         ("plain.npy", known, "classical_mds"),
         ("cities.csv", known, "classical_mds"),
@@ -142,7 +142,7 @@ def test_missing_distances_are_left_out_on_request(run: Run, distances: np.ndarr
     assert "weights=array 22 × 22 of bool" in " ".join(run("info", "map.lowland").out.split())
     alone = run("reduce", "gaps.csv", "--method", "metric_mds", "--set", "weights=known")
     assert alone.code == 2
-    assert "it goes with --set metric=precomputed" in said(alone)
+    assert "requires --set metric=precomputed" in said(alone)
 
 
 def test_weights_and_a_start_are_read_from_files(run: Run, distances: np.ndarray, tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_report_of_distances_names_objects_and_says_how_well_it_fits(run: Run,
     assert '<th scope="row">objects</th><td>22</td>' in page
     assert "columns reduced" not in page
     assert ">Classical MDS 1<" in page
-    assert "In files of coordinates the axes are classicalmds0 and classicalmds1." in page
+    assert "Names of the axes in the output file: classicalmds0 and classicalmds1." in page
 
 
 def test_transform_proposes_no_way_back_where_there_is_none(run: Run, table: Path) -> None:
@@ -234,14 +234,14 @@ def test_the_help_on_components_says_which_methods_take_more_than_a_number(run: 
             takes[row.name] = names
     assert takes == {"pca": ["a share", "auto", "none"], "ica": ["none"], "random_projection": ["auto"]}
     told = " ".join(run("reduce", "--help").out.replace("│", " ").split())
-    assert "pca also takes a share of the variance such as 0.95, auto, or none for all, ica none" in told
-    assert "random_projection auto" in told
+    assert "pca also accepts a fraction of the variance (such as 0.95), auto, or none (all dimensions)" in told
+    assert "ica accepts none; random_projection accepts auto" in told
 
 
 def test_components_of_a_method_that_has_none_are_refused(run: Run, table: Path) -> None:
     done = run("reduce", table, "--method", "som", "--components", 3, "--out", "map.csv")
     assert done.code == 2
-    assert "SOM has no number of components" in said(done)
+    assert "SOM has no n_components" in said(done)
 
 
 def test_a_misspelt_choice_is_met_with_the_near_one(run: Run, distances: np.ndarray) -> None:
@@ -261,7 +261,7 @@ def test_a_model_of_texts_says_that_it_holds_them_and_needs_python(run: Run, tab
     words = ["abcd", "abce", "axyz", "qxyz", "qqqq"]
     lowland.save(lowland.ClassicalMDS(metric=differing).fit(words), "words.lowland")
     done = run("info", "words.lowland")
-    assert "for objects that its metric compares. It holds 5 training objects as they were given." in said(done)
+    assert "for objects compared by its metric. The file contains the 5 training objects." in said(done)
     assert "in Python: lowland.load('words.lowland', metric=…)" in said(done)
     assert "lowland transform" not in done.err
     assert run("info", "words.lowland", "--json").json["contents"]["objects"] == 5

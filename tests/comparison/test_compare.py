@@ -428,7 +428,7 @@ def test_rows_that_do_not_vary_are_refused(kind):
 
 def test_a_square_of_distances_given_as_rows_is_told(roll, at_once):
     D = np.linalg.norm(roll[:60, None] - roll[:60], axis=2)
-    with pytest.warns(lowland.errors.LowlandWarning, match="compare: X looks like a square of distances.*metric="):
+    with pytest.warns(lowland.errors.LowlandWarning, match="compare: X looks like a distance matrix.*metric="):
         lowland.compare(D, ["pca"], budget=None)
 
 

@@ -155,8 +155,8 @@ def test_a_column_of_another_unit_is_told(at_once):
 
     X = np.random.default_rng(0).normal(size=(80, 3)) * [1, 1, 900]
     frame = pl.DataFrame(X, schema=["a", "b", "proline"])
-    with pytest.warns(lowland.DominantColumnWarning, match="compare: column 'proline' owns"):
+    with pytest.warns(lowland.DominantColumnWarning, match="compare: column 'proline' holds"):
         found = lowland.compare(frame, ["pca", "isomap"], budget=None)
-    assert any("'proline' owns" in reason for reason in found.recommend().reasons)
+    assert any("'proline' holds" in reason for reason in found.recommend().reasons)
     again = lowland.compare(X / X.std(axis=0), ["pca"], budget=None)
     assert again.record["data"]["dominant"] is None

@@ -74,7 +74,7 @@ def test_dominant_column_is_named():
             "age": [3.0, 1.0, 2.0, 2.5],
         }
     )
-    with pytest.warns(lowland.DominantColumnWarning, match=r"column 'weight' owns more than 99.9 %.*scale=True"):
+    with pytest.warns(lowland.DominantColumnWarning, match=r"column 'weight' holds more than 99.9 %.*scale=True"):
         model = lowland.PCA().fit(frame)
     assert "weight" in str(model.fit_info_)
     lowland.PCA(scale=True).fit(frame)  # warnings are errors here: the remedy silences it

@@ -387,7 +387,7 @@ def test_rows_that_do_not_vary_are_refused(X):
 @pytest.mark.parametrize("share", [0.0, 0.1])
 def test_a_column_that_owns_the_variance_is_named(rng, share):
     X = with_gaps(rng, planted(rng, 100, 4, 1)[0] * [1, 1, 1000, 1], share)
-    with pytest.warns(DominantColumnWarning, match="column 2 owns"):
+    with pytest.warns(DominantColumnWarning, match="column 2 holds"):
         ProbabilisticPCA(1).fit(X)
 
 

@@ -362,7 +362,7 @@ def test_scaling_is_that_of_the_columns(rng):
     np.testing.assert_allclose(scaled.transform(X * units + 7), plain.transform(Z), atol=1e-7)
     assert scaled.quantization_error(X * units + 7) == pytest.approx(plain.quantization_error(Z))
     assert scaled.hits(X * units + 7).tolist() == plain.hits(Z).tolist()
-    with pytest.warns(lowland.DominantColumnWarning, match="column 1 owns"):
+    with pytest.warns(lowland.DominantColumnWarning, match="column 1 holds"):
         lowland.SOM((6, 5)).fit(X * units)
 
 

@@ -149,9 +149,9 @@ def test_a_link_is_followed(file, tmp_path, toy):
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ("nowhere/x", "there is no folder '.*nowhere'; create it first"),
+        ("nowhere/x", "folder '.*nowhere' does not exist; create it first"),
         (".", "it is a folder"),
-        ("file/x", "there is no folder"),
+        ("file/x", "folder '.*file' does not exist"),
     ],
 )
 def test_places_that_cannot_be_written(tmp_path, toy, place, words):

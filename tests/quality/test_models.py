@@ -214,7 +214,7 @@ def test_refits_warn_in_the_result_and_not_ten_times_over(rng):
         found = quality.stability(lowland.PCA(n_components=2), X, n_refits=4)
     assert len(told) == 1
     assert 1 <= len(found.warnings) <= 4  # texts that differ
-    assert all("owns" in text for text in found.warnings)
+    assert all("holds" in text for text in found.warnings)
 
 
 def test_refits_are_seeded_and_take_a_share(rows):

@@ -118,7 +118,7 @@ def test_rows_with_gaps_are_left_unjudged_where_the_model_takes_them() -> None:
     assert np.isnan([found.spe[1], found.distance[1]]).all()
     assert np.array_equal(np.delete(found.t2, 1), np.delete(whole.t2, 1))
     assert found.sentence == (
-        "1 of 4 rows without missing values lies outside of what the model was fitted on: row 3. "
+        "1 of 4 rows without missing values is unlike the training rows: row 3. "
         "The other row has missing values and cannot be judged."
     )
     assert novelty(model, np.full((2, new.shape[1]), np.nan)).sentence.startswith("None of 2 rows can be judged")
@@ -135,9 +135,9 @@ def test_t2_and_spe_are_told_apart() -> None:
     assert found.t2 == pytest.approx([0, 81, 0], abs=1e-6)
     assert found.spe == pytest.approx([0, 0, 25], abs=1e-6)
     assert found.novel.tolist() == [False, True, True]
-    assert found.sentence.startswith("2 of 3 rows lie outside")
+    assert found.sentence.startswith("2 of 3 rows are unlike the training rows")
     assert found.table().columns == ["t2", "spe", "novel"]
-    assert found.missing == {"distance": "PCA keeps no training rows; novelty(…, X_train=…) takes them"}
+    assert found.missing == {"distance": "PCA stores no training rows; give them as novelty(…, X_train=…)"}
 
 
 def test_the_distance_to_the_training_rows_needs_them() -> None:
@@ -218,15 +218,15 @@ def test_a_model_file_alone_is_enough(model: lowland.Reducer, tmp_path: Path) ->
 def test_what_a_model_cannot_say_is_told() -> None:
     X = plane(200)
     with pytest.raises(
-        DataError, match="no principal axes with variances, and RandomProjection keeps no training rows"
+        DataError, match="no principal axes with variances, and RandomProjection stores no training rows"
     ):
         novelty(lowland.RandomProjection(2).fit(X), X)
     found = novelty(lowland.RandomProjection(2).fit(X), X[:5], X_train=X)
     assert set(found.missing) == {"t2", "spe"}
-    with pytest.raises(DataError, match="by a kernel"):
+    with pytest.raises(DataError, match="with a kernel"):
         novelty(lowland.KernelPCA(2).fit(X), X)
     crowded = novelty(lowland.PCA(6).fit(X[:15]), X)
-    assert "6 components of 15 rows" in crowded.missing["spe"]
+    assert "6 components from 15 rows" in crowded.missing["spe"]
     assert set(crowded.limits) == {"t2"}
     uncentred = novelty(lowland.PCA(2, center=False).fit(X), X[:5], X_train=X)
     assert "without centring" in uncentred.missing["t2"]
@@ -241,7 +241,7 @@ def test_new_rows_are_called_by_their_names() -> None:
     new = X[:3].copy()
     new[1] += 100.0
     model = lowland.PCA(2).fit(X)
-    assert novelty(model, new).sentence == "1 of 3 rows lies outside of what the model was fitted on: row 1."
-    assert novelty(model, new, names=["a", "b", "c"]).sentence.endswith("fitted on: b.")
+    assert novelty(model, new).sentence == "1 of 3 rows is unlike the training rows: row 1."
+    assert novelty(model, new, names=["a", "b", "c"]).sentence.endswith("unlike the training rows: b.")
     with pytest.raises(DataError, match="2 names for 3 rows"):
         novelty(model, new, names=["a", "b"])

@@ -157,9 +157,9 @@ def test_an_outlier_turns_the_first_axis_and_is_named() -> None:
 @pytest.mark.parametrize(
     ("spread", "far", "text"),
     [
-        ((1, 1, 1, 1), 8.0, "Without it no first axis stands out: the largest share of the variance is"),
-        ((1, 1, 1, 1), 4.0, "No first axis stands out with or without it, so none is turned."),
-        ((1.6, 1, 1, 1), (0, 26.0, 0, 0), "Only without it does a first axis stand out; it holds"),
+        ((1, 1, 1, 1), 8.0, "Without it there is no distinct first axis: the largest share of the variance is"),
+        ((1, 1, 1, 1), 4.0, "There is no distinct first axis with or without it."),
+        ((1.6, 1, 1, 1), (0, 26.0, 0, 0), "There is a distinct first axis only without it; it holds"),
         ((3, 1, 1, 1), 8.0, "Without it the first axis turns by"),
     ],
 )
@@ -190,7 +190,7 @@ def test_two_equal_variances_rarely_pass_for_a_distinct_first_axis() -> None:
 
 def test_a_square_of_distances_given_as_rows_is_told() -> None:
     D = lowland.data.cities()[0]
-    with pytest.warns(LowlandWarning, match=r"outliers, X looks like a square of distances.*metric='precomputed'"):
+    with pytest.warns(LowlandWarning, match=r"outliers, X looks like a distance matrix.*metric='precomputed'"):
         outliers(D, 3)
     outliers(D, 3, metric="precomputed")
 
@@ -203,7 +203,7 @@ def test_from_a_tenth_on_flagged_rows_may_be_a_group() -> None:
         X[:m] += 20.0
         found = outliers(X, level=0.99999)
         assert len(found) == m
-        assert found.may_be_a_group == ("may be a group" in found.sentence)
+        assert found.may_be_a_group == ("may be a separate group" in found.sentence)
         told.append(found.may_be_a_group)
     assert told == [False, True]
 
@@ -241,7 +241,7 @@ def test_rows_spread_far_and_wide_are_found_even_where_they_are_many() -> None:
     found = outliers(X)
     assert set(range(150)) <= set(found.rows.tolist())
     assert len(found) < 155
-    assert "a group" in found.sentence
+    assert "a separate group" in found.sentence
 
 
 @pytest.mark.parametrize(("n", "d", "repeats"), [(15, 2, 60), (30, 3, 40), (100, 5, 20), (400, 20, 8), (60, 200, 15)])
@@ -477,8 +477,8 @@ def test_principal_angles_are_exact_where_they_are_tiny() -> None:
         ({"X": np.where(np.eye(12), np.nan, 1.0)}, "NaN at row 0"),
         ({"X": np.ones((12, 3))}, "do not vary"),
         ({"X": 1 - np.eye(12), "metric": "precomputed", "scale": True}, "no columns"),
-        ({"X": 1 - np.eye(12), "metric": "precomputed", "n_components": 2}, "no axes"),
-        ({"X": sp.csr_array(1 - np.eye(12)), "metric": "precomputed"}, "sparse square"),
+        ({"X": 1 - np.eye(12), "metric": "precomputed", "n_components": 2}, "no principal axes"),
+        ({"X": sp.csr_array(1 - np.eye(12)), "metric": "precomputed"}, "sparse distance matrix"),
         ({"X": iter([np.eye(12)])}, "only once"),
     ],
 )
@@ -527,7 +527,7 @@ def test_where_most_rows_are_copies_the_others_are_ranked_and_not_all_flagged() 
     assert "The limits do not hold for these data" in found.sentence
     assert "most of them repeat others" in found.sentence
     assert "at most 1.0 % of them are flagged" in found.sentence
-    assert "may be a group" not in found.sentence
+    assert "may be a separate group" not in found.sentence
     assert found.to_dict()["ranking"]["different"] < found.ranking.drawn / 10
 
 
@@ -560,7 +560,7 @@ def test_the_columns_in_which_a_row_is_unusual_are_named() -> None:
     named = {int(i): [odd.column for odd in odds] for i, odds in zip(found.rows, found.columns, strict=True)}
     assert named[7] == ["src_bytes"]
     assert named[8][0] == "root"
-    assert "Unusual in r7: src_bytes = 1.2e+06 (median 519.9)." in found.sentence
+    assert "Unusual values of r7: src_bytes = 1.2e+06 (median 519.9)." in found.sentence
     entry = found.to_dict()["columns"][0][0]
     assert (entry["column"], entry["value"]) == ("src_bytes", 1.2e6)
     assert entry["z"] > 100
@@ -577,4 +577,4 @@ def test_a_row_off_the_plane_alone_is_unusual_by_its_combination() -> None:
     assert found.rows[0] == 5
     assert found.columns is not None
     assert found.columns[0] == ()
-    assert "Unusual in row 5: the combination of values" in found.sentence
+    assert "Unusual values of row 5: none (only the combination)" in found.sentence

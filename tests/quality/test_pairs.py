@@ -347,9 +347,11 @@ def test_bad_input_is_named(measure, cloud):
 def test_squares_are_not_taken_for_rows_in_silence(cloud):
     X, Y = cloud
     D = squareform(pdist(X))
-    with pytest.warns(lowland.LowlandWarning, match=r"kruskal_stress, X looks like a square.*metric='precomputed'"):
+    with pytest.warns(
+        lowland.LowlandWarning, match=r"kruskal_stress, X looks like a distance matrix.*metric='precomputed'"
+    ):
         quality.kruskal_stress(D, Y)
-    with pytest.warns(lowland.LowlandWarning, match=r"kruskal_stress, Y looks like a square.*coordinates"):
+    with pytest.warns(lowland.LowlandWarning, match=r"kruskal_stress, Y looks like a distance matrix.*coordinates"):
         quality.kruskal_stress(X, D)
     with pytest.raises(lowland.DataError, match=r"kruskal_stress, X"):
         quality.kruskal_stress(X, Y, metric="precomputed")
@@ -391,7 +393,7 @@ def test_errors_name_the_side(cloud):
 
 
 def test_contrast_that_there_is_not(rng):
-    for rows, text in (([[1.0]], "one point has no distance"), (np.ones((5, 2)), "lie in one place")):
+    for rows, text in (([[1.0]], "at least 2 points are needed"), (np.ones((5, 2)), "points of X are equal")):
         with pytest.raises(lowland.DataError, match=rf"^relative_contrast: .*{text}"):
             quality.relative_contrast(rows)
     with pytest.raises(ValueError, match=r"^relative_contrast: random_state must be a whole number"):

@@ -243,7 +243,7 @@ def test_bad_input():
         quality.report(X, np.zeros((20, 2)))
     with pytest.raises(lowland.DataError, match=r"row 4, column 1"):
         quality.report(X, np.where(np.arange(40).reshape(20, 2) == 9, np.nan, 1.0))
-    with pytest.warns(lowland.LowlandWarning, match=r"report, X looks like a square of distances"):
+    with pytest.warns(lowland.LowlandWarning, match=r"report, X looks like a distance matrix"):
         quality.report(squareform(pdist(X)), X[:, :2])
 
 
@@ -348,7 +348,7 @@ def test_pictures(digits):
 def test_a_column_that_decides_alone_is_told_with_the_remedy(rng):
     X = pl.DataFrame(rng.normal(size=(60, 4)) * [1, 1, 1, 500], schema=["a", "b", "c", "proline"])
     Y = X.to_numpy()[:, :2]
-    with pytest.warns(lowland.DominantColumnWarning, match="'proline' owns"):
+    with pytest.warns(lowland.DominantColumnWarning, match="'proline' holds"):
         found = quality.report(X, Y)
     assert "use metric='seuclidean'" in found.warnings[-1]
     scaled = quality.report(X, Y, metric="seuclidean")

@@ -40,7 +40,7 @@ JSON_KEYS = {
 
 app = App(
     name="lowland",
-    help="Bring high-dimensional data down to where it can be seen, and say how far to trust the view.\n\n"
+    help="Reduce tables to a few dimensions, compare methods, and measure how reliable the maps are.\n\n"
     "Start with `lowland demo`, or with `lowland info DATA` on a table of your own.",
     version=__version__,
     default_parameter=Parameter(negative=()),

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 Flag = Annotated[
     bool,
     Parameter(
-        help="Add columns that tell how far each row lies outside of what the model was fitted on: t2 (along the "
-        "axes), spe (off their plane), distance (to the training rows), as far as the model knows them, and novel. "
-        "They are empty for rows with gaps.",
+        help="Add columns that show how unlike the training rows each row is: t2 (Hotelling's T² along the axes), spe "
+        "(squared residual from their plane), distance (to the training rows), if the model can compute them, and "
+        "novel (1 if one of them exceeds its limit). They are empty for rows with missing values.",
         show_default=False,
     ),
 ]
 EmbeddingFile = Annotated[
-    Path, Parameter(help="Table of coordinates, as `lowland reduce` or `lowland transform` wrote it.")
+    Path, Parameter(help="Table of coordinates written by `lowland reduce` or `lowland transform`.")
 ]
 
 INVERSE_KEYS = {
@@ -41,16 +41,16 @@ INVERSE_KEYS = {
     "data": "the file that was read",
     "method": "class of the model",
     "rows": "number of rows",
-    "columns": "names of the columns that were made",
+    "columns": "names of the computed columns",
     "out": "file that was written",
 }
 
 KEYS = {
     **INVERSE_KEYS,
-    "novel": "with --flag: number of rows outside of what the model was fitted on; else null",
-    "unjudged": "with --flag: number of rows with gaps, whose measures are null; else null",
-    "limits": "with --flag: up to where each measure is ordinary; else null",
-    "missing": "with --flag: why a measure is missing, by its name; else null",
+    "novel": "with --flag: number of rows that exceed a limit; otherwise null",
+    "unjudged": "with --flag: number of rows with missing values, whose measures are null; otherwise null",
+    "limits": "with --flag: the limit of each measure; otherwise null",
+    "missing": "with --flag: measures that are not available, each with the reason; otherwise null",
 }
 
 
@@ -67,9 +67,9 @@ def transform(
 ) -> Answer:
     """Reduce new rows with a saved model.
 
-    Columns are found by their names where model and table have names: their order does not matter and further
-    columns are left out. Nothing is fitted again. --flag tells which rows are unlike those of the fit: their
-    coordinates say little.
+    Columns are matched by name if the model and the table both have column names: their order does not matter, and
+    additional columns are ignored. The model is not refitted. --flag marks rows that are unlike the training rows:
+    their coordinates are unreliable.
 
     Example: lowland transform iris.lowland new.csv --out new_flat.csv
     """
@@ -106,14 +106,14 @@ def transform(
 
 
 def _novelty(fitted: Reducer, given: Input) -> Novelty:
-    """Judge the rows by the model; measures that it cannot give are named on stderr."""
+    """Compare the rows with the training rows; measures that are not available are listed on stderr."""
     from ..quality.new_rows import novelty
 
     found: Novelty = look(lambda rows: novelty(fitted, rows, names=row_names(given)), given, NO_ROWS)
     found = replace(found, missing={name: in_words(why, NO_ROWS, "") for name, why in found.missing.items()})
     for reason in dict.fromkeys(found.missing.values()):
         lacking = " and ".join(name for name, why in found.missing.items() if why == reason)
-        note(f"no {lacking}: {reason}")
+        note(f"not available: {lacking} ({reason})")
     return found
 
 
@@ -150,10 +150,11 @@ def inverse(
     id: IdColumn = None,
     common: Common | None = None,
 ) -> Answer:
-    """Take coordinates back to the columns that the model was fitted on.
+    """Map coordinates back to the original columns.
 
-    Linear methods give the best approximation, and the table itself where all dimensions were kept. Methods on
-    neighbours give a mean of the rows nearby, and at a training point its own row: that tells nothing of their error.
+    Linear methods return the best linear approximation; it is exact if all dimensions were kept. Neighbour-based
+    methods return a weighted mean of nearby training rows. At a training point that is the row itself, so restoring
+    training rows does not show the reconstruction error.
 
     Example: lowland inverse iris.lowland flat.csv --out restored.csv
     """
@@ -165,7 +166,9 @@ def inverse(
     check_outputs(out=out, inputs=(model, embedding), json=common is not None and common.json)
     fitted = load(model)
     if not hasattr(fitted, "inverse_transform"):
-        raise UsageError(f"{type(fitted).__name__} has no way back from its coordinates: inverse does not apply")
+        raise UsageError(
+            f"{type(fitted).__name__} has no inverse transform: coordinates cannot be mapped back to columns"
+        )
     given = replace(read_coordinates(fitted, embedding), id=id)
     keep = KeepOptions(id=id)
     _check_kept(given, keep, out)
@@ -181,16 +184,18 @@ def inverse(
 
 
 def _check_order(model: Path, data: Path, place: str) -> None:
-    """Refuse files that plainly stand in each other's place."""
+    """Raise `UsageError` if the two files are given in the wrong order."""
     if is_table(model) or foreign_table(model) is not None:
-        raise UsageError(f"{model} is a table by its name, where the model should stand: give MODEL, then {place}")
+        raise UsageError(f"{model} is a table, but the first argument must be a model file: give MODEL, then {place}")
     if data.suffix.lower() == ".lowland":
-        raise UsageError(f"{data} is a model by its name, where the table should stand: give MODEL, then {place}")
+        raise UsageError(f"{data} is a model file, but the second argument must be a table: give MODEL, then {place}")
 
 
 def _check_kept(given: Input, keep: KeepOptions, out: Path | None) -> None:
     if given.table is None and (keep.aside or keep.keep_columns):
-        raise UsageError(f"{given.source} is a sparse matrix: it has no columns for --id or --keep-columns")
+        raise UsageError(
+            f"{given.source} is a sparse matrix, which has no named columns: remove --id and --keep-columns"
+        )
     check_kept(out, *given.kept(keep))
 
 

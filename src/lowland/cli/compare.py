@@ -32,12 +32,13 @@ KEYS = {
     "data": "the file that was read",
     "rows": "number of rows: all, compared, training, held-out",
     "recommendation": "key, method, parameters, prefer, verdict, space, reasons, ties, not_good_for",
-    "candidates": "a list, best first: rank, candidate, method, status, score, behind (the best, with interval), tied, "
-    "criteria with intervals, seconds, whole_seconds (planned for all rows), reason where it did not run",
-    "evidence": "what the data show by themselves: crowding, structured, strays, pieces, distances, dimensions, "
-    "accuracy",
-    "seconds": "time that was taken",
-    "budget": "time that was allowed",
+    "candidates": "a list, best first: rank, candidate, method, status, score, behind (difference from the best score, "
+    "with interval), tied, criteria with intervals, seconds, whole_seconds (estimate for all rows), reason (why it did "
+    "not run)",
+    "evidence": "properties of the data: crowding, structured, strays (outliers left out), pieces (connected "
+    "components of the neighbour graph), distances, dimensions, accuracy",
+    "seconds": "elapsed time in seconds",
+    "budget": "time limit",
     "out": "file with the table of candidates, or null",
     "report": "report file, or null",
     "record": "record file, or null",
@@ -47,10 +48,10 @@ SCALED = "seuclidean"  # the metric of columns that are divided by their standar
 
 _TOLD = ("compare", "search settings")  # stages that are shown as bars; each candidate's own would fill the screen
 
-_NAMES = "text that hardly repeats"  # a name for each row, say
-_GAPS = "text with gaps"  # methods are compared on whole rows
+_NAMES = "mostly unique text"  # a name for each row, say
+_GAPS = "text with missing values"  # methods are compared on whole rows
 
-_TIME = "Time for everything, such as 90s, 5min or 1h."
+_TIME = "Total time limit, such as 90s, 5min or 1h."
 Budget = Annotated[str, Parameter(help=_TIME)]
 
 
@@ -62,34 +63,34 @@ class Wanted:
     methods: Annotated[
         str | None,
         Parameter(
-            help="Methods to try, separated by commas. Default: auto, which takes what suits the data, columns of text "
-            "among them, and searches settings."
+            help="Methods to compare, separated by commas. Default: auto, which selects methods suitable for the data, "
+            "uses columns of text, and tries several settings."
         ),
     ] = None
-    components: Annotated[int | None, Parameter(help="Dimensions of the maps. Default: 2.")] = None
+    components: Annotated[int | None, Parameter(help="Number of dimensions of the maps. Default: 2.")] = None
     budget: Annotated[str | None, Parameter(help=f"{_TIME} Default: 5min.")] = None
     metric: Annotated[
         str | None,
-        Parameter(help="How rows are compared; precomputed: the table is a square of distances. Default: euclidean."),
+        Parameter(help="Distance between rows; precomputed: the table is a distance matrix. Default: euclidean."),
     ] = None
     scale: Annotated[
         bool | None,
         Parameter(
-            help="Divide each column by its standard deviation, for columns in different units (metric seuclidean).",
+            help="Divide each column by its standard deviation; use it for columns in different units.",
             negative=(),
             show_default=False,
         ),
     ] = None
     neighbors: Annotated[
-        int | None, Parameter(help="Size of a neighbourhood in the criteria. Default: 10, of few rows fewer.")
+        int | None, Parameter(help="Number of neighbours in the criteria. Default: 10, or fewer for small tables.")
     ] = None
     sample: Annotated[
-        str | None, Parameter(help="Rows that are compared at most, drawn at random; all: every row. Default: 5000.")
+        str | None, Parameter(help="Maximum number of rows to use, drawn at random, or all. Default: 5000.")
     ] = None
     held_out: Annotated[
-        float | None, Parameter(help="Share of them that is held out, from 0 to 0.5. Default: 0.2.")
+        float | None, Parameter(help="Fraction of these rows to hold out, from 0 to 0.5. Default: 0.2.")
     ] = None
-    seed: Annotated[int | None, Parameter(help="Seed of everything that is drawn. Default: 0.")] = None
+    seed: Annotated[int | None, Parameter(help="Random seed. Default: 0.")] = None
 
     def words(self) -> dict[str, Any]:
         """Return the options that were given."""
@@ -102,12 +103,14 @@ class Wanted:
         told = {names.get(name, name): value for name, value in vars(self).items() if value is not None}
         if told.pop("scale", False):
             if self.metric is not None:
-                raise UsageError("--scale compares scaled rows by euclidean distances; leave out --metric or --scale")
+                raise UsageError(
+                    "--scale sets the metric to seuclidean and cannot be combined with --metric; remove one of them"
+                )
             told["metric"] = SCALED
         if self.budget is not None:
             check_budget(self.budget)
         if self.components is not None and self.components < 1:
-            raise UsageError(f"--components {self.components}: a map has at least 1 dimension")
+            raise UsageError(f"--components {self.components}: must be at least 1")
         if self.sample is not None:
             told["sample"] = _sample(self.sample)
         if self.methods is not None:
@@ -124,23 +127,25 @@ def compare(
         str | None, Parameter(help="Column of class labels: not reduced; maps are also scored by class accuracy.")
     ] = None,
     prefer: Annotated[
-        str, Parameter(help="What to recommend for: balanced, local, global, target or speed.")
+        str, Parameter(help="Criterion of the recommendation: balanced, local, global, target or speed.")
     ] = "balanced",
     columns: ColumnOptions | None = None,
     out: Annotated[
         Path | None, Parameter(help="Write the table of candidates here: .csv, .tsv (also .gz) or .parquet.")
     ] = None,
-    report: Annotated[Path | None, Parameter(help="Write a page here: one HTML file that needs no network.")] = None,
-    record: Annotated[Path | None, Parameter(help="Write what ran to this .json file, for --again.")] = None,
+    report: Annotated[Path | None, Parameter(help="Write an HTML report here (one self-contained file).")] = None,
+    record: Annotated[
+        Path | None, Parameter(help="Write the settings of this run to a .json file, for --again.")
+    ] = None,
     again: Annotated[
-        Path | None, Parameter(help="Run what this record says that ran, on the same data: the same figures come out.")
+        Path | None, Parameter(help="Repeat the run in this record on the same data; the results are the same.")
     ] = None,
     common: Common | None = None,
 ) -> Answer:
     """Fit several methods to a table, measure their maps in the same way, and recommend one.
 
-    Each method is fitted on most rows (training) and places the others (held-out). Maps are scored by how well they
-    keep neighbours and distances, and by class accuracy with --target. A method that fails or takes too long is
+    Each method is fitted on the training rows and then maps the held-out rows. Maps are scored by how well they
+    preserve neighbours and distances, and by class accuracy with --target. A method that fails or takes too long is
     reported and does not stop the others.
 
     Example: lowland compare iris.csv --target species --budget 1min --report comparison.html
@@ -157,7 +162,7 @@ def compare(
         metric, text = told["settings"]["metric"], told["data"]["kind"] == "categories"
     given = _read(data, chosen, target, metric, text)
     if wanted.scale and _is_mixed(given):
-        note("FAMD scales the columns of a table with text by itself; --scale changes nothing")
+        note("FAMD already scales the columns of a table with text; --scale has no effect")
         del parameters["metric"]
     found = perform(given, target, parameters)
     advice = found.recommend(prefer)
@@ -191,7 +196,7 @@ def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, t
     texts = [name for name, kind in frame.schema.items() if not_numeric(kind) is not None]
     out = {} if columns.columns else _unfit(frame, texts)
     for name, why in out.items():
-        remedy = "--columns takes it" if why == _NAMES else "fill them to have it compared"
+        remedy = "use --columns to include it" if why == _NAMES else "fill in the values to include it"
         note(f"left out: {name} ({why}); {remedy}")
     kept = [name for name in given.names if name not in out]
     named = hasattr(given.rows, "columns")
@@ -229,7 +234,7 @@ def perform(given: Input, target: str | None, asked: dict[str, Any]) -> Comparis
     classes = None
     if target is not None:
         if given.table is None:
-            raise UsageError("--target needs a table whose columns have names")
+            raise UsageError("--target requires a table with column names")
         classes = given.table.column(target)
 
     def told(rows: Any) -> Comparison:
@@ -240,7 +245,7 @@ def perform(given: Input, target: str | None, asked: dict[str, Any]) -> Comparis
 
         with settings.config(progress=None if outer is None else few), warnings.catch_warnings():
             # the file was looked at already, and the remedy is another here
-            warnings.filterwarnings("ignore", ".*looks like a square of distances", LowlandWarning)
+            warnings.filterwarnings("ignore", ".*looks like a distance matrix", LowlandWarning)
             return work(rows, target=classes, **asked)
 
     found: Comparison = look(told, given, COMPARED_UNITS)
@@ -259,12 +264,12 @@ def _sample(text: str) -> int | None:
     if text.strip().lower() == "all":
         return None
     if not text.strip().isdigit():
-        raise UsageError(f"--sample {text}: it is a number of rows, or all")
+        raise UsageError(f"--sample {text}: must be a number of rows, or all")
     return int(text)
 
 
 def check_budget(budget: str) -> None:
-    """Refuse a time that cannot be read."""
+    """Raise `UsageError` for an invalid time."""
     from ..comparison.budget import parse_seconds
 
     try:
@@ -274,26 +279,26 @@ def check_budget(budget: str) -> None:
 
 
 def _check_words(asked: Wanted, prefer: str, target: str | None, again: Path | None) -> None:
-    """Refuse what cannot be before the table is read."""
+    """Raise `UsageError` for invalid options before the table is read."""
     from ..comparison.ranking import PREFERENCES
 
     if prefer not in PREFERENCES:
-        raise UsageError(f"--prefer {prefer}: it is one of {', '.join(PREFERENCES)}")
+        raise UsageError(f"--prefer {prefer}: must be one of {', '.join(PREFERENCES)}")
     if prefer == "target" and target is None:
-        raise UsageError("--prefer target needs a column of classes: add --target COLUMN")
+        raise UsageError("--prefer target requires class labels: add --target COLUMN")
     if again is not None and asked.words():
-        raise UsageError(f"--again {again} runs what the record says; leave out {', '.join(asked.words())}")
+        raise UsageError(f"--again {again} repeats the settings in the record; remove {', '.join(asked.words())}")
 
 
 def _check_files(out: Path | None, report: Path | None, record: Path | None, again: Path | None, data: Path) -> None:
     check_outputs(out=out, report=report, inputs=(data, *([again] if again else [])))
     if out is not None and out.suffix.lower() in (".npy", ".npz"):
-        raise UsageError(f"--out {out}: the table of candidates holds names; write .csv or .parquet")
+        raise UsageError(f"--out {out}: the table of candidates contains text; use .csv or .parquet")
     if record is not None:
         if record.suffix.lower() != ".json":
             raise UsageError(f"--record {record}: the name must end in .json")
         if record.is_dir() or not record.parent.is_dir():
-            raise UsageError(f"--record {record}: it cannot be written there; name a file in a folder that exists")
+            raise UsageError(f"--record {record}: cannot be written there; give a file in an existing folder")
 
 
 def _read_record(path: Path) -> dict[str, Any]:
@@ -302,12 +307,12 @@ def _read_record(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise DataError(f"--again {path}: it is no record of a comparison ({error})") from error
+        raise DataError(f"--again {path}: not a record of a comparison ({error})") from error
     try:
         settings_of(found)
     except ValueError as error:
         raise DataError(
-            f"--again {path}: it is no record of a comparison ({error}); `lowland compare --record` writes one"
+            f"--again {path}: not a record of a comparison ({error}); write one with `lowland compare --record`"
         ) from error
     whole: dict[str, Any] = found
     return whole
@@ -321,7 +326,7 @@ def _write(
     record: Path | None,
     command: Sequence[str],
 ) -> dict[str, Any]:
-    """Write each file whole; return where."""
+    """Write the output files and return their paths."""
     from ..data.atomic import atomic_file
     from ..data.writing import write_table
 

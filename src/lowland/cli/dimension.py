@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 
 from .answer import Answer, UsageError
 from .inputs import read_input
-from .options import ColumnOptions, Common, DataFile, IdColumn, KeepOptions
+from .options import ColumnOptions, Common, DataFile, KeepOptions, RowNames
 from .outputs import check_place
 from .wording import PRECOMPUTED, column_words, look, warn_of_square
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 KEYS = {
     "data": "the file that was read",
     "rows": "number of rows",
-    "columns": "number of columns that were looked at; null for distances",
-    "linear": "counts from the spectrum: name → value, low, high, exact; empty for distances",
-    "nonlinear": "estimates from neighbours and pairs: name → value, low, high, exact",
-    "consensus": "linear and nonlinear, each value, low, high, exact, interval (what low and high are)",
+    "columns": "number of columns used; null for a distance matrix",
+    "linear": "counts from the eigenvalues: name → value, low, high, exact; empty for a distance matrix",
+    "nonlinear": "estimates from nearest neighbours and pairs: name → value, low, high, exact",
+    "consensus": "linear and nonlinear, each with value, low, high, exact, interval (kind of interval)",
     "scales": "the dimension at each scale: neighbors, radius, value, inner, outer, distances (or null), noisy",
-    "plateau": "the range of scales that counts: first, last, level, rising",
-    "closed": "whether the shape is seen to be closed, like a ring: a map then takes one coordinate more",
-    "coordinates": "how many coordinates a map needs",
-    "skipped": "rules that could not be used: name → reason",
-    "figure": "the picture that was written, or null",
+    "plateau": "the range of scales used for the estimate: first, last, level, rising",
+    "closed": "true if the shape is closed, like a ring; a map then needs one more coordinate",
+    "coordinates": "number of coordinates that a map needs",
+    "skipped": "rules that could not be applied: name → reason",
+    "figure": "the figure that was written, or null",
 }
 
 _DRAWN = (".png", ".svg", ".pdf")
@@ -41,20 +41,21 @@ def dimension(
     /,
     *,
     columns: ColumnOptions | None = None,
-    id: IdColumn = None,
-    scale: Annotated[bool, Parameter(help="Give every column the same variance first.", show_default=False)] = False,
+    id: RowNames = None,
+    scale: Annotated[bool, Parameter(help="Scale each column to unit variance first.", show_default=False)] = False,
     metric: Annotated[
-        str, Parameter(help="How rows are compared; precomputed: the table is a square of distances between objects.")
+        str, Parameter(help="Distance between rows; precomputed: the table is a distance matrix.")
     ] = "euclidean",
     figure: Annotated[
-        Path | None, Parameter(help="Draw the dimension against the scale here: .png, .svg or .pdf.")
+        Path | None, Parameter(help="Plot the dimension against the scale to this file: .png, .svg or .pdf.")
     ] = None,
-    seed: Annotated[int, Parameter(help="Which points are looked at where there are many.")] = 0,
+    seed: Annotated[int, Parameter(help="Random seed of the subsample of a large table.")] = 0,
     common: Common | None = None,
 ) -> Answer:
-    """Say how many dimensions the data have: linear ones, that PCA needs, and the true ones of a curved shape.
+    """Estimate the number of dimensions of the data: linear (needed by PCA) and intrinsic (of a curved shape).
 
-    Counts from the spectrum stand beside estimates from neighbours at several scales, with intervals and a sentence.
+    Prints counts from the eigenvalues and estimates from nearest neighbours at several scales, with intervals and a
+    summary.
 
     Example: lowland dimension roll.csv --scale
     """
@@ -62,14 +63,14 @@ def dimension(
     from ..distances import METRICS
 
     if metric not in (*METRICS, "precomputed"):
-        raise UsageError(f"--metric {metric}: it must be one of {', '.join((*METRICS, 'precomputed'))}")
+        raise UsageError(f"--metric {metric}: must be one of {', '.join((*METRICS, 'precomputed'))}")
     if figure is not None:
         if figure.suffix.lower() not in _DRAWN:
             raise UsageError(f"--figure {figure}: the name must end in one of {', '.join(_DRAWN)}")
         check_place("--figure", figure)
     square = metric == "precomputed"
     if square and scale:
-        raise UsageError("--scale divides columns, and distances have none: leave one of --scale and --metric out")
+        raise UsageError("--scale applies to columns, and a distance matrix has none: remove --scale or --metric")
     chosen = columns or ColumnOptions()
     given = read_input(data, chosen, KeepOptions(id=id), pairwise=square)
     if not square:

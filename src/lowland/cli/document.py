@@ -14,24 +14,24 @@ from .app import COMMANDS, JSON_KEYS, app
 _INTRODUCTION = """\
 # The command line
 
-This page is made from the help texts of the commands: `python -m lowland.cli.document docs/cli.md`.
+This page is generated from the help texts of the commands: `python -m lowland.cli.document docs/cli.md`.
 
-Data and answers go to stdout, messages to stderr. Every command ends with one sentence on what was found
-and the next command to try.
+Data and tables go to stdout, messages to stderr. Every command ends with a one-sentence summary and a suggested next
+command.
 
 | exit code | meaning |
 |---|---|
-| 0 | done |
+| 0 | success |
 | 1 | failure |
-| 2 | the command was called in a way that cannot work |
-| 3 | the data or the model file cannot be used; the message names the place |
+| 2 | usage error, such as an unknown option or an invalid value |
+| 3 | invalid data or model file; the message gives the location |
 | 4 | an optional package is missing; the message gives the install command |
-| 130 | interrupted; no file is left half written |
-| 141 | the reader of stdout has gone, as in `lowland reduce data.csv \\| head` |
+| 130 | interrupted; no partial file is written |
+| 141 | the reader closed stdout, as in `lowland reduce data.csv \\| head` |
 
-With `--json` a command prints one JSON object on stdout; commands that make data then need `--out`. The
-object has the keys `command`, `warnings` (a list of texts), `summary`, `next`, and those listed below for
-each command. After a failure it has `error` and `exit_code`.
+With `--json` a command prints one JSON object on stdout; commands that write data then require `--out`. The
+object has the keys `command`, `warnings` (a list of strings), `summary`, `next`, and the keys listed below for
+each command. After an error it has the keys `error` and `exit_code`.
 
 `--debug`, or the environment variable `LOWLAND_DEBUG=1`, shows the traceback of an error.
 """

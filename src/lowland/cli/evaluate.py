@@ -1,4 +1,4 @@
-"""`lowland evaluate`: how far a map can be trusted."""
+"""`lowland evaluate`: measure how reliable a map is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .inputs import Input, read_input
 from .model import build_model
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
 from .outputs import check_outputs
-from .wording import NO_SCALE, PRECOMPUTED, UNITS, column_words, look, row_names, warn_of_square
+from .wording import DATA, NO_SCALE, PRECOMPUTED, UNITS, column_words, look, row_names, warn_of_square
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
     from ..quality.report import Report
     from ..reducer import Reducer
 
-EmbeddingFile = Annotated[Path, Parameter(help="Table of coordinates, as `lowland reduce --out` wrote it.")]
+EmbeddingFile = Annotated[Path, Parameter(help="Table of coordinates written by `lowland reduce --out`.")]
 TrustFile = Annotated[
     Path | None,
-    Parameter(help="Write the trust of each row here: .csv, .tsv (also .gz), .parquet, .npy or .npz."),
+    Parameter(help="Write the trust measures of each row here: .csv, .tsv (also .gz), .parquet, .npy or .npz."),
 ]
 
 KEYS = {
-    "data": "the file of the data",
-    "embedding": "the file of the map",
+    "data": "file of the data",
+    "embedding": "file of the map",
     "rows": "number of rows",
-    "columns": "names of the columns of the data that were compared",
-    "coordinates": "names of the map's columns",
-    "matched": "how rows were matched: order, or the column that names them",
-    "space": "the space against which trust is measured",
-    "n_neighbors": "neighbours that the local measures look at",
-    "metric": "how rows of the data were compared",
-    "measures": "by name: value, low, high (95 %), exact, and groups (by label) where --groups was given",
-    "chance": "by name: what a map made by chance would score",
-    "contrast": "how much farther the mean point of the data is than the nearest",
-    "purity": "with --groups: share of neighbours of the own group in the data and in the map, chance, groups mixed",
-    "worst": "the least trusted of the rows looked at: number (from 0), trustworthiness, continuity, and name (by "
-    "--id, or its line)",
-    "out": "file with the trust of each row, or null",
+    "columns": "names of the data columns that were used",
+    "coordinates": "names of the coordinate columns of the map",
+    "matched": "how rows were matched: order, or the name of the identifier column",
+    "space": "the space that the map is compared with",
+    "n_neighbors": "number of neighbours in the local measures",
+    "metric": "distance between rows of the data",
+    "measures": "by name: value, low, high (95 % interval), exact, and with --groups also groups (by label)",
+    "chance": "by name: expected value for a random map",
+    "contrast": "mean distance in the data divided by the mean distance to the nearest neighbour",
+    "purity": "with --groups: share of neighbours in the same group, in the data and in the map, chance, groups mixed",
+    "worst": "the least reliable of the evaluated rows: number (from 0), trustworthiness, continuity, and name (from "
+    "--id, or the line)",
+    "out": "file with the trust measures of each row, or null",
 }
 
 # Metrics by which the neighbours of many rows are found without a look at each pair.
@@ -59,27 +59,31 @@ _SEARCHED = ("euclidean", "sqeuclidean", "cosine", "correlation", "precomputed")
 @Parameter(name="*")
 @dataclass(frozen=True)
 class TrustOptions:
-    """What is compared, and how."""
+    """Options of the comparison."""
 
     id: Annotated[
         str | None,
-        Parameter(help="Column that names the rows: where both tables have it, rows are matched by it, else by order."),
+        Parameter(help="Column of row identifiers; rows are matched by it if both tables have it, otherwise by order."),
     ] = None
     groups: Annotated[
-        str | None, Parameter(help="Column of labels: every measure is also told for each group. It is not compared.")
+        str | None,
+        Parameter(help="Column of group labels: every measure is also reported for each group. Not used as data."),
     ] = None
     neighbors: Annotated[
-        int | None, Parameter(help="Neighbours that the local measures look at (default: 10, fewer of few rows).")
+        int | None,
+        Parameter(help="Number of neighbours in the local measures. Default: 10, or fewer for small tables."),
     ] = None
-    metric: Annotated[str, Parameter(help="How the data are compared; precomputed for distances.")] = "euclidean"
+    metric: Annotated[
+        str, Parameter(help="Distance between rows of the data; precomputed: the data are a distance matrix.")
+    ] = "euclidean"
     anchors: Annotated[
-        str, Parameter(help="Rows that are looked at: a number, all, or auto (all up to 10,000, then 5,000).")
+        str, Parameter(help="Number of rows to evaluate, all, or auto (all up to 10,000 rows, otherwise 5,000).")
     ] = "auto"
     pre: Annotated[
         str | None,
-        Parameter(help="Compare with a first reduction of the data instead, as method:components, such as pca:50."),
+        Parameter(help="Compare with a reduction of the data instead, given as method:components, such as pca:50."),
     ] = None
-    seed: Annotated[int, Parameter(help="Seed of the rows and pairs that are drawn.")] = 0
+    seed: Annotated[int, Parameter(help="Random seed of the sampled rows and pairs.")] = 0
 
 
 def evaluate(
@@ -92,10 +96,10 @@ def evaluate(
     out: TrustFile = None,
     common: Common | None = None,
 ) -> Answer:
-    """Say how far a map of a table can be trusted: near, far, where, and for which group.
+    """Measure how reliable a map of a table is: neighbours, distances, and the least reliable rows and groups.
 
-    Coordinates are found by their names (pca0, pca1, …); other columns of the map, such as names that were kept, are no
-    coordinates. With --out the trust of each row is written.
+    Coordinates are recognised by their column names (pca0, pca1, …); other columns of the map are ignored. --out
+    writes the trust measures of each row.
 
     Example: lowland evaluate iris.csv flat.csv --groups species --out trust.csv
     """
@@ -152,11 +156,11 @@ class _Asked:
         options = self.options
         if self.anchors != "auto" or options.metric not in _SEARCHED:
             left = found.n - len(found.points)
-            note(f"{left:,} of {found.n:,} rows were not looked at and stay empty; --anchors all looks at each")
+            note(f"{left:,} of {found.n:,} rows were not sampled and stay empty; use --anchors all")
             return found.points
         points = pointwise(X, Y, found.n_neighbors, metric=options.metric, random_state=options.seed)
         if points.recall is not None:
-            note(f"neighbours of each row were searched approximately: {points.recall:.1%} of them are right")
+            note(f"nearest neighbours were searched approximately (recall {points.recall:.1%})")
         return points
 
 
@@ -164,7 +168,7 @@ def _anchors(text: str) -> int | str | None:
     if text in ("auto", "all"):
         return None if text == "all" else "auto"
     if not text.isdecimal() or int(text) < 2:
-        raise UsageError(f"--anchors {text}: give a number of at least 2, all, or auto")
+        raise UsageError(f"--anchors {text}: must be a number of at least 2, all, or auto")
     return int(text)
 
 
@@ -176,7 +180,7 @@ def _first_step(options: TrustOptions) -> Reducer | None:
     if not method or not components:
         raise UsageError(f"--pre {options.pre}: write it as method:components, such as --pre pca:50")
     if options.metric == "precomputed":
-        raise UsageError("--pre reduces rows, and --metric precomputed says that there are only distances; drop one")
+        raise UsageError("--pre requires rows, and --metric precomputed means a distance matrix; remove one of them")
     return build_model(MethodOptions(method=method, components=components))
 
 
@@ -185,11 +189,11 @@ def _check(options: TrustOptions) -> None:
 
     known = (*METRICS, "precomputed")
     if options.metric not in known:
-        raise UsageError(f"--metric {options.metric}: choose one of {', '.join(known)}")
+        raise UsageError(f"--metric {options.metric}: must be one of {', '.join(known)}")
     if options.neighbors is not None and options.neighbors < 1:
-        raise UsageError(f"--neighbors {options.neighbors}: give at least 1")
+        raise UsageError(f"--neighbors {options.neighbors}: must be at least 1")
     if options.seed < 0:
-        raise UsageError(f"--seed {options.seed}: give 0 or more")
+        raise UsageError(f"--seed {options.seed}: must be 0 or greater")
 
 
 def _is_coded(names: Sequence[str], options: TrustOptions) -> bool:
@@ -234,7 +238,7 @@ def _measure(given: Input, Y: Any, labels: pl.Series | None, asked: _Asked) -> t
             X, space = famd_axes(rows).transform(rows), f"the columns of {given.source} as FAMD codes them"
         elif first is not None:
             X = first.fit_transform(rows)
-            space = f"{X.shape[1]} dimensions that {type(first).__name__} made of {given.source}, not its columns"
+            space = f"the {X.shape[1]} dimensions of {type(first).__name__} fitted to {given.source}, not its columns"
         found = report(
             X,
             Y,
@@ -247,7 +251,7 @@ def _measure(given: Input, Y: Any, labels: pl.Series | None, asked: _Asked) -> t
         )
         return found, asked.points(X, Y, found)
 
-    return look(work, given, PRECOMPUTED | NO_SCALE | UNITS)  # type: ignore[no-any-return]
+    return look(work, given, PRECOMPUTED | NO_SCALE | UNITS | DATA)  # type: ignore[no-any-return]
 
 
 def _write(out: Path, points: Pointwise, given: Input, options: TrustOptions) -> None:
@@ -269,10 +273,10 @@ def _write(out: Path, points: Pointwise, given: Input, options: TrustOptions) ->
 def _order(common: str | None, same: bool) -> str:
     """Say what is known of the order of rows in a map that is no better than chance."""
     if common is None:
-        return " A column that names them in both tables would match them (--id)."
+        return " If both tables have a column of row identifiers, match the rows by it with --id."
     if same:
-        return f" By {common!r} they are matched: then the map says nothing of these data."
-    return f" Both tables have {common!r}: try --id {common}."
+        return f" The rows agree in column {common!r}, so the map does not represent these data."
+    return f" Both tables have a column {common!r}: match the rows by it with --id {common}."
 
 
 def _facts(given: Input, names: list[str], by: str | None, found: Report, named: list[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`lowland info`: what is in a file, be it a table or a model."""
+"""`lowland info`: describe a table or a model file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEYS = {
     "kind": '"table", "sparse matrix" or "model"',
     "contents": "table: n_rows, n_columns, types, missing, infinite, empty, constant, dominant, "
     "dominant_pair, duplicate_columns, duplicate_rows, non_numeric, faults, categories, row_numbers, identifiers, "
-    "missing_pairs (null unless it is a square of distances); sparse matrix: n_rows, "
+    "missing_pairs (null unless it is a distance matrix); sparse matrix: n_rows, "
     "n_columns, stored, density, missing, infinite, empty_rows, empty_columns; model: class, method, "
     "parameters, functions, format_version, lowland_version, feature_names, n_features, fit_info, arrays, objects, "
     "bytes",
@@ -33,15 +33,15 @@ _LISTED = 12  # names in one line of the table; --json has all of them
 
 
 def info(
-    file: Annotated[Path, Parameter(help="A table (by its ending: .csv, .parquet, .npy, …) or a model file.")],
+    file: Annotated[Path, Parameter(help="Table (.csv, .parquet, .npy, …) or model file.")],
     /,
     *,
     common: Common | None = None,
 ) -> Answer:
-    """Say what is in a table or a model file.
+    """Describe a table or a model file.
 
-    Table: shape, types, missing values, constant, dominant and duplicate columns, duplicate rows, and the
-    next command to try. Model: method, parameters, columns, evidence of the fit.
+    Table: shape, types, missing values, constant, dominant and duplicate columns, duplicate rows, and a
+    suggested next command. Model: method, parameters, columns, diagnostics of the fit.
 
     Example: lowland info iris.csv
     """
@@ -88,7 +88,7 @@ def _rows(found: Inspection) -> list[tuple[str, str]]:
     rows = [("rows", f"{found.n_rows:,}"), ("columns", f"{found.n_columns:,}")]
     rows += [(kind, _names(names)) for kind, names in kinds.items()]
     if found.missing_pairs is not None:
-        rows.append(("square of distances", f"{found.n_rows:,} objects, {_pairs(found)}"))
+        rows.append(("distance matrix", f"{found.n_rows:,} objects, {_pairs(found)}"))
         return [*rows, ("missing", _counts(found.missing))]
     rows.append(("missing", _counts(found.missing)))
     rows.append(("infinite", _counts(found.infinite)))
@@ -105,15 +105,15 @@ def _rows(found: Inspection) -> list[tuple[str, str]]:
         rows.append(("identifiers", _names(named)))
     if found.categories:
         rows.append(("labels", _names([f"{name} ({n} values)" for name, n in found.categories.items()])))
-    return rows + [("fault", text) for text in found.faults.values()]
+    return rows + [("problem", text) for text in found.faults.values()]
 
 
 def _sentence(file: Path, found: Inspection) -> str:
-    """Name what would disturb a reduction, or say that nothing would."""
+    """List the problems for a reduction, or report that there are none."""
     from ..report.facts import count
 
     if found.missing_pairs is not None:
-        return f"{file.name} is a square of distances between {found.n_rows:,} objects, {_pairs(found)}."
+        return f"{file.name} is a distance matrix of {found.n_rows:,} objects, {_pairs(found)}."
     disturbing = [
         (len(found.missing), "column", " with missing values"),
         (len(found.infinite), "column", " with infinite values"),
@@ -125,16 +125,17 @@ def _sentence(file: Path, found: Inspection) -> str:
     said = [count(n, noun) + more for n, noun, more in disturbing if n]
     if found.dominated:
         columns, share = _dominating(found)
-        said.append(f"{columns} {'owns' if found.dominant else 'own'} {share} of the variance")
+        said.append(f"{columns} {'holds' if found.dominant else 'hold'} {share} of the variance")
     numbers = [name for name in found.identifiers if name not in {found.row_numbers, *found.non_numeric}]
     if numbers:
-        said.append(f"{_names(numbers)} {'looks' if len(numbers) == 1 else 'look'} like an identifier of the rows")
+        looks = "looks like a row identifier" if len(numbers) == 1 else "look like row identifiers"
+        said.append(f"{_names(numbers)} {looks}")
     text = f"{file.name} has {count(found.n_rows, 'row')} and {count(found.n_columns, 'column')}"
     text += f": {', '.join(said)}" if said else ""
     if not found.reducible:
-        cause = f" First cause: {next(iter(found.faults.values()))}." if found.faults else ""
-        return f"{text}; no column holds finite numbers that vary, so there is nothing to reduce.{cause}"
-    return f"{text}." if said else f"{text}; nothing in it stands in the way of a reduction."
+        cause = f" First problem: {next(iter(found.faults.values()))}." if found.faults else ""
+        return f"{text}; no column contains finite numbers that vary, so there is nothing to reduce.{cause}"
+    return f"{text}." if said else f"{text}; no problems found."
 
 
 def _dominating(found: Inspection) -> tuple[str, str]:
@@ -146,10 +147,10 @@ def _dominating(found: Inspection) -> tuple[str, str]:
 
 
 def _pairs(found: Inspection) -> str:
-    """Say how many pairs of a square of distances are missing."""
+    """Report how many pairs of a distance matrix are missing."""
     whole = found.n_rows * (found.n_rows - 1) // 2
     if not found.missing_pairs:
-        return f"all {whole:,} pairs known"
+        return f"no missing values among {whole:,} pairs"
     return f"{found.missing_pairs:,} of {whole:,} pairs missing"
 
 
@@ -162,7 +163,7 @@ def _model(file: Path) -> Answer:
     names = held["feature_names"]
     rows = [
         ("method", f"{held['class']} ({held['method']})"),
-        ("takes", _takes(held) + (f": {_names(names)}" if names else "")),
+        ("input", _takes(held) + (f": {_names(names)}" if names else "")),
         ("parameters", ", ".join(f"{name}={value}" for name, value in held["parameters"].items())),
         *((f"fit: {name}", text) for name, text in FitInfo.from_dict(held["fit_info"]).rows()[1:]),
         *((f"array {name}", _array(array)) for name, array in held["arrays"].items()),
@@ -175,8 +176,8 @@ def _model(file: Path) -> Answer:
     if held["functions"]:
         function = held["functions"][0]
         summary += (
-            f" Its {function} is a function, which no file holds, so the command line cannot use it; in Python: "
-            f"lowland.load({str(file)!r}, {function}=…)."
+            f" Its {function} is a Python function, which a model file cannot store, so the command line cannot use "
+            f"this model; in Python: lowland.load({str(file)!r}, {function}=…)."
         )
         words = ["lowland", "methods", held["method"]]
     return Answer(facts, summary, shlex.join(words), shown=[_grid(rows)])
@@ -187,7 +188,7 @@ def _takes(held: dict[str, Any]) -> str:
     from ..report.facts import count
 
     if held["objects"]:
-        return f"objects that its {held['functions'][0] if held['functions'] else 'function'} compares"
+        return f"objects compared by its {held['functions'][0] if held['functions'] else 'function'}"
     for name, what in (("metric", "distances to"), ("kernel", "kernel values with")):
         if held["parameters"].get(name) == "precomputed":
             return f"rows of {what} the {count(held['n_features'], 'training object')}"
@@ -195,17 +196,17 @@ def _takes(held: dict[str, Any]) -> str:
 
 
 def _held(held: dict[str, Any]) -> str:
-    """Say whether a file holds what it was trained on, which whoever passes it on must know."""
+    """Report whether a file contains training data, which matters before sharing it."""
     from ..report.facts import count
 
     if held["objects"]:
-        return f" It holds {count(held['objects'], 'training object')} as they were given."
+        return f" The file contains the {count(held['objects'], 'training object')}."
     arrays = held["arrays"]
     rows = arrays.get("anchors_", {"shape": [0]})["shape"]
     if "anchors_.indptr" in arrays:  # sparse ones
         rows = [arrays["anchors_.indptr"]["shape"][0] - 1, held["n_features"]]
     if len(rows) == 2 and rows[0]:
-        return f" It holds {count(rows[0], 'training row')} as they were given."
+        return f" The file contains the {count(rows[0], 'training row')}."
     return ""
 
 

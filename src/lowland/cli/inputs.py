@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ..data.table import MixedSelection, Selection, Table
     from ..reducer import Reducer
 
+_ARRAY_WORDS = re.compile(r"^(?:Input X|it) contains (\w+)")
+
 
 @dataclass(frozen=True)
 class Input:
@@ -44,7 +46,8 @@ class Input:
                 text = re.sub(rf"\bcolumn {column}\b", lambda found: f"{found[0]} ({name!r})", text, count=1)
             return f"{self.source}: {self._with_names(text)}"
         for place in (f" at row {row}, column {column} ({name!r})", f" at row {row}, column {column}"):
-            text = text.replace(place, "")  # said already, and better
+            text = text.replace(place, "")  # the message starts with the place in the file
+        text = _ARRAY_WORDS.sub(lambda found: "missing value" if found[1] == "NaN" else f"it contains {found[1]}", text)
         where = f"{self.source}, row {row}, column {name!r}" if self.table is None else self.table.place(row, name)
         return f"{where}: {text}"
 
@@ -102,7 +105,7 @@ def read_input(
     if not isinstance(table, Table):
         if chosen or drop or keep.aside or keep.keep_columns:
             raise UsageError(
-                f"{path.name} is a sparse matrix: its columns have no names, so leave out "
+                f"{path.name} is a sparse matrix without column names: remove "
                 "--columns, --drop, --color, --id and --keep-columns"
             )
         return _sparse(table, path)
@@ -131,13 +134,13 @@ def _square(table: Table, chosen: list[str] | None, drop: Sequence[str], keep: K
     selection = table.select(columns=chosen, drop=drop, keep_aside=aside)
     if len(selection.names) != table.n_rows:
         raise DataError(
-            f"{table.source} has {table.n_rows} rows and {len(selection.names)} columns of numbers; precomputed values "
-            "for pairs are a square: one row and one column for each object"
+            f"{table.source} has {table.n_rows} rows and {len(selection.names)} numeric columns; a precomputed matrix "
+            "must be square, with one row and one column for each object"
         )
     if found is not None:
         selection = replace(selection, left_out=found.left_out)
         if found.reordered:
-            note(f"columns are put in the order of the rows, as {found.id} names them: in the file it is another")
+            note(f"the columns were reordered to match the order of the rows in column {found.id}")
     _tell_left_out(selection)
     return replace(_dense(table, selection), id=id, pairwise=True)
 
@@ -192,12 +195,11 @@ def read_coordinates(model: Reducer, path: Path) -> Input:
     listed = f"{', '.join(wanted[:6])}{' …' if len(wanted) > 6 else ''}"
     if len(selection.names) != len(wanted):
         raise DataError(
-            f"{table.source} has {len(selection.names)} numeric columns; the model takes back {len(wanted)}: {listed}"
+            f"{table.source} has {len(selection.names)} numeric columns; the model expects {len(wanted)}: {listed}"
         )
     if not by_name and _has_names(table):
         warnings.warn(
-            f"{table.source} has no columns named {listed}: its numeric columns are taken for the coordinates, in "
-            "their order",
+            f"{table.source} has no columns named {listed}; its numeric columns are used as the coordinates, in order",
             LowlandWarning,
             stacklevel=2,
         )
@@ -214,28 +216,28 @@ def _require(table: Table, wanted: Sequence[str]) -> None:
     """Raise an error that lists all missing columns, each with the near names."""
     missing = [name for name in wanted if name not in table.names]
     if missing:
-        lost = "a column that" if len(missing) == 1 else f"{len(missing)} columns that"
-        raise DataError(f"{table.source} lacks {lost} the model was fitted on: {_near(missing, table)}")
+        lost = "a column" if len(missing) == 1 else f"{len(missing)} columns"
+        raise DataError(f"{table.source} is missing {lost} that the model requires: {_near(missing, table)}")
 
 
 def _near(missing: Sequence[str], table: Table) -> str:
     texts = []
     for name in missing[:5]:
         near = difflib.get_close_matches(name, table.names, n=3, cutoff=0.5)
-        texts.append(f"{name!r}" + (f" (near: {', '.join(near)})" if near else ""))
+        texts.append(f"{name!r}" + (f" (similar: {', '.join(near)})" if near else ""))
     return ", ".join(texts) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
 
 
 def _warn_of_row_numbers(table: Table, selection: Selection | MixedSelection) -> None:
-    """Speak up where a counter that another program wrote beside the rows would be reduced with them."""
+    """Warn if a column of row numbers would be reduced with the other columns."""
     from ..data.squares import row_numbers
     from ..data.table import name_list
 
     name = row_numbers(table)
     if name is not None and name in selection.names:
         warnings.warn(
-            f"{table.source}: column {name!r} only counts the rows and is reduced like the others; if it should "
-            f"not be, leave it out with --drop {shlex.quote(name_list([name]))}",
+            f"{table.source}: column {name!r} contains row numbers and is reduced like the other columns; to exclude "
+            f"it, add --drop {shlex.quote(name_list([name]))}",
             LowlandWarning,
             stacklevel=3,
         )

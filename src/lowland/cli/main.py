@@ -52,12 +52,12 @@ def _run(words: list[str]) -> int:
         sys.stdout.flush()
         return 0
     except KeyboardInterrupt:
-        fail("interrupted; no file is left half written")
+        fail("interrupted; no partial file was written")
         return 130
     except BrokenPipeError:
         raise
     except CycloptsError as error:
-        return _failed(UsageError(f"{error} `{_help_for(words)}` shows what is possible."), debug, json)
+        return _failed(UsageError(f"{error} See `{_help_for(words)}`."), debug, json)
     except Exception as error:
         return _failed(error, debug, json)
 
@@ -115,7 +115,7 @@ def _describe(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError):
         return f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
-    return f"unexpected {type(error).__name__}: {error} (run again with --debug to see where)"
+    return f"unexpected {type(error).__name__}: {error} (run again with --debug to see the traceback)"
 
 
 def _help_for(words: Sequence[str]) -> str:

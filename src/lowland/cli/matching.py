@@ -29,7 +29,7 @@ def read_map(path: Path) -> tuple[Table, list[str]]:
         return table, found
     names = table.select().names
     listed = f"{', '.join(names[:6])}{' …' if len(names) > 6 else ''}"
-    note(f"{table.source} has no columns such as pca0, pca1; its numeric columns are the coordinates: {listed}")
+    note(f"{table.source} has no columns such as pca0, pca1; its numeric columns are used as the coordinates: {listed}")
     return table, names
 
 
@@ -57,8 +57,8 @@ def coordinates(table: Table, names: list[str]) -> Any:
     if len(bad):
         row, column = (int(x) for x in bad[0])
         raise DataError(
-            f"{table.place(row, names[column])}: a coordinate is missing or not finite; a map needs all of them, so "
-            "leave such rows out of both tables",
+            f"{table.place(row, names[column])}: the coordinate is missing or not finite; remove such rows from both "
+            "tables",
             row=row,
             column=column,
         )
@@ -72,7 +72,7 @@ def matching_column(given: Input, map: Table, id: str | None) -> str | None:
         return id
     if id not in ours and id not in map.names:
         raise DataError(f"neither {given.source} nor {map.source} has a column {id!r} for --id")
-    note(f"only one of the tables has {id!r}: rows are matched by their order")
+    note(f"only one of the tables has a column {id!r}; rows are matched by order")
     return None
 
 
@@ -82,17 +82,17 @@ def matched_rows(given: Input, map: Table, by: str | None) -> Any:
     if by is None or given.table is None:
         if map.n_rows != n:
             raise DataError(
-                f"{given.source} has {n} rows and {map.source} has {map.n_rows}: they are matched by order, so give "
-                "the map of these very rows, or a column that names them in both with --id"
+                f"{given.source} has {n} rows and {map.source} has {map.n_rows}, and rows are matched by order; give a "
+                "map of the same rows, or match the rows by a column of both tables with --id"
             )
         return np.arange(n)
     here, there = (_places(table, by) for table in (given.table, map))
     lost = [name for name in here if name not in there]
     if lost:
         few = ", ".join(lost[:5]) + (", …" if len(lost) > 5 else "")
-        raise DataError(f"{map.source} lacks {len(lost)} of the {n} rows of {given.source}, by {by!r}: {few}")
+        raise DataError(f"{map.source} is missing {len(lost)} of the {n} rows of {given.source} (by {by!r}): {few}")
     if len(there) > len(here):
-        note(f"{map.source} has {len(there) - len(here)} rows that {given.source} lacks; they are left out")
+        note(f"{map.source} has {len(there) - len(here)} rows that are not in {given.source}; they are ignored")
     return np.array([there[name] for name in here])
 
 
@@ -115,8 +115,8 @@ def naming_column(given: Input, map: Table, but: Collection[str]) -> tuple[str |
         same = bool((a == b).all())
         if not same:
             warnings.warn(
-                f"{given.source} and {map.source} both have {name!r}, in another order, and rows are matched by their "
-                f"order: add --id {name}",
+                f"{given.source} and {map.source} both have a column {name!r}, in a different order, but rows are "
+                f"matched by order; to match them by this column, add --id {name}",
                 LowlandWarning,
                 stacklevel=2,
             )
@@ -129,12 +129,12 @@ def _places(table: Table, id: str) -> dict[str, int]:
     places: dict[str, int] = {}
     for row, value in enumerate(table.column(id).to_list()):
         if value is None:
-            raise DataError(f"{table.place(row, id)}: the name is missing, and rows are matched by it", row=row)
+            raise DataError(f"{table.place(row, id)}: the identifier is missing; rows are matched by it", row=row)
         if str(value) in places:
             first = table.place(places[str(value)])
             raise DataError(
-                f"{table.place(row, id)}: {value} is the name of {first}, too; rows are matched by it, so it must name "
-                "each once",
+                f"{table.place(row, id)}: duplicate identifier {value} (also in {first}); rows are matched by it, so "
+                "its values must be unique",
                 row=row,
             )
         places[str(value)] = row

@@ -1,4 +1,4 @@
-"""`lowland methods`: what can be used, read from the registry."""
+"""`lowland methods`: list the methods of the registry."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _one(row: registry.Method) -> Answer:
     for rule in rules:
         table.add_row(rule["name"], str(rule["default"]), rule["allowed"])
     facts = {"methods": [{**_describe(row), "parameters": rules}]}
-    summary = f"{row.class_name} has {len(rules)} parameters, each set with --set name=value. {row.summary}"
+    summary = f"{row.class_name} has {len(rules)} parameters; set one with --set name=value. {row.summary}"
     return Answer(facts, summary, f"lowland reduce DATA.csv --method {row.name} --out embedding.csv", shown=[table])
 
 
@@ -78,6 +78,12 @@ def _parameters(row: registry.Method) -> list[dict[str, Any]]:
 
 
 def _allowed(name: str, rule: Rule) -> str:
-    """Describe what a parameter takes, with the one word that only the command line knows."""
+    """Describe the values that --set accepts: without Python quotes and classes, and with `weights=known`."""
+    text = rule.describe().replace("'", "")
+    for python_only in (
+        " (or a Generator or RandomState of numpy.random)",
+        ", or a function of two objects or two blocks",
+    ):
+        text = text.replace(python_only, "")
     word = ", or known (the pairs whose distance is not missing)"
-    return rule.describe() + (word if name == "weights" and takes_array(rule) else "")
+    return text + (word if name == "weights" and takes_array(rule) else "")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .inputs import Input
 
 DEFAULT_COMPONENTS = "2"
+_PYTHON_CLASS = "use ProbabilisticPCA, which takes missing values"
 _KNOWN = "known"  # --set weights=known: the pairs whose distance is not missing
 
 
@@ -47,7 +48,7 @@ def build_model(options: MethodOptions) -> Reducer:
         raise UsageError(str(error)) from error
     model = cls(**values)
     if known and not model._pairwise:
-        raise UsageError("weights=known leaves out missing distances: it goes with --set metric=precomputed")
+        raise UsageError("weights=known ignores missing distances and requires --set metric=precomputed")
     return model
 
 
@@ -85,7 +86,7 @@ def _assignments(options: MethodOptions) -> dict[str, str]:
             raise UsageError(f"--set {key} is given twice")
         texts[key] = text.strip()
     if options.components is not None and "n_components" in texts:
-        raise UsageError("--components and --set n_components say the same; give one of them")
+        raise UsageError("--components and --set n_components are the same parameter; use only one of them")
     method = find_method(options.method)
     cls = method.load()
     if "n_components" in cls._parameters:
@@ -93,15 +94,15 @@ def _assignments(options: MethodOptions) -> dict[str, str]:
         if not own:
             texts.setdefault("n_components", options.components or DEFAULT_COMPONENTS)
     elif options.components is not None:
-        raise UsageError(f"{cls.__name__} has no number of components; `lowland methods {method.name}` lists the rest")
+        raise UsageError(f"{cls.__name__} has no n_components; `lowland methods {method.name}` lists its parameters")
     if options.scale:
         if "scale" not in cls._parameters:
             raise UsageError(
-                f"{cls.__name__} does not scale its columns: leave --scale out and divide each column by its standard "
+                f"{cls.__name__} has no scale parameter: remove --scale and divide each column by its standard "
                 "deviation first"
             )
         if "scale" in texts:
-            raise UsageError("--scale and --set scale say the same; give one of them")
+            raise UsageError("--scale and --set scale are the same parameter; use only one of them")
         texts["scale"] = "true"
     return texts
 
@@ -125,4 +126,6 @@ def _as_options(text: str, names: Iterable[str]) -> str:
     'fill it, or take --set missing=level'
     """
     known = "|".join(map(re.escape, names))
+    if known:
+        text = text.replace(_PYTHON_CLASS, "use --method probabilistic_pca, which accepts missing values")
     return re.sub(rf"\b({known})='(\w+)'", r"--set \1=\2", text) if known else text

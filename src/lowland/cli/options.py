@@ -13,13 +13,19 @@ from cyclopts import Parameter
 from .answer import UsageError
 
 DataFile = Annotated[Path, Parameter(help="Table to read: .csv, .tsv, .txt (each also .gz), .parquet, .npy or .npz.")]
-ModelIn = Annotated[Path, Parameter(help="Model file that `lowland reduce --model` wrote.")]
+ModelIn = Annotated[Path, Parameter(help="Model file written by `lowland reduce --model`.")]
 OutFile = Annotated[
     Path | None,
     Parameter(help="Write the result here: .csv, .tsv (also .gz), .parquet, .npy or .npz. Default: CSV on stdout."),
 ]
-IdColumn = Annotated[str | None, Parameter(name="--id", help="Column that names the rows: kept, not reduced.")]
-KeepColumns = Annotated[bool, Parameter(help="Append the coordinates to all columns of the table.", show_default=False)]
+IdColumn = Annotated[
+    str | None, Parameter(name="--id", help="Column of row identifiers: copied to the output, not reduced.")
+]
+RowNames = Annotated[str | None, Parameter(name="--id", help="Column of row identifiers; not used as data.")]
+KeepColumns = Annotated[
+    bool,
+    Parameter(help="Write all columns of the table, followed by the coordinates.", show_default=False),
+]
 
 
 @Parameter(name="*")
@@ -27,7 +33,7 @@ KeepColumns = Annotated[bool, Parameter(help="Append the coordinates to all colu
 class Common:
     """What every command takes."""
 
-    json: Annotated[bool, Parameter(help="Answer with one JSON object on stdout.", show_default=False)] = False
+    json: Annotated[bool, Parameter(help="Print one JSON object on stdout.", show_default=False)] = False
     debug: Annotated[bool, Parameter(help="Show the traceback of an error.", show_default=False)] = False
 
 
@@ -40,16 +46,17 @@ class MethodOptions:
     components: Annotated[
         str | None,
         Parameter(
-            help="Dimensions to keep: a number; pca also takes a share of the variance such as 0.95, auto, or none "
-            "for all, ica none, random_projection auto (its default). Default: 2."
+            help="Number of dimensions to keep. pca also accepts a fraction of the variance (such as 0.95), auto, or "
+            "none (all dimensions); ica accepts none; random_projection accepts auto (its default). Default: 2."
         ),
     ] = None
-    scale: Annotated[bool, Parameter(help="Give every column the same variance first.", show_default=False)] = False
+    scale: Annotated[bool, Parameter(help="Scale each column to unit variance first.", show_default=False)] = False
     set: Annotated[
         tuple[str, ...],
         Parameter(
-            help="Set a parameter of the method, as key=value; may be repeated. `lowland methods NAME` lists the keys. "
-            "A matrix is read from a file: weights=w.npy, init=start.csv; weights=known leaves out missing distances.",
+            help="Set a parameter of the method, as key=value; may be repeated. `lowland methods NAME` lists the "
+            "parameters. A matrix is read from a file: weights=w.npy, init=start.csv; weights=known ignores missing "
+            "distances.",
             show_default=False,
         ),
     ] = ()
@@ -63,13 +70,13 @@ class ColumnOptions:
     columns: Annotated[
         tuple[str, ...],
         Parameter(
-            help="Columns to reduce, separated by commas; a name with a comma in it stands in double quotes. "
-            "Default: all numeric ones.",
+            help="Columns to use, separated by commas; put a name that contains a comma in double quotes. "
+            "Default: all numeric columns.",
             show_default=False,
         ),
     ] = ()
     drop: Annotated[
-        tuple[str, ...], Parameter(help="Columns to leave out, written as in --columns.", show_default=False)
+        tuple[str, ...], Parameter(help="Columns to exclude, in the same format as --columns.", show_default=False)
     ] = ()
 
 
@@ -78,7 +85,9 @@ class ColumnOptions:
 class KeepOptions:
     """Which columns go along without being reduced."""
 
-    color: Annotated[str | None, Parameter(help="Column that colours the picture: kept, not reduced.")] = None
+    color: Annotated[
+        str | None, Parameter(help="Column that colours the points: copied to the output, not reduced.")
+    ] = None
     id: IdColumn = None
     keep_columns: KeepColumns = False
 

@@ -1,4 +1,4 @@
-"""`lowland outliers`: rows far from the rest, why, and what they do to the axes."""
+"""`lowland outliers`: find outliers, explain them, and measure their effect on the principal axes."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from rich.table import Table as Grid
 
 from .answer import Answer, UsageError
 from .inputs import Input, read_input
-from .options import ColumnOptions, Common, DataFile, IdColumn, KeepOptions
+from .options import ColumnOptions, Common, DataFile, KeepOptions, RowNames
 from .outputs import check_kept, check_outputs
-from .wording import PRECOMPUTED, SCALE, column_words, dominated, look, row_names, warn_of_square
+from .wording import NAMES, PRECOMPUTED, SCALE, column_words, dominated, in_words, look, row_names, warn_of_square
 
 if TYPE_CHECKING:
     from ..quality.outliers import Outliers
 
-Neighbors = Annotated[int, Parameter(help="Which nearest other row tells how far a row is from the crowd.")]
-Components = Annotated[str, Parameter(help="Axes for T² and the residual: a number, or auto for parallel analysis.")]
-Level = Annotated[float, Parameter(help="Share of ordinary normal rows that is not flagged, in (0.5, 1).")]
-Metric = Annotated[
-    str, Parameter(help="How rows are compared; precomputed: the table is a square of distances between objects.")
+Neighbors = Annotated[int, Parameter(help="k of the k-nearest-neighbour distance.")]
+Components = Annotated[
+    str, Parameter(help="Number of principal axes for T² and the residual, or auto (parallel analysis).")
 ]
-Scale = Annotated[bool, Parameter(help="Give every column the same variance first.", show_default=False)]
-Seed = Annotated[int, Parameter(help="Seed of the rows that are drawn: of a large crowd, and of what is ordinary.")]
+Level = Annotated[float, Parameter(help="1 − false-positive rate in normally distributed data, in (0.5, 1).")]
+Metric = Annotated[str, Parameter(help="Distance between rows; precomputed: the table is a distance matrix.")]
+Scale = Annotated[bool, Parameter(help="Scale each column to unit variance first.", show_default=False)]
+Seed = Annotated[int, Parameter(help="Random seed of the subsample of a large table and of the simulated limits.")]
 Measures = Annotated[
-    Path | None, Parameter(help="Write the measures of all rows here, flagged or not: .csv, .parquet, …")
+    Path | None, Parameter(help="Write the measures of all rows, flagged or not, here: .csv, .parquet, …")
 ]
 Keep = Annotated[Path | None, Parameter(help="Write the table without the flagged rows here: .csv, .parquet, …")]
 
 KEYS = {
     "data": "the file that was read",
     "n_rows": "number of rows",
-    "rows": "numbers of the flagged rows, counted from 0, the worst first",
-    "names": "what they are called: by the --id column, or by their line or row in the file",
-    "reasons": "for each of them the measures that flagged it: distance, t2, spe",
-    "columns": "for each of them the columns in which it is unusual: column, value, median, z (robust); null without",
-    "ranking": "why rows are ranked and at most 1 % flagged (beyond, drawn, different), or null where the limits hold",
-    "severity": "how many times its limit the worst measure of a row is",
-    "limits": "up to where each measure is ordinary",
-    "missing": "why a measure is missing, by its name",
-    "heavy": "measures with heavier tails than normal, and how many rows are not flagged for that",
-    "turn": "degrees by which the first axis turns without the flagged rows, or null where none stands out",
+    "rows": "numbers of the flagged rows, counted from 0, most extreme first",
+    "names": "names of the flagged rows: from the --id column, or the line or row in the file",
+    "reasons": "measures that flagged each of them: distance, t2, spe",
+    "columns": "columns in which each of them is unusual: column, value, median, z (robust); null for distances",
+    "ranking": "why at most 1 % of the rows are flagged (beyond, drawn, different); null if the limits are valid",
+    "severity": "largest ratio of a measure of the row to its limit (square roots for t2 and spe)",
+    "limits": "the limit of each measure",
+    "missing": "measures that are not available, each with the reason",
+    "heavy": "measures with heavier tails than normal, each with the number of rows not flagged for that reason",
+    "turn": "rotation of the first axis in degrees when the flagged rows are removed; null if it is not distinct",
     "angles": "principal angles between the first axes with and without them, or null",
-    "share": "share of the variance that the first axis holds, or null",
+    "share": "share of the variance on the first axis, or null",
     "share_without": "the same without the flagged rows, or null",
-    "n_components": "axes behind T² and the residual, or null",
-    "level": "share of ordinary normal rows that is not flagged",
-    "stable": "whether the same rows stayed the bulk in the end",
+    "n_components": "number of axes for T² and the residual, or null",
+    "level": "1 − false-positive rate in normally distributed data",
+    "stable": "whether the iterative choice of inliers converged",
     "out": "file with the measures, or null",
     "keep": "table without the flagged rows, or null",
 }
@@ -63,7 +63,7 @@ def outliers(
     /,
     *,
     columns: ColumnOptions | None = None,
-    id: IdColumn = None,
+    id: RowNames = None,
     neighbors: Neighbors = 10,
     components: Components = "auto",
     scale: Scale = False,
@@ -74,10 +74,11 @@ def outliers(
     keep: Keep = None,
     common: Common | None = None,
 ) -> Answer:
-    """Find the rows that are far from the rest, say why, and how much the axes turn without them.
+    """Find outliers, explain why each is flagged, and measure their effect on the principal axes.
 
-    Three looks: the distance to the nearest other rows, how far out a row lies along the first axes of the bulk (T²),
-    and how far off their plane (SPE). --keep writes the table without the flagged rows.
+    A row is flagged by one of three measures: the distance to its k-th nearest neighbour, Hotelling's T² along the
+    first principal axes, or the squared residual (SPE) from them. The axes are fitted without the outliers. --keep
+    writes the table without the flagged rows.
 
     Example: lowland outliers iris.csv --keep clean.csv
     """
@@ -86,15 +87,13 @@ def outliers(
     pairwise = metric == "precomputed"
     given = read_input(data, columns or ColumnOptions(), KeepOptions(id=id), pairwise=pairwise)
     if keep is not None and (given.table is None or pairwise):
-        what = "a square of distances" if pairwise else "a sparse matrix"
-        raise UsageError(
-            f"--keep {keep}: {given.source} is {what}; only a table can be written without some of its rows"
-        )
+        what = "a distance matrix" if pairwise else "a sparse matrix"
+        raise UsageError(f"--keep {keep}: {given.source} is {what}; --keep requires a table")
     if keep is not None and given.table is not None:
         check_kept(keep, None, given.table.frame)
     work = _work(given, neighbors, components, scale, metric, level, seed)
     warn_of_square(given)
-    found: Outliers = look(work, given, PRECOMPUTED | SCALE)
+    found: Outliers = look(work, given, PRECOMPUTED | SCALE | NAMES)
     if out is not None:
         _write_measures(found, out)
     if keep is not None and given.table is not None:
@@ -139,13 +138,13 @@ def _work(
 
     count: int | str = int(components) if components.isdecimal() else components
     if metric not in (*METRICS, "precomputed"):
-        raise UsageError(f"--metric {metric}: it must be one of {', '.join((*METRICS, 'precomputed'))}")
+        raise UsageError(f"--metric {metric}: must be one of {', '.join((*METRICS, 'precomputed'))}")
     if seed < 0:
-        raise UsageError(f"--seed {seed}: give 0 or more")
+        raise UsageError(f"--seed {seed}: must be 0 or greater")
     try:
         check_parameters(neighbors, count, level, "auto")
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(in_words(str(error), NAMES, "")) from error
 
     def work(rows: Any) -> Outliers:
         return find(
@@ -189,8 +188,8 @@ def _shown(found: Outliers) -> list[Grid]:
         return []
     grid = Grid(box=None, pad_edge=False)
     measures = [name for name in WORDS if getattr(found, name) is not None]
-    unusual = [] if found.columns is None else ["unusual in"]
-    for heading in ("row", "times its limit", *measures, "why", *unusual):
+    unusual = [] if found.columns is None else ["unusual values"]
+    for heading in ("row", "ratio to limit", *measures, "why", *unusual):
         words = heading in ("row", "why", *unusual)
         grid.add_column(heading, justify="left" if words else "right", overflow="fold")
     for place, (i, reasons) in enumerate(list(zip(found.rows, found.reasons, strict=True))[:_SHOWN]):
@@ -201,7 +200,10 @@ def _shown(found: Outliers) -> list[Grid]:
         grid.add_row(name, f"{found.severity[i]:.3g}", *values, why, *columns)
     limits = [f"{found.limits[name]:.4g}" for name in measures]
     grid.add_row(
-        "limit", "1", *limits, "" if len(found) <= _SHOWN else f"({len(found) - _SHOWN} more rows; --out lists all)"
+        "limit",
+        "1",
+        *limits,
+        "" if len(found) <= _SHOWN else f"({len(found) - _SHOWN} more rows; use --out to list all)",
     )
     return [grid]
 
@@ -212,4 +214,4 @@ def _summary(found: Outliers, keep: Path | None) -> str:
     if keep is None:
         return found.sentence
     left = count(len(found.severity) - len(found), "row")
-    return f"{found.sentence} {keep} has the other {left}; {count(len(found), 'row')} left out."
+    return f"{found.sentence} Wrote the other {left} to {keep}; {count(len(found), 'row')} removed."

@@ -28,11 +28,13 @@ def check_outputs(
 ) -> None:
     """Raise `UsageError` if an output cannot be written where and as it was asked for."""
     if json and out is None:
-        raise UsageError("--json fills stdout, so the data must go to a file: add --out FILE")
+        raise UsageError("--json prints to stdout, so the data must be written to a file: add --out FILE")
     if out is not None and not out.name.lower().endswith(WRITABLE):
         raise UsageError(f"--out {out}: the name must end in one of {', '.join(WRITABLE)}")
     if model is not None and (is_table(model) or model.suffix.lower() in (".html", ".htm")):
-        raise UsageError(f"--model {model}: such names are for tables and pages; use one such as model.lowland")
+        raise UsageError(
+            f"--model {model}: this file extension is for tables and reports; use a name such as model.lowland"
+        )
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--report {report}: the name must end in .html")
     taken = {_key(path): str(path) for path in inputs}
@@ -55,8 +57,8 @@ def check_kept(out: Path | None, ids: pl.Series | None, kept: pl.DataFrame | Non
     wrong = [column.name for column in columns if not_numeric(column.dtype) is not None]
     if wrong:
         raise UsageError(
-            f"--out {out} holds numbers only, which these columns are not: {', '.join(wrong)}; "
-            "write .csv or .parquet, or do not keep them"
+            f"--out {out} can store only numbers, and these columns are not numeric: {', '.join(wrong)}; "
+            "use .csv or .parquet, or do not keep them"
         )
 
 
@@ -68,8 +70,8 @@ def check_place(option: str, path: Path) -> None:
     """Refuse a file whose folder is not there or cannot be written to."""
     folder = path.parent
     if not folder.is_dir():
-        raise UsageError(f"{option} {path}: there is no folder {str(folder)!r}; make it first")
+        raise UsageError(f"{option} {path}: folder {str(folder)!r} does not exist; create it first")
     if path.is_dir():
         raise UsageError(f"{option} {path} is a folder; give a file name")
     if not os.access(folder, os.W_OK):
-        raise UsageError(f"{option} {path}: the folder {str(folder)!r} cannot be written to")
+        raise UsageError(f"{option} {path}: folder {str(folder)!r} is not writable")

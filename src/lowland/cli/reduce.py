@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..reducer import Reducer
 
 ModelOut = Annotated[Path | None, Parameter(help="Write the fitted model here, such as model.lowland.")]
-ReportOut = Annotated[Path | None, Parameter(help="Write a report here: one HTML file that needs no network.")]
+ReportOut = Annotated[Path | None, Parameter(help="Write an HTML report here (one self-contained file).")]
 
 KEYS = {
     "data": "the file that was read",
@@ -29,10 +29,10 @@ KEYS = {
     "parameters": "parameters of the method, by name",
     "rows": "number of rows",
     "columns": "names of the reduced columns (x0, x1, … where the file has none)",
-    "left_out": "columns that are not numeric, with the reason",
-    "n_components": "dimensions that were kept",
-    "variance_shares": "share of the variance that each kept dimension holds, or null",
-    "fit_info": "what the fit did: algorithm, solver, residual, seconds, …",
+    "left_out": "columns that were not reduced, each with the reason",
+    "n_components": "number of dimensions kept",
+    "variance_shares": "share of the variance of each kept dimension, or null",
+    "fit_info": "diagnostics of the fit: algorithm, solver, residual, seconds, …",
     "out": "file with the coordinates",
     "model": "model file, or null",
     "report": "report file, or null",
@@ -85,8 +85,8 @@ def reduce(
 ) -> Answer:
     """Reduce a table to a few dimensions.
 
-    Numeric columns are reduced, others are reported and left out; famd takes columns of text, too. Without --out
-    the coordinates go to stdout as CSV.
+    Numeric columns are reduced; other columns are listed and left out, except that famd also uses columns of text.
+    Without --out the coordinates are printed to stdout as CSV.
 
     Example: lowland reduce iris.csv --color species --out flat.csv --model iris.lowland --report iris.html
     """
@@ -95,8 +95,8 @@ def reduce(
     check_outputs(out=out, model=model, report=report, inputs=inputs, json=common is not None and common.json)
     if model is not None and not find_method(options.method).kept:
         raise UsageError(
-            f"--model {model}: {options.method} is a class of another package, and a model file holds no code and no "
-            "pickles; leave --model out. In Python, pickle or joblib keep such a model, with their risks"
+            f"--model {model}: {options.method} is a plugin, and model files contain neither code nor pickles; remove "
+            "--model. In Python, save such a model with pickle or joblib (loading one can run code)"
         )
     job = Job(data, options, columns or ColumnOptions(), keep or KeepOptions(), out, model, report)
     return perform(job)
@@ -139,8 +139,8 @@ def _warn_of_square(fitted: Reducer, given: Input) -> None:
         return
     if missing_pairs(given.table) is not None:
         warn(
-            f"{given.source} looks like a square of distances, and its columns are taken for measurements; if it is "
-            "one, add --set metric=precomputed"
+            f"{given.source} looks like a distance matrix but is used as a table of rows and columns; if it is one, "
+            "add --set metric=precomputed"
         )
 
 

@@ -1,4 +1,4 @@
-"""What the library says, in the words of the command line: options for parameters, lines of the file for rows."""
+"""Library messages rewritten for the command line: options for parameters, lines of the file for rows."""
 
 from __future__ import annotations
 
@@ -18,13 +18,26 @@ SCALE = {"use scale=True": "add --scale"}
 NO_SCALE = {"use scale=True": "divide each by its standard deviation first"}
 UNITS = {"use metric='seuclidean'": "add --metric seuclidean"}
 COMPARED_UNITS = {"use metric='seuclidean'": "add --scale"}
-NO_ROWS = {"novelty(…, X_train=…) takes them": "methods on neighbours, such as isomap, do"}
+NO_ROWS = {"give them as novelty(…, X_train=…)": "neighbour-based methods such as isomap do"}
+NAMES = {
+    "n_neighbors=": "--neighbors ",
+    "n_neighbors": "--neighbors",
+    "n_components=": "--components ",
+    "n_components": "--components",
+    "level must": "--level must",
+    "remove scale=True": "remove --scale",
+}
+DATA = {"distances in X": "distances in the data", "reduce X": "reduce the data"}
+_EVERYWHERE = {
+    "fill it, leave the row out, or use ProbabilisticPCA, which takes missing values": "fill it or leave the row out",
+}
 
+_FUNCTION = re.compile(r"^(compare|dimension|outliers|report): ")
 _PYTHON = re.compile(r"^\w+, X (?=looks like|contains)")
 
 
 def look(work: Callable[[Any], Any], given: Input, words: Mapping[str, str]) -> Any:
-    """Call the library as `run` does; its warnings and errors advise what this command can do."""
+    """Call the library as `run` does, with its warnings and errors rewritten for this command."""
 
     def told(rows: Any) -> Any:
         try:
@@ -37,18 +50,18 @@ def look(work: Callable[[Any], Any], given: Input, words: Mapping[str, str]) -> 
 
 
 def in_words(text: str, words: Mapping[str, str], subject: str) -> str:
-    """Put options for parameters, and whose rows they are for X.
+    """Replace Python parameters by options, and X by the name of the file.
 
-    >>> in_words("outliers, X looks like a square; add metric='precomputed'", PRECOMPUTED, "D.npy")
-    'D.npy looks like a square; add --metric precomputed'
+    >>> in_words("outliers, X looks like a distance matrix; add metric='precomputed'", PRECOMPUTED, "D.npy")
+    'D.npy looks like a distance matrix; add --metric precomputed'
     """
-    for python, option in words.items():
+    for python, option in (_EVERYWHERE | dict(words)).items():
         text = text.replace(python, option)
-    return _PYTHON.sub(f"{subject} ", text)
+    return _PYTHON.sub(f"{subject} ", _FUNCTION.sub("", text))
 
 
 def warn_of_square(given: Input) -> None:
-    """Say so where a table is plainly a square of distances and is about to be compared as rows."""
+    """Warn if a table is a distance matrix and is about to be used as rows."""
     if given.pairwise or given.table is None:
         return
     from ..data.squares import missing_pairs, square_words

@@ -44,7 +44,7 @@ def read_npy(path: Path) -> ArrayTable:
         raise _damaged(path, error) from error
     if not isinstance(array, np.ndarray):  # np.load goes by content: a zip file under another name
         array.close()
-        raise DataError(f"{path.name} is an .npz archive; name it so")
+        raise DataError(f"{path.name} is an .npz archive; rename it to end in .npz")
     _check(path.name, array.shape, array.dtype)
     return ArrayTable(array, path.name)
 
@@ -53,7 +53,7 @@ def read_npz(path: Path) -> ArrayTable:
     """Read the one 2-D array of an ``.npz`` file, or the one named X or data."""
     members = _members(path)
     if members.keys() >= _SPARSE:
-        raise DataError(f"{path.name} holds a sparse matrix; lowland.data.read_matrix or read_any reads it")
+        raise DataError(f"{path.name} contains a sparse matrix; read it with lowland.data.read_matrix or read_any")
     name = _choose(path.name, members)
     member = members[name]
     _check(f"{path.name}, array {name!r}", member.shape, member.dtype)
@@ -76,7 +76,7 @@ def read_sparse(path: Path) -> csr_array[Any]:
 
     members = _members(path)
     if not members.keys() >= _SPARSE:
-        raise DataError(f"{path.name} holds no sparse matrix; lowland.data.read_table reads dense ones")
+        raise DataError(f"{path.name} contains no sparse matrix; read a dense one with lowland.data.read_table")
     size = sum(math.prod(member.shape) * member.dtype.itemsize for member in members.values())
     check_allocation(2 * size, f"reading {path.name}", "raise the limit with LOWLAND_MEMORY_LIMIT")
     try:
@@ -120,7 +120,7 @@ def _choose(file: str, members: dict[str, _Member]) -> str:
         return tables[0]
     listed = "; ".join(f"{name}: {member}" for name, member in members.items()) or "nothing"
     problem = "several 2-D arrays" if tables else "no 2-D array"
-    raise DataError(f"{file} holds {problem}, and none is named X or data. It holds {listed}. Save the table as X")
+    raise DataError(f"{file} contains {problem}: {listed}. Save the table as a 2-D array named X")
 
 
 def _column_names(archive: Any, members: dict[str, _Member], width: int) -> list[str] | None:
@@ -154,4 +154,4 @@ def _damaged(path: Path, error: Exception) -> DataError:
         return DataError(f"{path.name}: dtype object is stored as pickle, which can run code; save plain numbers")
     if isinstance(error, OSError) and error.strerror:
         return DataError(f"{path}: cannot be read: {error.strerror}")
-    return DataError(f"{path.name} is damaged, cut short or no {path.suffix} file: {error}")
+    return DataError(f"{path.name} is damaged, truncated or not a {path.suffix} file: {error}")

@@ -48,9 +48,9 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def _reason(error: OSError, target: Path) -> str:
     if target.is_dir():
-        return "it is a folder; name a file in it"
+        return "it is a folder; give a file name"
     if not target.parent.is_dir():
-        return f"there is no folder {str(target.parent)!r}; create it first"
+        return f"folder {str(target.parent)!r} does not exist; create it first"
     return error.strerror or str(error)
 
 

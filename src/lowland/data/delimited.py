@@ -97,12 +97,12 @@ def _notes(layout: _Layout, names: list[str]) -> tuple[str, ...]:
     """Say what was decided about the file; ``names`` are the columns with decimal commas."""
     notes = []
     if layout.separator == ";":
-        notes.append("cells are separated by semicolons")
+        notes.append("the separator is a semicolon")
     if not layout.header:
-        notes.append("the first line holds only numbers: it is a row, and columns are x0, x1, …")
+        notes.append("the first line contains only numbers, so it is read as a row and the columns are named x0, x1, …")
     if names:
         listed = ", ".join(names[:_LISTED]) + (f", … ({len(names)} columns)" if len(names) > _LISTED else "")
-        notes.append(f"numbers with decimal commas are read as numbers (1,5 is 1.5): {listed}")
+        notes.append(f"decimal commas are read as decimal points (1,5 is 1.5) in columns {listed}")
     return tuple(notes)
 
 
@@ -110,14 +110,12 @@ def _stray(file: str, line: int, column: Typed, cell: str) -> str:
     name, shown = column.values.name, cell if len(cell) <= 40 else cell[:39] + "…"
     remedy = "correct it"
     if column.decimal_commas and not column.thousands:
-        remedy = (
-            "write decimal points, as in 1234.5, or separate the cells by semicolons, where decimal commas are read"
-        )
+        remedy = "use decimal points, as in 1234.5, or separate the cells by semicolons, which allows decimal commas"
     elif is_written_number(cell):
         remedy = "write numbers without thousands separators, decimal commas and unit signs, as in 1234.5"
     return (
         f"{file}, line {line}, column {name!r}: {shown!r} is not a number; "
-        f"{remedy}, or leave the column out with --drop {shlex.quote(name_list([name]))}"
+        f"{remedy}, or exclude the column with --drop {shlex.quote(name_list([name]))}"
     )
 
 
@@ -126,7 +124,7 @@ def _scan(path: Path) -> _Scan:
     with open_bytes(path) as file:
         while chunk := file.read(_CHUNK):
             if b"\0" in chunk:
-                raise DataError(f"{path.name} is not a text file in UTF-8: it holds zero bytes; save it as UTF-8 text")
+                raise DataError(f"{path.name} is not UTF-8 text: it contains null bytes; save it as UTF-8 text")
             n_bytes, breaks, last = n_bytes + len(chunk), breaks + chunk.count(b"\n"), chunk[-1:]
             quotes += chunk.count(b'"')
     if n_bytes == 0:
@@ -135,7 +133,7 @@ def _scan(path: Path) -> _Scan:
 
 
 def _no_rows(path: Path) -> DataError:
-    return DataError(f"{path.name} has a header and no rows; a table needs at least one row of values")
+    return DataError(f"{path.name} has a header but no rows; a table needs at least one row")
 
 
 def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -177,7 +175,7 @@ def _refuse_open_quote(path: Path, separator: str) -> None:
                 pass
         except csv.Error as error:
             if "end of data" in str(error):
-                raise DataError(f"{path.name}, line {begin}: a quote is opened and never closed; close it") from error
+                raise DataError(f"{path.name}, line {begin}: unclosed quotation mark; close it") from error
 
 
 def _layout(path: Path, separator: str | None) -> _Layout:
@@ -186,7 +184,7 @@ def _layout(path: Path, separator: str | None) -> _Layout:
             separator = "\t" if b"\t" in file.readline() else ","
     first, *rest = [cells for _, cells in islice(_records(path, separator), 2)] or [[]]
     if not any(cell.strip() for cell in first):
-        raise DataError(f"{path.name}: the first line is blank; it must name the columns")
+        raise DataError(f"{path.name}: the first line is blank; it must contain the column names")
     second = rest[0] if rest else []
     if separator == "," and _has_semicolons(first, second):
         return _layout(path, ";")
@@ -227,7 +225,7 @@ def _check_separator(file: str, separator: str, first: list[str], second: list[s
         if any(is_number(part.replace(",", ".")) for part in line.split(other)):
             wanted = "tabs" if separator == "\t" else "commas"
             raise DataError(
-                f"{file}, line 1: the cells seem to be separated by {word}, where {wanted} are expected; "
+                f"{file}, line 1: the cells appear to be separated by {word} instead of {wanted}; "
                 "use commas or semicolons in .csv and tabs in .tsv files"
             )
 
@@ -269,7 +267,7 @@ def _explain(path: Path, layout: _Layout, error: Exception) -> NoReturn:
         if cells and len(cells) != expected:
             raise DataError(
                 f"{path.name}, line {line}: expected {expected} column{'s' * (expected != 1)} as in line 1, "
-                f"got {len(cells)}; look for a missing or extra separator, or a quote that is not closed"
+                f"got {len(cells)}; look for a missing or extra separator, or an unclosed quotation mark"
             ) from error
     raise DataError(f"{path.name} cannot be read as a table: {error}") from error
 

@@ -89,7 +89,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
                 yield plain
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise DataError(
-            f"{path.name}: the gzip data are damaged or cut short ({error}); copy or download the file again"
+            f"{path.name}: the gzip data are damaged or truncated ({error}); copy or download the file again"
         ) from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error

@@ -1,4 +1,4 @@
-"""A first look at a table: what is in it, what would disturb a reduction, and the next command to try."""
+"""Inspection of a table: contents, problems for a reduction, and a suggested next command."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Inspection:
     ``faults``: columns of numbers with text in them, with the place. ``categories``: columns with few
     distinct values that can give colours, the likeliest labels first. ``row_numbers``: the first column, if it
     only counts the rows. ``identifiers``: columns that name the rows, the likeliest first.
-    ``missing_pairs``: None, or where the table is a square of distances, how many of its pairs are missing.
+    ``missing_pairs``: None, or if the table is a distance matrix, how many of its pairs are missing.
     """
 
     source: str
@@ -97,7 +97,7 @@ class Inspection:
         return next((name for name in self.categories if self.reducible != [name]), None)
 
     def _next_for_distances(self, path: str) -> str:
-        """Write a command line that makes a map of a square of distances."""
+        """Write a command line that makes a map of a distance matrix."""
         method = "metric_mds" if self.missing_pairs else "classical_mds"
         words = ["lowland", "reduce", path, "--method", method, "--components", "2", "--set", "metric=precomputed"]
         if self.missing_pairs:

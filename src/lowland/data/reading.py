@@ -58,7 +58,7 @@ def read_matrix(path: str | Path) -> csr_array[Any]:
     """Read a sparse matrix that `scipy.sparse.save_npz` wrote, as a CSR array."""
     file, ending = _existing(path)
     if ending != ".npz":
-        raise DataError(f"{file.name}: sparse matrices are read from .npz files, as scipy.sparse.save_npz writes them")
+        raise DataError(f"{file.name}: a sparse matrix must be an .npz file written by scipy.sparse.save_npz")
     from .arrayfiles import read_sparse
 
     return read_sparse(file)
@@ -78,7 +78,7 @@ def read_any(path: str | Path) -> Table | csr_array[Any]:
 def _existing(path: str | Path) -> tuple[Path, str]:
     file = Path(path)
     if file.is_dir():
-        raise DataError(f"{file} is a folder; name one file in it ({', '.join(READABLE)})")
+        raise DataError(f"{file} is a folder; give one file ({', '.join(READABLE)})")
     if not file.exists():
         raise DataError(f"{file}: no such file")
     return file, suffix(file, READABLE, "read")
@@ -101,10 +101,12 @@ def _read_parquet(path: Path) -> Table:
             )
             twice = sorted(name for name, n in Counter(file.schema_arrow.names).items() if n > 1)
             if twice:
-                raise DataError(f"{path.name}: more than one column is named {', '.join(map(repr, twice))}")
+                raise DataError(
+                    f"{path.name}: more than one column is named {', '.join(map(repr, twice))}; rename them"
+                )
             frame = pl.from_arrow(file.read())
     except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as error:
-        raise DataError(f"{path.name} is damaged or no Parquet file: {error}") from error
+        raise DataError(f"{path.name} is damaged or not a Parquet file: {error}") from error
     assert isinstance(frame, pl.DataFrame)
     if frame.height == 0 or frame.width == 0:
         raise DataError(f"{path.name} has no {'rows' if frame.width else 'columns'}")

@@ -66,7 +66,7 @@ def find_square(
 
 
 def missing_pairs(table: Table) -> int | None:
-    """Count the pairs whose distance is missing in a table that is a square of distances; None if it is none.
+    """Count the pairs whose distance is missing in a table that is a distance matrix; None if it is not one.
 
     Such a square is symmetric up to rounding, not negative, zero on the diagonal, and most of its pairs are apart (of a
     graph's adjacency matrix they are not).
@@ -97,7 +97,7 @@ def missing_pairs(table: Table) -> int | None:
 
 
 def warn_of_square(items: Any, owner: str, remedy: str = "add metric='precomputed'", *, stacklevel: int = 3) -> None:
-    """Say so where what was given is plainly a square of distances and is about to be compared as rows."""
+    """Warn if the input is a distance matrix and is about to be used as rows."""
     if not hasattr(items, "__array__") or len(items.shape) != 2 or items.shape[0] != items.shape[1]:
         return  # lists, sparse rows and sources of rows have no such form
     if missing_pairs(ArrayTable(np.asarray(items), owner)) is not None:
@@ -105,14 +105,12 @@ def warn_of_square(items: Any, owner: str, remedy: str = "add metric='precompute
 
 
 def square_words(owner: str, remedy: str) -> str:
-    """Say that a square of distances is about to be taken for rows.
+    """Return the warning that a distance matrix is used as rows.
 
     >>> square_words("D.npy", "add --metric precomputed").split(";")[0]
-    'D.npy looks like a square of distances, and its columns are taken for measurements'
+    'D.npy looks like a distance matrix but is used as a table of rows and columns'
     """
-    return (
-        f"{owner} looks like a square of distances, and its columns are taken for measurements; if it is one, {remedy}"
-    )
+    return f"{owner} looks like a distance matrix but is used as a table of rows and columns; if it is one, {remedy}"
 
 
 def known_pairs(X: NDArray[Any]) -> NDArray[np.bool_]:

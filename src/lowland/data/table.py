@@ -147,7 +147,7 @@ class Table:
         if not chosen:
             passed = ", ".join(f"{name} ({why})" for name, why in left_out.items())
             raise DataError(
-                f"{self.source}: no column of numbers is left to reduce" + (f"; left out: {passed}" if passed else "")
+                f"{self.source}: no numeric column is left to reduce" + (f"; left out: {passed}" if passed else "")
             )
         return chosen, left_out
 
@@ -168,7 +168,7 @@ class Table:
             return chosen, left_out
         twice = sorted(name for name, n in Counter(columns).items() if n > 1)
         if twice:
-            raise DataError(f"{self.source}: these columns are asked for twice: {', '.join(twice)}")
+            raise DataError(f"{self.source}: these columns are listed twice: {', '.join(twice)}")
         for name in columns:
             # Both wishes are the user's own: what is set aside is not reduced, and the report says so.
             if name in drop or name in aside:
@@ -176,7 +176,9 @@ class Table:
                 continue
             reason = None if name in self.faults else self._reason(name)
             if reason not in (None, "empty", *taken):  # no values at all: all NaN, which some methods can fill
-                raise DataError(f"{self.source}, column {name!r}: it holds {reason}; only numbers can be reduced")
+                raise DataError(
+                    f"{self.source}, column {name!r}: it contains {reason}; only numeric columns can be reduced"
+                )
             chosen.append(name)
         return chosen, left_out
 

@@ -25,10 +25,10 @@ def check_output(path: str | Path) -> str:
     """
     file = Path(path)
     if file.is_dir():
-        raise DataError(f"{file} is a folder; name a file in it")
+        raise DataError(f"{file} is a folder; give a file name")
     ending = suffix(file, WRITABLE, "write")
     if not file.parent.is_dir():
-        raise DataError(f"{file}: the folder {file.parent} does not exist; make it first")
+        raise DataError(f"{file}: folder {file.parent} does not exist; create it first")
     return ending
 
 
@@ -106,7 +106,8 @@ def _matrix(file: str, frame: pl.DataFrame) -> NDArray[Any]:
     others = [name for name, dtype in frame.schema.items() if not_numeric(dtype) not in (None, "empty")]
     if others:
         raise DataError(
-            f"{file} holds numbers only, and not these columns: {', '.join(others)}; write .csv or .parquet"
+            f"{file} can store only numbers, and these columns are not numeric: {', '.join(others)}; "
+            "use .csv or .parquet"
         )
     if frame.width == 0:
         raise DataError(f"{file}: the table has no columns")
@@ -126,4 +127,4 @@ def _write_frame(file: BinaryIO, name: str, ending: str, frame: pl.DataFrame) ->
         with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
             frame.write_csv(cast(BinaryIO, packed), separator=separator)
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"{name} cannot hold this table: {error}; .parquet can hold every type") from error
+        raise DataError(f"{name} cannot store this table: {error}; .parquet can store every type") from error

@@ -60,9 +60,9 @@ def dominant_words(variances: Any, names: Sequence[Any] | None) -> str | None:
     Either way the subject is singular, so that a sentence can go on with "it".
 
     >>> dominant_words([1.0, 100.0, 2.0], ["age", "income", "height"])
-    "column 'income' owns 97.1 % of the variance"
+    "column 'income' holds 97.1 % of the variance"
     >>> dominant_words([18.0, 18.0, 1.0, 1.0, 1.0, 1.0], None)
-    'the pair of columns 0 and 1 owns 90.0 % of the variance'
+    'the pair of columns 0 and 1 holds 90.0 % of the variance'
     """
     found = dominant_columns(variances)
     if found is None:
@@ -70,4 +70,4 @@ def dominant_words(variances: Any, names: Sequence[Any] | None) -> str | None:
     columns, share = found
     named = [str(column) if names is None else repr(str(names[column])) for column in columns]
     subject = f"column {named[0]}" if len(named) == 1 else f"the pair of columns {named[0]} and {named[1]}"
-    return f"{subject} owns {format_share(share)} of the variance"
+    return f"{subject} holds {format_share(share)} of the variance"

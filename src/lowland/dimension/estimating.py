@@ -86,7 +86,7 @@ def estimate(
     >>> round(found.consensus["linear"]), round(found.consensus["nonlinear"])
     (2, 1)
     >>> found.sentence.split(":")[0]
-    'The data have about 1 dimension (1 to 1.03) but fill 2 linear ones'
+    'The data have about 1 dimension (1 to 1.03) but 2 linear dimensions'
     """
     source, spectrum = _table(in_memory(X), metric, scale, random_state)
     around = _around(
@@ -298,6 +298,6 @@ def _dominant(spectrum: Variances) -> list[str]:
     words = None if spectrum.columns is None else dominant_words(spectrum.columns, spectrum.names)
     if words is None:
         return []
-    text = f"{words}, so the dimension is mostly its own; {_SCALE}"
+    text = f"{words}, so the estimate mostly describes it; {_SCALE}"
     warnings.warn(f"dimension: {text}", DominantColumnWarning, stacklevel=3)
     return [text]

@@ -1,4 +1,4 @@
-"""What the dimensions come to in words: a sentence, and what stands in the way of believing it."""
+"""The summary of a dimension estimate, and the warnings about its reliability."""
 
 from __future__ import annotations
 
@@ -18,54 +18,55 @@ APART = 0.25  # by how much distances and directions may differ
 
 
 def doubts(level: Plateau, scales: Curve, n: int) -> list[str]:
-    """Say what stands in the way of believing the plateau.
+    """Return warnings about the reliability of the plateau.
 
-    Where it is as much as the points span, that alone: they tell nothing of its scales.
+    If the estimate is the maximum that the points can span, scales are not discussed: the points do not resolve them.
     """
     few = [_few(float(level.value), scales, n)] if many(level.value, n) else []
     return few if level.spanned else _of_scales(level, scales) + few
 
 
 def _of_scales(level: Plateau, scales: Curve) -> list[str]:
-    """Say where scales, or directions and distances, disagree."""
+    """Return warnings where scales, or directions and distances, disagree."""
     notes, d = [], float(level.value)
     if level.rising:
         notes.append(
-            f"the directions of neighbours fill {_figure(scales.value[0])} dimensions at the finest scale and more at "
-            "every other: the data curve within the distance of neighbours, and the dimension was followed back to a "
-            "distance of zero; more points would tell it better"
+            f"the estimate is {_figure(scales.value[0])} dimensions at the smallest scale and larger at every other: "
+            "the data are curved within the distance to the nearest neighbours, so the dimension was extrapolated to a "
+            "distance of zero; more points would give a better estimate"
         )
     elif not level.level:
         notes.append(
-            f"the dimension changes from scale to scale ({_span(scales.value)} from fine to coarse) and stays the same "
-            "over none of them: noise is as large as the shape, or there are too few points"
+            f"the estimate changes with the scale ({_span(scales.value)} from fine to coarse) and has no plateau: the "
+            "noise is as large as the structure, or there are too few points"
         )
     elif level.first > 0 and scales.value[: level.first].max() > d + max(0.5, 0.25 * d):
         finest = scales.value[: level.first].max()
         notes.append(
-            f"scales disagree: within a distance of {scales.radius[level.first]:.3g} the data fill {_figure(finest)} "
-            f"dimensions, beyond it {_figure(d)}; what is below is taken for noise or thickness"
+            f"the estimate depends on the scale: {_figure(finest)} dimensions below a distance of "
+            f"{scales.radius[level.first]:.3g} and {_figure(d)} above it; the smaller scales are treated as noise"
         )
     if level.level and scales.value[level.last :].min() < 0.6 * d:
         notes.append(
-            f"over long distances the data spread in {_figure(scales.value[level.last :].min())} dimensions only: the "
-            "shape is long, or a few rows lie far out"
+            f"at large distances the estimate is only {_figure(scales.value[level.last :].min())} dimensions: the "
+            "shape is elongated, or a few rows are outliers"
         )
     if rough(level, scales):
         notes.append(
-            f"distances between neighbours grow as in {_figure(_by_distance(level, scales))} dimensions, their "
-            f"directions fill {_figure(d)}: the points are too few for such a shape, or it is no smooth one "
-            "(clusters, discrete values, a fractal)"
+            f"neighbour distances give {_figure(_by_distance(level, scales))} dimensions, neighbour directions "
+            f"{_figure(d)}: there are too few points for this shape, or it is not smooth (clusters, discrete values, a "
+            "fractal)"
         )
     return notes
 
 
 def _few(d: float, scales: Curve, n: int) -> str:
-    """Say that there are few points for so many dimensions."""
+    """Return the warning that there are too few points for so many dimensions."""
     contrast = float(scales.radius[0] / scales.radius[-1])
     return (
-        f"{n:,} points are few for {d:.0f} dimensions (distances between so many tell {2 * np.log10(n):.1f} at most): "
-        f"the nearest neighbours are {format_share(contrast)} as far as all others; read it as many, not a number"
+        f"{n:,} points are too few for {d:.0f} dimensions (distances can show at most {2 * np.log10(n):.1f} with so "
+        f"many points): the nearest neighbours are {format_share(contrast)} as far away as the other points; the "
+        "estimate means many dimensions, not a precise number"
     )
 
 
@@ -81,7 +82,7 @@ def rough(level: Plateau, scales: Curve) -> bool:
 
 
 def _by_distance(level: Plateau, scales: Curve) -> float:
-    """Return the dimension by distances over the plateau; not a number where they tell none."""
+    """Return the dimension by distances over the plateau; NaN if there is none."""
     return float(scales.distances[level.first : level.last + 1].mean())
 
 
@@ -101,42 +102,39 @@ def _figure(value: float) -> str:
 def sentence(
     consensus: Mapping[str, Measure], level: Plateau, n: int, *, sure: bool, linear: str | None, closed: bool = False
 ) -> str:
-    """Say what it comes to; ``linear`` is what shows linear dimensions, None if they are not those of the same rows.
+    """Return the summary; ``linear`` is the linear method, None if the linear dimensions are not of the same rows.
 
-    ``closed``: whether the shape is seen to be closed, so that a map takes one coordinate more.
+    ``closed``: whether the shape is closed, so that a map needs one more coordinate.
     """
     true = consensus["nonlinear"]
     d, shown = max(1, round(true)), _number(true)
     if level.spanned:
         about = f"about {n - 1} dimensions ({true.low:.3g} to {true.high:.3g})"
         said = f"at least {n - 1} dimensions" if true.low >= n - 1 else about
-        return f"The data have {said}, as many as {n} points can span: more points are needed to tell how many."
+        return f"The data have {said}, the maximum for {n} points; more points are needed to estimate the number."
     said = f"about {shown} dimension{'s' if shown != '1' else ''} ({true.low:.3g} to {true.high:.3g})"
     if not level.level and not level.rising:
-        said = f"no dimension that holds over several scales; the best guess is {said}"
+        said = f"no stable dimension over several scales; the best estimate is {said}"
     start = f"The data have {said}"
-    ring = f"they curve and close{_CLOSED.get(d, '')}"
+    ring = f"the shape is curved and closed{_CLOSED.get(d, '')}"
     if "linear" not in consensus or linear is None:
-        return f"{start}; {ring}, so a map takes {d + 1} coordinates." if closed else f"{start}."
+        return f"{start}; {ring}, so a map needs {d + 1} coordinates." if closed else f"{start}."
     flat = round(consensus["linear"])
+    straight = f"{flat} linear dimension{'s' if flat != 1 else ''}"
     if flat > d and not sure:
-        return f"{start} and fill {flat} linear ones (this does not by itself show curvature)."
+        return f"{start} and {straight} (this does not by itself show curvature)."
     if flat == d + 1 and closed:
-        return f"{start} but fill {flat} linear ones: {ring}, so a map takes {flat} coordinates, as {linear} has them."
+        return f"{start} but {straight}: {ring}, so a map needs {flat} coordinates, as many as {linear} uses."
     if flat > d:
-        how = f"{ring}, and a nonlinear method can show them in {d + 1} coordinates, fewer than {linear}"
+        how = f"{ring}, and a nonlinear method can show it in {d + 1} coordinates, fewer than {linear}"
         if not closed:
-            how = f"they curve, and a nonlinear method can show them in fewer dimensions than {linear}"
+            how = f"they are curved, and a nonlinear method can show them in fewer dimensions than {linear}"
         if not closed and d > 1:  # an edge is harder to see than the ends of a curve
-            how += " (closed shapes, such as spheres, take one more than they have)"
-        return f"{start} but fill {flat} linear ones: {how}."
+            how += " (closed shapes, such as spheres, need one more coordinate)"
+        return f"{start} but {straight}: {how}."
     if flat < d:
-        return (
-            f"{start}; {flat} linear one{'s' if flat > 1 else ''} hold{'' if flat > 1 else 's'} most of their "
-            "variance, and the others are small."
-        )
-    held = "as many" if shown == str(flat) else str(flat)
-    return f"{start}, and {held} linear ones hold them: {linear} can show them."
+        return f"{start}; {straight} hold{'' if flat > 1 else 's'} most of the variance, and the others are small."
+    return f"{start} and {straight}: {linear} is sufficient."
 
 
 def _number(value: Measure) -> str:

@@ -50,7 +50,7 @@ def read_colors(color: Any, n: int) -> Scale | Groups:
     """
     values = color.to_list() if hasattr(color, "to_list") else np.asarray(color).tolist()
     if len(values) != n:
-        raise ValueError(f"the colour has {len(values)} values for {n} rows")
+        raise ValueError(f"color has {len(values)} values for {n} rows")
     known = [value for value in values if not _is_missing(value)]
     numeric = bool(known) and all(type(value) in (int, float) for value in known)
     few = all(type(value) is int for value in known) and len(set(known)) <= _FEW_NUMBERS

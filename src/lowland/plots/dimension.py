@@ -28,7 +28,7 @@ def dimension(found: Estimate) -> Figure:
     >>> from lowland.dimension import estimate
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
     >>> [axes.get_xlabel() for axes in dimension(estimate(X)).axes]
-    ['distance within which neighbours lie', 'component']
+    ['neighbourhood radius', 'component']
     """
     if found.spectrum is None:
         figure, axes = new_figure(7.0, 4.4)
@@ -66,15 +66,15 @@ def _draw_scales(axes: Axes, found: Estimate) -> None:
     inside = scales.radius[[level.first, level.last]]
     axes.plot(inside, [level.value, level.value], color=INK, linewidth=2.5, alpha=0.8, solid_capstyle="butt")
     axes.axvspan(*inside, color=FAINT, alpha=0.15, linewidth=0)
-    what = "plateau" if level.level else "followed to zero" if level.rising else "no plateau; best guess"
-    what = "as many as the points span" if level.spanned else what
+    what = "plateau" if level.level else "extrapolated to zero" if level.rising else "no plateau; best estimate"
+    what = "maximum for this number of points" if level.spanned else what
     axes.set_title(
         f"{what}: {level.value:.2f} ({level.value.low:.2f} to {level.value.high:.2f})", color=INK, fontsize=10
     )
     _plain_logs(axes)
     seen = max(float(scales.value.max()), float(np.nanmax(scales.distances)))  # some scales may have no distances
     axes.set_ylim(0, 1.15 * min(max(seen, float(high.max())), 2 * seen))  # and of few points an interval no end
-    axes.set_xlabel("distance within which neighbours lie")
+    axes.set_xlabel("neighbourhood radius")
     axes.set_ylabel("dimensions")
     axes.grid(color=FAINT, alpha=0.3, linewidth=0.6)
     axes.legend(frameon=False, fontsize=9, labelcolor=INK)

@@ -38,7 +38,7 @@ def draw_units(
 
     V = np.asarray(values, dtype=np.float64)
     if V.ndim != 2 or V.size == 0:
-        raise ValueError(f"a map has a value for each unit of a grid, a × b; the shape given is {V.shape}")
+        raise ValueError(f"expected one value for each unit of an a × b grid; got shape {V.shape}")
     grid = _grid(V.shape, topology)
     places, cell = grid.positions(), _cell(grid.hexagonal)
     cells = PolyCollection(
@@ -89,7 +89,7 @@ def u_matrix(distances: ArrayLike, topology: str = "rectangular") -> Figure:
     >>> len(figure.axes[0].collections[0].get_paths())
     4
     """
-    return _one(distances, topology, "Greys", "mean distance to neighbours")
+    return _one(distances, topology, "Greys", "mean distance to neighbouring units")
 
 
 def hits(counts: ArrayLike, topology: str = "rectangular") -> Figure:
@@ -123,11 +123,11 @@ def component_planes(planes: ArrayLike, topology: str = "rectangular", *, names:
 
     V = np.asarray(planes, dtype=np.float64)
     if V.ndim != 3 or V.size == 0:
-        raise ValueError(f"planes are columns × a × b; the shape given is {V.shape}")
+        raise ValueError(f"expected planes of shape columns × a × b; got shape {V.shape}")
     if names is not None and len(names) != len(V):
-        raise ValueError(f"there are {len(names)} names for {len(V)} columns")
+        raise ValueError(f"got {len(names)} names for {len(V)} columns")
     if len(V) > PLANES_MOST:
-        raise ValueError(f"{len(V)} planes are too many for one picture; give at most {PLANES_MOST}, planes[:64]")
+        raise ValueError(f"{len(V)} planes are too many for one figure; give at most {PLANES_MOST}, planes[:64]")
     across = int(np.ceil(np.sqrt(len(V))))
     down = -(-len(V) // across)
     size = max(1.1, 6.4 / across)

@@ -72,7 +72,7 @@ def rnx_plot(curve: RnxCurve) -> Figure:
         "chance", (k[-1], 0.0), xytext=(0, -4), textcoords="offset points", ha="right", va="top", fontsize=8, color=INK
     )
     axes.set_xscale("log")
-    axes.set(xlabel="neighbours K", ylabel="shared beyond chance, R_NX(K)")
+    axes.set(xlabel="neighbours K", ylabel="agreement above chance, R_NX(K)")
     axes.set_ylim(min(0.0, float(values.min())) - 0.06, 1.0)
     axes.set_title(f"AUC {float(curve.auc):.3f}", fontsize=9, color=INK, loc="left")
     axes.grid(color=FAINT, alpha=0.3, linewidth=0.6)

@@ -48,7 +48,7 @@ def scatter(
     """
     Y = np.asarray(embedding, dtype=np.float64)
     if Y.ndim != 2 or Y.shape[0] == 0 or Y.shape[1] == 0:
-        raise ValueError(f"a picture needs rows of coordinates; the shape given is {Y.shape}")
+        raise ValueError(f"expected a non-empty 2-D array of coordinates; got shape {Y.shape}")
     groups = None if color is None else read_colors(color, len(Y))
     strip = Y.shape[1] == 1
     many = isinstance(groups, Groups) and len(groups.labels) > 10
@@ -64,7 +64,7 @@ def scatter(
     _label_axes(axes, labels, strip)
     if names is not None:
         if len(names) != len(Y):
-            raise ValueError(f"there are {len(names)} names for {len(Y)} rows")
+            raise ValueError(f"got {len(names)} names for {len(Y)} rows")
         if len(names) <= LABELS_MOST:
             write_names(figure, axes, x, y, names)
     return figure

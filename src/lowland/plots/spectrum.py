@@ -44,7 +44,7 @@ def scree(spectrum: ArrayLike, total: float | None = None, *, kept: int | None =
     axes.bar(place, 100 * shown, color=colors, width=0.8)
     line = 100 * np.cumsum(shown)
     axes.plot(place, line, color=SECOND, marker="o", markersize=3.5, linewidth=1.5)
-    axes.text(place[-1], line[-1] + 2, "together", ha="right", va="bottom", color=SECOND)
+    axes.text(place[-1], line[-1] + 2, "cumulative", ha="right", va="bottom", color=SECOND)
     if open_bar:
         _draw_rest(axes, len(shown) + 1, 100 * rest)
     if 0 < kept < len(shown):
@@ -58,7 +58,7 @@ def scree(spectrum: ArrayLike, total: float | None = None, *, kept: int | None =
 def _shares(spectrum: ArrayLike, total: float | None) -> np.ndarray[Any, Any]:
     values = np.asarray(spectrum, dtype=np.float64)
     if values.ndim != 1 or len(values) == 0:
-        raise ValueError(f"a scree plot needs a list of eigenvalues; the shape given is {values.shape}")
+        raise ValueError(f"a scree plot needs a 1-D array of eigenvalues; got shape {values.shape}")
     whole = float(values.sum()) if total is None else float(total)
     if not whole > 0:
         raise ValueError(f"the total variance must be positive; got {whole}")

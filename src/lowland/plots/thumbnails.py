@@ -37,7 +37,7 @@ def thumbnails(
     """
     Y, pictures = np.asarray(embedding, dtype=np.float64)[:, :2], np.asarray(images, dtype=np.float64)
     if len(Y) != len(pictures) or pictures.ndim != 3:
-        raise ValueError(f"there are {len(Y)} places for images of shape {pictures.shape}; give one image a place")
+        raise ValueError(f"got {len(Y)} coordinates for images of shape {pictures.shape}; give one image for each row")
     groups = read_colors(["" for _ in Y] if color is None else [str(value) for value in color], len(Y))
     assert isinstance(groups, Groups)
     figure, axes = new_figure(8.0, 6.6)

@@ -1,4 +1,4 @@
-"""Do distances in the data tell anything? In many dimensions all points are nearly as far as the nearest."""
+"""Relative contrast: concentration of distances in many dimensions."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _FEWEST = 8  # points at a time: with fewer, preparing all others would take lon
 
 
 def relative_contrast(X: Any, *, metric: Metric = "euclidean", random_state: int | None = None) -> Measure:
-    """How much farther the mean point is than the nearest: C = mean distance / mean distance to the nearest.
+    """Return the relative contrast C = mean distance / mean distance to the nearest neighbour.
 
     The standard deviation of the distances in d independent normal columns is a share of 1/√(2d) of their mean
-    (0.59/√d of uniform ones), so C falls towards 1, and neighbours become a matter of chance. Below 1.25 Lowland warns.
-    Real data have fewer true dimensions than columns, and mostly a contrast of 2 or more.
+    (0.59/√d of uniform ones), so C falls towards 1, and nearest neighbours lose their meaning. Below 1.25 Lowland
+    warns. Real data mostly have fewer intrinsic dimensions than columns, and a contrast of 2 or more.
 
     Parameters
     ----------
     X : array, sparse matrix, data frame, list of objects
-        The data; with ``metric="precomputed"`` their distances.
+        The data; with ``metric="precomputed"`` a distance matrix.
     metric : str or callable
-        How they are compared.
+        Metric of the distances.
     random_state : int, optional
-        Seed of the 128 points that are asked; up to 128 points, all are.
+        Random seed of the sample of 128 points; up to 128 points, all are used.
 
     References
     ----------
@@ -59,10 +59,10 @@ def relative_contrast(X: Any, *, metric: Metric = "euclidean", random_state: int
     owner = "relative_contrast"
     side = one_side(X, metric, f"{owner}, X")
     if side.n < 2:
-        raise DataError(f"{owner}: one point has no distance to another; give at least 2")
+        raise DataError(f"{owner}: at least 2 points are needed; X has 1")
     found = contrast_of(side, random_state, owner)
     if np.isnan(found):
-        raise DataError(f"{owner}: all points of X lie in one place, so they have no contrast; look at how X was made")
+        raise DataError(f"{owner}: all points of X are equal, so the contrast is not defined; check how X was made")
     return found
 
 
@@ -93,19 +93,20 @@ def contrast_of(side: BoundMetric, random_state: int | None = None, owner: str =
 
 
 def warn_of_concentration(contrast: Measure, owner: str) -> str | None:
-    """Warn where neighbours say little, and return what was said."""
+    """Warn if distances are concentrated, and return the message."""
     if not contrast.high < LOW:
         return None
     text = (
-        f"{owner}: distances in X hardly differ (the nearest point is {1 / contrast:.0%} as far as the mean one), so "
-        "neighbours are largely chance; reduce X to fewer columns first (such as by PCA), or choose another metric"
+        f"{owner}: distances in X hardly differ (the mean distance to the nearest neighbour is {1 / contrast:.0%} of "
+        "the mean distance), so nearest neighbours are mostly random; reduce X to fewer columns first (for example "
+        "with PCA), or use another metric"
     )
     warnings.warn(text, LowlandWarning, stacklevel=level_of_the_caller())
     return text
 
 
 def warn_of_dominance(side: BoundMetric, names: Sequence[Any] | None, owner: str) -> str | None:
-    """Warn where one column or two mostly decide who is near in the data, and return what was said."""
+    """Warn if one or two columns dominate the distances, and return the message."""
     if not isinstance(side, EuclideanRows) or side.finish_as == "cosine" or side.n < _FEW:
         return None
     spread = np.zeros(side.width)
@@ -115,7 +116,7 @@ def warn_of_dominance(side: BoundMetric, names: Sequence[Any] | None, owner: str
     if found is None:
         return None
     text = (
-        f"{owner}: {found}, so that it mostly decides who is near in the data; if the columns have different units, "
+        f"{owner}: {found}, so it dominates the distances in the data; if the columns have different units, "
         "use metric='seuclidean', which divides each by its standard deviation"
     )
     warnings.warn(text, DominantColumnWarning, stacklevel=level_of_the_caller())

@@ -1,4 +1,4 @@
-"""What a search for outliers hands back: the rows, the evidence, and both in plain words."""
+"""The result of `outliers`: flagged rows, measures, and a summary."""
 
 from __future__ import annotations
 
@@ -21,61 +21,61 @@ _LISTED = 5  # rows that a sentence names
 _GROUP = 10  # one flagged row in so many: from there on they may be a group of their own
 
 WORDS = {
-    "distance": "far from its neighbours",
-    "t2": "far out along the first axes",
-    "spe": "off the plane of the first axes",
+    "distance": "far from its nearest neighbours",
+    "t2": "extreme along the first axes",
+    "spe": "far from the plane of the first axes",
 }
 
 
 def is_group(flagged: int, n: int) -> bool:
-    """Tell whether so many of n rows may be a group of their own."""
+    """Return whether so many of n rows may be a separate group."""
     return _GROUP * flagged >= n
 
 
 @dataclass(frozen=True, eq=False)
 class Outliers:
-    """Rows that stand out, worst first, and the evidence; see `outliers`.
+    """Flagged rows, most extreme first, and their measures; see `outliers`.
 
     Attributes
     ----------
     rows : array of int
-        Numbers of the flagged rows, the farthest beyond its limit first.
+        Numbers of the flagged rows, the largest ratio to a limit first.
     reasons : tuple
-        For each of them the measures that flagged it: "distance", "t2", "spe".
+        The measures that flagged each of them: "distance", "t2", "spe".
     distance, t2, spe : array (N,) or None
-        The measures of all rows; None where there is none (see ``missing``).
+        The measures of all rows; None if not available (see ``missing``).
     limits : dict
-        Up to where each measure is ordinary.
+        The limit of each measure.
     severity : array (N,)
-        How many times its limit the worst measure of a row is, T² and SPE by their roots: above 1 is flagged.
+        The largest ratio of a measure to its limit (square roots for T² and SPE); rows above 1 are flagged.
     missing : dict
-        Why a measure is missing.
+        Measures that are not available, each with the reason.
     heavy : dict
-        Measures whose bulk is spread more widely than that of normal rows, with the number of rows that lie beyond the
-        limit for normal rows and are not flagged.
+        Measures with heavier tails than normal, each with the number of rows that are beyond the limit for normal data
+        and not flagged.
     turn : float or None
-        Degrees by which the first axis turns when the flagged rows are left out; None where, with them or without,
-        no axis stands out from the second.
+        Rotation of the first axis, in degrees, when the flagged rows are removed; None if the first two variances are
+        not distinct, with the flagged rows or without.
     angles : array (k,) or None
         Principal angles, in degrees, between the first k axes with and without them.
     share, share_without : float or None
-        Share of the variance that the first axis holds with all rows, and without the flagged ones.
+        Share of the variance on the first axis with all rows, and without the flagged rows.
     n_components : int or None
-        Axes behind T² and SPE.
+        Number of axes for T² and SPE.
     level : float
-        Share of ordinary normal rows that is not flagged.
+        1 − false-positive rate in normally distributed data.
     names : tuple of str or None
         Names of all rows.
     columns : tuple or None
         For each flagged row the columns in which it is unusual, the most unusual first: ``column``, ``value``,
-        ``median`` of all rows and robust ``z``. Empty where each value is ordinary and only their combination is not;
-        None where there are no columns.
+        ``median`` of all rows and robust ``z``. Empty if only the combination of values is unusual; None if there are
+        no columns.
     ranking : Ranking or None
-        Why rows are ranked, and at most 1 % flagged, where the limits do not hold; None where they do.
+        Why rows are ranked and at most 1 % flagged, if the limits are not valid; otherwise None.
     rounds, stable : int, bool
-        How often the bulk was fitted, and whether the same rows stayed in the end.
+        Number of iterations of the fit to the inliers, and whether it converged.
     sentence : str
-        All of that in plain words.
+        A summary.
     """
 
     rows: Array
@@ -109,7 +109,7 @@ class Outliers:
 
     @property
     def may_be_a_group(self) -> bool:
-        """Whether a tenth of the rows or more is flagged: that many may be a group of their own."""
+        """Whether a tenth of the rows or more is flagged: so many may be a separate group."""
         return is_group(len(self.rows), len(self.severity))
 
     def __len__(self) -> int:
@@ -163,49 +163,49 @@ class Outliers:
 def sentence(
     found: Outliers, nus: Mapping[str, float | None], before: bool | None = None, after: bool | None = None
 ) -> str:
-    """Say in plain words what was found.
+    """Return a summary of the result.
 
-    ``nus`` are the degrees of freedom of the tails; ``before`` and ``after`` tell whether a first axis stands out with
-    all rows, and without the flagged ones.
+    ``nus`` are the degrees of freedom of the tails; ``before`` and ``after``: whether there is a distinct first axis
+    with all rows, and without the flagged rows.
     """
     n, m = len(found.severity), len(found.rows)
     by_chance = n * (1 - found.level)
     number = f"{by_chance:,.0f}" if by_chance >= 10 else f"{by_chance:.2g}"
-    told = by_chance >= 0.01 and found.ranking is None
-    usual = f"of normal rows {number} would be flagged by chance" if told else ""
+    reported = by_chance >= 0.01 and found.ranking is None
+    usual = f"expected by chance in normal data: {number}" if reported else ""
     if m == 0:
-        text = f"None of {n} rows stands out" + (f" ({usual})." if usual else ".")
+        text = f"None of {n} rows is flagged" + (f" ({usual})." if usual else ".")
     else:
         listed = ", ".join(_called(found, int(i)) for i in found.rows[:_LISTED]) + (", …" if m > _LISTED else "")
-        text = f"{m} of {n} rows {'stands' if m == 1 else 'stand'} out: {listed}"
+        text = f"{m} of {n} rows {'is' if m == 1 else 'are'} flagged: {listed}"
         text += f" ({usual})." if usual else "." * (m <= _LISTED)
     if found.ranking is not None:
         text += f" {found.ranking.sentence}"
     elif found.may_be_a_group:
-        text += " That many may be a group of their own rather than outliers: look at them before leaving them out."
+        text += " So many rows may be a separate group rather than outliers: inspect them before removing them."
     if m and found.share is not None and found.share_without is not None:
         text += f" {_axis(found, bool(before), bool(after))}"
     for name, count in found.heavy.items() if found.ranking is None else ():
         nu = nus.get(name)
-        like = "" if nu is None else f", as of a t with {nu:.2g} degrees of freedom"
+        like = "" if nu is None else f" (like a t distribution with {nu:.2g} degrees of freedom)"
         rest = (
-            "1 row beyond the limit of normal rows is"
+            "1 row beyond the limit for normal data is"
             if count == 1
-            else f"{count} rows beyond the limit of normal rows are"
+            else f"{count} rows beyond the limit for normal data are"
         )
         text += f" The tail of {_NAMES[name]} is heavier than normal{like}: {rest} not flagged."
     if found.columns:
-        text += f" Unusual in {_called(found, int(found.rows[0]))}: {odd_words(found.columns[0])}."
+        text += f" Unusual values of {_called(found, int(found.rows[0]))}: {odd_words(found.columns[0])}."
     return text
 
 
 def odd_words(columns: tuple[OddColumn, ...]) -> str:
-    """Name the columns in which a row is unusual, or say that no single one is."""
-    return ", ".join(map(str, columns)) or "the combination of values (each by itself is ordinary)"
+    """List the columns in which a row is unusual, or report that no single one is."""
+    return ", ".join(map(str, columns)) or "none (only the combination)"
 
 
 def _axis(found: Outliers, before: bool, after: bool) -> str:
-    """Say what the flagged rows do to the first axis, or that there is none to turn."""
+    """Report the effect of the flagged rows on the first axis."""
     assert found.share is not None
     assert found.share_without is not None
     them = "it" if len(found) == 1 else "them"
@@ -214,13 +214,14 @@ def _axis(found: Outliers, before: bool, after: bool) -> str:
         turned = f"the first axis turns by {found.turn:.3g}°"
         return f"Without {them} {turned} and holds {now} of the variance instead of {then}."
     if before:
-        return f"Without {them} no first axis stands out: the largest share of the variance is {now} instead of {then}."
+        share = f"the largest share of the variance is {now} instead of {then}"
+        return f"Without {them} there is no distinct first axis: {share}."
     if after:
-        return f"Only without {them} does a first axis stand out; it holds {now} of the variance."
-    return f"No first axis stands out with or without {them}, so none is turned."
+        return f"There is a distinct first axis only without {them}; it holds {now} of the variance."
+    return f"There is no distinct first axis with or without {them}."
 
 
-_NAMES = {"distance": "the distances", "t2": "T²", "spe": "the residual"}
+_NAMES = {"distance": "the distances", "t2": "T²", "spe": "the squared residual"}
 
 
 def _called(found: Outliers, i: int) -> str:

@@ -1,4 +1,4 @@
-"""New rows against a fitted model: how far outside of what it was fitted on do they lie."""
+"""Novelty detection: compare new rows with the training rows of a fitted model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Array = Any
 
 NAMES = ("t2", "spe", "distance")
-_GIVE = "novelty(…, X_train=…) takes them"
+_GIVE = "give them as novelty(…, X_train=…)"
 _EDGE = 0.9  # quantile of the training rows' own distances from which on their tail is exponential
 _LEFT = 10  # rows beyond the number of components: of fewer, limits of SPE differ by several times
 _ORTHONORMAL = 1e-4  # directions farther from orthonormal than float32 leaves them are no principal axes
@@ -35,22 +35,22 @@ _ORTHONORMAL = 1e-4  # directions farther from orthonormal than float32 leaves t
 
 @dataclass(frozen=True, eq=False)
 class Novelty:
-    """What `novelty` found: the measures of each new row, their limits, and which rows lie beyond one.
+    """The result of `novelty`: the measures of each new row, their limits, and which rows exceed one.
 
     Attributes
     ----------
     t2, spe, distance : array (N,) or None
-        Hotelling's T², the squared residual, and the distance to the training rows; None where the model cannot say.
+        Hotelling's T², the squared residual, and the distance to the training rows; None if not available.
     limits : dict
-        Up to where each measure is ordinary.
+        The limit of each measure.
     missing : dict
-        Why a measure is missing.
+        Measures that are not available, each with the reason.
     novel : array of bool (N,)
-        Whether a measure lies beyond its limit.
+        Whether a measure exceeds its limit.
     judged : array of bool (N,)
-        False for rows with gaps: they have no length, their measures are NaN, and they are not called novel.
+        False for rows with missing values: their measures are NaN, and ``novel`` is False.
     level : float
-        Share of ordinary rows that is not novel.
+        1 − false-positive rate for rows like the training rows.
     names : tuple of str or None
         Names of the rows.
     """
@@ -67,7 +67,7 @@ class Novelty:
 
     @property
     def sentence(self) -> str:
-        """The finding in plain words."""
+        """A summary of the result."""
         n, m = int(self.judged.sum()), int(self.novel.sum())
         left = len(self.novel) - n
         if n == 0:
@@ -75,8 +75,8 @@ class Novelty:
         called = [f"row {i}" if self.names is None else self.names[i] for i in np.flatnonzero(self.novel)[:5]]
         listed = ", ".join(called) + (", …" if m > 5 else "")
         rows = f"{n} rows" if left == 0 else f"{n} rows without missing values"
-        found = f"{m} of {rows} {'lies' if m == 1 else 'lie'} outside of what the model was fitted on"
-        text = f"{found}: {listed}." if m else f"None of {rows} lies outside of what the model was fitted on."
+        found = f"{m} of {rows} {'is' if m == 1 else 'are'} unlike the training rows"
+        text = f"{found}: {listed}{'' if m > 5 else '.'}" if m else f"None of {rows} is unlike the training rows."
         if left == 0:
             return text
         return f"{text} The other {f'{left} rows have' if left > 1 else 'row has'} missing values and cannot be judged."
@@ -90,7 +90,7 @@ class Novelty:
         return {**there, "novel": self.novel}
 
     def table(self) -> pl.DataFrame:
-        """Return the measures of all rows as a polars data frame; what is not known of a row with gaps is null."""
+        """Return the measures of all rows as a polars data frame; those of rows with missing values are null."""
         import polars as pl
 
         called = {} if self.names is None else {"name": list(self.names)}
@@ -109,35 +109,34 @@ def novelty(
     names: Sequence[Any] | None = None,
     random_state: int | None = None,
 ) -> Novelty:
-    """Say how far new rows lie outside of what a model was fitted on.
+    """Measure how unlike the training rows of a model new rows are.
 
-    T² = Σ y_j²/λ_j (far out along the axes) and SPE = ‖x − x̂‖² (off their plane) need a model of principal axes: `PCA`
-    and `ProbabilisticPCA` hold the variances that their limits come from. The distance to the ``n_neighbors``-th
-    nearest training row needs those rows: methods on neighbours and distances hold them, for others give ``X_train``.
-    Its limit comes from the training rows' distances among each other. A measure that the model cannot give is None,
-    and ``missing`` says why.
+    T² = Σ y_j²/λ_j (along the principal axes) and SPE = ‖x − x̂‖² (residual from them) require a model with principal
+    axes and variances: `PCA` or `ProbabilisticPCA`. The distance to the ``n_neighbors``-th nearest training row
+    requires the training rows: neighbour-based and distance-based methods store them; for other methods give
+    ``X_train``. Its limit comes from the distances between training rows. A measure that is not available is None, and
+    ``missing`` gives the reason.
 
-    Of ordinary normal rows about ``1 − level`` lie beyond a limit, from a third of that to as much. The limit of SPE is
-    that of rows which were not fitted, for any shape of the table. That of T² is cautious where axes follow chance (few
-    rows, many columns): new rows vary less along them than those of the fit.
+    In normally distributed data a fraction between a third of ``1 − level`` and ``1 − level`` of the new rows exceeds a
+    limit. The limit of SPE is valid for new rows of a table of any shape. The limit of T² is conservative if the axes
+    are poorly determined (few rows, many columns), because new rows then vary less along them than training rows.
 
     Parameters
     ----------
     model : Reducer
         A fitted model, also one from a file.
     X : array, sparse matrix, data frame or blocks
-        New rows with the model's columns; they are read once. Rows with gaps, where the model takes such, are not
-        judged.
+        New rows with the columns of the model; they are read once. Rows with missing values are not judged.
     X_train : array, optional
-        The rows that the model was fitted on.
+        The training rows of the model.
     n_neighbors : int
-        Which nearest training row counts.
+        k of the k-nearest-neighbour distance.
     level : float
-        Share of ordinary rows that lies within all limits, in (0.5, 1).
+        1 − false-positive rate, in (0.5, 1).
     names : sequence, optional
-        Names of the new rows; without them the labels of a pandas index, or they are counted from 0.
+        Names of the new rows. Default: the labels of a pandas index, or row numbers from 0.
     random_state : int, optional
-        Seed of the sample of training rows whose distances set the limit, where there are more than 10,000.
+        Random seed of the sample of training rows that sets the limit of the distance, if there are more than 10,000.
 
     Examples
     --------
@@ -146,7 +145,7 @@ def novelty(
     >>> X = rng.standard_normal((200, 1)) @ [[3.0, 2.0, 1.0]] + 0.1 * rng.standard_normal((200, 3))
     >>> found = novelty(lowland.PCA(1).fit(X), [[3.0, 2.0, 1.0], [60.0, 40.0, 20.0], [0.0, 0.0, 2.0]])
     >>> found.novel.tolist(), found.missing
-    ([False, True, True], {'distance': 'PCA keeps no training rows; novelty(…, X_train=…) takes them'})
+    ([False, True, True], {'distance': 'PCA stores no training rows; give them as novelty(…, X_train=…)'})
     >>> bool(found.spe[2] > found.limits["spe"]), bool(found.t2[2] > found.limits["t2"])
     (True, False)
 
@@ -217,11 +216,11 @@ def _axes(model: Reducer) -> Axes | str:
     if not all(hasattr(model, attribute) for attribute in wanted):
         return f"{name} has no principal axes with variances"
     if not getattr(model, "center", True):
-        return f"{name} was fitted without centring, so that variances are none about a mean"
+        return f"{name} was fitted without centring, so its variances are not about the mean"
     fitted: Any = model
     V = np.asarray(fitted.components_, dtype=np.float64).T
     if np.abs(V.T @ V - np.eye(V.shape[1])).max() > _ORTHONORMAL:
-        return f"the components of {name} are not at right angles"
+        return f"the components of {name} are not orthogonal"
     n, k = int(fitted.n_samples_), V.shape[1]
     if n < k + 3:
         return f"{name} was fitted on {n} rows, too few for limits of {k} components"
@@ -236,11 +235,11 @@ def _axes(model: Reducer) -> Axes | str:
 
 
 def _no_residual(axes: Axes, name: str) -> str | None:
-    """Say why there is no SPE, if so."""
+    """Return why SPE is not available, or None."""
     if axes.k == len(axes.mean):
-        return f"{name} kept all dimensions: nothing is left over"
+        return f"{name} kept all dimensions, so there is no residual"
     if axes.n - axes.k <= _LEFT and not axes.flat:
-        return f"{name} has {axes.k} components of {axes.n} rows, which leaves too few to say what lies off them"
+        return f"{name} has {axes.k} components from {axes.n} rows, too few rows to estimate the residual variance"
     return None
 
 
@@ -288,12 +287,12 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
     name, scale = type(model).__name__, None
     if X_train is not None:
         if getattr(model, "_fitted_pairwise", False):
-            return f"{name} was fitted on distances: they are no training rows"
+            return f"{name} was fitted on a distance matrix and has no training rows"
         rows = as_rows(X_train, owner="novelty, X_train")
         if rows.n_features != model.n_features_in_:
             raise DataError(
-                f"novelty: X_train has {rows.n_features} columns and the model {model.n_features_in_}; give the rows "
-                "that it was fitted on"
+                f"novelty: X_train has {rows.n_features} columns and the model {model.n_features_in_}; give the "
+                "training rows of the model"
             )
         items = gather(rows, sparse=True)
         items = items if rows.sparse else arrays.to_numpy(items)
@@ -302,13 +301,13 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
         return _enough(_Near(crowd("euclidean", items, k), items, scale), name)
     held: Any = unpacked(getattr(model, "anchors_", None))
     if held is not None and not hasattr(model, "metric_"):
-        return f"{name} compares its training rows by a kernel; {_GIVE}"
+        return f"{name} compares training rows with a kernel; {_GIVE}"
     if held is None or held.shape[0] == 0:
-        return f"{name} keeps no training rows; {_GIVE}"
+        return f"{name} stores no training rows; {_GIVE}"
     if getattr(model, "_fitted_pairwise", False):
         square = getattr(model, "square_", None)
         if square is None:
-            return f"{name} keeps no distances between its training objects"
+            return f"{name} stores no distances between its training objects"
         return _enough(_Near(crowd("precomputed", square, k), square, columns=held), name)
     fitted: Any = model
     rule = fitted._rule_of(fitted.metric_)
@@ -316,4 +315,4 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
 
 
 def _enough(near: _Near, name: str) -> _Near | str:
-    return near if near.crowd.search.n >= 10 else f"{name} was fitted on fewer than 10 different rows"
+    return near if near.crowd.search.n >= 10 else f"{name} was fitted on fewer than 10 distinct rows"

@@ -1,4 +1,4 @@
-"""Rows far from the rest: found, named, and what they do to the axes."""
+"""Outlier detection: flagged rows, reasons, and their effect on the principal axes."""
 
 from __future__ import annotations
 
@@ -50,44 +50,45 @@ def outliers(
     anchors: int | str | None = "auto",
     random_state: int | None = None,
 ) -> Outliers:
-    """Find the rows that are far from the rest, say why, and how much the axes turn without them.
+    """Find outliers, explain why each is flagged, and measure their effect on the principal axes.
 
-    Three looks at each row, each with its limit:
+    Each row has three measures, each with a limit:
 
-    - distance: how far the ``n_neighbors``-th nearest other row is (Ramaswamy, Rastogi and Shim 2000);
-    - T² = Σ y_j²/λ_j over the first axes of the bulk: far out along them (Hotelling);
-    - SPE = ‖x − x̂‖²: off their plane (Jackson and Mudholkar 1979).
+    - distance: to its ``n_neighbors``-th nearest neighbour (Ramaswamy, Rastogi and Shim 2000);
+    - T² = Σ y_j²/λ_j: Hotelling's statistic over the first principal axes of the inliers;
+    - SPE = ‖x − x̂‖²: the squared residual from these axes (Jackson and Mudholkar 1979).
 
-    The axes are those of the bulk: rows beyond a limit are left out of the fit, which is repeated until the same rows
-    stay, from a start that half of the rows could not turn. So outliers cannot hide behind axes that they have made. Of
-    clean normal rows a share of about ``1 − level`` is flagged. Where the bulk itself has heavier tails than normal,
-    that is told, and the limits are those of a t fitted to it: its tail is not flagged. Where a tenth of the rows or
-    more lies beyond the limits and the others are mostly copies, or otherwise no normal rows, the limits do not hold:
-    rows are then ranked by the axes of all rows, and at most 1 % are flagged (``ranking`` says why).
+    The axes are fitted to the inliers: rows beyond a limit are left out of the fit, which is repeated until the set of
+    inliers does not change, from a robust start (50 % breakdown). So outliers do not determine the axes that they are
+    measured against. In normally distributed data a fraction of about ``1 − level`` of the rows is flagged. If the
+    inliers have heavier tails than normal, this is reported and the limits are those of a t distribution fitted to
+    them. If a tenth of the rows or more is beyond the limits and the other rows are not normally distributed (such as
+    mostly duplicates), the limits are not valid: rows are then ranked by the axes of all rows, and at most 1 % are
+    flagged (``ranking`` gives the reason).
 
     Parameters
     ----------
     X : array, sparse matrix, data frame, list of objects, blocks
-        At least 10 rows. With ``metric="precomputed"`` the distances between all objects: then, as with a metric of
-        objects, only the first look is possible.
+        At least 10 rows. With ``metric="precomputed"`` a distance matrix: then, as with a metric of objects, only
+        the distance is measured.
     n_neighbors : int
-        Which neighbour tells the distance from the crowd. A clump of more rows than that is a crowd of its own; T² and
-        SPE see it all the same if it lies apart.
+        k of the k-nearest-neighbour distance. In a cluster of more than k outliers this distance is small; T² and SPE
+        still detect the cluster if it is separate.
     n_components : int or "auto"
-        Number of axes; "auto" by parallel analysis of the bulk (10 where its smaller side is over 750).
-        At most a fifth of the number of rows.
+        Number of principal axes; "auto": by parallel analysis of the inliers (10 if both the rows and the columns
+        exceed 750). At most a fifth of the number of rows.
     level : float
-        Share of ordinary normal rows that is not flagged, in (0.5, 1).
+        1 − false-positive rate in normally distributed data, in (0.5, 1).
     metric : str or callable
-        How rows are compared for the first look.
+        Metric of the nearest-neighbour distance.
     scale : bool
-        Divide each column by its standard deviation (in the bulk) first.
+        Divide each column by its standard deviation (of the inliers) first.
     names : sequence, optional
         Names of the rows, for messages and tables.
     anchors : int, "auto" or None
-        How many rows, drawn by chance, stand for the crowd: "auto" all up to 10,000, else 5,000; None: always all.
+        Number of rows, drawn at random, to search for neighbours: "auto": all up to 10,000, otherwise 5,000; None: all.
     random_state : int, optional
-        Seed; None is 0.
+        Random seed; None is 0.
 
     Returns
     -------
@@ -95,7 +96,7 @@ def outliers(
 
     Examples
     --------
-    A single row turns the first axis of a line by 60 degrees:
+    A single outlier rotates the first axis by 60 degrees:
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -140,13 +141,13 @@ class _Asked:
 def _by_distances(X: Any, asked: _Asked) -> Outliers:
     """Judge objects of which only distances are known."""
     if asked.scale:
-        raise DataError("outliers: distances have no columns, so scale=True has no meaning here")
+        raise DataError("outliers: a distance matrix has no columns to scale; remove scale=True")
     if asked.n_components != "auto":
-        raise DataError("outliers: distances have no axes, so n_components has no meaning here; leave it out")
+        raise DataError("outliers: a distance matrix has no principal axes; remove n_components")
     square = asked.metric == "precomputed"
     items = objects(X, asked.metric, "outliers")
     if sp.issparse(items):
-        raise DataError("outliers: a sparse square lacks distances; give all of them as a dense square")
+        raise DataError("outliers: a sparse distance matrix is incomplete; give a dense one")
     n = items.shape[0]
     _require_rows(n)
     few = sample(n, asked.anchors, asked.rng)
@@ -160,7 +161,7 @@ def _by_distances(X: Any, asked: _Asked) -> Outliers:
     d = np.concatenate([against(items[i : i + _BLOCK]) for i in range(0, n, _BLOCK)])
     null = normal_distances(UNKNOWN, search.search.n, search.k, asked.rng)
     reach = distance_limit(d, null, 1 - asked.level)
-    why = "only distances are known" if square else "the objects are no rows of numbers"
+    why = "the input is a distance matrix" if square else "the objects are not rows of numbers"
     names = row_names(asked.names, X, n, "outliers")
     return _result(_looks(d, reach, None), None, None, asked.level, names, {"t2": why, "spe": why})
 
@@ -172,8 +173,8 @@ def _by_rows(X: Any, asked: _Asked) -> Outliers:
     rows = as_rows(arrays.to_numpy(X) if arrays.is_foreign(X) else X, owner="outliers")
     if not rows.reiterable:
         raise DataError(
-            "outliers reads the rows several times and these blocks can be read only once; give a function that starts "
-            "a new reading"
+            "outliers reads the rows several times, and this iterator of blocks can be read only once; give a function "
+            "that returns a new iterator"
         )
     n = rows.count()
     _require_rows(n)
@@ -199,11 +200,11 @@ def _by_rows(X: Any, asked: _Asked) -> Outliers:
         looks = _looks(*_distances(rows, some, asked, judged.axes, share), judged)
     if not asked.scale:
         _warn_dominant(judged.axes, rows.names)
-    missing = {} if judged.spe_limit is not None else {"spe": "the axes hold all dimensions: nothing is left over"}
+    missing = {} if judged.spe_limit is not None else {"spe": "the axes span all dimensions, so there is no residual"}
     out = _result(looks, judged, bulk, asked.level, names, missing, reason, lambda numbers: _odd(rows, some, numbers))
     if not bulk.stable:
         warnings.warn(
-            f"outliers: which rows are the bulk did not settle in {bulk.rounds} rounds: some lie on the limit",
+            f"outliers: the set of inliers did not converge in {bulk.rounds} iterations: some rows are near a limit",
             LowlandWarning,
             stacklevel=3,
         )
@@ -225,8 +226,8 @@ def _count(asked: _Asked, rows: RowSource) -> int | None:
     most = max(1, min(rows.n_features, n // ROWS_EACH))
     if count > most:
         raise DataError(
-            f"outliers: n_components={count} is more than {n} rows of {rows.n_features} columns can bear; ask for "
-            f"{most} at most, a component for every {ROWS_EACH} rows"
+            f"outliers: n_components={count} is too large for {n} rows and {rows.n_features} columns; use at most "
+            f"{most} (no more than one component for every {ROWS_EACH} rows)"
         )
     return count
 
@@ -353,7 +354,7 @@ def _take(rows: RowSource, numbers: Array) -> Array:
 
 
 def check_parameters(k: int, n_components: int | str, level: float, anchors: int | str | None) -> None:
-    """Refuse parameters that no data would suit."""
+    """Raise ValueError for parameters that are invalid for any data."""
     check_neighbors(k, "outliers")
     check_level(level, "outliers")
     if n_components != "auto" and not is_whole(n_components, 1):
@@ -364,19 +365,19 @@ def check_parameters(k: int, n_components: int | str, level: float, anchors: int
 
 def _require_rows(n: int) -> None:
     if n < LEAST:
-        raise DataError(f"outliers: {n} rows are too few to say which of them is unusual; give at least {LEAST}")
+        raise DataError(f"outliers: {n} rows are too few to detect outliers; give at least {LEAST}")
 
 
 def _require_neighbors(k: int, n: int) -> None:
     if k >= n:
-        raise DataError(f"outliers: n_neighbors={k} must be less than the {n} rows that are compared; take fewer")
+        raise DataError(f"outliers: n_neighbors={k} must be less than the number of rows searched ({n})")
 
 
 def _warn_dominant(axes: Axes, names: Sequence[str] | None) -> None:
     found = dominant_words(axes.columns, names)
     if found is not None:
         warnings.warn(
-            f"outliers: {found}, so that it decides what is far; if the columns have different units, use scale=True",
+            f"outliers: {found}, so it dominates the distances; if the columns have different units, use scale=True",
             DominantColumnWarning,
             stacklevel=4,
         )

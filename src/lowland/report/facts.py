@@ -1,4 +1,4 @@
-"""What a report says about a fitted model, read from its attributes."""
+"""Facts about a fitted model for reports, read from its attributes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class Loadings:
-    """The columns that weigh most in one component."""
+    """The columns with the largest loadings on one component."""
 
     label: str
     columns: tuple[tuple[str, float], ...]
@@ -50,25 +50,25 @@ def count(n: int, noun: str) -> str:
 
 
 def sentence(model: Reducer, n_rows: int) -> str:
-    """Say in one sentence what a fit did."""
+    """Return a one-sentence summary of a fit."""
     kept = int(model.n_components_)
     given = f"{count(n_rows, 'row')} from {count(model.n_features_in_, 'column')}"
     if model._pairwise:
-        given = f"{count(n_rows, 'object')}, given by their pairwise values,"
+        given = f"{count(n_rows, 'object')}, given by a matrix of pairwise values,"
     text = f"{method_title(model)} reduced {given} to {count(kept, 'dimension')}"
     found = quality(model)
     return f"{text}." if found is None else f"{text}, {found}."
 
 
 def quality(model: Reducer) -> str | None:
-    """Say in a few words how much of the data is kept, or None where the fit measured nothing of the kind."""
+    """Return a phrase on how much of the data is kept, or None if the fit did not measure it."""
     evidence, shares = model.fit_info_.evidence, shares_of(model)
     verb = "holds" if model.n_components_ == 1 else "hold"
     if shares is not None:
         return f"which {verb} {format_share(float(shares.sum()))} of the variance"
     if "share of variance" in evidence and hasattr(model, "codebook_"):
         units = count(len(model.codebook_), "prototype")
-        return f"whose {units} stand for {format_share(evidence['share of variance'])} of the variance"
+        return f"whose {units} explain {format_share(evidence['share of variance'])} of the variance"
     if "share of variance" in evidence:
         where = " in the kernel's feature space" if hasattr(model, "kernel_") else ""
         return f"which {verb} {format_share(evidence['share of variance'])} of the variance{where}"
@@ -82,19 +82,19 @@ def quality(model: Reducer) -> str | None:
 
 
 def explanations(model: Reducer) -> list[str]:
-    """Say in sentences what the measures of a map of distances mean; none for other methods."""
+    """Explain the measures of a map of distances; an empty list for other methods."""
     evidence, out = model.fit_info_.evidence, []
     if "goodness of fit" in evidence:
         out.append(
-            f"The goodness of fit is {format_share(evidence['goodness of fit'])}: the share of all eigenvalues, each "
-            f"by its size, that the {count(model.n_components_, 'kept dimension')} hold. At 100 % the map shows every "
-            "distance as it was given."
+            f"The goodness of fit is {format_share(evidence['goodness of fit'])}: the share of the sum of absolute "
+            f"eigenvalues in the {count(model.n_components_, 'kept dimension')}. At 100 % the map reproduces every "
+            "distance exactly."
         )
         negative = evidence.get("negative share", 0.0)
         if negative > 0.0005:
             out.append(
-                f"{format_share(negative)} of the eigenvalues' size is negative: no map in a flat space, of any number "
-                "of dimensions, has exactly these distances."
+                f"{format_share(negative)} of this sum is from negative eigenvalues: the distances are not Euclidean, "
+                "and no map in any number of dimensions reproduces them exactly."
             )
     for name in _stresses(model):
         out.append(_meaning(model, name, evidence[name]))
@@ -108,20 +108,20 @@ def _stresses(model: Reducer) -> list[str]:
 def _meaning(model: Reducer, name: str, value: float) -> str:
     """Explain one stress."""
     if name != "stress-1":
-        return f"Sammon's stress is {value:.3g}: squared errors, those of short distances weigh more; 0 is exact."
+        return f"Sammon's stress is {value:.3g}: squared errors, with more weight on short distances; 0 is exact."
     said = (
-        f"The stress-1 is {value:.3g}: distances in the map are off by {100 * value:.2g} % of the given ones "
-        "(root mean square, each pair by its weight)."
+        f"Stress-1 is {value:.3g}: distances in the map differ from the given distances by {100 * value:.2g} % "
+        "(weighted root mean square)."
     )
     if type(model).__name__ == "NonmetricMDS":
         said = (
-            f"The stress-1 is {value:.3g}: distances in the map are off by {100 * value:.2g} % (root mean square) from "
-            "such as have the order of the given ones."
+            f"Stress-1 is {value:.3g}: distances in the map differ by {100 * value:.2g} % (root mean square) from the "
+            "nearest values that have the same order as the given distances."
         )
     verdict = _verdict(model, name)
     if verdict is None:
-        return f"{said} The warning above says why this number means little here."
-    return f"{said} Kruskal (1964) called 0.025 excellent, 0.05 good, 0.1 fair and 0.2 poor: this is {verdict}."
+        return f"{said} The warning above explains why this value is not informative here."
+    return f"{said} Kruskal (1964) calls 0.025 excellent, 0.05 good, 0.1 fair and 0.2 poor: this value is {verdict}."
 
 
 def _verdict(model: Reducer, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The report of one reduction: pictures, evidence, and how to do it again, in one HTML file."""
+"""The report of one reduction: figures, diagnostics and the command to reproduce it, in one HTML file."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def write_report(
     path : file to write; an existing one is replaced when the new one is complete.
     model : the fitted model.
     embedding : the coordinates it gave, one row a point.
-    X : the rows that it was fitted on (or their distances); with them the page says how far its picture can be trusted.
+    X : the rows that it was fitted on (or their distances); with them the report measures how reliable the map is.
     color, color_name : a column that colours the points, and its name.
-    names : a name for each point, written beside it where there are few, else shown under the pointer.
+    names : a name for each point, written beside it if there are few, otherwise shown on hover.
     title : heading of the page.
     data_summary : facts about the data, by name, such as ``{"file": "iris.csv", "rows": 150}``.
-    command : the command line that does the same again.
+    command : the command line that reproduces the result.
 
     Examples
     --------
@@ -129,19 +129,19 @@ def _picture(model: Reducer, Y: np.ndarray[Any, Any], color: Any, name: str | No
     things = "objects" if model._pairwise else "rows"
     columns = " and ".join(str(name) for name in model.get_feature_names_out()[:2])
     caption = (
-        f"{shown}Each of the {len(Y):,} {things} is one point{hue}. In files of coordinates the axes are {columns}."
+        f"{shown}Each of the {len(Y):,} {things} is one point{hue}. Names of the axes in the output file: {columns}."
     )
     if Y.shape[1] == 1:
-        caption += " Only the place from left to right counts; the height keeps points apart."
+        caption += " Only the horizontal position has a meaning; the vertical position separates the points."
     axes = " against ".join(labels[:2])
     drawing = scatter(Y, color=color, color_name=name, labels=labels, names=names)
     tips = None
     if names is not None and len(Y) <= RASTER_ABOVE:
         tips = list(zip(*places(Y), names, strict=True))
         if len(drawing.axes[0].texts) < len(Y):
-            caption += " The pointer over a point shows its name."
-    svg = inline_svg(drawing, "scatter", f"Picture of the data: {axes}", caption, tips)
-    return page.section("The picture", page.figure(svg, caption))
+            caption += " Hover over a point to see its name."
+    svg = inline_svg(drawing, "scatter", f"Map of the data: {axes}", caption, tips)
+    return page.section("The map", page.figure(svg, caption))
 
 
 def _variance(model: Reducer, spectrum: Spectrum) -> str:
@@ -151,13 +151,13 @@ def _variance(model: Reducer, spectrum: Spectrum) -> str:
     shares = spectrum.shares
     listed = ", ".join(f"{i + 1}: {100 * share:.1f} %" for i, share in enumerate(shares[:10]))
     caption = (
-        "Bars: the share of the variance in each component; line: all up to it together. "
+        "Bars: share of the variance of each component; line: cumulative share. "
         f"Blue: the {count(kept, 'kept component')}."
     )
     if 1.0 - float(shares.sum()) > 1e-6:
-        caption += f" Only {count(len(shares), 'component')} computed: the open bar is the rest of the variance."
+        caption += f" Only {count(len(shares), 'component')} computed; the open bar is the remaining variance."
     elif len(shares) > BARS:
-        caption += f" The open bar is all components after the {BARS}th."
+        caption += f" The open bar is the sum of all components after the {BARS}th."
     svg = inline_svg(
         scree(spectrum.values, spectrum.total, kept=kept),
         "scree",
@@ -185,7 +185,9 @@ def _columns(model: Reducer) -> str:
     if not loadings:
         return ""
     cards = page.cards(page.card(item.label, page.bars(item.columns), _rest(item.left)) for item in loadings)
-    text = "The columns that weigh most in each component; a minus sign means that they run against it."
+    text = (
+        "The columns with the largest loadings on each component; a column with a negative loading decreases along it."
+    )
     if model.n_components_ > len(loadings):
         text += f" The first {len(loadings)} of {model.n_components_} components."
     return page.section("What the axes mean", page.paragraph(text), cards)
@@ -198,7 +200,7 @@ def _rest(columns: int) -> str:
 def _evidence(model: Reducer, data_summary: Mapping[str, object]) -> str:
     given = [(name, str(parameters.told(value))) for name, value in model.get_params(deep=False).items()]
     return page.section(
-        "What was done",
+        "Details",
         page.table([(str(name), str(value)) for name, value in data_summary.items()], "Data"),
         page.table(model.fit_info_.rows(), "Fit"),
         page.table(given, f"Parameters of {type(model).__name__}"),
@@ -209,4 +211,4 @@ def _replay(model: Reducer, command: str | None) -> str:
     if command is None:
         call = " ".join(repr(model).split())  # scikit-learn's repr: the parameters that differ from their defaults
         command = f"lowland.{call}.fit_transform(X)"
-    return page.section("Do it again", page.command(command))
+    return page.section("Reproduce this report", page.command(command))

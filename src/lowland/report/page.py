@@ -1,4 +1,4 @@
-"""Pieces of a page. Whatever comes from a user's file is escaped here and nowhere else."""
+"""Parts of an HTML page. Text from a user's file is escaped here and nowhere else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the picture of a page can be believed, held against the space that the model saw."""
+"""Reliability of the map in a report, compared with the space that the model was fitted in."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ Array = Any
 PAIRS = 1_000_000  # whose distances are compared: of more, sorting would take longer than most fits
 _GROUPS_SHOWN = 20
 _SHOWN = {
-    "trustworthiness": "neighbours in the map that are true (trustworthiness)",
-    "continuity": "neighbours in the data that are still near (continuity)",
-    "neighborhood_overlap": "neighbours that are the same on both sides",
-    "rnx_auc": "neighbourhoods of every size, beyond chance (AUC of R_NX)",
-    "spearman": "order of all distances (rank correlation)",
-    "path_spearman": "order of distances along the data, by shortest paths between neighbours (rank correlation)",
+    "trustworthiness": "trustworthiness (neighbours in the map are near in the data)",
+    "continuity": "continuity (neighbours in the data are near in the map)",
+    "neighborhood_overlap": "share of neighbours that are the same in the data and in the map",
+    "rnx_auc": "agreement of neighbourhoods of all sizes, above chance (AUC of R_NX)",
+    "spearman": "rank correlation of distances",
+    "path_spearman": "rank correlation with distances along the data (shortest paths between neighbours)",
 }
 
 
 @dataclass(frozen=True)
 class Trust:
-    """What was measured of the picture, and of the whole map where it has more dimensions than can be drawn."""
+    """Measures of the two dimensions that are drawn, and of all dimensions if there are more."""
 
     picture: Report
     whole: tuple[Measure, Measure] | None  # trustworthiness and continuity
 
 
 def measure(model: Reducer, X: Any, Y: Array, groups: Any = None) -> Trust | str:
-    """Hold a map against the rows it was made from; where that has no meaning, say why.
+    """Compare a map with the rows it was made from; return the reason if this is not possible.
 
-    With ``groups`` it is also told how much of them the map keeps. Rows are compared as the model compared them: by its
-    metric, and divided by the deviations of columns where it scaled them.
+    With ``groups`` the purity of groups is measured, too. Rows are compared as the model compared them: by its metric,
+    and divided by the standard deviations of the columns if it scaled them.
     """
     from ..distances import METRICS
     from ..quality import report
@@ -54,12 +54,12 @@ def measure(model: Reducer, X: Any, Y: Array, groups: Any = None) -> Trust | str
     from ..quality.spaces import sides
 
     if getattr(model, "kernel", None) == "precomputed":
-        return "Not measured: similarities were given, and no distances."
+        return "Not measured: the input is a matrix of similarities, not distances."
     if len(Y) < 5:
-        return "Not measured: there are too few rows."
+        return "Not measured: at least 5 rows are needed."
     metric = getattr(model, "metric", "euclidean")
     if isinstance(metric, str) and metric not in (*METRICS, "precomputed"):
-        return f"Not measured: rows were compared by {metric!r}, which only their own package knows."
+        return f"Not measured: the metric {metric!r} is defined by a plugin."
     rows, space = _seen(model, X)
     k, pairs = min(10, max(1, len(Y) // 4)), None if len(Y) * (len(Y) - 1) // 2 <= PAIRS else PAIRS
     whole = None
@@ -84,7 +84,7 @@ def section(found: Trust | str, Y: Array, labels: Sequence[str], color_name: str
         near, kept = found.whole
         pieces.append(
             page.paragraph(
-                f"That is of the two dimensions in the picture; all {Y.shape[1]} together have trustworthiness "
+                f"This describes the two dimensions in the figure; all {Y.shape[1]} dimensions have trustworthiness "
                 f"{near:.3f} and continuity {kept:.3f}."
             )
         )
@@ -95,8 +95,8 @@ def section(found: Trust | str, Y: Array, labels: Sequence[str], color_name: str
     caption = (
         f"{told.n_neighbors} neighbours of {looked}"
         + ("" if told["spearman"].exact else f", distances of {PAIRS:,} pairs")
-        + ("" if told.exact else ", hence intervals of 95 %")
-        + f"; against {told.space} ({told.metric})"
+        + ("" if told.exact else ", with 95 % intervals")
+        + f"; compared with {told.space} ({told.metric})"
     )
     pieces.append(page.table(rows, caption))
     if told.purity is not None:
@@ -107,13 +107,13 @@ def section(found: Trust | str, Y: Array, labels: Sequence[str], color_name: str
 
 
 def _groups(purity: Purity, k: int, name: str | None) -> list[str]:
-    """Return how much of each group is left in the map: the groups that lose most first."""
+    """Return the share of neighbours in the same group, for each group; the largest loss first."""
     data, map = purity.data.groups or {}, purity.map.groups or {}
     order = sorted(data, key=lambda group: float(map[group]) - float(data[group]))
     rows = [
         (str(group), f"{map[group]:.0%} in the map, {data[group]:.0%} in the data") for group in order[:_GROUPS_SHOWN]
     ]
-    caption = f"Neighbours of the own group{f' ({name})' if name else ''}, of {k}; groups that lose most first"
+    caption = f"Share of the {k} nearest neighbours in the same group{f' ({name})' if name else ''}; largest loss first"
     if len(order) > _GROUPS_SHOWN:
         caption += f"; {_GROUPS_SHOWN} of {len(order):,} groups"
     return [page.table(rows, caption)]
@@ -140,8 +140,8 @@ def _map(told: Report, Y: Array, labels: Sequence[str]) -> str:
     kept = np.full(len(Y), np.nan)
     kept[told.points.point] = told.points.kept
     caption = (
-        f"The same picture by trust: the share of each point's {told.n_neighbors} nearest in the data that are among "
-        "its nearest in the map."
+        f"The same map, coloured by the share of each point's {told.n_neighbors} nearest neighbours in the data that "
+        "are also its nearest neighbours in the map."
     )
-    drawing = trust_map(Y, kept, name="same neighbours", labels=labels)
-    return page.figure(inline_svg(drawing, "trust", "The picture, coloured by trust", caption), caption)
+    drawing = trust_map(Y, kept, name="share of neighbours kept", labels=labels)
+    return page.figure(inline_svg(drawing, "trust", "The map, coloured by trust", caption), caption)
