@@ -65,7 +65,7 @@ def test_three_rows_far_out_are_no_structure(rng, at_once):
 def test_dimensions_are_told_as_by_dimension_itself(found, roll):
     from lowland.dimension import estimate
 
-    with pytest.warns(lowland.errors.LowlandWarning, match="more points would tell it better"):
+    with pytest.warns(lowland.errors.LowlandWarning, match="more points would give a better estimate"):
         sentence = estimate(roll, random_state=0).sentence
     assert found.record["evidence"]["dimensions"]["sentence"] == sentence
     assert sentence in found.recommend().reasons
