@@ -32,7 +32,7 @@ Array = Any
 WORST = 10  # points that are named
 GIVEN = "the rows as given"
 
-_CURVE = 50_000_000  # distances sorted for the curve, on each side
+_CURVE = 25_000_000  # distances sorted for the curve, on each side
 
 _RANKS = ("trustworthiness", "continuity", "neighborhood_overlap", "lcmc")
 _PAIRS: dict[str, Callable[[PairTable], Measure]] = {
@@ -281,7 +281,7 @@ def report(
         ``monotone_stress``, which sort them; fewer of wide rows), then 1,000,000.
     groups : sequence, optional
         A label for each point: every measure is then also given for each group, ``rnx_auc`` for the largest ones where
-        there are more than its anchors (100 of a million points).
+        there are more than its anchors (50 of a million points).
     space : str
         What X is, for the reader: the original columns, or what an earlier step made of them.
     random_state : int, optional
@@ -353,11 +353,11 @@ def curve_anchors(anchors: int | str | None, n: int) -> int | str | None:
     """Return how many points the curve asks, which sorts all others for each: fewer of many, as its area is one number.
 
     >>> curve_anchors("auto", 20_000), curve_anchors("auto", 1_000_000), curve_anchors(300, 20_000)
-    (1000, 100, 300)
+    (1000, 50, 300)
     """
     if anchors != "auto" or n <= ALL:
         return anchors
-    return max(100, min(1000, _CURVE // n))
+    return max(50, min(1000, _CURVE // n))
 
 
 def _worst(table: RankTable) -> tuple[Point, ...]:

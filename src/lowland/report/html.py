@@ -113,11 +113,16 @@ def _groups(color: Any, n: int) -> list[Any] | None:
     """Return the groups that a colour column names; None for numbers on a scale, and where no group has two rows."""
     from ..plots.coloring import Groups, read_colors
 
-    if color is None or not isinstance(read_colors(color, n), Groups):
+    if color is None or (not _is_text(color) and not isinstance(read_colors(color, n), Groups)):
         return None
     values = color.to_list() if hasattr(color, "to_list") else np.asarray(color).tolist()
     known = [value for value in values if value is not None]
     return values if len(set(known)) < len(known) else None
+
+
+def _is_text(color: Any) -> bool:
+    """Tell whether a column is one of texts, which are groups: no need to look at each."""
+    return str(getattr(color, "dtype", "")) in ("String", "Categorical")
 
 
 def _picture(model: Reducer, Y: np.ndarray[Any, Any], color: Any, name: str | None, names: Sequence[str] | None) -> str:
