@@ -282,9 +282,11 @@ def test_a_column_of_another_unit_leads_to_a_look_in_like_units(run: Run, tmp_pa
     assert run("reduce", data, "--scale", "--out", flat).code == 0
     raw = run("evaluate", data, flat, "--json")
     assert "'proline' holds" in raw.err
-    assert "add --metric seuclidean" in raw.err
-    assert raw.json["next"] == f"lowland evaluate {data} {flat} --metric seuclidean --out trust.csv"
-    scaled = run("evaluate", data, flat, "--metric", "seuclidean", "--json")
+    assert "add --scale" in raw.err
+    assert raw.json["next"] == f"lowland evaluate {data} {flat} --scale --out trust.csv"
+    scaled = run("evaluate", data, flat, "--scale", "--json")
+    assert scaled.json["measures"] == run("evaluate", data, flat, "--metric", "seuclidean", "--json").json["measures"]
+    assert run("evaluate", data, flat, "--scale", "--metric", "cosine").code == 2
     assert "proline" not in scaled.err
     Z = frame.to_numpy() / frame.to_numpy().std(axis=0, ddof=1)
     expected = quality.trustworthiness(Z, pl.read_csv(flat).to_numpy())

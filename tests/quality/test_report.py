@@ -113,7 +113,7 @@ def test_the_worst_group_and_the_worst_points(rng):
     Y[100:] = Y[100 + rng.permutation(100)]
     found = quality.report(X, Y, groups=["kept"] * 100 + ["mixed"] * 100)
     assert found.worst_group == "mixed"
-    assert "Least trust in group mixed" in found.sentence
+    assert "Neighbours are kept worst in group mixed (" in found.sentence
     assert all(point.number >= 100 for point in found.worst)
     assert quality.report(X, Y).worst_group is None
 

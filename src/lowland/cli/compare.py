@@ -21,7 +21,7 @@ from .inputs import Input, read_input
 from .model import find_method
 from .options import ColumnOptions, Common, DataFile, KeepOptions, split_names
 from .outputs import check_outputs
-from .wording import COMPARED_UNITS, column_words, in_words, look, warn_of_square
+from .wording import UNITS, column_words, in_words, look, warn_of_square
 
 if TYPE_CHECKING:
     import polars as pl
@@ -135,10 +135,14 @@ def compare(
     ] = None,
     report: Annotated[Path | None, Parameter(help="Write an HTML report here (one self-contained file).")] = None,
     record: Annotated[
-        Path | None, Parameter(help="Write the settings of this run to a .json file, for --again.")
+        Path | None, Parameter(help="Write settings and results of this run to a .json file, for --again.")
     ] = None,
     again: Annotated[
-        Path | None, Parameter(help="Repeat the run in this record on the same data; the results are the same.")
+        Path | None,
+        Parameter(
+            help="Run what finished in this record again on the same data, without a time limit; the figures "
+            "are the same."
+        ),
     ] = None,
     common: Common | None = None,
 ) -> Answer:
@@ -172,7 +176,7 @@ def compare(
     listed = [word for name, value in words.items() for word in ((name,) if value is True else (name, str(value)))]
     files = _write(found, data, out, report, record, ["lowland", "compare", str(data), *listed, *column_words(chosen)])
     facts = _facts(found, advice, data) | files
-    summary = in_words(str(advice), COMPARED_UNITS, given.source)
+    summary = in_words(str(advice), UNITS, given.source)
     following = _next(data, given, chosen, advice, target)
     if found.record["data"]["dominant"] is not None and again is None:
         following = shlex.join(["lowland", "compare", str(data), "--scale", *listed, *column_words(chosen)])
@@ -248,7 +252,7 @@ def perform(given: Input, target: str | None, asked: dict[str, Any]) -> Comparis
             warnings.filterwarnings("ignore", ".*looks like a distance matrix", LowlandWarning)
             return work(rows, target=classes, **asked)
 
-    found: Comparison = look(told, given, COMPARED_UNITS)
+    found: Comparison = look(told, given, UNITS)
     return found
 
 

@@ -90,7 +90,8 @@ def _said(found: Comparison) -> str:
     rows = found.record["rows"]
     return (
         f"Each method was fitted on {rows['training']:,} digits and placed {rows['held-out']:,} others, which it had "
-        "not seen. The figures are means of both; 1 is perfect. Scores that differ by less than 0.01 are ties."
+        "not seen. The figures are means of both; 1 is perfect. Two scores are tied if they "
+        "differ by less than 0.01 or not significantly."
     )
 
 

@@ -16,7 +16,7 @@ _INTRODUCTION = """\
 
 This page is generated from the help texts of the commands: `python -m lowland.cli.document docs/cli.md`.
 
-Data and tables go to stdout, messages to stderr. Every command ends with a one-sentence summary and a suggested next
+Data and tables go to stdout, messages to stderr. Every command ends with a short summary and a suggested next
 command.
 
 | exit code | meaning |

@@ -53,7 +53,7 @@ KEYS = {
 }
 
 # Metrics by which the neighbours of many rows are found without a look at each pair.
-_SEARCHED = ("euclidean", "sqeuclidean", "cosine", "correlation", "precomputed")
+_SEARCHED = ("euclidean", "sqeuclidean", "seuclidean", "cosine", "correlation", "precomputed")
 
 
 @Parameter(name="*")
@@ -76,6 +76,14 @@ class TrustOptions:
     metric: Annotated[
         str, Parameter(help="Distance between rows of the data; precomputed: the data are a distance matrix.")
     ] = "euclidean"
+    scale: Annotated[
+        bool,
+        Parameter(
+            help="Divide each column by its standard deviation, as reduce --scale does (metric seuclidean).",
+            negative=(),
+            show_default=False,
+        ),
+    ] = False
     anchors: Annotated[
         str, Parameter(help="Number of rows to evaluate, all, or auto (all up to 10,000 rows, otherwise 5,000).")
     ] = "auto"
@@ -105,7 +113,7 @@ def evaluate(
     """
     from .matching import coordinates, matched_rows, matching_column, naming_column, read_map
 
-    options = trust or TrustOptions()
+    options = _scaled(trust or TrustOptions())
     check_outputs(out=out, inputs=(data, embedding))
     anchors, first = _anchors(options.anchors), _first_step(options)
     _check(options)
@@ -126,7 +134,7 @@ def evaluate(
     summary = found.sentence + (_order(shared, same) if found.by_chance else "")
     chosen = columns or ColumnOptions()
     if any("metric='seuclidean'" in text for text in found.warnings):
-        following = _again(data, embedding, chosen, replace(options, metric="seuclidean"), out)
+        following = _again(data, embedding, chosen, replace(options, scale=True), out)
     elif found.is_poor and not found.by_chance:
         following = _compare(data, chosen, options, given, len(names))
     elif out is None or (shared is not None and not same):
@@ -194,6 +202,15 @@ def _check(options: TrustOptions) -> None:
         raise UsageError(f"--neighbors {options.neighbors}: must be at least 1")
     if options.seed < 0:
         raise UsageError(f"--seed {options.seed}: must be 0 or greater")
+
+
+def _scaled(options: TrustOptions) -> TrustOptions:
+    """Return the options with --scale as the metric that it stands for."""
+    if not options.scale:
+        return options
+    if options.metric != "euclidean":
+        raise UsageError("--scale compares scaled rows by euclidean distances; leave out --metric or --scale")
+    return replace(options, metric="seuclidean", scale=False)
 
 
 def _is_coded(names: Sequence[str], options: TrustOptions) -> bool:
@@ -294,6 +311,7 @@ def _again(data: Path, embedding: Path, columns: ColumnOptions, options: TrustOp
     for name in ("id", "groups", "neighbors", "metric", "anchors", "pre", "seed"):
         value = getattr(options, name)
         words += [f"--{name}", str(value)] if value != getattr(usual, name) else []
+    words += ["--scale"] if options.scale else []
     return shlex.join([*words, "--out", str(out or "trust.csv")])
 
 

@@ -19,7 +19,7 @@ OutFile = Annotated[
     Parameter(help="Write the result here: .csv, .tsv (also .gz), .parquet, .npy or .npz. Default: CSV on stdout."),
 ]
 IdColumn = Annotated[
-    str | None, Parameter(name="--id", help="Column of row identifiers: copied to the output, not reduced.")
+    str | None, Parameter(name="--id", help="Column of row identifiers: copied to the output, not used as data.")
 ]
 RowNames = Annotated[str | None, Parameter(name="--id", help="Column of row identifiers; not used as data.")]
 KeepColumns = Annotated[
@@ -71,7 +71,7 @@ class ColumnOptions:
         tuple[str, ...],
         Parameter(
             help="Columns to use, separated by commas; put a name that contains a comma in double quotes. "
-            "Default: all numeric columns.",
+            "Default: all numeric columns; famd and compare also use columns of text.",
             show_default=False,
         ),
     ] = ()
@@ -86,7 +86,10 @@ class KeepOptions:
     """Which columns go along without being reduced."""
 
     color: Annotated[
-        str | None, Parameter(help="Column that colours the points: copied to the output, not reduced.")
+        str | None,
+        Parameter(
+            help="Column of labels: colours the points of the report and is copied to the output, not used as data."
+        ),
     ] = None
     id: IdColumn = None
     keep_columns: KeepColumns = False

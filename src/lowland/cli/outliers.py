@@ -23,7 +23,12 @@ Neighbors = Annotated[int, Parameter(help="k of the k-nearest-neighbour distance
 Components = Annotated[
     str, Parameter(help="Number of principal axes for T² and the residual, or auto (parallel analysis).")
 ]
-Level = Annotated[float, Parameter(help="1 − false-positive rate in normally distributed data, in (0.5, 1).")]
+Level = Annotated[
+    float,
+    Parameter(
+        help="1 − false-positive rate, between 0.5 and 1: with 0.999, about 1 of 1,000 rows of normal data is flagged."
+    ),
+]
 Metric = Annotated[str, Parameter(help="Distance between rows; precomputed: the table is a distance matrix.")]
 Scale = Annotated[bool, Parameter(help="Scale each column to unit variance first.", show_default=False)]
 Seed = Annotated[int, Parameter(help="Random seed of the subsample of a large table and of the simulated limits.")]
@@ -76,9 +81,9 @@ def outliers(
 ) -> Answer:
     """Find outliers, explain why each is flagged, and measure their effect on the principal axes.
 
-    A row is flagged by one of three measures: the distance to its k-th nearest neighbour, Hotelling's T² along the
-    first principal axes, or the squared residual (SPE) from them. The axes are fitted without the outliers. --keep
-    writes the table without the flagged rows.
+    A row is flagged if at least one of three measures exceeds its limit: the distance to its k-th nearest
+    neighbour, Hotelling's T² along the first principal axes, or the squared residual (SPE) from them. The axes are
+    fitted without the outliers. --keep writes the table without the flagged rows.
 
     Example: lowland outliers iris.csv --keep clean.csv
     """

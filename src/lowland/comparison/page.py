@@ -139,7 +139,7 @@ def _again(found: Comparison, command: str | None) -> str:
     target = found.record["settings"]["target"]
     call = call if target is None else call.replace("(X, ", "(X, target=…, ")
     return page.section(
-        "Do it again",
+        "Reproduce this comparison",
         *([page.command(command)] if command else []),
         page.paragraph("The record of all that ran, below, runs the same again. Save it as record.json, then:"),
         page.command(call),

@@ -221,7 +221,7 @@ def _fastest(record: Mapping[str, Any], judge: Judge, done: Sequence[Entry], bes
     chosen = min(near, key=lambda e: e["whole_seconds"] if planned else ranking.seconds(e))
     took = f"{ranking.seconds(chosen):.2g} s"
     if planned:
-        took = f"planned: {format_seconds(chosen['whole_seconds'])} for all {record['rows']['all']:,} rows"
+        took = f"estimated: {format_seconds(chosen['whole_seconds'])} for all {record['rows']['all']:,} rows"
     return chosen, f"{_title(chosen)} is the fastest ({took}) of those whose score is within {ranking.QUICK} of it."
 
 
@@ -233,9 +233,12 @@ def _first_reason(
     said = f"has the highest score of {len(done)} candidates:"
     if len(done) == 1:
         said = "is the only candidate that finished; its score is"
-    told = f"{_title(best)} {said} {judge.score(best, judged):.3f} ({figures}; 1 is perfect)."
+    scale = "1 is perfect; neighbours and distances are 0 by chance"
+    told = f"{_title(best)} {said} {judge.score(best, judged):.3f} ({figures}; {scale})."
     if best.get("over_budget"):
-        told = f"The budget was too small for any candidate, so the fastest by its plan was run anyway. {told}"
+        told = (
+            f"The budget was too small for any candidate, so the one with the shortest estimate was run anyway. {told}"
+        )
     return told
 
 
@@ -248,11 +251,14 @@ def _tie_reason(judge: Judge, chosen: Entry, best: Entry, judged: Sequence[str])
 
 
 def _cloud_reason(record: Mapping[str, Any], judge: Judge, chosen: Entry, best: Entry) -> str:
+    from .crowding import GAUSSIAN
+
     crowding, columns = record["evidence"]["crowding"], record["evidence"].get("column_crowding")
     skewed = f" ({columns:.2f} times in data with these column distributions and rank correlations)" if columns else ""
     text = (
-        f"Nearest neighbours are {crowding:.2f} times as far apart as in Gaussian data of the same covariance{skewed}: "
-        f"the rows show no clusters, curves or sheets, so {_title(chosen)}, which shows the covariance, is enough."
+        f"No clusters, curves or sheets were found, so {_title(chosen)} is enough: nearest neighbours are "
+        f"{crowding:.2f} times as far apart as in Gaussian data of the same covariance{skewed}; a ratio below "
+        f"{GAUSSIAN} would show structure."
     )
     if best is not chosen:
         text += (
@@ -345,9 +351,12 @@ def _fewer(found: Mapping[str, Any]) -> bool:
 def _not_good_for(record: Mapping[str, Any], chosen: Entry) -> list[str]:
     """Say what the map does not show, from what was measured and what the method is."""
     out, found = [], verdict(chosen)
-    if "neighbours" in found.poor:
-        near = min(found.trustworthiness, found.continuity)
-        out.append(f"finding neighbours: many points that are near in the map are not near in the data ({near:.2f}).")
+    if "neighbours" in found.poor and found.trustworthiness <= found.continuity:
+        told = f"trustworthiness {found.trustworthiness:.2f}"
+        out.append(f"finding neighbours: many points that are near in the map are not near in the data ({told}).")
+    elif "neighbours" in found.poor:
+        told = f"continuity {found.continuity:.2f}"
+        out.append(f"finding neighbours: many points that are near in the data are far apart in the map ({told}).")
     if DIRECT in found.poor:
         out.append(f"comparing distances, such as those between groups (rank correlation {found.direct:.2f}).")
     if ALONG in found.poor:
@@ -366,7 +375,7 @@ def _at_full_size(record: Mapping[str, Any], chosen: Entry) -> list[str]:
     rows, seconds = record["rows"]["all"], chosen.get("whole_seconds")
     out = []
     if seconds is not None and seconds > _LONG:
-        out.append(f"a quick answer: its plan for all {rows:,} rows is {format_seconds(seconds)}.")
+        out.append(f"quick results: the estimated time for all {rows:,} rows is {format_seconds(seconds)}.")
     if chosen.get("whole_approximate", chosen["approximate"]):
         out.append(f"exact results: for {rows:,} rows it is approximate.")
     return out

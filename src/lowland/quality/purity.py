@@ -44,7 +44,7 @@ class Purity:
         if self.small:
             text += " (of as many as a group of its size can have)"
         if self.mixed:
-            named = ", ".join(str(name) for name in self.mixed[:3]) + (", …" if len(self.mixed) > 3 else "")
+            named = ", ".join(str(name) for name in self.mixed[:3]) + (" and others" if len(self.mixed) > 3 else "")
             return f"{text}; the map mixes groups that are apart in the data: {named}."
         if self.map > self.data + _LOSS:
             return f"{text}; the map shows groups farther apart than they are."

@@ -147,7 +147,8 @@ class Report:
         worst = self.worst_group
         if worst is not None and trust.groups is not None:
             low = min(trust.groups[worst], (kept.groups or trust.groups)[worst])
-            text += f" Least trust in group {worst} ({low:.3f})."
+            which = "trustworthiness" if trust.groups[worst] <= (kept.groups or trust.groups)[worst] else "continuity"
+            text += f" Neighbours are kept worst in group {worst} ({which} {low:.3f})."
         if self.purity is not None:
             text += f" {self.purity.sentence}"
         return text
