@@ -135,3 +135,12 @@ def test_drawn_paths_have_an_interval_that_holds_the_value_of_all():
     assert drawn[0] != drawn[1]
     assert all(not found.exact and found.low < found < found.high for found in drawn)
     assert max(d.low for d in drawn) <= min(d.high for d in drawn)
+
+
+def test_scaled_columns_are_scaled_by_all_rows(rng):
+    """Of 6,000 rows 5,000 are drawn; a column whose deviation comes from few rows must not be scaled by chance."""
+    X = rng.normal(size=(6000, 4)) * [1, 5, 1, 1]
+    X[::500, 3] += 300
+    scaled = X / X.std(axis=0, ddof=1)
+    found = quality.path_correlation(X, X[:, :2], metric="seuclidean")
+    assert found == pytest.approx(quality.path_correlation(scaled, X[:, :2]), abs=1e-9)

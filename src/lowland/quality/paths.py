@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..distances import learn
 from ..graph.components import components
 from ..graph.distinct import Distinct, distinct
 from ..graph.geodesics import geodesics
@@ -144,8 +145,11 @@ def path_correlation(
     unknown = Measure(np.nan, groups=None if named is None else dict.fromkeys(named.names, Measure(np.nan)))
     most = _FUNCTION if callable(metric) else SAMPLE
     rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+    deviations = np.sqrt(learn("seuclidean", items)["V"]) if metric == "seuclidean" else None
     if len(rows) < n:
         items = items[np.ix_(rows, rows)] if square else items[rows]
+    if deviations is not None:  # those of all rows, not of the drawn ones
+        items, metric = items / deviations, "euclidean"
     same = distinct_points(items, square=square)
     if len(same.first) < _FEW:
         return unknown
