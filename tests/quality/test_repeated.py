@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from lowland import quality
 from lowland.quality import repeated
-from lowland.quality.ranks import rank_table
+from lowland.quality.ranks import RankTable, rank_table
 from lowland.quality.spaces import sides
 
-COLUMNS = (
-    "false_ranks",
-    "missing_ranks",
-    "shared",
-    "data_reach",
-    "map_reach",
-    "false_reach",
-    "missing_reach",
-    "data_purity",
-    "map_purity",
-)
+COLUMNS = [field.name for field in dataclasses.fields(RankTable)][3:]  # after n, n_neighbors and the anchors
 
 
 def tables(rng, case):

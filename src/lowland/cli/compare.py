@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import warnings
 from collections.abc import Sequence
@@ -12,16 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
-from rich.table import Table
-from rich.text import Text
 
 from ..errors import DataError, LowlandWarning
 from .answer import Answer, UsageError, note
+from .compare_table import ranking, skipped
 from .inputs import Input, read_input
 from .model import find_method
 from .options import ColumnOptions, Common, DataFile, KeepOptions, split_names
 from .outputs import check_outputs
-from .wording import UNITS, column_words, in_words, look, warn_of_square
+from .wording import SCALED, UNITS, column_words, in_words, look, warn_of_square
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,8 +41,6 @@ KEYS = {
     "report": "report file, or null",
     "record": "record file, or null",
 }
-
-SCALED = "seuclidean"  # the metric of columns that are divided by their standard deviations
 
 _TOLD = ("compare", "search settings")  # stages that are shown as bars; each candidate's own would fill the screen
 
@@ -180,7 +176,7 @@ def compare(
     following = _next(data, given, chosen, advice, target)
     if found.record["data"]["dominant"] is not None and again is None:
         following = shlex.join(["lowland", "compare", str(data), "--scale", *listed, *column_words(chosen)])
-    return Answer(facts, summary, following, shown=[_table(found, advice), *_skipped(found)])
+    return Answer(facts, summary, following, shown=[ranking(found, advice), *skipped(found)])
 
 
 def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, text: bool) -> Input:
@@ -354,38 +350,6 @@ def _facts(found: Comparison, advice: Recommendation, data: Path) -> dict[str, A
         "seconds": found.record["seconds"],
         "budget": found.record["settings"]["budget"],
     }
-
-
-def _table(found: Comparison, advice: Recommendation) -> Table:
-    """Return the ranking for a terminal, then what did not run."""
-    from ..comparison.page import TIES, behind, score_words, shown
-
-    several, figures_of = len(found.ranked()) > 1, shown(found)
-    caption = f"{score_words(found)} {TIES}" if several else None
-    grid = Table(box=None, pad_edge=False, caption=caption, caption_justify="left")
-    headings = ["", "candidate", "score", *figures_of.values(), "seconds"]
-    headings += ["behind the best", ""] if several else [""]
-    for heading in headings:
-        grid.add_column(heading, overflow="fold", justify="left" if heading in ("candidate", "") else "right")
-    for row in found.table().iter_rows(named=True):
-        if row["status"] == "done":
-            figures = [f"{row[name]:.3f}" for name in ("score", *figures_of)]
-            last = [behind(row) if row["rank"] > 1 else ""] if several else []
-            marks = ["recommended"] if row["candidate"] == advice.key else []
-            marks += ["tied"] if row["tied"] and row["rank"] > 1 else []
-            grid.add_row(str(row["rank"]), row["candidate"], *figures, f"{row['seconds']:.2g}", *last, ", ".join(marks))
-        elif row["status"] != "skipped":
-            blank = [""] * (len(headings) - 3)
-            grid.add_row("", row["candidate"], *blank, f"{row['status']}: {row['reason']}")
-    return grid
-
-
-def _skipped(found: Comparison) -> list[Text]:
-    """Return a line for each reason why candidates were not begun, with their names; figures are those of the first."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for row in found.table().filter(status="skipped").iter_rows(named=True):
-        groups.setdefault(re.sub(r"[\d.,]+", "0", row["reason"]), []).append((row["candidate"], row["reason"]))
-    return [Text(f"skipped: {', '.join(name for name, _ in group)}: {group[0][1]}") for group in groups.values()]
 
 
 def _next(data: Path, given: Input, columns: ColumnOptions, advice: Recommendation, target: str | None) -> str:

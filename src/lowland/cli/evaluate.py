@@ -17,7 +17,7 @@ from .inputs import Input, read_input
 from .model import build_model
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
 from .outputs import check_outputs
-from .wording import DATA, NO_SCALE, PRECOMPUTED, UNITS, column_words, look, row_names, warn_of_square
+from .wording import DATA, NO_SCALE, PRECOMPUTED, SCALED, UNITS, column_words, look, row_names, warn_of_square
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,7 +134,7 @@ def evaluate(
     summary = found.sentence + (_order(shared, same) if found.by_chance else "")
     chosen = columns or ColumnOptions()
     if any("metric='seuclidean'" in text for text in found.warnings):
-        following = _again(data, embedding, chosen, replace(options, scale=True), out)
+        following = _again(data, embedding, chosen, replace(options, metric=SCALED), out)
     elif found.is_poor and not found.by_chance:
         following = _compare(data, chosen, options, given, len(names))
     elif out is None or (shared is not None and not same):
@@ -210,7 +210,7 @@ def _scaled(options: TrustOptions) -> TrustOptions:
         return options
     if options.metric != "euclidean":
         raise UsageError("--scale compares scaled rows by euclidean distances; leave out --metric or --scale")
-    return replace(options, metric="seuclidean", scale=False)
+    return replace(options, metric=SCALED)
 
 
 def _is_coded(names: Sequence[str], options: TrustOptions) -> bool:
@@ -307,12 +307,20 @@ def _facts(given: Input, names: list[str], by: str | None, found: Report, named:
 def _again(data: Path, embedding: Path, columns: ColumnOptions, options: TrustOptions, out: Path | None) -> str:
     """Write the same look again, with the trust of each row."""
     words = ["lowland", "evaluate", str(data), str(embedding), *column_words(columns)]
-    usual = TrustOptions()
-    for name in ("id", "groups", "neighbors", "metric", "anchors", "pre", "seed"):
-        value = getattr(options, name)
-        words += [f"--{name}", str(value)] if value != getattr(usual, name) else []
-    words += ["--scale"] if options.scale else []
+    words += _words(options, "id", "groups", "neighbors", "metric", "anchors", "pre", "seed")
     return shlex.join([*words, "--out", str(out or "trust.csv")])
+
+
+def _words(options: TrustOptions, *names: str) -> list[str]:
+    """Write the options that are not the default; the metric of scaled columns as --scale."""
+    out: list[str] = []
+    for name in names:
+        value = getattr(options, name)
+        if name == "metric" and value == SCALED:
+            out.append("--scale")
+        elif value != getattr(TrustOptions(), name):
+            out += [f"--{name}", str(value)]
+    return out
 
 
 def _compare(data: Path, columns: ColumnOptions, options: TrustOptions, given: Input, components: int) -> str:
@@ -324,8 +332,5 @@ def _compare(data: Path, columns: ColumnOptions, options: TrustOptions, given: I
     if options.id is not None and options.id in names and not columns.columns and not given.pairwise:
         words += ["--drop", name_list([options.id])]  # compare matches no rows, and a number would be compared
     words += ["--target", options.groups] if options.groups is not None and options.groups in names else []
-    usual = TrustOptions()
-    for name in ("neighbors", "metric", "seed"):
-        value = getattr(options, name)
-        words += [f"--{name}", str(value)] if value != getattr(usual, name) else []
+    words += _words(options, "neighbors", "metric", "seed")
     return shlex.join([*words, *(["--components", str(components)] if components != 2 else [])])

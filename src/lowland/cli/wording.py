@@ -16,6 +16,7 @@ from .options import ColumnOptions
 PRECOMPUTED = {"metric='precomputed'": "--metric precomputed"}
 SCALE = {"use scale=True": "add --scale"}
 NO_SCALE = {"use scale=True": "divide each by its standard deviation first"}
+SCALED = "seuclidean"  # the metric that --scale stands for
 UNITS = {"use metric='seuclidean'": "add --scale"}
 NO_ROWS = {"give them as novelty(…, X_train=…)": "neighbour-based methods such as isomap do"}
 NAMES = {

@@ -9,7 +9,7 @@ from ..errors import MissingExtraError
 from . import candidates
 from .given import HELD_OUT, SAMPLE
 
-# Seconds on one modest core, fitted to `lowland compare` of digits and of 5,000 rows of letter.
+# Rough seconds on one modest core.
 _START = 5.0  # of the process that fits, and of a first look at the data
 _MEASURED = 3e-8  # a row, ranked for an anchor
 _ANCHORS = 2000

@@ -7,12 +7,14 @@ import json
 import warnings
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..distances import learn
 from ..errors import DataError, DominantColumnWarning
 from ..quality.spaces import famd_axes
 from ..reducer import level_of_the_caller
@@ -46,7 +48,8 @@ class Given:
 
     ``numbers`` are their places in the table, ``held`` tells which of them are held out, ``fold`` which part a row
     belongs to, ``paired`` the rows whose distances are compared. Of rows with text, ``rows`` are their codes, and
-    ``numeric`` the columns of numbers as they are, if there are some.
+    ``numeric`` the columns of numbers as they are, if there are some. ``deviations`` are those of the whole table's
+    columns, where rows are compared by "seuclidean": parts of the rows would have others.
     """
 
     kind: str  # "rows", "sparse", "distances" or "categories"
@@ -60,6 +63,13 @@ class Given:
     paired: Array
     target: Target | None = None
     numeric: Array | None = None
+    deviations: Array | None = None
+
+    @cached_property
+    def space(self) -> tuple[Array, str]:
+        """The rows that maps are measured against, and the metric between them."""
+        rows = self.rows if sp.issparse(self.rows) else np.asarray(self.rows)
+        return (rows, self.metric) if self.deviations is None else (rows / self.deviations, "euclidean")
 
     @property
     def n(self) -> int:
@@ -83,8 +93,9 @@ class Given:
         if self.numeric is not None:
             np.save(folder / "numeric.npy", self.numeric, allow_pickle=False)
         codes = np.zeros(0, dtype=np.int64) if self.target is None else self.target.codes
+        deviations = np.zeros(0) if self.deviations is None else self.deviations
         np.savez(folder / "parts.npz", numbers=self.numbers, held=self.held, fold=self.fold, paired=self.paired,
-                 codes=codes)  # fmt: skip
+                 codes=codes, deviations=deviations)  # fmt: skip
         about = {
             "kind": self.kind,
             "n_rows": self.n_rows,
@@ -105,6 +116,7 @@ class Given:
         with np.load(folder / "parts.npz", allow_pickle=False) as stored:
             parts = {name: stored[name] for name in stored.files}
         codes, named = parts.pop("codes"), about.pop("target")
+        parts["deviations"] = parts["deviations"] if len(parts["deviations"]) else None
         target = None if named is None else Target(named[0], codes, tuple(named[1]))
         file = folder / "numeric.npy"
         numeric = np.load(file, mmap_mode="r", allow_pickle=False) if file.exists() else None
@@ -137,7 +149,10 @@ def read(
     if kind == "categories":
         rows, numeric = _coded(rows, np.flatnonzero(~held), numbers)
     width = rows.shape[1] if kind != "distances" else n
-    made = Given(kind, rows, n, width, metric, numbers, held, fold, paired, classes, numeric)
+    deviations = None
+    if metric == "seuclidean" and kind != "sparse":
+        deviations = np.sqrt(learn(metric, whole if kind == "rows" else rows)["V"])
+    made = Given(kind, rows, n, width, metric, numbers, held, fold, paired, classes, numeric, deviations)
     print_["dominant"] = _dominant(kind, metric, rows, print_["columns"])
     if classes is not None:
         print_["target"] = hashlib.sha256(classes.codes.tobytes() + "\0".join(classes.names).encode()).hexdigest()

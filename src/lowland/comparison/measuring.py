@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .given import FEW_HELD, Given, Target
 from .ranking import SIDES
@@ -107,7 +106,7 @@ def _kept(given: Given, placed: Placed, side: _Side, n_neighbors: int, count: in
     k = np.clip(left - 2, 1, n_neighbors)
     anchors = choose(len(side.judged), count, 0, fold[side.judged], owner="compare")
     numbers = side.judged[anchors.numbers]
-    both = sides(_items(given, placed.there[side.among]), placed.Y[side.among], given.metric, "compare")
+    both = sides(_items(given, placed.there[side.among]), placed.Y[side.among], given.space[1], "compare")
     weights = (anchors.sizes / np.bincount(anchors.strata))[anchors.strata]
     chance = np.array([_by_chance(m, c) if m > 2 else np.nan for m, c in zip(left, k, strict=True)])
     out = []
@@ -130,7 +129,7 @@ def _items(given: Given, rows: Array) -> Array:
     """Return the data of some rows."""
     if given.kind == "distances":
         return np.asarray(given.rows[np.ix_(rows, rows)])
-    return given.rows[rows] if sp.issparse(given.rows) else np.asarray(given.rows[rows])
+    return given.space[0][rows]
 
 
 # -- distances --------------------------------------------------------------------------------------------

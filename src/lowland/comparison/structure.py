@@ -65,7 +65,7 @@ def look(given: Given, n_neighbors: int, random_state: int) -> tuple[Evidence, T
 
     Equal rows count once: they would have no neighbours but each other.
     """
-    items = given.rows if sp.issparse(given.rows) else np.asarray(given.rows)
+    items, metric = given.space
     same = distinct_points(items, square=given.kind == "distances")
     straight, along = straight_distances(given), dict[str, Array]()
     evidence = Evidence(None, None, None, "straight")
@@ -73,7 +73,7 @@ def look(given: Given, n_neighbors: int, random_state: int) -> tuple[Evidence, T
         points, columns = _points(given, items, same.first, random_state)
         found = crowded(points, min(n_neighbors, len(points) - 1), random_state, columns=columns)
         groups = _groups(given)
-        lengths, pieces = path_distances(items, given.metric, n_neighbors, list(groups.values()), same)
+        lengths, pieces = path_distances(items, metric, n_neighbors, list(groups.values()), same)
         along = dict(zip(groups, lengths, strict=True)) if lengths is not None else {}
         chosen = "along" if along and found.structured else "straight"
         evidence = Evidence(found.ratio, found.structured, pieces, chosen, found.strays, found.columns)
@@ -95,9 +95,9 @@ def _points(given: Given, items: Array, numbers: Array, random_state: int) -> tu
         square = np.asarray(items[np.ix_(numbers, numbers)], dtype=np.float64)
     else:
         rows = items[numbers]
-        if given.metric == "euclidean" and rows.shape[1] <= COLUMNS:
+        if given.space[1] == "euclidean" and rows.shape[1] <= COLUMNS:
             return rows.toarray() if sp.issparse(rows) else rows, True
-        square = pairwise.square(metric(given.metric, items), rows)
+        square = pairwise.square(metric(given.space[1], items), rows)
     B = -0.5 * square**2
     B -= B.mean(axis=0)
     B -= B.mean(axis=1)[:, None]
@@ -110,11 +110,7 @@ def dimensions(given: Given, random_state: int) -> dict[str, Any]:
     """Return the linear and the true dimension of the rows, as far as they can be told, and what that comes to."""
     from ..dimension import estimate
 
-    rows = np.asarray(given.rows)
-    if given.metric == "seuclidean":  # as all candidates see them
-        spread = np.std(rows, axis=0, dtype=np.float64)
-        rows = rows / np.where(spread > 0, spread, 1.0)
-    found = estimate(rows, random_state=random_state)
+    found = estimate(given.space[0], random_state=random_state)
     counts = {kind: _number(found.consensus.get(kind)) for kind in ("linear", "nonlinear")}
     return {**counts, "sentence": found.sentence}
 
@@ -138,8 +134,7 @@ def straight_distances(given: Given) -> dict[str, Array]:
         if given.kind == "distances":
             out[name] = np.asarray(given.rows[np.ix_(rows, rows)], dtype=np.float64)
             continue
-        items = given.rows[rows] if sp.issparse(given.rows) else np.asarray(given.rows[rows])
-        bound = measure(given.metric, items, None)
+        bound = measure(given.space[1], given.space[0][rows], None)
         i, j = np.triu_indices(len(rows), 1)
         square = np.zeros((len(rows), len(rows)))
         own = bound.own(np.arange(len(rows)))
@@ -151,7 +146,7 @@ def straight_distances(given: Given) -> dict[str, Array]:
 def _accuracy(given: Given, items: Array, k: int) -> dict[str, Any]:
     """Return how well the neighbours of a row guess its class, by the names of `Evidence`."""
     assert given.target is not None
-    right, guess = guessed(items, given.metric, given.target, k)
+    right, guess = guessed(items, given.space[1], given.target, k)
     known, classes = given.target.codes[given.target.codes >= 0], by_class(right, given.target)
     return {
         "accuracy": float(right[given.target.codes >= 0].mean()),

@@ -6,7 +6,7 @@ from .. import settings
 from .anchors import ALL, SAMPLED
 from .paths import ALL_PAIRS, PAIRED, SAMPLE
 
-# Seconds on one modest core, fitted to `python -m benchmarks.plan_seconds`.
+# Rough seconds on one modest core; `python -m benchmarks.plan_seconds` shows how far they are off.
 _START = 0.05  # of any report, whatever its size
 _COUNTED = 1.8e-8  # a row, ranked for an anchor
 _PRODUCT = 4e-10  # a column of it

@@ -1,0 +1,44 @@
+"""The ranking of `lowland compare` on a terminal."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from ..comparison import Comparison, Recommendation
+
+
+def ranking(found: Comparison, advice: Recommendation) -> Table:
+    """Return the candidates, best first, then those that were begun and did not finish."""
+    from ..comparison.page import TIES, behind, score_words, shown
+
+    several, figures_of = len(found.ranked()) > 1, shown(found)
+    caption = f"{score_words(found)} {TIES}" if several else None
+    grid = Table(box=None, pad_edge=False, caption=caption, caption_justify="left")
+    headings = ["", "candidate", "score", *figures_of.values(), "seconds"]
+    headings += ["behind the best", ""] if several else [""]
+    for heading in headings:
+        grid.add_column(heading, overflow="fold", justify="left" if heading in ("candidate", "") else "right")
+    for row in found.table().iter_rows(named=True):
+        if row["status"] == "done":
+            figures = [f"{row[name]:.3f}" for name in ("score", *figures_of)]
+            last = [behind(row) if row["rank"] > 1 else ""] if several else []
+            marks = ["recommended"] if row["candidate"] == advice.key else []
+            marks += ["tied"] if row["tied"] and row["rank"] > 1 else []
+            grid.add_row(str(row["rank"]), row["candidate"], *figures, f"{row['seconds']:.2g}", *last, ", ".join(marks))
+        elif row["status"] != "skipped":
+            blank = [""] * (len(headings) - 3)
+            grid.add_row("", row["candidate"], *blank, f"{row['status']}: {row['reason']}")
+    return grid
+
+
+def skipped(found: Comparison) -> list[Text]:
+    """Return a line for each reason why candidates were not begun, with their names; figures are those of the first."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for row in found.table().filter(status="skipped").iter_rows(named=True):
+        groups.setdefault(re.sub(r"[\d.,]+", "0", row["reason"]), []).append((row["candidate"], row["reason"]))
+    return [Text(f"skipped: {', '.join(name for name, _ in group)}: {group[0][1]}") for group in groups.values()]
