@@ -33,7 +33,7 @@ def entry(X: Array, kinds: Array, method: str | None) -> dict[str, Any]:
     from lowland import registry
     from lowland.comparison.given import read
     from lowland.comparison.measuring import Placed, criteria
-    from lowland.comparison.structure import Truth, straight_distances
+    from lowland.comparison.structure import Truth, direct_distances
 
     given, _ = read(X, kinds, "euclidean", None, 0.2, 0)
     Y = X[:, :2].copy()
@@ -41,7 +41,7 @@ def entry(X: Array, kinds: Array, method: str | None) -> dict[str, Any]:
         model = registry.method(method).load()(n_components=2, random_state=0)
         Y[~given.held] = model.fit_transform(X[~given.held])
         Y[given.held] = model.transform(X[given.held])
-    truth = Truth(straight_distances(given), {})
+    truth = Truth(direct_distances(given), {})
     return {"criteria": criteria(given, truth, Placed(Y, np.arange(given.n)), 10, False)}
 
 

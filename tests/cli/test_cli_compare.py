@@ -294,7 +294,7 @@ def test_demo_compares_and_shows_the_best(run: Any, small_demo: None) -> None:
     assert pl.read_csv("try/embedding.csv").height == 300
     page = Path("try/demo.html").read_text(encoding="utf-8")
     best = lowland.registry.method(found["recommendation"]["method"]).title
-    for text in (f"Recommended: {best}", "Distances along the data", "Straight distances", "always naming the most"):
+    for text in (f"Recommended: {best}", "Geodesic distances", "Distances", "always naming the most"):
         assert text in page
     assert "data:image/png" in page, "the digits themselves"
     assert f"{found['methods']['pca']['local']:.2f}" in page

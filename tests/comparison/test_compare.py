@@ -31,11 +31,11 @@ def test_a_rolled_sheet_is_not_for_pca(found):
     advice = found.recommend()
     assert advice.method == "isomap"
     assert found.record["evidence"]["structured"] is True
-    assert found.record["evidence"]["distances"] == "along"
-    assert any("along the data" in reason for reason in advice.reasons)
-    assert entry(found, "isomap")["criteria"]["along"]["held-out"]["value"] > 0.95
-    straight = {key: entry(found, key)["criteria"]["straight"]["training"]["value"] for key in ("pca", "isomap")}
-    assert straight["pca"] > straight["isomap"], "straight distances alone would have chosen PCA"
+    assert found.record["evidence"]["distances"] == "geodesic"
+    assert any("eodesic distances" in reason for reason in advice.reasons)
+    assert entry(found, "isomap")["criteria"]["geodesic"]["held-out"]["value"] > 0.95
+    straight = {key: entry(found, key)["criteria"]["direct"]["training"]["value"] for key in ("pca", "isomap")}
+    assert straight["pca"] > straight["isomap"], "direct distances alone would have chosen PCA"
 
 
 def test_a_gaussian_cloud_is_for_pca_though_others_keep_more_neighbours(rng, at_once):
@@ -56,7 +56,7 @@ def test_three_rows_far_out_are_no_structure(rng, at_once):
     evidence = found.record["evidence"]
     assert evidence["structured"] is False
     assert evidence["strays"] == 3
-    assert evidence["distances"] == "straight"
+    assert evidence["distances"] == "direct"
     advice = found.recommend()
     assert advice.method == "pca"
     assert any("3 rows lie far from all others" in text and "lowland outliers" in text for text in advice.reasons)

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from lowland import quality
 from lowland.comparison.given import read
 from lowland.comparison.measuring import Placed, criteria
-from lowland.comparison.structure import Truth, straight_distances
+from lowland.comparison.structure import Truth, direct_distances
 from lowland.comparison.voting import guesses, voted
 from lowland.quality.leave_out import rank_sums
 from lowland.quality.rank_measures import at_chance
@@ -21,7 +21,7 @@ from lowland.quality.spaces import sides
 def measured(X: np.ndarray, Y: np.ndarray, kinds: np.ndarray | None = None, held: float = 0.2, k: int = 5) -> tuple:
     given, _ = read(X, kinds, "euclidean", None, held, 0)
     there = np.arange(len(X))
-    return given, criteria(given, Truth(straight_distances(given), {}), Placed(Y, there), k, False)
+    return given, criteria(given, Truth(direct_distances(given), {}), Placed(Y, there), k, False)
 
 
 @pytest.mark.parametrize(("n", "levels"), [(80, 0), (80, 3), (1050, 0), (1050, 7)])
@@ -104,7 +104,7 @@ def test_a_map_without_held_out_places_is_measured_as_any_other_on_fitted_rows(r
     X = rng.standard_normal((120, 4))
     given, whole = measured(X, X[:, :2].copy())
     fitted = np.flatnonzero(~given.held)
-    bound = criteria(given, Truth(straight_distances(given), {}), Placed(X[fitted, :2], fitted), 5, False)
+    bound = criteria(given, Truth(direct_distances(given), {}), Placed(X[fitted, :2], fitted), 5, False)
     for name in ("local", "global"):
         assert bound[name]["training"] == whole[name]["training"]
         assert "held-out" not in bound[name]
@@ -115,7 +115,7 @@ def test_of_many_rows_the_same_are_judged_whether_others_have_a_place_or_not(rng
     X = rng.standard_normal((120, 4))
     given, whole = measured(X, X[:, :2].copy())
     fitted = np.flatnonzero(~given.held)
-    bound = criteria(given, Truth(straight_distances(given), {}), Placed(X[fitted, :2], fitted), 5, False)
+    bound = criteria(given, Truth(direct_distances(given), {}), Placed(X[fitted, :2], fitted), 5, False)
     assert bound["local"]["training"] == whole["local"]["training"]
 
 

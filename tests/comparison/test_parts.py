@@ -74,7 +74,7 @@ def test_models_pairs_and_names_are_taken():
     assert all(c.parameters["n_components"] == 3 for c in found)
     assert all(c.parameters["random_state"] == 4 for c in found)
     assert found[2].build().gamma == 0.5
-    with pytest.raises(ValueError, match="straight distances, not by cosine"):
+    with pytest.raises(ValueError, match="Euclidean distances, not by cosine"):
         candidates.given(["kernel_pca"], "rows", 2, "cosine", 0)
     assert candidates.given(["pca"], "rows", 2, "cosine", 0)[0].key == "pca", "tried under any metric"
     assert candidates.given(["pca"], "rows", 2, "seuclidean", 0)[0].key == "pca(scale=True)"

@@ -46,7 +46,7 @@ class Clockwork:
         if took > seconds:
             self.up = False
             return {"status": "ended", "error": "its share of the budget was over"}
-        nothing = {"crowding": None, "structured": None, "distances": "straight", "accuracy": None}
+        nothing = {"crowding": None, "structured": None, "distances": "direct", "accuracy": None}
         side = {"training": {"value": 0.5, "without": [0.5] * 10}}
         return {
             "status": "done",
@@ -137,7 +137,7 @@ def test_a_look_that_was_ended_while_writing_harms_no_candidate(rng, tmp_path, m
 
     def torn(file, **arrays):
         save(file, **arrays)
-        if len(arrays) == 0 or "along" in str(file) or (tmp_path / "straight.npz").exists():
+        if len(arrays) == 0 or "geodesic" in str(file) or (tmp_path / "direct.npz").exists():
             Path(file).write_bytes(b"PK torn")
             raise KeyboardInterrupt
 
@@ -151,7 +151,7 @@ def test_a_look_that_was_ended_while_writing_harms_no_candidate(rng, tmp_path, m
         "method": "pca",
         "parameters": {"n_components": 2},
         "n_neighbors": 5,
-        "along": False,
+        "geodesic": False,
     }
     assert Bench(tmp_path, lambda answer: None).serve(job)["status"] == "done"
 
@@ -257,7 +257,7 @@ def test_children_of_candidates_read_no_jobs_and_do_not_outlive_them(tmp_path, m
 
     lowland.register("reads", reading.Reads)
     read(rng.standard_normal((30, 3)), None, "euclidean", None, 0.0, 0)[0].store(tmp_path)
-    job = {"do": "fit", "number": 0, "method": "reads", "parameters": {}, "n_neighbors": 5, "along": False}
+    job = {"do": "fit", "number": 0, "method": "reads", "parameters": {}, "n_neighbors": 5, "geodesic": False}
     start = time.monotonic()
     try:
         assert process.send_guests(tmp_path, {"reads"}) == {}

@@ -23,7 +23,7 @@ def made(key: str, local: float, wide: float, *, noise: float = 0.0, seconds: fl
     }
     for side in sides["local"].values():
         side |= {"trustworthiness": 0.5 + side["value"] / 2, "continuity": 0.5 + side["value"] / 2}
-    sides["straight"] = {side: {"value": wide} for side in SIDES}
+    sides["direct"] = {side: {"value": wide} for side in SIDES}
     entry = {"key": key, "method": key, "parameters": {"n_components": 2}, "kind": "default", "status": "done"}
     return {**entry, "criteria": sides, "seconds": {"fit": seconds}, "approximate": False, **more}
 
@@ -33,7 +33,7 @@ def one_side(value: float, without: object) -> dict:
 
 
 def record(*entries: dict, structured: bool | None = True, rows: int = 100, **evidence: object) -> dict:
-    told = {"structured": structured, "crowding": 0.6 if structured else 1.0, "distances": "straight", "accuracy": None}
+    told = {"structured": structured, "crowding": 0.6 if structured else 1.0, "distances": "direct", "accuracy": None}
     told |= {"strays": 0, "class_accuracy": None, "dimensions": None, **evidence}
     counts = {"all": rows, "compared": 100, "training": 80, "held-out": 20}
     data, settings = {"dominant": None, "kind": "rows"}, {"metric": "euclidean"}

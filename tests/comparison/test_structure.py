@@ -22,7 +22,7 @@ def distances(X: np.ndarray) -> np.ndarray:
 
 def test_rows_sparse_rows_and_distances_of_the_same_points_get_the_same_answers(roll, rng):
     cloud = rng.standard_normal((300, 6))
-    for X, structured, judged in ((roll[::2], True, "along"), (cloud[:200], False, "straight")):
+    for X, structured, judged in ((roll[::2], True, "geodesic"), (cloud[:200], False, "direct")):
         forms = [seen(X), seen(sp.csr_array(X)), seen(distances(X), "precomputed")]
         for found in forms:
             assert (found.structured, found.distances, found.pieces) == (structured, judged, 1)
@@ -33,7 +33,7 @@ def test_distances_are_measured_along_the_data_from_rows_and_from_distances_alik
     X = roll[::4]
     forms = ((X, "euclidean"), (distances(X), "precomputed"))
     a, b = (look(read(form, None, metric, None, 0.0, 0)[0], 10, 0)[1] for form, metric in forms)
-    np.testing.assert_allclose(a.along["training"], b.along["training"], rtol=1e-9)
+    np.testing.assert_allclose(a.geodesic["training"], b.geodesic["training"], rtol=1e-9)
 
 
 def test_many_columns_are_seen_by_their_distances(roll, rng):
@@ -41,7 +41,7 @@ def test_many_columns_are_seen_by_their_distances(roll, rng):
     found = seen(wide)
     assert found.crowding == pytest.approx(seen(roll[::2]).crowding, abs=0.03)
     assert found.column_crowding is None
-    assert found.distances == "along"
+    assert found.distances == "geodesic"
 
 
 @pytest.mark.filterwarnings("ignore::lowland.DominantColumnWarning")  # of mixed lognormals one may be such
@@ -57,7 +57,7 @@ def test_skew_is_no_structure(sort, rng):
     assert found.crowding < 0.9, "beside a Gaussian cloud they are crowded"
     assert found.column_crowding > 0.93
     assert found.structured is False
-    assert found.distances == "straight"
+    assert found.distances == "direct"
     assert found.strays == 0, "a tail is no stray"
 
 
@@ -79,12 +79,12 @@ def test_repeated_rows_change_nothing(roll):
     for times in (1, 4):
         given, _ = read(np.repeat(X, times, axis=0), None, "euclidean", None, 0.0, 0)
         evidence, truth = look(given, 10, 0)
-        assert (evidence.structured, evidence.distances, evidence.pieces) == (True, "along", 1)
+        assert (evidence.structured, evidence.distances, evidence.pieces) == (True, "geodesic", 1)
         assert evidence.crowding == pytest.approx(seen(X).crowding)
     rows = np.flatnonzero(given.paired) // 4
     equal = rows[:, None] == rows
-    assert (truth.along["training"][equal] == 0).all()
-    assert (truth.along["training"][~equal] > 0).all()
+    assert (truth.geodesic["training"][equal] == 0).all()
+    assert (truth.geodesic["training"][~equal] > 0).all()
 
 
 def test_equal_points_behind_rounded_distances_count_once(roll):
@@ -95,7 +95,7 @@ def test_equal_points_behind_rounded_distances_count_once(roll):
     apart = square[np.arange(0, 1200, 4), np.arange(1, 1200, 4)]
     assert 0 < apart.max() < 1e-5, "the rounding is there"
     found, plain = seen(square, "precomputed"), seen(roll[:300])
-    assert (found.structured, found.distances, found.pieces) == (True, "along", 1)
+    assert (found.structured, found.distances, found.pieces) == (True, "geodesic", 1)
     assert found.crowding == pytest.approx(plain.crowding, abs=0.03)
 
 
@@ -121,7 +121,7 @@ def test_a_cluster_apart_is_structure_though_one_column_tells_it(direction, rng)
 
 def test_too_few_different_rows_say_nothing(rng):
     found = seen(rng.integers(2, size=(100, 3)).astype(float))  # 8 kinds of rows
-    assert (found.crowding, found.structured, found.distances) == (None, None, "straight")
+    assert (found.crowding, found.structured, found.distances) == (None, None, "direct")
 
 
 def test_one_hump_keeps_what_has_one_and_fills_the_gap_between_two(rng):

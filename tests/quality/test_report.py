@@ -38,7 +38,7 @@ def test_it_holds_what_the_measures_say(rng):
         "lcmc": quality.lcmc(X, Y, 7, **more),
         "rnx_auc": quality.rnx_curve(X, Y, **more).auc,
         "spearman": quality.distance_correlation(X, Y, kind="spearman", **more),
-        "path_spearman": quality.path_correlation(X, Y, 7, **more),
+        "geodesic_spearman": quality.geodesic_correlation(X, Y, 7, **more),
         "pearson": quality.distance_correlation(X, Y, **more),
         "monotone_stress": quality.kruskal_stress(X, Y, monotone=True, **more),
         "stress": quality.kruskal_stress(X, Y, **more),
@@ -86,8 +86,8 @@ def test_what_lies_near_and_what_lies_far_are_told_apart():
     unrolled, shadow = quality.report(X, truth), quality.report(X, X[:, [0, 2]])
     assert "Neighbours: good" in unrolled.sentence
     assert "Distances: poor" in unrolled.sentence
-    assert "Distances along the data: good" in unrolled.sentence
-    assert shadow["path_spearman"] < 0.6
+    assert "Geodesic distances: good" in unrolled.sentence
+    assert shadow["geodesic_spearman"] < 0.6
     assert shadow["spearman"] > unrolled["spearman"]
     assert shadow["trustworthiness"] < unrolled["trustworthiness"]
 
@@ -207,7 +207,7 @@ def test_drawn_reports_cover_the_exact_ones(rng):
     assert not drawn.exact
     for name, measure in whole.measures.items():
         slack = drawn[name].high - drawn[name].low
-        if name == "path_spearman":  # of up to 2,000 rows all are looked at
+        if name == "geodesic_spearman":  # of up to 2,000 rows all are looked at
             assert drawn[name] == measure
         else:
             assert slack > 0, name

@@ -21,7 +21,7 @@ TABLES = {
 
 def test_words_follow_the_figures():
     said = Verdict(0.99, 0.86, 0.371, 0.77)
-    assert said.words == {"neighbours": "fair", "distances": "poor", "distances along the data": "fair"}
+    assert said.words == {"neighbours": "fair", "distances": "poor", "geodesic distances": "fair"}
     assert said.poor == ["distances"]
     assert Verdict(0.99, 0.99).words == {"neighbours": "good"}, "what is not known is not judged"
 
@@ -39,7 +39,7 @@ def test_all_agree_on_the_same_map_in_the_same_space(table, method):
     reported = quality.report(X, Y).verdict
     assert trust.measure(model, X, Y).picture.verdict == reported
     assert compared.words == reported.words
-    for name in ("trustworthiness", "continuity", "direct", "along"):
+    for name in ("trustworthiness", "continuity", "direct", "geodesic"):
         assert getattr(compared, name) == pytest.approx(getattr(reported, name), abs=0.02), name
     assert found.recommend().verdict == compared.sentence()
     assert "the columns as given (euclidean distances)" in str(found.recommend())
@@ -124,15 +124,15 @@ def test_purity_is_relative_to_what_a_group_can_reach():
 def test_paths_in_pieces_and_few_rows_have_no_correlation():
     rng = np.random.default_rng(0)
     apart = np.vstack([rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + 100])
-    assert np.isnan(quality.path_correlation(apart, apart[:, :2], 5))
-    assert np.isnan(quality.path_correlation(apart[:10], apart[:10, :2], 5))
-    assert "along the data" not in quality.report(apart, apart[:, :2]).sentence
+    assert np.isnan(quality.geodesic_correlation(apart, apart[:, :2], 5))
+    assert np.isnan(quality.geodesic_correlation(apart[:10], apart[:10, :2], 5))
+    assert "Geodesic" not in quality.report(apart, apart[:, :2]).sentence
 
 
 def test_drawn_paths_have_an_interval_that_holds_the_value_of_all():
     X, truth = lowland.data.swiss_roll(3000, random_state=0)
-    drawn = [quality.path_correlation(X, truth, random_state=seed) for seed in (1, 2)]
-    assert drawn[0] == quality.path_correlation(X, truth, random_state=1)
+    drawn = [quality.geodesic_correlation(X, truth, random_state=seed) for seed in (1, 2)]
+    assert drawn[0] == quality.geodesic_correlation(X, truth, random_state=1)
     assert drawn[0] != drawn[1]
     assert all(not found.exact and found.low < found < found.high for found in drawn)
     assert max(d.low for d in drawn) <= min(d.high for d in drawn)
@@ -143,8 +143,8 @@ def test_scaled_columns_are_scaled_by_all_rows(rng):
     X = rng.normal(size=(6000, 4)) * [1, 5, 1, 1]
     X[::500, 3] += 300
     scaled = X / X.std(axis=0, ddof=1)
-    found = quality.path_correlation(X, X[:, :2], metric="seuclidean")
-    assert found == pytest.approx(quality.path_correlation(scaled, X[:, :2]), abs=1e-9)
+    found = quality.geodesic_correlation(X, X[:, :2], metric="seuclidean")
+    assert found == pytest.approx(quality.geodesic_correlation(scaled, X[:, :2]), abs=1e-9)
 
 
 def test_a_comparison_scales_by_the_whole_table(rng):
@@ -161,5 +161,5 @@ def test_a_comparison_scales_by_the_whole_table(rng):
     assert isinstance(given, Given)
     scaled = lowland.compare(X, ["pca"], metric="seuclidean", budget=None, held_out=0.0).ranked()[0]
     plain = lowland.compare(X / X.std(axis=0, ddof=1), ["pca"], budget=None, held_out=0.0).ranked()[0]
-    for name in ("trustworthiness", "continuity", "direct", "along"):
+    for name in ("trustworthiness", "continuity", "direct", "geodesic"):
         assert getattr(verdict(scaled), name) == pytest.approx(getattr(verdict(plain), name), abs=1e-6), name

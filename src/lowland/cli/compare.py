@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 KEYS = {
     "data": "the file that was read",
     "rows": "number of rows: all, compared, training, held-out",
-    "recommendation": "key, method, parameters, prefer, verdict, space, reasons, ties, not_good_for",
+    "recommendation": "the recommended candidate: key, method, parameters, prefer (criterion), verdict, space (what "
+    "the map is compared with), reasons, ties, not_good_for",
     "candidates": "a list, best first: rank, candidate, method, status, score, behind (difference from the best score, "
     "with interval), tied, criteria with intervals, seconds, whole_seconds (estimate for all rows), reason (why it did "
     "not run)",
@@ -120,7 +121,11 @@ def compare(
     *,
     asked: Wanted | None = None,
     target: Annotated[
-        str | None, Parameter(help="Column of class labels: not reduced; maps are also scored by class accuracy.")
+        str | None,
+        Parameter(
+            help="Column of class labels: not reduced; maps are also scored by class accuracy. "
+            "(In reduce: --color; in evaluate: --groups.)"
+        ),
     ] = None,
     prefer: Annotated[
         str, Parameter(help="Criterion of the recommendation: balanced, local, global, target or speed.")

@@ -15,9 +15,10 @@ from .options import Common
 
 KEYS = {
     "data": "the table of digits that was written",
-    "recommendation": "key, method, parameters, prefer, verdict, space, reasons, ties, not_good_for",
-    "methods": "what was measured of each method's map, best first: local (neighbours), along (distances along the "
-    "data), straight (distances), target (digits recognised), score",
+    "recommendation": "the recommended candidate: key, method, parameters, prefer (criterion), verdict, space (what "
+    "the map is compared with), reasons, ties, not_good_for",
+    "methods": "what was measured of each method's map, best first: local (neighbours), geodesic (geodesic "
+    "distances), direct (distances), target (digits recognised), score",
     "out": "file with the coordinates of the recommended map",
     "report": "the page",
 }

@@ -19,8 +19,8 @@ Array = Any
 
 MEASURES = {
     "local": ("Neighbours", "are the nearest points in the map also near in the data, and the reverse? 0 is chance"),
-    "along": ("Distances along the data", "rank correlation with shortest paths between neighbours"),
-    "straight": ("Straight distances", "rank correlation with distances between the pixels"),
+    "geodesic": ("Geodesic distances", "rank correlation with shortest paths between neighbours"),
+    "direct": ("Distances", "rank correlation with distances between the pixels"),
     "target": ("Digits recognised", "share of points whose digit the nearest points in the map guess"),
 }
 
@@ -113,7 +113,7 @@ def _legend(labels: Sequence[int]) -> str:
     most = max(list(labels).count(label) for label in set(labels)) / len(labels)
     rows = [(name, f"{text}.") for name, text in MEASURES.values()]
     rows.append(("Guessing", f"always naming the most frequent digit is right for {100 * most:.0f} % of the points."))
-    rows.append(("Score", "the mean of neighbours, distances along the data and digits recognised."))
+    rows.append(("Score", "the mean of neighbours, geodesic distances and digits recognised."))
     rows.append(("Good, fair, poor", f"{_RULE}."))
     return page.table(rows, "Figures below the maps")
 

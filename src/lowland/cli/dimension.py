@@ -25,8 +25,9 @@ KEYS = {
     "linear": "counts from the eigenvalues: name → value, low, high, exact; empty for a distance matrix",
     "nonlinear": "estimates from nearest neighbours and pairs: name → value, low, high, exact",
     "consensus": "linear and nonlinear, each with value, low, high, exact, interval (kind of interval)",
-    "scales": "the dimension at each scale: neighbors, radius, value, inner, outer, distances (or null), noisy",
-    "plateau": "the range of scales used for the estimate: first, last, level, rising",
+    "scales": "the dimension at each neighbourhood size: neighbors, radius, value, inner, outer, distances (or null), "
+    "noisy",
+    "plateau": "the range of neighbourhood sizes used for the estimate: first, last, level, rising",
     "closed": "true if the shape is closed, like a ring; a map then needs one more coordinate",
     "coordinates": "number of coordinates that a map needs",
     "skipped": "rules that could not be applied: name → reason",
@@ -47,14 +48,15 @@ def dimension(
         str, Parameter(help="Distance between rows; precomputed: the table is a distance matrix.")
     ] = "euclidean",
     figure: Annotated[
-        Path | None, Parameter(help="Plot the dimension against the scale to this file: .png, .svg or .pdf.")
+        Path | None,
+        Parameter(help="Plot the dimension against the neighbourhood size to this file: .png, .svg or .pdf."),
     ] = None,
     seed: Annotated[int, Parameter(help="Random seed of the subsample of a large table.")] = 0,
     common: Common | None = None,
 ) -> Answer:
     """Estimate the number of dimensions of the data: linear (needed by PCA) and intrinsic (of a curved shape).
 
-    Prints counts from the eigenvalues and estimates from nearest neighbours at several scales, with intervals and a
+    Prints counts from the eigenvalues and estimates from neighbourhoods of several sizes, with intervals and a
     summary.
 
     Example: lowland dimension roll.csv --scale

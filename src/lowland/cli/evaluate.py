@@ -67,7 +67,10 @@ class TrustOptions:
     ] = None
     groups: Annotated[
         str | None,
-        Parameter(help="Column of group labels: every measure is also reported for each group. Not used as data."),
+        Parameter(
+            help="Column of group labels: every measure is also reported for each group. Not used as data. "
+            "(In reduce: --color.)"
+        ),
     ] = None
     neighbors: Annotated[
         int | None,

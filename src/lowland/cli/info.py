@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 KEYS = {
     "file": "the file that was read",
     "kind": '"table", "sparse matrix" or "model"',
-    "contents": "table: n_rows, n_columns, types, missing, infinite, empty, constant, dominant, "
-    "dominant_pair, duplicate_columns, duplicate_rows, non_numeric, faults, categories, row_numbers, identifiers, "
-    "missing_pairs (null unless it is a distance matrix); sparse matrix: n_rows, "
+    "contents": "table: n_rows, n_columns, types (by column), missing and infinite (counts by column), names of "
+    "columns that are empty, constant, non_numeric, categories, identifiers, row_numbers or duplicate_columns, "
+    "dominant and dominant_pair (columns with most of the variance), duplicate_rows (their number), faults "
+    "(text in columns of numbers), missing_pairs (null unless it is a distance matrix); sparse matrix: n_rows, "
     "n_columns, stored, density, missing, infinite, empty_rows, empty_columns; model: class, method, "
     "parameters, functions, format_version, lowland_version, feature_names, n_features, fit_info, arrays, objects, "
     "bytes",

@@ -88,7 +88,8 @@ class KeepOptions:
     color: Annotated[
         str | None,
         Parameter(
-            help="Column of labels: colours the points of the report and is copied to the output, not used as data."
+            help="Column of group labels: colours the points of the report and is copied to the output, not used as "
+            "data."
         ),
     ] = None
     id: IdColumn = None

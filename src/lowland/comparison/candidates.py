@@ -176,7 +176,7 @@ def _common(
     elif (metric == "seuclidean" and "scale" in has) or (kind == "categories" and name == "pca"):
         values["scale"] = True
     elif metric not in ("euclidean", "precomputed") and name not in _STRAIGHT:
-        return values, f"it compares rows by straight distances, not by {metric}"
+        return values, f"it compares rows by Euclidean distances, not by {metric}"
     if "random_state" in has:
         values["random_state"] = random_state
     return values, None

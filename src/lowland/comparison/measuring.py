@@ -39,11 +39,11 @@ class _Side:
     judged: Array
 
 
-def criteria(given: Given, truth: Truth, placed: Placed, n_neighbors: int, along: bool) -> dict[str, Any]:
+def criteria(given: Given, truth: Truth, placed: Placed, n_neighbors: int, geodesic: bool) -> dict[str, Any]:
     """Return every criterion: its value for fitted and for held-out rows, and without each fold of them."""
     out = {"local": _local(given, placed, n_neighbors)}
-    chosen = "along" if along and truth.along else "straight"
-    for name, distances in (("straight", truth.straight), ("along", truth.along)):
+    chosen = "geodesic" if geodesic and truth.geodesic else "direct"
+    for name, distances in (("direct", truth.direct), ("geodesic", truth.geodesic)):
         if distances:
             out[name] = _distances(given, distances, placed, folds=_folds(given) if name == chosen else 0)
     out["global"] = out[chosen]

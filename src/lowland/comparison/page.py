@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import LowlandError
-from ..quality.verdicts import ALONG, DIRECT
+from ..quality.verdicts import DIRECT, GEODESIC
 from ..report import page
 from ..report.facts import count
 from ..report.svg import inline_svg
@@ -78,7 +78,7 @@ def shown(found: Comparison) -> dict[str, str]:
     for name in found.criteria:
         if name == "global":
             out["direct"] = DIRECT
-            out |= {"along": ALONG} if table["along"].is_not_null().any() else {}
+            out |= {"geodesic": GEODESIC} if table["geodesic"].is_not_null().any() else {}
         else:
             out[name] = WORDS[name]
     return out
@@ -87,8 +87,8 @@ def shown(found: Comparison) -> dict[str, str]:
 def score_words(found: Comparison) -> str:
     """Say what the score is the mean of."""
     evidence = found.record["evidence"]
-    along = evidence is not None and evidence["distances"] == "along"
-    names = [(ALONG if along else DIRECT) if name == "global" else WORDS[name] for name in found.criteria]
+    geodesic = evidence is not None and evidence["distances"] == "geodesic"
+    names = [(GEODESIC if geodesic else DIRECT) if name == "global" else WORDS[name] for name in found.criteria]
     return f"Score: mean of {', '.join(names[:-1])} and {names[-1]}." if len(names) > 1 else f"Score: {names[0]}."
 
 
@@ -118,7 +118,7 @@ def _data(found: Comparison) -> str:
     if evidence is None:
         rows.append(("structure not examined", record["without_evidence"]))
     else:
-        rows.append(("distances judged", "along the data" if evidence["distances"] == "along" else "direct"))
+        rows.append(("distances judged", "geodesic" if evidence["distances"] == "geodesic" else "direct"))
         if evidence["crowding"] is not None:
             rows.append(("distance to neighbours, relative to Gaussian data", f"{evidence['crowding']:.3f}"))
         if evidence.get("column_crowding") is not None:

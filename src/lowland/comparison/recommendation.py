@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import registry
 from ..errors import LowlandError
-from ..quality.verdicts import ALONG, DIRECT, Verdict
+from ..quality.verdicts import DIRECT, GEODESIC, Verdict
 from ..report.facts import count
 from ..settings import format_seconds
 from . import ranking
@@ -17,7 +17,7 @@ from .budget import OUT_OF_TIME
 from .candidates import EXCLUDED, Candidate
 from .ranking import SIDES, WORDS, Entry, Judge
 
-# Of candidates that tie, the simplest is taken: straight maps before curved ones, black boxes last.
+# Of candidates that tie, the simplest is taken: linear maps before nonlinear ones, networks last.
 _SIMPLE = ("linear", "distance", "manifold", "kernel", "network", "embedding")
 _PRINCIPAL = ("famd", "pca", "classical_mds")  # maps of principal components; the last of distances, too
 _LOST = 0.15  # by how much a class must be guessed worse than in the data to be called destroyed
@@ -140,9 +140,9 @@ def recommend(record: Mapping[str, Any], prefer: str = "balanced") -> Recommenda
 
 def verdict(entry: Entry) -> Verdict:
     """Return what a report would call the map of the fitted rows."""
-    found = {name: entry["criteria"].get(name, {}).get(SIDES[0], {}) for name in ("local", "straight", "along")}
+    found = {name: entry["criteria"].get(name, {}).get(SIDES[0], {}) for name in ("local", "direct", "geodesic")}
     near = found["local"]
-    far = [found[name].get("value", float("nan")) for name in ("straight", "along")]
+    far = [found[name].get("value", float("nan")) for name in ("direct", "geodesic")]
     return Verdict(near["trustworthiness"], near["continuity"], *far)
 
 
@@ -161,8 +161,8 @@ def space(record: Mapping[str, Any]) -> str:
 def _names(record: Mapping[str, Any]) -> dict[str, str]:
     """Return the names of the criteria: which distances are judged depends on the data."""
     evidence = record["evidence"]
-    along = evidence is not None and evidence["distances"] == "along"
-    return {**WORDS, "global": ALONG if along else DIRECT}
+    geodesic = evidence is not None and evidence["distances"] == "geodesic"
+    return {**WORDS, "global": GEODESIC if geodesic else DIRECT}
 
 
 def _title(entry: Entry) -> str:
@@ -303,8 +303,8 @@ def _evidence(record: Mapping[str, Any], judge: Judge, chosen: Entry) -> list[st
             f"{count(evidence['strays'], 'row')} {verb} far from all others and {was} left out of the search for "
             "structure; linear maps may turn towards such rows (`lowland outliers` lists them)."
         )
-    if evidence["distances"] == "along":
-        out.append("Distances along the data are lengths of shortest paths between neighbours (geodesic distances).")
+    if evidence["distances"] == "geodesic":
+        out.append("Geodesic distances are lengths of shortest paths between neighbours.")
     if evidence["accuracy"] is not None and "target" in chosen["criteria"]:
         out.append(_class_reason(evidence, judge, chosen))
     return out
@@ -327,13 +327,13 @@ def _class_reason(evidence: Mapping[str, Any], judge: Judge, chosen: Entry) -> s
 def _dimensions(found: Mapping[str, Any], chosen: Entry) -> str:
     """Return what the count of dimensions says; where it speaks for another kind of method, that is said, too.
 
-    Fewer dimensions than linear ones speak for a curved map, as many for a straight one; more speak for neither.
+    Fewer dimensions than linear ones speak for a nonlinear map, as many for a linear one; more speak for neither.
     """
     text: str = found["sentence"]
     true, linear = found["nonlinear"], found["linear"]
     told = true is not None and linear is not None and _whole(true) <= _whole(linear)
-    straight = _family(chosen) == "linear" or chosen["method"] in _PRINCIPAL
-    if told and _fewer(found) == straight:
+    linear = _family(chosen) == "linear" or chosen["method"] in _PRINCIPAL
+    if told and _fewer(found) == linear:
         return f"It is recommended although {text[0].lower()}{text[1:]}"
     return text
 
@@ -359,8 +359,8 @@ def _not_good_for(record: Mapping[str, Any], chosen: Entry) -> list[str]:
         out.append(f"finding neighbours: many points that are near in the data are far apart in the map ({told}).")
     if DIRECT in found.poor:
         out.append(f"comparing distances, such as those between groups (rank correlation {found.direct:.2f}).")
-    if ALONG in found.poor:
-        out.append(f"comparing distances along the data (rank correlation {found.along:.2f}).")
+    if GEODESIC in found.poor:
+        out.append(f"comparing geodesic distances (rank correlation {found.geodesic:.2f}).")
     out += [f"telling {text}." for text in destroyed(record, chosen)]
     row = next((row for row in registry.methods() if row.name == chosen["method"]), None)
     if row is not None and "inverse" not in row.abilities:

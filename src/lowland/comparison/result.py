@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Array = Any
 
 
-_DISTANCES = {"direct": "straight", "along": "along"}  # columns of the table, and what the record calls them
+_DISTANCES = ("direct", "geodesic")
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class Comparison:
 
         Criteria stand with their 95 % intervals (``local_low``, ``local_high``, …) for this map and other rows, and so
         does what a candidate is ``behind`` the best score; ``tied`` tells whether that difference is not significant.
-        ``global`` is one of ``direct`` and ``along``, the rank correlations with direct distances and with distances
-        along the data.
+        ``global`` is one of ``direct`` and ``geodesic``, the rank correlations with direct and with geodesic
+        distances.
         ``training`` and ``held_out`` are the scores on either. ``seconds`` is the time of the fit of the compared rows,
         ``whole_seconds`` what the plan says for all rows.
         """
@@ -106,7 +106,7 @@ class Comparison:
             for name in names:
                 found = judge.measure(entry, name)
                 row |= {name: float(found), f"{name}_low": found.low, f"{name}_high": found.high}
-            row |= {column: _distances(judge, entry, name) for column, name in _DISTANCES.items()}
+            row |= {name: _distances(judge, entry, name) for name in _DISTANCES}
             row |= {"training": _side(entry, names, SIDES[0]), "held_out": _side(entry, names, SIDES[1])}
             row |= {"seconds": seconds(entry), "whole_seconds": entry.get("whole_seconds"), "reason": ""}
             rows.append(row)

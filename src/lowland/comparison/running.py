@@ -72,7 +72,7 @@ def compare(
     target : array or str, optional
         Classes of the rows, or the name of the data frame's column that holds them; it is not reduced.
     metric : str
-        How rows are compared; maps are compared by straight distances.
+        How rows are compared; maps are compared by Euclidean distances.
     n_neighbors : int or None
         Size of a neighbourhood in the criteria; None: 10, of fewer than 40 rows a quarter of them.
     sample : int or None

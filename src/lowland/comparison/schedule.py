@@ -59,7 +59,7 @@ class Run:
         self.clock.pause(seconds)
 
     def look(self, worker: Worker) -> None:
-        """Look at the data; without time for it maps are judged by straight distances."""
+        """Look at the data; without time for it maps are judged by direct distances."""
         job = {"do": "look", "n_neighbors": self.asked.n_neighbors, "random_state": self.asked.random_state}
         failed = self._ready(worker, "look at the data")
         seconds = min(_LOOK * self.clock.left, self._before_restart())
@@ -163,7 +163,7 @@ class Run:
             "method": candidate.method,
             "parameters": dict(candidate.parameters),
             "n_neighbors": self.asked.n_neighbors,
-            "along": self.evidence is not None and self.evidence["distances"] == "along",
+            "geodesic": self.evidence is not None and self.evidence["distances"] == "geodesic",
         }
         relay = _relay(candidate.key)
         relay("begin", 0, None)  # a quick one tells nothing itself, and the user may want to stop here

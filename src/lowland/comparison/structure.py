@@ -29,7 +29,7 @@ class Evidence:
     """What was seen. ``crowding`` is the typical distance to a neighbour over that in a Gaussian cloud of the same
     covariance: near 1, the covariance is all there is to see; ``column_crowding`` is the same over clouds whose columns
     are distributed as the data's, where the first one is low and there are columns. ``distances`` says which distances
-    a map is judged by, "straight" or "along" the data; ``strays`` counts rows far from all others, which are left out
+    a map is judged by, "direct" or "geodesic" the data; ``strays`` counts rows far from all others, which are left out
     of ``crowding``; ``accuracy`` is that of k nearest neighbours in the data, for all rows and for each class,
     ``balanced_accuracy`` the mean over classes, and ``baseline`` the share of the largest class, which is the accuracy
     of naming it always.
@@ -56,8 +56,8 @@ class Evidence:
 class Truth:
     """The distances between the paired rows that maps are held against, fitted and held-out rows apart."""
 
-    straight: dict[str, Array]
-    along: dict[str, Array]
+    direct: dict[str, Array]
+    geodesic: dict[str, Array]
 
 
 def look(given: Given, n_neighbors: int, random_state: int) -> tuple[Evidence, Truth]:
@@ -67,19 +67,19 @@ def look(given: Given, n_neighbors: int, random_state: int) -> tuple[Evidence, T
     """
     items, metric = given.space
     same = distinct_points(items, square=given.kind == "distances")
-    straight, along = straight_distances(given), dict[str, Array]()
-    evidence = Evidence(None, None, None, "straight")
+    direct, geodesic = direct_distances(given), dict[str, Array]()
+    evidence = Evidence(None, None, None, "direct")
     if len(same.first) >= _FEW:
         points, columns = _points(given, items, same.first, random_state)
         found = crowded(points, min(n_neighbors, len(points) - 1), random_state, columns=columns)
         groups = _groups(given)
         lengths, pieces = path_distances(items, metric, n_neighbors, list(groups.values()), same)
-        along = dict(zip(groups, lengths, strict=True)) if lengths is not None else {}
-        chosen = "along" if along and found.structured else "straight"
+        geodesic = dict(zip(groups, lengths, strict=True)) if lengths is not None else {}
+        chosen = "geodesic" if geodesic and found.structured else "direct"
         evidence = Evidence(found.ratio, found.structured, pieces, chosen, found.strays, found.columns)
     if given.target is not None:
         evidence = replace(evidence, **_accuracy(given, items, n_neighbors))
-    return evidence, Truth(straight, along)
+    return evidence, Truth(direct, geodesic)
 
 
 def _points(given: Given, items: Array, numbers: Array, random_state: int) -> tuple[Array, bool]:
@@ -125,7 +125,7 @@ def _groups(given: Given) -> dict[str, Array]:
     return {name: np.flatnonzero(chosen) for name, chosen in sides.items() if chosen.any()}
 
 
-def straight_distances(given: Given) -> dict[str, Array]:
+def direct_distances(given: Given) -> dict[str, Array]:
     """Return the distances between paired rows as the metric tells them."""
     from ..graph.measures import measure
 

@@ -121,7 +121,7 @@ class Bench:
         from .structure import look
 
         evidence, truth = look(self.given, job["n_neighbors"], job["random_state"])
-        for name in ("straight", "along"):  # under another name first: we may be ended in the middle
+        for name in ("direct", "geodesic"):  # under another name first: we may be ended in the middle
             np.savez(self.folder / "unfinished.npz", **getattr(truth, name))
             os.replace(self.folder / "unfinished.npz", self.folder / f"{name}.npz")
         return {"status": "done", "evidence": evidence.to_dict()}
@@ -144,7 +144,7 @@ class Bench:
         fitted = time.perf_counter()
         placed = self._place(model, np.asarray(Y), job["method"])
         mapped = time.perf_counter()
-        found = criteria(self.given, self._stored(), placed, job["n_neighbors"], job["along"])
+        found = criteria(self.given, self._stored(), placed, job["n_neighbors"], job["geodesic"])
         measured = time.perf_counter()
         np.savez(self.folder / f"map{job['number']}.npz", Y=placed.Y, there=placed.there)
         learned = getattr(model, "gamma_", None)
@@ -216,13 +216,13 @@ class Bench:
         """Return the distances of the paired rows, which `_look` left, or those as the metric tells them."""
         import numpy as np
 
-        from .structure import Truth, straight_distances
+        from .structure import Truth, direct_distances
 
         if self._truth is None:
-            if (self.folder / "along.npz").exists():
-                self._truth = Truth(*(dict(np.load(self.folder / f"{name}.npz")) for name in ("straight", "along")))
+            if (self.folder / "geodesic.npz").exists():
+                self._truth = Truth(*(dict(np.load(self.folder / f"{name}.npz")) for name in ("direct", "geodesic")))
             else:  # there was no time to look
-                self._truth = Truth(straight_distances(self.given), {})
+                self._truth = Truth(direct_distances(self.given), {})
         return self._truth
 
 

@@ -36,7 +36,7 @@ _HOME = {
     "neighbor_purity": "purity",
     "neighborhood_overlap": "rank_measures",
     "novelty": "new_rows",
-    "path_correlation": "paths",
+    "geodesic_correlation": "paths",
     "reconstruction_error": "reconstruction",
     "relative_contrast": "contrast",
     "residual_variance": "pair_measures",
@@ -60,6 +60,7 @@ __all__ = [
     "coranking",
     "distance_correlation",
     "distance_error",
+    "geodesic_correlation",
     "held_out",
     "kruskal_stress",
     "lcmc",
@@ -67,7 +68,6 @@ __all__ = [
     "neighborhood_overlap",
     "novelty",
     "outliers",
-    "path_correlation",
     "pointwise",
     "reconstruction_error",
     "relative_contrast",
@@ -92,7 +92,7 @@ if TYPE_CHECKING:
         residual_variance,
         sammon_stress,
     )
-    from .paths import path_correlation
+    from .paths import geodesic_correlation
     from .purity import Purity, neighbor_purity
     from .rank_curves import RnxCurve, coranking, rnx_curve
     from .rank_measures import continuity, lcmc, neighborhood_overlap, trustworthiness

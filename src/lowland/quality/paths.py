@@ -1,4 +1,4 @@
-"""Distances along the data: shortest paths in the graph of nearest neighbours, as Isomap measures them."""
+"""Geodesic distances: shortest paths in the graph of nearest neighbours, as Isomap measures them."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def correlations(lengths: Array, Y: Array, fold: Array, folds: int, begin: Array
     return rank_correlations(lengths[inside[i], inside[j]], apart, i, j, fold[inside], folds)
 
 
-def path_correlation(
+def geodesic_correlation(
     X: Any,
     Y: Any,
     n_neighbors: int = 10,
@@ -114,9 +114,9 @@ def path_correlation(
     groups: Any = None,
     random_state: int | None = None,
 ) -> Measure:
-    """Rank correlation of distances in the map with distances along the data.
+    """Rank correlation of distances in the map with geodesic distances in the data.
 
-    A curved sheet may be unrolled: distances through the air are then lost on purpose, those along the sheet are kept.
+    A curved sheet may be unrolled: direct distances are then lost on purpose, those along the sheet are kept.
     Of more than 5,000 rows so many are drawn for the graph; of more than 2,000, the paths between 1,000 are compared.
     NaN where the graph of nearest neighbours falls into pieces, for there are no paths between them.
 
@@ -136,12 +136,12 @@ def path_correlation(
     --------
     >>> import lowland
     >>> X, unrolled = lowland.data.swiss_roll(1000, random_state=0)
-    >>> path_correlation(X, unrolled) > 0.95, lowland.quality.distance_correlation(X, unrolled) < 0.6
+    >>> geodesic_correlation(X, unrolled) > 0.95, lowland.quality.distance_correlation(X, unrolled) < 0.6
     (True, True)
     """
-    items, rng = objects(X, metric, "path_correlation"), np.random.default_rng(random_state or 0)
+    items, rng = objects(X, metric, "geodesic_correlation"), np.random.default_rng(random_state or 0)
     n, square = int(np.shape(Y)[0]), isinstance(metric, str) and metric == "precomputed"
-    named = None if groups is None else labels(groups, n, "path_correlation")
+    named = None if groups is None else labels(groups, n, "geodesic_correlation")
     unknown = Measure(np.nan, groups=None if named is None else dict.fromkeys(named.names, Measure(np.nan)))
     most = _FUNCTION if callable(metric) else SAMPLE
     rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))

@@ -15,7 +15,7 @@ from .chance import by_chance
 from .contrast import contrast_of, warn_of_concentration, warn_of_dominance
 from .pair_measures import MONOTONE, SPEARMAN, correlation_of, error_of, residual_of, sammon_of, stress_of
 from .pairs import PairTable, UndefinedError
-from .paths import path_correlation
+from .paths import geodesic_correlation
 from .pointwise import Pointwise, pointwise_from
 from .purity import Purity, purity_of
 from .rank_curves import curve_of
@@ -48,7 +48,7 @@ ORDER = (
     *_RANKS,
     "rnx_auc",
     "spearman",
-    "path_spearman",
+    "geodesic_spearman",
     "pearson",
     "monotone_stress",
     "stress",
@@ -130,7 +130,7 @@ class Report:
     @property
     def verdict(self) -> Verdict:
         """Good, fair or poor, for neighbours and for distances."""
-        names = ("trustworthiness", "continuity", "spearman", "path_spearman")
+        names = ("trustworthiness", "continuity", "spearman", "geodesic_spearman")
         return Verdict(*(float(self.measures[name]) for name in names))
 
     @property
@@ -274,7 +274,7 @@ def report(
     n_neighbors : int or None
         Neighbours that the local measures look at; None: 10, and a quarter of fewer than 40 points.
     metric : str or callable
-        How the data are compared; the map is compared by straight distances.
+        How the data are compared; the map is compared by Euclidean distances.
     anchors : int, "auto" or None
         Points whose neighbours are looked at; "auto": all up to 10,000, then 5,000.
     pairs : int, "auto" or None
@@ -306,12 +306,12 @@ def report(
     found = {name: from_table(name, table) for name in _RANKS}
     found["rnx_auc"] = curve_of(both, curve_anchors(anchors, both.n), random_state, named).auc
     found |= {name: _defined(measure, drawn) for name, measure in _PAIRS.items()}
-    found["path_spearman"] = path_correlation(
+    found["geodesic_spearman"] = geodesic_correlation(
         X, Y, table.n_neighbors, metric=metric, groups=named, random_state=random_state
     )
     found["spearman"], found["monotone_stress"] = drawn.of_order(SPEARMAN, MONOTONE)  # one sorting for both
     chance = {name: at_chance(name, table.n, table.n_neighbors) for name in _RANKS}
-    chance |= {"rnx_auc": 0.0, "pearson": 0.0, "spearman": 0.0, "path_spearman": 0.0, "residual_variance": 1.0}
+    chance |= {"rnx_auc": 0.0, "pearson": 0.0, "spearman": 0.0, "geodesic_spearman": 0.0, "residual_variance": 1.0}
     contrast = contrast_of(both.data, random_state, "report")
     said = (warn_of_concentration(contrast, "report"), warn_of_dominance(both.data, _names(X), "report"))
     return Report(

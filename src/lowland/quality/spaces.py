@@ -44,7 +44,7 @@ def sides(X: Any, Y: Any, metric: Metric = "euclidean", owner: str = "quality") 
     Y : array
         The map: coordinates, one row for each of X's.
     metric : str or callable
-        How the data are compared; the map is always compared by straight distances.
+        How the data are compared; the map is always compared by Euclidean distances.
     owner : str
         Whom errors name.
     """

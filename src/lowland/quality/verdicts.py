@@ -9,7 +9,7 @@ import numpy as np
 # From where on a value is called good or fair: rules of thumb, explained in the documentation.
 NEIGHBOURS = (0.95, 0.85)
 DISTANCES = (0.9, 0.6)
-DIRECT, ALONG = "distances", "distances along the data"
+DIRECT, GEODESIC = "distances", "geodesic distances"
 
 
 @dataclass(frozen=True)
@@ -17,25 +17,25 @@ class Verdict:
     """Four figures of a map and what they are called.
 
     ``trustworthiness`` and ``continuity`` are of neighbours; ``direct`` is the rank correlation of distances in the map
-    with those of the data, ``along`` with shortest paths between neighbours in the data. NaN where there is none.
+    with those of the data, ``geodesic`` with shortest paths between neighbours in the data. NaN where there is none.
 
     Examples
     --------
     >>> Verdict(0.99, 0.98, 0.371, 0.77).sentence()
-    'Neighbours: good (trustworthiness 0.990, continuity 0.980). Distances: poor (rank correlation 0.371). Distances \
-along the data: fair (0.770).'
+    'Neighbours: good (trustworthiness 0.990, continuity 0.980). Distances: poor (rank correlation 0.371). Geodesic \
+distances: fair (0.770).'
     """
 
     trustworthiness: float
     continuity: float
     direct: float = np.nan
-    along: float = np.nan
+    geodesic: float = np.nan
 
     @property
     def words(self) -> dict[str, str]:
-        """Good, fair or poor, by what is judged: neighbours, distances, distances along the data."""
+        """Good, fair or poor, by what is judged: neighbours, distances, geodesic distances."""
         out = {"neighbours": word(min(self.trustworthiness, self.continuity), NEIGHBOURS)}
-        for name, value in ((DIRECT, self.direct), (ALONG, self.along)):
+        for name, value in ((DIRECT, self.direct), (GEODESIC, self.geodesic)):
             if not np.isnan(value):
                 out[name] = word(value, DISTANCES)
         return out
@@ -52,8 +52,8 @@ along the data: fair (0.770).'
         out = [f"Neighbours: {said['neighbours']} ({near})."]
         if DIRECT in said:
             out.append(f"Distances: {said[DIRECT]} (rank correlation {self.direct:.3f}).")
-        if ALONG in said:
-            out.append(f"Distances along the data: {said[ALONG]} ({self.along:.3f}).")
+        if GEODESIC in said:
+            out.append(f"Geodesic distances: {said[GEODESIC]} ({self.geodesic:.3f}).")
         return " ".join(out)
 
 

@@ -29,7 +29,7 @@ _SHOWN = {
     "neighborhood_overlap": "share of neighbours that are the same in the data and in the map",
     "rnx_auc": "agreement of neighbourhoods of all sizes, above chance (AUC of R_NX)",
     "spearman": "rank correlation of distances",
-    "path_spearman": "rank correlation with distances along the data (shortest paths between neighbours)",
+    "geodesic_spearman": "rank correlation with geodesic distances (shortest paths between neighbours)",
 }
 
 
