@@ -58,7 +58,7 @@ _HOME = {
     "Comparison": "comparison",
     "FitInfo": "reducer",
     "Measure": "measure",
-    "Plan": "planning",
+    "Plan": "cost",
     "Reducer": "reducer",
     "RowSource": "rows",
     "compare": "comparison",
@@ -75,6 +75,7 @@ __all__ = [*sorted(_HOME), *_ROOMS, "__version__"]
 if TYPE_CHECKING:
     from . import data, dimension, functions, graph, moments, quality, registry, settings, spectral
     from .comparison import Comparison, compare
+    from .cost import Plan
     from .errors import (
         Cancelled,
         DataError,
@@ -119,7 +120,7 @@ if TYPE_CHECKING:
     from .methods.tsne import TSNE
     from .methods.umap import UMAP
     from .modelfile import load, save
-    from .planning import Plan, plan
+    from .planning import plan
     from .reducer import FitInfo, Reducer
     from .registry import register
     from .rows import RowSource

@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import pool
+from .cost import DataShape
 from .errors import DataError
 from .levels import PIECE_ROWS, Learned
 from .moments import Moments
-from .planning import DataShape
 from .rows import ArrayRows, RowSource, block_rows
 from .scatter import square_zeros
 from .settings import report_progress, threads

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from . import arrays, distances, pool, settings
+from .cost import DataShape
 from .distances import SquaredEuclidean
 from .errors import DataError
 from .kernels import Kernel
 from .landmarks import whitener
 from .moments import Moments
 from .pairwise import TILE, Array, cut, half, length, square, tiles
-from .planning import DataShape
 from .rows import RowSource, block_rows
 from .sources import MappedRows
 from .spectral import Dense, DoublyCentered, Pairs, eigen

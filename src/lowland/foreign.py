@@ -20,8 +20,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from . import arrays
+from .cost import DataShape, Plan, dense_seconds
 from .errors import DataError, LowlandError, LowlandWarning, RankWarning, SolveError
-from .planning import DataShape, Plan, dense_seconds
 from .reducer import Recorder, Reducer
 from .rows import RowSource
 from .settings import report_progress

@@ -16,9 +16,9 @@ import numpy as np
 from . import arrays, columns, pool
 from .block import Block
 from .columns import Asked, Level, Piece, one_of
+from .cost import DataShape, check_allocation
 from .errors import DataError
 from .moments import column_moments
-from .planning import DataShape, check_allocation
 from .rows import BlockRows, RowSource, as_rows, require_names
 
 Array = Any

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import arrays, pool
+from .cost import check_allocation
 from .errors import DataError
-from .planning import check_allocation
 
 Array = Any
 Prepared = Any

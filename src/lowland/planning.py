@@ -1,119 +1,21 @@
-"""What a fit will cost, said before it works; one memory limit for everything.
-
-(The module is not called ``plan`` because ``lowland.plan`` is the function.)
-"""
+"""`lowland.plan`: what a fit will cost, without running it."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from types import MappingProxyType
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import parameters, settings
-from .errors import DataError, MemoryLimitError
+from . import parameters
+from .cost import DataShape, Plan
+from .errors import DataError
 from .intake import working
-from .settings import format_bytes, format_seconds
 
 if TYPE_CHECKING:
     from .reducer import Reducer
     from .rows import RowSource
-
-# Arithmetic of one modest core, for the rough seconds of a plan (64-bit; 32-bit counts double).
-FLOPS_PER_CORE = 2.5e10
-SPARSE_FLOPS_PER_CORE = 1.0e9
-_TRIFLE = 1 << 16  # bytes so few that asking the system what is free costs more; thousands of small pieces do
-
-
-@dataclass(frozen=True)
-class DataShape:
-    """What a plan needs to know of the data. ``n_rows`` is None where a stream does not say its length."""
-
-    n_rows: int | None
-    n_features: int
-    dtype: np.dtype[Any]
-    density: float = 1.0
-    sparse: bool = False
-    reiterable: bool = True
-    copied: int = 0  # bytes that were or will be taken to turn the input into an array
-    blocks: bool = False  # rows come in blocks, so that one array of them is a copy
-
-    @property
-    def entries(self) -> int:
-        """Stored entries of the table."""
-        return int((self.n_rows or 0) * self.n_features * self.density)
-
-    @property
-    def gathered(self) -> int:
-        """Bytes that one array of all rows takes beyond the data: none where they are one already."""
-        return self.entries * (self.dtype.itemsize + (4 if self.sparse else 0)) if self.blocks else 0
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The cost of a fit, before it is run.
-
-    ``bytes`` is the peak of memory that the fit takes beyond the data it is given, ``model_bytes`` what the
-    fitted model keeps, ``seconds`` a rough guess for this machine's number of threads; ``parts`` names the
-    largest pieces of memory.
-    """
-
-    method: str
-    algorithm: str
-    bytes: int
-    seconds: float
-    approximate: bool = False
-    model_bytes: int = 0
-    parts: Mapping[str, int] = field(default_factory=dict)
-    remedy: str = "reduce fewer rows or columns"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
-
-    def require(self, limit: int | None = None) -> None:
-        """Raise `MemoryLimitError` if the plan passes the limit (default: the one in force)."""
-        limit = settings.memory_limit() if limit is None else limit
-        if self.bytes > limit:
-            largest = max(self.parts, key=lambda name: self.parts[name], default="")
-            raise MemoryLimitError(
-                f"{self.method} by {self.algorithm} would take {format_bytes(self.bytes)}"
-                + (f" (most of it for {largest}: {format_bytes(self.parts[largest])})" if largest else "")
-                + f", and the limit is {format_bytes(limit)}. To go on: {self.remedy}, or raise the limit with"
-                f' lowland.config(memory_limit="{math.ceil(self.bytes / 1e9)}GB") or LOWLAND_MEMORY_LIMIT.'
-            )
-
-    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be copied or sent to a process by itself
-        return Plan, tuple(dict(self.parts) if f.name == "parts" else getattr(self, f.name) for f in fields(self))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values."""
-        return {
-            "method": self.method,
-            "algorithm": self.algorithm,
-            "bytes": self.bytes,
-            "model_bytes": self.model_bytes,
-            "seconds": self.seconds,
-            "approximate": self.approximate,
-            "parts": dict(self.parts),
-        }
-
-    def __str__(self) -> str:
-        rows = [
-            ("method", self.method),
-            ("algorithm", self.algorithm),
-            ("memory", format_bytes(self.bytes)),
-            *((f"  {name}", format_bytes(size)) for name, size in self.parts.items()),
-            ("model", format_bytes(self.model_bytes)),
-            ("time", format_seconds(self.seconds)),
-            ("approximate", "yes" if self.approximate else "no"),
-        ]
-        if self.bytes > (limit := settings.memory_limit()):
-            rows.append(("does not fit", f"the memory limit is {format_bytes(limit)}: {self.remedy}"))
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
 
 
 def plan(
@@ -188,38 +90,3 @@ def _know_length(source: RowSource, owner: str) -> None:
             f"{owner} must know how many rows there are, and these blocks can be read only once; give "
             "RowSource.from_blocks(…, n_rows=…), or shape=(rows, columns)"
         )
-
-
-def check_allocation(nbytes: int, what: str, remedy: str) -> None:
-    """Raise `MemoryLimitError` if one piece of memory alone would pass the limit.
-
-    Plans refuse before a fit begins; this stands before each large allocation, for data whose size shows only
-    while they stream in, and as a second lock should a plan be wrong.
-    """
-    if nbytes <= _TRIFLE and not settings.limit_is_given():
-        return
-    limit = settings.memory_limit()
-    if nbytes > limit:
-        raise MemoryLimitError(
-            f"{what} would take {format_bytes(nbytes)}, and the limit is {format_bytes(limit)}. To go on: {remedy}."
-        )
-
-
-def largest(*stages: Mapping[str, int]) -> dict[str, int]:
-    """Return the stage that takes most memory, of stages that follow one another; pieces of no size are left out.
-
-    >>> largest({"pairs": 5}, {"rows": 4, "copy": 3, "weights": 0})
-    {'rows': 4, 'copy': 3}
-    """
-    most = max(stages, key=lambda parts: sum(parts.values()))
-    return {name: size for name, size in most.items() if size}
-
-
-def dense_seconds(flops: float, dtype: np.dtype[Any]) -> float:
-    """Turn dense arithmetic into rough seconds."""
-    return flops / (FLOPS_PER_CORE * settings.threads() * (8 // dtype.itemsize))
-
-
-def sparse_seconds(flops: float) -> float:
-    """Turn sparse arithmetic into rough seconds."""
-    return flops / (SPARSE_FLOPS_PER_CORE * settings.threads())

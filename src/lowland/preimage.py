@@ -20,12 +20,12 @@ import numpy as np
 
 from . import arrays, pool, settings
 from .block import block_rows
+from .cost import DataShape
 from .distances import SquaredEuclidean, squared_norms
 from .feature_space import Expansion
 from .kernels import Exponential, median_gamma
 from .landmarks import uniform
 from .pairwise import Array, tiles
-from .planning import DataShape
 from .rows import RowSource
 from .settings import report_progress
 from .spectral import dense

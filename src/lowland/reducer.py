@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import arrays, memory, parameters, pool, units
+from .cost import DataShape, Plan
 from .errors import DataError, LowlandWarning, RankWarning, ScaleError
-from .planning import DataShape, Plan
 from .rows import RowSource, as_rows
 from .settings import format_bytes
 from .sources import ObjectRows, are_objects

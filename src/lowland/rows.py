@@ -19,8 +19,8 @@ import scipy.sparse as sp
 
 from . import arrays, intake, pool
 from .block import Block, block_rows, require_finite
+from .cost import DataShape
 from .errors import DataError
-from .planning import DataShape
 
 Array = Any
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import arrays, pool
-from .planning import check_allocation
+from .cost import check_allocation
 from .settings import report_progress
 
 Array = Any

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import arrays, pool
+from .cost import DataShape
 from .errors import DataError
-from .planning import DataShape
 from .rows import Block, RowSource
 
 Array = Any

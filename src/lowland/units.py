@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from . import arrays, pool
 from .block import Block
-from .planning import check_allocation
+from .cost import check_allocation
 from .rows import ArrayRows, BlockRows, RowSource
 
 Array = Any

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 import lowland
 from counting import lines_run
+from lowland.cost import DataShape
 from lowland.graph import blocked, measures, neighbor_graph, scores
 from lowland.graph.blocked import BlockSearcher
 from lowland.graph.geometry import Coordinates
@@ -17,7 +18,6 @@ from lowland.graph.measures import EuclideanRows, SparseRows, pair_distances
 from lowland.graph.neighbors import search_cost, searcher
 from lowland.graph.patches import Patches, flatness
 from lowland.methods.projections import principal_axes
-from lowland.planning import DataShape
 from lowland.rows import as_rows
 from lowland.spectral import dual as dual_module
 from lowland.spectral.routes import Scaling

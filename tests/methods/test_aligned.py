@@ -13,12 +13,12 @@ from scipy.stats import spearmanr
 
 import lowland
 from lowland.alignment import procrustes
+from lowland.cost import DataShape
 from lowland.methods import aligned
 from lowland.methods.hessian_lle import HessianLLE
 from lowland.methods.lle import LLE
 from lowland.methods.ltsa import LTSA
 from lowland.methods.modified_lle import ModifiedLLE
-from lowland.planning import DataShape
 
 ALL = [LLE, ModifiedLLE, HessianLLE, LTSA]
 FLAT = [ModifiedLLE, HessianLLE, LTSA]  # those that find both coordinates of a long sheet

@@ -11,9 +11,9 @@ from threadpoolctl import threadpool_limits
 
 import lowland
 from lowland import RowSource, config
+from lowland.cost import DataShape
 from lowland.errors import DataError
 from lowland.moments import moments
-from lowland.planning import DataShape
 from lowland.rows import as_rows
 from lowland.spectral import krylov, rowspace
 from lowland.spectral.rowspace import ROUTES, Scaling, Wanted, decompose, route

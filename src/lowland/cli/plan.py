@@ -16,7 +16,7 @@ from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
 from .reduce import Job
 
 if TYPE_CHECKING:
-    from ..planning import Plan
+    from ..cost import Plan
     from ..reducer import Reducer
     from .inputs import Input
 

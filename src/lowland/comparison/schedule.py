@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__, planning, registry, settings
+from ..cost import Plan
 from ..errors import MissingExtraError
 from . import candidates
 from .asked import Asked
@@ -246,7 +247,7 @@ class Run:
         except ValueError as error:  # what is fitted has fewer rows than the table, too few for these settings
             return 0.0, str(error)
 
-    def _plan(self, candidate: Candidate, n: int) -> planning.Plan:
+    def _plan(self, candidate: Candidate, n: int) -> Plan:
         """Return the cost of fitting so many of the rows."""
         density = None
         if self.given.kind == "sparse":

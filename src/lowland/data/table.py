@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from ..cost import check_allocation
 from ..errors import DataError
-from ..planning import check_allocation
 
 Matrix = NDArray[np.floating[Any]]
 

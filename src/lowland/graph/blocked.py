@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import pool, settings
+from ..cost import check_allocation
 from ..pairwise import tiles
-from ..planning import check_allocation
 from .graph import Graph
 from .measures import EuclideanRows, row_tiles
 from .scores import DOUBLE, SINGLE, TINY, UNIT, error, fill, is_wide, products, split, tail

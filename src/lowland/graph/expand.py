@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..cost import check_allocation
 from ..pairwise import tiles
-from ..planning import check_allocation
 from .distinct import Distinct
 from .graph import Graph, spread
 from .graph import starts as heads

@@ -20,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import pool, settings
+from ..cost import check_allocation
 from ..errors import DataError
-from ..planning import check_allocation
 from .graph import Graph
 
 Array = Any

@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import pool, settings
+from ..cost import DataShape, dense_seconds
 from ..errors import DataError
 from ..pairwise import Pairwise
-from ..planning import DataShape, dense_seconds
 from .graph import spread
 
 Array = Any

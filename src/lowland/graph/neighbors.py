@@ -22,10 +22,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, settings
+from ..cost import DataShape, dense_seconds
 from ..distances import check_distances, check_function, learn, row_bytes
 from ..distances import metric as bind
 from ..errors import DataError
-from ..planning import DataShape, dense_seconds
 from ..sources import ObjectRows, are_objects, gather
 from .blocked import FEW_ENTRIES, BlockSearcher
 from .descent import DescentSearcher

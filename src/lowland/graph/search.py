@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import pool
+from ..cost import check_allocation
 from ..errors import DataError
 from ..pairwise import cut, tiles
-from ..planning import check_allocation
 from .graph import Graph, starts
 from .measures import BoundMetric, Rows
 

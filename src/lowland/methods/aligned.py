@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..cost import DataShape, dense_seconds, largest, sparse_seconds
 from ..errors import DataError, NotConvergedWarning
 from ..graph.geometry import around_seconds
 from ..graph.patches import Patches, affine, batch_bytes
-from ..planning import DataShape, dense_seconds, largest, sparse_seconds
 from ..reducer import Recorder
 from ..spectral.factor_costs import factor_entries, solve_cost
 from ..spectral.nullspace import Small, reduced, smallest

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .. import arrays, network, settings
+from ..cost import DataShape, Plan, check_allocation, dense_seconds
 from ..network import ACTIVATIONS, Coder, Network, Schedule
 from ..parameters import RANDOM_STATE, Boolean, Choice, Integer, Integers, Real, Rule
-from ..planning import DataShape, Plan, check_allocation, dense_seconds
 from ..reducer import Recorder, Reducer, seed
 from ..rows import RowSource, block_rows
 from ..spectral import dense, rowspace

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import arrays
+from ..cost import DataShape, Plan, check_allocation, dense_seconds, largest
 from ..extension import Triangulation, squared, to_principal_axes
 from ..parameters import AnyOf, Choice, Nothing, Rule
-from ..planning import DataShape, Plan, check_allocation, dense_seconds, largest
 from ..reducer import Recorder, seed
 from ..rows import RowSource, block_rows
 from ..settings import threads

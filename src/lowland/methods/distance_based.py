@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import arrays
+from ..cost import DataShape, dense_seconds
 from ..distances import METRICS, OTHER_NAMES, check_distances, check_function, check_size, learn, metric, row_bytes
 from ..errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
 from ..extension import disagreement
 from ..landmarks import Landmarks, farthest, kmeans_plus_plus, uniform
 from ..pairwise import Pairwise, against, square, tiles
 from ..parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule
-from ..planning import DataShape, dense_seconds
 from ..reducer import Recorder
 from ..rows import RowSource, block_rows
 from ..settings import threads

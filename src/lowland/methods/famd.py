@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from .. import arrays, coding
 from ..coding import Layout
 from ..columns import like_dates
+from ..cost import DataShape, Plan
 from ..errors import DataError, LowlandWarning, RankWarning
 from ..levels import Learned, Levels, MixedRows, mixed_rows
 from ..parameters import RANDOM_STATE, AnyOf, Choice, ColumnList, Integer, Rule
-from ..planning import DataShape, Plan
 from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows
 from ..spectral import rowspace

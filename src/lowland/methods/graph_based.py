@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, pool
+from ..cost import DataShape, Plan, largest
 from ..distances import check_distances, check_function, learn, metric
 from ..errors import (
     DataError,
@@ -29,7 +30,6 @@ from ..graph.measures import comparable
 from ..graph.neighbors import Searcher, approximate, distinct, search_cost, searcher
 from ..graph.patches import barycentric
 from ..parameters import RANDOM_STATE, Choice, Integer, Rule
-from ..planning import DataShape, Plan, largest
 from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows
 from ..sources import gather, packed

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, TypedDict
 import numpy as np
 
 from .. import arrays, separation
+from ..cost import DataShape, Plan, check_allocation, dense_seconds, largest
 from ..errors import DataError, NotConvergedWarning
 from ..parameters import RANDOM_STATE, AnyOf, ArrayRule, Choice, Integer, Nothing, Real, Rule
-from ..planning import DataShape, Plan, check_allocation, dense_seconds, largest
 from ..reducer import Recorder, seed
 from ..rows import RowSource
 from ..separation import CONTRASTS, Separation, expected_error, gaussian, like_noise, panel_rows, warm_rows

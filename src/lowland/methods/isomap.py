@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import pool
+from ..cost import DataShape, dense_seconds
 from ..distances import check_size
 from ..errors import DataError
 from ..extension import Triangulation, disagreement, to_principal_axes
@@ -15,7 +16,6 @@ from ..graph.geodesics import geodesic_cost, geodesics
 from ..graph.geometry import Geometry
 from ..landmarks import Landmarks, uniform
 from ..parameters import Choice, LandmarkRule, Rule
-from ..planning import DataShape, dense_seconds
 from ..reducer import Recorder
 from ..rows import RowSource
 from ..spectral.distance import scale

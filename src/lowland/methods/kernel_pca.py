@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import arrays, landmarks, pool
+from ..cost import DataShape, Plan, dense_seconds
 from ..errors import IndefiniteWarning, NotConvergedWarning, RankWarning
 from ..feature_space import (
     Components,
@@ -22,7 +23,6 @@ from ..kernels import FILL, KERNELS, MEDIAN_ROWS, SCALED, GivenKernel, Kernel, m
 from ..moments import ColumnMoments
 from ..pairwise import check_symmetric, refuse_missing, square
 from ..parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Nothing, Real, Rule
-from ..planning import DataShape, Plan, dense_seconds
 from ..preimage import CENTERS, fit_ridge, ridge_bytes
 from ..reducer import Recorder, seed
 from ..rows import Block, RowSource, as_rows

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..alignment import procrustes
+from ..cost import dense_seconds, largest, sparse_seconds
 from ..errors import DataError, LowlandWarning
 from ..graph.geodesics import geodesic_cost
 from ..graph.patches import PATHS, landmark_weights, nearest_along
 from ..landmarks import uniform
 from ..parameters import AnyOf, Integer, Nothing, Rule
-from ..planning import dense_seconds, largest, sparse_seconds
 from ..reducer import Recorder
 from .graph_based import GraphReducer, Piece, Unfolding
 

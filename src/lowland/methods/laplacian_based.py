@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..cost import DataShape, sparse_seconds
 from ..errors import NotConvergedWarning
 from ..graph.geometry import Geometry
 from ..graph.graph import Graph
 from ..graph.laplacian import Harmonics, edge_weights, median_distance
 from ..parameters import AnyOf, Choice, Real, Rule
-from ..planning import DataShape, sparse_seconds
 from ..reducer import Recorder
 from ..rows import RowSource
 from ..spectral.factor_costs import factor_entries, solve_cost

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..cost import DataShape
 from ..graph.graph import Graph
 from ..graph.laplacian import REMEDY, Harmonics, affinity, harmonics, harmonics_of
 from ..parameters import Choice, Rule
-from ..planning import DataShape
 from ..reducer import Recorder
 from .graph_based import Cost, Embedded, Piece
 from .landmarked import Landmarked

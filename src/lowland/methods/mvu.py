@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import pool
+from ..cost import DataShape, check_allocation, dense_seconds, largest, sparse_seconds
 from ..errors import DataError, NotConvergedWarning
 from ..graph.geodesics import geodesics
 from ..graph.graph import Graph
 from ..graph.patches import require_apart
 from ..parameters import AnyOf, Choice, Integer, Rule
-from ..planning import DataShape, check_allocation, dense_seconds, largest, sparse_seconds
 from ..reducer import Recorder
 from ..semidefinite import EDGE_LIMIT, PROGRAM_LIMIT, full_gram, gram_in_basis
 from ..spectral import dense

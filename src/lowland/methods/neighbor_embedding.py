@@ -18,13 +18,13 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..cost import DataShape, Plan
 from ..errors import DataError, LowlandWarning, MissingExtraError, SolveError
 from ..graph.components import by_size, components
 from ..graph.geometry import Edges
 from ..graph.graph import Graph, starts
 from ..graph.neighbors import searcher
 from ..parameters import Choice, Rule
-from ..planning import DataShape, Plan
 from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows
 from ..spectral.dual import gram_seconds

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..cost import DataShape
 from ..graph.geometry import around_seconds
 from ..graph.patches import Patches, barycentric
-from ..planning import DataShape
 from ..reducer import Recorder
 from .graph_based import Piece
 from .projections import Edges, GraphProjection

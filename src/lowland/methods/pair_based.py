@@ -7,10 +7,10 @@ import numbers
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from ..cost import DataShape
 from ..distances import DEGREES, MOVABLE
 from ..errors import DataError
 from ..landmarks import Landmarks, wanted
-from ..planning import DataShape
 from ..reducer import Reducer
 from ..rows import RowSource
 from ..sources import are_objects

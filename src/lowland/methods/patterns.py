@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, settings
+from ..cost import check_allocation, dense_seconds
 from ..errors import DataError
-from ..planning import check_allocation, dense_seconds
 from ..rows import RowSource, block_rows, require_finite
 from ..settings import report_progress
 from ..spectral.rounding import varies

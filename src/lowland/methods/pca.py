@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .. import arrays
+from ..cost import DataShape, Plan, check_allocation
 from ..errors import DataError, LowlandWarning
 from ..moments import Accumulator, Moments, RFactor
 from ..parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Nothing, Real, Rule, check
-from ..planning import DataShape, Plan, check_allocation
 from ..reducer import Recorder, seed
 from ..rows import RowSource
 from ..spectral import rowspace

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import arrays, pool
+from ..cost import DataShape, Plan, check_allocation
 from ..errors import DataError, NotConvergedWarning
 from ..parameters import RANDOM_STATE, Integer, Real, Rule
-from ..planning import DataShape, Plan, check_allocation
 from ..reducer import Recorder, seed
 from ..rows import RowSource
 from ..settings import report_progress

@@ -15,11 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import pool
+from ..cost import DataShape, Plan, dense_seconds, sparse_seconds
 from ..distances import METRICS
 from ..errors import DataError
 from ..graph.neighbors import approximate, search_cost
 from ..parameters import Choice, Rule
-from ..planning import DataShape, Plan, dense_seconds, sparse_seconds
 from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows, block_rows
 from ..settings import threads

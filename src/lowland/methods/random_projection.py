@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, hadamard, random_maps
+from ..cost import DataShape, Plan, check_allocation, dense_seconds
 from ..distances import SquaredEuclidean
 from ..errors import DataError, RankWarning
 from ..parameters import RANDOM_STATE, AnyOf, Choice, Integer, Real, Rule
-from ..planning import DataShape, Plan, check_allocation, dense_seconds
 from ..reducer import Recorder, seed
 from ..reservoir import SAMPLE, Seen, read
 from ..rows import RowSource, block_rows

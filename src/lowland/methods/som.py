@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import arrays, pool, settings
 from ..block import Block
+from ..cost import DataShape, Plan, dense_seconds
 from ..errors import DataError
 from ..parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Integers, Real, Rule
-from ..planning import DataShape, Plan, dense_seconds
 from ..prototypes import (
     PANEL,
     TOPOLOGIES,

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .. import arrays, pool
+from ..cost import DataShape, Plan, largest
 from ..errors import DataError, NotConvergedWarning
 from ..landmarks import Landmarks
 from ..pairwise import Pairwise
 from ..parameters import AnyOf, ArrayRule, Choice, Integer, Real, Rule
 from ..placement import Placement
-from ..planning import DataShape, Plan, largest
 from ..reducer import Recorder, seed
 from ..rows import RowSource
 from ..settings import threads

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .. import arrays, parameters, pool
+from ..cost import DataShape, Plan
 from ..errors import DataError
 from ..parameters import RANDOM_STATE, Choice, Integer, Rule
-from ..planning import DataShape, Plan
 from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows, block_rows, require_finite
 from ..settings import report_progress

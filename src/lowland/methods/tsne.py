@@ -12,11 +12,11 @@ from scipy.spatial.distance import cdist
 from scipy.special import xlogy
 
 from .. import pool, settings
+from ..cost import DataShape
 from ..errors import DataError, LowlandWarning
 from ..graph.graph import Graph
 from ..pairwise import tiles
 from ..parameters import AnyOf, Choice, Integer, Real, Rule
-from ..planning import DataShape
 from ..reducer import Recorder
 from ..rows import RowSource
 from .graph_based import Cost, Embedded

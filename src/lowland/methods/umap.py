@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import pool, settings
+from ..cost import DataShape, Plan
 from ..errors import DataError, LowlandWarning
 from ..graph.graph import Graph
 from ..pairwise import tiles
 from ..parameters import AnyOf, Integer, Nothing, Real, Rule
-from ..planning import DataShape, Plan
 from ..reducer import Recorder
 from ..rows import RowSource
 from .graph_based import Cost, Embedded

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import pool
+from ..cost import check_allocation
 from ..errors import DataError
 from ..graph.measures import BoundMetric, RuleRows, SquareRows
 from ..measure import Measure
 from ..pairwise import tiles
-from ..planning import check_allocation
 from .anchors import Labels, check_seed, labels
 from .intervals import of_batches, of_parts
 from .spaces import SIDE, Sides, distances_from, distances_of, rectangles, sides

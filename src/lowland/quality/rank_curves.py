@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import pool
+from ..cost import check_allocation
 from ..graph.distinct import distinct
 from ..graph.measures import EuclideanRows
 from ..measure import Measure
-from ..planning import check_allocation
 from .anchors import ALL, SAMPLED, Labels, choose, labels
 from .rank_measures import least_overlap
 from .ranks import Sorted, sort_tiles

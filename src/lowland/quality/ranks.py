@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from .. import pool, settings
+from ..cost import check_allocation
 from ..errors import DataError
 from ..graph.measures import BoundMetric
 from ..pairwise import tiles
-from ..planning import check_allocation
 from .anchors import Anchors, choose
 from .rank_counting import counted, counters
 from .rank_lists import Listed, Ranks, summed

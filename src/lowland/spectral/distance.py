@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, pool
+from ..cost import check_allocation
 from ..errors import DataError
-from ..planning import check_allocation
 from .density import absolute_trace
 from .operators import DoublyCentered, Operator
 from .rounding import rounding_floor

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import pool, settings
+from ..cost import DataShape, dense_seconds
 from ..pairwise import tiles
-from ..planning import DataShape, dense_seconds
 from ..rows import RowSource
 from . import routes, rowspace
 from .routes import Columns, Scaling, Solved, rank_tolerance, square_tolerance

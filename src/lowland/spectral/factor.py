@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .. import pool, settings
+from ..cost import check_allocation
 from ..errors import MissingExtraError, SolveError
-from ..planning import check_allocation
 from ..settings import report_progress
 from .ordering import analysed, pattern
 

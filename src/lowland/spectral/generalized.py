@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import arrays, pool
+from ..cost import check_allocation
 from ..errors import SolveError
-from ..planning import check_allocation
 from . import dense
 from .factor import SuperLU
 from .krylov import lanczos

@@ -22,8 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import pool
+from ..cost import check_allocation
 from ..errors import SolveError
-from ..planning import check_allocation
 from . import dense
 from .factor import REMEDY, Cholesky, Pardiso, SuperLU, not_definite
 from .krylov import lanczos

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import settings
-from ..planning import DataShape, dense_seconds, largest, sparse_seconds
+from ..cost import DataShape, dense_seconds, largest, sparse_seconds
 from ..rows import block_rows
 from ..scatter import TILED
 from . import krylov, routes

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, pool
+from ..cost import DataShape, check_allocation
 from ..errors import DataError
 from ..moments import Accumulator
-from ..planning import DataShape, check_allocation
 from ..rows import RowSource
 from . import routes
 from .rounding import rounding_floor, varies
