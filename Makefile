@@ -9,7 +9,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PINS   := pyproject.toml constraints.txt
-KERNELS := $(sort $(wildcard src/lowland/*_kernels.py src/lowland/*/*_kernels.py))
+LOOPS := $(sort $(shell find src/lowland -name "*_loops.py" -o -name "*_kernels.py"))
 TORCH  := $(shell sed -n 's/^\(torch==.*\)/\1/p' constraints.txt)
 
 .DEFAULT_GOAL := help
@@ -74,9 +74,9 @@ $(VENV)/.installed-test: $(PINS) | $(BIN)/python
 	@touch $(VENV)/.installed-base $@
 
 # Two processes that run tests would each compile the same loops.
-$(VENV)/.compiled: $(VENV)/.installed-test $(KERNELS)
+$(VENV)/.compiled: $(VENV)/.installed-test $(LOOPS)
 	@echo "compiling the inner loops (about a minute the first time)"
-	@$(BIN)/python -c 'import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]' $(subst /,.,$(patsubst src/%.py,%,$(KERNELS)))
+	@$(BIN)/python -c 'import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]' $(subst /,.,$(patsubst src/%.py,%,$(LOOPS)))
 	@touch $@
 
 $(VENV)/.installed-%: $(PINS) | $(BIN)/python

@@ -99,7 +99,7 @@ def test_same_bits_on_any_threads():
 
 
 def looks_of(monkeypatch):
-    from lowland.graph import geodesics_kernels as kernels
+    from lowland.graph import geodesics_loops as kernels
 
     looks, search = [], kernels.search
     monkeypatch.setattr(kernels, "search", lambda *given: looks.append(search(*given)))
@@ -146,7 +146,7 @@ def test_lengths_of_many_orders_of_magnitude(monkeypatch, rng):
 
 def test_where_the_order_fails_each_source_goes_by_itself(monkeypatch, rng):
     """A line and random detours of twice its length: what comes first by them is bettered over and over."""
-    from lowland.graph import geodesics_kernels as kernels
+    from lowland.graph import geodesics_loops as kernels
 
     looks, n = looks_of(monkeypatch), 400
     line, (i, j) = np.arange(n - 1), rng.integers(0, n, (2, 3 * n))
@@ -199,6 +199,6 @@ def test_cost_counts_the_result():
 
 
 def test_lanes_are_those_of_the_kernels():
-    from lowland.graph import geodesics_kernels
+    from lowland.graph import geodesics_loops
 
-    assert geodesics_kernels.LANES == module.LANES
+    assert geodesics_loops.LANES == module.LANES

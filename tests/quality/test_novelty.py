@@ -46,7 +46,7 @@ def test_few_rows_do_not_make_ordinary_new_rows_novel(n: int, d: int, k: int, si
 
 
 def test_what_is_off_the_plane_without_a_row_is_what_a_fit_without_it_leaves() -> None:
-    from lowland.quality.residuals_kernels import left_out
+    from lowland.quality.residuals_loops import left_out
 
     X = np.random.default_rng(0).standard_normal((12, 7)) * np.linspace(3, 1, 7)
     thin = X * [1e4, 1e4, 1e4, 0.1, 0.1, 0.1, 0.1]  # what is off the plane is no difference of large numbers

@@ -121,7 +121,7 @@ def test_coranks_of_tied_points_by_brute_force(rng):
 
 def test_work_on_ties_grows_with_the_points_alone():
     """Each tied point counts once, not once for each rank that it shares: 500 times as many ranks, as much work."""
-    from lowland.quality.ranks_kernels import add_coranks
+    from lowland.quality.ranks_loops import add_coranks
 
     times = []
     for g in (2, 1000):

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 import lowland
-from lowland.quality import rank_counting, ranks, ranks_kernels
+from lowland.quality import rank_counting, ranks, ranks_loops
 from lowland.quality.rank_lists import Ranks
 from lowland.quality.ranks import Sorted, rank_table
 from lowland.quality.spaces import sides
@@ -283,7 +283,7 @@ def test_sorting_by_digits(n, kind, rng):
     }[kind]
     own = np.array([0, n - 1, n // 2])
     order, joined = np.empty((3, n - 1), dtype=np.int32), np.empty((3, n - 1), dtype=bool)
-    ranks_kernels.sort_rows(V, np.zeros((3, n)), -np.inf, own, order, joined)
+    ranks_loops.sort_rows(V, np.zeros((3, n)), -np.inf, own, order, joined)
     for i in range(3):
         assert sorted([*order[i].tolist(), own[i]]) == list(range(n))
         line = V[i, order[i]]

@@ -11,18 +11,7 @@ import scipy.sparse as sp
 from lowland import RowSource, config
 from lowland.arrays import to_numpy
 from lowland.rows import as_rows
-from lowland.spectral import (
-    Centered,
-    Deflated,
-    Dense,
-    DoublyCentered,
-    Gram,
-    LowRank,
-    Operator,
-    Sparse,
-    eigen,
-    singular,
-)
+from lowland.spectral import Centered, Deflated, Dense, DoublyCentered, Gram, LowRank, Operator, Sparse, eigen, singular
 from lowland.spectral.spmm import spmm
 
 N = 260  # large enough for the Krylov methods to iterate

@@ -220,7 +220,7 @@ class BlockSearcher(Searcher):
 
         Both blocks of a pair change their lists, so no two threads ever write to one.
         """
-        from .search_kernels import take_both, take_rows
+        from .search_loops import take_both, take_rows
 
         rows, end = table.rows, tail(table.rows)
         found = _Candidates.empty(self.n, m, table.kind)
@@ -299,7 +299,7 @@ class BlockSearcher(Searcher):
 
     def _looked(self, table: _Table, rows: Any, k: int, own: Array | None) -> _Lists:
         """Return the lists of a few rows; ``own`` are their own numbers, which do not count."""
-        from .search_kernels import take_rows
+        from .search_loops import take_rows
 
         left = np.empty((len(rows.rows), table.rows.shape[1]), dtype=table.kind)
         sizes = fill(left, rows.shifted, self.scale)

@@ -54,7 +54,7 @@ def geodesics(
     >>> geodesics(line, [0, 2]).tolist()
     [[0.0, 1.0, 1.5], [1.5, 0.5, 0.0]]
     """
-    from .geodesics_kernels import search, write
+    from .geodesics_loops import search, write
 
     sources = np.asarray(sources, dtype=np.int64)
     n, kind = graph.n, np.dtype(dtype)
@@ -130,7 +130,7 @@ def _renumbered(graph: Graph, number: Array, place: Array) -> tuple[Array, Array
 
 def _together(indptr: Array, indices: Array, weights: Array, sources: Array) -> Array:
     """Return an order of the sources in which each 16 lie together."""
-    from .geodesics_kernels import gather
+    from .geodesics_loops import gather
 
     m = len(sources)
     if m <= LANES:

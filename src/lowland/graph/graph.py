@@ -126,7 +126,7 @@ class Graph:
         if len(self.indices) <= _COMPILED:
             i, j, d = self._edges()
             return Graph.of_edges(self.n, j, i, d)
-        from .graph_kernels import reverse, sort_lists
+        from .graph_loops import reverse, sort_lists
 
         indptr = starts(np.bincount(self.indices, minlength=self.n))
         back = Graph(indptr, np.empty_like(self.indices), np.empty_like(self.distances))
@@ -147,7 +147,7 @@ class Graph:
             i, j, d = i[order], j[order], d[order]
             fresh = np.concatenate([[True], (i[1:] != i[:-1]) | (j[1:] != j[:-1])])[: len(i)]
             return Graph.of_edges(self.n, i[fresh], j[fresh], d[fresh], algorithm=self.algorithm, recall=self.recall)
-        from .graph_kernels import pack, unite
+        from .graph_loops import pack, unite
 
         begin = self.indptr + other.indptr
         counts = np.empty(self.n, dtype=np.int64)

@@ -171,7 +171,7 @@ def pair_distances(A: Array, X: Array, i: Array, j: Array) -> Array:
     NumPy and the compiled loop add up in the same order, so both give the same bits.
     """
     if len(i) * A.shape[1] > _COMPILED:
-        from .search_kernels import pair_distances as compiled
+        from .search_loops import pair_distances as compiled
 
         out = np.empty(len(i))
         i, j = (np.ascontiguousarray(x, dtype=np.int64) for x in (i, j))
@@ -260,7 +260,7 @@ class SparseRows(BoundMetric):
         """Return distances from differences, the squares added up column by column."""
         out = np.empty(len(i))
         if len(i) * self.terms > _COMPILED and _short_numbers(rows.rows, self.X):
-            from .sparse_kernels import sparse_distances
+            from .sparse_loops import sparse_distances
 
             i, j = (np.ascontiguousarray(x, dtype=np.int64) for x in (i, j))
             sparse_distances(*_parts(rows.rows), *_parts(self.X), i, j, out)

@@ -371,7 +371,7 @@ class Patches:
         """
         import scipy.sparse as sp
 
-        from .patches_kernels import add_rows, count_rows
+        from .patches_loops import add_rows, count_rows
 
         n = self.n
         places = sp.csr_array((np.arange(len(self.members)), self.members, self.indptr), shape=(n, n)).tocsc()

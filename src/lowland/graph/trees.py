@@ -127,7 +127,7 @@ class TreeSearcher(Searcher):
         """Return the shortest link out of each component but one, by a tree of boxes over the order of the KD-tree."""
         if np.count_nonzero(labels != skip) * self.n <= _PLAIN:
             return super().ways_out(labels, skip, seen)
-        from .tree_kernels import ways_out
+        from .tree_loops import ways_out
 
         boxes = self._boxes()
         ranked = labels[self.tree.indices].astype(np.int64)

@@ -246,7 +246,7 @@ def _differences(W: Any, X: Array, start: int, stop: int) -> Array:
     if sp.issparse(X):
         part = W[start:stop]
         return sp.diags_array(np.asarray(part.sum(axis=1)).ravel()) @ X[start:stop] - part @ X
-    from ..graph.laplacian_kernels import differences
+    from ..graph.laplacian_loops import differences
 
     out = np.empty((stop - start, X.shape[1]))
     differences(W.indptr, W.indices, W.data, X, out, start)

@@ -14,18 +14,7 @@ from ..block import Block
 from ..cost import DataShape, Plan, dense_seconds
 from ..errors import DataError
 from ..parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Integers, Real, Rule
-from ..prototypes import (
-    PANEL,
-    TOPOLOGIES,
-    Grid,
-    Mesh,
-    Shaking,
-    between,
-    largest_entries,
-    train,
-    two_nearest,
-    width,
-)
+from ..prototypes import PANEL, TOPOLOGIES, Grid, Mesh, Shaking, between, largest_entries, train, two_nearest, width
 from ..reducer import Recorder, Reducer, seed
 from ..rows import RowSource, block_rows
 from ..spectral import rowspace

@@ -85,13 +85,7 @@ if TYPE_CHECKING:
     from .flagged import Outliers
     from .models import HeldOut, held_out
     from .new_rows import Novelty, novelty
-    from .pair_measures import (
-        distance_correlation,
-        distance_error,
-        kruskal_stress,
-        residual_variance,
-        sammon_stress,
-    )
+    from .pair_measures import distance_correlation, distance_error, kruskal_stress, residual_variance, sammon_stress
     from .paths import geodesic_correlation
     from .purity import Purity, neighbor_purity
     from .rank_curves import RnxCurve, coranking, rnx_curve

@@ -109,7 +109,7 @@ class _Work:
 
     def sort(self, numbers: Array) -> tuple[Array, Array]:
         """Return the sums of some anchors by sorting all points."""
-        from .leave_out_kernels import nearest_first, ranks_by_fold
+        from .leave_out_loops import nearest_first, ranks_by_fold
 
         ranks = [Sorted(side, numbers).ranks for side in (self.sides.data, self.sides.map)]
         orders = [np.empty((len(numbers), self.sides.n), dtype=np.int32) for _ in ranks]
@@ -129,7 +129,7 @@ class _Work:
         return out, enough
 
     def _add(self, lists: _Lists, numbers: Array, nearer: Array, level: Array) -> tuple[Array, Array]:
-        from .leave_out_kernels import add_ranks
+        from .leave_out_loops import add_ranks
 
         out = np.empty((len(numbers), len(self.counts)))
         enough = np.ones(len(numbers), dtype=bool)
@@ -159,7 +159,7 @@ def rank_correlations(a: Array, b: Array, i: Array, j: Array, fold: Array, folds
     >>> rank_correlations(apart, np.array([1.0, 3.0, 4.0, 2.0, 3.0, 1.0]), i, j, np.array([0, 0, 1, 1]), 0).round(3)
     array([0.773])
     """
-    from .leave_out_kernels import rank_products
+    from .leave_out_loops import rank_products
 
     (order, first), (other, other_first) = pool.run(_sorted_values, (a, b))
     place = np.empty(len(order), dtype=np.int32)

@@ -12,18 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..isotonic import TIE, isotonic, levels
-from .pairs import (
-    COUNT,
-    SUM_E,
-    SUM_E_APART,
-    SUM_EE,
-    SUM_EE_BY_DELTA,
-    SUM_GAP,
-    SUM_X,
-    SUM_XE,
-    SUM_XX,
-    Pilot,
-)
+from .pairs import COUNT, SUM_E, SUM_E_APART, SUM_EE, SUM_EE_BY_DELTA, SUM_GAP, SUM_X, SUM_XE, SUM_XX, Pilot
 
 Array = Any
 

@@ -162,7 +162,7 @@ def _pairs(side: BoundMetric, graph: Graph) -> Array:
 
 
 def _total(indptr: Array, values: Array) -> Array:
-    from .ranks_kernels import sums
+    from .ranks_loops import sums
 
     out = np.empty(len(indptr) - 1)
     sums(np.ascontiguousarray(values, dtype=np.float64), indptr.astype(np.int64), out)

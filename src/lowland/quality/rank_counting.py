@@ -61,7 +61,7 @@ class Counter(BlockSearcher):
 
     def nearer(self, numbers: Array, counts: Array, d: Array) -> Ranks:
         """Return the ranks of points at Euclidean distances d, ``counts`` of them for each anchor in turn."""
-        from .ranks_kernels import count_nearer, settle
+        from .ranks_loops import count_nearer, settle
 
         if not len(d):
             return Ranks(*np.zeros((2, 0), dtype=np.int64))

@@ -65,7 +65,7 @@ def coranking(X: Any, Y: Any, largest: int | None = None, *, metric: Metric = "e
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 1 <= given <= n - 1:
         raise ValueError(f"coranking: largest must be a whole number between 1 and {n - 1}; it is {largest!r}")
     check_allocation(8 * int(given) ** 2, "the co-ranking matrix", _LARGEST)
-    from .ranks_kernels import add_coranks, fill_corners
+    from .ranks_loops import add_coranks, fill_corners
 
     limit = int(given)
     Q, corners = np.zeros((limit, limit)), np.empty((0, 0))
@@ -226,7 +226,7 @@ def _curves(space: Sides, numbers: Array, sizes: Array) -> tuple[Array, Array]:
 
     R_NX(K) is a line in the number T(K) of shared neighbours, so the area is one in a weighted sum of all T(K).
     """
-    from .ranks_kernels import share_neighbors
+    from .ranks_loops import share_neighbors
 
     n, weights = space.n, _weights(space.n)
     K = np.arange(1, n - 1)

@@ -59,7 +59,7 @@ def ranks_in_lists(i: Array, p: Array, d: Array) -> Ranks:
 
 def summed(data: Listed, map: Listed, numbers: Array, k: int, codes: Array | None) -> Array:
     """Return the columns from the lists of both sides."""
-    from .ranks_kernels import sums
+    from .ranks_loops import sums
 
     m = len(numbers)
 

@@ -167,7 +167,7 @@ class Sorted:
         return self.side.exact(self.rows, i, j, self.values[i, j])
 
     def _ranks(self, numbers: Array) -> Ranks:
-        from .ranks_kernels import assign, sort_rows
+        from .ranks_loops import assign, sort_rows
 
         m, n = self.values.shape
         errors = np.zeros((m, n))

@@ -86,7 +86,7 @@ def columns(sides: Sides, points: _Points, k: int, chosen: Anchors) -> Array:
 
 def _one(sides: Sides, points: _Points, a: int, code: int, k: int, groups: _Groups | None) -> Array:
     """Return the column of one anchor."""
-    from .repeated_kernels import distances
+    from .repeated_loops import distances
 
     weights = points.weights.copy()
     weights[a] -= 1  # an anchor is no neighbour of its own
@@ -113,7 +113,7 @@ def _one(sides: Sides, points: _Points, a: int, code: int, k: int, groups: _Grou
 
 def _nearest(d: Array, other: Array, weights: Array, k: int) -> _List:
     """Return the k nearest points of one side, as often as they are there, with all that are as near as the last."""
-    from .repeated_kernels import weigh
+    from .repeated_loops import weigh
 
     there = np.where(weights > 0, d, np.inf)
     last = np.partition(there, min(k, len(there)) - 1)[min(k, len(there)) - 1]

@@ -58,7 +58,7 @@ def new_law(first: Array, rest: Array, n: int) -> Law:
 
 def _taken_out(values: Array, masses: Array, k: int) -> tuple[Array, Array]:
     """Return what of each row lies off the plane that is left without it, and by how much the k eigenvalues fall."""
-    from .residuals_kernels import left_out
+    from .residuals_loops import left_out
 
     off, fallen = np.empty(len(masses)), np.empty(len(masses))
 

@@ -38,7 +38,7 @@ class Structure:
     """A factor before any arithmetic: supernodes, their rows, the tasks, and the memory it will take."""
 
     def __init__(self, A: Any) -> None:
-        from . import cholesky_kernels as kernels
+        from . import cholesky_loops as kernels
 
         self.ordering = analysed(A)
         perm, parent, counts = self.ordering.perm, self.ordering.parent, self.ordering.counts
@@ -115,7 +115,7 @@ class Cholesky:
         self._factor(A)
 
     def _factor(self, A: Any) -> None:
-        from . import cholesky_kernels as kernels
+        from . import cholesky_loops as kernels
 
         tree = self.structure
         self.L = np.empty(tree.fill)
@@ -141,7 +141,7 @@ class Cholesky:
 
     def _front(self, matrix: tuple[Array, ...]) -> Callable[[tuple[int, list[tuple[int, Array]]]], Array]:
         """Return the work of one supernode at the top: assemble, eliminate, leave the rest to the parent."""
-        from . import cholesky_kernels as kernels
+        from . import cholesky_loops as kernels
 
         tree = self.structure
 
@@ -165,7 +165,7 @@ class Cholesky:
 
     def solve(self, B: Array) -> Array:
         """Return A⁻¹ B."""
-        from . import cholesky_kernels as kernels
+        from . import cholesky_loops as kernels
 
         tree = self.structure
         shape = (tree.first, tree.begin, tree.rows, tree.where, self.L)
@@ -198,7 +198,7 @@ def _eliminate(T: Array, R: Array) -> int:
 
     Returns −1, or the column whose pivot is not positive.
     """
-    from . import cholesky_kernels as kernels
+    from . import cholesky_loops as kernels
 
     n = T.shape[0]
     if n < _WIDE:

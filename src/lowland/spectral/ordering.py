@@ -68,7 +68,7 @@ def minimum_degree(A: Any) -> Array:
 
 def followed(A: Any, perm: Array) -> Ordering:
     """Return what the factor in a given order will hold, the order turned into postorder, which changes no fill."""
-    from . import ordering_kernels as kernels
+    from . import ordering_loops as kernels
 
     indptr, indices = pattern(A.tocsr())
     parent, post, counts = (np.empty(len(perm), dtype=np.int64) for _ in range(3))

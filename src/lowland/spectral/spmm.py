@@ -87,7 +87,7 @@ def outer(A: sp.csr_array, T: sp.csr_array) -> np.ndarray[Any, Any]:
     short = all(X.indices.dtype == X.indptr.dtype == np.int32 for X in (A, T))  # they are, up to 2³¹ entries
     if A.nnz * T.nnz / columns < max(_SMALL, _EACH * columns) or not short:
         return np.asarray((A @ T).toarray())
-    from .spmm_kernels import add_products
+    from .spmm_loops import add_products
 
     out = np.zeros((A.shape[0], T.shape[1]))
 

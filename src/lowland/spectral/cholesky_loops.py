@@ -10,7 +10,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from .ordering_kernels import IDX, OPTIONS, PTR
+from .ordering_loops import IDX, OPTIONS, PTR
 
 VALUES = nb.types.Array(nb.float64, 1, "C", readonly=True)
 _LINE, _PLANE, _I8, _I4 = nb.float64[::1], nb.float64[:, ::1], nb.int64[::1], nb.int32[::1]

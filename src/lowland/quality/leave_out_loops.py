@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from .ranks_kernels import NUMBERS, PLACES, QUICK, TABLE, WHOLE
+from .ranks_loops import NUMBERS, PLACES, QUICK, TABLE, WHOLE
 
 FLAT, COUNTS = nb.boolean[::1], nb.int64[:, ::1]
 
