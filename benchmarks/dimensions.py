@@ -187,7 +187,7 @@ def main() -> None:
     parser.add_argument("--real", action="store_true", help="real data only")
     parser.add_argument("--folder", type=Path, default=TABLES, help="where the real tables lie")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", lowland.errors.LowlandWarning)  # the table shows where they would be
+    warnings.simplefilter("ignore", lowland.core.errors.LowlandWarning)  # the table shows where they would be
     if not options.real:
         for shapes in (GOAL, UNSEEN, HARD):
             table(shapes, options.rows, options.shapes)

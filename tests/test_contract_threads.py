@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland import config, pool
+from lowland import config
+from lowland.core import thread_pool
 
 
 def in_thread(work):
@@ -31,7 +32,7 @@ def test_same_bits_in_any_thread(quick, rng):
     first = work()  # the main thread sets a limit on BLAS before any other does
     others = [in_thread(work), in_thread(work)]
     with config(threads=2):
-        others += pool.run(work, range(2))
+        others += thread_pool.run(work, range(2))
     for other in others:
         for got, want in zip(other, first, strict=True):
             np.testing.assert_array_equal(got, want)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lowland.core.errors import DataError
 from lowland.data import cities, digits, low_rank, noisy_circle, s_curve, spheres, swiss_roll
-from lowland.errors import DataError
 
 
 @pytest.mark.parametrize("make", [swiss_roll, s_curve])

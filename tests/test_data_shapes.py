@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
+from lowland.core.errors import DataError
 from lowland.data import circle, fishbowl, flat_grid, punctured_sphere, swiss_hole
-from lowland.errors import DataError
 
 ENDS = np.array([1.5, 4.5]) * np.pi
 LENGTH, HEIGHT = np.diff(ENDS * np.sqrt(1 + ENDS**2) + np.arcsinh(ENDS))[0] / 2, 21.0  # of the spiral ρ = θ

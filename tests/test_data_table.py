@@ -15,8 +15,8 @@ import pytest
 from scipy import sparse
 
 import lowland
+from lowland.core.errors import DataError, MemoryLimitError
 from lowland.data import ArrayTable, Table, read_any, read_matrix, read_table
-from lowland.errors import DataError, MemoryLimitError
 
 FRAME = pl.DataFrame(
     {

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import lowland
+from lowland.core.errors import DataError, MemoryLimitError
 from lowland.data import Table, delimited, read_table
 from lowland.data.cells import MISSING
-from lowland.errors import DataError, MemoryLimitError
 
 
 def put(folder: Path, content: str | bytes, name: str = "table.csv") -> Path:

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from lowland.core.errors import DataError, LowlandError
 from lowland.data import check_output, embedding_frame, read_table, write_table, writing
-from lowland.errors import DataError, LowlandError
 
 TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 FRAME = pl.DataFrame({"n": [1, 2, None], "x": [0.1, None, -1e300], "s": ["a,b", None, 'q"\n\tz']})

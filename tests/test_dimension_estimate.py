@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 import lowland
 from lowland import RowSource
+from lowland.core.errors import DataError, DominantColumnWarning, LowlandWarning
 from lowland.dimension import Estimate, correlation_dimension, estimate, levina_bickel, two_nn, variance_share
-from lowland.errors import DataError, DominantColumnWarning, LowlandWarning
 
 
 def quiet(X, **options):

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from lowland.core.errors import LowlandWarning
+from lowland.core.measure import Measure
 from lowland.dimension import estimate, repeats
 from lowland.dimension.angles import Plateau
 from lowland.dimension.estimating import _at_most
 from lowland.dimension.notes import doubts
 from lowland.dimension.points import Points
-from lowland.errors import LowlandWarning
-from lowland.measure import Measure
 
 
 def quiet(X, **options):

@@ -7,6 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from lowland import RowSource
+from lowland.core.errors import DataError
+from lowland.core.measure import Measure
 from lowland.data import digits
 from lowland.dimension import (
     broken_stick,
@@ -19,8 +21,6 @@ from lowland.dimension import (
 )
 from lowland.dimension.linear import evidence, marchenko_pastur_median, omega, sticks
 from lowland.dimension.variances import LEADING, variances_of
-from lowland.errors import DataError
-from lowland.measure import Measure
 
 RULES = (variance_share, largest_gap, participation_ratio, broken_stick, gavish_donoho, minka, parallel_analysis)
 # Eigenvalues of four point clouds in the plane: a line, a thicker one, a circle, a filled square.

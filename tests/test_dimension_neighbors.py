@@ -9,11 +9,11 @@ import pytest
 import scipy.sparse as sp
 
 import lowland
+from lowland.core.errors import DataError, LowlandWarning
+from lowland.core.measure import Z95
 from lowland.dimension import correlation_dimension, levina_bickel, two_nn
 from lowland.dimension.angles import dimensions, kept_by_half, moments
 from lowland.dimension.neighbors import levina_bickel_of, two_nn_of
-from lowland.errors import DataError, LowlandWarning
-from lowland.measure import Z95
 
 RULES = (two_nn, levina_bickel, correlation_dimension)
 each = pytest.mark.parametrize("rule", RULES, ids=lambda f: f.__name__)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import lowland
+from lowland.core.errors import LowlandWarning
 from lowland.dimension import estimate
 from lowland.dimension.angles import plateau
-from lowland.errors import LowlandWarning
 
 
 def quiet(X, **options):

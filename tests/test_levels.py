@@ -15,7 +15,7 @@ import pytest
 import lowland
 from lowland import columns, levels
 from lowland.columns import numbers_of as real
-from lowland.errors import DataError
+from lowland.core.errors import DataError
 from lowland.levels import Levels, MixedRows, mixed_blocks, mixed_rows
 from lowland.parameters import ColumnList
 from lowland.rows import RowSource

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland.cost import Plan
+from lowland.core.cost import Plan
 
 MEASURE = """
 import ctypes, gc

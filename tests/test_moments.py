@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from lowland import RowSource, config, moments
-from lowland.arrays import to_numpy
-from lowland.errors import Cancelled, DataError, MemoryLimitError
+from lowland.core.arrays import to_numpy
+from lowland.core.errors import Cancelled, DataError, MemoryLimitError
 from lowland.moments import ColumnMoments, Moments, RFactor, column_moments, r_factor
 from lowland.moments import triangle as _triangle
 from lowland.rows import as_rows, block_rows

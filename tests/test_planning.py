@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 import lowland
 from lowland import MemoryLimitError, Plan, RowSource, config, plan
-from lowland.cost import DataShape, check_allocation, dense_seconds, sparse_seconds
+from lowland.core.cost import DataShape, check_allocation, dense_seconds, sparse_seconds
 
 GB = 10**9
 GATHERING = {  # methods that compare rows with rows: those that come in blocks are put into one array first

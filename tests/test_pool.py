@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from lowland import config, pool
-from lowland.errors import Cancelled
+from lowland import config
+from lowland.core import thread_pool
+from lowland.core.errors import Cancelled
 
 
 @pytest.fixture(params=[1, 2, 5])
@@ -35,11 +36,11 @@ def test_results_come_in_order(threads):
         time.sleep(0.02 if i == 0 else 0)
         return i
 
-    assert list(pool.run(slow_first, range(20))) == list(range(20))
+    assert list(thread_pool.run(slow_first, range(20))) == list(range(20))
 
 
 def test_no_items_no_results(threads):
-    assert list(pool.run(lambda i: i, [])) == []
+    assert list(thread_pool.run(lambda i: i, [])) == []
 
 
 def test_only_a_few_items_are_taken_ahead(threads):
@@ -50,7 +51,7 @@ def test_only_a_few_items_are_taken_ahead(threads):
             taken.append(i)
             yield i
 
-    results = pool.run(lambda i: i, items())
+    results = thread_pool.run(lambda i: i, items())
     for _ in range(3):
         next(results)
     assert len(taken) <= 3 + 2 * threads
@@ -65,8 +66,8 @@ def test_an_error_in_the_work_reaches_the_caller(threads):
         return i
 
     with pytest.raises(ValueError, match="item 7"):
-        list(pool.run(work, range(50)))
-    assert list(pool.run(lambda i: i, range(3))) == [0, 1, 2]  # the pool lives on
+        list(thread_pool.run(work, range(50)))
+    assert list(thread_pool.run(lambda i: i, range(3))) == [0, 1, 2]  # the pool lives on
 
 
 def test_an_error_in_the_items_reaches_the_caller(threads):
@@ -75,17 +76,17 @@ def test_an_error_in_the_items_reaches_the_caller(threads):
         raise OSError("the file ended")
 
     with pytest.raises(OSError, match="the file ended"):
-        list(pool.run(lambda i: i, items()))
+        list(thread_pool.run(lambda i: i, items()))
 
 
 def test_progress_is_told_after_each_result_and_may_cancel(threads):
     seen = []
     with config(progress=lambda *what: seen.append(what)):
-        list(pool.run(lambda i: i, range(3), stage="work", total=3))
+        list(thread_pool.run(lambda i: i, range(3), stage="work", total=3))
     assert seen == [("work", 1, 3), ("work", 2, 3), ("work", 3, 3)]
     done = []
     with config(progress=lambda stage, n, total: n < 2), pytest.raises(Cancelled, match="after 2 of 30"):
-        list(pool.run(done.append, range(30), stage="work", total=30))
+        list(thread_pool.run(done.append, range(30), stage="work", total=30))
     assert len(done) <= 2 + 2 * threads
     time.sleep(0.01)
     assert len(done) <= 2 + 2 * threads  # nothing goes on behind the caller's back
@@ -93,14 +94,14 @@ def test_progress_is_told_after_each_result_and_may_cancel(threads):
 
 def test_work_inside_work_does_not_wait_for_itself(threads):
     def outer(i):
-        return sum(pool.run(lambda j: i * j, range(10)))
+        return sum(thread_pool.run(lambda j: i * j, range(10)))
 
-    assert list(pool.run(outer, range(12))) == [45 * i for i in range(12)]
+    assert list(thread_pool.run(outer, range(12))) == [45 * i for i in range(12)]
 
 
 def test_blas_has_one_thread_inside_and_its_own_number_after(threads):
     before = blas_threads()
-    inside = list(pool.run(lambda i: blas_threads(), range(4)))
+    inside = list(thread_pool.run(lambda i: blas_threads(), range(4)))
     assert all(set(found.values()) == {1} for found in inside)
     assert blas_threads() == before
 
@@ -118,7 +119,7 @@ def test_a_blas_that_is_loaded_later_is_limited_too():
 
 def test_blas_limits_of_two_callers_may_end_in_any_order():
     before = blas_threads()
-    first, second = pool.one_blas_thread(), pool.one_blas_thread()
+    first, second = thread_pool.one_blas_thread(), thread_pool.one_blas_thread()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
@@ -138,7 +139,7 @@ def in_thread(work):
 
 def test_blas_is_limited_in_every_thread():
     def inside():
-        with pool.one_blas_thread():
+        with thread_pool.one_blas_thread():
             return set(blas_threads().values())
 
     before = blas_threads()
@@ -149,7 +150,7 @@ def test_blas_is_limited_in_every_thread():
 
 
 def test_the_blas_limit_may_end_in_another_thread_than_it_began():
-    before, limit = blas_threads(), pool.one_blas_thread()
+    before, limit = blas_threads(), thread_pool.one_blas_thread()
     limit.__enter__()
     in_thread(lambda: limit.__exit__(None, None, None))
     assert blas_threads() == before
@@ -160,10 +161,10 @@ def test_the_blas_limit_may_end_in_another_thread_than_it_began():
 
 def test_another_caller_may_change_the_number_of_threads_meanwhile():
     with config(threads=2):
-        results = pool.run(lambda i: i, range(30))
+        results = thread_pool.run(lambda i: i, range(30))
         assert next(results) == 0
     with config(threads=3):
-        assert list(pool.run(lambda i: i, range(5))) == list(range(5))
+        assert list(thread_pool.run(lambda i: i, range(5))) == list(range(5))
     assert list(results) == list(range(1, 30))
 
 
@@ -171,7 +172,7 @@ def test_many_callers_at_once():
     out = {}
 
     def caller(c):
-        out[c] = list(pool.run(lambda i: c * i, range(40)))
+        out[c] = list(thread_pool.run(lambda i: c * i, range(40)))
 
     with config(threads=2):
         callers = [threading.Thread(target=caller, args=(c,)) for c in range(6)]
@@ -183,16 +184,16 @@ def test_many_callers_at_once():
 
 
 def _in_child(queue):
-    queue.put(list(pool.run(lambda i: i, range(5))))
+    queue.put(list(thread_pool.run(lambda i: i, range(5))))
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system does not fork")
 def test_a_forked_process_gets_a_pool_of_its_own():
     with config(threads=2):
-        list(pool.run(lambda i: i, range(5)))  # the parent's threads exist, and the child will not have them
+        list(thread_pool.run(lambda i: i, range(5)))  # the parent's threads exist, and the child will not have them
         context = multiprocessing.get_context("fork")
         queue = context.Queue()
-        with warnings.catch_warnings(), pool._lock:  # another thread of the parent may be inside just then
+        with warnings.catch_warnings(), thread_pool._lock:  # another thread of the parent may be inside just then
             warnings.simplefilter("ignore", DeprecationWarning)
             child = context.Process(target=_in_child, args=(queue,))
             child.start()
@@ -213,8 +214,8 @@ def test_products_by_panels(shape, dtype, rng, threads):
     A = rng.standard_normal((n, d)).astype(dtype)
     B, C = rng.standard_normal((d, k)), rng.standard_normal((n, k))
     with config(threads=1):
-        expected = pool.matmul(A, B), pool.tmatmul(A, C)
-    found = pool.matmul(A, B), pool.tmatmul(A, C)
+        expected = thread_pool.matmul(A, B), thread_pool.tmatmul(A, C)
+    found = thread_pool.matmul(A, B), thread_pool.tmatmul(A, C)
     for got, same, exact in zip(found, expected, (A.astype(float) @ B, A.T.astype(float) @ C), strict=True):
         assert got.dtype == np.float64
         np.testing.assert_array_equal(got, same)  # threads leave no trace
@@ -226,13 +227,13 @@ def test_products_do_not_depend_on_the_threads_of_blas(rng):
     found = []
     for blas in (1, 2):
         with threadpool_limits(blas, user_api="blas"), config(threads=2):
-            found.append(pool.tmatmul(A, B).tobytes())
+            found.append(thread_pool.tmatmul(A, B).tobytes())
     assert found[0] == found[1]
 
 
 def test_products_of_views_and_of_torch(rng, backend):
     A, B = rng.standard_normal((2000, 300)), rng.standard_normal((2000, 10))
-    found = pool.tmatmul(backend(A)[:, ::2], backend(B))
+    found = thread_pool.tmatmul(backend(A)[:, ::2], backend(B))
     np.testing.assert_allclose(np.asarray(found), A[:, ::2].T @ B, atol=1e-10)
-    found = pool.matmul(backend(A).T, backend(B))
+    found = thread_pool.matmul(backend(A).T, backend(B))
     np.testing.assert_allclose(np.asarray(found), A.T @ B, atol=1e-10)

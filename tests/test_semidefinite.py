@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lowland.errors import DataError
+from lowland.core.errors import DataError
 from lowland.graph.neighbors import neighbor_graph
 from lowland.semidefinite import exact_gram, full_gram, gram_in_basis
 

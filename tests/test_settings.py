@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland import settings
-from lowland.errors import Cancelled
-from lowland.settings import (
+from lowland.core import settings
+from lowland.core.errors import Cancelled
+from lowland.core.settings import (
     _cgroup_free,
     _machine_free,
     config,

@@ -39,44 +39,55 @@ _HOME = {
     "TSNE": "methods.tsne",
     "TruncatedSVD": "methods.truncated_svd",
     "UMAP": "methods.umap",
-    "Cancelled": "errors",
-    "DataError": "errors",
-    "DegenerateWarning": "errors",
-    "DisconnectedError": "errors",
-    "DisconnectedWarning": "errors",
-    "DominantColumnWarning": "errors",
-    "IndefiniteWarning": "errors",
-    "LowlandError": "errors",
-    "LowlandWarning": "errors",
-    "MemoryLimitError": "errors",
-    "MissingExtraError": "errors",
-    "ModelFileError": "errors",
-    "NotConvergedWarning": "errors",
-    "RankWarning": "errors",
-    "SolveError": "errors",
-    "WriteError": "errors",
+    "Cancelled": "core.errors",
+    "DataError": "core.errors",
+    "DegenerateWarning": "core.errors",
+    "DisconnectedError": "core.errors",
+    "DisconnectedWarning": "core.errors",
+    "DominantColumnWarning": "core.errors",
+    "IndefiniteWarning": "core.errors",
+    "LowlandError": "core.errors",
+    "LowlandWarning": "core.errors",
+    "MemoryLimitError": "core.errors",
+    "MissingExtraError": "core.errors",
+    "ModelFileError": "core.errors",
+    "NotConvergedWarning": "core.errors",
+    "RankWarning": "core.errors",
+    "SolveError": "core.errors",
+    "WriteError": "core.errors",
     "Comparison": "comparison",
     "FitInfo": "reducer",
-    "Measure": "measure",
-    "Plan": "cost",
+    "Measure": "core.measure",
+    "Plan": "core.cost",
     "Reducer": "reducer",
     "RowSource": "rows",
     "compare": "comparison",
-    "config": "settings",
+    "config": "core.settings",
     "load": "modelfile",
     "plan": "planning",
     "register": "registry",
     "save": "modelfile",
 }
-_ROOMS = ("data", "dimension", "functions", "graph", "moments", "quality", "registry", "settings", "spectral")
+_ROOMS = {  # public modules, by the name that users know
+    "data": "data",
+    "dimension": "dimension",
+    "functions": "functions",
+    "graph": "graph",
+    "moments": "moments",
+    "quality": "quality",
+    "registry": "registry",
+    "settings": "core.settings",
+    "spectral": "spectral",
+}
 
 __all__ = [*sorted(_HOME), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from . import data, dimension, functions, graph, moments, quality, registry, settings, spectral
+    from . import data, dimension, functions, graph, moments, quality, registry, spectral
     from .comparison import Comparison, compare
-    from .cost import Plan
-    from .errors import (
+    from .core import settings
+    from .core.cost import Plan
+    from .core.errors import (
         Cancelled,
         DataError,
         DegenerateWarning,
@@ -94,7 +105,8 @@ if TYPE_CHECKING:
         SolveError,
         WriteError,
     )
-    from .measure import Measure
+    from .core.measure import Measure
+    from .core.settings import config
     from .methods.autoencoder import Autoencoder
     from .methods.classical_mds import ClassicalMDS
     from .methods.diffusion_maps import DiffusionMaps
@@ -124,7 +136,6 @@ if TYPE_CHECKING:
     from .reducer import FitInfo, Reducer
     from .registry import register
     from .rows import RowSource
-    from .settings import config
 
 
 def __getattr__(name: str) -> Any:
@@ -133,7 +144,7 @@ def __getattr__(name: str) -> Any:
         globals()[name] = value
         return value
     if name in _ROOMS:
-        return importlib.import_module(f"{__name__}.{name}")
+        return importlib.import_module(f"{__name__}.{_ROOMS[name]}")
     raise AttributeError(f"module 'lowland' has no attribute {name!r}")
 
 

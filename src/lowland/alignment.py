@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DataError
+from .core.errors import DataError
 from .spectral import dense
 
 Array = Any

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import arrays
 from .block import Block, require_finite
-from .errors import ScaleError
+from .core import arrays
+from .core.errors import ScaleError
 from .scatter import Scratch, subtract
 
 Array = Any

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import pool
-from .cost import DataShape
-from .errors import DataError
+from .core import thread_pool
+from .core.cost import DataShape
+from .core.errors import DataError
+from .core.settings import report_progress, threads
 from .levels import PIECE_ROWS, Learned
 from .moments import Moments
 from .rows import ArrayRows, RowSource, block_rows
 from .scatter import square_zeros
-from .settings import report_progress, threads
 from .sources import MappedRows
 from .spectral import rowspace
 from .spectral.routes import deviations
@@ -142,7 +142,7 @@ class Layout:
                 for a, z in zip(at, Z, strict=True):
                     S[spans[q], a] += np.bincount(codes[q], weights=z, minlength=spans[q].stop - spans[q].start)
 
-            for _ in pool.run(count, range(len(spans))):
+            for _ in thread_pool.run(count, range(len(spans))):
                 pass
             S[np.ix_(at, at)] += Z @ Z.T
             sums += Z.sum(axis=1)
@@ -176,7 +176,7 @@ class Layout:
             S[here, at] /= scale[here, None]
             S[at, here] = S[here, at].T
 
-        for _ in pool.run(finish, range(len(spans))):
+        for _ in thread_pool.run(finish, range(len(spans))):
             pass
 
 

@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from . import arrays, intake
-from .errors import DataError
+from . import intake
+from .core import arrays
+from .core.errors import DataError
 from .intake import is_missing
 from .rows import RowSource
 

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, distances, pool, settings
-from .cost import DataShape
+from . import distances
+from .core import arrays, settings, thread_pool
+from .core.cost import DataShape
+from .core.errors import DataError
 from .distances import SquaredEuclidean
-from .errors import DataError
 from .kernels import Kernel
 from .landmarks import whitener
 from .moments import Moments
@@ -145,7 +146,7 @@ def _column_means(K: Array) -> tuple[Array, float]:
         strip = K[part].astype(np.float64)
         return strip.mean(axis=1), float((strip * strip).sum())
 
-    found = list(pool.run(sums, tiles(len(K), 64)))
+    found = list(thread_pool.run(sums, tiles(len(K), 64)))
     return np.concatenate([means for means, _ in found]), float(np.sqrt(sum(s for _, s in found)))
 
 
@@ -217,7 +218,7 @@ def distance_error(rule: Kernel, items: Array, Y: Array) -> float:
         return float(np.triu(off, 1).sum() if a == b else off.sum())
 
     pairs = half(n)
-    return sum(pool.run(total, pairs, stage="distances", total=len(pairs))) / (n * (n - 1) / 2)
+    return sum(thread_pool.run(total, pairs, stage="distances", total=len(pairs))) / (n * (n - 1) / 2)
 
 
 # -- cost --------------------------------------------------------------------------------------------------------

@@ -19,12 +19,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from . import arrays
-from .cost import DataShape, Plan, dense_seconds
-from .errors import DataError, LowlandError, LowlandWarning, RankWarning, SolveError
+from .core import arrays
+from .core.cost import DataShape, Plan, dense_seconds
+from .core.errors import DataError, LowlandError, LowlandWarning, RankWarning, SolveError
+from .core.settings import report_progress
 from .reducer import Recorder, Reducer
 from .rows import RowSource
-from .settings import report_progress
 
 Array = Any
 

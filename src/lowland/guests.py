@@ -81,7 +81,7 @@ def register(
     """
     made = _admit(name, cls, "", summary, family, components, dict(defaults or {})).load()
     if components is not None and made is not cls and "n_components" not in made._parameters:
-        from .errors import LowlandWarning
+        from .core.errors import LowlandWarning
         from .wrapping import no_components
 
         text = f"{name}: {no_components(cls)}, and components=None says that there is none"
@@ -112,7 +112,7 @@ def read_entry_points() -> None:
         return
     from importlib.metadata import entry_points
 
-    from .errors import LowlandWarning
+    from .core.errors import LowlandWarning
 
     _read, texts = True, []  # at once: a package that lists the methods while it is imported finds no second reading
     try:

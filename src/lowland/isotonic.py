@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import pool
+from .core import thread_pool
 from .stress import Point
 
 Array = Any
@@ -118,7 +118,7 @@ class OrderStress:
     def _over_pieces(self, work: Callable[[int, int], Array]) -> Iterator[Array]:
         """Run work(start, stop) over the pairs; its results come in order, so that sums have the same bits."""
         count = len(self.first)
-        return pool.run(lambda start: work(start, min(start + _PIECE, count)), range(0, count, _PIECE))
+        return thread_pool.run(lambda start: work(start, min(start + _PIECE, count)), range(0, count, _PIECE))
 
     def regress(self, d: Array) -> Array:
         """Return d̂ of the distances, in the order of the pairs."""

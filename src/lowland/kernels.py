@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays
+from .core import arrays
+from .core.errors import DataError
 from .distances import SquaredEuclidean, metric
-from .errors import DataError
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, tiles
 
 KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine")

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import arrays, pool
-from .errors import DataError
+from .core import arrays, thread_pool
+from .core.errors import DataError
+from .core.settings import report_progress
 from .kernels import GivenKernel, Kernel
 from .pairwise import Array, Pairwise, against, cut, length, tiles
 from .rows import RowSource
-from .settings import report_progress
 from .sources import take
 from .spectral import dense
 from .spectral.rounding import rounding_floor
@@ -91,10 +91,10 @@ def _spread(
 
 
 def _distances_to(last: Array, compare: list[Callable[[Array], Array]]) -> Array:
-    return np.concatenate(list(pool.run(lambda measure: arrays.to_numpy(measure(last))[0], compare)))
+    return np.concatenate(list(thread_pool.run(lambda measure: arrays.to_numpy(measure(last))[0], compare)))
 
 
-@pool.one_blas_thread()
+@thread_pool.one_blas_thread()
 def rpcholesky(kernel: Kernel, items: Array, count: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
     """Return pivots of a randomly pivoted Cholesky factor: each drawn with a chance that is what it still lacks.
 
@@ -119,9 +119,9 @@ def rpcholesky(kernel: Kernel, items: Array, count: int, rng: np.random.Generato
             continue
         new = proposed[accepted]
         done = len(chosen)
-        G = _columns(kernel, among, new) - pool.matmul(F[:, :done], np.ascontiguousarray(F[new, :done].T))
+        G = _columns(kernel, among, new) - thread_pool.matmul(F[:, :done], np.ascontiguousarray(F[new, :done].T))
         L = np.linalg.cholesky(H[np.ix_(accepted, accepted)])
-        F[:, done : done + len(new)] = pool.matmul(G, np.linalg.inv(L).T)
+        F[:, done : done + len(new)] = thread_pool.matmul(G, np.linalg.inv(L).T)
         chosen.extend(int(i) for i in new)
         missing = (missing - (F[:, done : done + len(new)] ** 2).sum(axis=1)).clip(0)
         missing[np.array(chosen)] = 0.0
@@ -149,7 +149,7 @@ def _accept(H: Array, rng: np.random.Generator, floor: float) -> list[int]:
 
 def _columns(kernel: Kernel, among: Any, new: Array) -> Array:
     anchors = cut(among, new)
-    strips = pool.run(
+    strips = thread_pool.run(
         lambda part: arrays.to_numpy(kernel.between(cut(among, part), anchors)), tiles(length(among), 1024)
     )
     return np.concatenate(list(strips))

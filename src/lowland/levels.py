@@ -13,11 +13,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import arrays, columns, pool
+from . import columns
 from .block import Block
 from .columns import Asked, Level, Piece, one_of
-from .cost import DataShape, check_allocation
-from .errors import DataError
+from .core import arrays, thread_pool
+from .core.cost import DataShape, check_allocation
+from .core.errors import DataError
 from .moments import column_moments
 from .rows import BlockRows, RowSource, as_rows, require_names
 
@@ -131,7 +132,7 @@ class MixedRows(RowSource):
 
         def tables() -> Iterator[Array]:
             total = None if self.n_rows is None else -(-self.n_rows // PIECE_ROWS)
-            for table, found in pool.run(tally, self._pieces(), stage="levels", total=total):
+            for table, found in thread_pool.run(tally, self._pieces(), stage="levels", total=total):
                 for column, (levels, times) in zip(known, found, strict=True):
                     column.add(levels, times.tolist())
                 check_allocation(
@@ -168,7 +169,7 @@ class MixedRows(RowSource):
                     _refuse_unseen(piece, i, j, [*found, None][codes[i]], levels.values[number])
             return table
 
-        return _CodedRows(lambda: pool.run(code, self._pieces()), self)
+        return _CodedRows(lambda: thread_pool.run(code, self._pieces()), self)
 
     def _table(self, piece: Piece) -> Array:
         """Return the numbers of a piece, with zeros in place of categories."""

@@ -19,13 +19,13 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from . import arrays, pool
 from .block import Block, block_rows, require_finite
 from .blocksums import Mean, Part, centered, require_sums, shifted, sparse_columns, sparse_moments, triangle
-from .errors import DataError
+from .core import arrays, thread_pool
+from .core.errors import DataError
+from .core.settings import report_progress
 from .rows import RowSource
 from .scatter import TILED, Scratch, add_tiles, mirror, square, square_zeros
-from .settings import report_progress
 
 Array = Any
 
@@ -65,7 +65,9 @@ class Accumulator:
         """Add rows. Those that do not fill a block wait for the next call, so the cut into calls leaves no trace."""
         scratch = Scratch()
         with self._batch(source, stage) as blocks:
-            for part in pool.run(lambda b: self._reduce(b, scratch), blocks, stage=stage, total=source.block_count()):
+            for part in thread_pool.run(
+                lambda b: self._reduce(b, scratch), blocks, stage=stage, total=source.block_count()
+            ):
                 self._add(part)
         return self
 

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import arrays
-from .errors import MissingExtraError, SolveError
-from .settings import report_progress
+from .core import arrays
+from .core.errors import MissingExtraError, SolveError
+from .core.settings import report_progress
 from .windows import Samples, Tell
 
 Array = Any

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import arrays, pool
-from .cost import check_allocation
-from .errors import DataError
+from .core import arrays, thread_pool
+from .core.cost import check_allocation
+from .core.errors import DataError
 
 Array = Any
 Prepared = Any
@@ -172,7 +172,7 @@ def square(rule: Pairwise, items: Array, *, dtype: Any = np.float64, stage: str 
         out[a, b] = block
         out[b, a] = arrays.t(block)
 
-    for _ in pool.run(tile, pairs, stage=stage, total=len(pairs)):
+    for _ in thread_pool.run(tile, pairs, stage=stage, total=len(pairs)):
         pass
     return out
 
@@ -240,7 +240,7 @@ def check_symmetric(
         )
 
     pairs = half(n)
-    seen = list(pool.run(look, pairs, stage=f"check {what}", total=len(pairs)))
+    seen = list(thread_pool.run(look, pairs, stage=f"check {what}", total=len(pairs)))
     slack = max(s.largest for s in seen) * (1e-5 if arrays.dtype_of(M) == np.float32 else 1e-10)
     worst = max(seen, key=lambda s: s.asymmetry)
     if worst.asymmetry > slack:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import parameters
-from .cost import DataShape, Plan
-from .errors import DataError
+from .core.cost import DataShape, Plan
+from .core.errors import DataError
 from .intake import working
 
 if TYPE_CHECKING:

@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, pool, settings
 from .block import block_rows
-from .cost import DataShape
+from .core import arrays, settings, thread_pool
+from .core.cost import DataShape
+from .core.settings import report_progress
 from .distances import SquaredEuclidean, squared_norms
 from .feature_space import Expansion
 from .kernels import Exponential, median_gamma
 from .landmarks import uniform
 from .pairwise import Array, tiles
 from .rows import RowSource
-from .settings import report_progress
 from .spectral import dense
 
 CENTERS = 500  # Gaussians of the ridge at most
@@ -118,14 +118,14 @@ def _scatters(rows: RowSource, Y: Array, shift: Array, features: Any, width: int
     total = 0.0
     if in_strips(width, rows.n_features):
         T = np.zeros((width, rows.n_features))
-        with pool.one_blas_thread():
+        with thread_pool.one_blas_thread():
             for done, block in enumerate(rows.blocks(), start=1):
                 X, Z = prepare(block)
                 _add_product(T, Z, X)
                 S, z, total = S + Z.T @ Z, z + Z.sum(axis=0), total + float(squared_norms(X).sum())
                 report_progress("pre-images", done, rows.block_count())
     else:
-        for part in pool.run(sums, rows.blocks(), stage="pre-images", total=rows.block_count()):
+        for part in thread_pool.run(sums, rows.blocks(), stage="pre-images", total=rows.block_count()):
             S, T, z, total = S + part[0], T + part[1], z + part[2], total + part[3]
     mean = np.asarray(z) / len(Y)
     return S - len(Y) * np.outer(mean, mean), np.asarray(T), mean, total
@@ -147,7 +147,7 @@ def _add_product(T: Array, Z: Array, X: Array) -> None:
         columns = slice(start, start + step)
         T[:, columns] += Z.T @ X[:, columns]
 
-    for _ in pool.run(strip, range(0, T.shape[1], step)):
+    for _ in thread_pool.run(strip, range(0, T.shape[1], step)):
         pass
 
 

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from . import pool
 from .block import Block
+from .core import thread_pool
+from .core.settings import report_progress
 from .rows import RowSource
-from .settings import report_progress
 
 Array = Any
 Prepare = Callable[[Array], Array]
@@ -136,7 +136,7 @@ def _blur(values: Array, step: float) -> Array:
         lines = sliding_window_view(falling, high - low)[n - 1 + low - start - np.arange(stop - start)]
         np.matmul(lines, values[:, low:high], out=out[:, start:stop])
 
-    for _ in pool.run(strip, range(0, n, _strip(n))):
+    for _ in thread_pool.run(strip, range(0, n, _strip(n))):
         pass
     return out
 
@@ -260,7 +260,7 @@ def train(rows: RowSource, prepare: Prepare, W: Array, grid: Grid, radii: Array,
             Z = prepare(block.rows)
             return block_sums(Z, winners(Z, W), shaking.weights(epoch, epochs, block))
 
-        for done, part in enumerate(pool.run(step, rows.blocks()), start=1):
+        for done, part in enumerate(thread_pool.run(step, rows.blocks()), start=1):
             total[part.units, :-1] += part.sums
             total[part.units, -1] += part.weights
             report_progress("training", epoch * count + done, epochs * count)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import arrays, pool
+from .core import arrays, thread_pool
 
 Array = Any
 
@@ -36,7 +36,7 @@ def normal(d: int, k: int, dtype: Any, rng: np.random.Generator) -> Array:
             np.random.default_rng([root, start]).standard_normal(part.shape), k**-0.5, out=part, casting="unsafe"
         )
 
-    for _ in pool.run(fill, range(0, d, step), stage="draw", total=-(-d // step)):
+    for _ in thread_pool.run(fill, range(0, d, step), stage="draw", total=-(-d // step)):
         pass
     return out
 
@@ -79,7 +79,7 @@ def scattered(d: int, k: int, c: int, rng: np.random.Generator) -> tuple[Array, 
         part[:] = own.integers(edges[:-1], edges[1:], size=part.shape, dtype=np.int32)
         np.subtract(2 * own.integers(0, 2, part.shape, dtype=np.int8), 1, out=signs[start : start + step])
 
-    for _ in pool.run(fill, range(0, d, step), stage="draw", total=-(-d // step)):
+    for _ in thread_pool.run(fill, range(0, d, step), stage="draw", total=-(-d // step)):
         pass
     return places, signs
 

@@ -15,11 +15,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import arrays, memory, parameters, pool, units
-from .cost import DataShape, Plan
-from .errors import DataError, LowlandWarning, RankWarning, ScaleError
+from . import parameters, units
+from .core import arrays, memory, thread_pool
+from .core.cost import DataShape, Plan
+from .core.errors import DataError, LowlandWarning, RankWarning, ScaleError
+from .core.settings import format_bytes
 from .rows import RowSource, as_rows
-from .settings import format_bytes
 from .sources import ObjectRows, are_objects
 
 Array = Any
@@ -349,7 +350,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             cost = self._plan_rows(source)
             cost.require()
             record = Recorder(type(self).__name__, cost)
-            with memory.watch(cost.bytes) as peak, pool.one_blas_thread():  # the same bits on any machine's threads
+            with (
+                memory.watch(cost.bytes) as peak,
+                thread_pool.one_blas_thread(),
+            ):  # the same bits on any machine's threads
                 self._fit(source, record)
             self._keep_unit(exponent, record)
         except ScaleError:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import arrays, pool
 from .block import Block
+from .core import arrays, thread_pool
 from .rows import RowSource
 
 Array = Any
@@ -32,7 +32,7 @@ def read(rows: RowSource, rng: np.random.Generator) -> Seen:
         rows.check(block)
         return block, _mean(block.rows)
 
-    for block, mean in pool.run(work, rows.blocks(), stage="read", total=rows.block_count()):
+    for block, mean in thread_pool.run(work, rows.blocks(), stage="read", total=rows.block_count()):
         m = block.rows.shape[0]
         first = _host(block.rows[:1]) if first is None else first
         seen.differ = seen.differ or _differ(block.rows, first)

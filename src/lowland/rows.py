@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import arrays, intake, pool
+from . import intake
 from .block import Block, block_rows, require_finite
-from .cost import DataShape
-from .errors import DataError
+from .core import arrays, thread_pool
+from .core.cost import DataShape
+from .core.errors import DataError
 
 Array = Any
 
@@ -117,7 +118,7 @@ class RowSource(ABC):
             self.check(block)
             return arrays.cast(work(block.rows), kind)
 
-        parts = pool.run(step, self.blocks(), stage="transform", total=self.block_count())
+        parts = thread_pool.run(step, self.blocks(), stage="transform", total=self.block_count())
         if self.n_rows is None or arrays.is_foreign(self.reference):
             found = list(parts)
             return arrays.namespace(*found).concat(found, axis=0)

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import arrays, pool
-from .cost import check_allocation
-from .settings import report_progress
+from .core import arrays, thread_pool
+from .core.cost import check_allocation
+from .core.settings import report_progress
 
 Array = Any
 Piece = TypeVar("Piece")
@@ -84,7 +84,7 @@ def symmetric_sum(
             with np.errstate(over="ignore", invalid="ignore"):
                 return arrays.t(Z) @ Z
 
-        for P in pool.run(product, pieces, stage=stage, total=total):
+        for P in thread_pool.run(product, pieces, stage=stage, total=total):
             out = square_zeros(n, P) if out is None else out
             out += P
     else:
@@ -120,7 +120,7 @@ def add_tiles(out: Array, Z: Array, coefficient: float = 0.0, delta: Array = Non
         for j in range(_TILES):
             tile(j)
         return
-    for _ in pool.run(tile, reversed(range(_TILES))):
+    for _ in thread_pool.run(tile, reversed(range(_TILES))):
         pass
 
 

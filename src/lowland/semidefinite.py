@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import pool
-from .errors import DataError, SolveError
+from .core import thread_pool
+from .core.errors import DataError, SolveError
 from .spectral import dense
 
 Array = np.ndarray[Any, Any]
@@ -60,7 +60,7 @@ class Program:
     forces: Array | None = None  # w of the dual
 
 
-@pool.one_blas_thread()
+@thread_pool.one_blas_thread()
 def full_gram(n: int, i: Array, j: Array, squares: Array, give: float = 0.0) -> Program:
     """Return the K of largest trace for the edges of a connected graph, by an interior-point method of its own.
 
@@ -272,7 +272,7 @@ def gram_in_basis(Q: Array, i: Array, j: Array, squares: Array, reach: float, sl
         return A.T @ A, A.T @ squares[part]
 
     P, pull = np.zeros((len(ones), len(ones))), np.zeros(len(ones))
-    for square, linear in pool.run(batch, range(0, len(i), _BATCH)):
+    for square, linear in thread_pool.run(batch, range(0, len(i), _BATCH)):
         P += square
         pull += linear
     # The unknown is Y/reach, of trace about 1.
@@ -281,7 +281,7 @@ def gram_in_basis(Q: Array, i: Array, j: Array, squares: Array, reach: float, sl
     return _unpacked(np.array(solution.x), m) * reach
 
 
-@pool.one_blas_thread()
+@thread_pool.one_blas_thread()
 def _solve(P: Any, q: Array, A: Any, b: Array, m: int) -> Any:
     """Minimise ½xᵀPx + qᵀx with b − Ax the packed triangle of a positive semidefinite m × m matrix."""
     import clarabel

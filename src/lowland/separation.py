@@ -28,11 +28,11 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, pool
 from .block import Block, block_rows
+from .core import arrays, thread_pool
+from .core.settings import report_progress
 from .rows import RowSource
 from .scatter import Scratch
-from .settings import report_progress
 from .spectral import dense
 
 Array = Any
@@ -196,7 +196,7 @@ class White:
             return T @ Y.T, sums
 
         C, sums = np.zeros((k, k)), np.zeros((3, k))
-        for c, s in pool.run(work, self.blocks):
+        for c, s in thread_pool.run(work, self.blocks):
             C += c
             sums += s
         sums /= self.n
@@ -228,7 +228,7 @@ def whitened(rows: RowSource, mean: Array, K: Array) -> White:
 
     size = panel_rows(*K.shape)
     total = None if rows.n_rows is None else -(-rows.n_rows // size)
-    return White(list(pool.run(work, rows.blocks(size), stage="whitening", total=total)))
+    return White(list(thread_pool.run(work, rows.blocks(size), stage="whitening", total=total)))
 
 
 def polar(M: Array) -> Array:

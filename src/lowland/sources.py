@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import arrays, pool
-from .cost import DataShape
-from .errors import DataError
+from .core import arrays, thread_pool
+from .core.cost import DataShape
+from .core.errors import DataError
 from .rows import Block, RowSource
 
 Array = Any
@@ -101,7 +101,9 @@ class MappedRows(RowSource):
             self._source.check(block)
             return Block(block.start, self._work(block.rows), block.weights)
 
-        return pool.run(mapped, self._source.blocks(size, first))  # or whoever reads them would wait for one thread
+        return thread_pool.run(
+            mapped, self._source.blocks(size, first)
+        )  # or whoever reads them would wait for one thread
 
 
 def gather(source: RowSource, *, sparse: bool = False) -> Array:

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from . import pool
-from .errors import DataError
-from .settings import report_progress
+from .core import thread_pool
+from .core.errors import DataError
+from .core.settings import report_progress
 from .spectral import dense, eigen, fix_signs
 from .spectral.distance import DistanceGram
 from .spectral.rounding import rounding_floor
@@ -122,7 +122,7 @@ class Stress:
             guttman(Xt, self.delta, W, weighted, B, V, sums, *edge)
             return B, V, sums
 
-        parts = [piece(self._edges[0])] if len(self._edges) == 1 else list(pool.run(piece, self._edges))
+        parts = [piece(self._edges[0])] if len(self._edges) == 1 else list(thread_pool.run(piece, self._edges))
         B, V, sums = (sum(part[c] for part in parts) for c in range(3))
         return B.T, V.T if weighted else self.n * Xt.T, sums
 
@@ -142,7 +142,7 @@ def _factor_of_v(W: Array) -> Any:
     V += degrees.mean() / len(W)
     V[np.diag_indices_from(V)] += degrees
     try:
-        with pool.one_blas_thread():
+        with thread_pool.one_blas_thread():
             return scipy.linalg.cho_factor(
                 V.T, overwrite_a=True, check_finite=False
             )  # V = Vᵀ in LAPACK's order: no copy
@@ -164,7 +164,7 @@ def descend(
     stage: str = "stress",
 ) -> Descent:
     """Lower a value from X until Guttman's step would take off no more than the share ``tol`` of it, or ``floor``."""
-    with pool.one_blas_thread():
+    with thread_pool.one_blas_thread():
         point = evaluate(X)
         history, pairs = [point.value], list[tuple[Array, Array, Array, float]]()
         for done in range(max_iter):
@@ -286,7 +286,7 @@ def _through_few(D: Array, known: Array) -> Array:
         np.copyto(out[part], paths, where=~known[part])
 
     starts = range(0, len(D), 64)
-    for _ in pool.run(strip, starts, stage="paths", total=len(starts)):
+    for _ in thread_pool.run(strip, starts, stage="paths", total=len(starts)):
         pass
     np.fill_diagonal(out, 0.0)
     return out

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import pool, settings
+from .core import settings, thread_pool
 from .graph.graph import Graph
 
 Array = np.ndarray[Any, Any]
@@ -64,7 +64,7 @@ class Rods:
             kernel(self.indptr, self.indices, self.squares, *args, sums, *part)
             return sums
 
-        return np.asarray(sum(pool.run(work, self._parts)))
+        return np.asarray(sum(thread_pool.run(work, self._parts)))
 
     def value(self, tension: Array, rho: float, Y: Array) -> tuple[float, Array]:
         """Return f and its gradient."""
@@ -142,7 +142,7 @@ class Unfolded:
     stuck: bool
 
 
-@pool.one_blas_thread()
+@thread_pool.one_blas_thread()
 def unfold(rods: Rods, Y: Array, *, steps: int, tolerance: float) -> Unfolded:
     """Move points, given near an unfolding, to one: rounds end when error and imbalance are within the tolerance.
 

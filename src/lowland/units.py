@@ -20,9 +20,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import scipy.sparse as sp
 
-from . import arrays, pool
 from .block import Block
-from .cost import check_allocation
+from .core import arrays, thread_pool
+from .core.cost import check_allocation
 from .rows import ArrayRows, BlockRows, RowSource
 
 Array = Any
@@ -201,7 +201,7 @@ def exponent_of(source: RowSource, *, spread: bool, sure: bool = False) -> int:
     if not sure and _is_ordinary(size, source.dtype):
         return 0
     if source.reiterable:
-        known, bounds = source.n_rows, pool.run(lambda block: _bounds(block.rows), source.blocks())
+        known, bounds = source.n_rows, thread_pool.run(lambda block: _bounds(block.rows), source.blocks())
         low, high = functools.reduce(lambda a, b: (np.fmin(a[0], b[0]), np.fmax(a[1], b[1])), bounds)
         source.n_rows = known  # a fit depends on it, and must not depend on this reading
         size = _size_of((low, high), spread)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays
 from .block import block_rows
+from .core import arrays
+from .core.settings import report_progress
 from .rows import RowSource
-from .settings import report_progress
 
 Array = Any
 Tensor = Any

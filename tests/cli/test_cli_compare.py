@@ -226,7 +226,7 @@ def test_auto_asks_for_text(run: Any, mixed: Path, monkeypatch: pytest.MonkeyPat
 
     def stop(*words: Any) -> None:
         seen.append(words[-1])
-        raise lowland.errors.DataError("enough")
+        raise lowland.core.errors.DataError("enough")
 
     monkeypatch.setattr(compare, "_read", stop)
     for words in ([], ["--methods", "famd,pca"], ["--methods", "pca"]):

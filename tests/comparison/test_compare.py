@@ -17,7 +17,7 @@ import pytest
 import scipy.sparse as sp
 
 import lowland
-from lowland.errors import Cancelled, DataError, LowlandError
+from lowland.core.errors import Cancelled, DataError, LowlandError
 
 
 def entry(comparison: lowland.Comparison, key: str) -> dict:
@@ -65,7 +65,7 @@ def test_three_rows_far_out_are_no_structure(rng, at_once):
 def test_dimensions_are_told_as_by_dimension_itself(found, roll):
     from lowland.dimension import estimate
 
-    with pytest.warns(lowland.errors.LowlandWarning, match="more points would give a better estimate"):
+    with pytest.warns(lowland.core.errors.LowlandWarning, match="more points would give a better estimate"):
         sentence = estimate(roll, random_state=0).sentence
     assert found.record["evidence"]["dimensions"]["sentence"] == sentence
     assert sentence in found.recommend().reasons
@@ -428,7 +428,7 @@ def test_rows_that_do_not_vary_are_refused(kind):
 
 def test_a_square_of_distances_given_as_rows_is_told(roll, at_once):
     D = np.linalg.norm(roll[:60, None] - roll[:60], axis=2)
-    with pytest.warns(lowland.errors.LowlandWarning, match="compare: X looks like a distance matrix.*metric="):
+    with pytest.warns(lowland.core.errors.LowlandWarning, match="compare: X looks like a distance matrix.*metric="):
         lowland.compare(D, ["pca"], budget=None)
 
 

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland import memory
 from lowland.comparison import candidates, process, running
 from lowland.comparison.given import read
 from lowland.comparison.worker import Bench
-from lowland.errors import LowlandWarning
+from lowland.core import memory
+from lowland.core.errors import LowlandWarning
 
 
 def entry(comparison: lowland.Comparison, key: str) -> dict:

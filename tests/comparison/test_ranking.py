@@ -11,7 +11,7 @@ import pytest
 from lowland.comparison import recommendation
 from lowland.comparison.candidates import EXCLUDED
 from lowland.comparison.ranking import SIDES, Judge, jackknife
-from lowland.errors import LowlandError
+from lowland.core.errors import LowlandError
 
 
 def made(key: str, local: float, wide: float, *, noise: float = 0.0, seconds: float = 1.0, **more: object) -> dict:

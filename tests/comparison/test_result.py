@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import lowland
-from lowland.errors import DataError
+from lowland.core.errors import DataError
 
 
 def test_the_target_is_no_column_of_the_best_model(rng, at_once):

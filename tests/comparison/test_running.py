@@ -13,7 +13,7 @@ import pytest
 import lowland
 from lowland.comparison import candidates, given, running
 from lowland.comparison.given import fingerprint, read
-from lowland.errors import DataError, LowlandWarning
+from lowland.core.errors import DataError, LowlandWarning
 
 
 def entry(comparison: lowland.Comparison, key: str) -> dict:

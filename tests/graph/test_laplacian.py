@@ -8,8 +8,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
+from lowland.core.errors import DataError
 from lowland.data import swiss_roll
-from lowland.errors import DataError
 from lowland.graph.graph import Graph
 from lowland.graph.laplacian import (
     FLOOR,

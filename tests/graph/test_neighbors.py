@@ -699,7 +699,7 @@ def test_searches_tell_their_progress_and_can_be_cancelled(columns, rng):
 
 
 def test_the_cost_of_a_search_is_known_before(rng):
-    from lowland.cost import DataShape
+    from lowland.core.cost import DataShape
 
     for columns, metric in ((3, "euclidean"), (30, "euclidean"), (30, "cityblock"), (1000, "precomputed")):
         small = neighbors.search_cost(DataShape(1000, columns, np.dtype(np.float64)), 10, metric)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import lowland
 from counting import lines_run
-from lowland.cost import DataShape
+from lowland.core.cost import DataShape
 from lowland.graph import blocked, measures, neighbor_graph, scores
 from lowland.graph.blocked import BlockSearcher
 from lowland.graph.geometry import Coordinates

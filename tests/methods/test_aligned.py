@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 
 import lowland
 from lowland.alignment import procrustes
-from lowland.cost import DataShape
+from lowland.core.cost import DataShape
 from lowland.methods import aligned
 from lowland.methods.hessian_lle import HessianLLE
 from lowland.methods.lle import LLE

@@ -376,7 +376,7 @@ def test_the_model_does_not_hold_the_callers_array(method, rng):
 
 def test_the_plan_counts_the_anchors():
     def rows(dtype):
-        shape = lowland.cost.DataShape(5000, 3000, np.dtype(dtype))
+        shape = lowland.core.cost.DataShape(5000, 3000, np.dtype(dtype))
         return lowland.ClassicalMDS(metric="cityblock")._plan(shape).parts["rows"]
 
     assert rows(np.float64) == 8 * 5000 * 3000  # kept; the metric takes them as they are
@@ -495,7 +495,7 @@ def test_the_check_of_a_square_tells_how_far_it_is_and_can_be_stopped(rng):
 
 
 def test_the_plan_counts_the_additive_constant():
-    shape = lowland.cost.DataShape(1400, 3, np.dtype(np.float64))
+    shape = lowland.core.cost.DataShape(1400, 3, np.dtype(np.float64))
     plan = lowland.ClassicalMDS(metric="cityblock", additive="cailliez")._plan(shape)
     assert plan.parts["additive constant"] == 8 * 6 * 1400**2  # the dense problem, should the iteration fail
     assert "eigenvectors" in lowland.ClassicalMDS(metric="cityblock", additive="lingoes")._plan(shape).parts

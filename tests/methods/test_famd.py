@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import lowland
 from lowland import coding
-from lowland.errors import DataError
+from lowland.core.errors import DataError
 
 # MASS::farms of R (Venables & Ripley, Modern Applied Statistics with S): moisture, management, use, manure.
 FARMS = [

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 import lowland
-from lowland.cost import DataShape
+from lowland.core.cost import DataShape
 from lowland.graph import neighbors
 from lowland.graph.neighbors import neighbor_graph
 from lowland.methods import projections

@@ -5,7 +5,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
 import lowland
-from lowland.errors import DataError, DisconnectedError, DisconnectedWarning, NotConvergedWarning
+from lowland.core.errors import DataError, DisconnectedError, DisconnectedWarning, NotConvergedWarning
 from lowland.graph.neighbors import neighbor_graph
 from lowland.methods.mvu import MVU
 from lowland.semidefinite import exact_gram, full_gram

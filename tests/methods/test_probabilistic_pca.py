@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal
 
 import lowland
 from lowland import PCA, ProbabilisticPCA
-from lowland.errors import DataError, DominantColumnWarning, NotConvergedWarning, RankWarning
+from lowland.core.errors import DataError, DominantColumnWarning, NotConvergedWarning, RankWarning
 from lowland.methods.gaussian import closed_form, expected_moments
 from lowland.methods.patterns import Patterns, batches, survey
 from lowland.reducer import Recorder

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD as Reference
 
 from lowland import TruncatedSVD
-from lowland.errors import DataError, RankWarning
+from lowland.core.errors import DataError, RankWarning
 from lowland.rows import RowSource
 
 SOLVERS = ("auto", "covariance", "gram", "svd", "krylov", "power")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lowland import modelfile, registry
-from lowland.errors import ModelFileError
+from lowland.core.errors import ModelFileError
 from lowland.parameters import RANDOM_STATE, AnyOf, Integer, Nothing, Real
 from lowland.reducer import FitInfo, Reducer
 

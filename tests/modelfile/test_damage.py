@@ -10,7 +10,7 @@ import pytest
 import safetensors.numpy
 
 from lowland import modelfile
-from lowland.errors import ModelFileError
+from lowland.core.errors import ModelFileError
 from lowland.reducer import FitInfo
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lowland import PCA, modelfile
-from lowland.errors import ModelFileError
+from lowland.core.errors import ModelFileError
 
 FIELDS = {
     "format_version": int,

@@ -11,7 +11,7 @@ import safetensors
 
 import lowland
 from lowland import modelfile, registry
-from lowland.errors import MemoryLimitError
+from lowland.core.errors import MemoryLimitError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "model-file.md").read_text(encoding="utf-8")
 FIELDS = re.findall(r"^\| `(\w+)` \|", PAGE.partition("### Record")[2].partition("### Values")[0], flags=re.MULTILINE)

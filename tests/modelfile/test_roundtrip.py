@@ -8,7 +8,7 @@ import pytest
 
 import lowland
 from lowland import modelfile, registry
-from lowland.errors import ModelFileError
+from lowland.core.errors import ModelFileError
 from lowland.moments import Moments, RFactor
 from lowland.reducer import FitInfo
 from lowland.rows import as_rows

@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from lowland import modelfile
-from lowland.errors import ModelFileError
+from lowland.core.errors import ModelFileError
 
 
 def test_unfitted(tmp_path, toy):

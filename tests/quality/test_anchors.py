@@ -11,7 +11,7 @@ import pytest
 
 import lowland
 from lowland import quality
-from lowland.measure import Measure
+from lowland.core.measure import Measure
 from lowland.quality import rank_curves
 from lowland.quality.anchors import MOST_GROUPS, choose, labels
 from lowland.quality.rank_measures import (

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import lowland
-from lowland.errors import DataError
+from lowland.core.errors import DataError
 from lowland.quality.limits import residual_law
 from lowland.quality.new_rows import novelty
 from lowland.quality.residuals import as_new, new_law

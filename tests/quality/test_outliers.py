@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import lowland
-from lowland.errors import DataError, DominantColumnWarning, LowlandWarning
+from lowland.core.errors import DataError, DominantColumnWarning, LowlandWarning
 from lowland.quality.bulk import Axes, Bulk, angles, distinct_first, rest_of
 from lowland.quality.crowd import condensed, distance_limit, normal_distances
 from lowland.quality.limits import Law, deleted, f_beyond, hotelling, limit, residual_law

@@ -27,7 +27,7 @@ RESULTS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::lowland.errors.LowlandWarning")
+@pytest.mark.filterwarnings("ignore::lowland.core.errors.LowlandWarning")
 @pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
 def test_a_result_is_equal_to_itself_alone(make):
     found, again = make(), make()

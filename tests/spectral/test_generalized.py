@@ -8,7 +8,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from lowland import MemoryLimitError, config
-from lowland.arrays import to_numpy
+from lowland.core.arrays import to_numpy
 from lowland.spectral import fix_signs, generalized_eigen
 
 N = 12

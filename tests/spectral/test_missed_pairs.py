@@ -15,7 +15,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 import lowland
-from lowland.errors import SolveError
+from lowland.core.errors import SolveError
 from lowland.spectral import Dense, Gram, Sparse, eigen, generalized_eigen, krylov, singular, smallest, walks
 from lowland.spectral.operators import Operator
 from lowland.spectral.solve import tolerance

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
 from lowland import config
-from lowland.errors import MemoryLimitError, MissingExtraError, SolveError
+from lowland.core.errors import MemoryLimitError, MissingExtraError, SolveError
 from lowland.spectral import nullspace, reduced, smallest
 from lowland.spectral.factor import Structure
 

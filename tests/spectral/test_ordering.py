@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from lowland import config
-from lowland.errors import MemoryLimitError, SolveError
+from lowland.core.errors import MemoryLimitError, SolveError
 from lowland.spectral import factor as factors
 from lowland.spectral.factor import Cholesky, Pardiso, Structure, SuperLU
 from lowland.spectral.ordering import analysed, followed, minimum_degree

@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 
 import lowland
 from lowland import RowSource, config
-from lowland.cost import DataShape
-from lowland.errors import DataError
+from lowland.core.cost import DataShape
+from lowland.core.errors import DataError
 from lowland.moments import moments
 from lowland.rows import as_rows
 from lowland.spectral import krylov, rowspace

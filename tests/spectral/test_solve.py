@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from lowland import config
-from lowland.arrays import to_numpy
-from lowland.errors import Cancelled
+from lowland.core.arrays import to_numpy
+from lowland.core.errors import Cancelled
 from lowland.spectral import (
     Dense,
     DoublyCentered,

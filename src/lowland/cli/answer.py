@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from ..errors import LowlandError
+from ..core.errors import LowlandError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from ..errors import DataError, LowlandWarning
+from ..core.errors import DataError, LowlandWarning
 from .answer import Answer, UsageError, note
 from .compare_table import ranking, skipped
 from .inputs import Input, read_input
@@ -233,8 +233,8 @@ def _unfit(frame: pl.DataFrame, texts: Sequence[str]) -> dict[str, str]:
 
 def perform(given: Input, target: str | None, asked: dict[str, Any]) -> Comparison:
     """Compare the rows of a file, with progress."""
-    from .. import settings
     from ..comparison import compare as work
+    from ..core import settings
 
     classes = None
     if target is not None:

@@ -84,8 +84,8 @@ def demo(
 @contextmanager
 def _told() -> Iterator[None]:
     """Say on stderr which method is running, once for each."""
+    from ..core.settings import config
     from ..registry import method
-    from ..settings import config
 
     seen: list[str] = []
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.text import Text
 
-from ..errors import DataError
+from ..core.errors import DataError
 from .answer import Answer, UsageError, note
 from .inputs import Input, read_input
 from .model import build_model

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
+from ..core.errors import DataError, ModelFileError
 from ..data.formats import READABLE, foreign_table
-from ..errors import DataError, ModelFileError
 from .answer import Answer
 from .options import Common
 from .outputs import is_table
@@ -141,7 +141,7 @@ def _sentence(file: Path, found: Inspection) -> str:
 
 def _dominating(found: Inspection) -> tuple[str, str]:
     """Return the columns that hold most of the variance and their share, in words."""
-    from ..settings import format_share
+    from ..core.settings import format_share
 
     top: tuple[Any, ...] = found.dominant or found.dominant_pair or ("none", 0.0)
     return " and ".join(top[:-1]), format_share(top[-1])
@@ -156,9 +156,9 @@ def _pairs(found: Inspection) -> str:
 
 
 def _model(file: Path) -> Answer:
+    from ..core.settings import format_bytes
     from ..modelfile import describe
     from ..reducer import FitInfo
-    from ..settings import format_bytes
 
     held = describe(file)
     names = held["feature_names"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, LowlandWarning
+from ..core.errors import DataError, LowlandWarning
 from .answer import UsageError, note
 from .options import ColumnOptions, KeepOptions, split_names
 

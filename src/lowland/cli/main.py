@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from ..errors import DataError, LowlandError, LowlandWarning, MissingExtraError, ModelFileError
+from ..core.errors import DataError, LowlandError, LowlandWarning, MissingExtraError, ModelFileError
 from .answer import Answer, UsageError, fail, show, show_json, warn
 
 
@@ -74,7 +74,7 @@ def _reader_gone() -> int:
 
 def _check_environment() -> None:
     """Refuse settings in the environment that cannot be read, before any work."""
-    from ..settings import memory_limit, threads
+    from ..core.settings import memory_limit, threads
 
     try:
         memory_limit(), threads()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DataError, LowlandWarning
+from ..core.errors import DataError, LowlandWarning
 from .answer import note
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import registry
-from ..errors import DataError
+from ..core.errors import DataError
 from ..parameters import Rule, parse, takes_array
 from .answer import UsageError
 from .inputs import read_array

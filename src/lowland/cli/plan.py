@@ -16,7 +16,7 @@ from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
 from .reduce import Job
 
 if TYPE_CHECKING:
-    from ..cost import Plan
+    from ..core.cost import Plan
     from ..reducer import Reducer
     from .inputs import Input
 
@@ -47,8 +47,8 @@ def plan(
 
     Example: lowland plan big.parquet --method pca --components 50
     """
+    from ..core.settings import format_bytes, format_seconds, memory_limit
     from ..planning import plan as cost_of
-    from ..settings import format_bytes, format_seconds, memory_limit
 
     options = method or MethodOptions()
     model = build_model(options)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..settings import config
+from ..core.settings import config
 from .answer import stderr
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from ..errors import DataError, LowlandWarning
+from ..core.errors import DataError, LowlandWarning
 from .inputs import Input
 from .model import run
 from .options import ColumnOptions

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import DataError
+from ..core.errors import DataError
 from ..parameters import Integer
 from . import candidates
 from .candidates import Candidate

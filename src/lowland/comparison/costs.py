@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import planning, settings
-from ..errors import MissingExtraError
+from .. import planning
+from ..core import settings
+from ..core.errors import MissingExtraError
 from . import candidates
 from .given import HELD_OUT, SAMPLE
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import pool
+from ..core import thread_pool
 from ..graph.components import components
 from ..graph.neighbors import searcher
 from ..isotonic import isotonic
@@ -108,7 +108,7 @@ def _widths(Z: Array) -> Array:
     n, Z = len(Z), Z - Z.mean(axis=0)
     if Z.shape[1] > n:
         Z = Z.T  # the same eigenvalues, of a smaller matrix
-    variances = dense.eigh(pool.matmul(np.ascontiguousarray(Z.T), np.ascontiguousarray(Z)))[0] / n
+    variances = dense.eigh(thread_pool.matmul(np.ascontiguousarray(Z.T), np.ascontiguousarray(Z)))[0] / n
     variances = variances[variances > max(variances[-1], 0.0) * 1e-14]
     return np.sqrt(variances)
 
@@ -124,13 +124,13 @@ def _shaped(X: Array, rng: np.random.Generator) -> list[Array]:
 
     n = len(X)
     scores = ndtri((rankdata(X, axis=0) - 0.5) / n)
-    values, V = dense.eigh(pool.matmul(np.ascontiguousarray(scores.T), scores) / n)
+    values, V = dense.eigh(thread_pool.matmul(np.ascontiguousarray(scores.T), scores) / n)
     root = np.ascontiguousarray((V * np.sqrt(np.maximum(values, 0))).T)
     ranked = np.sort(X - X.mean(axis=0), axis=0)
     values = np.column_stack([one_hump(column) for column in ranked.T])
     out = []
     for _ in range(_CLOUDS):
-        order = np.argsort(pool.matmul(rng.standard_normal(scores.shape), root), axis=0, kind="stable")
+        order = np.argsort(thread_pool.matmul(rng.standard_normal(scores.shape), root), axis=0, kind="stable")
         cloud = np.empty_like(values)
         np.put_along_axis(cloud, order, values, axis=0)
         out.append(cloud)

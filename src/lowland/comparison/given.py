@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..core.errors import DataError, DominantColumnWarning
 from ..distances import learn
-from ..errors import DataError, DominantColumnWarning
 from ..quality.spaces import famd_axes
 from ..reducer import level_of_the_caller
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..errors import LowlandError
+from ..core.errors import LowlandError
 from ..quality.verdicts import DIRECT, GEODESIC
 from ..report import page
 from ..report.facts import count

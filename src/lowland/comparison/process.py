@@ -16,8 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .. import registry, settings
-from ..memory import resident
+from .. import registry
+from ..core import settings
+from ..core.memory import resident
 
 Told = Callable[[str, int, int | None], None]
 

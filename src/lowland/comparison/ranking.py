@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..measure import Measure
+from ..core.measure import Measure
 from ..quality.intervals import jackknife
 
 Array = Any

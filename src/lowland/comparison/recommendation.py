@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import registry
-from ..errors import LowlandError
+from ..core.errors import LowlandError
+from ..core.settings import format_seconds
 from ..quality.verdicts import DIRECT, GEODESIC, Verdict
 from ..report.facts import count
-from ..settings import format_seconds
 from . import ranking
 from .budget import OUT_OF_TIME
 from .candidates import EXCLUDED, Candidate

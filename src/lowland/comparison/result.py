@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, LowlandError
+from ..core.errors import DataError, LowlandError
 from .candidates import Candidate
 from .ranking import SIDES, Judge, seconds
 from .recommendation import Recommendation, recommend

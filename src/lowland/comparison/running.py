@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .. import settings
-from ..errors import DataError, LowlandWarning
+from ..core import settings
+from ..core.errors import DataError, LowlandWarning
 from .asked import Asked
 from .budget import Clock, parse_seconds
 from .candidates import EXCLUDED, Candidate, with_scaled_pca

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__, planning, registry, settings
-from ..cost import Plan
-from ..errors import MissingExtraError
+from .. import __version__, planning, registry
+from ..core import settings
+from ..core.cost import Plan
+from ..core.errors import MissingExtraError
 from . import candidates
 from .asked import Asked
 from .budget import OUT_OF_TIME, Clock

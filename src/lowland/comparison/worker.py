@@ -96,7 +96,7 @@ class Bench:
 
     def serve(self, job: dict[str, Any]) -> dict[str, Any]:
         """Do one job; whatever goes wrong becomes an answer."""
-        from ..settings import config
+        from ..core.settings import config
 
         work = {"look": self._look, "dimensions": self._dimensions, "fit": self._fit}[job["do"]]
         with warnings.catch_warnings(record=True) as told, config(progress=self._progress):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cost import check_allocation
-from ..errors import DataError
+from ..core.cost import check_allocation
+from ..core.errors import DataError
 from .table import ArrayTable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import WriteError
+from ..core.errors import WriteError
 
 
 @contextmanager

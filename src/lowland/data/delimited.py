@@ -16,8 +16,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from ..cost import check_allocation
-from ..errors import DataError
+from ..core.cost import check_allocation
+from ..core.errors import DataError
 from .cells import MISSING, Typed, is_number, is_written_number, typed, with_points
 from .formats import open_bytes
 from .table import Table, name_list

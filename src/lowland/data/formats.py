@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from ..errors import DataError
+from ..core.errors import DataError
 
 READABLE = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", ".parquet", ".npy", ".npz")
 WRITABLE = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".npy", ".npz")

@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..cost import check_allocation
-from ..errors import DataError
+from ..core.cost import check_allocation
+from ..core.errors import DataError
 from .formats import READABLE, suffix
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ..core.errors import DataError
 
 Floats = NDArray[np.float64]
 Seed = int | np.random.Generator | None

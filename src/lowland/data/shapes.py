@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..core.errors import DataError
 from .samples import Floats, Seed, _spiral_angle, _spiral_length, _start
 
 _HEIGHT = 21.0  # of the swiss roll's sheet

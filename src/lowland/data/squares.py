@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ..errors import LowlandWarning
+from ..core.errors import LowlandWarning
 from .roles import called_identifier
 from .table import ArrayTable, Table
 

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ..cost import check_allocation
-from ..errors import DataError
+from ..core.cost import check_allocation
+from ..core.errors import DataError
 
 Matrix = NDArray[np.floating[Any]]
 

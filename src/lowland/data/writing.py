@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import DataError
+from ..core.errors import DataError
 from .atomic import atomic_file
 from .formats import WRITABLE, suffix
 from .table import Table, not_numeric

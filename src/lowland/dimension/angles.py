@@ -29,9 +29,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import pool
-from ..errors import DataError
-from ..measure import Measure
+from ..core import thread_pool
+from ..core.errors import DataError
+from ..core.measure import Measure
 from ..pairwise import tiles
 from ..units import times
 from .neighbors import levina_bickel_of
@@ -209,7 +209,7 @@ def _sums(points: Points, chosen: Array, lists: list[tuple[Array, Array]], k: in
         return moments(points.geometry.around(chosen[part], neighbors[part]) / unit / unit)
 
     work = tiles(len(chosen), max(1, _BATCH // (k * max(k, points.geometry.width or k))))
-    found = np.concatenate(list(pool.run(batch, work, stage="directions", total=len(work))))
+    found = np.concatenate(list(thread_pool.run(batch, work, stage="directions", total=len(work))))
     independent = min(len(chosen), parts * size / k)
     return Sums(
         k * points.n / size,
@@ -272,7 +272,7 @@ def _resampled(table: Array, count: int, most: int, rng: np.random.Generator) ->
     the first of its ``most``. So the scales of a draw err together, as they do for other data.
     """
     m, step = len(table), max(1, _WEIGHTS // max(len(table), most))
-    with pool.one_blas_thread():
+    with thread_pool.one_blas_thread():
         means = [np.full((1, m), 1 / m) @ table]
         for part in tiles(DRAWS, step):
             drawn = rng.integers(0, m, size=(part.stop - part.start, most))[:, :count]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import pool
-from ..errors import DataError
-from ..measure import Z95, Measure
+from ..core import thread_pool
+from ..core.errors import DataError
+from ..core.measure import Z95, Measure
 from ..pairwise import tiles
 from ..reducer import seed
 from .points import Points, Spec, check_anchors, distinct_points
@@ -123,7 +123,7 @@ def _close(points: Points, few: Array, others: Array, share: float) -> tuple[Arr
             i, j = np.nonzero(limit >= V)
             return bound.exact(bound.own(place[part]), i, j, V[i, j]), np.stack([place[part][i], j])
 
-        found = list(pool.run(near, parts, stage="pairs", total=len(parts)))
+        found = list(thread_pool.run(near, parts, stage="pairs", total=len(parts)))
         lengths, ends = (np.concatenate(x, axis=-1) for x in zip(*found, strict=True))
         if len(lengths) >= wanted:
             return lengths, ends

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DataError, DominantColumnWarning, LowlandWarning
+from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
+from ..core.measure import Measure
 from ..graph.neighbors import objects
-from ..measure import Measure
 from ..reducer import seed
 from ..rows import as_rows
 from ..sources import are_objects, gather
@@ -165,7 +165,7 @@ def _divided(X: Any, scale: Array | None) -> Any:
         return X
     import scipy.sparse as sp
 
-    from .. import arrays
+    from ..core import arrays
 
     rows = gather(as_rows(X, owner="estimate"), sparse=True)
     if sp.issparse(rows):

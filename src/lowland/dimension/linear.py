@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
-from ..measure import Measure
+from ..core.errors import DataError
+from ..core.measure import Measure
 from .spectrum import components_for_share
 from .variances import leading, variances_of
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, LowlandWarning
-from ..measure import Z95, Measure
+from ..core.errors import DataError, LowlandWarning
+from ..core.measure import Z95, Measure
 from ..reducer import seed
 from .points import Spec, choose_anchors, distinct_points, ties
 from .repeats import repeated

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
-from ..measure import Measure
+from ..core.errors import DataError
+from ..core.measure import Measure
+from ..core.settings import report_progress
 from ..pairwise import short
 from ..reducer import seed
-from ..settings import report_progress
 from ..spectral import dense
 from ..spectral.solve import DENSE_LIMIT
 from .variances import Variances, leading, variances_of

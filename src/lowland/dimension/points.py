@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import arrays, units
+from .. import units
+from ..core import arrays
+from ..core.errors import DataError, LowlandWarning
 from ..distances import DEGREES, MOVABLE, learn
 from ..distances import metric as bind
-from ..errors import DataError, LowlandWarning
 from ..graph.distinct import distinct
 from ..graph.geometry import Coordinates, Geometry, Metric, Square
 from ..graph.measures import BoundMetric, SparseRows, comparable, measure

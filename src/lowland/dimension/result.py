@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..measure import Measure
+from ..core.measure import Measure
 from .angles import Curve, Plateau
 from .variances import Variances
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import units
-from ..errors import DataError
-from ..measure import Z95, Measure
+from ..core.errors import DataError
+from ..core.measure import Z95, Measure
 from ..reducer import seed
 from ..rows import RowSource, as_rows
 from ..spectral import rowspace

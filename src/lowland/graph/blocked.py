@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import pool, settings
-from ..cost import check_allocation
+from ..core import settings, thread_pool
+from ..core.cost import check_allocation
 from ..pairwise import tiles
 from .graph import Graph
 from .measures import EuclideanRows, row_tiles
@@ -101,7 +101,7 @@ class BlockSearcher(Searcher):
             self.order = np.random.default_rng(0).permutation(self.n)  # no order of the rows keeps lists changing
             self.scale = float(np.sqrt(self.measure.squares.max())) or 1.0
             tried = self.order[:_TRIED]
-            with pool.one_blas_thread():
+            with thread_pool.one_blas_thread():
                 lists = self._looked(self._table(SINGLE), self.measure.own(tried), min(k, self.n - 1), tried)
             self._hard = bool(np.mean(~lists.sure) > _FAILED)
 
@@ -156,7 +156,7 @@ class BlockSearcher(Searcher):
         """Return groups of places in the order of chance that can be searched one by one; one of all, if need be."""
         if not self._hard or self._depth == _DEPTH:
             return [np.arange(self.n)]
-        with self._lock, pool.one_blas_thread():
+        with self._lock, thread_pool.one_blas_thread():
             return split(self._table(SINGLE).rows, k)
 
     def _apart(self, groups: list[Array], k: int, ties: str) -> Graph:
@@ -191,7 +191,7 @@ class BlockSearcher(Searcher):
             inside = _Candidates(*(x[part] for x in found))
             self._put(lists, numbers, self._refined(self.measure.X[numbers], table.sizes[part], inside, k, None))
 
-        for _ in pool.run(refine, row_tiles(self.n, self.measure.width, _REFINED)):
+        for _ in thread_pool.run(refine, row_tiles(self.n, self.measure.width, _REFINED)):
             pass
         return lists
 
@@ -212,7 +212,7 @@ class BlockSearcher(Searcher):
             self._put(lists, numbers, self._looked(table, self.measure.own(numbers), k, numbers))
 
         parts = [again[part] for part in tiles(len(again), _ROWS)]
-        for _ in pool.run(look, parts, stage="neighbours, again", total=len(parts)):
+        for _ in thread_pool.run(look, parts, stage="neighbours, again", total=len(parts)):
             pass
 
     def _meet(self, table: _Table, m: int) -> _Candidates:
@@ -236,9 +236,9 @@ class BlockSearcher(Searcher):
                 take_both(S, *found, a.start, b.start)
 
         plan = rounds(blocks)
-        with pool.one_blas_thread():
+        with thread_pool.one_blas_thread():
             for done, pairs in enumerate(plan, start=1):
-                for _ in pool.run(meet, pairs):
+                for _ in thread_pool.run(meet, pairs):
                     pass
                 settings.report_progress("neighbours", done, len(plan))
         return found
@@ -255,7 +255,9 @@ class BlockSearcher(Searcher):
             upper = (np.maximum(d[numbers, k - 1], self.measure.floor) * (1 + SLACK)) ** 2
             return self._list(rows, self._values(rows, numbers), upper, k, ties)
 
-        found = within_memory(pool.run(search, parts, stage="neighbours, ties", total=len(parts)), int(sure.sum()) * k)
+        found = within_memory(
+            thread_pool.run(search, parts, stage="neighbours, ties", total=len(parts)), int(sure.sum()) * k
+        )
         if ties == "cut":
             distances = self.measure.finish(d)
             for numbers, f in zip(parts, found, strict=True):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..cost import check_allocation
+from ..core.cost import check_allocation
 from ..pairwise import tiles
 from .distinct import Distinct
 from .graph import Graph, spread

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import pool, settings
-from ..cost import check_allocation
-from ..errors import DataError
+from ..core import settings, thread_pool
+from ..core.cost import check_allocation
+from ..core.errors import DataError
 from .graph import Graph
 
 Array = Any
@@ -86,7 +86,7 @@ def geodesics(
         spare.append(label)
 
     groups = [order[start : start + LANES] for start in range(0, len(order), LANES)]
-    for _ in pool.run(work, groups, stage=stage, total=len(groups)):
+    for _ in thread_pool.run(work, groups, stage=stage, total=len(groups)):
         pass
     return out.T if by_point else out
 

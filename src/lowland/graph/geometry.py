@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import pool, settings
-from ..cost import DataShape, dense_seconds
-from ..errors import DataError
+from ..core import settings, thread_pool
+from ..core.cost import DataShape, dense_seconds
+from ..core.errors import DataError
 from ..pairwise import Pairwise
 from .graph import spread
 
@@ -53,7 +53,7 @@ class Geometry:
             return work(self.around(np.arange(part.start, part.stop), lists[part]), lists[part])
 
         parts = list(self.batches(*lists.shape))
-        return list(pool.run(batch, parts, stage=stage, total=len(parts)))
+        return list(thread_pool.run(batch, parts, stage=stage, total=len(parts)))
 
 
 def around_seconds(shape: DataShape, n: int, k: int) -> float:

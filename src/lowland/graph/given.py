@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import DataError
+from ..core.errors import DataError
 from .graph import Graph, starts
 from .search import Found, Link, Searcher, Seen, ordered, shortest
 

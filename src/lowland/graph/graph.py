@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import pool
+from ..core import thread_pool
 from ..pairwise import tiles
 
 Array = Any
@@ -135,7 +135,7 @@ class Graph:
         def sort(part: slice) -> None:
             sort_lists(indptr, back.indices, back.distances, part.start, part.stop)
 
-        for _ in pool.run(sort, tiles(self.n, _POINTS)):
+        for _ in thread_pool.run(sort, tiles(self.n, _POINTS)):
             pass
         return back
 
@@ -158,11 +158,11 @@ class Graph:
             unite(*lists, counts, *room, np.full(self.n, -1, dtype=np.int32), part.start, part.stop)
 
         parts = tiles(self.n, max(_POINTS, self.n // 16))
-        for _ in pool.run(merge, parts):
+        for _ in thread_pool.run(merge, parts):
             pass
         indptr = starts(counts)
         out = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
-        for _ in pool.run(lambda part: pack(begin, *room, indptr, *out, part.start, part.stop), parts):
+        for _ in thread_pool.run(lambda part: pack(begin, *room, indptr, *out, part.start, part.stop), parts):
             pass
         return replace(self, indptr=indptr, indices=out[0], distances=out[1])
 

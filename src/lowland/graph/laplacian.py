@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import DataError
+from ..core.errors import DataError
 from ..spectral.nullspace import Small, reduced, smallest
 from ..spectral.solve import DENSE_LIMIT, fix_signs
 from ..spectral.walks import Leading, leading, scaled

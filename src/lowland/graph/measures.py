@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .. import arrays
 from ..block import Block, require_finite
+from ..core import arrays
+from ..core.errors import DataError, ScaleError
 from ..distances import learn, metric
-from ..errors import DataError, ScaleError
 from ..intake import working
 from ..pairwise import Function, Pairwise, Precomputed, cut, length, tiles
 from ..spectral.spmm import outer

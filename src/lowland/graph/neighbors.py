@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import arrays, settings
-from ..cost import DataShape, dense_seconds
+from ..core import arrays, settings
+from ..core.cost import DataShape, dense_seconds
+from ..core.errors import DataError
 from ..distances import check_distances, check_function, learn, row_bytes
 from ..distances import metric as bind
-from ..errors import DataError
 from ..sources import ObjectRows, are_objects, gather
 from .blocked import FEW_ENTRIES, BlockSearcher
 from .descent import DescentSearcher

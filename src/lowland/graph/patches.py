@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import pool, settings
-from ..errors import ScaleError
+from ..core import settings, thread_pool
+from ..core.errors import ScaleError
 from ..pairwise import tiles
 from ..spectral import dense
 from .geometry import _ENTRIES, Geometry
@@ -232,7 +232,7 @@ def nearest_along(graph: Graph, chosen: Array, k: int) -> tuple[Array, Array]:
             among = np.concatenate([numbers[part], start + near], axis=1)
             return np.take_along_axis(among, order, axis=1), np.take_along_axis(both, order, axis=1)
 
-        found = list(pool.run(merge, tiles(n, 1 << 11)))
+        found = list(thread_pool.run(merge, tiles(n, 1 << 11)))
         numbers, lengths = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         del D, merge  # before as many lengths are made again
     return numbers, lengths
@@ -360,7 +360,7 @@ class Patches:
             for numbers, size in self.groups()
             for part in geometry.batches(len(numbers), max(1, size - 1))
         ]
-        for _ in pool.run(lambda part: batch(*part), parts, stage=stage, total=len(parts)):
+        for _ in thread_pool.run(lambda part: batch(*part), parts, stage=stage, total=len(parts)):
             pass
 
     def matrix(self, F: Array, complement: bool = False) -> Any:
@@ -383,7 +383,7 @@ class Patches:
         def count(start: int) -> None:
             count_rows(*lists, *where, counts, start, min(n, start + step))
 
-        for _ in pool.run(count, range(0, n, step)):
+        for _ in thread_pool.run(count, range(0, n, step)):
             pass
         indptr = np.concatenate([[0], np.cumsum(counts)])
         indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
@@ -391,7 +391,7 @@ class Patches:
         def add(start: int) -> None:
             add_rows(*lists, *where, F, complement, indptr, indices, data, start, min(n, start + step))
 
-        for _ in pool.run(add, range(0, n, step)):
+        for _ in thread_pool.run(add, range(0, n, step)):
             pass
         if indptr[-1] < 2**31:
             indptr = indptr.astype(np.int32)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import pool
-from ..cost import check_allocation
-from ..errors import DataError
+from ..core import thread_pool
+from ..core.cost import check_allocation
+from ..core.errors import DataError
 from ..pairwise import cut, tiles
 from .graph import Graph, starts
 from .measures import BoundMetric, Rows
@@ -84,7 +84,7 @@ class Searcher:
         n = count_rows(rows)
         indices, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
         parts = tiles(n, step)
-        found = pool.run(lambda part: work(cut_rows(rows, part)), parts, stage="neighbours", total=len(parts))
+        found = thread_pool.run(lambda part: work(cut_rows(rows, part)), parts, stage="neighbours", total=len(parts))
         for part, (_, j, d) in zip(parts, found, strict=True):
             indices[part], distances[part] = j.reshape(-1, k), d.reshape(-1, k)
         return indices, distances
@@ -100,7 +100,7 @@ class Searcher:
         np.minimum.at(limit, labels[valid], seen.high[valid])
         rows = np.flatnonzero((labels != skip) & (seen.low <= limit[labels]))
         parts = [rows[part] for part in tiles(len(rows), self._step())]
-        found = pool.run(lambda part: self._way_out(part, labels, seen), parts, stage="links", total=len(parts))
+        found = thread_pool.run(lambda part: self._way_out(part, labels, seen), parts, stage="links", total=len(parts))
         return shortest(found)
 
     # -- how ----------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class Searcher:
 
     def _whole(self, parts: list[slice], work: Any) -> Graph:
         """Do the work for all parts and put the lists together."""
-        found = within_memory(pool.run(work, parts, stage="neighbours", total=len(parts)))
+        found = within_memory(thread_pool.run(work, parts, stage="neighbours", total=len(parts)))
         counts, indices, distances = (np.concatenate(x) for x in zip(*found, strict=True))
         return Graph(starts(counts), indices.astype(np.int32), distances.astype(np.float64), self.algorithm)
 

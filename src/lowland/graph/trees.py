@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import pool
+from ..core import thread_pool
 from ..pairwise import tiles
 from .graph import Graph, spread, starts
 from .measures import EuclideanRows
@@ -57,7 +57,7 @@ class TreeSearcher(Searcher):
         self._require(k, self.n - 1)
         order = self.tree.indices  # neighbours one after another find the same leaves in the cache
         parts = [order[part] for part in tiles(self.n, _ROWS)]
-        found = pool.run(
+        found = thread_pool.run(
             lambda part: self._search(self.measure.X[part], part, k, ties), parts, stage="neighbours", total=len(parts)
         )
         return self._assembled(order, within_memory(found), k, ties)
@@ -145,7 +145,7 @@ class TreeSearcher(Searcher):
             return Link(number[found], self.measure.finish(best[found]), a[found], b[found])
 
         parts = [inside[part] for part in tiles(len(inside), 4 * _ROWS)]
-        return shortest(pool.run(look, parts, stage="links", total=len(parts)))
+        return shortest(thread_pool.run(look, parts, stage="links", total=len(parts)))
 
     def _boxes(self) -> _Boxes:
         if self._boxed is None:

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..cost import DataShape, dense_seconds, largest, sparse_seconds
-from ..errors import DataError, NotConvergedWarning
+from ..core.cost import DataShape, dense_seconds, largest, sparse_seconds
+from ..core.errors import DataError, NotConvergedWarning
 from ..graph.geometry import around_seconds
 from ..graph.patches import Patches, affine, batch_bytes
 from ..reducer import Recorder

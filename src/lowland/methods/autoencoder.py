@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .. import arrays, network, settings
-from ..cost import DataShape, Plan, check_allocation, dense_seconds
+from .. import network
+from ..core import arrays, settings
+from ..core.cost import DataShape, Plan, check_allocation, dense_seconds
 from ..network import ACTIVATIONS, Coder, Network, Schedule
 from ..parameters import RANDOM_STATE, Boolean, Choice, Integer, Integers, Real, Rule
 from ..reducer import Recorder, Reducer, seed

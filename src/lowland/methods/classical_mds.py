@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import arrays
-from ..cost import DataShape, Plan, check_allocation, dense_seconds, largest
+from ..core import arrays
+from ..core.cost import DataShape, Plan, check_allocation, dense_seconds, largest
+from ..core.settings import threads
 from ..extension import Triangulation, squared, to_principal_axes
 from ..parameters import AnyOf, Choice, Nothing, Rule
 from ..reducer import Recorder, seed
 from ..rows import RowSource, block_rows
-from ..settings import threads
 from ..spectral import rowspace
 from ..spectral.distance import Scaled, cailliez, cailliez_bytes, lingoes, scale
 from ..spectral.krylov import sizes

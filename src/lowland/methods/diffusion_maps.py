@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import DataError
+from ..core.errors import DataError
 from ..graph.laplacian import affinity, harmonics, without_density
 from ..parameters import Real, Rule
 from ..reducer import Recorder

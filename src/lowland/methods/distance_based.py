@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import arrays
-from ..cost import DataShape, dense_seconds
+from ..core import arrays
+from ..core.cost import DataShape, dense_seconds
+from ..core.errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
+from ..core.settings import threads
 from ..distances import METRICS, OTHER_NAMES, check_distances, check_function, check_size, learn, metric, row_bytes
-from ..errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
 from ..extension import disagreement
 from ..landmarks import Landmarks, farthest, kmeans_plus_plus, uniform
 from ..pairwise import Pairwise, against, square, tiles
 from ..parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule
 from ..reducer import Recorder
 from ..rows import RowSource, block_rows
-from ..settings import threads
 from ..sources import gather
 from ..units import Units
 from .pair_based import CALL_SECONDS, PairReducer, degree, of_anchors

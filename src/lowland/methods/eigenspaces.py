@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import DegenerateWarning
+from ..core.errors import DegenerateWarning
 from ..reducer import Recorder
 
 

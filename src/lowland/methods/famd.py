@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import arrays, coding
+from .. import coding
 from ..coding import Layout
 from ..columns import like_dates
-from ..cost import DataShape, Plan
-from ..errors import DataError, LowlandWarning, RankWarning
+from ..core import arrays
+from ..core.cost import DataShape, Plan
+from ..core.errors import DataError, LowlandWarning, RankWarning
 from ..levels import Learned, Levels, MixedRows, mixed_rows
 from ..parameters import RANDOM_STATE, AnyOf, Choice, ColumnList, Integer, Rule
 from ..reducer import Recorder, seed

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import pool
+from ..core import thread_pool
 from ..spectral import dense
 from ..spectral.solve import fix_signs
 from .patterns import Batch, by_pattern
@@ -117,7 +117,7 @@ def expected_moments(groups: list[Batch], mean: Array, model: Model) -> tuple[Ar
         return (root[:, 0] * whole[:, -1]).sum(axis=0), second, -0.5 * float(terms.sum())
 
     first, second, likelihood = np.zeros(d), np.zeros((d, d)), 0.0
-    for part in pool.run(step, groups):
+    for part in thread_pool.run(step, groups):
         first, second, likelihood = first + part[0], second + part[1], likelihood + part[2]
     n = sum(float(batch.n.sum()) for batch in groups)
     shift = first / n

@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from .. import arrays, pool
-from ..cost import DataShape, Plan, largest
-from ..distances import check_distances, check_function, learn, metric
-from ..errors import (
+from ..core import arrays, thread_pool
+from ..core.cost import DataShape, Plan, largest
+from ..core.errors import (
     DataError,
     DisconnectedError,
     DisconnectedWarning,
@@ -20,6 +19,7 @@ from ..errors import (
     LowlandWarning,
     RankWarning,
 )
+from ..distances import check_distances, check_function, learn, metric
 from ..graph.components import bridge, components
 from ..graph.distinct import numbered
 from ..graph.geodesics import geodesics
@@ -436,7 +436,7 @@ class Unfolding(GraphReducer):
 
         step = max(1, (1 << 20) // (anchors.shape[1] * self.neighbors_))
         parts = [slice(s, s + step) for s in range(0, len(Y), step)]
-        return np.concatenate(list(pool.run(work, parts))).astype(self.embedding_.dtype)
+        return np.concatenate(list(thread_pool.run(work, parts))).astype(self.embedding_.dtype)
 
     def _as_shown(self, points: Array) -> Array:
         """Return points with the digits that users see: the smallest numbers of a type have fewer of them."""

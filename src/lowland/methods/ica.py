@@ -7,14 +7,15 @@ from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
-from .. import arrays, separation
-from ..cost import DataShape, Plan, check_allocation, dense_seconds, largest
-from ..errors import DataError, NotConvergedWarning
+from .. import separation
+from ..core import arrays
+from ..core.cost import DataShape, Plan, check_allocation, dense_seconds, largest
+from ..core.errors import DataError, NotConvergedWarning
+from ..core.settings import threads
 from ..parameters import RANDOM_STATE, AnyOf, ArrayRule, Choice, Integer, Nothing, Real, Rule
 from ..reducer import Recorder, seed
 from ..rows import RowSource
 from ..separation import CONTRASTS, Separation, expected_error, gaussian, like_noise, panel_rows, warm_rows
-from ..settings import threads
 from ..spectral import dense, rowspace
 from ..spectral.routes import rank_tolerance
 from ..spectral.rowspace import RowSpace, Scaling, Wanted

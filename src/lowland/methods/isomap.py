@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import pool
-from ..cost import DataShape, dense_seconds
+from ..core import thread_pool
+from ..core.cost import DataShape, dense_seconds
+from ..core.errors import DataError
 from ..distances import check_size
-from ..errors import DataError
 from ..extension import Triangulation, disagreement, to_principal_axes
 from ..graph.geodesics import geodesic_cost, geodesics
 from ..graph.geometry import Geometry
@@ -237,7 +237,7 @@ def _place_all(D: Array, placement: Triangulation) -> Array:
     """Return where the path lengths to the landmarks put every point."""
     step = max(1, _PANEL // D.shape[1])
     parts = (D[start : start + step] for start in range(0, len(D), step))
-    return np.concatenate(list(pool.run(placement.place, parts)))
+    return np.concatenate(list(thread_pool.run(placement.place, parts)))
 
 
 def _kept(
@@ -282,7 +282,7 @@ def residual_variances(D: Array, Y: Array, Z: Array) -> Array:
             found[c] = delta.sum(), np.vdot(delta, delta), d.sum(), np.vdot(d, d), np.vdot(delta, d)
         return found
 
-    total = sum(pool.run(sums, range(0, n, step)), np.zeros((k, 5)))
+    total = sum(thread_pool.run(sums, range(0, n, step)), np.zeros((k, 5)))
     x, xx, y, yy, xy = total.T
     pairs = n * m - m
     if pairs == 0:

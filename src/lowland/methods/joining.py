@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import arrays
+from ..core import arrays
 from ..distances import metric
 from ..graph.geometry import Coordinates, Edges, Geometry, Metric, Square
 from ..graph.given import nearest_given

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import arrays, pool
+from ..core import arrays, thread_pool
+from ..core.errors import DataError
 from ..distances import SquaredEuclidean
-from ..errors import DataError
 from ..feature_space import Expansion, distance_error
 from ..kernels import Exponential, Kernel, check_function, kernel
 from ..pairwise import tiles
@@ -227,7 +227,7 @@ class KernelReducer(PairReducer):
         items, place, k = host(gather(source)), self._placed(), self.n_components_
         if len(items) < 2:
             raise DataError("a distance error needs at least two rows")
-        Y = np.concatenate(list(pool.run(lambda part: place(items[part])[:, :k], tiles(len(items)))))
+        Y = np.concatenate(list(thread_pool.run(lambda part: place(items[part])[:, :k], tiles(len(items)))))
         return distance_error(self._rule(self.anchors_), items, Y)
 
 

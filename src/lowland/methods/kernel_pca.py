@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import arrays, landmarks, pool
-from ..cost import DataShape, Plan, dense_seconds
-from ..errors import IndefiniteWarning, NotConvergedWarning, RankWarning
+from .. import landmarks
+from ..core import arrays, thread_pool
+from ..core.cost import DataShape, Plan, dense_seconds
+from ..core.errors import IndefiniteWarning, NotConvergedWarning, RankWarning
 from ..feature_space import (
     Components,
     Negative,
@@ -209,7 +210,7 @@ class KernelPCA(KernelReducer):
 
     # -- fit ----------------------------------------------------------------------------------------------
 
-    @pool.one_blas_thread()
+    @thread_pool.one_blas_thread()
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         self._check_dimensions(rows.shape)
         n = self._check_length(rows.shape)
@@ -291,7 +292,7 @@ class KernelPCA(KernelReducer):
             def fill(block: Block) -> None:
                 Y[block.start : block.start + len(block.rows)] = place(host(block.rows))[:, :k]
 
-            for _ in pool.run(fill, rows.blocks(), stage="embedding", total=rows.block_count()):
+            for _ in thread_pool.run(fill, rows.blocks(), stage="embedding", total=rows.block_count()):
                 pass
             signs = sign_of_columns(Y)  # by all rows, as in an exact fit
             self.dual_ = self.dual_ * signs

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..alignment import procrustes
-from ..cost import dense_seconds, largest, sparse_seconds
-from ..errors import DataError, LowlandWarning
+from ..core.cost import dense_seconds, largest, sparse_seconds
+from ..core.errors import DataError, LowlandWarning
 from ..graph.geodesics import geodesic_cost
 from ..graph.patches import PATHS, landmark_weights, nearest_along
 from ..landmarks import uniform

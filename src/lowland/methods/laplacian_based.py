@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..cost import DataShape, sparse_seconds
-from ..errors import NotConvergedWarning
+from ..core.cost import DataShape, sparse_seconds
+from ..core.errors import NotConvergedWarning
 from ..graph.geometry import Geometry
 from ..graph.graph import Graph
 from ..graph.laplacian import Harmonics, edge_weights, median_distance

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..cost import DataShape
+from ..core.cost import DataShape
 from ..graph.graph import Graph
 from ..graph.laplacian import REMEDY, Harmonics, affinity, harmonics, harmonics_of
 from ..parameters import Choice, Rule

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from .. import arrays
+from ..core import arrays
+from ..core.errors import DataError, DominantColumnWarning, NotConvergedWarning
 from ..dimension.dominance import dominant_words
-from ..errors import DataError, DominantColumnWarning, NotConvergedWarning
 from ..reducer import Recorder, Reducer
 from ..spectral.rowspace import RowSpace
 from ..units import power, scaled_back, times

@@ -7,16 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import arrays
+from ..core import arrays
+from ..core.errors import DataError, LowlandWarning
+from ..core.settings import threads
 from ..distances import check_distances
-from ..errors import DataError, LowlandWarning
 from ..landmarks import Landmarks
 from ..pairwise import Pairwise, square
 from ..parameters import AnyOf, ArrayRule, Choice, Nothing, Rule
 from ..placement import Placement
 from ..reducer import Recorder
 from ..rows import RowSource
-from ..settings import threads
 from ..sources import gather
 from ..stress import Stress, descend, filled, posed, require_connected, same_objects
 from ..units import Units

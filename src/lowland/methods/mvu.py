@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import pool
-from ..cost import DataShape, check_allocation, dense_seconds, largest, sparse_seconds
-from ..errors import DataError, NotConvergedWarning
+from ..core import thread_pool
+from ..core.cost import DataShape, check_allocation, dense_seconds, largest, sparse_seconds
+from ..core.errors import DataError, NotConvergedWarning
 from ..graph.geodesics import geodesics
 from ..graph.graph import Graph
 from ..graph.patches import require_apart
@@ -146,8 +146,8 @@ class MVU(Unfolding):
             points, about = self._by_steps(graph, rods, record, rng)
             where = f" in {points.shape[1]} dimensions"
         contradiction = about.pop("contradiction")
-        values, V = dense.eigh(pool.tmatmul(points, points))
-        values, Y = values[::-1] * rods.scale, pool.matmul(points, V[:, ::-1][:, : self.n_components_])
+        values, V = dense.eigh(thread_pool.tmatmul(points, points))
+        values, Y = values[::-1] * rods.scale, thread_pool.matmul(points, V[:, ::-1][:, : self.n_components_])
         error, on_map, median = rods.error(points), rods.error(np.ascontiguousarray(Y)), rods.median_error(points)
         self._tell_kept(record, values / rods.n, error, on_map, median)
         self._tell_loose(record, error, median, where, contradiction)
@@ -313,4 +313,4 @@ def _start(rods: Rods, Q: Array, reach: float, d: int, rng: np.random.Generator)
     values, V = values[::-1], V[:, ::-1]
     r = min(len(values), max(d + _SPARE, int((values > _SHARE * values[0]).sum())))
     kept = len(values) if rods.n <= _WIDE else r
-    return pool.matmul(Q, V[:, :kept] * np.sqrt(values[:kept].clip(_SEED * values[0]))), r
+    return thread_pool.matmul(Q, V[:, :kept] * np.sqrt(values[:kept].clip(_SEED * values[0]))), r

@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..cost import DataShape, Plan
-from ..errors import DataError, LowlandWarning, MissingExtraError, SolveError
+from ..core.cost import DataShape, Plan
+from ..core.errors import DataError, LowlandWarning, MissingExtraError, SolveError
 from ..graph.components import by_size, components
 from ..graph.geometry import Edges
 from ..graph.graph import Graph, starts

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import arrays
-from ..errors import DegenerateWarning
+from ..core import arrays
+from ..core.errors import DegenerateWarning
+from ..core.settings import threads
 from ..isotonic import Curve, OrderStress
 from ..landmarks import Landmarks
 from ..pairwise import Pairwise
 from ..parameters import Choice, Rule
 from ..placement import Placement
 from ..reducer import Recorder
-from ..settings import threads
 from ..stress import Descent, descend, posed, same_objects
 from ..units import Units
 from .distance_based import REPLICA_ROWS

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..cost import DataShape
+from ..core.cost import DataShape
 from ..graph.geometry import around_seconds
 from ..graph.patches import Patches, barycentric
 from ..reducer import Recorder

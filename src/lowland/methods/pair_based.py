@@ -7,9 +7,9 @@ import numbers
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ..cost import DataShape
+from ..core.cost import DataShape
+from ..core.errors import DataError
 from ..distances import DEGREES, MOVABLE
-from ..errors import DataError
 from ..landmarks import Landmarks, wanted
 from ..reducer import Reducer
 from ..rows import RowSource

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, settings
-from ..cost import check_allocation, dense_seconds
-from ..errors import DataError
+from ..core import arrays, settings
+from ..core.cost import check_allocation, dense_seconds
+from ..core.errors import DataError
+from ..core.settings import report_progress
 from ..rows import RowSource, block_rows, require_finite
-from ..settings import report_progress
 from ..spectral.rounding import varies
 
 Array = np.ndarray[Any, Any]

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .. import arrays
-from ..cost import DataShape, Plan, check_allocation
-from ..errors import DataError, LowlandWarning
+from ..core import arrays
+from ..core.cost import DataShape, Plan, check_allocation
+from ..core.errors import DataError, LowlandWarning
 from ..moments import Accumulator, Moments, RFactor
 from ..parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Nothing, Real, Rule, check
 from ..reducer import Recorder, seed

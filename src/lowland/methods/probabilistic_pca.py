@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import arrays, pool
-from ..cost import DataShape, Plan, check_allocation
-from ..errors import DataError, NotConvergedWarning
+from ..core import arrays, thread_pool
+from ..core.cost import DataShape, Plan, check_allocation
+from ..core.errors import DataError, NotConvergedWarning
+from ..core.settings import report_progress
 from ..parameters import RANDOM_STATE, Integer, Real, Rule
 from ..reducer import Recorder, seed
 from ..rows import RowSource
-from ..settings import report_progress
 from ..spectral import rowspace
 from ..spectral.routes import rank_tolerance, square_tolerance
 from ..spectral.rowspace import Scaling, Wanted
@@ -240,7 +240,7 @@ class ProbabilisticPCA(LinearReducer):
         model = closed_form(S, k)
         history: list[float] = []
         if patterns.missing:
-            with record.stage("EM"), pool.one_blas_thread():
+            with record.stage("EM"), thread_pool.one_blas_thread():
                 mean, model, history = self._expectation_maximisation(patterns, mean, model, record)
         d = patterns.n_features
         least = max(square_tolerance(d), rank_tolerance(n, d, dtype))

@@ -14,15 +14,15 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from .. import pool
-from ..cost import DataShape, Plan, dense_seconds, sparse_seconds
+from ..core import thread_pool
+from ..core.cost import DataShape, Plan, dense_seconds, sparse_seconds
+from ..core.errors import DataError
+from ..core.settings import threads
 from ..distances import METRICS
-from ..errors import DataError
 from ..graph.neighbors import approximate, search_cost
 from ..parameters import Choice, Rule
 from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows, block_rows
-from ..settings import threads
 from ..spectral import generalized_eigen, rowspace
 from ..spectral.dual import Dual, dual
 from ..spectral.dual import cost as dual_cost
@@ -229,7 +229,7 @@ def forms(points: Array, edges: Edges, mean: Array, P: Array | None) -> tuple[Ar
 
     C, B = np.zeros((r, r)), np.zeros((r, r))
     starts = range(0, n, step)
-    for c, b in pool.run(work, starts, stage="quadratic forms", total=len(starts)):
+    for c, b in thread_pool.run(work, starts, stage="quadratic forms", total=len(starts)):
         C += c
         B += b
     return (C + C.T) / 2, (B + B.T) / 2

@@ -10,15 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from .. import arrays, hadamard, random_maps
-from ..cost import DataShape, Plan, check_allocation, dense_seconds
+from .. import hadamard, random_maps
+from ..core import arrays
+from ..core.cost import DataShape, Plan, check_allocation, dense_seconds
+from ..core.errors import DataError, RankWarning
+from ..core.settings import threads
 from ..distances import SquaredEuclidean
-from ..errors import DataError, RankWarning
 from ..parameters import RANDOM_STATE, AnyOf, Choice, Integer, Real, Rule
 from ..reducer import Recorder, seed
 from ..reservoir import SAMPLE, Seen, read
 from ..rows import RowSource, block_rows
-from ..settings import threads
 from ..spectral import dense
 from ..spectral.routes import rank_tolerance
 from ..units import Units

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import arrays, pool, settings
 from ..block import Block
-from ..cost import DataShape, Plan, dense_seconds
-from ..errors import DataError
+from ..core import arrays, settings, thread_pool
+from ..core.cost import DataShape, Plan, dense_seconds
+from ..core.errors import DataError
 from ..parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Integers, Real, Rule
 from ..prototypes import PANEL, TOPOLOGIES, Grid, Mesh, Shaking, between, largest_entries, train, two_nearest, width
 from ..reducer import Recorder, Reducer, seed
@@ -335,7 +335,7 @@ class SOM(Reducer):
             return len(near), float(np.sqrt(near).sum()), float(near.sum()), int(torn.sum()), hits
 
         n, length, square, torn, hits = 0, 0.0, 0.0, 0, np.zeros(len(W), dtype=np.int64)
-        for part in pool.run(step, rows.blocks(), stage="errors", total=rows.block_count()):
+        for part in thread_pool.run(step, rows.blocks(), stage="errors", total=rows.block_count()):
             n, length, square, torn = n + part[0], length + part[1], square + part[2], torn + part[3]
             hits += part[4]
         return Measured(unit * length / n, torn / n if len(W) > 1 else 0.0, hits, square / n * unit**2)

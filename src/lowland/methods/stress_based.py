@@ -7,16 +7,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .. import arrays, pool
-from ..cost import DataShape, Plan, largest
-from ..errors import DataError, NotConvergedWarning
+from ..core import arrays, thread_pool
+from ..core.cost import DataShape, Plan, largest
+from ..core.errors import DataError, NotConvergedWarning
+from ..core.settings import threads
 from ..landmarks import Landmarks
 from ..pairwise import Pairwise
 from ..parameters import AnyOf, ArrayRule, Choice, Integer, Real, Rule
 from ..placement import Placement
 from ..reducer import Recorder, seed
 from ..rows import RowSource
-from ..settings import threads
 from ..spectral.solve import DENSE_LIMIT
 from ..stress import Descent, Point, classical_start, random_start, shaken
 from ..units import Units
@@ -280,7 +280,7 @@ class StressReducer(DistanceReducer):
             a, b = group[:half], group[half:]
             return terms(self._between(rule, items, a, b), distances_between(Y[a], Y[b]))
 
-        found = np.array(list(pool.run(look, groups, stage="measure", total=_GROUPS)))
+        found = np.array(list(thread_pool.run(look, groups, stage="measure", total=_GROUPS)))
         value, size = (float(mean) for mean in found.mean(axis=0))
         share = error = 0.0
         if size > 0:  # else they were equal rows, every one

@@ -7,13 +7,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .. import arrays, parameters, pool
-from ..cost import DataShape, Plan
-from ..errors import DataError
+from .. import parameters
+from ..core import arrays, thread_pool
+from ..core.cost import DataShape, Plan
+from ..core.errors import DataError
+from ..core.settings import report_progress
 from ..parameters import RANDOM_STATE, Choice, Integer, Rule
 from ..reducer import Recorder, seed
 from ..rows import RowSource, as_rows, block_rows, require_finite
-from ..settings import report_progress
 from ..spectral import dense, rowspace
 from ..spectral.routes import rank_tolerance
 from ..spectral.rowspace import ROUTES, Scaling, Wanted
@@ -218,7 +219,7 @@ class TruncatedSVD(LinearReducer):
         if fresh:
             self._start_empty(rows)
         size = max(self.n_components, min(block_rows(rows.n_features), _DENSE_ENTRIES // rows.n_features))
-        with record.stage("update"), pool.one_blas_thread():
+        with record.stage("update"), thread_pool.one_blas_thread():
             for block in rows.blocks(size):
                 report_progress("update", block.start, rows.n_rows)
                 require_finite(block)

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from scipy.special import xlogy
 
-from .. import pool, settings
-from ..cost import DataShape
-from ..errors import DataError, LowlandWarning
+from ..core import settings, thread_pool
+from ..core.cost import DataShape
+from ..core.errors import DataError, LowlandWarning
 from ..graph.graph import Graph
 from ..pairwise import tiles
 from ..parameters import AnyOf, Choice, Integer, Real, Rule
@@ -334,5 +334,5 @@ def divergence(P: Any, Y: Array) -> float:
         W[np.arange(len(W)), np.arange(rows.start, rows.stop)] = 0
         return float(xlogy(p, p).sum() - (p * np.log(w)).sum()), float(W.sum())
 
-    parts = list(pool.run(part, tiles(len(Y), max(1, _PAIRS // len(Y)))))
+    parts = list(thread_pool.run(part, tiles(len(Y), max(1, _PAIRS // len(Y)))))
     return sum(own for own, _ in parts) + math.log(sum(total for _, total in parts))

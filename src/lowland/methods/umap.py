@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from .. import pool, settings
-from ..cost import DataShape, Plan
-from ..errors import DataError, LowlandWarning
+from ..core import settings, thread_pool
+from ..core.cost import DataShape, Plan
+from ..core.errors import DataError, LowlandWarning
 from ..graph.graph import Graph
 from ..pairwise import tiles
 from ..parameters import AnyOf, Integer, Nothing, Real, Rule
@@ -299,7 +299,7 @@ def fuzzy_union(graph: Graph) -> Any:
     """
 
     def weigh(distances: Array) -> Array:
-        parts = pool.run(lambda part: memberships(distances[part]), tiles(len(distances), _BLOCK))
+        parts = thread_pool.run(lambda part: memberships(distances[part]), tiles(len(distances), _BLOCK))
         return np.concatenate(list(parts))
 
     W = assembled(graph, weigh, np.float32)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__, functions, parameters, registry
-from ..arrays import to_numpy
-from ..errors import ModelFileError
+from ..core.arrays import to_numpy
+from ..core.errors import ModelFileError
 from .container import FORMAT_VERSION, SUSPECT, Arrays, pack, read
 from .values import NamedFunction, decode, encode
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import cost
-from ..errors import ModelFileError
+from ..core import cost
+from ..core.errors import ModelFileError
 
 Arrays = dict[str, np.ndarray]
 FORMAT_VERSION = 1

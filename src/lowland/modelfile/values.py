@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelFileError
+from ..core.errors import ModelFileError
 from ..functions import name_of
 from .container import DTYPES, SUSPECT, Arrays
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DataError
-from ..measure import Measure
+from ..core.errors import DataError
+from ..core.measure import Measure
 
 Array = Any
 

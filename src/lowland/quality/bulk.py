@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import arrays
+from ..core import arrays
+from ..core.settings import report_progress
 from ..dimension.parallel import parallel_analysis
 from ..rows import RowSource
-from ..settings import report_progress
 from ..spectral import dense, rowspace
 from ..spectral.routes import Scaling, degrees
 from ..spectral.rowspace import Wanted

@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import DataError
+from ..core.errors import DataError
 
 
 def is_whole(value: Any, least: int) -> bool:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import pool
+from ..core import thread_pool
+from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
+from ..core.measure import Z95, Measure
 from ..dimension.dominance import dominant_words
-from ..errors import DataError, DominantColumnWarning, LowlandWarning
 from ..graph.measures import BoundMetric, EuclideanRows
-from ..measure import Z95, Measure
 from ..pairwise import tiles
 from ..reducer import level_of_the_caller
 from .anchors import check_seed
@@ -79,7 +79,7 @@ def contrast_of(side: BoundMetric, random_state: int | None = None, owner: str =
         D[own] = np.inf
         return np.column_stack([mean, D.min(axis=1)])
 
-    with pool.one_blas_thread():  # one part after the other: of many points each takes much memory
+    with thread_pool.one_blas_thread():  # one part after the other: of many points each takes much memory
         found = np.concatenate([work(part) for part in tiles(len(asked), max(_FEWEST, _BLOCK // side.n))])
     mean, nearest = (float(x) for x in found.mean(axis=0))
     if nearest == 0:

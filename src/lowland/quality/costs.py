@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import settings
+from ..core import settings
 from .anchors import ALL, SAMPLED
 from .paths import ALL_PAIRS, PAIRED, SAMPLE
 

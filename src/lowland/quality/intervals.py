@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..measure import Measure
+from ..core.measure import Measure
 
 Array = Any
 Span = tuple[float, float]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import pool
+from ..core import thread_pool
 from ..graph.graph import starts
 from ..pairwise import tiles
 from .rank_counting import Counter, counters
@@ -56,12 +56,12 @@ def rank_sums(sides: Sides, counts: Array, numbers: Array, fold: Array) -> RankS
     if work.quick is not None:
         enough = np.empty(len(numbers), dtype=bool)
         parts = tiles(len(numbers), _ROWS)
-        found = pool.run(lambda p: work.count(numbers[p]), parts, stage="ranks", total=len(parts))
+        found = thread_pool.run(lambda p: work.count(numbers[p]), parts, stage="ranks", total=len(parts))
         for part, (values, sure) in zip(parts, found, strict=True):
             out[:, part], enough[part] = values, sure
         again = np.flatnonzero(~enough)
     rest = [again[p] for p in sort_tiles(len(again), sides.n)]
-    found = pool.run(lambda p: work.sort(numbers[p]), rest, stage="ranks, sorted", total=len(rest))
+    found = thread_pool.run(lambda p: work.sort(numbers[p]), rest, stage="ranks, sorted", total=len(rest))
     for some, (values, _) in zip(rest, found, strict=True):
         out[:, some] = values
     return RankSums(*out)
@@ -161,7 +161,7 @@ def rank_correlations(a: Array, b: Array, i: Array, j: Array, fold: Array, folds
     """
     from .leave_out_loops import rank_products
 
-    (order, first), (other, other_first) = pool.run(_sorted_values, (a, b))
+    (order, first), (other, other_first) = thread_pool.run(_sorted_values, (a, b))
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order))
     other = place[other]
@@ -171,7 +171,7 @@ def rank_correlations(a: Array, b: Array, i: Array, j: Array, fold: Array, folds
         products, left, right = rank_products(first, other, other_first, i, j, f)
         return float(products / np.sqrt(float(left) * float(right))) if left and right else 0.0
 
-    return np.array(list(pool.run(one, range(-1, folds))))
+    return np.array(list(thread_pool.run(one, range(-1, folds))))
 
 
 def _sorted_values(values: Array) -> tuple[Array, Array]:

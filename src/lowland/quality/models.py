@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import DataError
-from ..measure import Measure
+from ..core.errors import DataError
+from ..core.measure import Measure
 from ..pairwise import tiles
 from .anchors import labels
 from .intervals import ratio

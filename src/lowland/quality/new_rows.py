@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from .. import arrays, pool
-from ..errors import DataError
+from ..core import arrays, thread_pool
+from ..core.errors import DataError
 from ..reducer import Reducer, seed
 from ..rows import as_rows
 from ..sources import gather, unpacked
@@ -157,7 +157,7 @@ def novelty(
     check_level(level, "novelty")
     check_neighbors(n_neighbors, "novelty")
     check_is_fitted(model)
-    with pool.one_blas_thread(), naming("novelty, X"):
+    with thread_pool.one_blas_thread(), naming("novelty, X"):
         rows = model._rows(X, reset=False)
         missing: dict[str, str] = {}
         axes = _axes(model)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import arrays, pool
+from ..core import arrays, thread_pool
+from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..dimension.dominance import dominant_words
-from ..errors import DataError, DominantColumnWarning, LowlandWarning
 from ..graph.neighbors import objects
 from ..reducer import seed
 from ..rows import RowSource, as_rows
@@ -120,7 +120,7 @@ def outliers(
         raise ValueError(f"outliers: scale must be true or false; it is {scale!r}")
     asked = _Asked(n_neighbors, n_components, level, metric, bool(scale), names, anchors, seed(random_state))
     known = are_objects(X) or metric == "precomputed"
-    with pool.one_blas_thread(), naming("outliers, X"):
+    with thread_pool.one_blas_thread(), naming("outliers, X"):
         return _by_distances(X, asked) if known else _by_rows(X, asked)
 
 

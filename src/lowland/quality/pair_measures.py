@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..measure import Measure
+from ..core.measure import Measure
 from .pair_values import (
     MONOTONE,
     SPEARMAN,

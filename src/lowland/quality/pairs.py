@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import pool
-from ..cost import check_allocation
-from ..errors import DataError
+from ..core import thread_pool
+from ..core.cost import check_allocation
+from ..core.errors import DataError
+from ..core.measure import Measure
 from ..graph.measures import BoundMetric, RuleRows, SquareRows
-from ..measure import Measure
 from ..pairwise import tiles
 from .anchors import Labels, check_seed, labels
 from .intervals import of_batches, of_parts
@@ -101,7 +101,7 @@ class Values:
         """Return the value that a measure has for all of them, with the interval that the batches tell."""
         if self.exact:
             return Measure(value)
-        few = list(pool.run(lambda batch: measure.value(*batch), self.batches))
+        few = list(thread_pool.run(lambda batch: measure.value(*batch), self.batches))
         return of_batches(value, few, measure.span, fitted=measure.fitted)
 
 
@@ -196,7 +196,7 @@ class PairTable:
             return pair_sums(delta, d, pilot, own=own)
 
         parts = tiles(len(first), max(16, _BLOCK // n))
-        return np.concatenate(list(pool.run(work, parts, stage="pairs", total=len(parts))))
+        return np.concatenate(list(thread_pool.run(work, parts, stage="pairs", total=len(parts))))
 
     # -- values -------------------------------------------------------------------------------------------
 
@@ -250,7 +250,7 @@ class PairTable:
             span = slice(starts[part.start], starts[part.stop])
             delta[span], d[span] = (_exactly(side, numbers, i, j) for side in (self.both.data, self.both.map))
 
-        for _ in pool.run(work, parts := tiles(n, max(1, _BLOCK // n)), stage="pairs", total=len(parts)):
+        for _ in thread_pool.run(work, parts := tiles(n, max(1, _BLOCK // n)), stage="pairs", total=len(parts)):
             pass
         return delta, d
 
@@ -264,7 +264,7 @@ class PairTable:
             span = slice(part.start * (n - 1), part.stop * (n - 1))
             delta[span], d[span] = (_exactly(side, members[part], i, j) for side in (self.both.data, self.both.map))
 
-        for _ in pool.run(work, tiles(len(members), max(1, _BLOCK // n))):
+        for _ in thread_pool.run(work, tiles(len(members), max(1, _BLOCK // n))):
             pass
         return delta, d
 
@@ -298,7 +298,7 @@ class PairTable:
                 i, j, delta = i[apart], j[apart], delta[apart]
             return (i, j), (delta, distances_of(self.both.map, i, j))
 
-        return pool.run(work, (numbers() for _ in range(batches)), stage="pairs", total=batches)
+        return thread_pool.run(work, (numbers() for _ in range(batches)), stage="pairs", total=batches)
 
     @property
     def in_blocks(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..measure import Measure
+from ..core.measure import Measure
 from .intervals import of_parts
 from .pair_values import pearson
 from .pairs import ALL_SUMS, BATCHES, COUNT, PairTable, pair_sums

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
-from ..measure import Measure
+from ..core.errors import DataError
+from ..core.measure import Measure
 from .ranks import RankTable, rank_table
 from .spaces import Metric, sides
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import pool
-from ..cost import check_allocation
+from ..core import thread_pool
+from ..core.cost import check_allocation
+from ..core.measure import Measure
 from ..graph.distinct import distinct
 from ..graph.measures import EuclideanRows
-from ..measure import Measure
 from .anchors import ALL, SAMPLED, Labels, choose, labels
 from .rank_measures import least_overlap
 from .ranks import Sorted, sort_tiles
@@ -75,7 +75,7 @@ def coranking(X: Any, Y: Any, largest: int | None = None, *, metric: Metric = "e
         numbers = np.arange(part.start, part.stop)
         return (*Sorted(space.data, numbers).ranks, *Sorted(space.map, numbers).ranks)
 
-    for found in pool.run(ranks, parts, stage="co-ranking", total=len(parts)):
+    for found in thread_pool.run(ranks, parts, stage="co-ranking", total=len(parts)):
         if not len(corners) and max(found[1].max(), found[3].max()) > 1:
             check_allocation(8 * (limit + 1) ** 2, "the co-ranking matrix of tied points", _LARGEST)
             corners = np.zeros((limit + 1, limit + 1))
@@ -240,7 +240,7 @@ def _curves(space: Sides, numbers: Array, sizes: Array) -> tuple[Array, Array]:
 
     numbers, back = _once(space, numbers)
     parts = sort_tiles(len(numbers), n)
-    found = list(pool.run(count, parts, stage="neighbourhoods of all sizes", total=len(parts)))
+    found = list(thread_pool.run(count, parts, stage="neighbourhoods of all sizes", total=len(parts)))
     shared, areas = (np.concatenate(some)[back] for some in zip(*found, strict=True))
     return _over_chance(shared / sizes, sizes, n), areas - math.fsum(weights * K / (n - 1 - K))
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import pool, settings
-from ..cost import check_allocation
-from ..errors import DataError
+from ..core import settings, thread_pool
+from ..core.cost import check_allocation
+from ..core.errors import DataError
 from ..graph.measures import BoundMetric
 from ..pairwise import tiles
 from .anchors import Anchors, choose
@@ -127,7 +127,9 @@ def _columns(sides: Sides, k: int, chosen: Anchors) -> Array:
     left = chosen.numbers
     if quick is not None:
         parts = tiles(len(left), _ROWS)
-        found = pool.run(lambda p: counted(quick, left[p], k, chosen.codes), parts, stage="ranks", total=len(parts))
+        found = thread_pool.run(
+            lambda p: counted(quick, left[p], k, chosen.codes), parts, stage="ranks", total=len(parts)
+        )
         done = np.ones(len(left), dtype=bool)
         for part, (values, sure) in zip(parts, found, strict=True):
             out[:, part], done[part] = values, sure
@@ -135,7 +137,9 @@ def _columns(sides: Sides, k: int, chosen: Anchors) -> Array:
     else:
         again = np.arange(len(left))
     rest = [again[p] for p in sort_tiles(len(again), sides.n)]
-    sorted = pool.run(lambda p: _sorted(sides, left[p], k, chosen.codes), rest, stage="ranks, sorted", total=len(rest))
+    sorted = thread_pool.run(
+        lambda p: _sorted(sides, left[p], k, chosen.codes), rest, stage="ranks, sorted", total=len(rest)
+    )
     for some, values in zip(rest, sorted, strict=True):
         out[:, some] = values
     return out

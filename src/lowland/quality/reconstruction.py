@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import arrays
-from ..errors import DataError
+from ..core import arrays
+from ..core.errors import DataError
+from ..core.measure import Measure
 from ..graph.neighbors import objects
-from ..measure import Measure
 from ..pairwise import tiles
 from .anchors import Labels, labels
 from .spaces import naming

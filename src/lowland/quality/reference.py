@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.settings import format_share
 from ..graph.measures import comparable
 from ..graph.neighbors import distinct
-from ..settings import format_share
 from .bulk import Judged, residual
 from .limits import hotelling
 

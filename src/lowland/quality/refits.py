@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..alignment import procrustes
-from ..errors import DataError, LowlandWarning
-from ..measure import Measure
-from ..settings import report_progress
+from ..core.errors import DataError, LowlandWarning
+from ..core.measure import Measure
+from ..core.settings import report_progress
 from .anchors import check_seed
 from .intervals import ratio
 from .models import as_array, cut_chain, need_transform, takes_pairs

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import pool
+from ..core import thread_pool
 from ..graph.distinct import distinct
 from ..graph.measures import EuclideanRows
 from ..pairwise import tiles
@@ -80,7 +80,7 @@ def columns(sides: Sides, points: _Points, k: int, chosen: Anchors) -> Array:
         return np.column_stack([_one(sides, points, int(own[i]), int(code[i]), k, groups) for i in once[part]])
 
     parts = tiles(len(once), _ANCHORS)
-    found = list(pool.run(some, parts, stage="ranks", total=len(parts)))
+    found = list(thread_pool.run(some, parts, stage="ranks", total=len(parts)))
     return np.concatenate(found, axis=1)[:, back.ravel()]
 
 

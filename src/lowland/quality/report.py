@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..measure import Measure
+from ..core.measure import Measure
 from .anchors import ALL, labels
 from .chance import by_chance
 from .contrast import contrast_of, warn_of_concentration, warn_of_dominance

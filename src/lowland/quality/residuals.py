@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from .. import pool
+from ..core import thread_pool
 from .limits import Law, residual_law, three_point_law
 
 Array = Any
@@ -66,7 +66,7 @@ def _taken_out(values: Array, masses: Array, k: int) -> tuple[Array, Array]:
         part = slice(start, start + _PIECE)
         left_out(values, masses[part], k, off[part], fallen[part])
 
-    for _ in pool.run(piece, range(0, len(masses), _PIECE)):
+    for _ in thread_pool.run(piece, range(0, len(masses), _PIECE)):
         pass
     return off, fallen
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..measure import Measure
+from ..core.measure import Measure
 from .pair_measures import correlation_of
 from .pair_values import MONOTONE, SPEARMAN, monotone_fit, stress_of_fit
 from .pairs import PairTable, defined

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..core.errors import DataError
 from ..distances import check_function
-from ..errors import DataError
 from ..graph.measures import BoundMetric, EuclideanRows, RuleRows, SparseRows, SquareRows, measure
 from ..graph.neighbors import objects
 from ..pairwise import cut, tiles
@@ -89,7 +89,7 @@ def naming(owner: str, remedy: str = "fill it or leave the row out") -> Iterator
     >>> with naming("report, Y"):
     ...     raise DataError("Input X contains NaN at row 2, column 0: use ProbabilisticPCA.", row=2, column=0)
     Traceback (most recent call last):
-    lowland.errors.DataError: report, Y contains NaN at row 2, column 0: fill it or leave the row out
+    lowland.core.errors.DataError: report, Y contains NaN at row 2, column 0: fill it or leave the row out
     """
     try:
         yield

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import registry
-from ..settings import format_share
+from ..core.settings import format_share
 
 if TYPE_CHECKING:
     from ..reducer import Reducer

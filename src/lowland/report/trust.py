@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..core.errors import DataError
 from . import page
 from .svg import inline_svg
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..measure import Measure
+    from ..core.measure import Measure
     from ..quality.purity import Purity
     from ..quality.report import Report
     from ..reducer import Reducer

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, pool
+from ..core import arrays, thread_pool
 
 Array = Any
 
@@ -22,7 +22,7 @@ def eigh(A: Array, subset: tuple[int, int] | None = None) -> tuple[Array, Array]
         return values[chosen], vectors[:, chosen]
     import scipy.linalg
 
-    with pool.one_blas_thread():
+    with thread_pool.one_blas_thread():
         try:
             values, vectors = scipy.linalg.eigh(
                 A, check_finite=False, subset_by_index=subset, driver="evd" if subset is None else "evr"
@@ -37,21 +37,21 @@ def eigh(A: Array, subset: tuple[int, int] | None = None) -> tuple[Array, Array]
 
 def eigh_batch(A: Array) -> tuple[Array, Array]:
     """Return eigenvalues in ascending order (B × k) and eigenvectors of many small symmetric matrices (B × k × k)."""
-    with pool.one_blas_thread():
+    with thread_pool.one_blas_thread():
         values, V = np.linalg.eigh(A)
     return values, V
 
 
 def eigvalsh_batch(A: Array) -> Array:
     """Return the eigenvalues, in ascending order (B × k), of many small symmetric matrices (B × k × k)."""
-    with pool.one_blas_thread():
+    with thread_pool.one_blas_thread():
         return np.linalg.eigvalsh(A)
 
 
 def svd(A: Array) -> tuple[Array, Array, Array]:
     """Return U, σ (descending) and V of the thin decomposition A = U diag(σ) Vᵀ."""
     xp = arrays.namespace(A)
-    with pool.one_blas_thread():
+    with thread_pool.one_blas_thread():
         try:
             U, s, Vt = xp.linalg.svd(A, full_matrices=False)
         except np.linalg.LinAlgError:  # of NumPy arrays: divide and conquer, as in `eigh`
@@ -74,7 +74,7 @@ def orthonormal(W: Array) -> tuple[Array, Array]:
         second = None if first is None else _cholesky_qr(first[0], xp.ones_like(lengths), 0.5)
         if first is not None and second is not None:
             return second[0], second[1] @ first[1]
-    with pool.one_blas_thread():
+    with thread_pool.one_blas_thread():
         Q, R = xp.linalg.qr(W)
     return Q, R
 
@@ -90,9 +90,9 @@ def _cholesky_qr(W: Array, lengths: Array, least: float) -> tuple[Array, Array] 
     """Return Q and R by Cholesky of the scaled columns' Gram matrix; None if an eigenvalue of it is below least."""
     xp = arrays.namespace(W)
     Z = W / lengths[None, :]
-    with pool.one_blas_thread():
-        G = pool.tmatmul(Z, Z)
+    with thread_pool.one_blas_thread():
+        G = thread_pool.tmatmul(Z, Z)
         if not float(xp.linalg.eigvalsh(G)[0]) >= least:
             return None
         L = xp.linalg.cholesky(G)
-        return pool.matmul(Z, arrays.t(xp.linalg.inv(L))), arrays.t(L) * lengths[None, :]
+        return thread_pool.matmul(Z, arrays.t(xp.linalg.inv(L))), arrays.t(L) * lengths[None, :]

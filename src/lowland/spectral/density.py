@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import arrays
+from ..core import arrays
 from . import dense
 from .operators import Dense, Operator
 from .solve import Pairs

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, pool
-from ..cost import check_allocation
-from ..errors import DataError
+from ..core import arrays, thread_pool
+from ..core.cost import check_allocation
+from ..core.errors import DataError
 from .density import absolute_trace
 from .operators import DoublyCentered, Operator
 from .rounding import rounding_floor
@@ -46,7 +46,7 @@ class Squared(Operator):
             squares = np.multiply(rows, rows, dtype=np.float64)
             np.matmul(T, squares.T, out=out[:, start : start + step])  # as in `pool.matmul`
 
-        for _ in pool.run(panel, range(0, n, step)):
+        for _ in thread_pool.run(panel, range(0, n, step)):
             pass
         return out.T
 
@@ -61,7 +61,7 @@ class Squared(Operator):
             squares = np.multiply(rows, rows, dtype=np.float64)
             return float(np.vdot(squares, squares))
 
-        return math.sqrt(sum(pool.run(panel, range(0, self.shape[0], step))))
+        return math.sqrt(sum(thread_pool.run(panel, range(0, self.shape[0], step))))
 
     def dense(self) -> Array | None:
         """Return Δ², a copy; only small problems ask for it."""

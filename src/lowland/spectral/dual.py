@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import pool, settings
-from ..cost import DataShape, dense_seconds
+from ..core import settings, thread_pool
+from ..core.cost import DataShape, dense_seconds
 from ..pairwise import tiles
 from ..rows import RowSource
 from . import routes, rowspace
@@ -51,7 +51,7 @@ def dual(rows: RowSource, scaling: Scaling, *, rng: np.random.Generator) -> Dual
     """
     source = copy.copy(rows)
     source.dtype = np.dtype(np.float64)  # float32 rows are cast as they are read
-    with pool.one_blas_thread():
+    with thread_pool.one_blas_thread():
         solved = routes.gram(source, _ONE, scaling, rng)
         side = Columns(source, solved, scaling)
         values = np.sqrt(solved.spectrum)
@@ -85,7 +85,7 @@ def left_over(side: Columns, U: Array) -> float:
         Z -= U @ (U.T @ Z)
         return float(np.vdot(Z, Z))
 
-    return float(np.sqrt(sum(pool.run(part, tiles(X.shape[1], max(64, _PANEL // side.n))))))
+    return float(np.sqrt(sum(thread_pool.run(part, tiles(X.shape[1], max(64, _PANEL // side.n))))))
 
 
 def cost(shape: DataShape) -> tuple[dict[str, int], float]:

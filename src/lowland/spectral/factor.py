@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import pool, settings
-from ..cost import check_allocation
-from ..errors import MissingExtraError, SolveError
-from ..settings import report_progress
+from ..core import settings, thread_pool
+from ..core.cost import check_allocation
+from ..core.errors import MissingExtraError, SolveError
+from ..core.settings import report_progress
 from .ordering import analysed, pattern
 
 Array = np.ndarray[Any, Any]
@@ -126,7 +126,7 @@ class Cholesky:
         def subtree(task: tuple[int, int]) -> tuple[int, Array]:
             return kernels.factor_subtree(*matrix, *shape, self.L, *task)  # type: ignore[no-any-return]
 
-        for task, (bad, update) in zip(tree.tasks, pool.run(subtree, tree.tasks), strict=True):
+        for task, (bad, update) in zip(tree.tasks, thread_pool.run(subtree, tree.tasks), strict=True):
             if bad >= 0:
                 raise not_definite(f"pivot {bad} of {A.shape[0]}")
             left[task[1] - 1] = update
@@ -135,7 +135,7 @@ class Cholesky:
             children = [[(c, left.pop(c)) for c in tree.children[s]] for s in level]
             jobs = list(zip(level, children, strict=True))
             front = self._front(matrix)
-            updates = map(front, jobs) if len(jobs) == 1 else pool.run(front, jobs)
+            updates = map(front, jobs) if len(jobs) == 1 else thread_pool.run(front, jobs)
             for s, update in zip(level, updates, strict=True):
                 left[s] = update
 
@@ -179,14 +179,14 @@ class Cholesky:
             kernels.forward(*shape, X, *task, tree.first[task[1]], beyond, place)
             return beyond
 
-        for task, beyond in zip(tree.tasks, pool.run(up, tree.tasks), strict=True):
+        for task, beyond in zip(tree.tasks, thread_pool.run(up, tree.tasks), strict=True):
             X[tree.rows_of(task[1] - 1)] += beyond
         nothing, nowhere = np.empty((0, X.shape[1])), np.empty(0, dtype=np.int32)
         for s in tree.top:
             kernels.forward(*shape, X, s, s + 1, len(X), nothing, nowhere)
         for s in tree.top[::-1]:
             kernels.backward(*shape, X, s, s + 1)
-        for _ in pool.run(lambda task: kernels.backward(*shape, X, *task), tree.tasks):
+        for _ in thread_pool.run(lambda task: kernels.backward(*shape, X, *task), tree.tasks):
             pass
         out = np.empty_like(X)
         out[tree.ordering.perm] = X
@@ -228,7 +228,7 @@ def _by_panels(A: Array, B: Array, out: Array, *, upper: bool) -> None:
         first = i if upper else 0
         out[i : i + _STEP, first:] -= A[:, i : i + _STEP].T @ B[:, first:]
 
-    for _ in pool.run(panel, range(0, A.shape[1], _STEP)):
+    for _ in thread_pool.run(panel, range(0, A.shape[1], _STEP)):
         pass
 
 

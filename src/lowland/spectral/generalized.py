@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import arrays, pool
-from ..cost import check_allocation
-from ..errors import SolveError
+from ..core import arrays, thread_pool
+from ..core.cost import check_allocation
+from ..core.errors import SolveError
 from . import dense
 from .factor import SuperLU
 from .krylov import lanczos
@@ -20,7 +20,7 @@ from .solve import DENSE_LIMIT, sign_of_columns, tolerance
 Array = Any
 
 
-@pool.one_blas_thread()
+@thread_pool.one_blas_thread()
 def generalized_eigen(C: Array, D: Array, k: int, which: str = "smallest") -> tuple[Array, Array]:
     """Return k eigenvalues and vectors of C v = λ D v at one end, vectors with vᵀ D v = 1.
 
@@ -99,7 +99,7 @@ def _dense(C: Array, D: Array, k: int, which: str) -> tuple[Array, Array]:
     if float(d[0]) <= n * arrays.eps(D) * float(d[-1]):
         raise _not_definite(f"its smallest eigenvalue is {float(d[0]):.3g}, its largest {float(d[-1]):.3g}")
     R = Q / xp.sqrt(d)[None, :]
-    M = pool.matmul(arrays.t(R), pool.matmul(C, R))
+    M = thread_pool.matmul(arrays.t(R), thread_pool.matmul(C, R))
     M = (M + arrays.t(M)) / 2
     subset = (0, k - 1) if which == "smallest" else (n - k, n - 1)
     values, Y = dense.eigh(M, subset if 5 * k < n else None)
@@ -107,7 +107,7 @@ def _dense(C: Array, D: Array, k: int, which: str) -> tuple[Array, Array]:
         values, Y = values[subset[0] : subset[1] + 1], Y[:, subset[0] : subset[1] + 1]
     if which == "largest":
         values, Y = xp.flip(values, axis=0), xp.flip(Y, axis=1)
-    return values, pool.matmul(R, Y)
+    return values, thread_pool.matmul(R, Y)
 
 
 def _sparse(C: Any, D: Any, k: int, which: str) -> tuple[Array, Array]:

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, pool
-from ..settings import report_progress
+from ..core import arrays, thread_pool
+from ..core.settings import report_progress
 from . import dense
 from .krylov_space import GolubKahanSpace, LanczosSpace, RitzPairs, Space, longest
 from .operators import Operator
@@ -263,7 +263,9 @@ def _rayleigh_ritz(A: Operator, right: Array, products: int, checked: int | None
     left, R = dense.orthonormal_near(image, arrays.namespace(image).linalg.vector_norm(image, axis=0))
     P, sigma, Y = dense.svd(R)
     converged = checked is not None
-    return Found(pool.matmul(left, P), sigma, pool.matmul(right, Y), products, converged, float(sigma[0]), checked)
+    return Found(
+        thread_pool.matmul(left, P), sigma, thread_pool.matmul(right, Y), products, converged, float(sigma[0]), checked
+    )
 
 
 class _Transposed(Operator):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, pool
+from ..core import arrays, thread_pool
 from . import dense
 from .operators import Operator
 
@@ -77,7 +77,7 @@ class Space:
 
     def vectors(self, coordinates: Array) -> Array:
         """Return combinations of the basis."""
-        return pool.matmul(self.basis[:, : self.m], arrays.like(coordinates, self.basis, np.float64))
+        return thread_pool.matmul(self.basis[:, : self.m], arrays.like(coordinates, self.basis, np.float64))
 
     def add_random(self, columns: int) -> None:
         """Widen the next block by random directions, and keep in mind what was there before them.
@@ -225,7 +225,7 @@ class GolubKahanSpace(Space):
 
     def _shrink(self, found: RitzPairs, keep: int) -> None:
         left = arrays.like(found.left, self.U, np.float64)[:, :keep]
-        self.U[:, :keep] = pool.matmul(self.U[:, : self.m], left)
+        self.U[:, :keep] = thread_pool.matmul(self.U[:, : self.m], left)
         super()._shrink(found, keep)
 
 
@@ -244,8 +244,8 @@ def _take_out(W: Array, Q: Array | None) -> Array | None:
     """Take the components along Q out of W in place and return them."""
     if Q is None or Q.shape[1] == 0:
         return None
-    H = pool.tmatmul(Q, W)
-    W -= pool.matmul(Q, H)
+    H = thread_pool.tmatmul(Q, W)
+    W -= thread_pool.matmul(Q, H)
     return H
 
 

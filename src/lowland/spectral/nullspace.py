@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import pool
-from ..cost import check_allocation
-from ..errors import SolveError
+from ..core import thread_pool
+from ..core.cost import check_allocation
+from ..core.errors import SolveError
 from . import dense
 from .factor import REMEDY, Cholesky, Pardiso, SuperLU, not_definite
 from .krylov import lanczos
@@ -113,7 +113,7 @@ class _Dense:
         return np.asarray(scipy.linalg.cho_solve(self._factor, B, check_finite=False))
 
 
-@pool.one_blas_thread()
+@thread_pool.one_blas_thread()
 def smallest(
     M: Any,
     k: int,
@@ -301,9 +301,9 @@ def _polished(M: Any, V: Array, null: Array | None, factor: Any) -> tuple[Array,
 def _ritz(M: Any, V: Array, null: Array | None) -> tuple[Array, Array]:
     """Return the pairs of M in the range of V, the null vectors taken out."""
     V, _ = dense.orthonormal(_without(V / np.linalg.norm(V, axis=0), null))
-    T = pool.tmatmul(V, spmm(M, V))
+    T = thread_pool.tmatmul(V, spmm(M, V))
     values, Y = dense.eigh((T + T.T) / 2)
-    return values, pool.matmul(V, Y)
+    return values, thread_pool.matmul(V, Y)
 
 
 def _evidence(
@@ -313,8 +313,8 @@ def _evidence(
     R = spmm(M, V[:, :k]) - V[:, :k] * values[:k]
     backward = float(np.linalg.norm(R, axis=0).max() / norm)
     X = _without(factor.solve(_without(R, null)), null)
-    along = pool.tmatmul(V, X)
-    rest = np.linalg.norm(X - pool.matmul(V, along), axis=0)
+    along = thread_pool.tmatmul(V, X)
+    rest = np.linalg.norm(X - thread_pool.matmul(V, along), axis=0)
     residual, smallest_gap = 0.0, 1.0
     for i in range(k):
         gaps = _gaps(values, i, shift)
@@ -340,7 +340,7 @@ def _whole(values: Array, k: int, shift: float, count: int) -> int | None:
     return None if k < last == len(values) < count else last
 
 
-@pool.one_blas_thread()
+@thread_pool.one_blas_thread()
 def reduced(M: Any, Z: Any, k: int, *, null: Array | None = None, smooth: int = 0, remedy: str = REMEDY) -> Small:
     """Return approximate smallest pairs from the range of Z: the best of the maps Y = ZỸ that L landmarks span.
 
@@ -412,4 +412,4 @@ def _width(null: Array | None) -> int:
 
 def _without(V: Array, null: Array | None) -> Array:
     """Return V less its components along orthonormal columns."""
-    return V if _width(null) == 0 else V - pool.matmul(null, pool.tmatmul(null, V))
+    return V if _width(null) == 0 else V - thread_pool.matmul(null, thread_pool.tmatmul(null, V))

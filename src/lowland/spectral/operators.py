@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import arrays, pool
 from ..block import Block, block_rows
 from ..blocksums import difference
+from ..core import arrays, thread_pool
 from ..rows import RowSource
 from ..scatter import Scratch
 from . import dense
@@ -77,11 +77,11 @@ class Dense(Operator):
 
     def matmul(self, V: Array) -> Array:
         """Return A V."""
-        return pool.matmul(self.A, V)
+        return thread_pool.matmul(self.A, V)
 
     def rmatmul(self, U: Array) -> Array:
         """Return Aᵀ U."""
-        return self.matmul(U) if self.symmetric else pool.matmul(arrays.t(self.A), U)
+        return self.matmul(U) if self.symmetric else thread_pool.matmul(arrays.t(self.A), U)
 
     def dense(self) -> Array | None:
         """Return the matrix."""
@@ -174,7 +174,7 @@ class Centered(Operator):
         """Yield the work done on each block of √w (X − 1mᵀ)."""
         scratch, shift = Scratch(), 0.0 if self.mean is None else self.mean
         blocks = self.rows.blocks(block_rows(self.rows.n_features))  # sparse ones are filled up: as long as dense ones
-        return pool.run(lambda block: work(difference(block, shift, scratch), block), blocks)
+        return thread_pool.run(lambda block: work(difference(block, shift, scratch), block), blocks)
 
 
 class Gram(Operator):
@@ -241,7 +241,7 @@ class LowRank(Operator):
 
     def matmul(self, V: Array) -> Array:
         """Return F Fᵀ V."""
-        return pool.matmul(self.F, arrays.t(self.F) @ V)
+        return thread_pool.matmul(self.F, arrays.t(self.F) @ V)
 
     def reference(self) -> Array:
         """Return the factor."""

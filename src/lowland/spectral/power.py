@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays
-from ..settings import report_progress
+from ..core import arrays
+from ..core.settings import report_progress
 from .krylov import Found
 from .operators import Operator
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import settings
-from ..cost import DataShape, dense_seconds, largest, sparse_seconds
+from ..core import settings
+from ..core.cost import DataShape, dense_seconds, largest, sparse_seconds
 from ..rows import block_rows
 from ..scatter import TILED
 from . import krylov, routes

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import arrays, pool
-from ..errors import ScaleError
+from ..core import arrays, thread_pool
+from ..core.errors import ScaleError
 from ..moments import Accumulator, Moments, RFactor, column_moments, moments, r_factor
 from ..rows import RowSource
 from ..scatter import Scratch, subtract, symmetric_sum
@@ -268,7 +268,7 @@ def back_to_columns(back: Callable[[Array], Array], solved: Solved, U: Array, wa
     k = min(wanted.pick(solved) or rank, rank, U.shape[1], len(solved.mean))
     Q, R = dense.orthonormal_near(back(U[:, :k]), np.sqrt(solved.spectrum[:k]))
     P, s, Y = dense.svd(R)
-    V = pool.matmul(Q, P)
+    V = thread_pool.matmul(Q, P)
     del Q  # of wide rows as large as what is kept
     signs = sign_of_columns(V)
     spectrum = solved.spectrum.copy()
@@ -328,7 +328,7 @@ class Columns:
         scratch = Scratch()
         kind = arrays.cast(U, self.rows.dtype)
         panels = range(0, self.rows.n_features, self._width)
-        parts = pool.run(lambda first: self._panel(first, scratch) @ kind, panels)
+        parts = thread_pool.run(lambda first: self._panel(first, scratch) @ kind, panels)
         if arrays.is_foreign(kind):
             found = list(parts)
             return arrays.cast(arrays.namespace(*found).concat(found, axis=0), np.float64)

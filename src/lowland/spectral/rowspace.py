@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, pool
-from ..cost import DataShape, check_allocation
-from ..errors import DataError
+from ..core import arrays, thread_pool
+from ..core.cost import DataShape, check_allocation
+from ..core.errors import DataError
 from ..moments import Accumulator
 from ..rows import RowSource
 from . import routes
@@ -126,7 +126,7 @@ def decompose(
     name = route(rows.shape, wanted) if solver == "auto" else solver
     if name in ("gram", "krylov", "power") and not rows.reiterable:
         raise DataError(f"solver={name!r} reads the rows several times; these blocks can be read only once")
-    with pool.one_blas_thread():
+    with thread_pool.one_blas_thread():
         solved = getattr(routes, name)(rows, wanted, scaling, rng)
         if name in ("covariance", "gram", "lanczos") and rows.reiterable:
             solved = _made_good(rows, solved, wanted, scaling, rng, exact=solver == "auto")
@@ -149,7 +149,7 @@ def from_accumulator(
 
     Where ``rows`` can be read again, what squaring lost of the last wanted value is made good from them.
     """
-    with pool.one_blas_thread():
+    with thread_pool.one_blas_thread():
         solved = routes.from_accumulator(seen, wanted, scaling, rng, solver)
         if solved.route != "svd":
             if rows is None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import arrays
 from ..block import Block, block_rows
 from ..blocksums import difference
+from ..core import arrays
 from ..rows import RowSource
 from ..scatter import Scratch, symmetric_sum
 from . import dense

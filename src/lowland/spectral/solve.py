@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, pool
+from ..core import arrays, thread_pool
 from . import dense, krylov
 from .krylov import Found
 from .operators import Operator
@@ -100,7 +100,7 @@ def tolerance(A: Operator) -> float:
     return float(min(1e-11, 5 * min(A.shape) * np.finfo(float).eps))
 
 
-@pool.one_blas_thread()
+@thread_pool.one_blas_thread()
 def eigen(
     A: Operator,
     k: int,
@@ -146,7 +146,7 @@ def eigen(
     return Pairs(values, vectors, residual, name, found.products, found.converged, found.checked, found.ritz)
 
 
-@pool.one_blas_thread()
+@thread_pool.one_blas_thread()
 def singular(
     A: Operator,
     k: int,

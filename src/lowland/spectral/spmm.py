@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import pool
+from ..core import thread_pool
 
 _SMALL = 4_000_000  # multiplications below which SciPy is done before numba is imported
 _EACH = 8  # multiplications for each column below which looking at all columns would take longer
@@ -68,7 +68,7 @@ def spmm(A: sp.csr_array, V: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     def piece(i: int) -> None:
         kernel(A.indptr, A.indices, A.data, V, out, int(edges[i]), int(edges[i + 1]))
 
-    for _ in pool.run(piece, range(len(edges) - 1)):
+    for _ in thread_pool.run(piece, range(len(edges) - 1)):
         pass
     return out
 
@@ -95,6 +95,6 @@ def outer(A: sp.csr_array, T: sp.csr_array) -> np.ndarray[Any, Any]:
         rows = A[start : start + _ROWS].T.tocsr()
         add_products(rows.indptr, rows.indices, rows.data, T.indptr, T.indices, T.data, out[start : start + _ROWS])
 
-    for _ in pool.run(part, range(0, A.shape[0], _ROWS)):
+    for _ in thread_pool.run(part, range(0, A.shape[0], _ROWS)):
         pass
     return out

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import pool
+from ..core import thread_pool
 from .krylov import lanczos
 from .operators import Operator
 from .spmm import spmm
@@ -65,7 +65,7 @@ def leading(W: Any, d: Array, k: int, rng: np.random.Generator, always: bool) ->
     """Return the k leading pairs by block Lanczos; None where it is slow or not exact enough."""
     walk = _Walk(W, d, always)
     try:
-        with pool.one_blas_thread():
+        with thread_pool.one_blas_thread():
             found = lanczos(walk, k + 2, largest=True, tol=1e-13, rng=rng, stage="small eigenvalues")
             U = found.right
             lengths = np.linalg.norm(spmm(walk.S, U) - U * found.values, axis=0)
