@@ -10,7 +10,7 @@ import pytest
 import lowland
 from lowland import coding
 from lowland.coding import Layout
-from lowland.rows import RowSource
+from lowland.rows.row_source import RowSource
 
 
 def test_the_layout_of_coded_rows():

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 import lowland
 from lowland.registry import METHODS
-from lowland.rows import RowSource
+from lowland.rows.row_source import RowSource
 
 COMPARISONS = {
     "metric": ("euclidean", "cityblock", "cosine", "correlation"),

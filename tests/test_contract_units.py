@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 import lowland
-from lowland import units
-from lowland.rows import RowSource
+from lowland.rows.row_source import RowSource, units
 
 SCALES = {np.float64: (-1060, -1000, -500, 500, 1000), np.float32: (-140, -130, 100)}
 told = pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")  # of few rows, and of numbers that pass the range

@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
-from lowland import dimension, units
+from lowland import dimension
+from lowland.rows.row_source import units
 
 RULES = (
     "variance_share",

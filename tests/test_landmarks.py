@@ -10,8 +10,8 @@ from lowland import landmarks
 from lowland.distances import metric
 from lowland.kernels import GivenKernel, kernel
 from lowland.landmarks import Landmarks, wanted, whitener
-from lowland.rows import RowSource
-from lowland.sources import ObjectRows
+from lowland.rows.object_rows import ObjectRows
+from lowland.rows.row_source import RowSource
 
 
 def missed(K, chosen):

@@ -13,12 +13,11 @@ import pyarrow as pa
 import pytest
 
 import lowland
-from lowland import columns, levels
-from lowland.columns import numbers_of as real
 from lowland.core.errors import DataError
-from lowland.levels import Levels, MixedRows, mixed_blocks, mixed_rows
 from lowland.parameters import ColumnList
-from lowland.rows import RowSource
+from lowland.rows.columns import numbers_of as real
+from lowland.rows.mixed_rows import Levels, MixedRows, mixed_blocks, mixed_rows
+from lowland.rows.row_source import RowSource, columns
 
 NUMBERS = [1.5, 2.0, -1.0, 0.0, 4.0]
 COLOURS = ["red", "blue", "red", "Zinc", "blue"]
@@ -221,7 +220,7 @@ def test_no_block_is_rounded_to_the_precision_of_the_first():
 def test_a_long_block_is_coded_by_pieces(long, monkeypatch):
     """Several threads code rows at once, so a block of any length must not be one piece of work."""
     sizes = []
-    monkeypatch.setattr(levels.columns, "numbers_of", lambda piece, j: sizes.append(piece.n_rows) or real(piece, j))
+    monkeypatch.setattr(columns, "numbers_of", lambda piece, j: sizes.append(piece.n_rows) or real(piece, j))
     source = mixed_rows(lambda: [long[:35_000], long[35_000:]])
     found = source.learn()
     assert sorted(sizes) == [2232, 5000, 16_384, 16_384]

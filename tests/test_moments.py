@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lowland import RowSource, config, moments
+from lowland import RowSource, config
 from lowland.core.arrays import to_numpy
 from lowland.core.errors import Cancelled, DataError, MemoryLimitError
-from lowland.moments import ColumnMoments, Moments, RFactor, column_moments, r_factor
-from lowland.moments import triangle as _triangle
-from lowland.rows import as_rows, block_rows
-from lowland.scatter import Scratch, subtract, symmetric_sum
+from lowland.rows.gram_sums import Scratch, subtract, symmetric_sum
+from lowland.rows.moments import ColumnMoments, Moments, RFactor, column_moments, r_factor
+from lowland.rows.moments import triangle as _triangle
+from lowland.rows.row_source import as_rows, block_rows, moments
 
 KINDS = (Moments, RFactor, ColumnMoments)
 

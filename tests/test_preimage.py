@@ -12,7 +12,7 @@ from lowland.feature_space import from_pairs
 from lowland.kernels import Exponential
 from lowland.methods.kernel_pca import KernelPCA
 from lowland.preimage import FixedPoint, Ridge, fit_ridge
-from lowland.rows import RowSource
+from lowland.rows.row_source import RowSource
 
 
 def curve(rng, n, noise=0.05):

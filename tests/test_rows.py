@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import lowland
 from lowland import RowSource
 from lowland.core.errors import DataError
-from lowland.rows import Block, as_rows, block_rows, require_finite
+from lowland.rows.row_source import Block, as_rows, block_rows, require_finite
 
 X6 = np.arange(12.0).reshape(6, 2)
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import lowland
-from lowland.rows import as_rows
-from lowland.sources import are_objects, gather, take
+from lowland.rows.object_rows import are_objects, gather, take
+from lowland.rows.row_source import as_rows
 
 WORDS = ["abc", "abd", "xyz", "xyy", "qqq"]
 

@@ -60,7 +60,7 @@ _HOME = {
     "Measure": "core.measure",
     "Plan": "core.cost",
     "Reducer": "reducer",
-    "RowSource": "rows",
+    "RowSource": "rows.row_source",
     "compare": "comparison",
     "config": "core.settings",
     "load": "modelfile",
@@ -73,7 +73,7 @@ _ROOMS = {  # public modules, by the name that users know
     "dimension": "dimension",
     "functions": "functions",
     "graph": "graph",
-    "moments": "moments",
+    "moments": "rows.moments",
     "quality": "quality",
     "registry": "registry",
     "settings": "core.settings",
@@ -83,7 +83,7 @@ _ROOMS = {  # public modules, by the name that users know
 __all__ = [*sorted(_HOME), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from . import data, dimension, functions, graph, moments, quality, registry, spectral
+    from . import data, dimension, functions, graph, quality, registry, spectral
     from .comparison import Comparison, compare
     from .core import settings
     from .core.cost import Plan
@@ -135,7 +135,8 @@ if TYPE_CHECKING:
     from .planning import plan
     from .reducer import FitInfo, Reducer
     from .registry import register
-    from .rows import RowSource
+    from .rows import moments
+    from .rows.row_source import RowSource
 
 
 def __getattr__(name: str) -> Any:

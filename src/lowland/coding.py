@@ -19,11 +19,11 @@ from .core import thread_pool
 from .core.cost import DataShape
 from .core.errors import DataError
 from .core.settings import report_progress, threads
-from .levels import PIECE_ROWS, Learned
-from .moments import Moments
-from .rows import ArrayRows, RowSource, block_rows
-from .scatter import square_zeros
-from .sources import MappedRows
+from .rows.gram_sums import square_zeros
+from .rows.mixed_rows import PIECE_ROWS, Learned
+from .rows.moments import Moments
+from .rows.object_rows import MappedRows
+from .rows.row_source import ArrayRows, RowSource, block_rows
 from .spectral import rowspace
 from .spectral.routes import deviations
 from .spectral.rowspace import RowSpace, Scaling, Wanted

@@ -25,10 +25,10 @@ from .core.errors import DataError
 from .distances import SquaredEuclidean
 from .kernels import Kernel
 from .landmarks import whitener
-from .moments import Moments
 from .pairwise import TILE, Array, cut, half, length, square, tiles
-from .rows import RowSource, block_rows
-from .sources import MappedRows
+from .rows.moments import Moments
+from .rows.object_rows import MappedRows
+from .rows.row_source import RowSource, block_rows
 from .spectral import Dense, DoublyCentered, Pairs, eigen
 from .spectral.density import absolute_trace
 from .spectral.krylov import sizes

@@ -24,7 +24,7 @@ from .core.cost import DataShape, Plan, dense_seconds
 from .core.errors import DataError, LowlandError, LowlandWarning, RankWarning, SolveError
 from .core.settings import report_progress
 from .reducer import Recorder, Reducer
-from .rows import RowSource
+from .rows.row_source import RowSource
 
 Array = Any
 

@@ -13,8 +13,8 @@ from .core.errors import DataError
 from .core.settings import report_progress
 from .kernels import GivenKernel, Kernel
 from .pairwise import Array, Pairwise, against, cut, length, tiles
-from .rows import RowSource
-from .sources import take
+from .rows.object_rows import take
+from .rows.row_source import RowSource
 from .spectral import dense
 from .spectral.rounding import rounding_floor
 

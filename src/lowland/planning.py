@@ -11,11 +11,11 @@ import numpy as np
 from . import parameters
 from .core.cost import DataShape, Plan
 from .core.errors import DataError
-from .intake import working
+from .rows.conversion import working
 
 if TYPE_CHECKING:
     from .reducer import Reducer
-    from .rows import RowSource
+    from .rows.row_source import RowSource
 
 
 def plan(

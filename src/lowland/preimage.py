@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from .block import block_rows
 from .core import arrays, settings, thread_pool
 from .core.cost import DataShape
 from .core.settings import report_progress
@@ -27,7 +26,8 @@ from .feature_space import Expansion
 from .kernels import Exponential, median_gamma
 from .landmarks import uniform
 from .pairwise import Array, tiles
-from .rows import RowSource
+from .rows.block import block_rows
+from .rows.row_source import RowSource
 from .spectral import dense
 
 CENTERS = 500  # Gaussians of the ridge at most

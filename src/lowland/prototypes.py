@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from .block import Block
 from .core import thread_pool
 from .core.settings import report_progress
-from .rows import RowSource
+from .rows.block import Block
+from .rows.row_source import RowSource
 
 Array = Any
 Prepare = Callable[[Array], Array]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .block import Block
 from .core import arrays, thread_pool
-from .rows import RowSource
+from .rows.block import Block
+from .rows.row_source import RowSource
 
 Array = Any
 

@@ -28,11 +28,11 @@ from typing import Any
 
 import numpy as np
 
-from .block import Block, block_rows
 from .core import arrays, thread_pool
 from .core.settings import report_progress
-from .rows import RowSource
-from .scatter import Scratch
+from .rows.block import Block, block_rows
+from .rows.gram_sums import Scratch
+from .rows.row_source import RowSource
 from .spectral import dense
 
 Array = Any

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .block import block_rows
 from .core import arrays
 from .core.settings import report_progress
-from .rows import RowSource
+from .rows.block import block_rows
+from .rows.row_source import RowSource
 
 Array = Any
 Tensor = Any

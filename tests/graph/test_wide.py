@@ -18,7 +18,7 @@ from lowland.graph.measures import EuclideanRows, SparseRows, pair_distances
 from lowland.graph.neighbors import search_cost, searcher
 from lowland.graph.patches import Patches, flatness
 from lowland.methods.projections import principal_axes
-from lowland.rows import as_rows
+from lowland.rows.row_source import as_rows
 from lowland.spectral import dual as dual_module
 from lowland.spectral.routes import Scaling
 from lowland.spectral.spmm import outer

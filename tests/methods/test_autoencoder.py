@@ -14,7 +14,7 @@ from scipy.linalg import subspace_angles
 import lowland
 from lowland import network, windows
 from lowland.network import Coder, Network, Schedule
-from lowland.rows import RowSource, as_rows
+from lowland.rows.row_source import RowSource, as_rows
 from lowland.spectral import rowspace
 from lowland.windows import Samples, Split
 

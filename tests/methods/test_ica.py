@@ -7,7 +7,7 @@ import pytest
 
 import lowland
 from lowland import separation
-from lowland.rows import RowSource
+from lowland.rows.row_source import RowSource
 
 CONTRASTS = ("logcosh", "exp", "cube")
 

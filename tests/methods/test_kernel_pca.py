@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import lowland
 from lowland.methods.kernel_pca import KernelPCA
-from lowland.rows import RowSource
+from lowland.rows.row_source import RowSource
 from sample_tables import REFERENCE
 
 

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits, make_swiss_roll
 import lowland
 from lowland.alignment import procrustes
 from lowland.methods.metric_mds import MetricMDS
-from lowland.rows import as_rows
+from lowland.rows.row_source import as_rows
 from lowland.stress import Stress
 from lowland.stress import descend as lowest
 from sample_tables import REFERENCE

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_iris
 
 import lowland
-from lowland.rows import RowSource
+from lowland.rows.row_source import RowSource
 from sample_tables import connections
 
 

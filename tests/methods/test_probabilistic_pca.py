@@ -14,7 +14,7 @@ from lowland.core.errors import DataError, DominantColumnWarning, NotConvergedWa
 from lowland.methods.gaussian import closed_form, expected_moments
 from lowland.methods.patterns import Patterns, batches, survey
 from lowland.reducer import Recorder
-from lowland.rows import RowSource, as_rows
+from lowland.rows.row_source import RowSource, as_rows
 from sample_tables import flights
 
 

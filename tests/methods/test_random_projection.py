@@ -16,7 +16,7 @@ from sklearn.random_projection import johnson_lindenstrauss_min_dim
 import lowland
 from lowland import hadamard, random_maps, reservoir
 from lowland.methods.random_projection import bound
-from lowland.rows import RowSource, as_rows
+from lowland.rows.row_source import RowSource, as_rows
 from lowland.spectral import dense
 
 KINDS = ("gaussian", "sparse", "hadamard")

@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 import lowland
 from lowland.prototypes import Grid, Mesh, between, two_nearest, winners
-from lowland.rows import RowSource
+from lowland.rows.row_source import RowSource
 
 TOPOLOGIES = ("rectangular", "hexagonal")
 

@@ -11,7 +11,7 @@ from sklearn.decomposition import TruncatedSVD as Reference
 
 from lowland import TruncatedSVD
 from lowland.core.errors import DataError, RankWarning
-from lowland.rows import RowSource
+from lowland.rows.row_source import RowSource
 
 SOLVERS = ("auto", "covariance", "gram", "svd", "krylov", "power")
 

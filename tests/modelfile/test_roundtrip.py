@@ -9,9 +9,9 @@ import pytest
 import lowland
 from lowland import modelfile, registry
 from lowland.core.errors import ModelFileError
-from lowland.moments import Moments, RFactor
 from lowland.reducer import FitInfo
-from lowland.rows import as_rows
+from lowland.rows.moments import Moments, RFactor
+from lowland.rows.row_source import as_rows
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?", ">f8", ">i4"])

@@ -17,7 +17,7 @@ from lowland.quality.limits import Law, deleted, f_beyond, hotelling, limit, res
 from lowland.quality.new_rows import novelty
 from lowland.quality.outliers import outliers
 from lowland.quality.residuals import new_law
-from lowland.rows import as_rows
+from lowland.rows.row_source import as_rows
 
 
 def line(n: int = 100, seed: int = 0) -> np.ndarray:

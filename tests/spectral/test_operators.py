@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from lowland import RowSource, config
 from lowland.core.arrays import to_numpy
-from lowland.rows import as_rows
+from lowland.rows.row_source import as_rows
 from lowland.spectral import Centered, Deflated, Dense, DoublyCentered, Gram, LowRank, Operator, Sparse, eigen, singular
 from lowland.spectral.spmm import spmm
 

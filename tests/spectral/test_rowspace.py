@@ -13,8 +13,8 @@ import lowland
 from lowland import RowSource, config
 from lowland.core.cost import DataShape
 from lowland.core.errors import DataError
-from lowland.moments import moments
-from lowland.rows import as_rows
+from lowland.rows.moments import moments
+from lowland.rows.row_source import as_rows
 from lowland.spectral import krylov, rowspace
 from lowland.spectral.rowspace import ROUTES, Scaling, Wanted, decompose, route
 

@@ -193,7 +193,7 @@ def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, t
     given = read_input(data, columns, KeepOptions(color=target), pairwise=metric == "precomputed", categories=text)
     warn_of_square(given)
     from ..data.table import not_numeric
-    from ..rows import RowSource
+    from ..rows.row_source import RowSource
 
     if given.table is None or given.names is None or isinstance(given.rows, RowSource):
         return given
@@ -215,7 +215,7 @@ def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, t
 
 def _is_mixed(given: Input) -> bool:
     """Tell whether the rows have columns of text."""
-    from ..rows import RowSource
+    from ..rows.row_source import RowSource
 
     return given.table is not None and not isinstance(given.rows, RowSource)
 

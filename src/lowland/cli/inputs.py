@@ -159,7 +159,7 @@ def read_for(model: Reducer, path: Path, aside: Sequence[str] = ()) -> Input:
     """Read rows for a fitted model: by column name where both have names, else by position."""
     from ..data.reading import read_any
     from ..data.table import Selection, Table
-    from ..rows import RowSource
+    from ..rows.row_source import RowSource
 
     table = read_any(path)
     if not isinstance(table, Table):
@@ -244,7 +244,7 @@ def _warn_of_row_numbers(table: Table, selection: Selection | MixedSelection) ->
 
 
 def _dense(table: Table, selection: Selection) -> Input:
-    from ..rows import RowSource
+    from ..rows.row_source import RowSource
 
     rows = RowSource.from_array(selection.X, names=selection.names if _has_names(table) else None)
     shape = (table.n_rows, len(selection.names))

@@ -236,7 +236,7 @@ def column_names(X: Any) -> list[str] | None:
     """Return the names of the columns of a data frame or a source of rows; None where they have none."""
     import narwhals as nw
 
-    from ..rows import RowSource
+    from ..rows.row_source import RowSource
 
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     names = X.names if isinstance(X, RowSource) else frame.columns if isinstance(frame, nw.DataFrame) else None
@@ -247,7 +247,7 @@ def _kind(X: Any, metric: str) -> tuple[str, Array]:
     """Tell what kind the data are, and return them as one matrix of numbers, checked."""
     from ..data.squares import warn_of_square
     from ..graph.neighbors import objects
-    from ..levels import MixedRows, mixed_rows
+    from ..rows.mixed_rows import MixedRows, mixed_rows
 
     if metric == "precomputed":
         if sp.issparse(X):

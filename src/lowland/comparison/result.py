@@ -160,7 +160,7 @@ class Comparison:
         from sklearn.compose import make_column_transformer
         from sklearn.pipeline import make_pipeline
 
-        from ..levels import MixedRows, mixed_rows
+        from ..rows.mixed_rows import MixedRows, mixed_rows
 
         rows = mixed_rows(X, owner="fit_best")
         text = rows.categorical if isinstance(rows, MixedRows) else ()

@@ -33,7 +33,7 @@ from ..core import thread_pool
 from ..core.errors import DataError
 from ..core.measure import Measure
 from ..pairwise import tiles
-from ..units import times
+from ..rows.units import times
 from .neighbors import levina_bickel_of
 from .points import Points, choose_anchors
 

@@ -13,8 +13,8 @@ from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..core.measure import Measure
 from ..graph.neighbors import objects
 from ..reducer import seed
-from ..rows import as_rows
-from ..sources import are_objects, gather
+from ..rows.object_rows import are_objects, gather
+from ..rows.row_source import as_rows
 from . import linear as counts
 from . import repeats
 from .angles import Plateau, curve, plateau, scan

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import units
 from ..core import arrays
 from ..core.errors import DataError, LowlandWarning
 from ..distances import DEGREES, MOVABLE, learn
@@ -19,8 +18,9 @@ from ..graph.distinct import distinct
 from ..graph.geometry import Coordinates, Geometry, Metric, Square
 from ..graph.measures import BoundMetric, SparseRows, comparable, measure
 from ..graph.neighbors import objects, searcher
-from ..rows import RowSource, as_rows
-from ..sources import gather
+from ..rows import units
+from ..rows.object_rows import gather
+from ..rows.row_source import RowSource, as_rows
 
 Array = Any
 Spec = str | Callable[[Any, Any], Any]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import units
 from ..core.errors import DataError
 from ..core.measure import Z95, Measure
 from ..reducer import seed
-from ..rows import RowSource, as_rows
+from ..rows import units
+from ..rows.row_source import RowSource, as_rows
 from ..spectral import rowspace
 from ..spectral.rounding import varies
 from ..spectral.routes import square_tolerance

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..block import Block, require_finite
 from ..core import arrays
 from ..core.errors import DataError, ScaleError
 from ..distances import learn, metric
-from ..intake import working
 from ..pairwise import Function, Pairwise, Precomputed, cut, length, tiles
+from ..rows.block import Block, require_finite
+from ..rows.conversion import working
 from ..spectral.spmm import outer
 
 Array = Any

@@ -26,7 +26,7 @@ from ..core.cost import DataShape, dense_seconds
 from ..core.errors import DataError
 from ..distances import check_distances, check_function, learn, row_bytes
 from ..distances import metric as bind
-from ..sources import ObjectRows, are_objects, gather
+from ..rows.object_rows import ObjectRows, are_objects, gather
 from .blocked import FEW_ENTRIES, BlockSearcher
 from .descent import DescentSearcher
 from .distinct import Distinct, distinct
@@ -168,7 +168,7 @@ def neighbor_graph(
 
 def objects(X: Any, metric: str | Callable[[Any, Any], Any], owner: str = "neighbor_graph") -> Array:
     """Return checked rows, objects, or distances; ``owner`` is whom errors name."""
-    from ..rows import as_rows
+    from ..rows.row_source import as_rows
 
     if are_objects(X):
         if not callable(metric):

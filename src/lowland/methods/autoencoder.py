@@ -14,11 +14,11 @@ from ..core.cost import DataShape, Plan, check_allocation, dense_seconds
 from ..network import ACTIVATIONS, Coder, Network, Schedule
 from ..parameters import RANDOM_STATE, Boolean, Choice, Integer, Integers, Real, Rule
 from ..reducer import Recorder, Reducer, seed
-from ..rows import RowSource, block_rows
+from ..rows.row_source import RowSource, block_rows
+from ..rows.units import Units, scaled_back
 from ..spectral import dense, rowspace
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
 from ..spectral.solve import sign_of_columns
-from ..units import Units, scaled_back
 from ..windows import HELD, Samples, Split, window_rows
 
 Array = Any

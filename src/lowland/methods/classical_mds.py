@@ -13,7 +13,8 @@ from ..core.settings import threads
 from ..extension import Triangulation, squared, to_principal_axes
 from ..parameters import AnyOf, Choice, Nothing, Rule
 from ..reducer import Recorder, seed
-from ..rows import RowSource, block_rows
+from ..rows.row_source import RowSource, block_rows
+from ..rows.units import Units
 from ..spectral import rowspace
 from ..spectral.distance import Scaled, cailliez, cailliez_bytes, lingoes, scale
 from ..spectral.krylov import sizes
@@ -21,7 +22,6 @@ from ..spectral.rounding import rounding_floor
 from ..spectral.route_costs import Reading
 from ..spectral.rowspace import Scaling, Wanted
 from ..spectral.solve import DENSE_LIMIT, sign_of_columns
-from ..units import Units
 from .distance_based import DistanceReducer
 from .linear import tell
 from .pair_based import degree, double_degree

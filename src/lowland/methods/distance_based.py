@@ -17,9 +17,9 @@ from ..landmarks import Landmarks, farthest, kmeans_plus_plus, uniform
 from ..pairwise import Pairwise, against, square, tiles
 from ..parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule
 from ..reducer import Recorder
-from ..rows import RowSource, block_rows
-from ..sources import gather
-from ..units import Units
+from ..rows.object_rows import gather
+from ..rows.row_source import RowSource, block_rows
+from ..rows.units import Units
 from .pair_based import CALL_SECONDS, PairReducer, degree, of_anchors
 
 Array = Any

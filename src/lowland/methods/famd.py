@@ -11,17 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import coding
 from ..coding import Layout
-from ..columns import like_dates
 from ..core import arrays
 from ..core.cost import DataShape, Plan
 from ..core.errors import DataError, LowlandWarning, RankWarning
-from ..levels import Learned, Levels, MixedRows, mixed_rows
 from ..parameters import RANDOM_STATE, AnyOf, Choice, ColumnList, Integer, Rule
 from ..reducer import Recorder, seed
-from ..rows import RowSource, as_rows
+from ..rows.columns import like_dates
+from ..rows.mixed_rows import Learned, Levels, MixedRows, mixed_rows
+from ..rows.row_source import RowSource, as_rows
+from ..rows.units import Units
 from ..spectral import rowspace
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
-from ..units import Units
 from .linear import Compressor, LinearReducer, check_count, tell
 
 Array = Any

@@ -31,10 +31,10 @@ from ..graph.neighbors import Searcher, approximate, distinct, search_cost, sear
 from ..graph.patches import barycentric
 from ..parameters import RANDOM_STATE, Choice, Integer, Rule
 from ..reducer import Recorder, seed
-from ..rows import RowSource, as_rows
-from ..sources import gather, packed
+from ..rows.object_rows import gather, packed
+from ..rows.row_source import RowSource, as_rows
+from ..rows.units import Units, power, scaled_back, times
 from ..spectral import dense
-from ..units import Units, power, scaled_back, times
 from .distance_based import METRIC
 from .joining import Joining, take, weights_of_new
 from .pair_based import of_anchors

@@ -14,13 +14,13 @@ from ..core.errors import DataError, NotConvergedWarning
 from ..core.settings import threads
 from ..parameters import RANDOM_STATE, AnyOf, ArrayRule, Choice, Integer, Nothing, Real, Rule
 from ..reducer import Recorder, seed
-from ..rows import RowSource
+from ..rows.row_source import RowSource
+from ..rows.units import Units
 from ..separation import CONTRASTS, Separation, expected_error, gaussian, like_noise, panel_rows, warm_rows
 from ..spectral import dense, rowspace
 from ..spectral.routes import rank_tolerance
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
 from ..spectral.solve import sign_of_columns
-from ..units import Units
 from .linear import Compressor, LinearReducer, check_count
 
 Array = Any

@@ -17,11 +17,11 @@ from ..graph.geometry import Geometry
 from ..landmarks import Landmarks, uniform
 from ..parameters import Choice, LandmarkRule, Rule
 from ..reducer import Recorder
-from ..rows import RowSource
+from ..rows.row_source import RowSource
+from ..rows.units import Units
 from ..spectral.distance import scale
 from ..spectral.krylov import sizes
 from ..spectral.solve import DENSE_LIMIT, sign_of_columns
-from ..units import Units
 from .distance_based import REPLICA_ROWS, DistanceReducer
 from .graph_based import Cost, Embedded, GraphReducer, Piece, Unfolding
 from .pair_based import degree, double_degree

@@ -16,7 +16,7 @@ from ..graph.given import nearest_given
 from ..graph.neighbors import Searcher, searcher
 from ..graph.patches import barycentric
 from ..pairwise import Pairwise
-from ..sources import unpacked
+from ..rows.object_rows import unpacked
 from .pair_based import PairReducer
 
 Array = Any

@@ -15,8 +15,8 @@ from ..feature_space import Expansion, distance_error
 from ..kernels import Exponential, Kernel, check_function, kernel
 from ..pairwise import tiles
 from ..preimage import FixedPoint, Ridge
-from ..sources import gather
-from ..units import Power, Units, scaled_back
+from ..rows.object_rows import gather
+from ..rows.units import Power, Units, scaled_back
 from .pair_based import PairReducer, of_anchors
 
 Array = Any

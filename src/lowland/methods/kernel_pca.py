@@ -21,15 +21,15 @@ from ..feature_space import (
     row_bytes,
 )
 from ..kernels import FILL, KERNELS, MEDIAN_ROWS, SCALED, GivenKernel, Kernel, median_gamma, median_rows
-from ..moments import ColumnMoments
 from ..pairwise import check_symmetric, refuse_missing, square
 from ..parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Nothing, Real, Rule
 from ..preimage import CENTERS, fit_ridge, ridge_bytes
 from ..reducer import Recorder, seed
-from ..rows import Block, RowSource, as_rows
-from ..sources import ObjectRows, gather, take
+from ..rows.moments import ColumnMoments
+from ..rows.object_rows import ObjectRows, gather, take
+from ..rows.row_source import Block, RowSource, as_rows
+from ..rows.units import Units
 from ..spectral.solve import DENSE_LIMIT, sign_of_columns
-from ..units import Units
 from .kernel_based import KernelReducer, host
 from .pair_based import CALL_SECONDS
 

@@ -15,9 +15,9 @@ from ..graph.graph import Graph
 from ..graph.laplacian import Harmonics, edge_weights, median_distance
 from ..parameters import AnyOf, Choice, Real, Rule
 from ..reducer import Recorder
-from ..rows import RowSource
+from ..rows.row_source import RowSource
+from ..rows.units import Units
 from ..spectral.factor_costs import factor_entries, solve_cost
-from ..units import Units
 from .eigenspaces import warn_cut
 from .graph_based import Cost, Embedded, GraphReducer, Piece, Unfolding
 from .pair_based import degree

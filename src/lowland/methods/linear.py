@@ -13,8 +13,8 @@ from ..core import arrays
 from ..core.errors import DataError, DominantColumnWarning, NotConvergedWarning
 from ..dimension.dominance import dominant_words
 from ..reducer import Recorder, Reducer
+from ..rows.units import power, scaled_back, times
 from ..spectral.rowspace import RowSpace
-from ..units import power, scaled_back, times
 
 Array = Any
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..graph.patches import Patches, barycentric, noise_ridge
 from ..parameters import AnyOf, Choice, Real, Rule
 from ..reducer import Recorder
-from ..rows import RowSource
+from ..rows.row_source import RowSource
 from .aligned import Aligned
 from .graph_based import GraphReducer, Piece
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..graph.laplacian import affinity, degrees, median_distance
 from ..parameters import Choice, Rule
 from ..reducer import Recorder
-from ..units import Units
+from ..rows.units import Units
 from .graph_based import Piece
 from .laplacian_based import BANDWIDTH
 from .pair_based import degree

@@ -16,10 +16,10 @@ from ..pairwise import Pairwise, square
 from ..parameters import AnyOf, ArrayRule, Choice, Nothing, Rule
 from ..placement import Placement
 from ..reducer import Recorder
-from ..rows import RowSource
-from ..sources import gather
+from ..rows.object_rows import gather
+from ..rows.row_source import RowSource
+from ..rows.units import Units
 from ..stress import Stress, descend, filled, posed, require_connected, same_objects
-from ..units import Units
 from .pair_based import degree
 from .stress_based import StressReducer
 

@@ -16,13 +16,13 @@ from ..graph.graph import Graph
 from ..graph.patches import require_apart
 from ..parameters import AnyOf, Choice, Integer, Rule
 from ..reducer import Recorder
+from ..rows.units import Units
 from ..semidefinite import EDGE_LIMIT, PROGRAM_LIMIT, full_gram, gram_in_basis
 from ..spectral import dense
 from ..spectral.factor_costs import factor_entries, solve_cost
 from ..spectral.nullspace import smallest
 from ..spectral.solve import fix_signs
 from ..unfolding import Rods, unfold
-from ..units import Units
 from .graph_based import Cost, Embedded, Piece, Unfolding
 from .laplacian_based import EDGES
 from .pair_based import degree, double_degree

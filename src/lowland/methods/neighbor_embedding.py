@@ -26,7 +26,7 @@ from ..graph.graph import Graph, starts
 from ..graph.neighbors import searcher
 from ..parameters import Choice, Rule
 from ..reducer import Recorder, seed
-from ..rows import RowSource, as_rows
+from ..rows.row_source import RowSource, as_rows
 from ..spectral.dual import gram_seconds
 from ..spectral.krylov import sizes
 from ..spectral.operators import Sparse

@@ -16,8 +16,8 @@ from ..pairwise import Pairwise
 from ..parameters import Choice, Rule
 from ..placement import Placement
 from ..reducer import Recorder
+from ..rows.units import Units
 from ..stress import Descent, descend, posed, same_objects
-from ..units import Units
 from .distance_based import REPLICA_ROWS
 from .pair_based import degree
 from .stress_based import StressReducer

@@ -12,9 +12,9 @@ from ..core.errors import DataError
 from ..distances import DEGREES, MOVABLE
 from ..landmarks import Landmarks, wanted
 from ..reducer import Reducer
-from ..rows import RowSource
-from ..sources import are_objects
-from ..units import Power
+from ..rows.object_rows import are_objects
+from ..rows.row_source import RowSource
+from ..rows.units import Power
 
 CALL_SECONDS = 1e-6  # of a function in Python, roughly
 _MOVABLE = (*MOVABLE, "rbf", "laplacian")  # metrics and kernels

@@ -12,7 +12,7 @@ from ..core import arrays, settings
 from ..core.cost import check_allocation, dense_seconds
 from ..core.errors import DataError
 from ..core.settings import report_progress
-from ..rows import RowSource, block_rows, require_finite
+from ..rows.row_source import RowSource, block_rows, require_finite
 from ..spectral.rounding import varies
 
 Array = np.ndarray[Any, Any]

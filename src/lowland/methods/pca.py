@@ -11,14 +11,14 @@ import numpy as np
 from ..core import arrays
 from ..core.cost import DataShape, Plan, check_allocation
 from ..core.errors import DataError, LowlandWarning
-from ..moments import Accumulator, Moments, RFactor
 from ..parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Nothing, Real, Rule, check
 from ..reducer import Recorder, seed
-from ..rows import RowSource
+from ..rows.moments import Accumulator, Moments, RFactor
+from ..rows.row_source import RowSource
+from ..rows.units import Units, scaled, scaled_back
 from ..spectral import rowspace
 from ..spectral.routes import degrees
 from ..spectral.rowspace import ROUTES, RowSpace, Scaling, Wanted
-from ..units import Units, scaled, scaled_back
 from .linear import Compressor, LinearReducer, check_count, tell, warn_dominant
 
 Array = Any

@@ -15,11 +15,11 @@ from ..core.errors import DataError, NotConvergedWarning
 from ..core.settings import report_progress
 from ..parameters import RANDOM_STATE, Integer, Real, Rule
 from ..reducer import Recorder, seed
-from ..rows import RowSource
+from ..rows.row_source import RowSource
+from ..rows.units import Units, scaled_back
 from ..spectral import rowspace
 from ..spectral.routes import rank_tolerance, square_tolerance
 from ..spectral.rowspace import Scaling, Wanted
-from ..units import Units, scaled_back
 from .gaussian import NOISE_FLOOR, Model, closed_form, expected_moments, log_likelihood, posterior
 from .linear import Compressor, LinearReducer, check_count, tell, warn_dominant
 from .patterns import REMEDY, Patterns, batches, cost, survey

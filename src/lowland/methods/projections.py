@@ -22,13 +22,13 @@ from ..distances import METRICS
 from ..graph.neighbors import approximate, search_cost
 from ..parameters import Choice, Rule
 from ..reducer import Recorder, seed
-from ..rows import RowSource, as_rows, block_rows
+from ..rows.row_source import RowSource, as_rows, block_rows
+from ..rows.units import Units
 from ..spectral import generalized_eigen, rowspace
 from ..spectral.dual import Dual, dual
 from ..spectral.dual import cost as dual_cost
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
 from ..spectral.solve import sign_of_columns
-from ..units import Units
 from .graph_based import GraphReducer, Piece
 from .linear import Compressor, LinearReducer, check_count
 

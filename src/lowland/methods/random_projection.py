@@ -19,10 +19,10 @@ from ..distances import SquaredEuclidean
 from ..parameters import RANDOM_STATE, AnyOf, Choice, Integer, Real, Rule
 from ..reducer import Recorder, seed
 from ..reservoir import SAMPLE, Seen, read
-from ..rows import RowSource, block_rows
+from ..rows.row_source import RowSource, block_rows
+from ..rows.units import Units
 from ..spectral import dense
 from ..spectral.routes import rank_tolerance
-from ..units import Units
 from .linear import Compressor, LinearReducer
 
 Array = Any

@@ -9,17 +9,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..block import Block
 from ..core import arrays, settings, thread_pool
 from ..core.cost import DataShape, Plan, dense_seconds
 from ..core.errors import DataError
 from ..parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Integers, Real, Rule
 from ..prototypes import PANEL, TOPOLOGIES, Grid, Mesh, Shaking, between, largest_entries, train, two_nearest, width
 from ..reducer import Recorder, Reducer, seed
-from ..rows import RowSource, block_rows
+from ..rows.block import Block
+from ..rows.row_source import RowSource, block_rows
+from ..rows.units import Units, scaled_back
 from ..spectral import rowspace
 from ..spectral.rowspace import RowSpace, Scaling, Wanted
-from ..units import Units, scaled_back
 from .linear import warn_dominant
 
 Array = Any

@@ -16,10 +16,10 @@ from ..pairwise import Pairwise
 from ..parameters import AnyOf, ArrayRule, Choice, Integer, Real, Rule
 from ..placement import Placement
 from ..reducer import Recorder, seed
-from ..rows import RowSource
+from ..rows.row_source import RowSource
+from ..rows.units import Units
 from ..spectral.solve import DENSE_LIMIT
 from ..stress import Descent, Point, classical_start, random_start, shaken
-from ..units import Units
 from .distance_based import DistanceReducer
 from .pair_based import degree
 

@@ -14,12 +14,12 @@ from ..core.errors import DataError
 from ..core.settings import report_progress
 from ..parameters import RANDOM_STATE, Choice, Integer, Rule
 from ..reducer import Recorder, seed
-from ..rows import RowSource, as_rows, block_rows, require_finite
+from ..rows.row_source import RowSource, as_rows, block_rows, require_finite
+from ..rows.units import Units, scaled
 from ..spectral import dense, rowspace
 from ..spectral.routes import rank_tolerance
 from ..spectral.rowspace import ROUTES, Scaling, Wanted
 from ..spectral.solve import sign_of_columns
-from ..units import Units, scaled
 from .linear import Compressor, LinearReducer, check_count, tell
 
 Array = Any

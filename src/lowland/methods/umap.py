@@ -15,7 +15,7 @@ from ..graph.graph import Graph
 from ..pairwise import tiles
 from ..parameters import AnyOf, Integer, Nothing, Real, Rule
 from ..reducer import Recorder
-from ..rows import RowSource
+from ..rows.row_source import RowSource
 from .graph_based import Cost, Embedded
 from .neighbor_embedding import INIT, NeighborEmbedding, assembled, package
 

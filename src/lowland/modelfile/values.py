@@ -13,7 +13,7 @@ from ..functions import name_of
 from .container import DTYPES, SUSPECT, Arrays
 
 # The only objects that may stand inside learned state: what `partial_fit` accumulates.
-_OBJECTS = {"Moments": "lowland.moments:Moments", "RFactor": "lowland.moments:RFactor"}
+_OBJECTS = {"Moments": "lowland.rows.moments:Moments", "RFactor": "lowland.rows.moments:RFactor"}
 
 
 class NamedFunction(NamedTuple):

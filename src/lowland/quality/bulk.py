@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from ..core import arrays
 from ..core.settings import report_progress
 from ..dimension.parallel import parallel_analysis
-from ..rows import RowSource
+from ..rows.row_source import RowSource
 from ..spectral import dense, rowspace
 from ..spectral.routes import Scaling, degrees
 from ..spectral.rowspace import Wanted

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..core import arrays, thread_pool
 from ..core.errors import DataError
 from ..reducer import Reducer, seed
-from ..rows import as_rows
-from ..sources import gather, unpacked
+from ..rows.object_rows import gather, unpacked
+from ..rows.row_source import as_rows
 from .bulk import Axes, judging, residual
 from .checks import check_level, check_neighbors, row_names
 from .crowd import ALL, Crowd, crowd, divided, sample

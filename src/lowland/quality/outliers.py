@@ -15,8 +15,8 @@ from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..dimension.dominance import dominant_words
 from ..graph.neighbors import objects
 from ..reducer import seed
-from ..rows import RowSource, as_rows
-from ..sources import are_objects, take
+from ..rows.object_rows import are_objects, take
+from ..rows.row_source import RowSource, as_rows
 from ..spectral.rowspace import Wanted
 from .bulk import ROWS_EACH, Axes, Bulk, Judged, angles, distinct_first
 from .checks import check_level, check_neighbors, is_whole, row_names

@@ -16,7 +16,7 @@ from ..graph.measures import BoundMetric, EuclideanRows, RuleRows, SparseRows, S
 from ..graph.neighbors import objects
 from ..pairwise import cut, tiles
 from ..reducer import level_of_the_caller
-from ..sources import are_objects
+from ..rows.object_rows import are_objects
 
 Array = Any
 Metric = str | Callable[[Any, Any], Any]

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..block import Block, block_rows
-from ..blocksums import difference
 from ..core import arrays, thread_pool
-from ..rows import RowSource
-from ..scatter import Scratch
+from ..rows.block import Block, block_rows
+from ..rows.block_moments import difference
+from ..rows.gram_sums import Scratch
+from ..rows.row_source import RowSource
 from . import dense
 from .spmm import spmm
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..core import settings
 from ..core.cost import DataShape, dense_seconds, largest, sparse_seconds
-from ..rows import block_rows
-from ..scatter import TILED
+from ..rows.gram_sums import TILED
+from ..rows.row_source import block_rows
 from . import krylov, routes
 from .routes import PANEL_ENTRIES, SCREE
 from .solve import DENSE_LIMIT

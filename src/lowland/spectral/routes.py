@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from ..core import arrays, thread_pool
 from ..core.errors import ScaleError
-from ..moments import Accumulator, Moments, RFactor, column_moments, moments, r_factor
-from ..rows import RowSource
-from ..scatter import Scratch, subtract, symmetric_sum
-from ..sources import gather
+from ..rows.gram_sums import Scratch, subtract, symmetric_sum
+from ..rows.moments import Accumulator, Moments, RFactor, column_moments, moments, r_factor
+from ..rows.object_rows import gather
+from ..rows.row_source import RowSource
 from . import dense
 from . import krylov as iterations
 from .krylov import Found

@@ -18,8 +18,8 @@ import numpy as np
 from ..core import arrays, thread_pool
 from ..core.cost import DataShape, check_allocation
 from ..core.errors import DataError
-from ..moments import Accumulator
-from ..rows import RowSource
+from ..rows.moments import Accumulator
+from ..rows.row_source import RowSource
 from . import routes
 from .rounding import rounding_floor, varies
 from .route_costs import cost

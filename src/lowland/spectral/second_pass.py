@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..block import Block, block_rows
-from ..blocksums import difference
 from ..core import arrays
-from ..rows import RowSource
-from ..scatter import Scratch, symmetric_sum
+from ..rows.block import Block, block_rows
+from ..rows.block_moments import difference
+from ..rows.gram_sums import Scratch, symmetric_sum
+from ..rows.row_source import RowSource
 from . import dense
 from .routes import Columns, Scaling, Solved, back_to_columns, rank_tolerance
 from .solve import fix_signs

@@ -20,10 +20,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import scipy.sparse as sp
 
+from ..core import arrays, thread_pool
+from ..core.cost import check_allocation
 from .block import Block
-from .core import arrays, thread_pool
-from .core.cost import check_allocation
-from .rows import ArrayRows, BlockRows, RowSource
+from .row_source import ArrayRows, BlockRows, RowSource
 
 Array = Any
 Power = float  # of the rows' unit; kernels have halves

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import intake
+from ..core import arrays, thread_pool
+from ..core.cost import DataShape
+from ..core.errors import DataError
+from . import conversion
 from .block import Block, block_rows, require_finite
-from .core import arrays, thread_pool
-from .core.cost import DataShape
-from .core.errors import DataError
 
 Array = Any
 
@@ -75,7 +75,7 @@ class RowSource(ABC):
 
     def named(self) -> Any:
         """Return what carries the column names (a data frame), or an array of the right width."""
-        return np.empty((1, self.n_features), dtype=np.float32) if self.names is None else intake.header(self.names)
+        return np.empty((1, self.n_features), dtype=np.float32) if self.names is None else conversion.header(self.names)
 
     def weighted(self, sample_weight: Any) -> RowSource:
         """Attach a weight to each row: weight 2 counts a row twice, 0 leaves it out."""
@@ -152,7 +152,7 @@ class RowSource(ABC):
                 f"names must be {source.n_features} different texts, one for each column; "
                 f"these are {len(names)}, of which {len(set(texts))} are different texts"
             )
-        return ArrayRows(source.array, carrier=intake.header(texts), copied=source.shape.copied)
+        return ArrayRows(source.array, carrier=conversion.header(texts), copied=source.shape.copied)
 
     @staticmethod
     def from_blocks(blocks: Iterable[Any] | Callable[[], Iterable[Any]], *, n_rows: int | None = None) -> RowSource:
@@ -170,7 +170,7 @@ class RowSource(ABC):
         try:
             return BlockRows(blocks, n_rows=n_rows)
         except (DataError, TypeError):
-            from .levels import mixed_blocks
+            from .mixed_rows import mixed_blocks
 
             found = None if isinstance(blocks, Iterator) else mixed_blocks(blocks, n_rows)
             if found is None:
@@ -185,7 +185,7 @@ class ArrayRows(RowSource):
         self._array, self._carrier, self._copied = array, carrier, copied
         self.n_rows, self.n_features = int(array.shape[0]), int(array.shape[1])
         kind = arrays.dtype_of(array)
-        self.dtype = intake.working(kind)
+        self.dtype = conversion.working(kind)
         columns = [] if carrier is None else list(carrier.columns)
         self.names = tuple(columns) if columns and all(isinstance(c, str) for c in columns) else None
 
@@ -373,11 +373,11 @@ def _source(X: Any, owner: str) -> RowSource:
     if isinstance(X, RowSource):
         return X
     if sp.issparse(X):
-        csr = intake.sparse(X)
+        csr = conversion.sparse(X)
         shared = np.may_share_memory(csr.data, X.data) if X.format == "csr" else False
         return ArrayRows(csr, copied=0 if shared else csr.data.nbytes + csr.indices.nbytes + csr.indptr.nbytes)
     if arrays.is_foreign(X):
-        return ArrayRows(intake.dense(X))
+        return ArrayRows(conversion.dense(X))
     if isinstance(X, Iterator) or (callable(X) and not hasattr(X, "__array__")):
         return BlockRows(X)
     if len(getattr(X, "shape", (0, 0))) == 2 and any(hasattr(X, name) for name in _FRAMES):  # a series is no table
@@ -390,8 +390,8 @@ def _source(X: Any, owner: str) -> RowSource:
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise DataError("the array has masked values: fill them, or mark them with NaN for a method that takes gaps")
     if isinstance(X, np.ma.MaskedArray | np.matrix):  # their products are not those of arrays
-        return ArrayRows(intake.dense(np.asarray(X)))
-    array = intake.dense(X if isinstance(X, np.ndarray) else intake.from_lists(X))
+        return ArrayRows(conversion.dense(np.asarray(X)))
+    array = conversion.dense(X if isinstance(X, np.ndarray) else conversion.from_lists(X))
     return ArrayRows(array, copied=0 if array is X else array.nbytes)
 
 
@@ -407,10 +407,10 @@ def _frame(X: Any) -> RowSource:
     plain = all(c.dtype.is_numeric() or c.dtype == nw.Boolean for c in columns)
     array = frame.to_numpy() if plain and columns else np.empty(0, dtype=object)
     if array.dtype.kind not in "fiub":  # objects, nullable types, text: cell by cell, so that an error names its place
-        values = [intake.column(str(c.name), j, c.to_numpy()) for j, c in enumerate(columns)]
+        values = [conversion.column(str(c.name), j, c.to_numpy()) for j, c in enumerate(columns)]
         array = np.column_stack(values) if values else np.empty((len(frame), 0))
     carrier = X if hasattr(X, "columns") and not type(X).__module__.startswith("pyarrow") else frame.to_polars()
-    return ArrayRows(intake.dense(array), carrier=carrier, copied=array.nbytes)
+    return ArrayRows(conversion.dense(array), carrier=carrier, copied=array.nbytes)
 
 
 def _shape_text(X: Any) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..core import arrays
+from ..core.errors import ScaleError
 from .block import Block, require_finite
-from .core import arrays
-from .core.errors import ScaleError
-from .scatter import Scratch, subtract
+from .gram_sums import Scratch, subtract
 
 Array = Any
 # A mean in two parts, origin + offset: beside a large origin one number would round the offset.

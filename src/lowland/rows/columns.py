@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from . import intake
-from .core import arrays
-from .core.errors import DataError
-from .intake import is_missing
-from .rows import RowSource
+from ..core import arrays
+from ..core.errors import DataError
+from . import conversion
+from .conversion import is_missing
+from .row_source import RowSource
 
 Array = Any
 Level = Any  # str, bool, int, float, or None for a missing value
@@ -67,9 +67,9 @@ def of_table(X: Any) -> Piece | None:
         return None
     home = arrays.like(np.empty(0), X)
     if arrays.is_foreign(X):
-        X = arrays.to_numpy(intake.dense(X))
+        X = arrays.to_numpy(conversion.dense(X))
     if isinstance(X, list | tuple):
-        form = intake.from_lists(X)
+        form = conversion.from_lists(X)
         X = form if form.dtype.kind in "fiubcmM" else _objects(X, form.shape)
     if isinstance(X, np.ndarray):
         return Piece(0, list(np.asarray(X).T), None, home) if X.ndim == 2 and X.dtype.kind in "OUTfiub" else None
@@ -184,7 +184,7 @@ def precision(piece: Piece, chosen: Sequence[int]) -> np.dtype[Any]:
 
 def _is_single(column: Any) -> bool:
     kind = column.dtype if isinstance(column, np.ndarray) else column[:0].to_numpy().dtype
-    return bool(intake.working(kind) == np.float32)
+    return bool(conversion.working(kind) == np.float32)
 
 
 def numbers_of(piece: Piece, j: int) -> Array:
@@ -196,9 +196,9 @@ def numbers_of(piece: Piece, j: int) -> Array:
 
     def no_number(i: int, value: Any, error: Exception) -> NoReturn:
         row, remedy = piece.start + i, "if it is a category, name it in categorical"
-        intake.refuse(f"row {row}, {piece.label(j)}", value, error, remedy, row, j)
+        conversion.refuse(f"row {row}, {piece.label(j)}", value, error, remedy, row, j)
 
-    return intake.cells(values, no_number)
+    return conversion.cells(values, no_number)
 
 
 # -- columns of categories ------------------------------------------------------------------------------------------

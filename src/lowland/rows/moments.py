@@ -19,13 +19,13 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from ..core import arrays, thread_pool
+from ..core.errors import DataError
+from ..core.settings import report_progress
 from .block import Block, block_rows, require_finite
-from .blocksums import Mean, Part, centered, require_sums, shifted, sparse_columns, sparse_moments, triangle
-from .core import arrays, thread_pool
-from .core.errors import DataError
-from .core.settings import report_progress
-from .rows import RowSource
-from .scatter import TILED, Scratch, add_tiles, mirror, square, square_zeros
+from .block_moments import Mean, Part, centered, require_sums, shifted, sparse_columns, sparse_moments, triangle
+from .gram_sums import TILED, Scratch, add_tiles, mirror, square, square_zeros
+from .row_source import RowSource
 
 Array = Any
 
@@ -182,7 +182,7 @@ class Moments(Accumulator):
     """Count, mean and scatter Σ w (x − m)(x − m)ᵀ of rows seen so far.
 
     >>> import numpy as np
-    >>> from lowland.rows import as_rows
+    >>> from lowland.rows.row_source import as_rows
     >>> X = np.array([[1.0, 0.0], [2.0, 0.1], [3.0, -0.1]])
     >>> m = Moments(2).update(as_rows(X[:1])).update(as_rows(X[1:])).finished()
     >>> np.round(m.mean, 6).tolist(), np.round(m.scatter, 6).tolist()

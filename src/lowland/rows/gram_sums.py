@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .core import arrays, thread_pool
-from .core.cost import check_allocation
-from .core.settings import report_progress
+from ..core import arrays, thread_pool
+from ..core.cost import check_allocation
+from ..core.settings import report_progress
 
 Array = Any
 Piece = TypeVar("Piece")

@@ -13,14 +13,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..core import arrays, thread_pool
+from ..core.cost import DataShape, check_allocation
+from ..core.errors import DataError
 from . import columns
 from .block import Block
 from .columns import Asked, Level, Piece, one_of
-from .core import arrays, thread_pool
-from .core.cost import DataShape, check_allocation
-from .core.errors import DataError
 from .moments import column_moments
-from .rows import BlockRows, RowSource, as_rows, require_names
+from .row_source import BlockRows, RowSource, as_rows, require_names
 
 Array = Any
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .core import arrays
-from .core.errors import DataError
+from ..core import arrays
+from ..core.errors import DataError
 
 Array = Any
 

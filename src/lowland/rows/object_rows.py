@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .core import arrays, thread_pool
-from .core.cost import DataShape
-from .core.errors import DataError
-from .rows import Block, RowSource
+from ..core import arrays, thread_pool
+from ..core.cost import DataShape
+from ..core.errors import DataError
+from .row_source import Block, RowSource
 
 Array = Any
 

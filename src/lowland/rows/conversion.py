@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from .core import arrays
-from .core.errors import DataError
+from ..core import arrays
+from ..core.errors import DataError
 
 Array = Any
 
