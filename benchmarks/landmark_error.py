@@ -18,9 +18,9 @@ import numpy as np
 
 import lowland
 from lowland.alignment import procrustes
-from lowland.distances import metric
-from lowland.kernels import kernel
-from lowland.pairwise import against
+from lowland.pairs.distances import metric
+from lowland.pairs.kernels import kernel
+from lowland.pairs.pairwise import against
 
 from .datasets import correlated
 from .judges import width

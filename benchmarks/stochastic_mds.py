@@ -29,8 +29,8 @@ import numba as nb
 import numpy as np
 
 import lowland
-from lowland.distances import metric
-from lowland.pairwise import against
+from lowland.pairs.distances import metric
+from lowland.pairs.pairwise import against
 from lowland.placement import Placement
 
 LETTERS = Path(__file__).resolve().parents[2] / "shared" / "data" / "letter" / "letter.npz"

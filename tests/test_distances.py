@@ -7,8 +7,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import lowland
-from lowland.distances import METRICS, metric, squared_norms
-from lowland.pairwise import Function, against, square
+from lowland.pairs.distances import METRICS, metric, squared_norms
+from lowland.pairs.pairwise import Function, against, square
 
 BOOLEAN = {"hamming", "jaccard", "dice", "matching", "rogerstanimoto", "sokalsneath", "yule"}
 

@@ -7,9 +7,9 @@ import pytest
 from sklearn.metrics.pairwise import pairwise_kernels
 
 import lowland
-from lowland import distances, kernels
-from lowland.kernels import KERNELS, GivenKernel, kernel, median_gamma, median_rows
-from lowland.pairwise import check_symmetric, square
+from lowland.pairs import distances, kernels
+from lowland.pairs.kernels import KERNELS, GivenKernel, kernel, median_gamma, median_rows
+from lowland.pairs.pairwise import check_symmetric, square
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 
 import lowland
 from lowland import landmarks
-from lowland.distances import metric
-from lowland.kernels import GivenKernel, kernel
 from lowland.landmarks import Landmarks, wanted, whitener
+from lowland.pairs.distances import metric
+from lowland.pairs.kernels import GivenKernel, kernel
 from lowland.rows.object_rows import ObjectRows
 from lowland.rows.row_source import RowSource
 

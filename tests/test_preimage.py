@@ -7,10 +7,10 @@ import pytest
 
 import lowland
 from lowland import preimage
-from lowland.distances import SquaredEuclidean
 from lowland.feature_space import from_pairs
-from lowland.kernels import Exponential
 from lowland.methods.kernel_pca import KernelPCA
+from lowland.pairs.distances import SquaredEuclidean
+from lowland.pairs.kernels import Exponential
 from lowland.preimage import FixedPoint, Ridge, fit_ridge
 from lowland.rows.row_source import RowSource
 

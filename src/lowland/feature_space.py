@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from . import distances
 from .core import arrays, settings, thread_pool
 from .core.cost import DataShape
 from .core.errors import DataError
-from .distances import SquaredEuclidean
-from .kernels import Kernel
 from .landmarks import whitener
-from .pairwise import TILE, Array, cut, half, length, square, tiles
+from .pairs import distances
+from .pairs.distances import SquaredEuclidean
+from .pairs.kernels import Kernel
+from .pairs.pairwise import TILE, Array, cut, half, length, square, tiles
 from .rows.moments import Moments
 from .rows.object_rows import MappedRows
 from .rows.row_source import RowSource, block_rows

@@ -11,8 +11,8 @@ import numpy as np
 from .core import arrays, thread_pool
 from .core.errors import DataError
 from .core.settings import report_progress
-from .kernels import GivenKernel, Kernel
-from .pairwise import Array, Pairwise, against, cut, length, tiles
+from .pairs.kernels import GivenKernel, Kernel
+from .pairs.pairwise import Array, Pairwise, against, cut, length, tiles
 from .rows.object_rows import take
 from .rows.row_source import RowSource
 from .spectral import dense

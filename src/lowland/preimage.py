@@ -21,11 +21,11 @@ import numpy as np
 from .core import arrays, settings, thread_pool
 from .core.cost import DataShape
 from .core.settings import report_progress
-from .distances import SquaredEuclidean, squared_norms
 from .feature_space import Expansion
-from .kernels import Exponential, median_gamma
 from .landmarks import uniform
-from .pairwise import Array, tiles
+from .pairs.distances import SquaredEuclidean, squared_norms
+from .pairs.kernels import Exponential, median_gamma
+from .pairs.pairwise import Array, tiles
 from .rows.block import block_rows
 from .rows.row_source import RowSource
 from .spectral import dense

@@ -62,7 +62,7 @@ def dimension(
     Example: lowland dimension roll.csv --scale
     """
     from ..dimension import estimate
-    from ..distances import METRICS
+    from ..pairs.distances import METRICS
 
     if metric not in (*METRICS, "precomputed"):
         raise UsageError(f"--metric {metric}: must be one of {', '.join((*METRICS, 'precomputed'))}")

@@ -196,7 +196,7 @@ def _first_step(options: TrustOptions) -> Reducer | None:
 
 
 def _check(options: TrustOptions) -> None:
-    from ..distances import METRICS
+    from ..pairs.distances import METRICS
 
     known = (*METRICS, "precomputed")
     if options.metric not in known:

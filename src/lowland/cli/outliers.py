@@ -137,7 +137,7 @@ def _work(
     given: Input, neighbors: int, components: str, scale: bool, metric: str, level: float, seed: int
 ) -> Callable[[Any], Outliers]:
     """Return the search; parameters that cannot be are a usage error before any work."""
-    from ..distances import METRICS
+    from ..pairs.distances import METRICS
     from ..quality.outliers import check_parameters
     from ..quality.outliers import outliers as find
 

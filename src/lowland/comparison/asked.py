@@ -30,7 +30,7 @@ class Asked:
 
     def check(self) -> None:
         """Raise ValueError for what is not allowed."""
-        from ..distances import METRICS
+        from ..pairs.distances import METRICS
 
         if not isinstance(self.metric, str) or self.metric not in (*METRICS, "precomputed"):
             raise ValueError(

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core.errors import DataError, DominantColumnWarning
-from ..distances import learn
+from ..pairs.distances import learn
 from ..quality.spaces import famd_axes
 from ..reducer import level_of_the_caller
 

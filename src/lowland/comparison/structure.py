@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import pairwise
 from ..graph.neighbors import neighbor_graph
+from ..pairs import pairwise
 from ..quality.paths import distinct_points, path_distances
 from ..spectral import dense
 from .crowding import COLUMNS, crowded
@@ -87,7 +87,7 @@ def _points(given: Given, items: Array, numbers: Array, random_state: int) -> tu
 
     Otherwise they are found by classical scaling, V Λ^½ of −½ J Δ² J; what of Δ is not Euclidean is left out.
     """
-    from ..distances import metric
+    from ..pairs.distances import metric
 
     if len(numbers) > _ROWS:
         numbers = np.sort(np.random.default_rng(random_state).choice(numbers, _ROWS, replace=False))

@@ -32,7 +32,7 @@ import numpy as np
 from ..core import thread_pool
 from ..core.errors import DataError
 from ..core.measure import Measure
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from ..rows.units import times
 from .neighbors import levina_bickel_of
 from .points import Points, choose_anchors

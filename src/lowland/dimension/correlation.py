@@ -9,7 +9,7 @@ import numpy as np
 from ..core import thread_pool
 from ..core.errors import DataError
 from ..core.measure import Z95, Measure
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from ..reducer import seed
 from .points import Points, Spec, check_anchors, distinct_points
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..core.errors import DataError
 from ..core.measure import Measure
 from ..core.settings import report_progress
-from ..pairwise import short
+from ..pairs.pairwise import short
 from ..reducer import seed
 from ..spectral import dense
 from ..spectral.solve import DENSE_LIMIT

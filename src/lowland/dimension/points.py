@@ -12,12 +12,12 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError, LowlandWarning
-from ..distances import DEGREES, MOVABLE, learn
-from ..distances import metric as bind
 from ..graph.distinct import distinct
 from ..graph.geometry import Coordinates, Geometry, Metric, Square
 from ..graph.measures import BoundMetric, SparseRows, comparable, measure
 from ..graph.neighbors import objects, searcher
+from ..pairs.distances import DEGREES, MOVABLE, learn
+from ..pairs.distances import metric as bind
 from ..rows import units
 from ..rows.object_rows import gather
 from ..rows.row_source import RowSource, as_rows

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..core import settings, thread_pool
 from ..core.cost import check_allocation
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from .graph import Graph
 from .measures import EuclideanRows, row_tiles
 from .scores import DOUBLE, SINGLE, TINY, UNIT, error, fill, is_wide, products, split, tail

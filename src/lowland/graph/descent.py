@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from .blocked import BlockSearcher
 from .graph import Graph
 from .measures import EuclideanRows

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 
 Array = Any
 

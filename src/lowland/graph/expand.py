@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.cost import check_allocation
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from .distinct import Distinct
 from .graph import Graph, spread
 from .graph import starts as heads

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from ..core import settings, thread_pool
 from ..core.cost import DataShape, dense_seconds
 from ..core.errors import DataError
-from ..pairwise import Pairwise
+from ..pairs.pairwise import Pairwise
 from .graph import spread
 
 Array = Any

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import thread_pool
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 
 Array = Any
 

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError, ScaleError
-from ..distances import learn, metric
-from ..pairwise import Function, Pairwise, Precomputed, cut, length, tiles
+from ..pairs.distances import learn, metric
+from ..pairs.pairwise import Function, Pairwise, Precomputed, cut, length, tiles
 from ..rows.block import Block, require_finite
 from ..rows.conversion import working
 from ..spectral.spmm import outer

@@ -24,8 +24,8 @@ import scipy.sparse as sp
 from ..core import arrays, settings
 from ..core.cost import DataShape, dense_seconds
 from ..core.errors import DataError
-from ..distances import check_distances, check_function, learn, row_bytes
-from ..distances import metric as bind
+from ..pairs.distances import check_distances, check_function, learn, row_bytes
+from ..pairs.distances import metric as bind
 from ..rows.object_rows import ObjectRows, are_objects, gather
 from .blocked import FEW_ENTRIES, BlockSearcher
 from .descent import DescentSearcher
@@ -70,7 +70,7 @@ def searcher(
     Parameters
     ----------
     spec : str or callable
-        The metric: a name of `lowland.distances.METRICS`, ``"precomputed"``, or a function.
+        The metric: a name of `lowland.pairs.distances.METRICS`, ``"precomputed"``, or a function.
     items : array
         The objects: rows, sparse rows, objects, or their distances as a dense or sparse square.
     state : dict, optional
@@ -120,7 +120,7 @@ def neighbor_graph(
     radius : float, optional
         Take all rows within this distance instead.
     metric : str or callable
-        A name of `lowland.distances.METRICS`, ``"precomputed"``, or a function of two objects or two blocks.
+        A name of `lowland.pairs.distances.METRICS`, ``"precomputed"``, or a function of two objects or two blocks.
     ties : {"cut", "keep"}
         Whether of rows as far as the last neighbour those of lowest number are taken, or all of them are.
     random_state : int, optional

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core import settings, thread_pool
 from ..core.errors import ScaleError
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from ..spectral import dense
 from .geometry import _ENTRIES, Geometry
 from .graph import Graph, starts

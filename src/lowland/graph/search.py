@@ -10,7 +10,7 @@ import numpy as np
 from ..core import thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
-from ..pairwise import cut, tiles
+from ..pairs.pairwise import cut, tiles
 from .graph import Graph, starts
 from .measures import BoundMetric, Rows
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import thread_pool
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from .graph import Graph, spread, starts
 from .measures import EuclideanRows
 from .search import SLACK, Found, Link, Searcher, Seen, check_edges, shortest, within_memory

@@ -11,10 +11,19 @@ from ..core import arrays
 from ..core.cost import DataShape, dense_seconds
 from ..core.errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
 from ..core.settings import threads
-from ..distances import METRICS, OTHER_NAMES, check_distances, check_function, check_size, learn, metric, row_bytes
 from ..extension import disagreement
 from ..landmarks import Landmarks, farthest, kmeans_plus_plus, uniform
-from ..pairwise import Pairwise, against, square, tiles
+from ..pairs.distances import (
+    METRICS,
+    OTHER_NAMES,
+    check_distances,
+    check_function,
+    check_size,
+    learn,
+    metric,
+    row_bytes,
+)
+from ..pairs.pairwise import Pairwise, against, square, tiles
 from ..parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule
 from ..reducer import Recorder
 from ..rows.object_rows import gather

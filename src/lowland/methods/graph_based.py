@@ -19,7 +19,6 @@ from ..core.errors import (
     LowlandWarning,
     RankWarning,
 )
-from ..distances import check_distances, check_function, learn, metric
 from ..graph.components import bridge, components
 from ..graph.distinct import numbered
 from ..graph.geodesics import geodesics
@@ -29,6 +28,7 @@ from ..graph.graph import Graph
 from ..graph.measures import comparable
 from ..graph.neighbors import Searcher, approximate, distinct, search_cost, searcher
 from ..graph.patches import barycentric
+from ..pairs.distances import check_distances, check_function, learn, metric
 from ..parameters import RANDOM_STATE, Choice, Integer, Rule
 from ..reducer import Recorder, seed
 from ..rows.object_rows import gather, packed

@@ -10,11 +10,11 @@ import numpy as np
 from ..core import thread_pool
 from ..core.cost import DataShape, dense_seconds
 from ..core.errors import DataError
-from ..distances import check_size
 from ..extension import Triangulation, disagreement, to_principal_axes
 from ..graph.geodesics import geodesic_cost, geodesics
 from ..graph.geometry import Geometry
 from ..landmarks import Landmarks, uniform
+from ..pairs.distances import check_size
 from ..parameters import Choice, LandmarkRule, Rule
 from ..reducer import Recorder
 from ..rows.row_source import RowSource

@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays
-from ..distances import metric
 from ..graph.geometry import Coordinates, Edges, Geometry, Metric, Square
 from ..graph.given import nearest_given
 from ..graph.neighbors import Searcher, searcher
 from ..graph.patches import barycentric
-from ..pairwise import Pairwise
+from ..pairs.distances import metric
+from ..pairs.pairwise import Pairwise
 from ..rows.object_rows import unpacked
 from .pair_based import PairReducer
 

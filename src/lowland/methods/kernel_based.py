@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core import arrays, thread_pool
 from ..core.errors import DataError
-from ..distances import SquaredEuclidean
 from ..feature_space import Expansion, distance_error
-from ..kernels import Exponential, Kernel, check_function, kernel
-from ..pairwise import tiles
+from ..pairs.distances import SquaredEuclidean
+from ..pairs.kernels import Exponential, Kernel, check_function, kernel
+from ..pairs.pairwise import tiles
 from ..preimage import FixedPoint, Ridge
 from ..rows.object_rows import gather
 from ..rows.units import Power, Units, scaled_back

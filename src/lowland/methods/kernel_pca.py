@@ -20,8 +20,8 @@ from ..feature_space import (
     from_pairs,
     row_bytes,
 )
-from ..kernels import FILL, KERNELS, MEDIAN_ROWS, SCALED, GivenKernel, Kernel, median_gamma, median_rows
-from ..pairwise import check_symmetric, refuse_missing, square
+from ..pairs.kernels import FILL, KERNELS, MEDIAN_ROWS, SCALED, GivenKernel, Kernel, median_gamma, median_rows
+from ..pairs.pairwise import check_symmetric, refuse_missing, square
 from ..parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Nothing, Real, Rule
 from ..preimage import CENTERS, fit_ridge, ridge_bytes
 from ..reducer import Recorder, seed

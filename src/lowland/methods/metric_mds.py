@@ -10,9 +10,9 @@ import numpy as np
 from ..core import arrays
 from ..core.errors import DataError, LowlandWarning
 from ..core.settings import threads
-from ..distances import check_distances
 from ..landmarks import Landmarks
-from ..pairwise import Pairwise, square
+from ..pairs.distances import check_distances
+from ..pairs.pairwise import Pairwise, square
 from ..parameters import AnyOf, ArrayRule, Choice, Nothing, Rule
 from ..placement import Placement
 from ..reducer import Recorder

@@ -12,7 +12,7 @@ from ..core.errors import DegenerateWarning
 from ..core.settings import threads
 from ..isotonic import Curve, OrderStress
 from ..landmarks import Landmarks
-from ..pairwise import Pairwise
+from ..pairs.pairwise import Pairwise
 from ..parameters import Choice, Rule
 from ..placement import Placement
 from ..reducer import Recorder

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from ..core.cost import DataShape
 from ..core.errors import DataError
-from ..distances import DEGREES, MOVABLE
 from ..landmarks import Landmarks, wanted
+from ..pairs.distances import DEGREES, MOVABLE
 from ..reducer import Reducer
 from ..rows.object_rows import are_objects
 from ..rows.row_source import RowSource

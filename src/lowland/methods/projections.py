@@ -18,8 +18,8 @@ from ..core import thread_pool
 from ..core.cost import DataShape, Plan, dense_seconds, sparse_seconds
 from ..core.errors import DataError
 from ..core.settings import threads
-from ..distances import METRICS
 from ..graph.neighbors import approximate, search_cost
+from ..pairs.distances import METRICS
 from ..parameters import Choice, Rule
 from ..reducer import Recorder, seed
 from ..rows.row_source import RowSource, as_rows, block_rows

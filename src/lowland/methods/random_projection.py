@@ -15,7 +15,7 @@ from ..core import arrays
 from ..core.cost import DataShape, Plan, check_allocation, dense_seconds
 from ..core.errors import DataError, RankWarning
 from ..core.settings import threads
-from ..distances import SquaredEuclidean
+from ..pairs.distances import SquaredEuclidean
 from ..parameters import RANDOM_STATE, AnyOf, Choice, Integer, Real, Rule
 from ..reducer import Recorder, seed
 from ..reservoir import SAMPLE, Seen, read

@@ -12,7 +12,7 @@ from ..core.cost import DataShape, Plan, largest
 from ..core.errors import DataError, NotConvergedWarning
 from ..core.settings import threads
 from ..landmarks import Landmarks
-from ..pairwise import Pairwise
+from ..pairs.pairwise import Pairwise
 from ..parameters import AnyOf, ArrayRule, Choice, Integer, Real, Rule
 from ..placement import Placement
 from ..reducer import Recorder, seed

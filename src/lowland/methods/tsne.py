@@ -15,7 +15,7 @@ from ..core import settings, thread_pool
 from ..core.cost import DataShape
 from ..core.errors import DataError, LowlandWarning
 from ..graph.graph import Graph
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from ..parameters import AnyOf, Choice, Integer, Real, Rule
 from ..reducer import Recorder
 from ..rows.row_source import RowSource

@@ -12,7 +12,7 @@ from ..core import settings, thread_pool
 from ..core.cost import DataShape, Plan
 from ..core.errors import DataError, LowlandWarning
 from ..graph.graph import Graph
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from ..parameters import AnyOf, Integer, Nothing, Real, Rule
 from ..reducer import Recorder
 from ..rows.row_source import RowSource

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..graph.measures import BoundMetric, RuleRows
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from .anchors import check_seed
 from .ranks import RankTable
 from .spaces import Sides, distances_from, distances_of

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core import thread_pool
 from ..graph.graph import starts
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from .rank_counting import Counter, counters
 from .ranks import Sorted, sort_tiles
 from .spaces import Sides

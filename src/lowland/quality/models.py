@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from ..core.errors import DataError
 from ..core.measure import Measure
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from .anchors import labels
 from .intervals import ratio
 from .pair_values import pearson

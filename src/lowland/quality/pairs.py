@@ -22,7 +22,7 @@ from ..core.cost import check_allocation
 from ..core.errors import DataError
 from ..core.measure import Measure
 from ..graph.measures import BoundMetric, RuleRows, SquareRows
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from .anchors import Labels, check_seed, labels
 from .intervals import of_batches, of_parts
 from .spaces import SIDE, Sides, distances_from, distances_of, rectangles, sides

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..core.measure import Measure
-from ..distances import learn
 from ..graph.components import components
 from ..graph.distinct import Distinct, distinct
 from ..graph.geodesics import geodesics
 from ..graph.graph import Graph
 from ..graph.neighbors import neighbor_graph, objects
+from ..pairs.distances import learn
 from .anchors import labels
 from .intervals import jackknife
 from .leave_out import rank_correlations

@@ -10,7 +10,7 @@ from ..graph.blocked import BlockSearcher
 from ..graph.graph import starts
 from ..graph.measures import EuclideanRows
 from ..graph.scores import TINY, UNIT, error, fill, tail
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from .rank_lists import Listed, Ranks, ranks_in_lists, summed
 from .spaces import Sides
 

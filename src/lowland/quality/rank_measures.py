@@ -38,7 +38,7 @@ def trustworthiness(
     n_neighbors : int
         Neighbours k of each point, at most N − 2.
     metric : str or callable
-        How the data are compared: a name of `lowland.distances.METRICS`, ``"precomputed"`` or a function.
+        How the data are compared: a name of `lowland.pairs.distances.METRICS`, ``"precomputed"`` or a function.
     anchors : int, "auto" or None
         Points that are looked at, each against all: "auto" takes all up to 10,000 points and 5,000 of more; None all.
     random_state : int, optional

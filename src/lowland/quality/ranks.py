@@ -20,7 +20,7 @@ from ..core import settings, thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
 from ..graph.measures import BoundMetric
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from .anchors import Anchors, choose
 from .rank_counting import counted, counters
 from .rank_lists import Listed, Ranks, summed

@@ -11,7 +11,7 @@ from ..core import arrays
 from ..core.errors import DataError
 from ..core.measure import Measure
 from ..graph.neighbors import objects
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from .anchors import Labels, labels
 from .spaces import naming
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..core import thread_pool
 from ..graph.distinct import distinct
 from ..graph.measures import EuclideanRows
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from .anchors import Anchors
 from .rank_lists import Ranks
 from .spaces import Sides

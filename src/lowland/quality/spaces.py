@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core.errors import DataError
-from ..distances import check_function
 from ..graph.measures import BoundMetric, EuclideanRows, RuleRows, SparseRows, SquareRows, measure
 from ..graph.neighbors import objects
-from ..pairwise import cut, tiles
+from ..pairs.distances import check_function
+from ..pairs.pairwise import cut, tiles
 from ..reducer import level_of_the_caller
 from ..rows.object_rows import are_objects
 

@@ -47,7 +47,7 @@ def measure(model: Reducer, X: Any, Y: Array, groups: Any = None) -> Trust | str
     With ``groups`` the purity of groups is measured, too. Rows are compared as the model compared them: by its metric,
     and divided by the standard deviations of the columns if it scaled them.
     """
-    from ..distances import METRICS
+    from ..pairs.distances import METRICS
     from ..quality import report
     from ..quality.rank_measures import from_table
     from ..quality.ranks import rank_table

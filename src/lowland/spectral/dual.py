@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ..core import settings, thread_pool
 from ..core.cost import DataShape, dense_seconds
-from ..pairwise import tiles
+from ..pairs.pairwise import tiles
 from ..rows.row_source import RowSource
 from . import routes, rowspace
 from .routes import Columns, Scaling, Solved, rank_tolerance, square_tolerance

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .core import arrays, thread_pool
-from .core.cost import check_allocation
-from .core.errors import DataError
+from ..core import arrays, thread_pool
+from ..core.cost import check_allocation
+from ..core.errors import DataError
 
 Array = Any
 Prepared = Any

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .core import arrays
-from .core.errors import DataError, ScaleError
+from ..core import arrays
+from ..core.errors import DataError, ScaleError
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, check_symmetric, refuse_missing, short, tiles
 
 _NEAR = 1e-6  # of the squared norms: below it a product has lost six of its sixteen digits

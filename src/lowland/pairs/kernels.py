@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .core import arrays
-from .core.errors import DataError
+from ..core import arrays
+from ..core.errors import DataError
 from .distances import SquaredEuclidean, metric
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, tiles
 

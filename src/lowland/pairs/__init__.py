@@ -1,0 +1,1 @@
+"""Functions of two objects: metrics and Mercer kernels, evaluated block against block."""
