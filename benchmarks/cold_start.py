@@ -24,8 +24,8 @@ LIMIT_SECONDS = 10.0
 
 def work(name: str, rows: int) -> None:
     """Fit one method and print what its fit took; runs in a process of its own."""
+    from lowland.contract.registry import method
     from lowland.data import swiss_roll
-    from lowland.registry import method
 
     X: Any = swiss_roll(rows)[0]
     start = time.perf_counter()
@@ -55,7 +55,7 @@ def run(name: str, rows: int, folder: str) -> Figures:
 
 def main() -> None:
     """Run the methods one after another and print a line for each."""
-    from lowland.registry import METHODS
+    from lowland.contract.registry import METHODS
 
     known = [row.name for row in METHODS]
     parser = argparse.ArgumentParser(prog="benchmarks.cold_start", description="Time the first call of every method.")

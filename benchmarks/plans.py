@@ -139,7 +139,7 @@ def release() -> None:
 def work(case: Case) -> None:
     """Fit one case and print its figures; runs in a process of its own."""
     import lowland
-    from lowland.registry import method
+    from lowland.contract.registry import method
 
     warnings.simplefilter("ignore")
     shape, job, cls = SHAPES[case.shape], JOBS[case.method], method(case.method).load()

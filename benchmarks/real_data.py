@@ -48,7 +48,7 @@ def table(name: str, folder: Path) -> Any:
 
 def work(name: str, table_name: str, folder: Path) -> None:
     """Fit one method on one table and print what came of it; runs in a process of its own."""
-    from lowland.registry import method
+    from lowland.contract.registry import method
 
     X = table(table_name, folder)
     model: Any = method(name).load()()

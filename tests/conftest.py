@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lowland.registry import METHODS
+from lowland.contract.registry import METHODS
 
 QUICK = {  # parameters that make methods of many iterations short
     "autoencoder": {"hidden": (8,), "epochs": 4},

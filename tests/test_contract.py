@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_limits
 
 import lowland
-from lowland.registry import METHODS
+from lowland.contract.registry import METHODS
 from lowland.rows.row_source import RowSource
 
 COMPARISONS = {

@@ -191,7 +191,7 @@ def test_metrics_of_true_and_false_refuse_numbers(name, rng):
 
 @pytest.mark.parametrize("name", ["manhattan", "l1", "minkowski", "sokalmichener", "l2", "linf"])
 def test_other_names_of_metrics_lead_to_ours(name):
-    from lowland.parameters import parse
+    from lowland.contract.parameters import parse
 
     ours = {"minkowski": "a function", "sokalmichener": "'rogerstanimoto'", "l2": "'euclidean'", "linf": "'chebyshev'"}
     text = rf"^ClassicalMDS: metric='{name}' is not known by that name; give " + ours.get(name, "'cityblock'")

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import lowland
+from lowland.contract.parameters import ColumnList
 from lowland.core.errors import DataError
-from lowland.parameters import ColumnList
 from lowland.rows.columns import numbers_of as real
 from lowland.rows.mixed_rows import Levels, MixedRows, mixed_blocks, mixed_rows
 from lowland.rows.row_source import RowSource, columns

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowland.parameters import (
+from lowland.contract.parameters import (
     RANDOM_STATE,
     AnyOf,
     ArrayRule,

@@ -25,17 +25,17 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 import lowland
-from lowland import guests, registry
+from lowland.contract import plugins, registry
+from lowland.contract.parameters import parse
 from lowland.methods.pca import PCA
-from lowland.parameters import parse
 
 
 @pytest.fixture(autouse=True)
 def door(monkeypatch):
     """The registry without guests, put back afterwards; no entry points unless a test gives some."""
-    monkeypatch.setattr(guests, "_guests", {})
-    monkeypatch.setattr(guests, "broken", {})
-    monkeypatch.setattr(guests, "_read", False)
+    monkeypatch.setattr(plugins, "_guests", {})
+    monkeypatch.setattr(plugins, "broken", {})
+    monkeypatch.setattr(plugins, "_read", False)
 
     theirs = importlib.metadata.entry_points  # numba asks for its own
 
@@ -707,7 +707,7 @@ def test_entry_points_are_read_when_they_are_needed(door, monkeypatch):
     door(("nmf", "sklearn.decomposition:NMF"))
     assert registry.method("pca").name == "pca"
     assert registry.by_class("PCA").name == "pca"
-    assert not guests._read
+    assert not plugins._read
     row = registry.method("nmf")
     assert (row.class_name, row.family, row.kept) == ("NMF", "other", False)
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: pytest.fail("read twice"))

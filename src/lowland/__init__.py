@@ -56,26 +56,26 @@ _HOME = {
     "SolveError": "core.errors",
     "WriteError": "core.errors",
     "Comparison": "comparison",
-    "FitInfo": "reducer",
+    "FitInfo": "contract.reducer",
     "Measure": "core.measure",
     "Plan": "core.cost",
-    "Reducer": "reducer",
+    "Reducer": "contract.reducer",
     "RowSource": "rows.row_source",
     "compare": "comparison",
     "config": "core.settings",
     "load": "modelfile",
-    "plan": "planning",
-    "register": "registry",
+    "plan": "contract.plan",
+    "register": "contract.registry",
     "save": "modelfile",
 }
 _ROOMS = {  # public modules, by the name that users know
     "data": "data",
     "dimension": "dimension",
-    "functions": "functions",
+    "functions": "contract.functions",
     "graph": "graph",
     "moments": "rows.moments",
     "quality": "quality",
-    "registry": "registry",
+    "registry": "contract.registry",
     "settings": "core.settings",
     "spectral": "spectral",
 }
@@ -83,8 +83,12 @@ _ROOMS = {  # public modules, by the name that users know
 __all__ = [*sorted(_HOME), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from . import data, dimension, functions, graph, quality, registry, spectral
+    from . import data, dimension, graph, quality, spectral
     from .comparison import Comparison, compare
+    from .contract import functions, registry
+    from .contract.plan import plan
+    from .contract.reducer import FitInfo, Reducer
+    from .contract.registry import register
     from .core import settings
     from .core.cost import Plan
     from .core.errors import (
@@ -132,9 +136,6 @@ if TYPE_CHECKING:
     from .methods.tsne import TSNE
     from .methods.umap import UMAP
     from .modelfile import load, save
-    from .planning import plan
-    from .reducer import FitInfo, Reducer
-    from .registry import register
     from .rows import moments
     from .rows.row_source import RowSource
 

@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 import lowland
-from lowland import registry
+from lowland.contract import registry
 
 Run = Callable[..., Any]
 

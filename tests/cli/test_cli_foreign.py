@@ -14,7 +14,7 @@ import pytest
 from sklearn.decomposition import PCA
 
 import lowland
-from lowland import guests, registry
+from lowland.contract import plugins, registry
 
 Run = Callable[..., Any]
 
@@ -29,7 +29,7 @@ def points(monkeypatch: pytest.MonkeyPatch) -> None:
     theirs, ours = importlib.metadata.entry_points, {"group": "lowland.methods"}  # other packages ask for their own
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **which: found if which == ours else theirs(**which))
     for name, value in (("_guests", {}), ("broken", {}), ("_read", False)):
-        monkeypatch.setattr(guests, name, value)
+        monkeypatch.setattr(plugins, name, value)
 
 
 def test_methods_lists_them_and_names_the_broken_one(run: Run) -> None:

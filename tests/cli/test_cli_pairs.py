@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import lowland
-from lowland import registry
+from lowland.contract import registry
 
 Run = Callable[..., Any]
 SQUARE = ("--set", "metric=precomputed")

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland import registry
 from lowland.comparison import budget, candidates
 from lowland.comparison.candidates import Candidate
 from lowland.comparison.crowding import crowded
 from lowland.comparison.given import Given, Target, folds_of, read
 from lowland.comparison.structure import confused, guessed
+from lowland.contract import registry
 
 # -- time -------------------------------------------------------------------------------------------------
 

@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 import lowland
+from lowland.contract.registry import METHODS
 from lowland.core.cost import DataShape
 from lowland.graph import neighbors
 from lowland.graph.neighbors import neighbor_graph
 from lowland.methods import projections
 from lowland.methods.graph_based import GraphReducer
 from lowland.methods.projections import GraphProjection
-from lowland.registry import METHODS
 
 CLASSES = [
     cls

@@ -11,8 +11,8 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist, pdist
 
 import lowland
+from lowland.contract.registry import METHODS
 from lowland.data import swiss_roll
-from lowland.registry import METHODS
 
 GRAPH = [m for m in METHODS if m.family in ("manifold", "linear") and "n_neighbors" in m.load()._parameters]
 JOINED = [m for m in METHODS if "sparse" in m.abilities and m.family in ("manifold", "embedding")]

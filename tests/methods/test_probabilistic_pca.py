@@ -10,10 +10,10 @@ from scipy.stats import multivariate_normal
 
 import lowland
 from lowland import PCA, ProbabilisticPCA
+from lowland.contract.reducer import Recorder
 from lowland.core.errors import DataError, DominantColumnWarning, NotConvergedWarning, RankWarning
 from lowland.methods.gaussian import closed_form, expected_moments
 from lowland.methods.patterns import Patterns, batches, survey
-from lowland.reducer import Recorder
 from lowland.rows.row_source import RowSource, as_rows
 from sample_tables import flights
 

@@ -9,9 +9,9 @@ from sklearn.datasets import load_digits
 from sklearn.manifold import trustworthiness
 
 import lowland
+from lowland.contract.parameters import parse
 from lowland.graph.neighbors import neighbor_graph
 from lowland.methods.tsne import divergence, probabilities
-from lowland.parameters import parse
 
 
 def test_probabilities_are_those_of_the_library(rng):

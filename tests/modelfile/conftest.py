@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from lowland import modelfile, registry
+from lowland import modelfile
+from lowland.contract import registry
+from lowland.contract.parameters import RANDOM_STATE, AnyOf, Integer, Nothing, Real
+from lowland.contract.reducer import FitInfo, Reducer
 from lowland.core.errors import ModelFileError
-from lowland.parameters import RANDOM_STATE, AnyOf, Integer, Nothing, Real
-from lowland.reducer import FitInfo, Reducer
 
 
 class Toy(Reducer):

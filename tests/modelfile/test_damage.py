@@ -10,8 +10,8 @@ import pytest
 import safetensors.numpy
 
 from lowland import modelfile
+from lowland.contract.reducer import FitInfo
 from lowland.core.errors import ModelFileError
-from lowland.reducer import FitInfo
 
 
 def test_cut_at_every_byte(file):

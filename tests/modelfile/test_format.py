@@ -10,7 +10,8 @@ import pytest
 import safetensors
 
 import lowland
-from lowland import modelfile, registry
+from lowland import modelfile
+from lowland.contract import registry
 from lowland.core.errors import MemoryLimitError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "model-file.md").read_text(encoding="utf-8")

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland import modelfile, registry
+from lowland import modelfile
+from lowland.contract import registry
+from lowland.contract.reducer import FitInfo
 from lowland.core.errors import ModelFileError
-from lowland.reducer import FitInfo
 from lowland.rows.moments import Moments, RFactor
 from lowland.rows.row_source import as_rows
 

@@ -20,8 +20,8 @@ from .wording import NO_ROWS, in_words, look, row_names
 if TYPE_CHECKING:
     import polars as pl
 
+    from ..contract.reducer import Reducer
     from ..quality.new_rows import Novelty
-    from ..reducer import Reducer
 
 Flag = Annotated[
     bool,

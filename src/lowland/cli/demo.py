@@ -42,9 +42,9 @@ def demo(
     import polars as pl
 
     from ..comparison import compare
+    from ..contract.registry import method
     from ..data.samples import digits
     from ..data.writing import embedding_frame, write_table
-    from ..registry import method
     from ..report.html import write_page
     from .demo_page import figures, render
 
@@ -84,8 +84,8 @@ def demo(
 @contextmanager
 def _told() -> Iterator[None]:
     """Say on stderr which method is running, once for each."""
+    from ..contract.registry import method
     from ..core.settings import config
-    from ..registry import method
 
     seen: list[str] = []
 

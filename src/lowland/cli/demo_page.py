@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .. import __version__, registry
+from .. import __version__
 from ..comparison import Comparison, Recommendation
 from ..comparison.ranking import Judge
 from ..comparison.recommendation import verdict
+from ..contract import registry
 from ..plots.comparison import small_map
 from ..plots.thumbnails import thumbnails
 from ..quality.verdicts import DISTANCES, NEIGHBOURS

@@ -22,10 +22,10 @@ from .wording import DATA, NO_SCALE, PRECOMPUTED, SCALED, UNITS, column_words, l
 if TYPE_CHECKING:
     import polars as pl
 
+    from ..contract.reducer import Reducer
     from ..data.table import Table
     from ..quality.pointwise import Pointwise
     from ..quality.report import Report
-    from ..reducer import Reducer
 
 EmbeddingFile = Annotated[Path, Parameter(help="Table of coordinates written by `lowland reduce --out`.")]
 TrustFile = Annotated[

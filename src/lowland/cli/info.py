@@ -156,9 +156,9 @@ def _pairs(found: Inspection) -> str:
 
 
 def _model(file: Path) -> Answer:
+    from ..contract.reducer import FitInfo
     from ..core.settings import format_bytes
     from ..modelfile import describe
-    from ..reducer import FitInfo
 
     held = describe(file)
     names = held["feature_names"]

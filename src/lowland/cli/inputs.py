@@ -18,8 +18,8 @@ from .options import ColumnOptions, KeepOptions, split_names
 if TYPE_CHECKING:
     import polars as pl
 
+    from ..contract.reducer import Reducer
     from ..data.table import MixedSelection, Selection, Table
-    from ..reducer import Reducer
 
 _ARRAY_WORDS = re.compile(r"^(?:Input X|it) contains (\w+)")
 

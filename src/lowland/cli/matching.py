@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def read_map(path: Path) -> tuple[Table, list[str]]:
     """Read a map and find its coordinates: the numbered columns that bear a method's name, else all of numbers."""
-    from .. import registry
+    from ..contract import registry
     from ..data.reading import read_table
 
     table = read_table(path)

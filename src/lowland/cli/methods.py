@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table
 
-from .. import registry
-from ..parameters import Rule, takes_array
+from ..contract import registry
+from ..contract.parameters import Rule, takes_array
 from .answer import Answer
 from .model import find_method
 from .options import Common

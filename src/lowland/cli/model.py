@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import registry
+from ..contract import registry
+from ..contract.parameters import Rule, parse, takes_array
 from ..core.errors import DataError
-from ..parameters import Rule, parse, takes_array
 from .answer import UsageError
 from .inputs import read_array
 from .options import MethodOptions
@@ -17,7 +17,7 @@ from .outputs import is_table
 from .progress import progress_bar
 
 if TYPE_CHECKING:
-    from ..reducer import Reducer
+    from ..contract.reducer import Reducer
     from .inputs import Input
 
 DEFAULT_COMPONENTS = "2"

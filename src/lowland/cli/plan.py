@@ -16,8 +16,8 @@ from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
 from .reduce import Job
 
 if TYPE_CHECKING:
+    from ..contract.reducer import Reducer
     from ..core.cost import Plan
-    from ..reducer import Reducer
     from .inputs import Input
 
 KEYS = {
@@ -47,8 +47,8 @@ def plan(
 
     Example: lowland plan big.parquet --method pca --components 50
     """
+    from ..contract.plan import plan as cost_of
     from ..core.settings import format_bytes, format_seconds, memory_limit
-    from ..planning import plan as cost_of
 
     options = method or MethodOptions()
     model = build_model(options)

@@ -18,7 +18,7 @@ from .outputs import check_kept, check_outputs
 if TYPE_CHECKING:
     import polars as pl
 
-    from ..reducer import Reducer
+    from ..contract.reducer import Reducer
 
 ModelOut = Annotated[Path | None, Parameter(help="Write the fitted model here, such as model.lowland.")]
 ReportOut = Annotated[Path | None, Parameter(help="Write an HTML report here (one self-contained file).")]
@@ -194,7 +194,7 @@ def _page(job: Job, fitted: Reducer, embedding: Any, given: Input, rows: Any) ->
 
 
 def _facts(job: Job, fitted: Reducer, given: Input) -> dict[str, Any]:
-    from ..parameters import told
+    from ..contract.parameters import told
     from ..report.facts import column_names, shares_of
 
     return {

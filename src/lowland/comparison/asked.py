@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..contract.parameters import Integer
 from ..core.errors import DataError
-from ..parameters import Integer
 from . import candidates
 from .candidates import Candidate
 from .given import Given

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import registry
+from ..contract import registry
 
 # Cheap and different first, so that a small budget still gives a useful answer: a linear map, geodesics, the two
 # embeddings of neighbours, then the rest by cost. The first table suits rows, the second a square of distances.

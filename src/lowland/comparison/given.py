@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..contract.reducer import level_of_the_caller
 from ..core.errors import DataError, DominantColumnWarning
 from ..pairs.distances import learn
 from ..quality.spaces import famd_axes
-from ..reducer import level_of_the_caller
 
 Array = Any
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .. import registry
+from ..contract import registry
 from ..core import settings
 from ..core.memory import resident
 

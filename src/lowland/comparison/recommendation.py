@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from .. import registry
+from ..contract import registry
 from ..core.errors import LowlandError
 from ..core.settings import format_seconds
 from ..quality.verdicts import DIRECT, GEODESIC, Verdict

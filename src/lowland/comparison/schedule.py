@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__, planning, registry
+from .. import __version__
+from ..contract import plan, registry
 from ..core import settings
 from ..core.cost import Plan
 from ..core.errors import MissingExtraError
@@ -254,7 +255,7 @@ class Run:
         if self.given.kind == "sparse":
             density = max(self.given.rows.nnz / (self.given.n * self.given.n_columns), 1e-12)
         shape = (n, n if self.given.kind == "distances" else self.given.n_columns)
-        return planning.plan(candidate.build(), shape=shape, dtype=self.given.rows.dtype, density=density)
+        return plan.plan(candidate.build(), shape=shape, dtype=self.given.rows.dtype, density=density)
 
     def skip(self, candidate: Candidate, reason: str) -> None:
         """Note a candidate that is not run."""

@@ -169,7 +169,7 @@ class Bench:
 
     def _load(self, name: str) -> None:
         """Fit a few rows by a method that loads other packages, so that their loading does not count as its time."""
-        from .. import registry
+        from ..contract import registry
         from .candidates import Candidate
 
         row = next((row for row in registry.METHODS if row.name == name), None)
@@ -244,7 +244,7 @@ def _register(file: Path) -> dict[str, str]:
     failed: dict[str, str] = {}
     if not file.exists():
         return failed
-    from .. import registry
+    from ..contract import registry
 
     for name, text in pickle.loads(file.read_bytes()):
         try:

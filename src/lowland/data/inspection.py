@@ -280,6 +280,6 @@ def _files(path: str) -> list[str]:
 
 
 def _can_scale(method: str) -> bool:
-    from .. import registry
+    from ..contract import registry
 
     return "scale" in registry.method(method).load()._parameters

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..contract.reducer import seed
 from ..core import thread_pool
 from ..core.errors import DataError
 from ..core.measure import Z95, Measure
 from ..pairs.pairwise import tiles
-from ..reducer import seed
 from .points import Points, Spec, check_anchors, distinct_points
 
 Array = Any

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contract.reducer import seed
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..core.measure import Measure
 from ..graph.neighbors import objects
-from ..reducer import seed
 from ..rows.object_rows import are_objects, gather
 from ..rows.row_source import as_rows
 from . import linear as counts

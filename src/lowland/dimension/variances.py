@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..contract.reducer import seed
 from ..core.errors import DataError
 from ..core.measure import Z95, Measure
-from ..reducer import seed
 from ..rows import units
 from ..rows.row_source import RowSource, as_rows
 from ..spectral import rowspace

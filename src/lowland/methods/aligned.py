@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..contract.reducer import Recorder
 from ..core.cost import DataShape, dense_seconds, largest, sparse_seconds
 from ..core.errors import DataError, NotConvergedWarning
 from ..graph.geometry import around_seconds
 from ..graph.patches import Patches, affine, batch_bytes
-from ..reducer import Recorder
 from ..spectral.factor_costs import factor_entries, solve_cost
 from ..spectral.nullspace import Small, reduced, smallest
 from .eigenspaces import warn_cut

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .. import network
+from ..contract.parameters import RANDOM_STATE, Boolean, Choice, Integer, Integers, Real, Rule
+from ..contract.reducer import Recorder, Reducer, seed
 from ..core import arrays, settings
 from ..core.cost import DataShape, Plan, check_allocation, dense_seconds
 from ..network import ACTIVATIONS, Coder, Network, Schedule
-from ..parameters import RANDOM_STATE, Boolean, Choice, Integer, Integers, Real, Rule
-from ..reducer import Recorder, Reducer, seed
 from ..rows.row_source import RowSource, block_rows
 from ..rows.units import Units, scaled_back
 from ..spectral import dense, rowspace

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..contract.parameters import AnyOf, Choice, Nothing, Rule
+from ..contract.reducer import Recorder, seed
 from ..core import arrays
 from ..core.cost import DataShape, Plan, check_allocation, dense_seconds, largest
 from ..core.settings import threads
 from ..extension import Triangulation, squared, to_principal_axes
-from ..parameters import AnyOf, Choice, Nothing, Rule
-from ..reducer import Recorder, seed
 from ..rows.row_source import RowSource, block_rows
 from ..rows.units import Units
 from ..spectral import rowspace

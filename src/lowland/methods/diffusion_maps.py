@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..contract.parameters import Real, Rule
+from ..contract.reducer import Recorder
 from ..core.errors import DataError
 from ..graph.laplacian import affinity, harmonics, without_density
-from ..parameters import Real, Rule
-from ..reducer import Recorder
 from .graph_based import Embedded, Piece
 from .laplacian_based import LaplacianReducer
 

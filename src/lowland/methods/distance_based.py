@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..contract.parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule
+from ..contract.reducer import Recorder
 from ..core import arrays
 from ..core.cost import DataShape, dense_seconds
 from ..core.errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
@@ -24,8 +26,6 @@ from ..pairs.distances import (
     row_bytes,
 )
 from ..pairs.pairwise import Pairwise, against, square, tiles
-from ..parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule
-from ..reducer import Recorder
 from ..rows.object_rows import gather
 from ..rows.row_source import RowSource, block_rows
 from ..rows.units import Units

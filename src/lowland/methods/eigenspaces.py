@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..contract.reducer import Recorder
 from ..core.errors import DegenerateWarning
-from ..reducer import Recorder
 
 
 def warn_cut(name: str, k: int, whole: int | None, record: Recorder) -> None:

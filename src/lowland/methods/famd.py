@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import coding
 from ..coding import Layout
+from ..contract.parameters import RANDOM_STATE, AnyOf, Choice, ColumnList, Integer, Rule
+from ..contract.reducer import Recorder, seed
 from ..core import arrays
 from ..core.cost import DataShape, Plan
 from ..core.errors import DataError, LowlandWarning, RankWarning
-from ..parameters import RANDOM_STATE, AnyOf, Choice, ColumnList, Integer, Rule
-from ..reducer import Recorder, seed
 from ..rows.columns import like_dates
 from ..rows.mixed_rows import Learned, Levels, MixedRows, mixed_rows
 from ..rows.row_source import RowSource, as_rows

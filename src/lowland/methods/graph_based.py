@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..contract.parameters import RANDOM_STATE, Choice, Integer, Rule
+from ..contract.reducer import Recorder, seed
 from ..core import arrays, thread_pool
 from ..core.cost import DataShape, Plan, largest
 from ..core.errors import (
@@ -29,8 +31,6 @@ from ..graph.measures import comparable
 from ..graph.neighbors import Searcher, approximate, distinct, search_cost, searcher
 from ..graph.patches import barycentric
 from ..pairs.distances import check_distances, check_function, learn, metric
-from ..parameters import RANDOM_STATE, Choice, Integer, Rule
-from ..reducer import Recorder, seed
 from ..rows.object_rows import gather, packed
 from ..rows.row_source import RowSource, as_rows
 from ..rows.units import Units, power, scaled_back, times

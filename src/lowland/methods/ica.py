@@ -8,12 +8,12 @@ from typing import Any, ClassVar, TypedDict
 import numpy as np
 
 from .. import separation
+from ..contract.parameters import RANDOM_STATE, AnyOf, ArrayRule, Choice, Integer, Nothing, Real, Rule
+from ..contract.reducer import Recorder, seed
 from ..core import arrays
 from ..core.cost import DataShape, Plan, check_allocation, dense_seconds, largest
 from ..core.errors import DataError, NotConvergedWarning
 from ..core.settings import threads
-from ..parameters import RANDOM_STATE, AnyOf, ArrayRule, Choice, Integer, Nothing, Real, Rule
-from ..reducer import Recorder, seed
 from ..rows.row_source import RowSource
 from ..rows.units import Units
 from ..separation import CONTRASTS, Separation, expected_error, gaussian, like_noise, panel_rows, warm_rows

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..contract.parameters import Choice, LandmarkRule, Rule
+from ..contract.reducer import Recorder
 from ..core import thread_pool
 from ..core.cost import DataShape, dense_seconds
 from ..core.errors import DataError
@@ -15,8 +17,6 @@ from ..graph.geodesics import geodesic_cost, geodesics
 from ..graph.geometry import Geometry
 from ..landmarks import Landmarks, uniform
 from ..pairs.distances import check_size
-from ..parameters import Choice, LandmarkRule, Rule
-from ..reducer import Recorder
 from ..rows.row_source import RowSource
 from ..rows.units import Units
 from ..spectral.distance import scale

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import landmarks
+from ..contract.parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Nothing, Real, Rule
+from ..contract.reducer import Recorder, seed
 from ..core import arrays, thread_pool
 from ..core.cost import DataShape, Plan, dense_seconds
 from ..core.errors import IndefiniteWarning, NotConvergedWarning, RankWarning
@@ -22,9 +24,7 @@ from ..feature_space import (
 )
 from ..pairs.kernels import FILL, KERNELS, MEDIAN_ROWS, SCALED, GivenKernel, Kernel, median_gamma, median_rows
 from ..pairs.pairwise import check_symmetric, refuse_missing, square
-from ..parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Nothing, Real, Rule
 from ..preimage import CENTERS, fit_ridge, ridge_bytes
-from ..reducer import Recorder, seed
 from ..rows.moments import ColumnMoments
 from ..rows.object_rows import ObjectRows, gather, take
 from ..rows.row_source import Block, RowSource, as_rows

@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..alignment import procrustes
+from ..contract.parameters import AnyOf, Integer, Nothing, Rule
+from ..contract.reducer import Recorder
 from ..core.cost import dense_seconds, largest, sparse_seconds
 from ..core.errors import DataError, LowlandWarning
 from ..graph.geodesics import geodesic_cost
 from ..graph.patches import PATHS, landmark_weights, nearest_along
 from ..landmarks import uniform
-from ..parameters import AnyOf, Integer, Nothing, Rule
-from ..reducer import Recorder
 from .graph_based import GraphReducer, Piece, Unfolding
 
 Array = Any

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..contract.parameters import AnyOf, Choice, Real, Rule
+from ..contract.reducer import Recorder
 from ..core.cost import DataShape, sparse_seconds
 from ..core.errors import NotConvergedWarning
 from ..graph.geometry import Geometry
 from ..graph.graph import Graph
 from ..graph.laplacian import Harmonics, edge_weights, median_distance
-from ..parameters import AnyOf, Choice, Real, Rule
-from ..reducer import Recorder
 from ..rows.row_source import RowSource
 from ..rows.units import Units
 from ..spectral.factor_costs import factor_entries, solve_cost

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..contract.parameters import Choice, Rule
+from ..contract.reducer import Recorder
 from ..core.cost import DataShape
 from ..graph.graph import Graph
 from ..graph.laplacian import REMEDY, Harmonics, affinity, harmonics, harmonics_of
-from ..parameters import Choice, Rule
-from ..reducer import Recorder
 from .graph_based import Cost, Embedded, Piece
 from .landmarked import Landmarked
 from .laplacian_based import EDGES, LaplacianReducer

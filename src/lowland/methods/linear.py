@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from ..contract.reducer import Recorder, Reducer
 from ..core import arrays
 from ..core.errors import DataError, DominantColumnWarning, NotConvergedWarning
 from ..dimension.dominance import dominant_words
-from ..reducer import Recorder, Reducer
 from ..rows.units import power, scaled_back, times
 from ..spectral.rowspace import RowSpace
 

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..contract.parameters import AnyOf, Choice, Real, Rule
+from ..contract.reducer import Recorder
 from ..graph.patches import Patches, barycentric, noise_ridge
-from ..parameters import AnyOf, Choice, Real, Rule
-from ..reducer import Recorder
 from ..rows.row_source import RowSource
 from .aligned import Aligned
 from .graph_based import GraphReducer, Piece

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..contract.parameters import Choice, Rule
+from ..contract.reducer import Recorder
 from ..graph.laplacian import affinity, degrees, median_distance
-from ..parameters import Choice, Rule
-from ..reducer import Recorder
 from ..rows.units import Units
 from .graph_based import Piece
 from .laplacian_based import BANDWIDTH

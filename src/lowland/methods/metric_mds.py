@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..contract.parameters import AnyOf, ArrayRule, Choice, Nothing, Rule
+from ..contract.reducer import Recorder
 from ..core import arrays
 from ..core.errors import DataError, LowlandWarning
 from ..core.settings import threads
 from ..landmarks import Landmarks
 from ..pairs.distances import check_distances
 from ..pairs.pairwise import Pairwise, square
-from ..parameters import AnyOf, ArrayRule, Choice, Nothing, Rule
 from ..placement import Placement
-from ..reducer import Recorder
 from ..rows.object_rows import gather
 from ..rows.row_source import RowSource
 from ..rows.units import Units

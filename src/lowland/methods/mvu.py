@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..contract.parameters import AnyOf, Choice, Integer, Rule
+from ..contract.reducer import Recorder
 from ..core import thread_pool
 from ..core.cost import DataShape, check_allocation, dense_seconds, largest, sparse_seconds
 from ..core.errors import DataError, NotConvergedWarning
 from ..graph.geodesics import geodesics
 from ..graph.graph import Graph
 from ..graph.patches import require_apart
-from ..parameters import AnyOf, Choice, Integer, Rule
-from ..reducer import Recorder
 from ..rows.units import Units
 from ..semidefinite import EDGE_LIMIT, PROGRAM_LIMIT, full_gram, gram_in_basis
 from ..spectral import dense

@@ -18,14 +18,14 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..contract.parameters import Choice, Rule
+from ..contract.reducer import Recorder, seed
 from ..core.cost import DataShape, Plan
 from ..core.errors import DataError, LowlandWarning, MissingExtraError, SolveError
 from ..graph.components import by_size, components
 from ..graph.geometry import Edges
 from ..graph.graph import Graph, starts
 from ..graph.neighbors import searcher
-from ..parameters import Choice, Rule
-from ..reducer import Recorder, seed
 from ..rows.row_source import RowSource, as_rows
 from ..spectral.dual import gram_seconds
 from ..spectral.krylov import sizes

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..contract.parameters import Choice, Rule
+from ..contract.reducer import Recorder
 from ..core import arrays
 from ..core.errors import DegenerateWarning
 from ..core.settings import threads
 from ..isotonic import Curve, OrderStress
 from ..landmarks import Landmarks
 from ..pairs.pairwise import Pairwise
-from ..parameters import Choice, Rule
 from ..placement import Placement
-from ..reducer import Recorder
 from ..rows.units import Units
 from ..stress import Descent, descend, posed, same_objects
 from .distance_based import REPLICA_ROWS

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..contract.reducer import Recorder
 from ..core.cost import DataShape
 from ..graph.geometry import around_seconds
 from ..graph.patches import Patches, barycentric
-from ..reducer import Recorder
 from .graph_based import Piece
 from .projections import Edges, GraphProjection
 

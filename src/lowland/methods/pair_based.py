@@ -7,11 +7,11 @@ import numbers
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from ..contract.reducer import Reducer
 from ..core.cost import DataShape
 from ..core.errors import DataError
 from ..landmarks import Landmarks, wanted
 from ..pairs.distances import DEGREES, MOVABLE
-from ..reducer import Reducer
 from ..rows.object_rows import are_objects
 from ..rows.row_source import RowSource
 from ..rows.units import Power

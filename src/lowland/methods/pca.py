@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..contract.parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Nothing, Real, Rule, check
+from ..contract.reducer import Recorder, seed
 from ..core import arrays
 from ..core.cost import DataShape, Plan, check_allocation
 from ..core.errors import DataError, LowlandWarning
-from ..parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Nothing, Real, Rule, check
-from ..reducer import Recorder, seed
 from ..rows.moments import Accumulator, Moments, RFactor
 from ..rows.row_source import RowSource
 from ..rows.units import Units, scaled, scaled_back

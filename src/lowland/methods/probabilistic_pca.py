@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..contract.parameters import RANDOM_STATE, Integer, Real, Rule
+from ..contract.reducer import Recorder, seed
 from ..core import arrays, thread_pool
 from ..core.cost import DataShape, Plan, check_allocation
 from ..core.errors import DataError, NotConvergedWarning
 from ..core.settings import report_progress
-from ..parameters import RANDOM_STATE, Integer, Real, Rule
-from ..reducer import Recorder, seed
 from ..rows.row_source import RowSource
 from ..rows.units import Units, scaled_back
 from ..spectral import rowspace

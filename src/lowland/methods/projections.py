@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..contract.parameters import Choice, Rule
+from ..contract.reducer import Recorder, seed
 from ..core import thread_pool
 from ..core.cost import DataShape, Plan, dense_seconds, sparse_seconds
 from ..core.errors import DataError
 from ..core.settings import threads
 from ..graph.neighbors import approximate, search_cost
 from ..pairs.distances import METRICS
-from ..parameters import Choice, Rule
-from ..reducer import Recorder, seed
 from ..rows.row_source import RowSource, as_rows, block_rows
 from ..rows.units import Units
 from ..spectral import generalized_eigen, rowspace

@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from .. import hadamard, random_maps
+from ..contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Real, Rule
+from ..contract.reducer import Recorder, seed
 from ..core import arrays
 from ..core.cost import DataShape, Plan, check_allocation, dense_seconds
 from ..core.errors import DataError, RankWarning
 from ..core.settings import threads
 from ..pairs.distances import SquaredEuclidean
-from ..parameters import RANDOM_STATE, AnyOf, Choice, Integer, Real, Rule
-from ..reducer import Recorder, seed
 from ..reservoir import SAMPLE, Seen, read
 from ..rows.row_source import RowSource, block_rows
 from ..rows.units import Units

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..contract.parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Integers, Real, Rule
+from ..contract.reducer import Recorder, Reducer, seed
 from ..core import arrays, settings, thread_pool
 from ..core.cost import DataShape, Plan, dense_seconds
 from ..core.errors import DataError
-from ..parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Integers, Real, Rule
 from ..prototypes import PANEL, TOPOLOGIES, Grid, Mesh, Shaking, between, largest_entries, train, two_nearest, width
-from ..reducer import Recorder, Reducer, seed
 from ..rows.block import Block
 from ..rows.row_source import RowSource, block_rows
 from ..rows.units import Units, scaled_back

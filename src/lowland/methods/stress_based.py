@@ -7,15 +7,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..contract.parameters import AnyOf, ArrayRule, Choice, Integer, Real, Rule
+from ..contract.reducer import Recorder, seed
 from ..core import arrays, thread_pool
 from ..core.cost import DataShape, Plan, largest
 from ..core.errors import DataError, NotConvergedWarning
 from ..core.settings import threads
 from ..landmarks import Landmarks
 from ..pairs.pairwise import Pairwise
-from ..parameters import AnyOf, ArrayRule, Choice, Integer, Real, Rule
 from ..placement import Placement
-from ..reducer import Recorder, seed
 from ..rows.row_source import RowSource
 from ..rows.units import Units
 from ..spectral.solve import DENSE_LIMIT

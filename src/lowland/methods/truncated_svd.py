@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .. import parameters
+from ..contract import parameters
+from ..contract.parameters import RANDOM_STATE, Choice, Integer, Rule
+from ..contract.reducer import Recorder, seed
 from ..core import arrays, thread_pool
 from ..core.cost import DataShape, Plan
 from ..core.errors import DataError
 from ..core.settings import report_progress
-from ..parameters import RANDOM_STATE, Choice, Integer, Rule
-from ..reducer import Recorder, seed
 from ..rows.row_source import RowSource, as_rows, block_rows, require_finite
 from ..rows.units import Units, scaled
 from ..spectral import dense, rowspace

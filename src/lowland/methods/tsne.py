@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from scipy.special import xlogy
 
+from ..contract.parameters import AnyOf, Choice, Integer, Real, Rule
+from ..contract.reducer import Recorder
 from ..core import settings, thread_pool
 from ..core.cost import DataShape
 from ..core.errors import DataError, LowlandWarning
 from ..graph.graph import Graph
 from ..pairs.pairwise import tiles
-from ..parameters import AnyOf, Choice, Integer, Real, Rule
-from ..reducer import Recorder
 from ..rows.row_source import RowSource
 from .graph_based import Cost, Embedded
 from .neighbor_embedding import INIT, NeighborEmbedding, assembled, package

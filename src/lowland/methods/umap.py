@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..contract.parameters import AnyOf, Integer, Nothing, Real, Rule
+from ..contract.reducer import Recorder
 from ..core import settings, thread_pool
 from ..core.cost import DataShape, Plan
 from ..core.errors import DataError, LowlandWarning
 from ..graph.graph import Graph
 from ..pairs.pairwise import tiles
-from ..parameters import AnyOf, Integer, Nothing, Real, Rule
-from ..reducer import Recorder
 from ..rows.row_source import RowSource
 from .graph_based import Cost, Embedded
 from .neighbor_embedding import INIT, NeighborEmbedding, assembled, package

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import __version__, functions, parameters, registry
+from .. import __version__
+from ..contract import functions, parameters, registry
 from ..core.arrays import to_numpy
 from ..core.errors import ModelFileError
 from .container import FORMAT_VERSION, SUSPECT, Arrays, pack, read
 from .values import NamedFunction, decode, encode
 
 if TYPE_CHECKING:
-    from ..reducer import Reducer
+    from ..contract.reducer import Reducer
 
 __all__ = ["describe", "load", "save"]
 
@@ -154,7 +155,7 @@ def _record(model: Reducer, arrays: Arrays) -> dict[str, Any]:
 
 def _build(record: Mapping[str, Any], arrays: Arrays, called: Mapping[str, Any]) -> Reducer:
     """Build the model that a checked file describes."""
-    from ..reducer import FitInfo
+    from ..contract.reducer import FitInfo
 
     cls = _method(record).load()
     stored = {name: decode(value, arrays) for name, value in record["parameters"].items()}

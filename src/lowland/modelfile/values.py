@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contract.functions import name_of
 from ..core.errors import ModelFileError
-from ..functions import name_of
 from .container import DTYPES, SUSPECT, Arrays
 
 # The only objects that may stand inside learned state: what `partial_fit` accumulates.

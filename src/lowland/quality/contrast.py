@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..contract.reducer import level_of_the_caller
 from ..core import thread_pool
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..core.measure import Z95, Measure
 from ..dimension.dominance import dominant_words
 from ..graph.measures import BoundMetric, EuclideanRows
 from ..pairs.pairwise import tiles
-from ..reducer import level_of_the_caller
 from .anchors import check_seed
 from .spaces import Metric, distances_from, one_side
 

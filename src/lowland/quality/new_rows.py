@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from ..contract.reducer import Reducer, seed
 from ..core import arrays, thread_pool
 from ..core.errors import DataError
-from ..reducer import Reducer, seed
 from ..rows.object_rows import gather, unpacked
 from ..rows.row_source import as_rows
 from .bulk import Axes, judging, residual

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..contract.reducer import seed
 from ..core import arrays, thread_pool
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..dimension.dominance import dominant_words
 from ..graph.neighbors import objects
-from ..reducer import seed
 from ..rows.object_rows import are_objects, take
 from ..rows.row_source import RowSource, as_rows
 from ..spectral.rowspace import Wanted

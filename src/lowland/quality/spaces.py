@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..contract.reducer import level_of_the_caller
 from ..core.errors import DataError
 from ..graph.measures import BoundMetric, EuclideanRows, RuleRows, SparseRows, SquareRows, measure
 from ..graph.neighbors import objects
 from ..pairs.distances import check_function
 from ..pairs.pairwise import cut, tiles
-from ..reducer import level_of_the_caller
 from ..rows.object_rows import are_objects
 
 Array = Any
@@ -70,7 +70,7 @@ def sides(X: Any, Y: Any, metric: Metric = "euclidean", owner: str = "quality") 
 
 def famd_axes(X: Any) -> Any:
     """Return the FAMD of all axes, fitted: distances in it weigh columns of numbers and of categories fairly."""
-    from .. import registry
+    from ..contract import registry
 
     famd: Any = registry.method("famd").load()
     with warnings.catch_warnings():

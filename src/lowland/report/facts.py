@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import registry
+from ..contract import registry
 from ..core.settings import format_share
 
 if TYPE_CHECKING:
-    from ..reducer import Reducer
+    from ..contract.reducer import Reducer
 
 # What Kruskal (1964, Psychometrika 29, p. 3) calls a stress-1 of up to 2.5, 5 and 10 %; above it is poor.
 _VERDICTS = ((0.025, "excellent"), (0.05, "good"), (0.1, "fair"))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import __version__, parameters
+from .. import __version__
+from ..contract import parameters
 from ..data.atomic import atomic_file
 from . import page, trust
 from .facts import Spectrum, axis_labels, count, explanations, sentence, spectrum_of, top_loadings
@@ -17,7 +18,7 @@ from .svg import inline_svg
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ..reducer import Reducer
+    from ..contract.reducer import Reducer
 
 
 def write_report(

@@ -14,10 +14,10 @@ from .svg import inline_svg
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..contract.reducer import Reducer
     from ..core.measure import Measure
     from ..quality.purity import Purity
     from ..quality.report import Report
-    from ..reducer import Reducer
 
 Array = Any
 

@@ -19,12 +19,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from .core import arrays
-from .core.cost import DataShape, Plan, dense_seconds
-from .core.errors import DataError, LowlandError, LowlandWarning, RankWarning, SolveError
-from .core.settings import report_progress
+from ..core import arrays
+from ..core.cost import DataShape, Plan, dense_seconds
+from ..core.errors import DataError, LowlandError, LowlandWarning, RankWarning, SolveError
+from ..core.settings import report_progress
+from ..rows.row_source import RowSource
 from .reducer import Recorder, Reducer
-from .rows.row_source import RowSource
 
 Array = Any
 
@@ -226,7 +226,7 @@ class ForeignReducer(Reducer):
         return tags
 
     def __reduce__(self) -> tuple[Any, ...]:  # the class was made here and has no name that a module knows
-        from .wrapping import empty
+        from .plugin_class import empty
 
         made = (self._wrapped, type(self).__name__, self._components, dict(self._defaults), self._digest)
         return empty, made, self.__getstate__()

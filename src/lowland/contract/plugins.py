@@ -81,8 +81,8 @@ def register(
     """
     made = _admit(name, cls, "", summary, family, components, dict(defaults or {})).load()
     if components is not None and made is not cls and "n_components" not in made._parameters:
-        from .core.errors import LowlandWarning
-        from .wrapping import no_components
+        from ..core.errors import LowlandWarning
+        from .plugin_class import no_components
 
         text = f"{name}: {no_components(cls)}, and components=None says that there is none"
         warnings.warn(text, LowlandWarning, stacklevel=2)
@@ -112,7 +112,7 @@ def read_entry_points() -> None:
         return
     from importlib.metadata import entry_points
 
-    from .core.errors import LowlandWarning
+    from ..core.errors import LowlandWarning
 
     _read, texts = True, []  # at once: a package that lists the methods while it is imported finds no second reading
     try:
@@ -143,8 +143,8 @@ def _admit(
     defaults: Mapping[str, Any] | None = None,
 ) -> Guest:
     """Take a class in under a name that is free, or that an entry point has and gives up to what comes by hand."""
+    from .plugin_class import first_line, wrap
     from .reducer import Reducer
-    from .wrapping import first_line, wrap
 
     key = key_of(name)
     if not (key.isidentifier() and key[0].isalpha()):

@@ -15,14 +15,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..core import arrays, memory, thread_pool
+from ..core.cost import DataShape, Plan
+from ..core.errors import DataError, LowlandWarning, RankWarning, ScaleError
+from ..core.settings import format_bytes
+from ..rows import units
+from ..rows.object_rows import ObjectRows, are_objects
+from ..rows.row_source import RowSource, as_rows
 from . import parameters
-from .core import arrays, memory, thread_pool
-from .core.cost import DataShape, Plan
-from .core.errors import DataError, LowlandWarning, RankWarning, ScaleError
-from .core.settings import format_bytes
-from .rows import units
-from .rows.object_rows import ObjectRows, are_objects
-from .rows.row_source import RowSource, as_rows
 
 Array = Any
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.cost import DataShape, Plan
+from ..core.errors import DataError
+from ..rows.conversion import working
 from . import parameters
-from .core.cost import DataShape, Plan
-from .core.errors import DataError
-from .rows.conversion import working
 
 if TYPE_CHECKING:
+    from ..rows.row_source import RowSource
     from .reducer import Reducer
-    from .rows.row_source import RowSource
 
 
 def plan(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .guests import Guest, register, unregister
+    from .plugins import Guest, register, unregister
     from .reducer import Reducer
 
 __all__ = ["METHODS", "Guest", "Method", "by_class", "method", "methods", "register", "unregister"]
@@ -287,9 +287,9 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name in ("Guest", "register", "unregister"):  # these need the table above, so it cannot import them at its head
-        from . import guests
+        from . import plugins
 
-        return getattr(guests, name)
+        return getattr(plugins, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -299,10 +299,10 @@ def methods() -> tuple[Method, ...]:
     >>> methods()[0].name
     'pca'
     """
-    from . import guests
+    from . import plugins
 
-    guests.read_entry_points()
-    return guests.known()
+    plugins.read_entry_points()
+    return plugins.known()
 
 
 def method(name: str) -> Method:
@@ -311,14 +311,14 @@ def method(name: str) -> Method:
     >>> method("PCA").name
     'pca'
     """
-    from . import guests
+    from . import plugins
 
     key = key_of(name)
-    row = find(key, guests.known()) or find(key, methods())
+    row = find(key, plugins.known()) or find(key, methods())
     if row is not None:
         return row
-    if key in guests.broken:
-        raise ValueError(guests.broken[key])
+    if key in plugins.broken:
+        raise ValueError(plugins.broken[key])
     near = difflib.get_close_matches(key, [row.name for row in methods()], n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}?" if near else "`lowland methods` lists all of them."
     raise ValueError(f"no method is called {name!r}; {hint}")
@@ -330,12 +330,12 @@ def by_class(class_name: str) -> Method | None:
     >>> by_class("PCA").name, by_class("pca")
     ('pca', None)
     """
-    from . import guests
+    from . import plugins
 
     def found(rows: Iterable[Method]) -> Method | None:
         return next((row for row in rows if row.class_name == class_name and row.kept), None)
 
-    return found(guests.known()) or found(methods())
+    return found(plugins.known()) or found(methods())
 
 
 def key_of(name: str) -> str:

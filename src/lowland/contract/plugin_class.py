@@ -8,7 +8,7 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .foreign import Anything, ForeignReducer, WithInverse
+from .plugin_adapter import Anything, ForeignReducer, WithInverse
 from .reducer import Reducer
 
 _NAMES = ("n_components", "n_dims", "n_dimensions", "n_dim", "ndim")  # what others call the number of dimensions
