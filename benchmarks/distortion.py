@@ -24,7 +24,7 @@ from scipy.spatial.distance import pdist
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
 import lowland
-from lowland.methods.random_projection import bound
+from lowland.methods.random.random_projection import bound
 
 from .harness import ROOT, environment
 from .worker import resident

@@ -17,7 +17,7 @@ import warnings
 import numpy as np
 
 import lowland
-from lowland.alignment import procrustes
+from lowland.methods.shared.procrustes import procrustes
 from lowland.pairs.distances import metric
 from lowland.pairs.kernels import kernel
 from lowland.pairs.pairwise import against

@@ -17,7 +17,7 @@ import lowland
 from lowland.graph.geometry import Coordinates
 from lowland.graph.neighbors import searcher
 from lowland.graph.patches import Patches, tangent_frames, with_center
-from lowland.methods.aligned import Aligned
+from lowland.methods.manifold.aligned import Aligned
 
 Array = Any
 NEIGHBORS = 10

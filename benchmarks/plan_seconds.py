@@ -19,7 +19,7 @@ import numpy as np
 
 import lowland
 from lowland import quality
-from lowland.contract import plan, registry
+from lowland.contract import registry
 from lowland.quality.costs import report_seconds
 
 FITS = ((150, 4), (1000, 20), (5000, 50), (600, 20_000))
@@ -59,7 +59,7 @@ def fits(names: list[str]) -> None:
         cls: Any = row.load()
         for n, width in FITS:
             model = cls(n_components=2) if "n_components" in cls._parameters else cls()
-            planned = plan.plan(model, shape=(n, width)).seconds
+            planned = lowland.plan(model, shape=(n, width)).seconds
             if planned > SLOW:
                 continue
             X = rows(n, width)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import lowland
-from lowland import network
+from lowland.methods.network import network
 
 Array = Any
 Rebuild = Callable[[Array], Array]

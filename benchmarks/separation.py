@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.decomposition import FastICA
 
 import lowland
-from lowland import separation
+from lowland.methods.shared.linear_map import ica_rotation
 
 Array = Any
 
@@ -80,9 +80,9 @@ PROGRAMS: dict[str, Callable[[Array, int], Array]] = {
 def judge(X: Array, unmixing: Array) -> tuple[float, float]:
     """Return the angle of a further step and the sum of contrasts, by the same rule for all."""
     Y = (X - X.mean(axis=0)) @ unmixing.T
-    seen = separation.White([np.ascontiguousarray((Y / Y.std(axis=0)).T)]).look(np.eye(len(unmixing)), "logcosh")
-    turn = separation.fixed_point(seen)[0]
-    return turn, float(np.abs(seen.value - separation.gaussian("logcosh")[0]).sum())
+    seen = ica_rotation.White([np.ascontiguousarray((Y / Y.std(axis=0)).T)]).look(np.eye(len(unmixing)), "logcosh")
+    turn = ica_rotation.fixed_point(seen)[0]
+    return turn, float(np.abs(seen.value - ica_rotation.gaussian("logcosh")[0]).sum())
 
 
 def separate(sizes: list[tuple[int, int]]) -> None:

@@ -29,9 +29,9 @@ import numba as nb
 import numpy as np
 
 import lowland
+from lowland.methods.distance.placement import Placement
 from lowland.pairs.distances import metric
 from lowland.pairs.pairwise import against
-from lowland.placement import Placement
 
 LETTERS = Path(__file__).resolve().parents[2] / "shared" / "data" / "letter" / "letter.npz"
 GROUP = 64  # rows whose pairs are visited together

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 import lowland
-from lowland.alignment import procrustes
 from lowland.graph.graph import Graph
 from lowland.graph.neighbors import neighbor_graph
-from lowland.methods import mvu
+from lowland.methods.manifold import mvu
+from lowland.methods.manifold.mvu_descent import Rods, unfold
+from lowland.methods.shared.procrustes import procrustes
 from lowland.spectral.nullspace import smallest
-from lowland.unfolding import Rods, unfold
 
 Points = np.ndarray[Any, Any]
 

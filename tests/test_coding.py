@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland import coding
-from lowland.coding import Layout
+from lowland.methods.linear.famd_coding import Layout
+from lowland.methods.shared.linear_map import famd_coding
 from lowland.rows.row_source import RowSource
 
 
@@ -66,7 +66,7 @@ def test_counts_make_the_scatter_of_the_coded_rows(table):
 
 def test_counts_do_not_depend_on_the_blocks(table, monkeypatch):
     rows, layout, mean, scale = table
-    monkeypatch.setattr(coding, "MEETING_ROWS", 700)
+    monkeypatch.setattr(famd_coding, "MEETING_ROWS", 700)
     want = layout.moments(RowSource.from_array(rows), mean, scale).scatter
     for cut in (100, 999, 5000):
         blocks = RowSource.from_blocks(lambda cut=cut: (rows[a : a + cut] for a in range(0, 5000, cut)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from lowland.extension import Triangulation, disagreement, to_principal_axes
+from lowland.methods.shared.extension import Triangulation, disagreement, to_principal_axes
 from lowland.spectral.distance import scale
 
 EPS = float(np.finfo(float).eps)

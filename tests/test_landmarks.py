@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland import landmarks
-from lowland.landmarks import Landmarks, wanted, whitener
+from lowland.methods.shared import landmarks
+from lowland.methods.shared.landmarks import Landmarks, wanted, whitener
 from lowland.pairs.distances import metric
 from lowland.pairs.kernels import GivenKernel, kernel
 from lowland.rows.object_rows import ObjectRows

@@ -5,8 +5,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import lowland
+from lowland.methods.network.prototypes import Grid
 from lowland.plots.grid import component_planes, draw_units, hits, u_matrix
-from lowland.prototypes import Grid
 
 
 def cells(axes):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland import preimage
-from lowland.feature_space import from_pairs
-from lowland.methods.kernel_pca import KernelPCA
+from lowland.methods.kernel import preimage
+from lowland.methods.kernel.feature_space import from_pairs
+from lowland.methods.kernel.kernel_pca import KernelPCA
+from lowland.methods.kernel.preimage import FixedPoint, Ridge, fit_ridge
 from lowland.pairs.distances import SquaredEuclidean
 from lowland.pairs.kernels import Exponential
-from lowland.preimage import FixedPoint, Ridge, fit_ridge
 from lowland.rows.row_source import RowSource
 
 

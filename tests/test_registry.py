@@ -27,7 +27,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import lowland
 from lowland.contract import plugins, registry
 from lowland.contract.parameters import parse
-from lowland.methods.pca import PCA
+from lowland.methods.linear.pca import PCA
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@ import pytest
 
 from lowland.core.errors import DataError
 from lowland.graph.neighbors import neighbor_graph
-from lowland.semidefinite import exact_gram, full_gram, gram_in_basis
+from lowland.methods.manifold.mvu_program import exact_gram, full_gram, gram_in_basis
 
 
 def _edges(X, k):

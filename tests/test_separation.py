@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland import separation
-from lowland.separation import (
+from lowland.methods.linear.ica_rotation import (
     CONTRASTS,
     White,
     expected_error,
@@ -21,6 +20,7 @@ from lowland.separation import (
     search_limit,
     separate,
 )
+from lowland.methods.shared.linear_map import ica_rotation
 
 FUNCTIONS = {
     "logcosh": (lambda y: np.logaddexp(y, -y) - np.log(2), np.tanh, lambda y: 1 - np.tanh(y) ** 2),
@@ -111,7 +111,7 @@ def test_noise_is_the_largest_group_within_its_limit():
 def test_the_gradient_is_that_of_the_goal(rng, contrast):
     rows, W, E = white(signals(rng, 5, 2000)), rotation(rng, 5), skew(rng, 5)
     seen = rows.look(W, contrast)
-    goal = separation._Goal(separation._sides(seen), seen)
+    goal = ica_rotation._Goal(ica_rotation._sides(seen), seen)
     step = 1e-5
     there, back = (goal.sides @ rows.look(polar(np.eye(5) + t * E) @ W, contrast).value for t in (step, -step))
     assert (there - back) / (2 * step) == pytest.approx(float((goal.gradient * E).sum()), rel=1e-6)
@@ -125,9 +125,9 @@ def test_both_steps_are_one_to_first_order():
     gaps = []
     for size in (0.1, 0.01):
         seen = rows.look(polar(np.eye(2) + size * np.array([[0.0, 1.0], [-1.0, 0.0]])), "logcosh")
-        turn = separation.fixed_point(seen)[1] - np.eye(2)
-        goal = separation._Goal(separation._sides(seen), seen)
-        gaps.append(np.abs(turn - separation._direction(goal, deque()))[0, 1] / size)
+        turn = ica_rotation.fixed_point(seen)[1] - np.eye(2)
+        goal = ica_rotation._Goal(ica_rotation._sides(seen), seen)
+        gaps.append(np.abs(turn - ica_rotation._direction(goal, deque()))[0, 1] / size)
         assert turn[0, 1] == pytest.approx(-size, rel=0.05)  # and both go back to the sources
     assert gaps[0] < 0.02
     assert gaps[1] < gaps[0] / 20
@@ -169,7 +169,7 @@ def test_every_pass_over_the_rows_can_be_cancelled(rng, monkeypatch):
     look = White.look
     monkeypatch.setattr(White, "look", lambda self, *given: looks.append(1) or look(self, *given))
     monkeypatch.setattr(
-        separation, "_direction", lambda goal, memory: -1000 * goal.gradient / goal.scale
+        ica_rotation, "_direction", lambda goal, memory: -1000 * goal.gradient / goal.scale
     )  # far too far
     with lowland.config(progress=lambda *now: told.append(now)):
         picard(rows, W, contrast="logcosh", tol=1e-6, max_iter=3)
@@ -182,7 +182,7 @@ def test_few_steps_tell_how_far_they_got(rng):
     found = separate(rows, W, contrast="logcosh", tol=1e-9, max_iter=2)
     assert (found.iterations, found.converged) == (2, False)
     assert found.turn > 1e-3
-    for limit in (separation._FIRST - 1, separation._FIRST, separation._FIRST + 1):
+    for limit in (ica_rotation._FIRST - 1, ica_rotation._FIRST, ica_rotation._FIRST + 1):
         assert separate(rows, W, contrast="logcosh", tol=1e-300, max_iter=limit).iterations <= limit
 
 
@@ -219,9 +219,9 @@ def test_a_start_on_some_rows_is_near_the_goal(rng, monkeypatch):
     rows, W = white(signals(rng, 5, 9000)), rotation(rng, 5)
     options = {"contrast": "logcosh", "tol": 1e-6, "max_iter": 100}
     goal = separate(rows, W, **options)
-    assert separation.start(rows, W, np.random.default_rng(0), **options) is W  # few rows: nothing to gain
-    monkeypatch.setattr(separation, "warm_rows", lambda k: 2000)
-    near = separation.start(rows, W, np.random.default_rng(0), **options)
+    assert ica_rotation.start(rows, W, np.random.default_rng(0), **options) is W  # few rows: nothing to gain
+    monkeypatch.setattr(ica_rotation, "warm_rows", lambda k: 2000)
+    near = ica_rotation.start(rows, W, np.random.default_rng(0), **options)
     assert matched(near, goal.W) < 0.1
     warm = separate(rows, near, **options)
     assert warm.iterations < goal.iterations

@@ -9,10 +9,19 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.isotonic import isotonic_regression
 
 import lowland
-from lowland.alignment import procrustes
-from lowland.isotonic import Curve, OrderStress, isotonic
-from lowland.placement import Placement
-from lowland.stress import Stress, classical_start, descend, filled, posed, require_connected, same_objects, shaken
+from lowland.methods.distance.isotonic import Curve, OrderStress, isotonic
+from lowland.methods.distance.placement import Placement
+from lowland.methods.distance.stress import (
+    Stress,
+    classical_start,
+    descend,
+    filled,
+    posed,
+    require_connected,
+    same_objects,
+    shaken,
+)
+from lowland.methods.shared.procrustes import procrustes
 
 
 def slope(function, X, direction, h=1e-6):

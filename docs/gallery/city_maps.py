@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import lowland
-from lowland.alignment import procrustes
+from lowland.methods.shared.procrustes import procrustes
 from lowland.plots.scatter import scatter
 
 _, _NAMES, _PLACES = lowland.data.cities()

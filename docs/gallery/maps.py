@@ -17,9 +17,9 @@ from matplotlib.patheffects import withStroke
 from sklearn.datasets import load_digits
 
 import lowland
+from lowland.methods.network.prototypes import TOPOLOGIES
 from lowland.plots.grid import component_planes, draw_units
 from lowland.plots.style import INK, PALETTE
-from lowland.prototypes import TOPOLOGIES
 
 GRID = (20, 14)
 MIDDLE = 8 * 4 + 4  # a pixel near the middle: empty in a zero

@@ -15,30 +15,30 @@ __version__ = "0.1.0"
 
 # Where each public name lives. Nothing is imported before it is used: see the cold-start rule in docs/architecture.md.
 _HOME = {
-    "Autoencoder": "methods.autoencoder",
-    "ClassicalMDS": "methods.classical_mds",
-    "DiffusionMaps": "methods.diffusion_maps",
-    "FAMD": "methods.famd",
-    "HessianLLE": "methods.hessian_lle",
-    "ICA": "methods.ica",
-    "Isomap": "methods.isomap",
-    "KernelPCA": "methods.kernel_pca",
-    "LLE": "methods.lle",
-    "LPP": "methods.lpp",
-    "LTSA": "methods.ltsa",
-    "LaplacianEigenmaps": "methods.laplacian_eigenmaps",
-    "MVU": "methods.mvu",
-    "MetricMDS": "methods.metric_mds",
-    "ModifiedLLE": "methods.modified_lle",
-    "NPE": "methods.npe",
-    "NonmetricMDS": "methods.nonmetric_mds",
-    "PCA": "methods.pca",
-    "ProbabilisticPCA": "methods.probabilistic_pca",
-    "RandomProjection": "methods.random_projection",
-    "SOM": "methods.som",
-    "TSNE": "methods.tsne",
-    "TruncatedSVD": "methods.truncated_svd",
-    "UMAP": "methods.umap",
+    "Autoencoder": "methods.network.autoencoder",
+    "ClassicalMDS": "methods.distance.classical_mds",
+    "DiffusionMaps": "methods.manifold.diffusion_maps",
+    "FAMD": "methods.linear.famd",
+    "HessianLLE": "methods.manifold.hessian_lle",
+    "ICA": "methods.linear.ica",
+    "Isomap": "methods.manifold.isomap",
+    "KernelPCA": "methods.kernel.kernel_pca",
+    "LLE": "methods.manifold.lle",
+    "LPP": "methods.linear.lpp",
+    "LTSA": "methods.manifold.ltsa",
+    "LaplacianEigenmaps": "methods.manifold.laplacian_eigenmaps",
+    "MVU": "methods.manifold.mvu",
+    "MetricMDS": "methods.distance.metric_mds",
+    "ModifiedLLE": "methods.manifold.modified_lle",
+    "NPE": "methods.linear.npe",
+    "NonmetricMDS": "methods.distance.nonmetric_mds",
+    "PCA": "methods.linear.pca",
+    "ProbabilisticPCA": "methods.linear.probabilistic_pca",
+    "RandomProjection": "methods.random.random_projection",
+    "SOM": "methods.network.som",
+    "TSNE": "methods.embedding.tsne",
+    "TruncatedSVD": "methods.linear.truncated_svd",
+    "UMAP": "methods.embedding.umap",
     "Cancelled": "core.errors",
     "DataError": "core.errors",
     "DegenerateWarning": "core.errors",
@@ -111,30 +111,30 @@ if TYPE_CHECKING:
     )
     from .core.measure import Measure
     from .core.settings import config
-    from .methods.autoencoder import Autoencoder
-    from .methods.classical_mds import ClassicalMDS
-    from .methods.diffusion_maps import DiffusionMaps
-    from .methods.famd import FAMD
-    from .methods.hessian_lle import HessianLLE
-    from .methods.ica import ICA
-    from .methods.isomap import Isomap
-    from .methods.kernel_pca import KernelPCA
-    from .methods.laplacian_eigenmaps import LaplacianEigenmaps
-    from .methods.lle import LLE
-    from .methods.lpp import LPP
-    from .methods.ltsa import LTSA
-    from .methods.metric_mds import MetricMDS
-    from .methods.modified_lle import ModifiedLLE
-    from .methods.mvu import MVU
-    from .methods.nonmetric_mds import NonmetricMDS
-    from .methods.npe import NPE
-    from .methods.pca import PCA
-    from .methods.probabilistic_pca import ProbabilisticPCA
-    from .methods.random_projection import RandomProjection
-    from .methods.som import SOM
-    from .methods.truncated_svd import TruncatedSVD
-    from .methods.tsne import TSNE
-    from .methods.umap import UMAP
+    from .methods.distance.classical_mds import ClassicalMDS
+    from .methods.distance.metric_mds import MetricMDS
+    from .methods.distance.nonmetric_mds import NonmetricMDS
+    from .methods.embedding.tsne import TSNE
+    from .methods.embedding.umap import UMAP
+    from .methods.kernel.kernel_pca import KernelPCA
+    from .methods.linear.famd import FAMD
+    from .methods.linear.ica import ICA
+    from .methods.linear.lpp import LPP
+    from .methods.linear.npe import NPE
+    from .methods.linear.pca import PCA
+    from .methods.linear.probabilistic_pca import ProbabilisticPCA
+    from .methods.linear.truncated_svd import TruncatedSVD
+    from .methods.manifold.diffusion_maps import DiffusionMaps
+    from .methods.manifold.hessian_lle import HessianLLE
+    from .methods.manifold.isomap import Isomap
+    from .methods.manifold.laplacian_eigenmaps import LaplacianEigenmaps
+    from .methods.manifold.lle import LLE
+    from .methods.manifold.ltsa import LTSA
+    from .methods.manifold.modified_lle import ModifiedLLE
+    from .methods.manifold.mvu import MVU
+    from .methods.network.autoencoder import Autoencoder
+    from .methods.network.som import SOM
+    from .methods.random.random_projection import RandomProjection
     from .modelfile import load, save
     from .rows import moments
     from .rows.row_source import RowSource

@@ -17,7 +17,7 @@ from lowland.graph.geometry import Coordinates
 from lowland.graph.measures import EuclideanRows, SparseRows, pair_distances
 from lowland.graph.neighbors import search_cost, searcher
 from lowland.graph.patches import Patches, flatness
-from lowland.methods.projections import principal_axes
+from lowland.methods.linear.projections import principal_axes
 from lowland.rows.row_source import as_rows
 from lowland.spectral import dual as dual_module
 from lowland.spectral.routes import Scaling
@@ -277,7 +277,7 @@ def test_rows_whose_squares_say_too_little_are_not_taken_by_coordinates(rng):
 def test_wide_rows_of_low_rank_have_the_rank_and_the_map_that_they_had(Model, noise, rng, monkeypatch):
     X = lowland.data.swiss_roll(400)[0] @ rng.standard_normal((3, 5000)) + noise * rng.standard_normal((400, 5000))
     found = Model(2).fit(X)
-    monkeypatch.setattr("lowland.methods.projections.dual", lambda *_, **__: None)
+    monkeypatch.setattr("lowland.methods.linear.projections.dual", lambda *_, **__: None)
     want = Model(2).fit(X)
     assert found.rank_ == want.rank_ == (3 if noise == 0 else 399)
     np.testing.assert_allclose(found.components_, want.components_, atol=1e-9 * np.abs(want.components_).max())
@@ -289,7 +289,7 @@ def test_wide_projections_are_those_of_the_directions(Model, form, rng, monkeypa
     X = genes(rng, 200, 4000)
     X = sp.csr_array(X) if form == "sparse" else X.astype(form)
     found = Model(3).fit(X)
-    monkeypatch.setattr("lowland.methods.projections.dual", lambda *_, **__: None)
+    monkeypatch.setattr("lowland.methods.linear.projections.dual", lambda *_, **__: None)
     want = Model(3).fit(X)
     assert found.fit_info_.algorithm == want.fit_info_.algorithm == "principal axes by gram"
     assert found.rank_ == want.rank_ == 199

@@ -12,13 +12,13 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
 import lowland
-from lowland.alignment import procrustes
 from lowland.core.cost import DataShape
-from lowland.methods import aligned
-from lowland.methods.hessian_lle import HessianLLE
-from lowland.methods.lle import LLE
-from lowland.methods.ltsa import LTSA
-from lowland.methods.modified_lle import ModifiedLLE
+from lowland.methods.manifold import aligned
+from lowland.methods.manifold.hessian_lle import HessianLLE
+from lowland.methods.manifold.lle import LLE
+from lowland.methods.manifold.ltsa import LTSA
+from lowland.methods.manifold.modified_lle import ModifiedLLE
+from lowland.methods.shared.procrustes import procrustes
 
 ALL = [LLE, ModifiedLLE, HessianLLE, LTSA]
 FLAT = [ModifiedLLE, HessianLLE, LTSA]  # those that find both coordinates of a long sheet

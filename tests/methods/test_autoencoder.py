@@ -12,11 +12,11 @@ import pytest
 from scipy.linalg import subspace_angles
 
 import lowland
-from lowland import network, windows
-from lowland.network import Coder, Network, Schedule
+from lowland.methods.network import network, training_batches
+from lowland.methods.network.network import Coder, Network, Schedule
+from lowland.methods.network.training_batches import Samples, Split
 from lowland.rows.row_source import RowSource, as_rows
 from lowland.spectral import rowspace
-from lowland.windows import Samples, Split
 
 torch = pytest.importorskip("torch")
 
@@ -228,7 +228,7 @@ def test_rows_are_held_out_by_blocks(n, share):
 @pytest.mark.parametrize("kind", ["array", "stream", "tensor"])
 @pytest.mark.parametrize("window", [1 << 26, 3 * 5000])
 def test_an_epoch_sees_every_training_row_once(monkeypatch, kind, window):
-    monkeypatch.setattr(windows, "WINDOW", window)
+    monkeypatch.setattr(training_batches, "WINDOW", window)
     X = np.arange(3.0 * 20_000).reshape(-1, 3)
     given = {"stream": RowSource.from_blocks(lambda: (X[:777], X[777:])), "tensor": torch.from_numpy(X)}.get(kind, X)
     rows = as_rows(given)
@@ -273,8 +273,8 @@ def test_the_error_of_pca_takes_few_held_out_rows_at_a_time(rng):
 def test_windows_train_as_well(monkeypatch, digits):
     X = digits[0]
     whole = lowland.Autoencoder(4, hidden=(32,), epochs=15).fit(X)
-    monkeypatch.setattr(windows, "WINDOW", 400 * 64)
-    monkeypatch.setattr(windows, "block_rows", lambda d: 300)
+    monkeypatch.setattr(training_batches, "WINDOW", 400 * 64)
+    monkeypatch.setattr(training_batches, "block_rows", lambda d: 300)
     for given in (X, RowSource.from_blocks([X])):
         model = lowland.Autoencoder(4, hidden=(32,), epochs=15).fit(given)
         assert lost(model, X) == pytest.approx(lost(whole, X), rel=0.05)
@@ -310,7 +310,7 @@ def test_interrupted_training_leaves_nothing(curve, error, tmp_path):
 @pytest.mark.parametrize("kind", ["array", "stream"])
 @pytest.mark.parametrize("window", [1 << 26, 3 * 5000])
 def test_every_pass_over_the_rows_is_told_and_can_be_cancelled(monkeypatch, kind, window, rng):
-    monkeypatch.setattr(windows, "WINDOW", window)
+    monkeypatch.setattr(training_batches, "WINDOW", window)
     X = rng.standard_normal((20_000, 3))  # 5 blocks
     given = X if kind == "array" else RowSource.from_blocks([X])
     model = lowland.Autoencoder(1, hidden=(512,), epochs=1, batch_size=5000)
@@ -342,7 +342,7 @@ def test_an_interrupted_command_writes_nothing(tmp_path):
     X = np.random.default_rng(0).standard_normal((400, 5))
     np.savetxt(tmp_path / "rows.csv", X, delimiter=",", header="a,b,c,d,e", comments="")
     code = (
-        "import sys, lowland.network as n\n"
+        "import sys, lowland.methods.network.network as n\n"
         "def stop(*_): raise KeyboardInterrupt\n"
         "n._finite = stop\n"  # at the end of the first epoch
         "from lowland.cli import main\n"

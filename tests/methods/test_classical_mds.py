@@ -12,8 +12,9 @@ from scipy.spatial.distance import cdist, pdist
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import lowland
-from lowland.alignment import procrustes
-from lowland.methods import classical_mds, distance_based
+from lowland.methods.distance import classical_mds
+from lowland.methods.shared import distance_based
+from lowland.methods.shared.procrustes import procrustes
 from sample_tables import REFERENCE
 
 

@@ -13,8 +13,8 @@ from sklearn.datasets import load_digits
 
 import lowland
 from lowland.data import circle, s_curve, swiss_roll
-from lowland.methods.diffusion_maps import DiffusionMaps
-from lowland.methods.laplacian_eigenmaps import LaplacianEigenmaps
+from lowland.methods.manifold.diffusion_maps import DiffusionMaps
+from lowland.methods.manifold.laplacian_eigenmaps import LaplacianEigenmaps
 from sample_tables import connections
 
 

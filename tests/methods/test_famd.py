@@ -12,8 +12,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 import lowland
-from lowland import coding
 from lowland.core.errors import DataError
+from lowland.methods.shared.linear_map import famd_coding
 
 # MASS::farms of R (Venables & Ripley, Modern Applied Statistics with S): moisture, management, use, manure.
 FARMS = [
@@ -386,7 +386,7 @@ def test_cancelling_while_levels_are_counted(table):
 
 @pytest.mark.parametrize(("way", "limit"), [("counts", 10_000), ("krylov", 0)])
 def test_many_levels(rng, monkeypatch, way, limit):
-    monkeypatch.setattr(coding, "WIDEST", limit)
+    monkeypatch.setattr(famd_coding, "WIDEST", limit)
     n = 3000
     frame = pl.DataFrame(
         {
@@ -407,7 +407,7 @@ def test_many_levels(rng, monkeypatch, way, limit):
 
 def test_very_many_levels_take_few_products(rng, monkeypatch):
     """Three hidden kinds give two clear axes; the axes after them lie in the bulk, and are not waited for."""
-    monkeypatch.setattr(coding, "WIDEST", 0)
+    monkeypatch.setattr(famd_coding, "WIDEST", 0)
     n, levels, columns = 2500, 240, 5
     kinds, table = rng.integers(0, 3, n), rng.integers(0, levels, (n, columns))
     table = np.where(rng.random((n, columns)) < 0.6, table // 3 * 3 + kinds[:, None], table).astype(float)
@@ -451,7 +451,7 @@ def test_the_smallest_axis_is_not_lost_in_squares(near_twins):
 
 
 def test_what_counts_of_a_large_table_cannot_see_is_told(near_twins, monkeypatch):
-    monkeypatch.setattr(coding, "REREAD", 0)
+    monkeypatch.setattr(famd_coding, "REREAD", 0)
     with pytest.warns(
         lowland.RankWarning, match=r"30 of the 31 axes .* below what counts of so large a table"
     ) as caught:

@@ -15,9 +15,9 @@ from lowland.contract.registry import METHODS
 from lowland.core.cost import DataShape
 from lowland.graph import neighbors
 from lowland.graph.neighbors import neighbor_graph
-from lowland.methods import projections
-from lowland.methods.graph_based import GraphReducer
-from lowland.methods.projections import GraphProjection
+from lowland.methods.linear.projections import GraphProjection
+from lowland.methods.shared.graph_based import GraphReducer
+from lowland.methods.shared.linear_map import projections
 
 CLASSES = [
     cls

@@ -9,7 +9,7 @@ from sklearn.manifold import LocallyLinearEmbedding
 import lowland
 from lowland.graph.geometry import Coordinates
 from lowland.graph.patches import Patches, hessians, with_center
-from lowland.methods.hessian_lle import HessianLLE
+from lowland.methods.manifold.hessian_lle import HessianLLE
 
 
 def span_angle(A, B):

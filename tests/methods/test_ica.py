@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland import separation
+from lowland.methods.shared.linear_map import ica_rotation
 from lowland.rows.row_source import RowSource
 
 CONTRASTS = ("logcosh", "exp", "cube")
@@ -152,7 +152,7 @@ def test_order_and_signs(mixture):
         model = lowland.ICA(contrast=contrast).fit(X)
         Y = model.transform(X)
         G = {"logcosh": np.logaddexp(Y, -Y) - np.log(2), "exp": -np.exp(-(Y**2) / 2), "cube": Y**4 / 4}[contrast]
-        far = (G.mean(axis=0) - separation.gaussian(contrast)[0]) ** 2
+        far = (G.mean(axis=0) - ica_rotation.gaussian(contrast)[0]) ** 2
         np.testing.assert_allclose(model.negentropy_, far, rtol=1e-8)
         assert (np.diff(model.negentropy_) <= 0).all()
         top = np.abs(model.components_).argmax(axis=1)
@@ -212,7 +212,7 @@ def test_many_rows_start_on_some_of_them(monkeypatch):
     S, A = signals(90_000, 5, rng), rng.standard_normal((5, 5))
     X = S @ A.T
     warm = lowland.ICA(tol=1e-7).fit(X)
-    monkeypatch.setattr(separation, "warm_rows", lambda k: 10**9)
+    monkeypatch.setattr(ica_rotation, "warm_rows", lambda k: 10**9)
     cold = lowland.ICA(tol=1e-7).fit(X)
     assert warm.n_iter_ < cold.n_iter_
     np.testing.assert_allclose(warm.components_, cold.components_, atol=1e-5)
@@ -342,7 +342,7 @@ def test_progress_never_runs_backwards():
     done, total = zip(*steps, strict=True)
     assert set(total) == {300}
     assert done[0] == 1
-    assert done[-1] == model.n_iter_ > separation._FIRST
+    assert done[-1] == model.n_iter_ > ica_rotation._FIRST
     assert set(np.diff(done)) <= {0, 1}  # 0: further passes of one step
 
 
@@ -359,4 +359,4 @@ def test_real_rows_converge():
     for contrast in CONTRASTS:
         model = lowland.ICA(20, contrast=contrast).fit(X)  # a warning would be an error here
         assert model.fit_info_.residual <= model.tol
-        assert model.n_iter_ > separation._FIRST
+        assert model.n_iter_ > ica_rotation._FIRST

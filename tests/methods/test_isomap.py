@@ -12,9 +12,9 @@ from scipy.spatial.distance import cdist, pdist
 from scipy.stats import spearmanr
 
 import lowland
-from lowland.alignment import procrustes
 from lowland.data import swiss_roll
-from lowland.methods.isomap import Isomap, residual_variances
+from lowland.methods.manifold.isomap import Isomap, residual_variances
+from lowland.methods.shared.procrustes import procrustes
 from sample_tables import REFERENCE, lit_bumps
 
 
@@ -183,7 +183,7 @@ def test_auto_takes_landmarks_above_10000():
 
 
 def test_many_distances_are_kept_in_single_precision(roll, exact, monkeypatch):
-    from lowland.methods import isomap
+    from lowland.methods.manifold import isomap
 
     double = Isomap(landmarks=200).fit(roll[0])
     monkeypatch.setattr(isomap, "_SINGLE", 1000)

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import lowland
-from lowland.methods.kernel_pca import KernelPCA
+from lowland.methods.kernel.kernel_pca import KernelPCA
 from lowland.rows.row_source import RowSource
 from sample_tables import REFERENCE
 
@@ -470,7 +470,7 @@ def test_indefinite_kernels_are_reported_and_never_rooted(X):
 
 
 def test_indefinite_kernels_past_the_dense_limit(rng, monkeypatch):
-    monkeypatch.setattr("lowland.feature_space.DENSE_LIMIT", 100)
+    monkeypatch.setattr("lowland.methods.kernel.feature_space.DENSE_LIMIT", 100)
     X = rng.standard_normal((400, 3))
     K = np.tanh(X @ X.T)
     with pytest.warns(lowland.LowlandWarning, match="not positive semidefinite"):

@@ -12,10 +12,10 @@ from scipy.stats import spearmanr
 from sklearn.datasets import load_digits
 
 import lowland
-from lowland.alignment import procrustes
 from lowland.data import circle, s_curve, swiss_roll
-from lowland.methods.diffusion_maps import DiffusionMaps
-from lowland.methods.laplacian_eigenmaps import LaplacianEigenmaps
+from lowland.methods.manifold.diffusion_maps import DiffusionMaps
+from lowland.methods.manifold.laplacian_eigenmaps import LaplacianEigenmaps
+from lowland.methods.shared.procrustes import procrustes
 from sample_tables import connections
 
 

@@ -9,7 +9,7 @@ from sklearn.manifold import LocallyLinearEmbedding
 import lowland
 from lowland.graph.geometry import Coordinates
 from lowland.graph.patches import RIDGE, barycentric
-from lowland.methods.lle import LLE
+from lowland.methods.manifold.lle import LLE
 
 
 def span_angle(A, B):

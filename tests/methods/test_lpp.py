@@ -11,8 +11,8 @@ from sklearn.datasets import load_digits
 
 import lowland
 from lowland.data import digits, flat_grid, swiss_roll
-from lowland.methods.laplacian_eigenmaps import LaplacianEigenmaps
-from lowland.methods.lpp import LPP
+from lowland.methods.linear.lpp import LPP
+from lowland.methods.manifold.laplacian_eigenmaps import LaplacianEigenmaps
 from sample_tables import connections
 
 

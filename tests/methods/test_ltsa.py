@@ -9,7 +9,7 @@ from sklearn.manifold import LocallyLinearEmbedding
 import lowland
 from lowland.graph.geometry import Coordinates
 from lowland.graph.patches import Patches, tangent_frames, with_center
-from lowland.methods.ltsa import LTSA
+from lowland.methods.manifold.ltsa import LTSA
 
 
 def span_angle(A, B):

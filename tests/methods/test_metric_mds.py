@@ -11,11 +11,11 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.datasets import load_digits, make_swiss_roll
 
 import lowland
-from lowland.alignment import procrustes
-from lowland.methods.metric_mds import MetricMDS
+from lowland.methods.distance.metric_mds import MetricMDS
+from lowland.methods.distance.stress import Stress
+from lowland.methods.distance.stress import descend as lowest
+from lowland.methods.shared.procrustes import procrustes
 from lowland.rows.row_source import as_rows
-from lowland.stress import Stress
-from lowland.stress import descend as lowest
 from sample_tables import REFERENCE
 
 
@@ -377,7 +377,7 @@ def test_landmarks_cost_what_they_say(stress):
 
 @pytest.mark.parametrize("stress", ["raw", "sammon", "elastic"])
 def test_no_stress_has_no_error(stress, monkeypatch):
-    monkeypatch.setattr("lowland.methods.stress_based._GROUPS", 4)
+    monkeypatch.setattr("lowland.methods.distance.stress_based._GROUPS", 4)
     X = np.zeros((3000, 2))
     X[1234] = 1.0  # the pairs that are measured are all equal rows
     model = MetricMDS(1, stress=stress, landmarks="farthest:2").fit(X)
@@ -394,7 +394,7 @@ def test_measuring_takes_rows_in_proportion_to_the_landmarks(landmarks, rows, mo
         seen.append(problem.n)
         return lowest(problem, *arguments, **options)
 
-    monkeypatch.setattr("lowland.methods.metric_mds.descend", descend)
+    monkeypatch.setattr("lowland.methods.distance.metric_mds.descend", descend)
     X = np.random.default_rng(0).standard_normal((2500, 3)) * [8, 4, 0.1]
     MetricMDS(landmarks=landmarks, max_iter=3, tol=1e-3).fit(X)
     assert seen == [landmarks, rows]
@@ -432,7 +432,7 @@ def test_distances_in_either_order_are_not_copied(rng, monkeypatch):
             super().__init__(delta, weights)
             assert self.delta is delta
 
-    monkeypatch.setattr("lowland.methods.metric_mds.Stress", Watched)
+    monkeypatch.setattr("lowland.methods.distance.metric_mds.Stress", Watched)
     for D in (np.ascontiguousarray, np.asfortranarray):
         given = D(squareform(pdist(rng.standard_normal((30, 4)))))
         MetricMDS(metric="precomputed").fit(given)

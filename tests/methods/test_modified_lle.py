@@ -7,8 +7,8 @@ import pytest
 from sklearn.manifold import LocallyLinearEmbedding
 
 import lowland
-from lowland.methods.lle import LLE
-from lowland.methods.modified_lle import ModifiedLLE
+from lowland.methods.manifold.lle import LLE
+from lowland.methods.manifold.modified_lle import ModifiedLLE
 
 
 def span_angle(A, B):

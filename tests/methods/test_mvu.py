@@ -7,9 +7,9 @@ from scipy.stats import spearmanr
 import lowland
 from lowland.core.errors import DataError, DisconnectedError, DisconnectedWarning, NotConvergedWarning
 from lowland.graph.neighbors import neighbor_graph
-from lowland.methods.mvu import MVU
-from lowland.semidefinite import exact_gram, full_gram
-from lowland.unfolding import Rods, unfold
+from lowland.methods.manifold.mvu import MVU
+from lowland.methods.manifold.mvu_descent import Rods, unfold
+from lowland.methods.manifold.mvu_program import exact_gram, full_gram
 
 KEPT = "error of neighbours' distances"
 ON_MAP = "error of neighbours' distances on the map"
@@ -216,7 +216,7 @@ def test_the_map_is_read_backwards(roll):
 def test_threads_and_repetition_leave_no_trace():
     X, _ = lowland.data.swiss_roll(9000)  # more than one task
     model = MVU(n_neighbors=8)
-    import lowland.methods.mvu as module
+    import lowland.methods.manifold.mvu as module
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_STEPS", 30)

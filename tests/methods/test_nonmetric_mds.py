@@ -12,10 +12,10 @@ from sklearn.datasets import load_digits
 
 import lowland
 from lowland import DegenerateWarning, NonmetricMDS
-from lowland.alignment import procrustes
-from lowland.isotonic import Curve
-from lowland.methods.metric_mds import MetricMDS
-from lowland.placement import Placement
+from lowland.methods.distance.isotonic import Curve
+from lowland.methods.distance.metric_mds import MetricMDS
+from lowland.methods.distance.placement import Placement
+from lowland.methods.shared.procrustes import procrustes
 from sample_tables import REFERENCE
 
 
@@ -224,7 +224,7 @@ def test_landmarks_cost_what_they_say(rng):
 
 @pytest.mark.parametrize("landmarks", ["farthest:2", "uniform:30"])
 def test_no_stress_has_no_error(landmarks, monkeypatch):
-    monkeypatch.setattr("lowland.methods.stress_based._GROUPS", 4)
+    monkeypatch.setattr("lowland.methods.distance.stress_based._GROUPS", 4)
     X = np.zeros((3000, 2))
     X[1234] = 1.0  # the pairs that are measured are all equal rows
     X[:20] = 1.0 if landmarks == "uniform:30" else 0.0

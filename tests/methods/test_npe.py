@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 import lowland
 from lowland.data import digits, flat_grid, s_curve
 from lowland.graph.patches import RIDGE
-from lowland.methods.npe import NPE
+from lowland.methods.linear.npe import NPE
 from sample_tables import connections
 
 

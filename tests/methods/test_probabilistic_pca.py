@@ -12,8 +12,8 @@ import lowland
 from lowland import PCA, ProbabilisticPCA
 from lowland.contract.reducer import Recorder
 from lowland.core.errors import DataError, DominantColumnWarning, NotConvergedWarning, RankWarning
-from lowland.methods.gaussian import closed_form, expected_moments
-from lowland.methods.patterns import Patterns, batches, survey
+from lowland.methods.linear.gaussian_em import closed_form, expected_moments
+from lowland.methods.linear.missing_patterns import Patterns, batches, survey
 from lowland.rows.row_source import RowSource, as_rows
 from sample_tables import flights
 

@@ -14,8 +14,8 @@ from scipy.spatial.distance import pdist
 from sklearn.random_projection import johnson_lindenstrauss_min_dim
 
 import lowland
-from lowland import hadamard, random_maps, reservoir
-from lowland.methods.random_projection import bound
+from lowland.methods.random import hadamard, random_maps, row_sample
+from lowland.methods.random.random_projection import bound
 from lowland.rows.row_source import RowSource, as_rows
 from lowland.spectral import dense
 
@@ -162,7 +162,7 @@ def test_more_dimensions_than_columns_are_refused(rng):
 @pytest.mark.parametrize("n", [1, 2, 4, 32, 512, 2048])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_fast_transform_is_the_hadamard_matrix(n, dtype, rng):
-    from lowland.hadamard_kernels import SIDE, walsh_hadamard
+    from lowland.methods.random.hadamard_loops import SIDE, walsh_hadamard
 
     A = rng.standard_normal((n, SIDE)).astype(dtype)
     found = A.copy()
@@ -323,7 +323,7 @@ def test_auto_of_a_stream_that_does_not_say_its_length(rng):
 def test_the_sample_is_drawn_evenly():
     """Rows 0 … 9999 in one column: the mean number of a sampled row, over seeds, is the middle."""
     X = np.arange(10_000.0)[:, None]
-    samples = [reservoir.read(as_rows(X), np.random.default_rng(i)).sample.ravel() for i in range(40)]
+    samples = [row_sample.read(as_rows(X), np.random.default_rng(i)).sample.ravel() for i in range(40)]
     assert all(len(set(s.tolist())) == 200 for s in samples)
     means = np.concatenate(samples)
     assert abs(means.mean() - 4999.5) < 4 * (10_000 / np.sqrt(12)) / np.sqrt(len(means))

@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import lowland
-from lowland.prototypes import Grid, Mesh, between, two_nearest, winners
+from lowland.methods.network.prototypes import Grid, Mesh, between, two_nearest, winners
 from lowland.rows.row_source import RowSource
 
 TOPOLOGIES = ("rectangular", "hexagonal")

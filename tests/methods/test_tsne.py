@@ -11,7 +11,7 @@ from sklearn.manifold import trustworthiness
 import lowland
 from lowland.contract.parameters import parse
 from lowland.graph.neighbors import neighbor_graph
-from lowland.methods.tsne import divergence, probabilities
+from lowland.methods.embedding.tsne import divergence, probabilities
 
 
 def test_probabilities_are_those_of_the_library(rng):
@@ -59,7 +59,7 @@ def test_the_divergence_is_that_of_the_map(rng):
 
 
 def test_the_divergence_does_not_depend_on_how_pairs_are_cut(rng, monkeypatch):
-    from lowland.methods import tsne
+    from lowland.methods.embedding import tsne
 
     X = rng.standard_normal((300, 5))
     P, Y = probabilities(neighbor_graph(X, 30), 10.0), rng.standard_normal((300, 2))
@@ -82,7 +82,7 @@ def test_digits_are_drawn_as_well_as_by_the_library():
 
 @pytest.mark.parametrize("d", [1, 2])
 def test_many_points_are_interpolated(d, rng, monkeypatch):
-    from lowland.methods import tsne
+    from lowland.methods.embedding import tsne
 
     X = np.vstack([rng.standard_normal((150, 4)), rng.standard_normal((150, 4)) + 9])
     tree = lowland.TSNE(d, max_iter=250).fit(X)
@@ -99,7 +99,7 @@ def test_many_points_are_interpolated(d, rng, monkeypatch):
 
 
 def test_threads_change_no_bit(rng, monkeypatch):
-    from lowland.methods import tsne
+    from lowland.methods.embedding import tsne
 
     monkeypatch.setattr(tsne, "_SHARED", 100)
     X = rng.standard_normal((600, 6))

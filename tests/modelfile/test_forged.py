@@ -76,7 +76,7 @@ def test_newer_format(file, refused):
     refused(file, "newer Lowland", "may also have been altered")
 
 
-@pytest.mark.parametrize("name", ["os.system", "Pipeline", "toy", "", "lowland.methods.pca.PCA"])
+@pytest.mark.parametrize("name", ["os.system", "Pipeline", "toy", "", "lowland.methods.linear.pca.PCA"])
 def test_classes_outside_the_registry(file, name, refused):
     forge(file, lambda record: record.update({"class": name}))
     refused(file, repr(name), "does not have")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..contract import plan
+from ..contract.plan import plan
 from ..core import settings
 from ..core.errors import MissingExtraError
 from . import candidates
@@ -41,6 +41,6 @@ def compare_seconds(n: int, width: int, *, pairwise: bool = False, n_components:
 def _planned(model: Any, rows: int, width: int) -> float:
     """Return the planned seconds of a fit, 0 where it cannot be planned."""
     try:
-        return float(plan.plan(model, shape=(rows, width)).seconds)
+        return float(plan(model, shape=(rows, width)).seconds)
     except (ValueError, MissingExtraError):
         return 0.0

@@ -9,7 +9,7 @@ import numpy as np
 from ..core import thread_pool
 from ..graph.components import components
 from ..graph.neighbors import searcher
-from ..isotonic import isotonic
+from ..methods.distance.isotonic import isotonic
 from ..spectral import dense
 
 Array = Any

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..contract import plan, registry
+from ..contract import registry
+from ..contract.plan import plan
 from ..core import settings
 from ..core.cost import Plan
 from ..core.errors import MissingExtraError
@@ -189,7 +190,7 @@ class Run:
                 seconds, unplanned = self._planned(candidate) if reason is None else (0.0, None)
                 if reason is None and unplanned is None:
                     plans.append((seconds, place, candidate, whole))
-        for seconds, _, candidate, whole in sorted(plans, key=lambda plan: plan[:2]):
+        for seconds, _, candidate, whole in sorted(plans, key=lambda one: one[:2]):
             if worker.ready(np.inf, _relay(candidate.key)) is not None:
                 return
             number = late[candidate.key]
@@ -255,7 +256,7 @@ class Run:
         if self.given.kind == "sparse":
             density = max(self.given.rows.nnz / (self.given.n * self.given.n_columns), 1e-12)
         shape = (n, n if self.given.kind == "distances" else self.given.n_columns)
-        return plan.plan(candidate.build(), shape=shape, dtype=self.given.rows.dtype, density=density)
+        return plan(candidate.build(), shape=shape, dtype=self.given.rows.dtype, density=density)
 
     def skip(self, candidate: Candidate, reason: str) -> None:
         """Note a candidate that is not run."""

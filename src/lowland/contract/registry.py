@@ -74,7 +74,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "pca",
         "PCA",
-        "lowland.methods.pca",
+        "lowland.methods.linear.pca",
         "linear",
         "Principal component analysis: the directions of largest variance.",
         abilities=frozenset({"inverse", "sparse", "partial", "stream"}),
@@ -82,7 +82,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "truncated_svd",
         "TruncatedSVD",
-        "lowland.methods.truncated_svd",
+        "lowland.methods.linear.truncated_svd",
         "linear",
         "Truncated singular value decomposition, uncentred: LSI for term counts and other sparse tables.",
         abilities=frozenset({"inverse", "sparse", "partial"}),
@@ -90,7 +90,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "classical_mds",
         "ClassicalMDS",
-        "lowland.methods.classical_mds",
+        "lowland.methods.distance.classical_mds",
         "distance",
         "Classical multidimensional scaling: points from distances; for Euclidean rows the same as PCA.",
         needs="rows, objects or distances",
@@ -98,7 +98,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "metric_mds",
         "MetricMDS",
-        "lowland.methods.metric_mds",
+        "lowland.methods.distance.metric_mds",
         "distance",
         "Metric multidimensional scaling: points whose distances fit the given ones best; weights, missing pairs.",
         needs="rows, objects or distances",
@@ -106,7 +106,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "nonmetric_mds",
         "NonmetricMDS",
-        "lowland.methods.nonmetric_mds",
+        "lowland.methods.distance.nonmetric_mds",
         "distance",
         "Non-metric multidimensional scaling: points whose distances keep the order of the given ones.",
         needs="rows, objects or distances",
@@ -114,7 +114,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "kernel_pca",
         "KernelPCA",
-        "lowland.methods.kernel_pca",
+        "lowland.methods.kernel.kernel_pca",
         "kernel",
         "Kernel PCA: principal components in the feature space of a kernel; curved structure, any objects.",
         needs="rows, objects or kernel",
@@ -123,7 +123,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "probabilistic_pca",
         "ProbabilisticPCA",
-        "lowland.methods.probabilistic_pca",
+        "lowland.methods.linear.probabilistic_pca",
         "linear",
         "Probabilistic PCA: a Gaussian model with few directions; takes and fills missing values.",
         abilities=frozenset({"inverse", "missing", "stream"}),
@@ -131,7 +131,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "lpp",
         "LPP",
-        "lowland.methods.lpp",
+        "lowland.methods.linear.lpp",
         "linear",
         "Locality preserving projections: the linear map that keeps neighbours together.",
         needs="rows",
@@ -140,7 +140,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "npe",
         "NPE",
-        "lowland.methods.npe",
+        "lowland.methods.linear.npe",
         "linear",
         "Neighbourhood preserving embedding: the linear map that keeps each point the same mean of its neighbours.",
         needs="rows",
@@ -149,7 +149,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "isomap",
         "Isomap",
-        "lowland.methods.isomap",
+        "lowland.methods.manifold.isomap",
         "manifold",
         "Isomap: distances along the data, by shortest paths between neighbours, then a map of them.",
         needs="rows, objects or distances",
@@ -158,7 +158,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "lle",
         "LLE",
-        "lowland.methods.lle",
+        "lowland.methods.manifold.lle",
         "manifold",
         "Locally linear embedding: each point stays the same mean of its neighbours.",
         needs="rows, objects or distances",
@@ -167,7 +167,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "modified_lle",
         "ModifiedLLE",
-        "lowland.methods.modified_lle",
+        "lowland.methods.manifold.modified_lle",
         "manifold",
         "Modified LLE: several sets of weights for each point; straighter maps than LLE.",
         needs="rows, objects or distances",
@@ -176,7 +176,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "hessian_lle",
         "HessianLLE",
-        "lowland.methods.hessian_lle",
+        "lowland.methods.manifold.hessian_lle",
         "manifold",
         "Hessian eigenmaps: coordinates without curvature along the data; sheets with holes.",
         needs="rows, objects or distances",
@@ -185,7 +185,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "ltsa",
         "LTSA",
-        "lowland.methods.ltsa",
+        "lowland.methods.manifold.ltsa",
         "manifold",
         "Local tangent space alignment: tangent planes of all points, fitted together.",
         needs="rows, objects or distances",
@@ -194,7 +194,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "laplacian_eigenmaps",
         "LaplacianEigenmaps",
-        "lowland.methods.laplacian_eigenmaps",
+        "lowland.methods.manifold.laplacian_eigenmaps",
         "manifold",
         "Laplacian eigenmaps: the smoothest functions on the neighbour graph; clusters and rings.",
         needs="rows, objects or distances",
@@ -203,7 +203,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "diffusion_maps",
         "DiffusionMaps",
-        "lowland.methods.diffusion_maps",
+        "lowland.methods.manifold.diffusion_maps",
         "manifold",
         "Diffusion maps: distances of random walks on the neighbour graph, at any time scale.",
         needs="rows, objects or distances",
@@ -212,7 +212,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "mvu",
         "MVU",
-        "lowland.methods.mvu",
+        "lowland.methods.manifold.mvu",
         "manifold",
         "Maximum variance unfolding: points pulled apart as far as distances to neighbours allow.",
         needs="rows, objects or distances",
@@ -221,7 +221,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "ica",
         "ICA",
-        "lowland.methods.ica",
+        "lowland.methods.linear.ica",
         "linear",
         "Independent component analysis: the sources of a mixture, as independent of each other as can be.",
         abilities=frozenset({"inverse"}),
@@ -229,7 +229,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "random_projection",
         "RandomProjection",
-        "lowland.methods.random_projection",
+        "lowland.methods.random.random_projection",
         "random",
         "Random projection: fewer columns, with all distances kept within a bound; costs one product.",
         abilities=frozenset({"inverse", "sparse", "stream"}),
@@ -237,7 +237,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "famd",
         "FAMD",
-        "lowland.methods.famd",
+        "lowland.methods.linear.famd",
         "linear",
         "Factor analysis of mixed data: numbers and categories weighted fairly; MCA where all are categories.",
         needs="rows or categories",
@@ -246,7 +246,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "som",
         "SOM",
-        "lowland.methods.som",
+        "lowland.methods.network.som",
         "network",
         "Self-organising map: a grid of prototypes laid through the rows.",
         abilities=frozenset({"inverse"}),
@@ -254,7 +254,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "autoencoder",
         "Autoencoder",
-        "lowland.methods.autoencoder",
+        "lowland.methods.network.autoencoder",
         "network",
         "Autoencoder: a neural network that squeezes rows through a few numbers and rebuilds them.",
         abilities=frozenset({"inverse"}),
@@ -263,7 +263,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "tsne",
         "TSNE",
-        "lowland.methods.tsne",
+        "lowland.methods.embedding.tsne",
         "embedding",
         "t-SNE, by openTSNE: neighbours stay together; clusters, not distances between them.",
         needs="rows, objects or distances",
@@ -272,7 +272,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         "umap",
         "UMAP",
-        "lowland.methods.umap",
+        "lowland.methods.embedding.umap",
         "embedding",
         "UMAP, by umap-learn: a fuzzy neighbour graph drawn in a few dimensions.",
         needs="rows, objects or distances",

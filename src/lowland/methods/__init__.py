@@ -1,1 +1,1 @@
-"""One file a method, named after it; `lowland.registry` lists them."""
+"""The methods, a file each, in folders by family; `lowland.contract.registry` lists them."""

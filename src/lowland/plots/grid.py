@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..prototypes import TOPOLOGIES, Grid
+from ..methods.network.prototypes import TOPOLOGIES, Grid
 from .style import INK, literal, new_figure, shorten
 
 if TYPE_CHECKING:

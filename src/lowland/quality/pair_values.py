@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..isotonic import TIE, isotonic, levels
+from ..methods.distance.isotonic import TIE, isotonic, levels
 from .pairs import COUNT, SUM_E, SUM_E_APART, SUM_EE, SUM_EE_BY_DELTA, SUM_GAP, SUM_X, SUM_XE, SUM_XX, Pilot
 
 Array = Any
@@ -149,7 +149,7 @@ def monotone_stress(delta: Array, d: Array) -> float:
 
 def _ranks(values: Array) -> Array:
     """Return ranks around their mean; equal values share the mean of theirs."""
-    from ..isotonic_kernels import mean_ranks
+    from ..methods.distance.isotonic_loops import mean_ranks
 
     order = np.argsort(values)
     out = np.empty(len(values))

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..alignment import procrustes
 from ..core.errors import DataError, LowlandWarning
 from ..core.measure import Measure
 from ..core.settings import report_progress
+from ..methods.shared.procrustes import procrustes
 from .anchors import check_seed
 from .intervals import ratio
 from .models import as_array, cut_chain, need_transform, takes_pairs

@@ -1,0 +1,1 @@
+"""Multidimensional scaling: maps whose distances fit given ones."""

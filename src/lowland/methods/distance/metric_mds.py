@@ -1,0 +1,312 @@
+"""Metric multidimensional scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...contract.parameters import AnyOf, ArrayRule, Choice, Nothing, Rule
+from ...contract.reducer import Recorder
+from ...core import arrays
+from ...core.errors import DataError, LowlandWarning
+from ...core.settings import threads
+from ...pairs.distances import check_distances
+from ...pairs.pairwise import Pairwise, square
+from ...rows.object_rows import gather
+from ...rows.row_source import RowSource
+from ...rows.units import Units
+from ..shared.landmarks import Landmarks
+from ..shared.pair_based import degree
+from .placement import Placement
+from .stress import Stress, descend, filled, posed, require_connected, same_objects
+from .stress_based import StressReducer
+
+Array = Any
+
+POWERS = {"raw": 0, "sammon": 1, "elastic": 2}
+_SUBSET, _WEIGHTED_SUBSET = 5000, 3000  # rows that are fitted exactly to see what landmarks cost, at most
+_FEWEST, _EACH = 1000, 4  # such rows at least, and for each landmark
+_EXCESS_STEPS, _EXCESS_TOL = 40, 1e-6  # of that fit: its start is near
+_REACH = 1e12  # the largest weight may be as many times the least one
+
+
+class MetricMDS(StressReducer):
+    """Points whose distances are as near as can be to those given: least squares on distances (Kruskal 1964).
+
+    σ(X) = Σ_{i<j} w_ij (‖x_i − x_j‖ − δ_ij)², lowered by majorisation (SMACOF: de Leeuw 1977; de Leeuw & Heiser 1980)
+    with quasi-Newton acceleration; it never rises. w is 1, 1/δ for Sammon's mapping (Sammon 1969) or 1/δ² for elastic
+    scaling (McGee 1966), times the weights given. A new row is placed where its own share of σ is least.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of coordinates.
+    metric : str or callable
+        A metric of SciPy by name; "precomputed": X is the square of distances, and new rows are distances to the
+        training objects; or a function of two objects or two blocks, and then objects may be anything.
+    stress : str
+        "raw" fits long distances best, "sammon" errors in proportion to √δ, "elastic" in proportion to δ.
+    weights : (N, N) array or None
+        How much each pair counts, or a mask of the pairs that are known. Pairs of weight 0 are not looked at: their
+        precomputed distance may be NaN. A distance of 0 is a distance. Weights take an exact fit.
+    init : str or (N, k) array
+        "classical" MDS, "random", or a start of your own.
+    max_iter : int
+        Largest number of steps.
+    tol : float
+        Stop when a Guttman step would take off no more than this share of σ.
+    landmarks : int, str or None
+        None: exact. "auto": exact for up to 5000 rows or where weights are given, else 2000 landmarks
+        (4 for each component, if more). Or a number, or "uniform:500", "farthest:500", "kmeans++:500".
+    random_state : int or None
+        Seed of starts and landmarks; None is seed 0.
+
+    Attributes
+    ----------
+    embedding_ : (N, k) array
+        The training points, centred, along their principal axes.
+    stress_ : float
+        √(Σw(d − δ)²/Σwδ²); for Sammon's mapping its own Σ(d − δ)²/δ / Σδ. Estimated where landmarks are used.
+    raw_stress_ : float
+        Σw(d − δ)² over pairs, each counted once. Estimated where landmarks are used.
+    stress_history_ : array
+        ``stress_`` after each step (of the landmarks, where they are used).
+    positions_ : array
+        Coordinates of the points that new rows are placed among.
+    power_, closest_ : int, float
+        A distance δ of a new row weighs max(δ, ``closest_``) to the power −``power_``.
+    n_iter_, n_components_ : int
+        Steps taken, coordinates found.
+    fit_info_ : FitInfo
+        Its ``residual`` is ‖X − Γ(X)‖/‖X‖, 0 at a stationary point.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> D = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
+    >>> model = lowland.MetricMDS(metric="precomputed").fit(D)
+    >>> float(np.hypot(*(model.embedding_[1] - model.embedding_[2])).round(6))
+    5.0
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        **StressReducer._parameters,
+        "stress": Choice(tuple(POWERS)),
+        "weights": AnyOf((Nothing(), ArrayRule())),
+    }
+    _state: ClassVar[tuple[str, ...]] = (*StressReducer._stress_state, "raw_stress_", "power_", "closest_")
+    _units: ClassVar[Units] = {
+        **StressReducer._units,
+        "raw_stress_": lambda model: (2 - model.power_) * degree(model),
+        "closest_": degree,
+    }
+    _exact_below: ClassVar[int] = 5000
+    _landmark_count: ClassVar[int] = 2000
+    _takes_gaps: ClassVar[bool] = True
+    _steps: ClassVar[int] = 80
+
+    raw_stress_: float
+    power_: int
+    closest_: float
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        metric: str | Callable[[Any, Any], Any] = "euclidean",
+        stress: str = "raw",
+        weights: Any = None,
+        init: Any = "classical",
+        max_iter: int = 300,
+        tol: float = 1e-8,
+        landmarks: int | str | None = "auto",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.metric = metric
+        self.stress = stress
+        self.weights = weights
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.landmarks = landmarks
+        self.random_state = random_state
+
+    # -- what is given ------------------------------------------------------------------------------------
+
+    def _landmarks(self, n: int) -> Landmarks | None:
+        if self.weights is None:
+            return super()._landmarks(n)
+        if self.landmarks in (None, "auto"):
+            return None
+        raise DataError(
+            "MetricMDS: weights are for pairs of training rows, which landmarks leave out; use landmarks=None"
+        )
+
+    def _objects(self, rows: RowSource) -> Array:
+        items = gather(rows)
+        if not self._pairwise:
+            return items
+        if self.weights is None:
+            check_distances(items, "MetricMDS")
+            return items
+        items = np.array(arrays.to_numpy(items), dtype=np.float64)
+        known = self._given_weights(len(items)) > 0
+        np.fill_diagonal(known, True)
+        own = np.diagonal(items)
+        items[np.diag_indices_from(items)] = np.where(np.isnan(own), 0.0, own)
+        check_distances(items, "MetricMDS", known)
+        items[~known] = 0.0
+        return items
+
+    def _given_weights(self, n: int) -> Array:
+        W = np.asarray(arrays.to_numpy(self.weights), dtype=np.float64)
+        if W.shape != (n, n):
+            raise DataError(
+                f"MetricMDS: weights must be {n} × {n}, one for each pair of rows; their shape is {W.shape}"
+            )
+        bad = ~(W >= 0) | np.isinf(W)
+        if bad.any():
+            i, j = np.argwhere(bad)[0]
+            raise DataError(f"MetricMDS: the weight at row {i}, column {j} is {W[i, j]}; weights are finite and ≥ 0")
+        if not np.array_equal(W, W.T):
+            i, j = np.argwhere(W != W.T)[0]
+            raise DataError(
+                f"MetricMDS: the weights are not symmetric: {W[i, j]:g} at row {i}, column {j}, and {W[j, i]:g} the "
+                "other way; use (W + W.T) / 2, or mask | mask.T"
+            )
+        return W
+
+    def _pair_bytes(self, given: bool) -> int:
+        weighted = self.weights is not None or self.stress != "raw"
+        return (0 if given else 8) + (16 if weighted else 0) + (32 if self.weights is not None else 0)
+
+    def _subset(self, n: int, m: int) -> int:
+        """Return how many rows are fitted exactly to see what m landmarks cost."""
+        return min(n, _SUBSET if self.stress == "raw" else _WEIGHTED_SUBSET, max(_FEWEST, _EACH * m))
+
+    def _measuring_bytes(self, n: int, m: int) -> int:
+        return (8 if self.stress == "raw" else 32) * self._subset(n, m) ** 2
+
+    def _step_seconds(self, m: int) -> float:
+        weighted = self.weights is not None or self.stress != "raw"
+        pair = (1.2e-9 + 0.4e-9 * self.n_components) * (2.2 if weighted else 1.0) / threads()
+        return pair * m * m / 2 + (m * m * self.n_components * 1e-9 if weighted else 0.0)
+
+    def _start_seconds(self, m: int) -> float:
+        weighted = self.weights is not None or self.stress != "raw"
+        return super()._start_seconds(m) + (m**3 / 3 * 1e-10 if weighted else 0.0)  # Cholesky's factor, on one thread
+
+    def _measuring_seconds(self, n: int, m: int, columns: int) -> float:
+        rows = self._subset(n, m)
+        steps = min(_EXCESS_STEPS, self.max_iter) * self._step_seconds(rows)
+        return self._start_seconds(rows) + steps + self._compare_seconds(rows * rows / 2, columns)
+
+    # -- the fit ------------------------------------------------------------------------------------------
+
+    def _solve(self, D: Array, numbers: Array | None, record: Recorder, rng: np.random.Generator) -> Array:
+        self.power_ = POWERS[self.stress]
+        W = None if self.weights is None else self._given_weights(len(D))
+        if W is not None:
+            require_connected(W > 0, "MetricMDS")
+        whole = D if W is None or (W + np.eye(len(W)) > 0).all() else filled(D, W > 0)
+        self.closest_ = self._closest(D, W, record)
+        problem = Stress(D, self._all_weights(D, W))
+        mean_square = float(np.vdot(whole, whole)) / len(D) / (len(D) - 1)
+        X = self._start(whole, mean_square, numbers, record, rng)
+        same = same_objects(D, W)
+        X = self._begin(problem, problem.size, X[same], record, rng)[same]
+        result = descend(problem, X, max_iter=self.max_iter, tol=self.tol, floor=1e-22 * problem.size)
+        self._tell(result, record)
+        self.raw_stress_ = float(result.point.value)
+        self.stress_history_ = self._normalised(result.history, problem.size)
+        self.stress_ = float(self.stress_history_[-1])
+        record.evidence[self._name_of_stress()] = self.stress_
+        return posed(result.point.X[same])
+
+    def _closest(self, D: Array, given: Array | None, record: Recorder) -> float:
+        """Return the distance below which weights grow no more: that of the closest pair that is apart, or near it."""
+        apart = float(min(np.min(row, where=row > 0, initial=np.inf) for row in _pairs(D, given)))
+        if np.isinf(apart):
+            self._require_rank(0, self.n_components, record)
+        closest = max(apart, self._floor(D))
+        below = 0 if self.power_ == 0 else sum(int((row < closest).sum()) for row in _pairs(D, given))
+        if below > 0:
+            record.warn(
+                f"MetricMDS: {below} pairs of different rows have distance 0 or nearly so (beside the largest), to "
+                f"which stress={self.stress!r} would give weight without bound; they weigh as much as a pair "
+                f"{closest:.3g} apart",
+                LowlandWarning,
+            )
+        return closest
+
+    def _all_weights(self, D: Array, given: Array | None = None) -> Array | None:
+        """Return the weights of the stress times those given; None where all are 1."""
+        if self.power_ == 0:
+            return given
+        W = self._weight(D, self._floor(D))
+        if given is not None:
+            W *= given
+        np.fill_diagonal(W, 0.0)
+        return W
+
+    def _weight(self, delta: Array, floor: float = 0.0) -> Array:
+        if self.power_ == 0:
+            return np.ones_like(delta)
+        return np.maximum(delta, max(self.closest_, floor)) ** -self.power_
+
+    def _floor(self, D: Array) -> float:
+        """Return the distance whose weight is as far above that of the largest one as the arithmetic bears."""
+        return 0.0 if self.power_ == 0 else float(D.max()) * _REACH ** (-1 / self.power_)
+
+    def _name_of_stress(self) -> str:
+        return "Sammon's stress" if self.power_ == 1 else "stress-1"
+
+    def _normalised(self, value: Any, size: float) -> Any:
+        return value / size if self.power_ == 1 else np.sqrt(value / size)
+
+    def _placement(self) -> Placement:
+        return Placement(self.positions_, self.power_, self.closest_)
+
+    # -- what landmarks cost ------------------------------------------------------------------------------
+
+    def _measure_fit(
+        self, rule: Pairwise, items: Array, wanted: Landmarks, record: Recorder, rng: np.random.Generator
+    ) -> None:
+        name = self._name_of_stress()
+        record.evidence[f"{name} of the landmarks"] = self.stress_
+
+        def terms(delta: Array, d: Array) -> tuple[float, float]:
+            w = self._weight(delta)
+            return float((w * (d - delta) ** 2).sum()), float((w * delta**2).sum())
+
+        found = self._over_pairs(rule, items, terms, rng)
+        self.stress_ = float(self._normalised(found.share, 1.0))
+        self.raw_stress_ = found.mean * len(items) * (len(items) - 1) / 2
+        record.evidence[name] = self.stress_
+        record.evidence[f"{name}, standard error"] = found.error if self.power_ == 1 else found.root_error
+        record.evidence["pairs measured"] = found.pairs
+        record.note(approximation_error=self._excess(rule, items, rng))
+
+    def _excess(self, rule: Pairwise, items: Array, rng: np.random.Generator) -> float:
+        """Measure the share of σ that an exact fit of a subset of the rows, started from here, takes off.
+
+        Fewer rows adapt to their pairs better than all of them would, and a subset is a sample. So it is rather too
+        large: 0.7 to 1.2 of the true value on tables with groups at 8000 rows (benchmarks/stochastic_mds.py), 1.7 on
+        3000 rows that are alike in 10 directions.
+        """
+        rows = np.sort(rng.permutation(len(items))[: self._subset(len(items), len(self.positions_))])
+        D = self._between(rule, items, rows, rows) if self._pairwise else arrays.to_numpy(square(rule, items[rows]))
+        start = self.embedding_[rows].astype(np.float64)
+        problem = Stress(D, self._all_weights(D))
+        history = descend(problem, start, max_iter=self.max_iter, tol=_EXCESS_TOL, stage="measure").history
+        return float(1.0 - history[-1] / history[0]) if history[0] > 0 else 0.0
+
+
+def _pairs(D: Array, given: Array | None) -> Iterator[Array]:
+    """Go over the distances of pairs that have a weight, each once, row by row."""
+    for i in range(len(D) - 1):
+        row = D[i, i + 1 :]
+        yield row if given is None else row[given[i, i + 1 :] > 0]

@@ -1,0 +1,199 @@
+"""Nonmetric multidimensional scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...contract.parameters import Choice, Rule
+from ...contract.reducer import Recorder
+from ...core import arrays
+from ...core.errors import DegenerateWarning
+from ...core.settings import threads
+from ...pairs.pairwise import Pairwise
+from ...rows.units import Units
+from ..shared.distance_based import REPLICA_ROWS
+from ..shared.landmarks import Landmarks
+from ..shared.pair_based import degree
+from .isotonic import Curve, OrderStress
+from .placement import Placement
+from .stress import Descent, descend, posed, same_objects
+from .stress_based import StressReducer
+
+Array = Any
+
+_CLUMPED = 0.05  # share of pairs that may fall together, though they are not alike, before it is worth a warning
+
+
+class NonmetricMDS(StressReducer):
+    """Points whose distances have the order of those given, as nearly as can be (Shepard 1962; Kruskal 1964).
+
+    S = √(Σ(d − d̂)²/Σd²) with d = ‖x_i − x_j‖ and d̂ the monotone regression of d on δ; only the order of δ counts.
+    Lowered by majorisation with optimal scaling (de Leeuw 1977) and quasi-Newton acceleration. A new row is placed by
+    raw stress with the targets d̂(δ)/(1 − S²) of the fitted curve.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of coordinates.
+    metric : str or callable
+        A metric of SciPy by name; "precomputed": X is the square of dissimilarities, and new rows are dissimilarities
+        to the training objects; or a function of two objects or two blocks, and then objects may be anything.
+    ties : str
+        "primary": equal δ may have different d̂; "secondary": they have the same.
+    init : str or (N, k) array
+        "classical" MDS, "random", or a start of your own.
+    max_iter : int
+        Largest number of steps.
+    tol : float
+        Stop when a Guttman step would take off no more than this share of S².
+    landmarks : int, str or None
+        None: exact. "auto": exact for up to 2000 rows, else 1000 landmarks (4 for each component, if more). Or
+        a number, or "uniform:500", "farthest:500", "kmeans++:500".
+    random_state : int or None
+        Seed of starts and landmarks; None is seed 0.
+
+    Attributes
+    ----------
+    embedding_ : (N, k) array
+        The training points, centred, along their principal axes, at the scale where d fits δ best.
+    stress_ : float
+        Kruskal's stress-1; estimated where landmarks are used.
+    stress_history_ : array
+        ``stress_`` after each step (of the landmarks, where they are used).
+    curve_ : (3, q) array
+        Knots of the monotone curve: δ, d̂, and d̂/(1 − S²), at which raw stress would leave the points where they are.
+    positions_ : array
+        Coordinates of the points that new rows are placed among.
+    n_iter_, n_components_ : int
+        Steps taken, coordinates found.
+    fit_info_ : FitInfo
+        Its evidence has the share of pairs that fell together.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.2], [2.1, 0.1], [0.3, 1.4], [1.9, 1.2], [1.1, 2.3]])
+    >>> model = lowland.NonmetricMDS().fit(np.exp(X))
+    >>> model.embedding_.shape, model.stress_ < 0.01
+    ((6, 2), True)
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        **StressReducer._parameters,
+        "ties": Choice(("primary", "secondary")),
+    }
+    _state: ClassVar[tuple[str, ...]] = (*StressReducer._stress_state, "curve_")
+    _units: ClassVar[Units] = {**StressReducer._units, "curve_": degree}
+    _algorithm: ClassVar[str] = "SMACOF with monotone regression"
+    _exact_below: ClassVar[int] = 2000
+    _steps: ClassVar[int] = 100
+
+    curve_: Array
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        metric: str | Callable[[Any, Any], Any] = "euclidean",
+        ties: str = "primary",
+        init: Any = "classical",
+        max_iter: int = 300,
+        tol: float = 1e-10,
+        landmarks: int | str | None = "auto",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.metric = metric
+        self.ties = ties
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.landmarks = landmarks
+        self.random_state = random_state
+
+    def _pair_bytes(self, given: bool) -> int:
+        return (0 if given else 8) + 40
+
+    def _step_seconds(self, m: int) -> float:
+        regression, others = 2.5e-8, 1e-8 + 2e-9 * self.n_components  # of a pair; the first is on one thread
+        return (regression + others / threads()) * m * m / 2
+
+    def _start_seconds(self, m: int) -> float:
+        return super()._start_seconds(m) + 2e-7 * m * m / 2  # sorting
+
+    def _measuring_seconds(self, n: int, m: int, columns: int) -> float:
+        again = self._fit_seconds(m) + self._compare_seconds(m * m / 2, columns)
+        return again + self._place_seconds(min(n, REPLICA_ROWS), m, columns)
+
+    def _solve(self, D: Array, numbers: Array | None, record: Recorder, rng: np.random.Generator) -> Array:
+        result, problem, positions, curve = self._minimise(D, numbers, record, rng)
+        self._tell(result, record)
+        self.stress_history_ = np.sqrt(result.history)
+        self.stress_ = float(self.stress_history_[-1])
+        self.curve_ = np.stack([curve.x, curve.y, curve.y / (1.0 - self.stress_**2)])
+        record.evidence["stress-1"] = self.stress_
+        self._warn_degenerate(problem, result, record)
+        return positions
+
+    def _minimise(
+        self, D: Array, numbers: Array | None, record: Recorder, rng: np.random.Generator
+    ) -> tuple[Descent, OrderStress, Array, Curve]:
+        X = self._start(D, float(np.vdot(D, D)) / D.size, numbers, record, rng)
+        problem = OrderStress(D, self.ties)
+        same = same_objects(D)
+        X = self._begin(problem, 1.0, X[same], record, rng)[same]
+        result = descend(problem, X, max_iter=self.max_iter, tol=self.tol, floor=1e-22)
+        d = problem.distances(result.point.X)
+        scale = float(problem.delta @ d) / problem.size
+        return result, problem, posed(scale * result.point.X[same]), problem.curve(d, scale)
+
+    def _warn_degenerate(self, problem: OrderStress, result: Descent, record: Recorder) -> None:
+        """Say so where points that are not alike fell together, or all distances became equal."""
+        tied = problem.level[-1] == 0 and problem.n > self.n_components + 1
+        if tied:
+            record.warn(
+                "NonmetricMDS: all dissimilarities are equal (tied), so their order says nothing: "
+                + ("every map has stress 0" if self.ties == "primary" else "no axis is better than another")
+                + ". Look at the dissimilarities, or give more digits of them",
+                DegenerateWarning,
+            )
+        d, delta = problem.distances(result.point.X), problem.delta
+        apart = delta > 0.1 * np.sqrt(np.mean(delta**2))
+        clumped = float(np.mean(apart & (d < 0.02)))
+        target = problem.regress(d)
+        flat = float(np.std(target)) < 1e-3 < float(np.std(delta)) / float(np.mean(delta))
+        record.evidence["pairs fallen together"] = clumped
+        if not tied and (clumped > _CLUMPED or flat):
+            what = f"{clumped:.0%} of the pairs fell together" if clumped > _CLUMPED else "all distances became equal"
+            record.warn(
+                f"NonmetricMDS: the solution is degenerate: {what} though they differ, because their order alone "
+                f"allows it (stress-1 {self.stress_:.2g} says nothing here). Use MetricMDS, or fit each group alone",
+                DegenerateWarning,
+            )
+
+    def _placement(self) -> Placement:
+        return Placement(self.positions_, curve=Curve(self.curve_[0], self.curve_[2]))
+
+    def _measure_fit(
+        self, rule: Pairwise, items: Array, wanted: Landmarks, record: Recorder, rng: np.random.Generator
+    ) -> None:
+        record.evidence["stress-1 of the landmarks"] = self.stress_
+        curve = Curve(self.curve_[0], self.curve_[1])
+        found = self._over_pairs(
+            rule, items, lambda delta, d: (float(((d - curve(delta)) ** 2).sum()), float((d**2).sum())), rng
+        )
+        self.stress_ = found.share**0.5
+        record.evidence["stress-1"] = self.stress_
+        record.evidence["stress-1, standard error"] = found.root_error
+        record.evidence["pairs measured"] = found.pairs
+
+        def again(D: Array, numbers: Array) -> Placement:
+            D = np.ascontiguousarray(arrays.to_numpy(D), dtype=np.float64)
+            result, _, positions, curve = self._minimise(D, numbers, Recorder("NonmetricMDS"), rng)
+            return Placement(positions, curve=Curve(curve.x, curve.y / (1.0 - result.point.value)))
+
+        error = self._disagreement(rule, items, wanted, again, rng, scale=True)
+        self._tell_disagreement(error, len(self.positions_), record)

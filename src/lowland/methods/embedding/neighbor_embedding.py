@@ -1,0 +1,339 @@
+"""What t-SNE and UMAP share: points and neighbours of our own, a start, and the library that moves the points.
+
+Neighbours, starts and checks are Lowland's, so any metric, sparse rows, objects and given distances do; the libraries
+only optimise. Distances and starts are rounded before: steps by the thousand would turn the last bit of a sum into
+another picture.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...contract.parameters import Choice, Rule
+from ...contract.reducer import Recorder, seed
+from ...core.cost import DataShape, Plan
+from ...core.errors import DataError, LowlandWarning, MissingExtraError, SolveError
+from ...graph.components import by_size, components
+from ...graph.geometry import Edges
+from ...graph.graph import Graph, starts
+from ...graph.neighbors import searcher
+from ...rows.row_source import RowSource, as_rows
+from ...spectral.dual import gram_seconds
+from ...spectral.krylov import sizes
+from ...spectral.operators import Sparse
+from ...spectral.routes import Scaling
+from ...spectral.rowspace import Wanted, decompose, route
+from ...spectral.rowspace import cost as rowspace_cost
+from ...spectral.solve import DENSE_LIMIT, eigen, sign_of_columns
+from ...spectral.walks import scaled
+from ..shared.graph_based import Embedded, GraphReducer, Piece
+
+Array = Any
+
+INIT: Rule = Choice(("pca", "spectral", "random"))
+_KEPT = 10  # neighbours looked for on the map
+_SAMPLE = 1000  # points that are asked for them
+_GRID = 2.0**24  # steps in which a start is rounded
+_START_TOLERANCE = 1e-4  # of eigenvectors that are only where points begin
+_ROOM = 0.45  # half the width of a piece in its cell
+_SMALL = "classical scaling"  # of too few points to move
+
+
+def package(name: str, owner: str) -> Any:
+    """Return a module of another package, without what it has to say about packages of its own."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return importlib.import_module(name)
+    except ImportError as error:
+        distribution = {"umap": "umap-learn"}.get(name.split(".")[0], name.split(".")[0])
+        raise MissingExtraError(
+            f"{owner} needs {distribution}, which cannot be imported ({error}): pip install {distribution}"
+        ) from None
+
+
+class NeighborEmbedding(GraphReducer):
+    """A map that only keeps neighbours together. A graph in pieces is no problem: the pieces repel each other.
+
+    Subclasses write `_library`, `_check_neighbors`, `_optimized`, `_joining` and `_embed_cost`.
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        name: rule for name, rule in GraphReducer._parameters.items() if name not in ("n_neighbors", "disconnected")
+    }
+    _state: ClassVar[tuple[str, ...]] = tuple(
+        name for name in GraphReducer._graph_state if name not in ("eigenvalues_", "component_labels_")
+    )
+    _keeps_square: ClassVar[bool] = False
+    _least: ClassVar[int] = 4  # points below which there is nothing to optimise
+
+    init: str
+
+    # -- what a subclass writes ---------------------------------------------------------------------------
+
+    def _library(self) -> Any:
+        """Return the library; an error that names the extra where it is missing."""
+        raise NotImplementedError
+
+    def _optimized(self, graph: Graph, points: Array, record: Recorder, rng: np.random.Generator) -> Embedded:
+        """Return the map of the points, and what new rows need of it: as ``k`` how many neighbours, at least 2."""
+        raise NotImplementedError
+
+    def _joining(self, state: dict[str, Any]) -> Callable[[Array, Array], Array]:
+        """Return what places rows, given numbers and distances of their neighbours."""
+        raise NotImplementedError
+
+    # -- cost ---------------------------------------------------------------------------------------------
+
+    def _plan(self, shape: DataShape) -> Plan:
+        """Say the cost, or refuse what no rows of that number allow: a fit would, and later."""
+        n = shape.n_rows or 0
+        if n > 1:  # of a single row the fit tells, in the words that scikit-learn's checks want
+            self._check_count(shape, n - 1, "the number of points less one")
+        plan = super()._plan(shape)
+        plan = replace(plan, seconds=plan.seconds + self._start_seconds(shape))
+        return replace(plan, algorithm=_SMALL) if 1 < n < self._fewest else plan
+
+    # -- training -----------------------------------------------------------------------------------------
+
+    @property
+    def _fewest(self) -> int:
+        """Points that are moved; fewer are laid out by their distances."""
+        return max(self._least, self.n_components + 2)
+
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        n = self._check_length(rows)
+        self._check_count(rows.shape, n - 1, "the number of points less one")
+        self._library()
+        rng = seed(self.random_state)
+        with record.stage("neighbours"):
+            points, inverse = self._points(rows)
+            graph, points, inverse = self._graph(points, inverse, record)
+        self._require_points(len(inverse), graph.n, record)
+        numbers = np.arange(graph.n)
+        if graph.n < self._fewest:
+            found = self._few(Piece(graph, self._geometry(points), numbers), record)
+        else:
+            found = self._optimized(graph, points, record, rng)
+        if not np.isfinite(found.points).all():
+            raise SolveError(f"{type(self).__name__}: the points flew apart; fit with other parameters")
+        record.note(**found.about)
+        if "neighbour recall" in record.evidence:
+            record.note(approximate=True)
+        Y = found.points * sign_of_columns(found.points)
+        self.n_components_ = Y.shape[1]
+        self.pieces_ = [{"numbers": numbers, "points": Y, "offset": np.zeros(Y.shape[1]), **found.state}]
+        with record.stage("evidence"):
+            share, k = kept(graph, Y, rng, self._looked_up(points, len(inverse)))
+            record.evidence["neighbours kept" if k == _KEPT else f"neighbours kept of {k}"] = share
+        self.embedding_ = Y[inverse].astype(rows.dtype)
+
+    def _few(self, piece: Piece, record: Recorder) -> Embedded:
+        """Lay out a few points by their distances; new rows go to the nearest of them."""
+        if isinstance(piece.geometry, Edges) and components(piece.graph).any():
+            raise DataError(
+                f"{type(self).__name__}: {piece.n} points whose known distances fall into pieces are too few for "
+                f"n_components={self.n_components}; store more distances, or ask for {max(1, piece.n - 2)} at most"
+            )
+        record.warn(
+            f"{type(self).__name__}: {piece.n} distinct rows are too few to be moved: a map of {self.n_components} "
+            f"coordinates needs {self._fewest} or more. These are laid out by their distances (classical scaling), and "
+            "the parameters of neighbours and steps have no say",
+            LowlandWarning,
+        )
+        found = self._small(piece)
+        Y = np.pad(found.points, ((0, 0), (0, self.n_components_ - found.points.shape[1])))
+        return Embedded(Y, found.values, {"k": 1}, {"algorithm": _SMALL})
+
+    def _looked_up(self, points: Array, rows: int) -> Callable[[Array, int], Array] | None:
+        """Return what finds the k nearest of some points and themselves; of stored distances the graph has them all."""
+        if self._pairwise and sp.issparse(points):
+            return None
+        return lambda numbers, k: self._search_points(points, rows).query(points[numbers], k + 1)[0]
+
+    def _start_cost(self, shape: DataShape, n: int, edges: float) -> int:
+        """Return the bytes that the start takes, for a plan, which does not know whether a function compares rows."""
+        given, d = self._pairwise or callable(self.metric), self.n_components
+        if self.init != "pca" or given:
+            return start_cost(n, d, "spectral" if self.init == "pca" else self.init, edges)
+        count = min(d, n, shape.n_features)
+        parts, _ = rowspace_cost(route(shape, Wanted(count=count)), shape, count)
+        return start_cost(n, d, "pca", edges) + sum(parts.values())
+
+    def _start_seconds(self, shape: DataShape) -> float:
+        """Return the rough seconds of a start by principal components; other starts take little beside the steps."""
+        if self.init != "pca" or self._pairwise or callable(self.metric):
+            return 0.0
+        wanted = Wanted(count=min(self.n_components, shape.n_rows or 1, shape.n_features))
+        name = route(shape, wanted)
+        return gram_seconds(shape) if name == "gram" else rowspace_cost(name, shape, wanted.count or 1)[1]
+
+    def _start(self, points: Array, W: Any, record: Recorder, rng: np.random.Generator) -> Array:
+        """Return where the points begin, the widest coordinate within ±1; objects have no principal components."""
+        rows = not self._pairwise and points.ndim == 2
+        how = "spectral" if self.init == "pca" and not rows else self.init
+        record.evidence["start"] = how
+        if how == "random":
+            return rng.uniform(-1, 1, (W.shape[0], self.n_components))
+        Y = principal(points, self.n_components, rng) if how == "pca" else spectral(W, self.n_components, rng)
+        Y /= max(float(np.abs(Y).max()), np.finfo(np.float64).tiny)
+        return np.round(Y * _GRID) / _GRID
+
+    # -- new rows -----------------------------------------------------------------------------------------
+
+    def _placer(self, anchors: Array, number: int) -> Callable[[Array], Array]:
+        state = self.pieces_[number]
+        search, points, k = self._search_new(anchors, None), state["points"], min(state["k"], len(state["points"]))
+        joining = cache(lambda: self._joining(state))  # needs the library; rows of the training set need neither
+
+        def place(block: Array) -> Array:
+            neighbors, distances = search(block, k)
+            Y: Array = points[neighbors[:, 0]]  # a training row returns to its place; of a few points all rows do
+            known = np.isfinite(distances).sum(axis=1)  # a sparse row of distances may hold fewer than k
+            known[distances[:, 0] == 0] = 0
+            for count in np.unique(known[known > 0]).tolist() if k > 1 else ():
+                mine = np.flatnonzero(known == count)
+                Y[mine] = joining()(neighbors[mine, :count], tamed(distances[mine, :count]))
+            return Y
+
+        return place
+
+
+# -- neighbours -----------------------------------------------------------------------------------------------
+
+
+def tamed(distances: Array) -> Array:
+    """Return distances rounded to float32, rows of other sizes than 1e-6 … 1e6 times a power of two.
+
+    Each point's weights depend on the ratios of its distances alone, and the libraries begin their searches at 1.
+
+    >>> tamed(np.array([[3.0, 5.0], [3e-40, 6e-40]])).tolist()[0]
+    [3.0, 5.0]
+    """
+    last = distances[:, -1:]
+    exponent = np.where((last < 1e-6) | (last > 1e6), np.frexp(last)[1], 0)
+    return np.ldexp(distances, -exponent).astype(np.float32)
+
+
+def assembled(graph: Graph, weigh: Callable[[Array], Array], dtype: Any) -> Any:
+    """Return the sparse matrix of weights of edges, from a function of the distances of several points.
+
+    Points with equally many neighbours are taken together: in a stored square of distances some know few.
+    """
+    values, degrees = np.zeros(len(graph.indices), dtype=dtype), np.unique(graph.degrees).tolist()
+    for k in degrees if degrees[0] else degrees[1:]:
+        if len(degrees) == 1:
+            values[:] = weigh(tamed(graph.distances.reshape(-1, k))).ravel()
+        else:
+            edges = graph.indptr[:-1][graph.degrees == k][:, None] + np.arange(k)
+            values[edges] = weigh(tamed(graph.distances[edges]))
+    # a copy: sums of sparse matrices sort the numbers where they lie
+    lists = values, graph.indices.copy(), graph.indptr.astype(np.int32)
+    return sp.csr_array(lists, shape=(graph.n, graph.n))
+
+
+def kept(
+    graph: Graph, Y: Array, rng: np.random.Generator, looked_up: Callable[[Array, int], Array] | None = None
+) -> tuple[float, int]:
+    """Return the share of the k nearest neighbours that are among the k nearest on the map, too, and k.
+
+    Some points are asked. k is 10: where the graph has fewer neighbours, ``looked_up`` finds them; without it k is as
+    many as each of these points has, since few of many places on the map are easier to keep.
+
+    >>> from lowland.graph import neighbor_graph
+    >>> X = np.random.default_rng(0).standard_normal((50, 2))
+    >>> [kept(neighbor_graph(X, k), X, np.random.default_rng(0)) for k in (12, 3)]
+    [(1.0, 10), (1.0, 3)]
+    """
+    sample = np.sort(rng.permutation(graph.n)[:_SAMPLE])
+    sample = sample[graph.degrees[sample] > 0]  # stored distances may leave a point alone
+    fewest, k = int(graph.degrees[sample].min(initial=graph.n)), min(_KEPT, graph.n - 1)
+    if fewest < k and looked_up is not None:
+        lists = [found[found != i][:k] for i, found in zip(sample, looked_up(sample, k), strict=True)]
+    else:
+        k = min(k, fewest)
+        lists = [graph.indices[graph.indptr[i] : graph.indptr[i] + k] for i in sample.tolist()]
+    on_map = searcher("euclidean", Y).query(Y[sample], k + 1)[0]
+    shared = [
+        len(np.intersect1d(mine, near[near != i][:k])) for i, mine, near in zip(sample, lists, on_map, strict=True)
+    ]
+    return sum(shared) / max(1, k * len(sample)), k
+
+
+# -- starts ---------------------------------------------------------------------------------------------------
+
+
+def start_cost(n: int, d: int, init: str, edges: float) -> int:
+    """Return the bytes that a start of n points takes beside the graph: eigenvectors need a Krylov basis, or a square.
+
+    >>> start_cost(1_000_000, 2, "pca", 2e7) < start_cost(1_000_000, 2, "spectral", 2e7) // 10
+    True
+    """
+    points = 4 * 8 * n * d
+    if init != "spectral":
+        return points
+    if n <= DENSE_LIMIT:
+        return points + 4 * 8 * n * n
+    size = sizes(d, n)
+    return points + 8 * n * (size.basis + 5 * size.block) + int(12 * edges)
+
+
+def principal(points: Array, d: int, rng: np.random.Generator) -> Array:
+    """Return the first principal components of rows; zeros where there are fewer.
+
+    >>> Y = principal(np.array([[0.0, 3.0], [0.0, -3.0], [1.0, 0.0], [-1.0, 0.0]]), 2, np.random.default_rng(0))
+    >>> np.abs(Y).round(12).tolist()
+    [[3.0, 0.0], [3.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    """
+    rows = as_rows(points if sp.issparse(points) else np.ascontiguousarray(points))
+    space = decompose(rows, Wanted(count=min(d, *points.shape)), Scaling(), rng=rng, want_left=True)
+    if space.left is None:
+        raise SolveError("the principal components of the rows came without coordinates")
+    signs = sign_of_columns(space.directions)
+    Y = space.left * (space.values * signs)
+    return np.pad(Y.astype(np.float64), ((0, 0), (0, d - Y.shape[1])))
+
+
+def spectral(W: Any, d: int, rng: np.random.Generator) -> Array:
+    """Return the leading eigenvectors of D^(−½) W D^(−½) after the first; pieces of a graph in cells side by side.
+
+    Of a path of four points the first one runs from end to end:
+
+    >>> W = sp.csr_array(sp.diags_array([1.0, 1.0, 1.0], offsets=1, shape=(4, 4)))
+    >>> y = spectral(W + W.T, 1, np.random.default_rng(0))[:, 0]
+    >>> (np.sign(y) * np.sign(y[0])).tolist()
+    [1.0, 1.0, -1.0, -1.0]
+    """
+    labels = by_size(sp.csgraph.connected_components(W, directed=False)[1])
+    sizes = np.bincount(labels)
+    if len(sizes) == 1:
+        return _leading(W, d, rng)
+    order = np.argsort(labels, kind="stable")
+    blocks, bounds = W[order][:, order], starts(sizes)
+    side = len(sizes) if d == 1 else math.ceil(math.sqrt(len(sizes)))
+    Y = np.empty((len(labels), d))
+    for c, (a, b) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+        own = _leading(blocks[a:b, a:b], d, rng)
+        own *= _ROOM * (sizes[c] / sizes[0]) ** (1 / d) / np.abs(own).max()
+        own[:, : min(d, 2)] += np.array([c % side, c // side])[: min(d, 2)]
+        Y[order[a:b]] = own
+    return Y - (Y.max(axis=0) + Y.min(axis=0)) / 2
+
+
+def _leading(W: Any, d: int, rng: np.random.Generator) -> Array:
+    """Return the eigenvectors of a connected piece, loosely; chance where it has too few points for them."""
+    if W.shape[0] < d + 2:
+        return rng.uniform(-1, 1, (W.shape[0], d))
+    D = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+    S = Sparse(scaled(sp.csr_array(W, dtype=np.float64), 1 / np.sqrt(D)), symmetric=True)
+    S.null = np.sqrt(D / D.sum())[:, None]
+    return np.array(eigen(S, d, tol=_START_TOLERANCE, rng=rng).vectors)

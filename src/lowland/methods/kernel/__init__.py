@@ -1,0 +1,1 @@
+"""Kernel PCA and what it needs: the feature space and pre-images."""

@@ -1,0 +1,142 @@
+"""The mathematics of probabilistic PCA with gaps.
+
+For a pattern with observed columns o, all follows from the thin decomposition W_o = P S Qᵀ: the observed part
+has covariance C_oo = P (S² + σ²I) Pᵀ + σ² (I − PPᵀ), and E[z | x_o] = Q S (S² + σ²I)⁻¹ Pᵀ (x_o − m_o). No
+matrix is inverted, so a small σ² costs no digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...core import thread_pool
+from ...spectral import dense
+from ...spectral.solve import fix_signs
+from .missing_patterns import Batch, by_pattern
+
+Array = np.ndarray[Any, Any]
+
+NOISE_FLOOR = 1e-12  # of the first eigenvalue: EM on data without noise would shrink σ² for ever
+_EPS = float(np.finfo(np.float64).eps)
+_LOG_2PI = float(np.log(2 * np.pi))
+
+
+@dataclass(frozen=True)
+class Model:
+    """Closed form of a covariance: leading values, directions, variance left for noise, whole spectrum."""
+
+    values: Array
+    V: Array
+    left: float
+    spectrum: Array
+
+    @property
+    def noise(self) -> float:
+        """σ²."""
+        d, k = self.V.shape
+        return self.left / (d - k) if d > k else 0.0
+
+    @property
+    def W(self) -> Array:
+        """V (Λ − σ²I)^½."""
+        return np.asarray(self.V * np.sqrt((self.values - self.noise).clip(0)))
+
+    def significant(self, floor: float) -> Model:
+        """Return the model without directions and noise of at most ``floor`` times the first value."""
+        tiny = floor * float(self.values[0])
+        k = int((self.values > tiny).sum())
+        left = self.left if self.noise > tiny else 0.0
+        return replace(self, values=self.values[:k], V=self.V[:, :k], left=left)
+
+
+def closed_form(S: Array, k: int) -> Model:
+    """Return the model of largest likelihood for a covariance S."""
+    values, vectors = dense.eigh(S)
+    values, vectors = values[::-1].clip(0), vectors[:, ::-1]
+    return Model(values[:k], fix_signs(vectors[:, :k]), float(values[k:].sum()), values)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the observed columns tell of z: W_o = P S Qᵀ, and the noise; leading axes are patterns."""
+
+    P: Array
+    s: Array
+    Qt: Array
+    noise: float
+
+    @classmethod
+    def of(cls, W: Array, noise: float) -> Seen:
+        """Decompose the rows of W that belong to the observed columns (others may stand as zeros)."""
+        P, s, Q = dense.svd(W)
+        return cls(P, s, Q.mT, noise)
+
+    def coordinates(self, Z: Array) -> Array:
+        """Return E[z | x_o] for rows x_o − m_o: Q S (S² + σ²I)⁻¹ Pᵀ."""
+        s = self.s
+        sure = s > self.P.shape[-2] * _EPS * s[..., :1]  # without noise, an unseen direction divides by zero
+        gain = np.divide(s, s**2 + self.noise, out=np.zeros_like(s), where=sure)
+        return np.asarray((Z @ self.P * gain[..., None, :]) @ self.Qt)
+
+    @property
+    def spread(self) -> Array:
+        """A root of the covariance of z given x_o, σ (S² + σ²I)^−½ Qᵀ: its square is that covariance."""
+        return np.asarray(np.sqrt(self.noise / (self.s**2 + self.noise))[..., None] * self.Qt)
+
+    def log_determinant(self, observed: Any) -> Any:
+        """Return ln |C_oo| for patterns of so many observed columns."""
+        return np.log(self.s**2 + self.noise).sum(axis=-1) + (observed - self.s.shape[-1]) * np.log(self.noise)
+
+    def distances(self, Z: Array) -> Array:
+        """Return zᵀ C_oo⁻¹ z for each row of Z: along P, and across it."""
+        along = Z @ self.P
+        across = Z - along @ self.P.mT
+        inside = (along**2 / (self.s**2 + self.noise)[..., None, :]).sum(axis=-1)
+        return np.asarray(inside + (across**2).sum(axis=-1) / self.noise)
+
+
+def expected_moments(groups: list[Batch], mean: Array, model: Model) -> tuple[Array, Array, float]:
+    """Return expected mean and covariance given what is observed, and the present model's log-likelihood."""
+    d, W = len(mean), model.W
+    noise = max(model.noise, NOISE_FLOOR * float(model.values[0]))
+
+    def step(batch: Batch) -> tuple[Array, Array, float]:
+        there, n = batch.there, batch.n
+        seen = Seen.of(there[:, :, None] * W, noise)
+        root, gaps = np.sqrt(n)[:, None, None], 1 - there[:, None, :]
+        rows = np.concatenate([batch.factors, root * (batch.mean - there * mean)[:, None, :]], axis=1)
+        whole = rows + gaps * (seen.coordinates(rows) @ W.T)  # stands for the rows with their gaps filled
+        unsure = root * gaps * (seen.spread @ W.T)
+        both = np.concatenate([whole, unsure], axis=1).reshape(-1, d)
+        second = both.T @ both + np.diag(noise * (n @ (1 - there)))
+        observed = there.sum(axis=1)
+        terms = n * (observed * _LOG_2PI + seen.log_determinant(observed)) + seen.distances(rows).sum(axis=1)
+        return (root[:, 0] * whole[:, -1]).sum(axis=0), second, -0.5 * float(terms.sum())
+
+    first, second, likelihood = np.zeros(d), np.zeros((d, d)), 0.0
+    for part in thread_pool.run(step, groups):
+        first, second, likelihood = first + part[0], second + part[1], likelihood + part[2]
+    n = sum(float(batch.n.sum()) for batch in groups)
+    shift = first / n
+    return mean + shift, second / n - shift[:, None] * shift[None, :], likelihood
+
+
+def posterior(X: Array, W: Array, mean: Array, noise: float) -> Array:
+    """Return E[z | observed part] for each row; a row with nothing observed has the prior mean 0."""
+    out = np.zeros((len(X), W.shape[1]))
+    for part, o in by_pattern(~np.isnan(X)):
+        out[part] = Seen.of(W[o], noise).coordinates(X[np.ix_(part, o)] - mean[o])
+    return out
+
+
+def log_likelihood(X: Array, W: Array, mean: Array, noise: float) -> Array:
+    """Return ln N(x_o; m_o, W_oW_oᵀ + σ²I) for each row's observed part; 0 where nothing is observed."""
+    out = np.zeros(len(X))
+    for part, o in by_pattern(~np.isnan(X)):
+        seen = Seen.of(W[o], noise)
+        distances = seen.distances(X[np.ix_(part, o)] - mean[o])
+        out[part] = -0.5 * (len(o) * _LOG_2PI + seen.log_determinant(len(o)) + distances)
+    return out

@@ -1,0 +1,112 @@
+"""Locality preserving projections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...contract.parameters import Choice, Rule
+from ...contract.reducer import Recorder
+from ...graph.laplacian import affinity, degrees, median_distance
+from ...rows.units import Units
+from ..shared.graph_based import Piece
+from ..shared.laplacian_based import BANDWIDTH
+from ..shared.pair_based import degree
+from .projections import Edges, GraphProjection
+
+Array = Any
+
+
+class LPP(GraphProjection):
+    """The linear map that keeps neighbours together: Laplacian eigenmaps among linear functions (He & Niyogi 2004).
+
+    y = A(x − m);   min Σ w_ij |y_i − y_j|² subject to Σ d_i y_i y_iᵀ = (Σ d_i) I:   XᵀLX a = λ XᵀDX a,
+    L = D − W, d = W1, X centred with the weights d, so m = Σ d_i x_i/Σ d_i and no constant is among the solutions.
+
+    Where the rows have as many dimensions as there are points less one, this is `LaplacianEigenmaps` itself.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of directions, at most min(rows, columns).
+    n_neighbors : int
+        Neighbours of each point. Two points are linked when either is among the other's neighbours. Equal rows are one
+        point.
+    metric : str
+        A metric of SciPy by name: how neighbours are found. The map is linear whatever it is.
+    weights : str
+        "heat": w = exp(−d²/(2σ²)), but at least 1e-6; "binary": w = 1.
+    bandwidth : float or "median"
+        σ of the heat weights. "median" is the median of the distances from all points to their neighbours.
+    disconnected : str
+        What to do when the graph falls into pieces: "bridge" adds the shortest links, "error" refuses. There is no
+        "separate": one linear map serves all pieces.
+    random_state : int or None
+        Seed of an approximate search; None is seed 0.
+
+    Attributes
+    ----------
+    components_ : (k, D) array
+        A, one direction a row, in the order of their eigenvalues; they are not orthogonal. The training points have
+        variance 1 along each, under the weights d.
+    mean_ : (D,) array
+        m, in float64.
+    eigenvalues_ : (k,) array
+        λ, smallest first: how far neighbours differ along the direction.
+    rank_ : int
+        Dimensions of the centred rows; what is solved has this size.
+    bandwidth_ : float
+        σ of the fit; infinity with binary weights.
+    n_components_ : int
+        Directions found: fewer than asked for where the rank is lower.
+    fit_info_ : FitInfo
+        Residual, seconds, rank, pieces.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> X, labels, _ = lowland.data.digits()
+    >>> model = lowland.LPP(n_neighbors=12).fit(X)
+    >>> model.transform(X[:3]).shape, model.rank_
+    ((3, 2), 61)
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        **GraphProjection._parameters,
+        "weights": Choice(("heat", "binary")),
+        "bandwidth": BANDWIDTH,
+    }
+    _state: ClassVar[tuple[str, ...]] = (*GraphProjection._state, "bandwidth_")
+    _units: ClassVar[Units] = {**GraphProjection._units, "bandwidth_": degree}
+
+    weights: str
+    bandwidth: float | str
+    bandwidth_: float
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 10,
+        metric: str = "euclidean",
+        weights: str = "heat",
+        bandwidth: float | str = "median",
+        disconnected: str = "bridge",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.weights = weights
+        self.bandwidth = bandwidth
+        self.disconnected = disconnected
+        self.random_state = random_state
+
+    def _edges(self, piece: Piece, record: Recorder) -> Edges:
+        given = self._in_unit(float(self.bandwidth), degree(self)) if not isinstance(self.bandwidth, str) else None
+        sigma = median_distance(piece.graph) if given is None else given
+        self.bandwidth_ = np.inf if self.weights == "binary" else sigma
+        W = affinity(piece.graph, self.bandwidth_)
+        return Edges(W, degrees(W), squared=False)

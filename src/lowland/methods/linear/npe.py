@@ -1,0 +1,92 @@
+"""Neighbourhood preserving embedding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...contract.reducer import Recorder
+from ...core.cost import DataShape
+from ...graph.geometry import around_seconds
+from ...graph.patches import Patches, barycentric
+from ..shared.graph_based import Piece
+from .projections import Edges, GraphProjection
+
+Array = Any
+
+
+class NPE(GraphProjection):
+    """The linear map that keeps how neighbours make up a point: LLE among linear functions (He et al. 2005).
+
+    y = A(x − m);   min Σ_i |y_i − Σ_j w_ij y_j|² subject to cov(y) = I:   XᵀMX a = λ XᵀX a,   M = (I − W)ᵀ(I − W),
+    w the barycentric weights of `LLE`, which sum to 1 for each point; X centred.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of directions, at most min(rows, columns).
+    n_neighbors : int
+        Neighbours that make up a point. Equal rows are one point.
+    metric : str
+        A metric of SciPy by name: how neighbours are found and weighed. The map is linear whatever it is.
+    disconnected : str
+        What to do when the graph falls into pieces: "bridge" adds the shortest links, "error" refuses. There is no
+        "separate": one linear map serves all pieces.
+    random_state : int or None
+        Seed of an approximate search; None is seed 0.
+
+    Attributes
+    ----------
+    components_ : (k, D) array
+        A, one direction a row, in the order of their eigenvalues; they are not orthogonal. The training points have
+        variance 1 along each.
+    mean_ : (D,) array
+        m, in float64: the mean of the distinct rows.
+    eigenvalues_ : (k,) array
+        λ, smallest first: how badly the neighbours make up a point along the direction.
+    rank_ : int
+        Dimensions of the centred rows; what is solved has this size.
+    n_components_ : int
+        Directions found: fewer than asked for where the rank is lower.
+    fit_info_ : FitInfo
+        Residual, seconds, rank, pieces.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> X, labels, _ = lowland.data.digits()
+    >>> model = lowland.NPE(n_neighbors=12).fit(X)
+    >>> model.transform(X[:3]).shape, model.rank_
+    ((3, 2), 61)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 10,
+        metric: str = "euclidean",
+        disconnected: str = "bridge",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.disconnected = disconnected
+        self.random_state = random_state
+
+    def _edges_seconds(self, shape: DataShape, n: int, k: int) -> float:
+        return around_seconds(shape, n, k)
+
+    def _edges(self, piece: Piece, record: Recorder) -> Edges:
+        patches = Patches.of_graph(piece.graph)
+
+        def weigh(G: Array) -> Array:
+            return np.pad(barycentric(G), ((0, 0), (1, 0)))[:, :, None]  # a patch begins with the point itself
+
+        w = patches.over(piece.geometry, weigh, 1, stage="weights").ravel()
+        n = piece.n
+        W = sp.csr_array((w, patches.members, patches.indptr), shape=(n, n))
+        return Edges(W, np.ones(n), squared=True)

@@ -1,0 +1,253 @@
+"""What linear maps that keep a neighbour graph share: y = A(x − m), A from two small quadratic forms.
+
+min tr(A C Aᵀ) subject to A B Aᵀ = I, with C = XᵀMX of the graph's matrix M and B = XᵀDX, D the weights of the points.
+Both are formed in the principal axes of the rows, scaled so that B is the identity up to rounding: dependent columns
+have dropped out there, and what is solved has the size of the rank, however many rows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...contract.parameters import Choice, Rule
+from ...contract.reducer import Recorder, seed
+from ...core import thread_pool
+from ...core.cost import DataShape, Plan, dense_seconds, sparse_seconds
+from ...core.errors import DataError
+from ...core.settings import threads
+from ...graph.neighbors import approximate, search_cost
+from ...pairs.distances import METRICS
+from ...rows.row_source import RowSource, as_rows, block_rows
+from ...rows.units import Units
+from ...spectral import generalized_eigen, rowspace
+from ...spectral.dual import Dual, dual
+from ...spectral.dual import cost as dual_cost
+from ...spectral.rowspace import RowSpace, Scaling, Wanted
+from ...spectral.solve import sign_of_columns
+from ..shared.graph_based import GraphReducer, Piece
+from ..shared.linear_map import Compressor, LinearReducer, check_count
+
+Array = Any
+
+_PASSING = ("anchors_", "square_", "metric_state_", "component_labels_")  # what the graph needed and the map does not
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Weights w_ij of directed edges in CSR form; T = Σ_j w_ij (x_i − x_j) is what the quadratic form is made of.
+
+    ``squared``: C = TᵀT, and all points count the same; else C = XᵀT, and ``masses`` are the weights of the points.
+    """
+
+    weights: Any
+    masses: Array
+    squared: bool
+
+
+class GraphProjection(LinearReducer, GraphReducer):
+    """A linear map found from a neighbour graph; subclasses write `_edges`. The model holds no training row."""
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        **GraphReducer._parameters,
+        "metric": Choice(METRICS),
+        "disconnected": Choice(("bridge", "error")),  # one linear map is one map for all pieces: none is separate
+    }
+    _state: ClassVar[tuple[str, ...]] = (
+        "components_",
+        "mean_",
+        "eigenvalues_",
+        "metric_",
+        "neighbors_",
+        "rank_",
+        "n_components_",
+    )
+
+    _units: ClassVar[Units] = {"components_": -1, "mean_": 1, "inverse_transform": 1, "residual": 1}
+    _keeps_rows: ClassVar[bool] = False  # new rows need the map alone
+
+    components_: Array
+    mean_: Array
+    rank_: int
+
+    def _edges(self, piece: Piece, record: Recorder) -> Edges:
+        """Return the weights of the graph's edges."""
+        raise NotImplementedError
+
+    def _edges_seconds(self, shape: DataShape, n: int, k: int) -> float:
+        """Return the rough seconds of `_edges`, beyond those for each edge."""
+        return 0.0
+
+    def _needs_length(self) -> bool:
+        return True
+
+    def _plan(self, shape: DataShape) -> Plan:
+        n, d = shape.n_rows or 1, shape.n_features
+        check_count(type(self).__name__, self.n_components, shape.n_rows, d)
+        if n > 1:  # of a single row the fit tells
+            self._check_neighbors(n, "rows")
+        k, r = max(1, min(self.n_neighbors, n - 1)), min(n, d)
+        search, seconds = search_cost(shape, k, self._name_of_rule())
+        route = rowspace.route(shape, Wanted())
+        small = route == "gram"  # of wide rows only their coordinates are multiplied (`DualAxes`)
+        axes, more = dual_cost(shape) if small else rowspace.cost(route, shape, r)
+        inner = r if small else d
+        block = min(n, block_rows(inner))
+        ahead, wide = min(2 * threads(), -(-n // block)), 2 * r + (0 if small or shape.sparse else d)
+        edges = 12 * 1.5 * n * k
+        stages: tuple[dict[str, int], ...] = (  # one after another: what a stage needed is free in the next
+            search,
+            {"graph": 12 * n * k, "edges": int(3.5 * edges)},  # both ways round, united, weighed
+            {"edges": int(edges), **axes},
+            {
+                "edges": int(edges),
+                "quadratic forms": 8 * r * r * (2 * ahead + 6) + 8 * min(threads(), ahead) * block * wide,
+            },
+        )
+        parts = max(stages, key=lambda stage: sum(stage.values()))
+        if shape.sparse:
+            parts["copy of the rows"] = int(1.5 * shape.entries * shape.dtype.itemsize)
+        flops = (0.0 if small else 4.0 * n * d * r) + 4.0 * n * r * r + 3.0 * n * k * inner + 15.0 * r**3
+        seconds += more + self._edges_seconds(shape, n, k) + sparse_seconds(300.0 * n * k)
+        return Plan(
+            method=type(self).__name__,
+            algorithm=f"principal axes by {route}",
+            bytes=sum(parts.values()) + shape.copied + shape.gathered,
+            seconds=seconds + dense_seconds(flops, np.dtype(np.float64)),
+            approximate=approximate(shape, self._name_of_rule()),
+            model_bytes=self.n_components * d * shape.dtype.itemsize + 8 * d,
+            parts=parts,
+            remedy="use fewer rows or columns, or reduce the rows with PCA first",
+        )
+
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        n, rng = self._check_length(rows), seed(self.random_state)
+        check_count(type(self).__name__, self.n_components, n, rows.n_features)
+        if n == 1:
+            raise DataError(f"{type(self).__name__}: there is only 1 sample, and so no neighbour; give more rows")
+        with record.stage("neighbours"):
+            points, inverse = self._points(rows)
+            graph, points, _ = self._graph(points, inverse, record)
+        with record.stage("pieces"):
+            (piece,) = self._pieces(graph, points, n, record)
+        del graph  # it may have been bridged
+        with record.stage("weights"):
+            edges = self._edges(piece, record)
+        del piece
+        with record.stage("principal axes"):
+            axes = principal_axes(as_rows(points).weighted(edges.masses), rng)
+        with record.stage("solve"):
+            self._solve(points, edges, axes, record)
+        self.components_ = self.components_.astype(rows.dtype)
+        for name in _PASSING:
+            delattr(self, name)
+
+    def _solve(self, points: Array, edges: Edges, axes: Axes, record: Recorder) -> None:
+        """Solve C v = λ B v in the scaled principal axes, and keep the map that it gives."""
+        self.mean_, self.rank_ = axes.solved.mean, axes.rank
+        self.n_components_ = k = min(self.n_components, self.rank_)
+        if k < self.n_components:
+            record.warn_short(k, self.n_components)
+        C, B = axes.forms(points, edges)
+        self.eigenvalues_, V = generalized_eigen(C, B, k)
+        length = np.linalg.norm(C, axis=0).max()  # the longest column is no longer than ‖C‖
+        residual = np.linalg.norm(C @ V - (B @ V) * self.eigenvalues_, axis=0).max() / length
+        A = axes.back(V) * np.sqrt(edges.masses.sum())  # the training rows get variance 1
+        self.components_ = np.ascontiguousarray((A * sign_of_columns(A)).T)
+        record.note(algorithm=f"principal axes by {axes.solved.route}", solver="generalised LAPACK")
+        record.note(residual=float(residual))
+        record.evidence["rank"] = self.rank_
+
+    def _offset(self) -> Array:
+        return self.mean_
+
+    def _compressor(self) -> Compressor:
+        # x′ = A⁺ y + m is the row nearest to the mean that maps to y
+        A = self.components_.astype(np.float64)
+        length = np.linalg.norm(A, axis=1, keepdims=True)  # rows of very different lengths are no lack of rank
+        return Compressor(A, -A @ self.mean_, np.linalg.pinv(A / length) / length.T, self.mean_)
+
+
+class Axes:
+    """The rows in their principal axes, each scaled to unit length: Z = (X − 1mᵀ)P with P = V/σ."""
+
+    def __init__(self, space: RowSpace) -> None:
+        self.solved, self.rank = space.solved, len(space.values)
+        self._P = space.directions / space.values
+
+    def forms(self, points: Array, edges: Edges) -> tuple[Array, Array]:
+        """Return C and B of the rows."""
+        return forms(points, edges, self.solved.mean, self._P)
+
+    def back(self, V: Array) -> Array:
+        """Return P V: directions of the rows from those in the axes."""
+        return self._P @ V
+
+
+class DualAxes(Axes):
+    """The same of few wide rows, whose coordinates are known: Z = U/√w, and D × N numbers are never held."""
+
+    def __init__(self, found: Dual) -> None:
+        self.solved, self.rank, self._dual = found.solved, len(found.values), found
+
+    def forms(self, points: Array, edges: Edges) -> tuple[Array, Array]:
+        """Return C and B of the rows."""
+        Z = self._dual.left / np.sqrt(edges.masses)[:, None]
+        return forms(Z, edges, np.zeros(self.rank), None)
+
+    def back(self, V: Array) -> Array:
+        """Return P V."""
+        return self._dual.directions_times(V / self._dual.values[:, None])
+
+
+def principal_axes(rows: RowSource, rng: np.random.Generator) -> Axes:
+    """Return the principal axes of weighted rows; of wide ones without the directions, where their squares allow."""
+    scaling = Scaling(True, False, 0)
+    if rowspace.route(rows.shape, Wanted()) == "gram" and (found := dual(rows, scaling, rng=rng)) is not None:
+        return DualAxes(found)
+    return Axes(rowspace.decompose(rows, Wanted(), scaling, rng=rng))
+
+
+def forms(points: Array, edges: Edges, mean: Array, P: Array | None) -> tuple[Array, Array]:
+    """Return C and B of the rows Z = (X − 1mᵀ)P, summed by blocks in their order; without P the points are Z."""
+    W = edges.weights
+    points = points if sp.issparse(points) else np.ascontiguousarray(points)  # once, not in every block
+    n, r = points.shape[0], points.shape[1] if P is None else P.shape[1]
+    step = block_rows(points.shape[1])
+
+    def work(start: int) -> tuple[Array, Array]:
+        stop = min(n, start + step)
+        Z, T = points[start:stop], _differences(W, points, start, stop)
+        if P is not None:
+            Z, T = _projected(Z, mean, P), T @ P
+        scaled = Z * edges.masses[start:stop, None]
+        return (T.T @ T if edges.squared else Z.T @ T), Z.T @ scaled
+
+    C, B = np.zeros((r, r)), np.zeros((r, r))
+    starts = range(0, n, step)
+    for c, b in thread_pool.run(work, starts, stage="quadratic forms", total=len(starts)):
+        C += c
+        B += b
+    return (C + C.T) / 2, (B + B.T) / 2
+
+
+def _projected(block: Array, mean: Array, P: Array) -> Array:
+    if sp.issparse(block):
+        return np.asarray(block @ P) - mean @ P
+    return (block.astype(np.float64) - mean) @ P
+
+
+def _differences(W: Any, X: Array, start: int, stop: int) -> Array:
+    """Return Σ_j w_ij (x_i − x_j) for some rows i."""
+    if sp.issparse(X):
+        part = W[start:stop]
+        return sp.diags_array(np.asarray(part.sum(axis=1)).ravel()) @ X[start:stop] - part @ X
+    from ...graph.laplacian_loops import differences
+
+    out = np.empty((stop - start, X.shape[1]))
+    differences(W.indptr, W.indices, W.data, X, out, start)
+    return out

@@ -1,0 +1,1 @@
+"""Maps of neighbour graphs: Isomap, LLE and its kin, eigenmaps, unfolding."""

@@ -1,0 +1,124 @@
+"""Diffusion maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...contract.parameters import Real, Rule
+from ...contract.reducer import Recorder
+from ...core.errors import DataError
+from ...graph.laplacian import affinity, harmonics, without_density
+from ..shared.graph_based import Embedded, Piece
+from ..shared.laplacian_based import LaplacianReducer
+
+Array = Any
+
+
+class DiffusionMaps(LaplacianReducer):
+    """Coordinates whose distances tell how a random walk mixes (Coifman & Lafon 2006).
+
+    q = W1,   K_ij = w_ij/(q_i q_j)^α,   P = D⁻¹K,   P ψ = λ ψ;   y_i = (λ₁ᵗ ψ₁(i), …, λ_kᵗ ψ_k(i)).
+    A new row:  ψ(x) = Σ_j p(x, j) ψ_j/λ with p(x, j) ∝ w(x, j)/q_j^α over its neighbours j.
+
+    With all coordinates, |y_i − y_j| is the diffusion distance: the distance of the walks that start at i and j,
+    after t steps. α = 1 takes out how densely the points were sampled, so that only their shape matters; α = 0 does
+    not, and with 0 steps is `LaplacianEigenmaps`.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of coordinates.
+    n_neighbors : int
+        Neighbours of each point. Two points are linked when either is among the other's neighbours; no point is linked
+        to itself.
+    metric : str or callable
+        A metric of SciPy by name; "precomputed": X is the square of distances; or a function of two objects.
+    alpha : float
+        From 0, the walk on the data as sampled, to 1, the walk on their shape alone; 0.5 is Fokker–Planck.
+    n_steps : float
+        Steps t of the walk: the more, the coarser. 0 leaves the eigenvectors as they are.
+    bandwidth : float or "median"
+        σ of the weights w = exp(−d²/(2σ²)), which are at least 1e-6. "median" is the median of the distances from all
+        points to their neighbours.
+    disconnected : str
+        What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each piece
+        and lays them side by side, "error" refuses.
+    random_state : int or None
+        Seed of the solver; None is seed 0.
+
+    Attributes
+    ----------
+    embedding_ : (N, k) array
+        The training points: λᵗψ, ψ of mean 0 and variance 1 under the stationary distribution of the walk.
+    eigenvalues_ : (k,) array
+        λ of P, largest first; the constant with λ = 1 is left out. Of the largest piece, where there are several.
+    bandwidth_ : float
+        σ of the fit, of the largest piece.
+    component_labels_ : (N,) array
+        Which piece of the neighbour graph a row is in, 0 the largest.
+    n_components_ : int
+        Coordinates found.
+    fit_info_ : FitInfo
+        Solver, residual, seconds, bandwidth, pieces.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> X, angle = lowland.data.noisy_circle(300, noise=0.0)
+    >>> model = lowland.DiffusionMaps(n_neighbors=8).fit(X)
+    >>> model.embedding_.shape, bool((model.eigenvalues_ < 1).all())
+    ((300, 2), True)
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        **LaplacianReducer._parameters,
+        "alpha": Real(0, 1, closed=True),
+        "n_steps": Real(0, 1e6, closed=True),
+    }
+
+    alpha: float
+    n_steps: float
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 10,
+        metric: str | Callable[[Any, Any], Any] = "euclidean",
+        alpha: float = 1.0,
+        n_steps: float = 1,
+        bandwidth: float | str = "median",
+        disconnected: str = "bridge",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.alpha = alpha
+        self.n_steps = n_steps
+        self.bandwidth = bandwidth
+        self.disconnected = disconnected
+        self.random_state = random_state
+
+    def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
+        sigma = self._sigma(piece.graph)
+        with record.stage("weights"):
+            K, density = without_density(affinity(piece.graph, sigma), float(self.alpha))
+        with record.stage("solve"):
+            found = harmonics(K, self.n_components_, rng)
+        values = 1 - found.values
+        state = {"bandwidth": sigma, "factor": values, "density": density}
+        return Embedded(found.functions * self._powers(values), values, state, self._about(found, record))
+
+    def _powers(self, values: Array) -> Array:
+        """Return λᵗ; a fraction of a step has no meaning for a negative λ."""
+        t = float(self.n_steps)
+        if not t.is_integer() and (values < 0).any():
+            raise DataError(
+                f"DiffusionMaps: n_steps={t:g} is a fraction, and the eigenvalue {values.min():.3g} is negative, so "
+                "its power is no real number; take a whole number of steps, fewer components or more rows"
+            )
+        return values**t

@@ -1,0 +1,75 @@
+"""Hessian eigenmaps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...graph.patches import Patches, hessians, with_center
+from ..shared.graph_based import Piece
+from .aligned import Tangent
+
+
+class HessianLLE(Tangent):
+    """The functions of least curvature along the data: Hessian eigenmaps (Donoho & Grimes 2003).
+
+    min Σ_i ‖Hess_i y‖² with unit covariance. On each patch the second derivatives in tangent coordinates U are
+    estimated by H_iᵀy, H_i what the products U_a U_b have beyond [1, U]; the local form is Φ_i = H_i H_iᵀ.
+
+    Only affine functions of flat coordinates have no curvature: a sheet that was bent without stretching comes out
+    flat, up to one affine map, even where it has holes.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of coordinates d, and dimensions of the tangent spaces.
+    n_neighbors : int
+        Neighbours of a point, at least 1 + d + d(d + 1)/2: 3 for one coordinate, 6 for two, 10 for three. Equal rows
+        are one point.
+    metric : str or callable
+        A metric of SciPy by name; "precomputed": X is the square of distances, and new rows are distances to the
+        training objects; or a function of two objects or two blocks.
+    landmarks : int or None
+        None: exact. A number: the map is made through so many points drawn by the seed, and is approximate; for data
+        whose exact map would take too much memory. More than ``n_components + 1``, better some hundreds.
+    disconnected : str
+        What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each and lays
+        them side by side, "error" refuses.
+    random_state : int or None
+        Seed of the solver, of the landmarks and of an approximate search; None is seed 0.
+
+    Attributes
+    ----------
+    embedding_ : (N, k) array
+        The training points; the distinct ones are centred, with unit covariance.
+    eigenvalues_ : (k,) array
+        Of the sum of local forms, smallest first.
+    component_labels_ : (N,) array
+        The piece of the graph that each row is in, the largest first.
+    neighbors_ : int
+        The number of neighbours used.
+    fit_info_ : FitInfo
+        Residual of the eigenvectors, relative to the gap (with landmarks to the norm of the matrix, and the measured
+        distance from the exact map); seconds of each stage.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> X, truth = lowland.data.swiss_roll(1000)
+    >>> Y = lowland.HessianLLE().fit_transform(X)
+    >>> bool(abs(np.corrcoef(Y[:, 0], truth[:, 0])[0, 1]) > 0.99)
+    True
+    """
+
+    _algorithm = "Hessians"
+
+    def _least_neighbors(self) -> int:
+        d = self.n_components
+        return 1 + d + d * (d + 1) // 2
+
+    def _columns(self, k: int) -> int:
+        return self.n_components * (self.n_components + 1) // 2
+
+    def _matrix(self, piece: Piece, patches: Patches) -> Any:
+        d = self.n_components
+        forms = patches.over(piece.geometry, lambda G: hessians(with_center(G), d), d * (d + 1) // 2, stage="Hessians")
+        return patches.matrix(forms)

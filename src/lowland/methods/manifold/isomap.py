@@ -1,0 +1,291 @@
+"""Isomap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...contract.parameters import Choice, LandmarkRule, Rule
+from ...contract.reducer import Recorder
+from ...core import thread_pool
+from ...core.cost import DataShape, dense_seconds
+from ...core.errors import DataError
+from ...graph.geodesics import geodesic_cost, geodesics
+from ...graph.geometry import Geometry
+from ...pairs.distances import check_size
+from ...rows.row_source import RowSource
+from ...rows.units import Units
+from ...spectral.distance import scale
+from ...spectral.krylov import sizes
+from ...spectral.solve import DENSE_LIMIT, sign_of_columns
+from ..shared.distance_based import REPLICA_ROWS, DistanceReducer
+from ..shared.extension import Triangulation, disagreement, to_principal_axes
+from ..shared.graph_based import Cost, Embedded, GraphReducer, Piece, Unfolding
+from ..shared.landmarks import Landmarks, uniform
+from ..shared.pair_based import degree, double_degree
+
+Array = Any
+
+_SINGLE = 10**8  # distances to landmarks beyond which they are kept in float32
+_PANEL = 1 << 18  # distances compared at a time
+
+
+class Isomap(Unfolding):
+    """Points whose distances are those along the data: classical scaling of shortest paths (Tenenbaum et al. 2000).
+
+    δ_ij = shortest path in the neighbour graph;   −½ J δ² J = V Λ Vᵀ;   Y = V Λ^½.
+    A new row:  δ(x, ℓ) = min_j (d(x, j) + δ(j, ℓ)) over its neighbours j;   y = ½ Λ^(−½) Vᵀ (mean δ² − δ(x)²).
+
+    Large sets go through landmarks ℓ, whose coordinates place all points by the last formula (de Silva & Tenenbaum
+    2003).
+
+    Parameters
+    ----------
+    n_components : int
+        Number of coordinates.
+    n_neighbors : int
+        Neighbours of each point. Two points are linked when either is among the other's neighbours.
+    metric : str or callable
+        A metric of SciPy by name; "precomputed": X is the square of distances, dense or sparse; or a function of two
+        objects. What a sparse square does not store is not known: `transform` knows a training object by its stored
+        zero, and places a row without one as a new object beside its neighbours.
+    landmarks : int, str or None
+        None: exact, with the paths between all points. "auto": exact up to 10,000 points, else 500 landmarks (or 4 for
+        each component, if that is more). Or a number, at least 2 (n_components + 1).
+    disconnected : str
+        What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each piece
+        and lays them side by side, "error" refuses.
+    ties : str
+        Of neighbours at the distance of the last one, "cut" takes those with lower numbers, "keep" takes all.
+    random_state : int or None
+        Seed of the solver and of the landmarks; None is seed 0.
+
+    Attributes
+    ----------
+    embedding_ : (N, k) array
+        The training points, centred, along their principal axes.
+    eigenvalues_ : (k,) array
+        Of −½ J δ² J, largest first; with landmarks, sums of squares of the coordinates.
+    residual_variance_ : (k,) array
+        1 − r² of the correlation between path lengths and distances on the map of 1, 2, …, k dimensions, over all
+        pairs of points; with landmarks over all pairs of a landmark and a point. Where it levels off is the dimension.
+    component_labels_ : (N,) array
+        Which piece of the neighbour graph a row is in, 0 the largest. Eigenvalues and residual variances are its.
+    n_components_ : int
+        Coordinates found: fewer than asked for where fewer eigenvalues are positive.
+    fit_info_ : FitInfo
+        Its evidence has the goodness of fit as in `ClassicalMDS`, the share of negative eigenvalues, and pieces.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> X, truth = lowland.data.swiss_roll(1000)
+    >>> Y = lowland.Isomap(n_neighbors=10).fit_transform(X)
+    >>> bool(abs(np.corrcoef(Y[:, 0], truth[:, 0])[0, 1]) > 0.99)
+    True
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        **GraphReducer._parameters,
+        "landmarks": LandmarkRule(("uniform",)),
+        "ties": Choice(("cut", "keep")),
+    }
+    _state: ClassVar[tuple[str, ...]] = (*GraphReducer._graph_state, "residual_variance_")
+    _units: ClassVar[Units] = {
+        **Unfolding._units,
+        "embedding_": degree,
+        "eigenvalues_": double_degree,
+        "transform": degree,
+        "smallest eigenvalue": double_degree,
+    }
+    _keeps_square: ClassVar[bool] = False  # new rows join by path lengths
+    _landmark_count: ClassVar[int] = 500
+    _ranked: ClassVar[str] = "the path lengths (their positive eigenvalues)"
+
+    residual_variance_: Array
+
+    _warn_arbitrary = DistanceReducer._warn_arbitrary  # the same rules and words as for other distances
+    _tell_disagreement = DistanceReducer._tell_disagreement
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 10,
+        metric: str | Callable[[Any, Any], Any] = "euclidean",
+        landmarks: int | str | None = "auto",
+        disconnected: str = "bridge",
+        ties: str = "cut",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.landmarks = landmarks
+        self.disconnected = disconnected
+        self.ties = ties
+        self.random_state = random_state
+
+    def _ties(self) -> str:
+        return self.ties
+
+    def _landmarks(self, n: int) -> Landmarks | None:
+        found, k = super()._landmarks(n), self.n_components
+        if found is None or found.count >= n:
+            return None
+        if found.count < 2 * (k + 1):
+            raise DataError(
+                f"Isomap: {found.count} landmarks are too few for n_components={k}: take at least {2 * (k + 1)}, two "
+                "sets that span as many dimensions and so tell the error of the map; better 4 for each component"
+            )
+        return found
+
+    # -- cost ---------------------------------------------------------------------------------------------
+
+    def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
+        wanted, d = self._landmarks(n), self.n_components
+        m = n if wanted is None else wanted.count
+        itemsize = _precision(n, m, wanted).itemsize
+        parts, seconds = geodesic_cost(n, k, m, itemsize)
+        if m <= DENSE_LIMIT:
+            parts["eigenvectors"], flops = 8 * 6 * m * m, 15.0 * m**3
+        else:
+            basis = sizes(d, m).basis
+            parts["Krylov basis"], flops = 8 * m * (basis + 64), 2.0 * m * m * (3 * basis + 300)
+        flops += 4.0 * n * m * (d + 8)  # residual variances and placement
+        algorithm = "all shortest paths" if wanted is None else f"{m} landmarks ({wanted.strategy})"
+        model = itemsize * n * m + 8 * m * (d + 1)
+        seconds += dense_seconds(flops, np.dtype(np.float64))
+        return Cost(algorithm, parts, seconds, model, approximate=wanted is not None)
+
+    # -- training -----------------------------------------------------------------------------------------
+
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        super()._fit(rows, record)
+        self.residual_variance_ = self.pieces_[0].pop("residual variance")
+        for piece in self.pieces_[1:]:
+            piece.pop("residual variance")
+
+    def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
+        n, wanted = piece.n, self._landmarks(piece.n)
+        graph = piece.graph.symmetric()
+        chosen = np.arange(n) if wanted is None else uniform(n, wanted.count, rng)
+        with record.stage("shortest paths"):
+            kind = _precision(n, len(chosen), wanted)
+            D = geodesics(graph, chosen, dtype=kind, by_point=wanted is not None, stage="shortest paths")
+        with record.stage("solve"):
+            mutual = D if wanted is None else D[chosen].astype(np.float64)
+            check_size(mutual, "Isomap")
+            found = scale(mutual, self.n_components_, float(np.finfo(kind).eps), rng)
+            self._warn_arbitrary(found.seen, found.B.trace(), len(mutual) - 1, found.floor, record)
+            if "goodness of fit" not in record.evidence:  # the largest piece comes first
+                record.evidence.update(found.evidence(rng))
+        about = {"algorithm": "all shortest paths", "solver": found.pairs.solver, "residual": found.pairs.residual}
+        about["iterations"] = found.pairs.products or None
+        record.tell_checked(found.pairs.checked)
+        Y, values, placement = found.points, found.values, Triangulation.of(found)
+        if wanted is not None:
+            with record.stage("place"):
+                Y, values, placement = to_principal_axes(_place_all(D, placement), placement)
+            with record.stage("error"):
+                error = _disagreement(D, chosen, Y.shape[1], rng)
+                about["approximation_error"] = error
+                self._tell_disagreement(error, len(chosen) // 2, record)
+            about |= {"algorithm": f"{len(chosen)} landmarks ({wanted.strategy})", "approximate": True}
+        with record.stage("residual variance"):
+            return _kept(D, chosen, Y, values, placement, about)
+
+    def _small(self, piece: Piece) -> Embedded:
+        """Lay out a piece of few points by its path lengths, like any other."""
+        everyone = np.arange(piece.n)
+        D = geodesics(piece.graph.symmetric(), everyone)
+        if piece.n == 1:
+            alone = Triangulation(np.zeros((1, 1)), np.zeros(1), np.zeros(1))
+            return _kept(D, everyone, np.zeros((1, 1)), np.zeros(1), alone, {})
+        found = scale(D, self.n_components_, float(np.finfo(np.float64).eps), np.random.default_rng(0))
+        return _kept(D, everyone, found.points, found.values, Triangulation.of(found), {})
+
+    # -- new rows -----------------------------------------------------------------------------------------
+
+    def _place(
+        self, state: dict[str, Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
+    ) -> Array:
+        """Return where path lengths through the neighbours put new rows."""
+        D = state["geodesics"]
+        Y = np.zeros((len(neighbors), state["points"].shape[1]))
+        step = max(1, _PANEL // D.shape[1])
+        for start in range(0, len(neighbors), step):
+            rows = slice(start, start + step)
+            delta = np.full((len(neighbors[rows]), D.shape[1]), np.inf)
+            for j in range(neighbors.shape[1]):
+                np.minimum(delta, D[neighbors[rows, j]] + distances[rows, j, None], out=delta)
+            offset = (state["origin"] - delta * delta)[:, None, :] @ state[
+                "map"
+            ]  # row by row: the same bits in any batch
+            Y[rows, : len(state["shift"])] = offset[:, 0, :] + state["shift"]
+        return Y
+
+
+def _precision(n: int, m: int, wanted: Landmarks | None) -> np.dtype[Any]:
+    """Return how path lengths are kept: 1e-7 of them is far below what landmarks miss."""
+    return np.dtype(np.float64 if wanted is None or n * m <= _SINGLE else np.float32)
+
+
+def _place_all(D: Array, placement: Triangulation) -> Array:
+    """Return where the path lengths to the landmarks put every point."""
+    step = max(1, _PANEL // D.shape[1])
+    parts = (D[start : start + step] for start in range(0, len(D), step))
+    return np.concatenate(list(thread_pool.run(placement.place, parts)))
+
+
+def _kept(
+    D: Array, chosen: Array, Y: Array, values: Array, placement: Triangulation, about: dict[str, Any]
+) -> Embedded:
+    """Return a finished map, its columns signed by the one rule, with what new rows and the record need."""
+    signs = sign_of_columns(Y)
+    Y = Y * signs
+    M = np.ascontiguousarray(placement.map * signs)  # as model files return it: products round by the order in memory
+    state = {"geodesics": D, "map": M, "origin": placement.origin, "shift": placement.shift * signs}
+    return Embedded(Y, values, {**state, "residual variance": residual_variances(D, Y, Y[chosen])}, about)
+
+
+def _disagreement(D: Array, chosen: Array, k: int, rng: np.random.Generator) -> float:
+    """Return the error of a map through half of the landmarks: how far the maps of two halves lie apart, over √2.
+
+    That is somewhat more than the error of all of them (1.4 times on sheets), and costs no further paths.
+    """
+    sample = np.sort(rng.permutation(len(D))[:REPLICA_ROWS])
+    maps = []
+    for half in np.array_split(rng.permutation(len(chosen)), 2):
+        mutual = D[chosen[half][:, None], half].astype(np.float64)
+        found = scale(mutual, k, float(np.finfo(D.dtype).eps), rng)
+        maps.append(Triangulation.of(found).place(D[sample[:, None], half]))
+    return disagreement(*maps, scale=False)
+
+
+def residual_variances(D: Array, Y: Array, Z: Array) -> Array:
+    """Return 1 − r² between the distances D (N × m) and those of the points Y from Z in 1, 2, … dimensions.
+
+    Pairs of a point and itself do not count: their distances are zero and add nothing to the sums.
+    """
+    (n, m), k = D.shape, Y.shape[1]
+    step, columns = max(1, _PANEL // m), np.ascontiguousarray(Z.T)
+
+    def sums(start: int) -> Array:
+        delta = D[start : start + step].astype(np.float64)
+        square, found = np.zeros_like(delta), np.empty((k, 5))
+        for c in range(k):
+            square += (Y[start : start + step, c, None] - columns[c]) ** 2
+            d = np.sqrt(square)
+            found[c] = delta.sum(), np.vdot(delta, delta), d.sum(), np.vdot(d, d), np.vdot(delta, d)
+        return found
+
+    total = sum(thread_pool.run(sums, range(0, n, step)), np.zeros((k, 5)))
+    x, xx, y, yy, xy = total.T
+    pairs = n * m - m
+    if pairs == 0:
+        return np.zeros(k)
+    below = (xx - x * x / pairs) * (yy - y * y / pairs)
+    return 1 - np.divide((xy - x * y / pairs) ** 2, below, out=np.ones(k), where=below > 0)

@@ -1,0 +1,116 @@
+"""Locally linear embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...contract.parameters import AnyOf, Choice, Real, Rule
+from ...contract.reducer import Recorder
+from ...graph.patches import Patches, barycentric, noise_ridge
+from ...rows.row_source import RowSource
+from ..shared.graph_based import GraphReducer, Piece
+from .aligned import Aligned
+
+Array = Any
+
+
+class LLE(Aligned):
+    """Points that are made up of their neighbours as the rows are (Roweis & Saul 2000).
+
+    min |x_i − Σ_j w_ij x_j|² with Σ_j w_ij = 1, w zero off the neighbours;   then min Σ_i |y_i − Σ_j w_ij y_j|² with
+    unit covariance: the small end of M = (I − W)ᵀ(I − W), constants left out.
+
+    The weights do not change when rows are turned, moved or scaled. More neighbours than dimensions leave them open:
+    then (G + r·tr(G)·I) w ∝ 1 is solved, G the inner products of the neighbours' offsets.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of coordinates.
+    n_neighbors : int
+        Neighbours that make up a point. Equal rows are one point.
+    metric : str or callable
+        A metric of SciPy by name; "precomputed": X is the square of distances, and new rows are distances to the
+        training objects; or a function of two objects or two blocks.
+    reg : float or "auto"
+        r. "auto": what each point's neighbours have outside ``n_components`` dimensions, the mean of the smallest
+        k − n_components eigenvalues of G over its trace, and at least 1e-4. Less than the rounding of G (4k·2e-16)
+        counts as that.
+    disconnected : str
+        What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each and lays
+        them side by side, "error" refuses.
+    random_state : int or None
+        Seed of the solver and of an approximate search; None is seed 0.
+
+    Attributes
+    ----------
+    embedding_ : (N, k) array
+        The training points; the distinct ones are centred, with unit covariance.
+    eigenvalues_ : (k,) array
+        Of M, smallest first.
+    component_labels_ : (N,) array
+        The piece of the graph that each row is in, the largest first.
+    neighbors_ : int
+        The number of neighbours used.
+    reg_ : float or "auto"
+        r of the fit, which new rows are placed with.
+    fit_info_ : FitInfo
+        Residual of the eigenvectors, relative to the gap; seconds of each stage.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> X, truth = lowland.data.swiss_roll(1000)
+    >>> Y = lowland.LLE(n_neighbors=12).fit_transform(X)
+    >>> bool(abs(np.corrcoef(Y[:, 0], truth[:, 0])[0, 1]) > 0.98)
+    True
+    """
+
+    _algorithm = "barycentric weights"
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        **GraphReducer._parameters,
+        "reg": AnyOf((Choice(("auto",)), Real(0))),
+    }
+    _state: ClassVar[tuple[str, ...]] = (*GraphReducer._graph_state, "reg_")
+
+    reg_: float | str
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 10,
+        metric: str | Callable[[Any, Any], Any] = "euclidean",
+        reg: float | str = 1e-3,
+        disconnected: str = "bridge",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.reg = reg
+        self.disconnected = disconnected
+        self.random_state = random_state
+
+    def _least_neighbors(self) -> int:
+        return 1
+
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        self.reg_ = self.reg if isinstance(self.reg, str) else float(self.reg)
+        super()._fit(rows, record)
+
+    def _weigh(self, G: Array) -> Array:
+        r = noise_ridge(G, self.n_components_) if isinstance(self.reg_, str) else self.reg_
+        return barycentric(G, r)
+
+    def _columns(self, k: int) -> int:
+        return 1
+
+    def _matrix(self, piece: Piece, patches: Patches) -> Any:
+        def rows(G: Array) -> Array:  # of I − W
+            return np.pad(-self._weigh(G), ((0, 0), (1, 0)), constant_values=1.0)[:, :, None]
+
+        return patches.matrix(patches.over(piece.geometry, rows, 1, stage="weights"))

@@ -1,0 +1,85 @@
+"""Modified locally linear embedding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...graph.patches import Patches, flatness, several_weights
+from ..shared.graph_based import Piece
+from .aligned import Tangent
+
+Array = Any
+
+
+class ModifiedLLE(Tangent):
+    """LLE with several weight vectors a point, which together determine the map better than one (Zhang & Wang 2006).
+
+    min Σ_i ‖y_i 1ᵀ − Σ_j y_j W_ij‖² with unit covariance, W_i = (1 − α_i) w_i 1ᵀ + V_i H_i: V_i are the eigenvectors of
+    G_i whose eigenvalues are small, w_i the weights of LLE, H_i a reflection that makes every column sum to 1.
+
+    How many vectors a point has is found from the data: as many, up to k − d, as keep the sum of their eigenvalues over
+    that of the others below η, the median over all points of Σ_{l>d} λ_l/Σ_{l≤d} λ_l.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of coordinates d.
+    n_neighbors : int
+        Neighbours of a point, more than ``n_components``. Equal rows are one point.
+    metric : str or callable
+        A metric of SciPy by name; "precomputed": X is the square of distances, and new rows are distances to the
+        training objects; or a function of two objects or two blocks.
+    landmarks : int or None
+        None: exact. A number: the map is made through so many points drawn by the seed, and is approximate; for data
+        whose exact map would take too much memory. More than ``n_components + 1``, better some hundreds.
+    disconnected : str
+        What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each and lays
+        them side by side, "error" refuses.
+    random_state : int or None
+        Seed of the solver, of the landmarks and of an approximate search; None is seed 0.
+
+    Attributes
+    ----------
+    embedding_ : (N, k) array
+        The training points; the distinct ones are centred, with unit covariance.
+    eigenvalues_ : (k,) array
+        Of the sum of local forms, smallest first.
+    component_labels_ : (N,) array
+        The piece of the graph that each row is in, the largest first.
+    neighbors_ : int
+        The number of neighbours used.
+    fit_info_ : FitInfo
+        Residual of the eigenvectors, relative to the gap (with landmarks to the norm of the matrix, and the measured
+        distance from the exact map); seconds of each stage.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> X, truth = lowland.data.swiss_roll(1000)
+    >>> Y = lowland.ModifiedLLE().fit_transform(X)
+    >>> bool(abs(np.corrcoef(Y[:, 0], truth[:, 0])[0, 1]) > 0.99)
+    True
+    """
+
+    _algorithm = "several weights a point"
+    _copies = 8
+
+    def _least_neighbors(self) -> int:
+        return self.n_components + 1
+
+    def _columns(self, k: int) -> int:
+        return max(1, k - self.n_components)
+
+    def _matrix(self, piece: Piece, patches: Patches) -> Any:
+        d = self.n_components
+        geometry = patches.remembered(piece.geometry)
+        eta = float(np.median(patches.each(geometry, lambda G: flatness(G, d), stage="flatness")))
+
+        def forms(G: Array) -> Array:  # a column of ones over the negative weights, for each weight vector in use
+            W = several_weights(G, d, eta)
+            return np.concatenate([(W != 0).any(axis=1, keepdims=True).astype(float), -W], axis=1)
+
+        most = int(np.diff(patches.indptr).max()) - 1 - d
+        return patches.matrix(patches.over(geometry, forms, most, stage="weights"))

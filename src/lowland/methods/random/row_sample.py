@@ -1,0 +1,75 @@
+"""One reading of rows for a method that need not see them again: their number and mean, and a random sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...core import arrays, thread_pool
+from ...rows.block import Block
+from ...rows.row_source import RowSource
+
+Array = Any
+
+SAMPLE = 200  # rows that are kept, whose 19,900 pairs can be measured
+
+
+class Seen:
+    """What one reading of the rows leaves: their number and mean, whether any two differ, and a sample of them."""
+
+    def __init__(self, d: int) -> None:
+        self.count, self.mean, self.differ = 0, np.zeros(d), False
+        self.sample: Any = None
+
+
+def read(rows: RowSource, rng: np.random.Generator) -> Seen:
+    """Read the rows once; the sample is Vitter's reservoir, so that a stream need not say its length."""
+    seen, held, first = Seen(rows.n_features), list[Array](), None
+
+    def work(block: Block) -> tuple[Block, Array]:
+        rows.check(block)
+        return block, _mean(block.rows)
+
+    for block, mean in thread_pool.run(work, rows.blocks(), stage="read", total=rows.block_count()):
+        m = block.rows.shape[0]
+        first = _host(block.rows[:1]) if first is None else first
+        seen.differ = seen.differ or _differ(block.rows, first)
+        for i, place in _places(seen.count, m, rng):
+            held[place : place + 1] = [_host(block.rows[i : i + 1])]  # beyond the end it is appended
+        seen.count += m
+        share = m / seen.count
+        seen.mean += mean * share - seen.mean * share  # the difference itself could pass the largest number
+    seen.sample = sp.vstack(held, format="csr") if rows.sparse else np.vstack(held)
+    return seen
+
+
+def _places(start: int, m: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Return which of m rows enter the reservoir, and whose place they take; rows before start have been seen."""
+    number = np.arange(start, start + m)
+    place = np.where(number < SAMPLE, number, (rng.random(m) * (number + 1)).astype(np.int64))
+    return [(int(i), int(place[i])) for i in np.flatnonzero(place < SAMPLE)]
+
+
+def _host(rows: Array) -> Array:
+    """Copy rows into memory of our own."""
+    return rows.copy() if sp.issparse(rows) else arrays.to_numpy(rows).copy()
+
+
+def _mean(rows: Array) -> Array:
+    """Return the mean of the rows in float64."""
+    m, rows = rows.shape[0], rows if sp.issparse(rows) else arrays.to_numpy(rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.asarray(rows.sum(axis=0, dtype=np.float64)).ravel()
+    if np.isfinite(total).all():
+        return total / m
+    return np.asarray(np.full(m, 1 / m) @ rows).ravel()  # sums of rows near the largest number pass it, shares do not
+
+
+def _differ(rows: Array, first: Array) -> bool:
+    """Tell whether some row is not the first of all."""
+    if not sp.issparse(rows):
+        return bool((arrays.to_numpy(rows) != first).any())
+    repeated = sp.csr_array(np.ones((rows.shape[0], 1), dtype=rows.dtype)) @ first
+    return bool((rows - repeated).count_nonzero())

@@ -1,0 +1,262 @@
+"""What the methods on distances share: their objects, the metric, the points that new rows are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule
+from ...contract.reducer import Recorder
+from ...core import arrays
+from ...core.cost import DataShape, dense_seconds
+from ...core.errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
+from ...core.settings import threads
+from ...pairs.distances import (
+    METRICS,
+    OTHER_NAMES,
+    check_distances,
+    check_function,
+    check_size,
+    learn,
+    metric,
+    row_bytes,
+)
+from ...pairs.pairwise import Pairwise, against, square, tiles
+from ...rows.object_rows import gather
+from ...rows.row_source import RowSource, block_rows
+from ...rows.units import Units
+from .extension import disagreement
+from .landmarks import Landmarks, farthest, kmeans_plus_plus, uniform
+from .pair_based import CALL_SECONDS, PairReducer, degree, of_anchors
+
+Array = Any
+
+REPLICA_ROWS = 2000  # rows on which the maps of two sets of landmarks are compared
+_FAR = 0.3  # two sets of landmarks whose maps differ by more of their size have not found one map
+
+
+class MetricName(Choice):
+    """A metric by its one name here."""
+
+    def elsewhere(self, name: str) -> str | None:
+        """Return what a metric is called here that others call so."""
+        return OTHER_NAMES.get(name.lower())
+
+
+METRIC: Rule = AnyOf((MetricName((*METRICS, "precomputed")), FunctionRule()))
+
+
+class DistanceReducer(PairReducer):
+    """A reducer of objects that are known by their distances.
+
+    Subclasses have the parameters ``n_components``, ``metric``, ``landmarks`` and ``random_state``. What new rows
+    are compared with lies in ``anchors_``: rows, objects, or with ``metric="precomputed"`` their numbers. ``metric_``
+    tells the name of the metric of the fit ("function" for one of the user's), so that `set_params` does not change a
+    fitted model.
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        "n_components": Integer(1),
+        "metric": METRIC,
+        "landmarks": LandmarkRule(("uniform", "farthest", "kmeans++")),
+        "random_state": RANDOM_STATE,
+    }
+    _distance_state: ClassVar[tuple[str, ...]] = ("anchors_", "metric_", "metric_state_", "embedding_", "n_components_")
+    _units: ClassVar[Units] = {"anchors_": of_anchors, "metric_state_": 1, "embedding_": degree, "transform": degree}
+    _compared_by: ClassVar[str] = "metric"
+    _finds_gaps: ClassVar[bool] = True
+    _takes_gaps: ClassVar[bool] = False  # whether a distance may be missing
+
+    metric: str | Callable[[Any, Any], Any]
+    anchors_: Array
+    metric_: str
+    metric_state_: dict[str, Array]
+    embedding_: Array
+
+    @property
+    def _fitted_pairwise(self) -> bool:
+        return self.metric_ == "precomputed"
+
+    def _check_dimensions(self, shape: DataShape) -> None:
+        """Refuse more components than points of this shape can have: rows lie in a space of their columns."""
+        n = self._check_length(shape)
+        if isinstance(self.metric, str) and self.metric == "euclidean":
+            self._check_count(shape, min(n, shape.n_features), "min(rows, columns)")
+        else:
+            self._check_count(shape, n - 1, "the number of points less one")
+
+    def _landmarks(self, n: int) -> Landmarks | None:
+        found, k = super()._landmarks(n), self.n_components
+        if found is not None and found.count <= k and found.count < n:
+            raise DataError(
+                f"{type(self).__name__}: {found.count} landmarks span {found.count - 1} dimensions at most; take more "
+                f"landmarks than n_components={k}, better 4 for each"
+            )
+        return found
+
+    def _row_bytes(self, shape: DataShape, m: int) -> int:
+        """Return what comparing rows with m anchors takes: both as the metric wants them.
+
+        The anchors themselves are kept besides, as a copy. Of a square some rows are copied where it has landmarks.
+        """
+        if self._pairwise:
+            return 512 * shape.n_features * shape.dtype.itemsize if m < (shape.n_rows or 1) else 0
+        n, size = shape.n_rows or 1, shape.dtype.itemsize
+        blocks = min(n, threads() * block_rows(shape.n_features)) if m < n else 0
+        return shape.n_features * (row_bytes(self._name_of_rule(), size) * (m + blocks) + m * size)
+
+    def _compare_seconds(self, pairs: float, columns: int) -> float:
+        """Return the time of comparing so many pairs; a user's function is taken as one of two objects in Python."""
+        if callable(self.metric):
+            return pairs * CALL_SECONDS  # threads do not shorten it
+        return dense_seconds(pairs * (2 * columns + 40), np.dtype(np.float64))
+
+    def _require_rank(self, rank: int, asked: int, record: Recorder, *, zero: bool = True) -> None:
+        """Refuse points that are all equal; warn where fewer coordinates exist than were asked for.
+
+        ``zero`` tells whether all distances are zero, where the rank is.
+        """
+        name = type(self).__name__
+        if rank == 0:
+            raise DataError(
+                f"{name}: the points have rank 0: all distances are zero, so all objects are equal to the metric; a "
+                "map needs at least two that differ"
+                if zero
+                else f"{name}: the points have rank 0: no eigenvalue of the distances is larger than their rounding; "
+                "give them with more digits"
+            )
+        if rank < asked:
+            record.warn(
+                f"{name}: the distances have rank {rank} (positive eigenvalues), below the {asked} components asked "
+                f"for; n_components_ is {rank}",
+                RankWarning,
+            )
+
+    # -- training -----------------------------------------------------------------------------------------
+
+    def _bind(self, items: Array) -> Pairwise:
+        """Bind the metric to the training objects and keep what it learned of them."""
+        self.metric_ = self._name_of_rule()
+        self.metric_state_ = {} if callable(self.metric) or self._pairwise else learn(self.metric, items)
+        rule = metric(self.metric, items, self.metric_state_)
+        if callable(self.metric):
+            check_function(rule, items, type(self).__name__)
+        return rule
+
+    def _objects(self, rows: RowSource) -> Array:
+        """Return all training objects: rows, objects, or the checked square of distances."""
+        items = gather(rows)
+        if self._pairwise:
+            check_distances(items, type(self).__name__)
+        return items
+
+    def _choose(self, rule: Pairwise, items: Array, asked: Landmarks, rng: np.random.Generator) -> Array:
+        """Return the numbers of the landmarks."""
+        if asked.strategy == "uniform":
+            return uniform(len(items), asked.count, rng)
+        spread = farthest if asked.strategy == "farthest" else kmeans_plus_plus
+        if self._pairwise:
+            raise DataError("precomputed distances take landmarks='uniform:…' or a number")
+        return spread(rule, items, asked.count, rng)
+
+    def _keep(self, items: Array, numbers: Array | None) -> Array:
+        """Keep the anchors: all training objects (None) or those numbered; returns their mutual distances."""
+        numbers = np.arange(len(items)) if numbers is None else numbers
+        everything = len(numbers) == len(items)
+        if self._pairwise:
+            self.anchors_ = numbers
+            D = items if everything else items[numbers[:, None], numbers]
+        else:
+            kept = items if everything else items[numbers]
+            own = arrays.to_numpy(kept)
+            self.anchors_ = own.copy() if everything else own  # the caller's array may change after the fit
+            D = square(metric(self.metric, kept, self.metric_state_), kept, stage="distances")
+        check_size(D, type(self).__name__)
+        return D
+
+    def _warn_arbitrary(self, values: Array, total: float, count: int, floor: float, record: Recorder) -> None:
+        """Warn where the last eigenvalue kept and the first left out are equal: any rotation of them is as good.
+
+        ``values`` are the leading ones of ``count``, whose sum is ``total``. Where the next one is not among them, the
+        mean of the others is what it is at least.
+        """
+        k = self.n_components
+        if count <= k or len(values) < k or not values[k - 1] > floor:
+            return
+        following = float(values[k]) if len(values) > k else (total - float(values[:k].sum())) / (count - k)
+        if values[k - 1] - following > floor:
+            return
+        last = int((values >= values[k - 1] - floor).sum())
+        text = f"; n_components={last} takes all that are" if len(values) >= count else ""
+        record.warn(
+            f"{type(self).__name__}: eigenvalues {k} and {k + 1} are equal ({values[k - 1]:.4g}), so the axes are "
+            f"arbitrary: other directions show as much of the distances as these{text}",
+            DegenerateWarning,
+        )
+
+    def _tell_disagreement(self, error: float, count: int, record: Recorder) -> None:
+        """Write the measured error of a fit by landmarks into the record; warn where it leaves little of the map."""
+        record.note(approximation_error=error)
+        if error > _FAR:
+            record.warn(
+                f"{type(self).__name__}: two sets of {count} landmarks do not agree on one map (approximation_error "
+                f"{error:.2g} of its size): take more landmarks, or landmarks=None; if it stays, the data do not "
+                f"single out one map of {self.n_components} dimensions, and another number of them may fit better",
+                LowlandWarning,
+            )
+
+    def _disagreement(
+        self,
+        rule: Pairwise,
+        items: Array,
+        asked: Landmarks,
+        again: Callable[[Array, Array], Callable[[Array], Array]],
+        rng: np.random.Generator,
+        *,
+        scale: bool,
+    ) -> float:
+        """Measure how far the maps of two independent sets of landmarks lie apart: √2 times the error of one.
+
+        ``again`` gets the distances and numbers of the second set, and returns what places rows by them.
+        """
+        numbers, kept = self._choose(rule, items, asked, rng), self.anchors_
+        sample = np.sort(rng.permutation(len(items))[:REPLICA_ROWS])
+        D = self._keep(items, numbers)
+        if not D.any():  # equal objects, every one: no map
+            self.anchors_ = kept
+            return 1.0
+        place = self._measure(again(D, numbers))
+        there = np.concatenate([place(items[sample[part]]) for part in tiles(len(sample))])  # few rows of a square
+        self.anchors_ = kept
+        here = self.embedding_[sample].astype(np.float64)
+        return disagreement(there, here, scale=scale)
+
+    # -- new rows -----------------------------------------------------------------------------------------
+
+    def _measure(self, then: Callable[[Array], Array] | None = None) -> Callable[[Array], Array]:
+        """Return the function that gives a block's distances to the anchors, or what ``then`` makes of them."""
+        rule = metric(self._rule_of(self.metric_), self.anchors_, self.metric_state_)
+        if self._fitted_pairwise:
+            then = _checked(then, self.anchors_, self._takes_gaps)
+        compare = against(rule, self.anchors_, then)
+        return lambda block: compare(arrays.to_numpy(block))
+
+
+def _checked(then: Callable[[Array], Array] | None, anchors: Array, gaps: bool) -> Callable[[Array], Array]:
+    """Refuse negative distances, and missing ones unless ``gaps``: only precomputed rows can have either."""
+
+    def check(D: Array) -> Array:
+        if (D < 0).any():
+            i, j = np.argwhere(D < 0)[0]
+            raise DataError(f"a distance is negative: {D[i, j]:g} to training object {int(anchors[j])}")
+        if not gaps and np.isnan(D).any():
+            j = np.argwhere(np.isnan(D))[0][1]
+            raise DataError(
+                f"the distance to training object {int(anchors[j])} is missing (NaN); leave the row out, or use "
+                "MetricMDS, which places objects by the distances that are known"
+            )
+        return D if then is None else then(D)
+
+    return check

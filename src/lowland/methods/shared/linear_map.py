@@ -1,0 +1,132 @@
+"""What the linear methods share: a row maps to A x + a, and back by B y + b."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from ...contract.reducer import Recorder, Reducer
+from ...core import arrays
+from ...core.errors import DataError, DominantColumnWarning, NotConvergedWarning
+from ...dimension.dominance import dominant_words
+from ...rows.units import power, scaled_back, times
+from ...spectral.rowspace import RowSpace
+
+Array = Any
+
+
+class Compressor(NamedTuple):
+    """The pair of affine maps y = A x + a and x′ = B y + b."""
+
+    A: Array
+    a: Array
+    B: Array
+    b: Array
+
+
+class LinearReducer(Reducer):
+    """A reducer whose two ways are affine; subclasses give `_compressor` and `_offset`."""
+
+    _allow_sparse: ClassVar[bool] = True
+
+    def _needs_length(self) -> bool:
+        return getattr(self, "solver", "auto") in ("gram", "krylov", "power")
+
+    def compressor(self) -> Compressor:
+        """Return A, a, B, b of the linear compressor: y = A x + a, and x′ = B y + b, the closest row it can make."""
+        check_is_fitted(self)
+        found, exponent = self._in_fit_units()._compressor(), vars(self).get("exponent_", 0)
+        out = power(self, "transform")
+        powers = (out - 1, out, 1 - out, 1)
+        return Compressor(*(times(part, round(exponent * p)) for part, p in zip(found, powers, strict=True)))
+
+    def _compressor(self) -> Compressor:
+        """Return A, a, B, b in the units of the fit."""
+        raise NotImplementedError
+
+    def _offset(self) -> Array:
+        """Return what is subtracted from rows before they are multiplied (zeros where nothing is)."""
+        raise NotImplementedError
+
+    def _row_map(self) -> Callable[[Array], Array]:
+        A, a, *_ = self._compressor()
+        offset = self._offset()
+
+        def project(block: Array) -> Array:
+            if sp.issparse(block):
+                return np.asarray(block @ A.T) + a
+            return arrays.less(block, offset) @ arrays.t(arrays.like(A, block, np.float64))
+
+        return project
+
+    @scaled_back("inverse_transform")
+    def inverse_transform(self, X: Any) -> Array:
+        """Map reduced rows back to the original columns: b + B y, the closest rows the model can make."""
+        source = self._reduced(X, allow_nan=self._allow_nan)
+        return source.map_blocks(self._inverse_map(), self.n_features_in_)
+
+    def _inverse_map(self) -> Callable[[Array], Array]:
+        *_, B, b = self._compressor()
+
+        def rebuild(block: Array) -> Array:
+            Y = arrays.cast(block, np.float64)
+            return Y @ arrays.t(arrays.like(B, block, np.float64)) + arrays.like(b, block, np.float64)
+
+        return rebuild
+
+    @scaled_back("residual")
+    def residual(self, X: Any) -> Array:
+        """Return x − x̂: the rows without their linear component."""
+        check_is_fitted(self)
+        source = self._rows(X, reset=False)
+        if source.sparse:
+            raise DataError(
+                "the residual of sparse rows is dense: give a dense array with X.toarray() if it fits in memory"
+            )
+        there, back = self._row_map(), self._inverse_map()
+        return source.map_blocks(lambda block: arrays.cast(block, np.float64) - back(there(block)), self.n_features_in_)
+
+
+def check_count(owner: str, count: int | None, n: int | None, d: int) -> None:
+    """Refuse more components than rows (where their number is known) or columns."""
+    limit = d if n is None else min(n, d)
+    if count is not None and count > limit:
+        where = "" if n is None else f" (n_samples = {n}, n_features = {d})"
+        raise DataError(
+            f"{owner}: n_components={count} is more than min(rows, columns) = {limit}{where}; ask for {limit} at most"
+        )
+
+
+def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> None:
+    """Write what a row-space decomposition did into the record, and warn where it fell short."""
+    solved = space.solved
+    record.note(
+        algorithm=solved.route,
+        solver=solved.solver,
+        iterations=solved.products or None,
+        residual=solved.residual,
+    )
+    record.tell_checked(solved.checked)
+    if space.short or space.unseen:
+        record.warn_short(len(space.values), asked, space.unseen)
+    if not solved.converged:
+        record.warn(
+            f"{owner}: the iteration stopped before its tolerance (residual {solved.residual:.2g}); "
+            "solver='covariance' or 'svd' does not iterate on the rows",
+            NotConvergedWarning,
+        )
+
+
+def warn_dominant(record: Recorder, variances: Array, names: Any, owner: str, remedy: str) -> None:
+    """Warn when one or two unscaled columns hold most of the variance."""
+    found = dominant_words(variances, names)
+    if found is not None:
+        record.warn(
+            f"{owner}: {found}, so the leading components mostly repeat it; if the columns have different units, "
+            f"{remedy}",
+            DominantColumnWarning,
+        )
