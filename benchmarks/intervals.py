@@ -30,7 +30,7 @@ def sample(n: int, seed: int) -> tuple[Array, Array]:
 
 def entry(X: Array, kinds: Array, method: str | None) -> dict[str, Any]:
     """Measure one map of a sample as a comparison does; without a method, the first two columns."""
-    from lowland.comparison.given import read
+    from lowland.comparison.dataset import read
     from lowland.comparison.measuring import Placed, criteria
     from lowland.comparison.structure import Truth, direct_distances
     from lowland.contract import registry

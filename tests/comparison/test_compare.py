@@ -81,7 +81,7 @@ def test_candidates_are_fitted_without_the_held_out_rows(found):
 def test_the_criteria_are_those_of_the_map(found, roll):
     """The fitted rows' trustworthiness is what `quality` says of the map of these, that of held-out ones of all."""
     from lowland import quality
-    from lowland.comparison.given import read
+    from lowland.comparison.dataset import read
     from lowland.quality.rank_measures import at_chance
 
     given, _ = read(roll, None, "euclidean", None, 0.2, 0)
@@ -324,7 +324,7 @@ def test_sparse_rows(rng, at_once):
     assert found.record["data"]["kind"] == "sparse"
     assert found.fit_best(X).n_components_ == 2
     shuffled = X[rng.permutation(150)]
-    assert lowland.comparison.given.fingerprint(shuffled) != found.record["data"]
+    assert lowland.comparison.dataset.fingerprint(shuffled) != found.record["data"]
     with pytest.raises(ValueError, match="kernel_pca cannot be tried: it does not take sparse rows"):
         lowland.compare(X, ["kernel_pca"])
 

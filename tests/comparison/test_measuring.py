@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, pdist
 from scipy.stats import spearmanr
 
 from lowland import quality
-from lowland.comparison.given import read
+from lowland.comparison.dataset import read
 from lowland.comparison.measuring import Placed, criteria
 from lowland.comparison.structure import Truth, direct_distances
 from lowland.comparison.voting import guesses, voted

@@ -11,7 +11,7 @@ import lowland
 from lowland.comparison import budget, candidates
 from lowland.comparison.candidates import Candidate
 from lowland.comparison.crowding import crowded
-from lowland.comparison.given import Given, Target, folds_of, read
+from lowland.comparison.dataset import Given, Target, folds_of, read
 from lowland.comparison.structure import confused, guessed
 from lowland.contract import registry
 

@@ -16,7 +16,7 @@ import pytest
 
 import lowland
 from lowland.comparison import candidates, process, running
-from lowland.comparison.given import read
+from lowland.comparison.dataset import read
 from lowland.comparison.worker import Bench
 from lowland.core import memory
 from lowland.core.errors import LowlandWarning

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import lowland
-from lowland.comparison import candidates, given, running
-from lowland.comparison.given import fingerprint, read
+from lowland.comparison import candidates, dataset, running
+from lowland.comparison.dataset import fingerprint, read
 from lowland.core.errors import DataError, LowlandWarning
 
 
@@ -192,8 +192,8 @@ def test_tables_are_hashed_in_blocks(monkeypatch):
         sizes.append(len(values))
         return values.to_list()
 
-    monkeypatch.setattr(given, "_listed", listed)
-    monkeypatch.setattr(given, "_BLOCK", 30)
+    monkeypatch.setattr(dataset, "_listed", listed)
+    monkeypatch.setattr(dataset, "_BLOCK", 30)
     told = fingerprint(frame)
     assert max(sizes) == 30, "never a whole column as a list"
     assert fingerprint(frame.with_columns(a=frame["a"] + 1e-12)) != told

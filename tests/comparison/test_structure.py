@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import lowland
 from lowland.comparison.crowding import crowded, one_hump
-from lowland.comparison.given import Target, read
+from lowland.comparison.dataset import Target, read
 from lowland.comparison.structure import Evidence, guessed, look
 
 

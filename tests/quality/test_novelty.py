@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import lowland
 from lowland.core.errors import DataError
 from lowland.quality.limits import residual_law
-from lowland.quality.new_rows import novelty
+from lowland.quality.novelty_detection import novelty
 from lowland.quality.residuals import as_new, new_law
 
 

@@ -11,12 +11,12 @@ import scipy.sparse as sp
 
 import lowland
 from lowland.core.errors import DataError, DominantColumnWarning, LowlandWarning
-from lowland.quality.bulk import Axes, Bulk, angles, distinct_first, rest_of
-from lowland.quality.crowd import condensed, distance_limit, normal_distances
 from lowland.quality.limits import Law, deleted, f_beyond, hotelling, limit, residual_law
-from lowland.quality.new_rows import novelty
+from lowland.quality.neighbor_distance import condensed, distance_limit, normal_distances
+from lowland.quality.novelty_detection import novelty
 from lowland.quality.outliers import outliers
 from lowland.quality.residuals import new_law
+from lowland.quality.robust_pca import Axes, Bulk, angles, distinct_first, rest_of
 from lowland.rows.row_source import as_rows
 
 

@@ -149,7 +149,7 @@ def test_scaled_columns_are_scaled_by_all_rows(rng):
 
 def test_a_comparison_scales_by_the_whole_table(rng):
     """Its sample and its training rows have other deviations; maps are measured against one space."""
-    from lowland.comparison.given import Given, read
+    from lowland.comparison.dataset import Given, read
 
     X = rng.normal(size=(900, 4)) * [1, 20, 1, 1]
     X[::90, 3] += 300

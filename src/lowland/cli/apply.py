@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ..contract.reducer import Reducer
-    from ..quality.new_rows import Novelty
+    from ..quality.novelty_detection import Novelty
 
 Flag = Annotated[
     bool,
@@ -107,7 +107,7 @@ def transform(
 
 def _novelty(fitted: Reducer, given: Input) -> Novelty:
     """Compare the rows with the training rows; measures that are not available are listed on stderr."""
-    from ..quality.new_rows import novelty
+    from ..quality.novelty_detection import novelty
 
     found: Novelty = look(lambda rows: novelty(fitted, rows, names=row_names(given)), given, NO_ROWS)
     found = replace(found, missing={name: in_words(why, NO_ROWS, "") for name, why in found.missing.items()})

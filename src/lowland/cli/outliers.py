@@ -186,7 +186,7 @@ def _write_measures(found: Outliers, out: Path) -> None:
 
 
 def _shown(found: Outliers) -> list[Grid]:
-    from ..quality.flagged import odd_words
+    from ..quality.outlier_result import odd_words
     from ..quality.outliers import WORDS
 
     if len(found) == 0:

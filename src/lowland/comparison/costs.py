@@ -8,7 +8,7 @@ from ..contract.plan import plan
 from ..core import settings
 from ..core.errors import MissingExtraError
 from . import candidates
-from .given import HELD_OUT, SAMPLE
+from .dataset import HELD_OUT, SAMPLE
 
 # Rough seconds on one modest core.
 _START = 5.0  # of the process that fits, and of a first look at the data

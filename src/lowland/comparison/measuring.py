@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .given import FEW_HELD, Given, Target
+from .dataset import FEW_HELD, Given, Target
 from .ranking import SIDES
 from .structure import Truth, balanced, by_class, confused
 from .voting import guesses
@@ -137,7 +137,7 @@ def _items(given: Given, rows: Array) -> Array:
 
 def _distances(given: Given, truth: dict[str, Array], placed: Placed, folds: int) -> dict[str, Any]:
     """Distances: the rank correlation (Spearman) of those in the map with those of the data."""
-    from ..quality.paths import correlations
+    from ..quality.geodesics import correlations
 
     place = np.full(given.n, -1)
     place[placed.there] = np.arange(len(placed.there))

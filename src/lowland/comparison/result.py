@@ -172,7 +172,7 @@ class Comparison:
         import narwhals as nw
         import numpy as np
 
-        from .given import column_names
+        from .dataset import column_names
 
         if self.record["data"]["kind"] == "distances":
             return X

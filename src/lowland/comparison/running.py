@@ -13,11 +13,11 @@ from typing import Any
 
 from ..core import settings
 from ..core.errors import DataError, LowlandWarning
-from .asked import Asked
 from .budget import Clock, parse_seconds
 from .candidates import EXCLUDED, Candidate, with_scaled_pca
-from .given import HELD_OUT, SAMPLE, Given, read
+from .dataset import HELD_OUT, SAMPLE, Given, read
 from .process import Worker, send_guests
+from .request import Asked
 from .result import Comparison
 from .schedule import FORMAT, Run
 

@@ -16,12 +16,12 @@ from ..core import settings
 from ..core.cost import Plan
 from ..core.errors import MissingExtraError
 from . import candidates
-from .asked import Asked
 from .budget import OUT_OF_TIME, Clock
 from .candidates import Candidate
-from .given import Given
+from .dataset import Given
 from .process import Worker
 from .ranking import Judge
+from .request import Asked
 from .result import Map
 
 FORMAT = 1  # of records

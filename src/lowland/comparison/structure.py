@@ -12,10 +12,10 @@ import scipy.sparse as sp
 
 from ..graph.neighbors import neighbor_graph
 from ..pairs import pairwise
-from ..quality.paths import distinct_points, path_distances
+from ..quality.geodesics import distinct_points, path_distances
 from ..spectral import dense
 from .crowding import COLUMNS, crowded
-from .given import Given, Target
+from .dataset import Given, Target
 from .voting import voted
 
 Array = Any

@@ -85,7 +85,7 @@ class Bench:
     """Holds the data between jobs."""
 
     def __init__(self, folder: Path, say: Say) -> None:
-        from .given import Given
+        from .dataset import Given
 
         self.folder, self._say, self._last = folder, say, 0.0
         self.given = Given.restore(folder)
@@ -230,7 +230,7 @@ def _warm() -> None:
     """Measure a small map, so that no candidate pays for loading what all of them need."""
     import numpy as np
 
-    from .given import read
+    from .dataset import read
     from .measuring import Placed, criteria
     from .structure import look
 

@@ -31,9 +31,9 @@ from .blocked import FEW_ENTRIES, BlockSearcher
 from .descent import DescentSearcher
 from .distinct import Distinct, distinct
 from .expand import expand
-from .given import GivenDistances
 from .graph import Graph
 from .measures import SHIFTED_ENTRIES, EuclideanRows, SparseRows, comparable, measure
+from .precomputed import GivenDistances
 from .scores import TERMS
 from .search import Searcher
 from .trees import TreeSearcher

@@ -21,8 +21,8 @@ from .shepard import Shepard, shepard
 
 _HOME = {
     "HeldOut": "models",
-    "Novelty": "new_rows",
-    "Outliers": "flagged",
+    "Novelty": "novelty_detection",
+    "Outliers": "outlier_result",
     "Purity": "purity",
     "RnxCurve": "rank_curves",
     "Stability": "refits",
@@ -35,8 +35,8 @@ _HOME = {
     "lcmc": "rank_measures",
     "neighbor_purity": "purity",
     "neighborhood_overlap": "rank_measures",
-    "novelty": "new_rows",
-    "geodesic_correlation": "paths",
+    "novelty": "novelty_detection",
+    "geodesic_correlation": "geodesics",
     "reconstruction_error": "reconstruction",
     "relative_contrast": "contrast",
     "residual_variance": "pair_measures",
@@ -82,11 +82,11 @@ __all__ = [
 
 if TYPE_CHECKING:
     from .contrast import relative_contrast
-    from .flagged import Outliers
+    from .geodesics import geodesic_correlation
     from .models import HeldOut, held_out
-    from .new_rows import Novelty, novelty
+    from .novelty_detection import Novelty, novelty
+    from .outlier_result import Outliers
     from .pair_measures import distance_correlation, distance_error, kruskal_stress, residual_variance, sammon_stress
-    from .paths import geodesic_correlation
     from .purity import Purity, neighbor_purity
     from .rank_curves import RnxCurve, coranking, rnx_curve
     from .rank_measures import continuity, lcmc, neighborhood_overlap, trustworthiness

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..core import settings
 from .anchors import ALL, SAMPLED
-from .paths import ALL_PAIRS, PAIRED, SAMPLE
+from .geodesics import ALL_PAIRS, PAIRED, SAMPLE
 
 # Rough seconds on one modest core; `python -m benchmarks.plan_seconds` shows how far they are off.
 _START = 0.05  # of any report, whatever its size

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .bulk import middle_and_spread
+from .robust_pca import middle_and_spread
 
 Array = Any
 

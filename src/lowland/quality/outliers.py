@@ -18,14 +18,14 @@ from ..graph.neighbors import objects
 from ..rows.object_rows import are_objects, take
 from ..rows.row_source import RowSource, as_rows
 from ..spectral.rowspace import Wanted
-from .bulk import ROWS_EACH, Axes, Bulk, Judged, angles, distinct_first
 from .checks import check_level, check_neighbors, is_whole, row_names
-from .crowd import UNKNOWN, crowd, distance_limit, divided, normal_distances, sample
-from .flagged import WORDS, Outliers, is_group, sentence
 from .limits import Limit
-from .new_rows import Novelty, novelty
+from .neighbor_distance import UNKNOWN, crowd, distance_limit, divided, normal_distances, sample
+from .novelty_detection import Novelty, novelty
 from .odd_columns import OddColumn, odd_columns
+from .outlier_result import WORDS, Outliers, is_group, sentence
 from .reference import MOST_RANKED, Ranking, ranking
+from .robust_pca import ROWS_EACH, Axes, Bulk, Judged, angles, distinct_first
 from .spaces import naming
 
 __all__ = ["WORDS", "Novelty", "Outliers", "novelty", "outliers"]

@@ -10,8 +10,8 @@ import numpy as np
 from ..core.settings import format_share
 from ..graph.measures import comparable
 from ..graph.neighbors import distinct
-from .bulk import Judged, residual
 from .limits import hotelling
+from .robust_pca import Judged, residual
 
 Array = Any
 

@@ -13,9 +13,9 @@ from ..core.measure import Measure
 from .anchors import ALL, labels
 from .chance import by_chance
 from .contrast import contrast_of, warn_of_concentration, warn_of_dominance
+from .geodesics import geodesic_correlation
 from .pair_measures import MONOTONE, SPEARMAN, correlation_of, error_of, residual_of, sammon_of, stress_of
 from .pairs import PairTable, UndefinedError
-from .paths import geodesic_correlation
 from .pointwise import Pointwise, pointwise_from
 from .purity import Purity, purity_of
 from .rank_curves import curve_of

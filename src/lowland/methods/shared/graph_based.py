@@ -25,11 +25,11 @@ from ...graph.components import bridge, components
 from ...graph.distinct import numbered
 from ...graph.geodesics import geodesics
 from ...graph.geometry import Coordinates, Edges, Geometry
-from ...graph.given import GivenDistances, merged
 from ...graph.graph import Graph
 from ...graph.measures import comparable
 from ...graph.neighbors import Searcher, approximate, distinct, search_cost, searcher
 from ...graph.patches import barycentric
+from ...graph.precomputed import GivenDistances, merged
 from ...pairs.distances import check_distances, check_function, learn, metric
 from ...rows.object_rows import gather, packed
 from ...rows.row_source import RowSource, as_rows

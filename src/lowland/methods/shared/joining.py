@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 from ...core import arrays
 from ...graph.geometry import Coordinates, Edges, Geometry, Metric, Square
-from ...graph.given import nearest_given
 from ...graph.neighbors import Searcher, searcher
 from ...graph.patches import barycentric
+from ...graph.precomputed import nearest_given
 from ...pairs.distances import metric
 from ...pairs.pairwise import Pairwise
 from ...rows.object_rows import unpacked

@@ -15,10 +15,10 @@ from ..core import arrays, thread_pool
 from ..core.errors import DataError
 from ..rows.object_rows import gather, unpacked
 from ..rows.row_source import as_rows
-from .bulk import Axes, judging, residual
 from .checks import check_level, check_neighbors, row_names
-from .crowd import ALL, Crowd, crowd, divided, sample
 from .limits import hotelling
+from .neighbor_distance import ALL, Crowd, crowd, divided, sample
+from .robust_pca import Axes, judging, residual
 from .spaces import naming
 
 if TYPE_CHECKING:

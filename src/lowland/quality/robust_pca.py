@@ -23,8 +23,8 @@ from ..spectral import dense, rowspace
 from ..spectral.routes import Scaling, degrees
 from ..spectral.rowspace import Wanted
 from ..spectral.solve import DENSE_LIMIT
-from .crowd import divided
 from .limits import Law, Limit, deleted, hotelling, limit
+from .neighbor_distance import divided
 from .residuals import as_new, new_law
 
 Array = Any

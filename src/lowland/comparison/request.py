@@ -11,7 +11,7 @@ from ..contract.parameters import Integer
 from ..core.errors import DataError
 from . import candidates
 from .candidates import Candidate
-from .given import Given
+from .dataset import Given
 
 NEIGHBORS = 10  # in a neighbourhood; of few rows a quarter of them
 
