@@ -9,7 +9,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PINS   := pyproject.toml constraints.txt
-LOOPS := $(sort $(shell find src/lowland -name "*_loops.py" -o -name "*_kernels.py"))
+LOOPS := $(sort $(shell find src/lowland -name "*_loops.py"))
 TORCH  := $(shell sed -n 's/^\(torch==.*\)/\1/p' constraints.txt)
 
 .DEFAULT_GOAL := help

@@ -11,34 +11,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .contract.method_table import METHODS as _METHODS
+
 __version__ = "0.1.0"
 
-# Where each public name lives. Nothing is imported before it is used: see the cold-start rule in docs/architecture.md.
+# Where each public name lives; classes of methods come from their table. Nothing is imported before it is used.
 _HOME = {
-    "Autoencoder": "methods.network.autoencoder",
-    "ClassicalMDS": "methods.distance.classical_mds",
-    "DiffusionMaps": "methods.manifold.diffusion_maps",
-    "FAMD": "methods.linear.famd",
-    "HessianLLE": "methods.manifold.hessian_lle",
-    "ICA": "methods.linear.ica",
-    "Isomap": "methods.manifold.isomap",
-    "KernelPCA": "methods.kernel.kernel_pca",
-    "LLE": "methods.manifold.lle",
-    "LPP": "methods.linear.lpp",
-    "LTSA": "methods.manifold.ltsa",
-    "LaplacianEigenmaps": "methods.manifold.laplacian_eigenmaps",
-    "MVU": "methods.manifold.mvu",
-    "MetricMDS": "methods.distance.metric_mds",
-    "ModifiedLLE": "methods.manifold.modified_lle",
-    "NPE": "methods.linear.npe",
-    "NonmetricMDS": "methods.distance.nonmetric_mds",
-    "PCA": "methods.linear.pca",
-    "ProbabilisticPCA": "methods.linear.probabilistic_pca",
-    "RandomProjection": "methods.random.random_projection",
-    "SOM": "methods.network.som",
-    "TSNE": "methods.embedding.tsne",
-    "TruncatedSVD": "methods.linear.truncated_svd",
-    "UMAP": "methods.embedding.umap",
+    **{row.class_name: row.module.removeprefix(f"{__name__}.") for row in _METHODS},
     "Cancelled": "core.errors",
     "DataError": "core.errors",
     "DegenerateWarning": "core.errors",

@@ -20,7 +20,7 @@ from lowland.graph.patches import Patches, flatness
 from lowland.methods.linear.projections import principal_axes
 from lowland.rows.row_source import as_rows
 from lowland.spectral import dual as dual_module
-from lowland.spectral.routes import Scaling
+from lowland.spectral.solved import Scaling
 from lowland.spectral.spmm import outer
 
 GRAPH = [

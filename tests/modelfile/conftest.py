@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lowland import modelfile
-from lowland.contract import registry
+from lowland.contract import plugins, registry
 from lowland.contract.parameters import RANDOM_STATE, AnyOf, Integer, Nothing, Real
 from lowland.contract.reducer import FitInfo, Reducer
 from lowland.core.errors import ModelFileError
@@ -40,7 +40,7 @@ class Toy(Reducer):
 @pytest.fixture(autouse=True)
 def _toy_is_registered(monkeypatch):
     row = registry.Method("toy", "Toy", __name__, "linear", "For tests.")
-    monkeypatch.setattr(registry, "METHODS", (*registry.METHODS, row))
+    monkeypatch.setattr(plugins, "METHODS", (*registry.METHODS, row))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 import lowland
 from lowland import dimension, quality
-from lowland.dimension.variances import variances_of
+from lowland.spectral.variances import variances_of
 
 X = np.random.default_rng(0).normal(size=(60, 4)) * [3, 2, 1, 1]
 MODEL = lowland.PCA(n_components=2).fit(X)

@@ -16,7 +16,8 @@ from lowland.core.errors import DataError
 from lowland.rows.moments import moments
 from lowland.rows.row_source import as_rows
 from lowland.spectral import krylov, rowspace
-from lowland.spectral.rowspace import ROUTES, Scaling, Wanted, decompose, route
+from lowland.spectral.rowspace import ROUTES, decompose, route
+from lowland.spectral.solved import Scaling, Wanted
 
 F8 = np.dtype("f8")
 K = 4

@@ -73,9 +73,9 @@ def transform(
 
     Example: lowland transform iris.lowland new.csv --out new_flat.csv
     """
+    from ..core.formatting import count
     from ..data.writing import embedding_frame
     from ..modelfile import load
-    from ..report.facts import count
 
     _check_order(model, data, "DATA")
     check_outputs(out=out, inputs=(model, data), json=common is not None and common.json)
@@ -158,9 +158,9 @@ def inverse(
 
     Example: lowland inverse iris.lowland flat.csv --out restored.csv
     """
+    from ..core.formatting import count
     from ..data.writing import embedding_frame
     from ..modelfile import load
-    from ..report.facts import count
 
     _check_order(model, embedding, "EMBEDDING")
     check_outputs(out=out, inputs=(model, embedding), json=common is not None and common.json)

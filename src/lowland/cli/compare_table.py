@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def ranking(found: Comparison, advice: Recommendation) -> Table:
     """Return the candidates, best first, then those that were begun and did not finish."""
-    from ..comparison.page import TIES, behind, score_words, shown
+    from ..report.comparison import TIES, behind, score_words, shown
 
     several, figures_of = len(found.ranked()) > 1, shown(found)
     caption = f"{score_words(found)} {TIES}" if several else None

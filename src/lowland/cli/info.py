@@ -57,10 +57,10 @@ def info(
 
 
 def _table(file: Path) -> Answer:
+    from ..core.formatting import count
     from ..data.inspection import inspect_matrix, inspect_table
     from ..data.reading import read_any
     from ..data.table import Table
-    from ..report.facts import count
 
     data = read_any(file)
     if not isinstance(data, Table):
@@ -111,7 +111,7 @@ def _rows(found: Inspection) -> list[tuple[str, str]]:
 
 def _sentence(file: Path, found: Inspection) -> str:
     """List the problems for a reduction, or report that there are none."""
-    from ..report.facts import count
+    from ..core.formatting import count
 
     if found.missing_pairs is not None:
         return f"{file.name} is a distance matrix of {found.n_rows:,} objects, {_pairs(found)}."
@@ -141,7 +141,7 @@ def _sentence(file: Path, found: Inspection) -> str:
 
 def _dominating(found: Inspection) -> tuple[str, str]:
     """Return the columns that hold most of the variance and their share, in words."""
-    from ..core.settings import format_share
+    from ..core.formatting import format_share
 
     top: tuple[Any, ...] = found.dominant or found.dominant_pair or ("none", 0.0)
     return " and ".join(top[:-1]), format_share(top[-1])
@@ -157,7 +157,7 @@ def _pairs(found: Inspection) -> str:
 
 def _model(file: Path) -> Answer:
     from ..contract.reducer import FitInfo
-    from ..core.settings import format_bytes
+    from ..core.formatting import format_bytes
     from ..modelfile import describe
 
     held = describe(file)
@@ -186,7 +186,7 @@ def _model(file: Path) -> Answer:
 
 def _takes(held: dict[str, Any]) -> str:
     """Say what new rows must be: rows of numbers, values for pairs, or objects."""
-    from ..report.facts import count
+    from ..core.formatting import count
 
     if held["objects"]:
         return f"objects compared by its {held['functions'][0] if held['functions'] else 'function'}"
@@ -198,7 +198,7 @@ def _takes(held: dict[str, Any]) -> str:
 
 def _held(held: dict[str, Any]) -> str:
     """Report whether a file contains training data, which matters before sharing it."""
-    from ..report.facts import count
+    from ..core.formatting import count
 
     if held["objects"]:
         return f" The file contains the {count(held['objects'], 'training object')}."

@@ -214,7 +214,7 @@ def _shown(found: Outliers) -> list[Grid]:
 
 
 def _summary(found: Outliers, keep: Path | None) -> str:
-    from ..report.facts import count
+    from ..core.formatting import count
 
     if keep is None:
         return found.sentence

@@ -48,7 +48,8 @@ def plan(
     Example: lowland plan big.parquet --method pca --components 50
     """
     from ..contract.plan import plan as cost_of
-    from ..core.settings import format_bytes, format_seconds, memory_limit
+    from ..core.formatting import format_bytes, format_seconds
+    from ..core.settings import memory_limit
 
     options = method or MethodOptions()
     model = build_model(options)

@@ -166,7 +166,7 @@ def _pieces(fitted: Reducer) -> Any:
 def _page(job: Job, fitted: Reducer, embedding: Any, given: Input, rows: Any) -> str:
     import polars as pl
 
-    from ..report.facts import count
+    from ..core.formatting import count
     from ..report.html import render_report
 
     color, color_name = None, job.keep.color

@@ -74,7 +74,7 @@ def dominated(given: Input) -> bool:
     """Tell whether one column or two hold most of the variance, by the warnings' rule: the next step should scale."""
     import numpy as np
 
-    from ..dimension.dominance import dominant_columns
+    from ..core.dominance import dominant_columns
 
     table = getattr(given.rows, "array", None)
     if given.pairwise or not isinstance(table, np.ndarray) or table.dtype.kind not in "fiub":

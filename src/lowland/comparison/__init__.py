@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+from .comparing import compare
 from .recommendation import Recommendation
 from .result import Comparison
-from .running import compare
 
 __all__ = ["Comparison", "Recommendation", "compare"]

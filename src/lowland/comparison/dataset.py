@@ -180,7 +180,7 @@ def _coded(rows: Any, fitted: Array, numbers: Array) -> tuple[Array, Array | Non
 
 def _dominant(kind: str, metric: str, rows: Array, names: Sequence[str] | None) -> str | None:
     """Warn where one column alone decides what is near, and return what was said."""
-    from ..dimension.dominance import dominant_words
+    from ..core.dominance import dominant_words
 
     if kind != "rows" or metric not in ("euclidean", "sqeuclidean"):
         return None
@@ -264,7 +264,7 @@ def _kind(X: Any, metric: str) -> tuple[str, Array]:
         kept = sp.csr_array(rows)
         kept.sort_indices()
         return "sparse", kept
-    warn_of_square(rows, "compare: X", stacklevel=5)
+    warn_of_square(rows, "compare: X", stacklevel=6)
     return "rows", np.ascontiguousarray(rows)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from ..contract import registry
 from ..core import settings
+from ..core.formatting import format_bytes
 from ..core.memory import resident
 
 Told = Callable[[str, int, int | None], None]
@@ -130,7 +131,7 @@ class Worker:
                     return {"status": "ended", "error": late}
                 if limit is not None and (resident(pid) or 0) > limit:
                     self.end()
-                    return {"status": "ended", "error": f"it took more than {settings.format_bytes(limit)} of memory"}
+                    return {"status": "ended", "error": f"it took more than {format_bytes(limit)} of memory"}
                 continue
             if line is None:
                 return self._gone()

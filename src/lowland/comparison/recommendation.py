@@ -9,9 +9,8 @@ from typing import Any
 
 from ..contract import registry
 from ..core.errors import LowlandError
-from ..core.settings import format_seconds
+from ..core.formatting import count, format_seconds
 from ..quality.verdicts import DIRECT, GEODESIC, Verdict
-from ..report.facts import count
 from . import ranking
 from .budget import OUT_OF_TIME
 from .candidates import EXCLUDED, Candidate

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, LowlandError
+from ..core.show import show
 from .candidates import Candidate
+from .maps import Map
 from .ranking import SIDES, Judge, seconds
 from .recommendation import Recommendation, recommend
 
@@ -21,14 +22,6 @@ Array = Any
 
 
 _DISTANCES = ("direct", "geodesic")
-
-
-@dataclass(frozen=True)
-class Map:
-    """A map: the places of some rows, and their numbers in the table. Large maps are kept in part."""
-
-    Y: Array
-    rows: Array
 
 
 class Comparison:
@@ -197,9 +190,9 @@ class Comparison:
 
     def rerun(self, X: Any, target: Any = None) -> Comparison:
         """Run what ran on the same data again; measures are the same, times are not."""
-        from .running import compare
+        from .running import again
 
-        return compare(X, target=target, record=self.record)
+        return Comparison(*again(X, target, self.record))
 
     def colors(self, rows: Array) -> list[Any] | None:
         """Return the target's classes of some rows, or None without a target."""
@@ -209,8 +202,6 @@ class Comparison:
 
     def figure(self, most: int = 9) -> Figure:
         """Draw the maps of the best candidates beside each other, and their criteria as bars below."""
-        from ..plots.comparison import comparison
-
         if not self.maps:
             raise LowlandError("compare: no candidate finished, so there is no map to draw")
         chosen, judge = self.recommend().key, Judge(self._done())
@@ -223,20 +214,19 @@ class Comparison:
         for entry in drawn:
             found = {name: judge.measure(entry, name) for name in judge.criteria}
             figures[entry["key"]] = {name: (float(m), m.low, m.high) for name, m in found.items()}
-        return comparison(
+        figure: Figure = show(
+            "comparison",
             {key: self.maps[key].Y for key in keys},
             figures,
             colors=None if self._colors is None else {key: self.colors(self.maps[key].rows) for key in keys},
             color_name=None if self._colors is None else self._colors["name"],
             marked=chosen,
         )
+        return figure
 
     def to_html(self, path: str | os.PathLike[str], *, title: str = "Comparison", command: str | None = None) -> None:
         """Write one offline page: the recommendation, the maps, the table, and what did not run and why."""
-        from ..report.html import write_page
-        from .page import render
-
-        write_page(path, render(self, title, command))
+        show("comparison page", self, path, title, command)
 
     def __str__(self) -> str:
         lines, names = [self._rows()], self.criteria

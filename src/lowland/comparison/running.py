@@ -1,24 +1,23 @@
-"""`lowland.compare`: the front door."""
+"""The run of a comparison: the candidates of a request, or those of a record once more."""
 
 from __future__ import annotations
 
-import inspect
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core import settings
 from ..core.errors import DataError, LowlandWarning
 from .budget import Clock, parse_seconds
 from .candidates import EXCLUDED, Candidate, with_scaled_pca
-from .dataset import HELD_OUT, SAMPLE, Given, read
+from .dataset import Given, read
+from .maps import Map
 from .process import Worker, send_guests
 from .request import Asked
-from .result import Comparison
 from .schedule import FORMAT, Run
 
 BUDGET = "5min"
@@ -32,85 +31,23 @@ _PARTS: dict[str, tuple[str, ...]] = {  # what a record has, as far as it is rea
 }
 
 
-def compare(
-    X: Any,
-    methods: str | Sequence[Any] = "auto",
-    n_components: int = 2,
-    budget: float | str | None = BUDGET,
-    target: Any = None,
-    *,
-    metric: str = "euclidean",
-    n_neighbors: int | None = None,
-    sample: int | None = SAMPLE,
-    held_out: float = HELD_OUT,
-    random_state: int | None = None,
-    record: Mapping[str, Any] | None = None,
-) -> Comparison:
-    """Fit several methods to the same rows within a time budget, measure their maps alike, and rank them.
+class Outcome(NamedTuple):
+    """What a run leaves: its record, the maps of the candidates that finished, and the classes of rows for pictures."""
 
-    Each candidate is fitted on the training rows, places the held-out rows with `transform`, and is judged by two
-    criteria that are 0 at chance and 1 when perfect, for training and held-out rows alike:
+    record: dict[str, Any]
+    maps: dict[str, Map]
+    colors: dict[str, Any] | None
 
-    - local: neighbours. The mean of trustworthiness and continuity (Venna, Kaski 2001), each (x − chance)/(1 − chance).
-    - global: distances. Spearman's correlation between the distances in the map and in the data; where the rows are
-      more than a Gaussian cloud and their neighbour graph is connected, distances along that graph (Tenenbaum, de
-      Silva, Langford 2000): direct distances would favour maps that leave a curved sheet folded.
 
-    A target adds the share of rows whose class the nearest others in the map guess. The score is the mean of these.
-    Settings of neighbours, perplexity and kernel widths are searched while time is left.
-
-    Parameters
-    ----------
-    X : array, sparse matrix or data frame
-        Rows; columns of text are coded as FAMD does. With ``metric="precomputed"`` a square of distances.
-    methods : "auto" or list
-        Names, (name, parameters) pairs or models. "auto" takes what suits the data, cheap and different ones first.
-    n_components : int
-        Dimensions of the maps.
-    budget : str, float or None
-        Time for everything: "90s", "5min", "1h" or seconds; None: until all candidates have run.
-    target : array or str, optional
-        Classes of the rows, or the name of the data frame's column that holds them; it is not reduced.
-    metric : str
-        How rows are compared; maps are compared by Euclidean distances.
-    n_neighbors : int or None
-        Size of a neighbourhood in the criteria; None: 10, of fewer than 40 rows a quarter of them.
-    sample : int or None
-        Rows that are compared at most, drawn at random; None: all.
-    held_out : float
-        Share of them that is held out; fewer than 50 rows and distances are all fitted, and fewer than 10 held-out
-        rows, too.
-    random_state : int or None
-        Seed of the draws and of the candidates; None is seed 0.
-    record : dict, optional
-        Of an earlier comparison (`Comparison.record`): what ran then is run again, without a budget, on the same data;
-        X and the target are all that is given beside it.
-
-    Returns
-    -------
-    Comparison
-        With `table`, `recommend`, `figure`, `to_html`, `fit_best` and the ``record``.
-
-    Examples
-    --------
-    >>> import lowland
-    >>> X, _ = lowland.data.swiss_roll(300, random_state=0)
-    >>> found = lowland.compare(X, methods=["pca", "isomap"], budget="1min")
-    >>> found.recommend().method
-    'isomap'
-    """
-    if record is not None:
-        _refuse_others(locals())
-        return _again(X, target, record)
-    asked = Asked(
-        n_components, metric, n_neighbors, sample, held_out, 0 if random_state is None else random_state, methods
-    )
+def begin(X: Any, target: Any, asked: Asked, budget: float | str | None) -> Outcome:
+    """Run the candidates of a request within a budget."""
     asked.check()
+    automatic = asked.methods == "auto"
     clock = Clock(None if budget is None else parse_seconds(budget))
-    given, fingerprint = read(X, target, metric, sample, held_out, asked.random_state)
+    given, fingerprint = read(X, target, asked.metric, asked.sample, asked.held_out, asked.random_state)
     asked = asked.against(given)
     queue, skipped = asked.candidates(given.kind)
-    if methods == "auto":
+    if automatic:
         queue, skipped = _suited(queue, skipped, given, fingerprint)
     with _folder() as folder:
         given.store(folder)
@@ -122,11 +59,11 @@ def compare(
             run.all_of(worker, queue)
             if not run.done():
                 run.cheapest(worker, queue)
-            if methods == "auto":
+            if automatic:
                 run.search(worker)
             run.count_dimensions(worker)
         kept = run.record(fingerprint, budget)
-        return Comparison(kept, run.maps(), _colors(given))
+        return Outcome(kept, run.maps(), _colors(given))
 
 
 def _suited(
@@ -141,14 +78,7 @@ def _suited(
     return queue, skipped
 
 
-def _refuse_others(given: Mapping[str, Any]) -> None:
-    """Refuse what a record decides."""
-    for name, parameter in inspect.signature(compare).parameters.items():
-        if name not in ("X", "target", "record") and given[name] != parameter.default:
-            raise ValueError(f"compare: a record says all but the data: leave {name} out, or compare anew without it")
-
-
-def _again(X: Any, target: Any, record: Mapping[str, Any]) -> Comparison:
+def again(X: Any, target: Any, record: Mapping[str, Any]) -> Outcome:
     """Run what a record says that ran, on the same data."""
     told = settings_of(record)
     if (target is None) != (told["target"] is None):
@@ -184,7 +114,7 @@ def _again(X: Any, target: Any, record: Mapping[str, Any]) -> Comparison:
                 run.count_dimensions(worker)
             elif seen is not None and run.evidence is not None:
                 run.evidence["dimensions_unknown"] = seen["dimensions_unknown"]
-        return Comparison(run.record(fingerprint, told["budget"]), run.maps(), _colors(given))
+        return Outcome(run.record(fingerprint, told["budget"]), run.maps(), _colors(given))
 
 
 def settings_of(record: Any) -> Mapping[str, Any]:
@@ -219,7 +149,7 @@ def _folder() -> Iterator[Path]:
         try:
             shutil.rmtree(path)
         except OSError as error:  # what was found is worth more than the folder
-            warnings.warn(f"compare: a folder could not be removed: {error}", LowlandWarning, stacklevel=4)
+            warnings.warn(f"compare: a folder could not be removed: {error}", LowlandWarning, stacklevel=5)
 
 
 def _colors(given: Given) -> dict[str, Any] | None:

@@ -15,14 +15,15 @@ from ..contract.plan import plan
 from ..core import settings
 from ..core.cost import Plan
 from ..core.errors import MissingExtraError
+from ..core.formatting import format_bytes, format_seconds
 from . import candidates
 from .budget import OUT_OF_TIME, Clock
 from .candidates import Candidate
 from .dataset import Given
+from .maps import Map
 from .process import Worker
 from .ranking import Judge
 from .request import Asked
-from .result import Map
 
 FORMAT = 1  # of records
 _LOOK = 0.5  # share of the budget that the look at the data may take: all judgement stands on it
@@ -151,7 +152,7 @@ class Run:
             most = self.clock.left if waiting <= 1 or not self.done() else self._before_restart()
             share = min(_ROUGH * planned, most)
             if planned > most:
-                told, left = settings.format_seconds(planned), settings.format_seconds(max(most, 0.0))
+                told, left = format_seconds(planned), format_seconds(max(most, 0.0))
                 reason = f"the plan says {told}, and it could have {left} of the budget"
         if reason is not None:
             self.skip(candidate, reason)
@@ -238,10 +239,8 @@ class Run:
         limit = settings.memory_limit()
         if whole.bytes <= limit:
             return told, None
-        needed = settings.format_bytes(whole.bytes)
-        return told, (
-            f"all {self.given.n_rows:,} rows would take {needed}, and the limit is {settings.format_bytes(limit)}"
-        )
+        needed = format_bytes(whole.bytes)
+        return told, (f"all {self.given.n_rows:,} rows would take {needed}, and the limit is {format_bytes(limit)}")
 
     def _planned(self, candidate: Candidate) -> tuple[float, str | None]:
         """Return the seconds that a candidate's plan says of the rows that are fitted, or why it cannot be."""

@@ -64,7 +64,7 @@ class Anything:
 
 
 class ForeignReducer(Reducer):
-    """A transformer of another package; `wrapping.wrap` makes a subclass for each.
+    """A transformer of another package; `plugin_class.wrap` makes a subclass for each.
 
     ``embedding_`` holds the reduced training rows, ``estimator_`` the fitted object of the other package.
     """
@@ -73,6 +73,7 @@ class ForeignReducer(Reducer):
     _components: ClassVar[str | None]
     _defaults: ClassVar[Mapping[str, Any]]
     _digest: ClassVar[str]  # of the defaults, by which copies find their class
+    _empty: ClassVar[Callable[..., ForeignReducer]]  # makes an object without its contents
 
     embedding_: Array
     estimator_: Any
@@ -226,10 +227,8 @@ class ForeignReducer(Reducer):
         return tags
 
     def __reduce__(self) -> tuple[Any, ...]:  # the class was made here and has no name that a module knows
-        from .plugin_class import empty
-
         made = (self._wrapped, type(self).__name__, self._components, dict(self._defaults), self._digest)
-        return empty, made, self.__getstate__()
+        return self._empty, made, self.__getstate__()
 
 
 class WithInverse(ForeignReducer):

@@ -18,7 +18,7 @@ _made: dict[tuple[type, str, str | None, str], type[ForeignReducer]] = {}  # for
 
 
 def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, Any]) -> type[ForeignReducer]:
-    """Make the `Reducer` class of a transformer class; ``components`` as `guests.register` takes it.
+    """Make the `Reducer` class of a transformer class; ``components`` as `plugins.register` takes it.
 
     >>> import numpy as np
     >>> from sklearn.decomposition import FastICA
@@ -63,6 +63,7 @@ def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, A
             "_components": components,
             "_defaults": dict(defaults),
             "_digest": digest,
+            "_empty": staticmethod(empty),
         },
     )
     _made[cls, title, components, digest] = made

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import registry
-from .registry import Method, find, key_of
+from .method_table import METHODS, Method, find, key_of
 
 if TYPE_CHECKING:
     from .reducer import Reducer
@@ -34,7 +33,7 @@ class Guest(Method):
 
 def known() -> tuple[Method, ...]:
     """Return the built-in methods and the guests that are here, without reading entry points."""
-    return (*registry.METHODS, *_guests.values())
+    return (*METHODS, *_guests.values())
 
 
 def register(
@@ -190,7 +189,7 @@ def _title(key: str, others: Iterable[Method]) -> str:
 
 def _needs(cls: type[Reducer]) -> str:
     """Tell what `fit` takes: what the class or a base says in ``_needs``, or the row of a built-in base."""
-    ours = {(row.module, row.class_name): row.needs for row in registry.METHODS}
+    ours = {(row.module, row.class_name): row.needs for row in METHODS}
     for base in cls.__mro__:
         found = vars(base).get("_needs") or ours.get((base.__module__, base.__name__))
         if found is None:

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core import arrays, memory, thread_pool
 from ..core.cost import DataShape, Plan
 from ..core.errors import DataError, LowlandWarning, RankWarning, ScaleError
-from ..core.settings import format_bytes
+from ..core.formatting import format_bytes
 from ..rows import units
 from ..rows.object_rows import ObjectRows, are_objects
 from ..rows.row_source import RowSource, as_rows
@@ -403,15 +402,4 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def seed(random_state: Any) -> np.random.Generator:
-    """Return the generator of a fit. None means seed 0: the same call gives the same result."""
-    if random_state is None:
-        return np.random.default_rng(0)
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31 - 1))
-    return np.random.default_rng(int(random_state))
-
-
-__all__ = ["FitInfo", "Recorder", "Reducer", "seed"]
+__all__ = ["FitInfo", "Recorder", "Reducer"]

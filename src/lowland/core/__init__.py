@@ -1,1 +1,10 @@
-"""The ground floor: errors, settings, threads, memory, costs and arrays; nothing here knows a method."""
+"""The ground floor: errors, settings, threads, memory, costs, arrays; nothing here knows a method.
+
+**Threads.** Work is cut into pieces that do not depend on the number of threads, each piece and each solver runs BLAS
+on one thread, and results are taken in order (`thread_pool`). ``random_state=None`` is seed 0 (`random`). The same
+data, parameters and seed therefore give the same bits on any number of threads. Memory and installed extras never
+change a result; they only refuse.
+
+**Upward references.** Results of lower floors draw themselves through the table in `show`, the only one that names
+what stands above.
+"""

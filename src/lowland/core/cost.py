@@ -12,7 +12,7 @@ import numpy as np
 
 from . import settings
 from .errors import MemoryLimitError
-from .settings import format_bytes, format_seconds
+from .formatting import format_bytes, format_seconds
 
 # Arithmetic of one modest core, for the rough seconds of a plan (64-bit; 32-bit counts double).
 FLOPS_PER_CORE = 2.5e10

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -13,20 +11,9 @@ from types import TracebackType
 from typing import Any
 
 from .errors import Cancelled
+from .formatting import parse_bytes
 
 ProgressCallback = Callable[[str, int, int | None], object]
-
-_UNITS = {
-    "": 1,
-    "K": 10**3,
-    "M": 10**6,
-    "G": 10**9,
-    "T": 10**12,
-    "KI": 2**10,
-    "MI": 2**20,
-    "GI": 2**30,
-    "TI": 2**40,
-}
 
 
 @dataclass(frozen=True)
@@ -110,65 +97,6 @@ def config(
 def current() -> dict[str, Any]:
     """Return the settings that were set by `config`, as a dictionary (None: default)."""
     return {f.name: getattr(_current, f.name) for f in fields(_current)}
-
-
-def parse_bytes(text: float | str) -> int:
-    """Read a size such as ``"8GB"``, ``"512 MiB"`` or a number of bytes.
-
-    >>> parse_bytes("1.5 GiB")
-    1610612736
-    """
-    given: Any = text
-    value = math.nan
-    if not isinstance(given, bool) and isinstance(given, numbers.Real):
-        value = float(given)
-    elif isinstance(text, str):
-        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][0-9]+)?)\s*([KMGT]?I?)B?\s*", text, flags=re.IGNORECASE)
-        if match is not None and match[2].upper() != "I":
-            value = float(match[1]) * _UNITS[match[2].upper()]
-    if not math.isfinite(value):
-        raise ValueError(f"cannot read {text!r} as a size: write bytes or something like '8GB' or '512MiB'")
-    if value < 1:
-        raise ValueError(f"a memory limit must be positive; got {text!r}")
-    return int(value)
-
-
-def format_bytes(n: float) -> str:
-    """Write a number of bytes as people read it.
-
-    >>> format_bytes(1_230_000_000)
-    '1.23 GB'
-    """
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(n) < 999.5:  # 999.9 would round to 1e+03
-            return f"{n:.3g} {unit}"
-        n /= 1000
-    return f"{n:.3g} TB" if abs(n) < 999.5 else f"{n:.0f} TB"
-
-
-def format_seconds(seconds: float) -> str:
-    """Write a rough time as people read it.
-
-    >>> [format_seconds(s) for s in (2e-6, 0.25, 600, 7200, 1e6)]
-    ['< 0.01 s', 'about 0.25 s', 'about 10 min', 'about 2 h', 'about 12 days']
-    """
-    if seconds < 0.01:
-        return "< 0.01 s"
-    units = (("s", 1), ("min", 60), ("h", 3600))
-    unit, size = next(((u, s) for u, s in units if seconds < 99.5 * s), ("days", 86_400))
-    n = seconds / size
-    return f"about {n:.2g} {unit}" if n < 99.5 else f"about {n:,.0f} {unit}"
-
-
-def format_share(share: float) -> str:
-    """Write a share so that only the whole reads as 100 %.
-
-    >>> format_share(0.6123), format_share(0.99999), format_share(1.0)
-    ('61.2 %', 'more than 99.9 %', '100 %')
-    """
-    if share > 1 - 1e-9:
-        return "100 %"
-    return "more than 99.9 %" if share > 0.9995 else f"{100 * share:.1f} %"
 
 
 def memory_limit() -> int:

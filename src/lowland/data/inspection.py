@@ -26,7 +26,7 @@ class Inspection:
 
     ``types``: what each column holds. ``missing`` (null or NaN) and ``infinite``: counts. ``dominant``: the
     column that holds most of the variance of all numeric columns, identifiers apart, with its share;
-    ``dominant_pair``: where no single one does, two that do together (see `lowland.dimension.dominance`).
+    ``dominant_pair``: where no single one does, two that do together (see `lowland.core.dominance`).
     ``duplicate_columns``: column → the earlier one it repeats (constant ones apart). ``duplicate_rows``:
     how many rows repeat an earlier row, row numbers apart. ``non_numeric``: column → what it holds.
     ``faults``: columns of numbers with text in them, with the place. ``categories``: columns with few
@@ -77,7 +77,7 @@ class Inspection:
         method = "probabilistic_pca" if gaps else "pca"
         components = max(1, min(2, len({*self.reducible} - {color}), self.n_rows - 1))
         words = ["lowland", "reduce", path, "--method", method, "--components", str(components)]
-        if self.dominated and _can_scale(method):
+        if self.dominated and method == "pca":  # the other one has no scale
             words.append("--scale")
         if drop:
             words += ["--drop", name_list(drop)]
@@ -234,7 +234,7 @@ def _one_value(column: pl.Series) -> bool:
 
 def _dominant(spread: Mapping[str, float]) -> tuple[list[str], float]:
     """Return the columns that hold most of the variance, by the rule of PCA's warning, and their share."""
-    from ..dimension.dominance import dominant_columns
+    from ..core.dominance import dominant_columns
 
     names = list(spread)
     top = max(spread.values(), default=0.0)
@@ -277,9 +277,3 @@ def _files(path: str) -> list[str]:
     """Name the outputs after the table."""
     stem = Path(path).name.split(".")[0]
     return ["--out", f"{stem}-embedding.csv", "--report", f"{stem}-report.html"]
-
-
-def _can_scale(method: str) -> bool:
-    from ..contract import registry
-
-    return "scale" in registry.method(method).load()._parameters

@@ -6,29 +6,29 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..spectral.parallel_analysis import parallel_analysis
     from .correlation import correlation_dimension
     from .estimating import estimate
     from .linear import broken_stick, gavish_donoho, largest_gap, minka, participation_ratio, variance_share
     from .neighbors import levina_bickel, two_nn
-    from .parallel import parallel_analysis
     from .result import Estimate
     from .spectrum import Advice, advice
 
 _HOMES = {
-    "Advice": "spectrum",
-    "Estimate": "result",
-    "advice": "spectrum",
-    "broken_stick": "linear",
-    "correlation_dimension": "correlation",
-    "estimate": "estimating",
-    "gavish_donoho": "linear",
-    "largest_gap": "linear",
-    "levina_bickel": "neighbors",
-    "minka": "linear",
-    "parallel_analysis": "parallel",
-    "participation_ratio": "linear",
-    "two_nn": "neighbors",
-    "variance_share": "linear",
+    "Advice": ".spectrum",
+    "Estimate": ".result",
+    "advice": ".spectrum",
+    "broken_stick": ".linear",
+    "correlation_dimension": ".correlation",
+    "estimate": ".estimating",
+    "gavish_donoho": ".linear",
+    "largest_gap": ".linear",
+    "levina_bickel": ".neighbors",
+    "minka": ".linear",
+    "parallel_analysis": "..spectral.parallel_analysis",
+    "participation_ratio": ".linear",
+    "two_nn": ".neighbors",
+    "variance_share": ".linear",
 }
 
 __all__ = [
@@ -53,7 +53,7 @@ def __getattr__(name: str) -> Any:
     # Neighbour searches and solvers are loaded when they are asked for: a spectrum's shares need neither.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    return getattr(importlib.import_module(_HOMES[name], __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..contract.reducer import seed
 from ..core import thread_pool
 from ..core.errors import DataError
 from ..core.measure import Z95, Measure
+from ..core.random import seed
 from ..pairs.pairwise import tiles
 from .points import Points, Spec, check_anchors, distinct_points
 

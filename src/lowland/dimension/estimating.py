@@ -9,24 +9,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contract.reducer import seed
+from ..core.dominance import dominant_words
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..core.measure import Measure
+from ..core.random import seed
 from ..graph.neighbors import objects
 from ..rows.object_rows import are_objects, gather
 from ..rows.row_source import as_rows
+from ..spectral.parallel_analysis import above_null
+from ..spectral.variances import Variances, variances_of
 from . import linear as counts
 from . import repeats
 from .angles import Plateau, curve, plateau, scan
 from .closed import is_closed
 from .correlation import correlation_dimension
-from .dominance import dominant_words
 from .neighbors import TIED, discrete, levina_bickel_of, neighbor_range, two_nn_of
 from .notes import doubts, many, rough, sentence
-from .parallel import above_null
 from .points import ANGLES, Points, Spec, choose_anchors, in_memory, left_out, points_of, ties, unit_rows
 from .result import Estimate
-from .variances import Variances, variances_of
 
 Array = Any
 

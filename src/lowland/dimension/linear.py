@@ -13,8 +13,8 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.measure import Measure
-from .spectrum import components_for_share
-from .variances import leading, variances_of
+from ..spectral.solved import components_for_share
+from ..spectral.variances import leading, variances_of
 
 Array = Any
 

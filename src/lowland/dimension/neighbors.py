@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..contract.reducer import seed
 from ..core.errors import DataError, LowlandWarning
 from ..core.measure import Z95, Measure
+from ..core.random import seed
 from .points import Spec, choose_anchors, distinct_points, ties
 from .repeats import repeated
 

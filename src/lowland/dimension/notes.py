@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..core.formatting import format_share
 from ..core.measure import Measure
-from ..core.settings import format_share
 from .angles import Curve, Plateau
 
 Array = Any

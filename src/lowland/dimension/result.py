@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.measure import Measure
+from ..core.show import show
+from ..spectral.variances import Variances
 from .angles import Curve, Plateau
-from .variances import Variances
 
 if TYPE_CHECKING:
     import polars as pl
@@ -135,9 +136,8 @@ class Estimate:
 
     def figure(self) -> Figure:
         """Draw the dimension against the scale, and the spectrum with the counts that it gives."""
-        from ..plots.dimension import dimension
-
-        return dimension(self)
+        figure: Figure = show("dimension", self)
+        return figure
 
 
 def _interval(kind: str, name: str) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..spectral.solved import components_for_share
+
 SHARES = (0.8, 0.9, 0.95)
 CAVEAT = (
     "These counts describe flat, linear structure only: a circle or a rolled sheet needs more linear "
@@ -27,21 +29,6 @@ class Advice:
     drop: int | None
     drop_ratio: float | None
     sentence: str
-
-
-def components_for_share(spectrum: Any, total: float, share: float) -> int | None:
-    """Return the smallest number of components that hold the share of the total, or None if these do not.
-
-    A total of zero has no shares: None.
-
-    >>> components_for_share([0.0938, 0.0007], 0.0945, 0.95)
-    1
-    """
-    if total <= 0:
-        return None
-    held = np.cumsum(np.asarray(spectrum, dtype=np.float64))
-    reached = np.flatnonzero(held >= share * total * (1 - 1e-12))
-    return int(reached[0]) + 1 if len(reached) else None
 
 
 def largest_drop(spectrum: Any) -> tuple[int | None, float | None]:

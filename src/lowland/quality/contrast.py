@@ -10,9 +10,9 @@ import numpy as np
 
 from ..contract.reducer import level_of_the_caller
 from ..core import thread_pool
+from ..core.dominance import dominant_words
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..core.measure import Z95, Measure
-from ..dimension.dominance import dominant_words
 from ..graph.measures import BoundMetric, EuclideanRows
 from ..pairs.pairwise import tiles
 from .anchors import check_seed

@@ -10,9 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ..contract.reducer import Reducer, seed
+from ..contract.reducer import Reducer
 from ..core import arrays, thread_pool
 from ..core.errors import DataError
+from ..core.random import seed
 from ..rows.object_rows import gather, unpacked
 from ..rows.row_source import as_rows
 from .checks import check_level, check_neighbors, row_names

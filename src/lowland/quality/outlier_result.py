@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.settings import format_share
+from ..core.formatting import format_share
 from .odd_columns import OddColumn
 from .reference import Ranking
 

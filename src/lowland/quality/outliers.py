@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..contract.reducer import seed
 from ..core import arrays, thread_pool
+from ..core.dominance import dominant_words
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
-from ..dimension.dominance import dominant_words
+from ..core.random import seed
 from ..graph.neighbors import objects
 from ..rows.object_rows import are_objects, take
 from ..rows.row_source import RowSource, as_rows
-from ..spectral.rowspace import Wanted
+from ..spectral.solved import Wanted
 from .checks import check_level, check_neighbors, is_whole, row_names
 from .limits import Limit
 from .neighbor_distance import UNKNOWN, crowd, distance_limit, divided, normal_distances, sample

@@ -6,13 +6,24 @@ that is right to eight. NaN: the measure has no value.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..methods.distance.isotonic import TIE, isotonic, levels
-from .pairs import COUNT, SUM_E, SUM_E_APART, SUM_EE, SUM_EE_BY_DELTA, SUM_GAP, SUM_X, SUM_XE, SUM_XX, Pilot
+from .pairs import (
+    COUNT,
+    SUM_E,
+    SUM_E_APART,
+    SUM_EE,
+    SUM_EE_BY_DELTA,
+    SUM_GAP,
+    SUM_X,
+    SUM_XE,
+    SUM_XX,
+    OrderMeasure,
+    Pilot,
+)
 
 Array = Any
 
@@ -107,14 +118,6 @@ def gap(s: Array, pilot: Pilot) -> float:
 
 
 # -- of an order ------------------------------------------------------------------------------------------
-
-
-class OrderMeasure(NamedTuple):
-    """A function of δ and d of pairs, the values it can have, and whether a curve is fitted to the pairs."""
-
-    value: Callable[[Array, Array], float]
-    span: tuple[float, float]
-    fitted: bool = False
 
 
 def monotone_fit(delta: Array, d: Array) -> tuple[Array, Array]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from ..pairs.pairwise import tiles
 from .anchors import Labels, check_seed, labels
 from .intervals import of_batches, of_parts
 from .spaces import SIDE, Sides, distances_from, distances_of, rectangles, sides
-
-if TYPE_CHECKING:
-    from .pair_values import OrderMeasure
 
 Array = Any
 
@@ -43,6 +40,14 @@ _BATCH = 400  # pairs in a batch, where there are enough for ten
 _GROUP = 5_000  # pairs drawn for a group at least
 _BLOCK = 1 << 19  # pairs summed at a time
 _SORTED = 88  # bytes that sorting a pair takes: 84 were measured where all have ties, 57 where none has
+
+
+class OrderMeasure(NamedTuple):
+    """A function of δ and d of pairs, the values it can have, and whether a curve is fitted to the pairs."""
+
+    value: Callable[[Array, Array], float]
+    span: tuple[float, float]
+    fitted: bool = False
 
 
 class UndefinedError(DataError):

@@ -11,6 +11,7 @@ import numpy as np
 from ..core import thread_pool
 from ..core.cost import check_allocation
 from ..core.measure import Measure
+from ..core.show import show
 from ..graph.distinct import distinct
 from ..graph.measures import EuclideanRows
 from .anchors import ALL, SAMPLED, Labels, choose, labels
@@ -112,9 +113,8 @@ class RnxCurve:
 
     def figure(self) -> Figure:
         """Draw the curve."""
-        from ..plots.quality import rnx_plot
-
-        return rnx_plot(self)
+        figure: Figure = show("rnx curve", self)
+        return figure
 
 
 def rnx_curve(

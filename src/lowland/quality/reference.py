@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.settings import format_share
+from ..core.formatting import format_share
 from ..graph.measures import comparable
 from ..graph.neighbors import distinct
 from .limits import hotelling

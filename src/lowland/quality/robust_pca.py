@@ -17,12 +17,12 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.settings import report_progress
-from ..dimension.parallel import parallel_analysis
 from ..rows.row_source import RowSource
 from ..spectral import dense, rowspace
-from ..spectral.routes import Scaling, degrees
-from ..spectral.rowspace import Wanted
+from ..spectral.parallel_analysis import parallel_analysis
+from ..spectral.routes import degrees
 from ..spectral.solve import DENSE_LIMIT
+from ..spectral.solved import Scaling, Wanted
 from .limits import Law, Limit, deleted, hotelling, limit
 from .neighbor_distance import divided
 from .residuals import as_new, new_law

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.measure import Measure
+from ..core.show import show
 from .pair_measures import correlation_of
 from .pair_values import MONOTONE, SPEARMAN, monotone_fit, stress_of_fit
 from .pairs import PairTable, defined
@@ -39,9 +40,8 @@ class Shepard:
 
     def figure(self) -> Figure:
         """Draw the diagram."""
-        from ..plots.quality import shepard_diagram
-
-        return shepard_diagram(self)
+        figure: Figure = show("shepard diagram", self)
+        return figure
 
 
 def shepard(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..contract import registry
-from ..core.settings import format_share
+from ..core.formatting import count, format_share
 
 if TYPE_CHECKING:
     from ..contract.reducer import Reducer
@@ -38,15 +38,6 @@ class Loadings:
     label: str
     columns: tuple[tuple[str, float], ...]
     left: int  # columns that are not listed
-
-
-def count(n: int, noun: str) -> str:
-    """Write a number of things.
-
-    >>> count(1, "row"), count(1500, "row")
-    ('1 row', '1,500 rows')
-    """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def sentence(model: Reducer, n_rows: int) -> str:

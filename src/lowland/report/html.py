@@ -10,9 +10,10 @@ import numpy as np
 
 from .. import __version__
 from ..contract import parameters
+from ..core.formatting import count
 from ..data.atomic import atomic_file
 from . import page, trust
-from .facts import Spectrum, axis_labels, count, explanations, sentence, spectrum_of, top_loadings
+from .facts import Spectrum, axis_labels, explanations, sentence, spectrum_of, top_loadings
 from .svg import inline_svg
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ class Squared(Operator):
         def panel(start: int) -> None:
             rows = self.D[start : start + step]
             squares = np.multiply(rows, rows, dtype=np.float64)
-            np.matmul(T, squares.T, out=out[:, start : start + step])  # as in `pool.matmul`
+            np.matmul(T, squares.T, out=out[:, start : start + step])  # as in `thread_pool.matmul`
 
         for _ in thread_pool.run(panel, range(0, n, step)):
             pass

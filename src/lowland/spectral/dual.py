@@ -14,9 +14,9 @@ from ..core.cost import DataShape, dense_seconds
 from ..pairs.pairwise import tiles
 from ..rows.row_source import RowSource
 from . import routes, rowspace
-from .routes import Columns, Scaling, Solved, rank_tolerance, square_tolerance
-from .rowspace import Wanted
+from .routes import Columns, rank_tolerance, square_tolerance
 from .second_pass import second_pass
+from .solved import Scaling, Solved, Wanted
 
 Array = Any
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,67 +21,14 @@ from .krylov import Found
 from .operators import Centered, Dense, Gram, Operator
 from .rounding import varies
 from .solve import DENSE_LIMIT, certified_triplets, eigen, fix_signs, sign_of_columns, singular, tolerance
+from .solved import Scaling, Solved, Wanted
 from .spmm import outer
-
-if TYPE_CHECKING:
-    from .rowspace import Wanted
 
 Array = Any
 
 PANEL_ENTRIES = 1 << 22  # of the columns that are multiplied at once
 SCREE = 10  # eigenvalues worth having for a scree plot even if fewer components are wanted
 _EPS = float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """What is done to the columns before the decomposition."""
-
-    center: bool = True
-    scale: bool = False
-    ddof: int = 1
-
-
-@dataclass(frozen=True)
-class Solved:
-    """All that a route found, before it is cut to the wanted components.
-
-    ``spectrum`` holds squared singular values, descending (all of them if ``complete``), ``vectors`` the right
-    singular vectors, ``total`` the exact sum of squares, ``variances`` those of the unscaled columns;
-    ``tolerance`` is the ratio to σ₁ below which a value is rounding; ``doubt`` says what the last wanted value would
-    need, where squares were not made good (see `rowspace.doubt`).
-    """
-
-    route: str
-    n_rows: int
-    weight: float
-    mean: Array
-    scale: Array | None
-    variances: Array
-    centered: bool
-    total: float
-    spectrum: Array
-    vectors: Array
-    complete: bool
-    tolerance: float
-    doubt: str = ""
-    residual: float = 0.0
-    solver: str = ""
-    products: int = 0
-    converged: bool = True
-    checked: int | None = None
-    left: Array | None = None
-
-    @property
-    def possible(self) -> int:
-        """How many singular values can be above zero: centring takes one from the rows."""
-        return min(self.n_rows - self.centered, len(self.mean))
-
-    @property
-    def expected(self) -> int:
-        """The same without the columns that do not vary, which add none; at least 1."""
-        varying = varies(self.variances, self.mean) if self.centered else (self.variances > 0) | (self.mean != 0)
-        return max(1, min(self.possible, int(varying.sum())))
 
 
 def rank_tolerance(n: int, d: int, dtype: Any) -> float:

@@ -9,7 +9,6 @@ squares as it multiplies; it is for callers who know that their values are of on
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,8 +22,8 @@ from ..rows.row_source import RowSource
 from . import routes
 from .rounding import rounding_floor, varies
 from .route_costs import cost
-from .routes import Scaling, Solved
 from .second_pass import second_pass
+from .solved import Scaling, Solved, Wanted
 
 Array = Any
 
@@ -32,32 +31,6 @@ ROUTES = ("covariance", "gram", "svd", "krylov", "power")
 _SQUARE_LIMIT = 10_000  # a larger scatter or Gram matrix costs more than Krylov passes over the rows
 _SPARSE_SQUARE_LIMIT = 1000
 _SMALL_WORK = 1e8  # multiplications below which the safest route is also fast enough
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """How many components: a number, a share of the total, all (the rank), or by a rule on the spectrum."""
-
-    count: int | None = None
-    share: float | None = None
-    rule: Callable[[Solved], int] | None = None
-
-    @property
-    def whole(self) -> bool:
-        """Tell whether the whole spectrum is needed to decide."""
-        return self.count is None and self.share is None
-
-    def pick(self, solved: Solved) -> int | None:
-        """Return the number of components given the values found so far; None if more are needed."""
-        found = len(solved.spectrum)
-        if self.count is not None:
-            return min(self.count, found) if found >= self.count or solved.complete else None
-        if self.share is not None:
-            from ..dimension.spectrum import components_for_share
-
-            m = components_for_share(solved.spectrum, solved.total, self.share)
-            return found if m is None and solved.complete else m
-        return self.rule(solved) if self.rule is not None else found
 
 
 @dataclass(frozen=True)
@@ -256,8 +229,6 @@ def _with_left(rows: RowSource, space: RowSpace, scaling: Scaling) -> RowSpace:
 __all__ = [
     "ROUTES",
     "RowSpace",
-    "Scaling",
-    "Wanted",
     "cost",
     "cut",
     "decompose",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,9 @@ from ..rows.block_moments import difference
 from ..rows.gram_sums import Scratch, symmetric_sum
 from ..rows.row_source import RowSource
 from . import dense
-from .routes import Columns, Scaling, Solved, back_to_columns, rank_tolerance
+from .routes import Columns, back_to_columns, rank_tolerance
 from .solve import fix_signs
-
-if TYPE_CHECKING:
-    from .rowspace import Wanted
+from .solved import Scaling, Solved, Wanted
 
 Array = Any
 

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...contract.parameters import AnyOf, Choice, Nothing, Rule
-from ...contract.reducer import Recorder, seed
+from ...contract.reducer import Recorder
 from ...core import arrays
 from ...core.cost import DataShape, Plan, check_allocation, dense_seconds, largest
+from ...core.random import seed
 from ...core.settings import threads
 from ...rows.row_source import RowSource, block_rows
 from ...rows.units import Units
@@ -19,8 +20,8 @@ from ...spectral.distance import Scaled, cailliez, cailliez_bytes, lingoes, scal
 from ...spectral.krylov import sizes
 from ...spectral.rounding import rounding_floor
 from ...spectral.route_costs import Reading
-from ...spectral.rowspace import Scaling, Wanted
 from ...spectral.solve import DENSE_LIMIT, sign_of_columns
+from ...spectral.solved import Scaling, Wanted
 from ..shared.distance_based import DistanceReducer
 from ..shared.extension import Triangulation, squared, to_principal_axes
 from ..shared.linear_map import tell

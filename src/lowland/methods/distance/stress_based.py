@@ -8,10 +8,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...contract.parameters import AnyOf, ArrayRule, Choice, Integer, Real, Rule
-from ...contract.reducer import Recorder, seed
+from ...contract.reducer import Recorder
 from ...core import arrays, thread_pool
 from ...core.cost import DataShape, Plan, largest
 from ...core.errors import DataError, NotConvergedWarning
+from ...core.random import seed
 from ...core.settings import threads
 from ...pairs.pairwise import Pairwise
 from ...rows.row_source import RowSource

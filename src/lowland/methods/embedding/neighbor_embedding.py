@@ -19,9 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...contract.parameters import Choice, Rule
-from ...contract.reducer import Recorder, seed
+from ...contract.reducer import Recorder
 from ...core.cost import DataShape, Plan
 from ...core.errors import DataError, LowlandWarning, MissingExtraError, SolveError
+from ...core.random import seed
 from ...graph.components import by_size, components
 from ...graph.geometry import Edges
 from ...graph.graph import Graph, starts
@@ -30,10 +31,10 @@ from ...rows.row_source import RowSource, as_rows
 from ...spectral.dual import gram_seconds
 from ...spectral.krylov import sizes
 from ...spectral.operators import Sparse
-from ...spectral.routes import Scaling
-from ...spectral.rowspace import Wanted, decompose, route
 from ...spectral.rowspace import cost as rowspace_cost
+from ...spectral.rowspace import decompose, route
 from ...spectral.solve import DENSE_LIMIT, eigen, sign_of_columns
+from ...spectral.solved import Scaling, Wanted
 from ...spectral.walks import scaled
 from ..shared.graph_based import Embedded, GraphReducer, Piece
 

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Nothing, Real, Rule
-from ...contract.reducer import Recorder, seed
+from ...contract.reducer import Recorder
 from ...core import arrays, thread_pool
 from ...core.cost import DataShape, Plan, dense_seconds
 from ...core.errors import IndefiniteWarning, NotConvergedWarning, RankWarning
+from ...core.random import seed
 from ...pairs.kernels import FILL, KERNELS, MEDIAN_ROWS, SCALED, GivenKernel, Kernel, median_gamma, median_rows
 from ...pairs.pairwise import check_symmetric, refuse_missing, square
 from ...rows.moments import ColumnMoments

@@ -10,16 +10,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, ColumnList, Integer, Rule
-from ...contract.reducer import Recorder, seed
+from ...contract.reducer import Recorder
 from ...core import arrays
 from ...core.cost import DataShape, Plan
 from ...core.errors import DataError, LowlandWarning, RankWarning
+from ...core.random import seed
 from ...rows.columns import like_dates
 from ...rows.mixed_rows import Learned, Levels, MixedRows, mixed_rows
 from ...rows.row_source import RowSource, as_rows
 from ...rows.units import Units
 from ...spectral import rowspace
-from ...spectral.rowspace import RowSpace, Scaling, Wanted
+from ...spectral.rowspace import RowSpace
+from ...spectral.solved import Scaling, Wanted
 from ..shared.linear_map import Compressor, LinearReducer, check_count, tell
 from . import famd_coding
 from .famd_coding import Layout

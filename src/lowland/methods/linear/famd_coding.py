@@ -26,8 +26,9 @@ from ...rows.object_rows import MappedRows
 from ...rows.row_source import ArrayRows, RowSource, block_rows
 from ...spectral import rowspace
 from ...spectral.routes import deviations
-from ...spectral.rowspace import RowSpace, Scaling, Wanted
+from ...spectral.rowspace import RowSpace
 from ...spectral.solve import DENSE_LIMIT
+from ...spectral.solved import Scaling, Wanted
 
 Array = Any
 

@@ -8,17 +8,19 @@ from typing import Any, ClassVar, TypedDict
 import numpy as np
 
 from ...contract.parameters import RANDOM_STATE, AnyOf, ArrayRule, Choice, Integer, Nothing, Real, Rule
-from ...contract.reducer import Recorder, seed
+from ...contract.reducer import Recorder
 from ...core import arrays
 from ...core.cost import DataShape, Plan, check_allocation, dense_seconds, largest
 from ...core.errors import DataError, NotConvergedWarning
+from ...core.random import seed
 from ...core.settings import threads
 from ...rows.row_source import RowSource
 from ...rows.units import Units
 from ...spectral import dense, rowspace
 from ...spectral.routes import rank_tolerance
-from ...spectral.rowspace import RowSpace, Scaling, Wanted
+from ...spectral.rowspace import RowSpace
 from ...spectral.solve import sign_of_columns
+from ...spectral.solved import Scaling, Wanted
 from ..shared.linear_map import Compressor, LinearReducer, check_count
 from . import ica_rotation
 from .ica_rotation import CONTRASTS, Separation, expected_error, gaussian, like_noise, panel_rows, warm_rows

@@ -9,16 +9,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...contract.parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Nothing, Real, Rule, check
-from ...contract.reducer import Recorder, seed
+from ...contract.reducer import Recorder
 from ...core import arrays
 from ...core.cost import DataShape, Plan, check_allocation
 from ...core.errors import DataError, LowlandWarning
+from ...core.random import seed
 from ...rows.moments import Accumulator, Moments, RFactor
 from ...rows.row_source import RowSource
 from ...rows.units import Units, scaled, scaled_back
 from ...spectral import rowspace
 from ...spectral.routes import degrees
-from ...spectral.rowspace import ROUTES, RowSpace, Scaling, Wanted
+from ...spectral.rowspace import ROUTES, RowSpace
+from ...spectral.solved import Scaling, Wanted
 from ..shared.linear_map import Compressor, LinearReducer, check_count, tell, warn_dominant
 
 Array = Any
@@ -234,7 +236,7 @@ class PCA(LinearReducer):
         return Wanted(share=float(k)) if 0 < k < 1 else Wanted(count=int(k))
 
     def _parallel(self, solved: Any) -> int:
-        from ...dimension import parallel_analysis
+        from ...spectral.parallel_analysis import parallel_analysis
 
         variances = solved.variances if solved.scale is None else np.where(solved.variances > 0, 1.0, 0.0)
         divisor = degrees(solved.weight, self.ddof)

@@ -10,16 +10,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...contract.parameters import RANDOM_STATE, Integer, Real, Rule
-from ...contract.reducer import Recorder, seed
+from ...contract.reducer import Recorder
 from ...core import arrays, thread_pool
 from ...core.cost import DataShape, Plan, check_allocation
 from ...core.errors import DataError, NotConvergedWarning
+from ...core.random import seed
 from ...core.settings import report_progress
 from ...rows.row_source import RowSource
 from ...rows.units import Units, scaled_back
 from ...spectral import rowspace
 from ...spectral.routes import rank_tolerance, square_tolerance
-from ...spectral.rowspace import Scaling, Wanted
+from ...spectral.solved import Scaling, Wanted
 from ..shared.linear_map import Compressor, LinearReducer, check_count, tell, warn_dominant
 from .gaussian_em import NOISE_FLOOR, Model, closed_form, expected_moments, log_likelihood, posterior
 from .missing_patterns import REMEDY, Patterns, batches, cost, survey

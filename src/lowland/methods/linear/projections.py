@@ -15,10 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...contract.parameters import Choice, Rule
-from ...contract.reducer import Recorder, seed
+from ...contract.reducer import Recorder
 from ...core import thread_pool
 from ...core.cost import DataShape, Plan, dense_seconds, sparse_seconds
 from ...core.errors import DataError
+from ...core.random import seed
 from ...core.settings import threads
 from ...graph.neighbors import approximate, search_cost
 from ...pairs.distances import METRICS
@@ -27,8 +28,9 @@ from ...rows.units import Units
 from ...spectral import generalized_eigen, rowspace
 from ...spectral.dual import Dual, dual
 from ...spectral.dual import cost as dual_cost
-from ...spectral.rowspace import RowSpace, Scaling, Wanted
+from ...spectral.rowspace import RowSpace
 from ...spectral.solve import sign_of_columns
+from ...spectral.solved import Scaling, Wanted
 from ..shared.graph_based import GraphReducer, Piece
 from ..shared.linear_map import Compressor, LinearReducer, check_count
 

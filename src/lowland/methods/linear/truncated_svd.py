@@ -9,17 +9,19 @@ import numpy as np
 
 from ...contract import parameters
 from ...contract.parameters import RANDOM_STATE, Choice, Integer, Rule
-from ...contract.reducer import Recorder, seed
+from ...contract.reducer import Recorder
 from ...core import arrays, thread_pool
 from ...core.cost import DataShape, Plan
 from ...core.errors import DataError
+from ...core.random import seed
 from ...core.settings import report_progress
 from ...rows.row_source import RowSource, as_rows, block_rows, require_finite
 from ...rows.units import Units, scaled
 from ...spectral import dense, rowspace
 from ...spectral.routes import rank_tolerance
-from ...spectral.rowspace import ROUTES, Scaling, Wanted
+from ...spectral.rowspace import ROUTES
 from ...spectral.solve import sign_of_columns
+from ...spectral.solved import Scaling, Wanted
 from ..shared.linear_map import Compressor, LinearReducer, check_count, tell
 
 Array = Any

@@ -9,14 +9,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...contract.parameters import RANDOM_STATE, Boolean, Choice, Integer, Integers, Real, Rule
-from ...contract.reducer import Recorder, Reducer, seed
+from ...contract.reducer import Recorder, Reducer
 from ...core import arrays, settings
 from ...core.cost import DataShape, Plan, check_allocation, dense_seconds
+from ...core.random import seed
 from ...rows.row_source import RowSource, block_rows
 from ...rows.units import Units, scaled_back
 from ...spectral import dense, rowspace
-from ...spectral.rowspace import RowSpace, Scaling, Wanted
+from ...spectral.rowspace import RowSpace
 from ...spectral.solve import sign_of_columns
+from ...spectral.solved import Scaling, Wanted
 from . import network
 from .network import ACTIVATIONS, Coder, Network, Schedule
 from .training_batches import HELD, Samples, Split, window_rows

@@ -10,15 +10,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...contract.parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Integers, Real, Rule
-from ...contract.reducer import Recorder, Reducer, seed
+from ...contract.reducer import Recorder, Reducer
 from ...core import arrays, settings, thread_pool
 from ...core.cost import DataShape, Plan, dense_seconds
 from ...core.errors import DataError
+from ...core.random import seed
 from ...rows.block import Block
 from ...rows.row_source import RowSource, block_rows
 from ...rows.units import Units, scaled_back
 from ...spectral import rowspace
-from ...spectral.rowspace import RowSpace, Scaling, Wanted
+from ...spectral.rowspace import RowSpace
+from ...spectral.solved import Scaling, Wanted
 from ..shared.linear_map import warn_dominant
 from .prototypes import PANEL, TOPOLOGIES, Grid, Mesh, Shaking, between, largest_entries, train, two_nearest, width
 

@@ -11,10 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Real, Rule
-from ...contract.reducer import Recorder, seed
+from ...contract.reducer import Recorder
 from ...core import arrays
 from ...core.cost import DataShape, Plan, check_allocation, dense_seconds
 from ...core.errors import DataError, RankWarning
+from ...core.random import seed
 from ...core.settings import threads
 from ...pairs.distances import SquaredEuclidean
 from ...rows.row_source import RowSource, block_rows

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...contract.parameters import RANDOM_STATE, Choice, Integer, Rule
-from ...contract.reducer import Recorder, seed
+from ...contract.reducer import Recorder
 from ...core import arrays, thread_pool
 from ...core.cost import DataShape, Plan, largest
 from ...core.errors import (
@@ -21,6 +21,7 @@ from ...core.errors import (
     LowlandWarning,
     RankWarning,
 )
+from ...core.random import seed
 from ...graph.components import bridge, components
 from ...graph.distinct import numbered
 from ...graph.geodesics import geodesics

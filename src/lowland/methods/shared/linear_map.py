@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...contract.reducer import Recorder, Reducer
 from ...core import arrays
+from ...core.dominance import dominant_words
 from ...core.errors import DataError, DominantColumnWarning, NotConvergedWarning
-from ...dimension.dominance import dominant_words
 from ...rows.units import power, scaled_back, times
 from ...spectral.rowspace import RowSpace
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
+from ..comparison.ranking import SAME, WORDS
 from ..core.errors import LowlandError
+from ..core.formatting import count
 from ..quality.verdicts import DIRECT, GEODESIC
-from ..report import page
-from ..report.facts import count
-from ..report.svg import inline_svg
-from .ranking import SAME, WORDS
+from . import page
+from .html import write_page
+from .svg import inline_svg
 
 if TYPE_CHECKING:
-    from .result import Comparison
+    from ..comparison.result import Comparison
+
+
+def write(found: Comparison, path: str | os.PathLike[str], title: str, command: str | None) -> None:
+    """Write the page to a file."""
+    write_page(path, render(found, title, command))
 
 
 def render(found: Comparison, title: str, command: str | None) -> str:

@@ -8,15 +8,8 @@ import pytest
 import lowland
 from lowland.core import settings
 from lowland.core.errors import Cancelled
-from lowland.core.settings import (
-    _cgroup_free,
-    _machine_free,
-    config,
-    format_bytes,
-    format_seconds,
-    parse_bytes,
-    report_progress,
-)
+from lowland.core.formatting import format_bytes, format_seconds, parse_bytes
+from lowland.core.settings import _cgroup_free, _machine_free, config, report_progress
 
 GB = 10**9
 

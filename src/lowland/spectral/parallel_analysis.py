@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..contract.reducer import seed
 from ..core.errors import DataError
 from ..core.measure import Measure
+from ..core.random import seed
 from ..core.settings import report_progress
 from ..pairs.pairwise import short
-from ..spectral import dense
-from ..spectral.solve import DENSE_LIMIT
+from . import dense
+from .solve import DENSE_LIMIT
 from .variances import Variances, leading, variances_of
 
 Array = np.ndarray[Any, Any]

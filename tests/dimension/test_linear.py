@@ -20,7 +20,7 @@ from lowland.dimension import (
     variance_share,
 )
 from lowland.dimension.linear import evidence, marchenko_pastur_median, omega, sticks
-from lowland.dimension.variances import LEADING, variances_of
+from lowland.spectral.variances import LEADING, variances_of
 
 RULES = (variance_share, largest_gap, participation_ratio, broken_stick, gavish_donoho, minka, parallel_analysis)
 # Eigenvalues of four point clouds in the plane: a line, a thicker one, a circle, a filled square.
@@ -302,7 +302,7 @@ def test_bad_rows_and_parameters_are_refused():
 
 
 def test_of_a_very_wide_table_only_the_leading_values_are_used(monkeypatch):
-    monkeypatch.setattr("lowland.dimension.variances.WHOLE", 100)
+    monkeypatch.setattr("lowland.spectral.variances.WHOLE", 100)
     rng = np.random.default_rng(8)
     X = sp.random_array((1500, 1200), density=0.01, rng=rng, format="csr")
     found = variances_of(X)

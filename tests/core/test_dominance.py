@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris, load_wine
 
 import lowland
 from lowland import quality
-from lowland.dimension.dominance import dominant_columns, dominant_words
+from lowland.core.dominance import dominant_columns, dominant_words
 
 
 def shares(top: list[float], n: int) -> list[float]:

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..contract.reducer import seed
 from ..core.errors import DataError
 from ..core.measure import Z95, Measure
+from ..core.random import seed
 from ..rows import units
 from ..rows.row_source import RowSource, as_rows
-from ..spectral import rowspace
-from ..spectral.rounding import varies
-from ..spectral.routes import square_tolerance
-from ..spectral.rowspace import Scaling, Wanted
+from . import rowspace
+from .rounding import varies
+from .routes import square_tolerance
+from .solved import Scaling, Wanted
 
 Array = Any
 

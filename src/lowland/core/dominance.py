@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.settings import format_share
+from .formatting import format_share
 
 MOST = 0.75  # more than this of three columns or more is said in any case
 MOST_OF_TWO = 0.95  # one of two columns nearly always has the larger part

@@ -8,8 +8,8 @@ import pytest
 from lowland import PCA
 from lowland.core.errors import DataError
 from lowland.dimension import Advice, advice, parallel_analysis
-from lowland.dimension.parallel import null_spectrum
 from lowland.dimension.spectrum import CAVEAT, components_for_share, largest_drop
+from lowland.spectral.parallel_analysis import null_spectrum
 
 # Eigenvalues of four point clouds in the plane: a line, a thicker one, a circle, a filled square.
 PAIRS = [(0.0938, 0.0007), (0.1260, 0.0054), (0.0884, 0.0725), (0.0881, 0.0769)]

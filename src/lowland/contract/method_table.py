@@ -1,0 +1,284 @@
+"""The table of built-in methods: a row each, with what the method needs and can do.
+
+A row names the module of the class; nothing is imported before a class is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .reducer import Reducer
+
+
+def key_of(name: str) -> str:
+    """Return a name as the table has it."""
+    return name.strip().lower().replace("-", "_")
+
+
+def find(key: str, rows: Iterable[Method]) -> Method | None:
+    """Return the row of this name, or with this class name in small letters."""
+    return next((row for row in rows if key in (row.name, row.class_name.lower())), None)
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row of the table.
+
+    ``needs`` is what `fit` takes: "rows" of numbers; "rows, objects or distances" and "rows, objects or kernel" mean
+    rows, any objects with a function of two of them, or a precomputed square; "rows or categories": columns may hold
+    texts. The abilities tell what the class has: ``inverse``, ``missing`` (NaN), ``sparse``, ``partial``
+    (`partial_fit`), ``stream`` (blocks read once). ``extra`` is the optional group of packages that it needs.
+    """
+
+    name: str
+    class_name: str
+    module: str
+    family: str
+    summary: str
+    needs: str = "rows"
+    abilities: frozenset[str] = frozenset()
+    extra: str = ""
+    kept: bool = True  # whether a model file can hold it
+
+    @property
+    def title(self) -> str:
+        """The name of the method as people write it.
+
+        >>> method("laplacian_eigenmaps").title, method("tsne").title
+        ('Laplacian eigenmaps', 't-SNE')
+        """
+        return _TITLES.get(self.name, self.class_name)
+
+    def load(self) -> type[Reducer]:
+        """Import and return the class."""
+        return getattr(importlib.import_module(self.module), self.class_name)  # type: ignore[no-any-return]
+
+
+_TITLES = {  # of the methods whose class has another name
+    "truncated_svd": "Truncated SVD",
+    "classical_mds": "Classical MDS",
+    "metric_mds": "Metric MDS",
+    "nonmetric_mds": "Nonmetric MDS",
+    "kernel_pca": "Kernel PCA",
+    "probabilistic_pca": "Probabilistic PCA",
+    "modified_lle": "Modified LLE",
+    "hessian_lle": "Hessian LLE",
+    "laplacian_eigenmaps": "Laplacian eigenmaps",
+    "diffusion_maps": "Diffusion maps",
+    "random_projection": "Random projection",
+    "tsne": "t-SNE",
+}
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        "pca",
+        "PCA",
+        "lowland.methods.linear.pca",
+        "linear",
+        "Principal component analysis: the directions of largest variance.",
+        abilities=frozenset({"inverse", "sparse", "partial", "stream"}),
+    ),
+    Method(
+        "truncated_svd",
+        "TruncatedSVD",
+        "lowland.methods.linear.truncated_svd",
+        "linear",
+        "Truncated singular value decomposition, uncentred: LSI for term counts and other sparse tables.",
+        abilities=frozenset({"inverse", "sparse", "partial"}),
+    ),
+    Method(
+        "classical_mds",
+        "ClassicalMDS",
+        "lowland.methods.distance.classical_mds",
+        "distance",
+        "Classical multidimensional scaling: points from distances; for Euclidean rows the same as PCA.",
+        needs="rows, objects or distances",
+    ),
+    Method(
+        "metric_mds",
+        "MetricMDS",
+        "lowland.methods.distance.metric_mds",
+        "distance",
+        "Metric multidimensional scaling: points whose distances fit the given ones best; weights, missing pairs.",
+        needs="rows, objects or distances",
+    ),
+    Method(
+        "nonmetric_mds",
+        "NonmetricMDS",
+        "lowland.methods.distance.nonmetric_mds",
+        "distance",
+        "Non-metric multidimensional scaling: points whose distances keep the order of the given ones.",
+        needs="rows, objects or distances",
+    ),
+    Method(
+        "kernel_pca",
+        "KernelPCA",
+        "lowland.methods.kernel.kernel_pca",
+        "kernel",
+        "Kernel PCA: principal components in the feature space of a kernel; curved structure, any objects.",
+        needs="rows, objects or kernel",
+        abilities=frozenset({"inverse"}),
+    ),
+    Method(
+        "probabilistic_pca",
+        "ProbabilisticPCA",
+        "lowland.methods.linear.probabilistic_pca",
+        "linear",
+        "Probabilistic PCA: a Gaussian model with few directions; takes and fills missing values.",
+        abilities=frozenset({"inverse", "missing", "stream"}),
+    ),
+    Method(
+        "lpp",
+        "LPP",
+        "lowland.methods.linear.lpp",
+        "linear",
+        "Locality preserving projections: the linear map that keeps neighbours together.",
+        needs="rows",
+        abilities=frozenset({"inverse", "sparse"}),
+    ),
+    Method(
+        "npe",
+        "NPE",
+        "lowland.methods.linear.npe",
+        "linear",
+        "Neighbourhood preserving embedding: the linear map that keeps each point the same mean of its neighbours.",
+        needs="rows",
+        abilities=frozenset({"inverse", "sparse"}),
+    ),
+    Method(
+        "isomap",
+        "Isomap",
+        "lowland.methods.manifold.isomap",
+        "manifold",
+        "Isomap: distances along the data, by shortest paths between neighbours, then a map of them.",
+        needs="rows, objects or distances",
+        abilities=frozenset({"inverse", "sparse"}),
+    ),
+    Method(
+        "lle",
+        "LLE",
+        "lowland.methods.manifold.lle",
+        "manifold",
+        "Locally linear embedding: each point stays the same mean of its neighbours.",
+        needs="rows, objects or distances",
+        abilities=frozenset({"inverse", "sparse"}),
+    ),
+    Method(
+        "modified_lle",
+        "ModifiedLLE",
+        "lowland.methods.manifold.modified_lle",
+        "manifold",
+        "Modified LLE: several sets of weights for each point; straighter maps than LLE.",
+        needs="rows, objects or distances",
+        abilities=frozenset({"inverse", "sparse"}),
+    ),
+    Method(
+        "hessian_lle",
+        "HessianLLE",
+        "lowland.methods.manifold.hessian_lle",
+        "manifold",
+        "Hessian eigenmaps: coordinates without curvature along the data; sheets with holes.",
+        needs="rows, objects or distances",
+        abilities=frozenset({"inverse", "sparse"}),
+    ),
+    Method(
+        "ltsa",
+        "LTSA",
+        "lowland.methods.manifold.ltsa",
+        "manifold",
+        "Local tangent space alignment: tangent planes of all points, fitted together.",
+        needs="rows, objects or distances",
+        abilities=frozenset({"inverse", "sparse"}),
+    ),
+    Method(
+        "laplacian_eigenmaps",
+        "LaplacianEigenmaps",
+        "lowland.methods.manifold.laplacian_eigenmaps",
+        "manifold",
+        "Laplacian eigenmaps: the smoothest functions on the neighbour graph; clusters and rings.",
+        needs="rows, objects or distances",
+        abilities=frozenset({"inverse", "sparse"}),
+    ),
+    Method(
+        "diffusion_maps",
+        "DiffusionMaps",
+        "lowland.methods.manifold.diffusion_maps",
+        "manifold",
+        "Diffusion maps: distances of random walks on the neighbour graph, at any time scale.",
+        needs="rows, objects or distances",
+        abilities=frozenset({"inverse", "sparse"}),
+    ),
+    Method(
+        "mvu",
+        "MVU",
+        "lowland.methods.manifold.mvu",
+        "manifold",
+        "Maximum variance unfolding: points pulled apart as far as distances to neighbours allow.",
+        needs="rows, objects or distances",
+        abilities=frozenset({"inverse", "sparse"}),
+    ),
+    Method(
+        "ica",
+        "ICA",
+        "lowland.methods.linear.ica",
+        "linear",
+        "Independent component analysis: the sources of a mixture, as independent of each other as can be.",
+        abilities=frozenset({"inverse"}),
+    ),
+    Method(
+        "random_projection",
+        "RandomProjection",
+        "lowland.methods.random.random_projection",
+        "random",
+        "Random projection: fewer columns, with all distances kept within a bound; costs one product.",
+        abilities=frozenset({"inverse", "sparse", "stream"}),
+    ),
+    Method(
+        "famd",
+        "FAMD",
+        "lowland.methods.linear.famd",
+        "linear",
+        "Factor analysis of mixed data: numbers and categories weighted fairly; MCA where all are categories.",
+        needs="rows or categories",
+        abilities=frozenset({"inverse"}),
+    ),
+    Method(
+        "som",
+        "SOM",
+        "lowland.methods.network.som",
+        "network",
+        "Self-organising map: a grid of prototypes laid through the rows.",
+        abilities=frozenset({"inverse"}),
+    ),
+    Method(
+        "autoencoder",
+        "Autoencoder",
+        "lowland.methods.network.autoencoder",
+        "network",
+        "Autoencoder: a neural network that squeezes rows through a few numbers and rebuilds them.",
+        abilities=frozenset({"inverse"}),
+        extra="torch",
+    ),
+    Method(
+        "tsne",
+        "TSNE",
+        "lowland.methods.embedding.tsne",
+        "embedding",
+        "t-SNE, by openTSNE: neighbours stay together; clusters, not distances between them.",
+        needs="rows, objects or distances",
+        abilities=frozenset({"sparse"}),
+    ),
+    Method(
+        "umap",
+        "UMAP",
+        "lowland.methods.embedding.umap",
+        "embedding",
+        "UMAP, by umap-learn: a fuzzy neighbour graph drawn in a few dimensions.",
+        needs="rows, objects or distances",
+        abilities=frozenset({"sparse"}),
+    ),
+)
