@@ -19,9 +19,9 @@ from ..core.cost import DataShape, Plan
 from ..core.errors import DataError, LowlandWarning, RankWarning, ScaleError
 from ..core.formatting import format_bytes
 from ..rows import units
-from ..rows.object_rows import ObjectRows, are_objects
 from ..rows.row_source import RowSource, as_rows
 from . import parameters
+from .inputs import Rows
 
 Array = Any
 
@@ -184,6 +184,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ``_reads_again`` (a fit reads the rows more than once), and writes ``_plan``, ``_fit`` and ``_row_map``.
     """
 
+    _input: ClassVar[Rows] = Rows()
     _parameters: ClassVar[Mapping[str, parameters.Rule]] = {}
     _state: ClassVar[tuple[str, ...]] = ()
     _allow_nan: ClassVar[bool] = False
@@ -249,9 +250,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _source(self, X: Any) -> RowSource:
         """Turn input into a row source."""
-        if self._takes_objects and are_objects(X):
-            return ObjectRows(X)
-        return as_rows(X, allow_nan=self._allow_nan, allow_sparse=self._allow_sparse, owner=type(self).__name__)
+        return self._input.source(self, X)
 
     def _rows(self, X: Any, *, reset: bool) -> RowSource:
         """Turn input into a row source and check names and number of columns against the fit."""
@@ -259,8 +258,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         try:
             validate_data(self, source.named(), reset=reset, skip_check_array=True)
         except ValueError as error:  # against an earlier fit: with reset any columns are taken
-            raise DataError(f"{str(error).rstrip()}\n{self._remedy()}") from None
-        return source if reset else units.scaled(source, -self._scaled_by)
+            raise DataError(f"{str(error).rstrip()}\n{self._input.remedy(self)}") from None
+        source = source if reset else units.scaled(source, -self._scaled_by)
+        if self._pairwise if reset else self._fitted_pairwise:
+            source.allow_nan = True  # what to do about a missing pair is not what to do about a missing cell
+        return source
 
     def _reduced(self, X: Any, *, allow_nan: bool = False) -> RowSource:
         """Turn reduced rows into a row source, one column for each component."""
@@ -277,19 +279,11 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Return reduced rows in the unit of this view of the model."""
         return units.scaled(reduced, -round(self._scaled_by * units.power(self, "transform")))
 
-    def _remedy(self) -> str:
-        """Say which columns rows must have."""
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return f"Give the {self.n_features_in_} columns of the fit, in their order."
-        listed = ", ".join(repr(str(name)) for name in names[:10]) + (", …" if len(names) > 10 else "")
-        return f"Give the columns of the fit in their order, X[model.feature_names_in_]: {listed}."
-
     # -- units --------------------------------------------------------------------------------------------
 
     def _has_units(self) -> bool:
         """Tell whether rows may be scaled: whether these parameters mean the same in all units."""
-        return bool(self._units)
+        return self._input.has_units(self)
 
     def _exponent_of(self, rows: RowSource, *, sure: bool = False) -> int:
         """Return e, where a fit divides these rows by 2^e."""
@@ -297,7 +291,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _takes_means_off(self) -> bool:
         """Tell whether a constant added to a column changes nothing: then the size of a column is its spread."""
-        return True
+        return self._input.takes_means_off(self)
 
     def _in_unit(self, value: Any, power: units.Power) -> Any:
         """Return a parameter, given in a power of the rows' unit, in that of the fit."""
@@ -371,18 +365,18 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self
 
     @property
-    def _takes_objects(self) -> bool:
-        """Tell whether rows may be any objects, which a function of the user's compares."""
-        return False
-
-    @property
     def _pairwise(self) -> bool:
         """Tell whether rows hold values for pairs, so that a fit takes a square of them."""
-        return False
+        return self._input.pairwise(self)
+
+    @property
+    def _fitted_pairwise(self) -> bool:
+        """Tell whether the fit was on values for pairs, so that new rows hold values for the training objects."""
+        return self._input.fitted_pairwise(self)
 
     def _needs_length(self) -> bool:
         """Tell whether the number of rows must be known before the plan; a silent source is then read once more."""
-        return False
+        return self._input.needs_length
 
     def _forget(self) -> None:
         given = self._get_param_names()  # a parameter of another package may end so, such as lambda_

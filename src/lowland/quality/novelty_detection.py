@@ -311,7 +311,7 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
             return f"{name} stores no distances between its training objects"
         return _enough(_Near(crowd("precomputed", square, k), square, columns=held), name)
     fitted: Any = model
-    rule = fitted._rule_of(fitted.metric_)
+    rule = fitted._input.fitted(fitted)
     return _enough(_Near(crowd(rule, held, k, fitted.metric_state_), held), name)
 
 

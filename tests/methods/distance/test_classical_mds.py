@@ -400,7 +400,7 @@ def test_fewer_landmarks_than_components(method, rng):
     X = rng.standard_normal((60, 8))
     with pytest.raises(lowland.DataError, match=r"4 landmarks span 3 dimensions.*more landmarks than n_components=4"):
         method(4, metric="cityblock", landmarks=4).fit(X)
-    assert method(4, metric="cityblock", landmarks="auto")._landmarks(20_000).count == method._landmark_count
+    assert method(4, metric="cityblock", landmarks="auto")._landmarks(20_000).count == method._landmark_defaults.count
     assert method(700, metric="cityblock", landmarks="auto")._landmarks(20_000).count == 2800
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...contract.inputs import require_length
 from ...contract.parameters import AnyOf, Choice, Nothing, Rule
 from ...contract.reducer import Recorder
 from ...core import arrays
@@ -25,7 +26,7 @@ from ...spectral.solved import Scaling, Wanted
 from ..shared.distance_based import DistanceReducer
 from ..shared.extension import Triangulation, squared, to_principal_axes
 from ..shared.linear_map import tell
-from ..shared.pair_based import degree, double_degree
+from ..shared.pair_units import degree, double_degree
 
 Array = Any
 
@@ -212,7 +213,7 @@ class ClassicalMDS(DistanceReducer):
         self.metric_, self.metric_state_, self.additive_constant_ = "euclidean", {}, 0.0
         self.anchors_ = np.empty((0, rows.n_features))  # none: that is how `_row_map` knows
         self.eigenvalues_, self.spectrum_ = space.values**2, space.solved.spectrum
-        n = self._check_length(rows)
+        n = require_length(self, rows)
         count = min(n - 1, rows.n_features)
         floor = rounding_floor(max(n, rows.n_features), float(self.spectrum_[0]), float(self.spectrum_[0]), _EPS)
         self._warn_arbitrary(self.spectrum_, float(space.solved.total), count, floor, record)

@@ -17,8 +17,8 @@ from ...pairs.pairwise import Pairwise, square
 from ...rows.object_rows import gather
 from ...rows.row_source import RowSource
 from ...rows.units import Units
-from ..shared.landmarks import Landmarks
-from ..shared.pair_based import degree
+from ..shared.landmarks import LandmarkDefaults, Landmarks
+from ..shared.pair_units import degree
 from .placement import Placement
 from .stress import Stress, descend, filled, posed, require_connected, same_objects
 from .stress_based import StressReducer
@@ -102,8 +102,7 @@ class MetricMDS(StressReducer):
         "raw_stress_": lambda model: (2 - model.power_) * degree(model),
         "closest_": degree,
     }
-    _exact_below: ClassVar[int] = 5000
-    _landmark_count: ClassVar[int] = 2000
+    _landmark_defaults: ClassVar[LandmarkDefaults] = LandmarkDefaults(exact_below=5000, count=2000)
     _takes_gaps: ClassVar[bool] = True
     _steps: ClassVar[int] = 80
 

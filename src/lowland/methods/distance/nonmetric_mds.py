@@ -15,8 +15,8 @@ from ...core.settings import threads
 from ...pairs.pairwise import Pairwise
 from ...rows.units import Units
 from ..shared.distance_based import REPLICA_ROWS
-from ..shared.landmarks import Landmarks
-from ..shared.pair_based import degree
+from ..shared.landmarks import LandmarkDefaults, Landmarks
+from ..shared.pair_units import degree
 from .isotonic import Curve, OrderStress
 from .placement import Placement
 from .stress import Descent, descend, posed, same_objects
@@ -88,7 +88,7 @@ class NonmetricMDS(StressReducer):
     _state: ClassVar[tuple[str, ...]] = (*StressReducer._stress_state, "curve_")
     _units: ClassVar[Units] = {**StressReducer._units, "curve_": degree}
     _algorithm: ClassVar[str] = "SMACOF with monotone regression"
-    _exact_below: ClassVar[int] = 2000
+    _landmark_defaults: ClassVar[LandmarkDefaults] = LandmarkDefaults(exact_below=2000)
     _steps: ClassVar[int] = 100
 
     curve_: Array

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ...contract.inputs import require_length
 from ...contract.parameters import AnyOf, ArrayRule, Choice, Integer, Real, Rule
 from ...contract.reducer import Recorder
 from ...core import arrays, thread_pool
@@ -20,7 +21,7 @@ from ...rows.units import Units
 from ...spectral.solve import DENSE_LIMIT
 from ..shared.distance_based import DistanceReducer
 from ..shared.landmarks import Landmarks
-from ..shared.pair_based import degree
+from ..shared.pair_units import degree
 from .placement import Placement
 from .stress import Descent, Point, classical_start, random_start, shaken
 
@@ -127,7 +128,7 @@ class StressReducer(DistanceReducer):
         return _PLACE_SECONDS * rows * m / threads() + self._compare_seconds(float(rows) * m, columns)
 
     def _check_dimensions(self, shape: DataShape) -> None:
-        if (n := self._check_length(shape)) < 2:
+        if (n := require_length(self, shape)) < 2:
             raise DataError(
                 f"{type(self).__name__} needs at least 2 rows: one point has no distances (n_samples = {n})"
             )
@@ -176,7 +177,7 @@ class StressReducer(DistanceReducer):
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         self._check_dimensions(rows.shape)
-        n, rng = self._check_length(rows), seed(self.random_state)
+        n, rng = require_length(self, rows), seed(self.random_state)
         self._check_init(n)
         wanted = self._landmarks(n)
         with record.stage("distances"):

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ...contract.inputs import require_count, require_length
 from ...contract.parameters import Choice, Rule
 from ...contract.reducer import Recorder
 from ...core.cost import DataShape, Plan
@@ -99,7 +100,7 @@ class NeighborEmbedding(GraphReducer):
         """Say the cost, or refuse what no rows of that number allow: a fit would, and later."""
         n = shape.n_rows or 0
         if n > 1:  # of a single row the fit tells, in the words that scikit-learn's checks want
-            self._check_count(shape, n - 1, "the number of points less one")
+            require_count(self, shape, n - 1, "the number of points less one")
         plan = super()._plan(shape)
         plan = replace(plan, seconds=plan.seconds + self._start_seconds(shape))
         return replace(plan, algorithm=_SMALL) if 1 < n < self._fewest else plan
@@ -112,8 +113,8 @@ class NeighborEmbedding(GraphReducer):
         return max(self._least, self.n_components + 2)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        n = self._check_length(rows)
-        self._check_count(rows.shape, n - 1, "the number of points less one")
+        n = require_length(self, rows)
+        require_count(self, rows.shape, n - 1, "the number of points less one")
         self._library()
         rng = seed(self.random_state)
         with record.stage("neighbours"):

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ...contract.inputs import Compared
+from ...contract.reducer import Reducer
 from ...core import arrays, thread_pool
 from ...core.errors import DataError
 from ...pairs.distances import SquaredEuclidean
@@ -15,7 +17,7 @@ from ...pairs.kernels import Exponential, Kernel, check_function, kernel
 from ...pairs.pairwise import tiles
 from ...rows.object_rows import gather
 from ...rows.units import Power, Units, scaled_back
-from ..shared.pair_based import PairReducer, of_anchors
+from ..shared.pair_units import of_anchors
 from .feature_space import Expansion, distance_error
 from .preimage import FixedPoint, Ridge
 
@@ -35,7 +37,7 @@ def _root(model: Any) -> Power:
     return _degree(model) / 2
 
 
-class KernelReducer(PairReducer):
+class KernelReducer(Reducer):
     """A reducer whose directions are expanded over anchors: y = Mᵀ(k_x − c) (`lowland.methods.kernel.feature_space`).
 
     Subclasses have the parameters ``kernel``, ``degree``, ``coef0`` and ``preimage``, and learn what is listed here.
@@ -44,10 +46,7 @@ class KernelReducer(PairReducer):
     of the regression that leads back to rows (both None where objects are no rows).
     """
 
-    _compared_by: ClassVar[str] = "kernel"
-    _values: ClassVar[str] = "its kernel values with"
-    _finds_gaps: ClassVar[bool] = True
-    _strategy: ClassVar[str] = "rpcholesky"
+    _input: ClassVar[Compared] = Compared("kernel", lambda model: model.kernel_["name"], "its kernel values with")
     _kernel_state: ClassVar[tuple[str, ...]] = (
         "eigenvalues_",
         "embedding_",
@@ -77,6 +76,7 @@ class KernelReducer(PairReducer):
         "distance_error": _root,
     }
 
+    n_components: int
     kernel: str | Callable[[Any, Any], Any]
     degree: int
     coef0: float
@@ -93,10 +93,6 @@ class KernelReducer(PairReducer):
     shift_: Array | None
     ridge_: dict[str, Any] | None
 
-    @property
-    def _fitted_pairwise(self) -> bool:
-        return bool(self.kernel_["name"] == "precomputed")
-
     def _has_units(self) -> bool:
         """Tell whether γ, where there is one, changes with the rows: a number does not, the median does."""
         if not isinstance(self.kernel, str):
@@ -108,7 +104,7 @@ class KernelReducer(PairReducer):
         """Return the kernel of the fit as it compares rows, new or old, with the objects."""
         used = self.kernel_
         return kernel(
-            self._rule_of(used["name"]),
+            self._input.fitted(self),
             objects,
             gamma=1.0 if self.gamma_ is None else self.gamma_,
             degree=used["degree"],

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...contract.inputs import require_count, require_length
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Nothing, Real, Rule
 from ...contract.reducer import Recorder
 from ...core import arrays, thread_pool
@@ -21,12 +22,14 @@ from ...rows.row_source import Block, RowSource, as_rows
 from ...rows.units import Units
 from ...spectral.solve import DENSE_LIMIT, sign_of_columns
 from ..shared import landmarks
-from ..shared.pair_based import CALL_SECONDS
+from ..shared.pair_units import CALL_SECONDS
 from .feature_space import Components, Negative, cost_of_landmarks, cost_of_pairs, from_landmarks, from_pairs, row_bytes
 from .kernel_based import KernelReducer, host
 from .preimage import CENTERS, fit_ridge, ridge_bytes
 
 Array = Any
+
+_LANDMARKS = landmarks.LandmarkDefaults(strategy="rpcholesky")
 
 
 class KernelPCA(KernelReducer):
@@ -148,8 +151,8 @@ class KernelPCA(KernelReducer):
 
     def _plan_for(self, shape: DataShape, *, vectors: bool) -> Plan:
         self._check_dimensions(shape)
-        n, d, k = self._check_length(shape), shape.n_features, self.n_components
-        chosen, size = self._landmarks(n), shape.dtype.itemsize
+        n, d, k = require_length(self, shape), shape.n_features, self.n_components
+        chosen, size = _LANDMARKS.of(self, n), shape.dtype.itemsize
         if chosen is None:
             parts, flops = cost_of_pairs(shape, k, given=self._pairwise)
             stages = [parts]
@@ -185,12 +188,12 @@ class KernelPCA(KernelReducer):
 
     def _check_dimensions(self, shape: DataShape) -> None:
         """Refuse more components than there can be."""
-        n = self._check_length(shape)
-        chosen = self._landmarks(n)
+        n = require_length(self, shape)
+        chosen = _LANDMARKS.of(self, n)
         if chosen is not None and chosen.count < n:
-            self._check_count(shape, chosen.count, "the number of landmarks")
+            require_count(self, shape, chosen.count, "the number of landmarks")
         else:
-            self._check_count(shape, n - 1, "n_samples − 1")
+            require_count(self, shape, n - 1, "n_samples − 1")
 
     def _call_seconds(self, n: int, chosen: landmarks.Landmarks | None) -> float:
         """Return the time of a user's function, as one of two objects in Python: threads do not shorten it."""
@@ -206,10 +209,15 @@ class KernelPCA(KernelReducer):
     @thread_pool.one_blas_thread()
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         self._check_dimensions(rows.shape)
-        n = self._check_length(rows.shape)
-        chosen, vectors = self._landmarks(n), self._has_vectors(rows)
+        n = require_length(self, rows.shape)
+        chosen, vectors = _LANDMARKS.of(self, n), self._has_vectors(rows)
         way_back = self._preimage(vectors)
-        self.kernel_ = {"name": self._name_of_rule(), "degree": self.degree, "coef0": self.coef0, "preimage": way_back}
+        self.kernel_ = {
+            "name": self._input.name(self),
+            "degree": self.degree,
+            "coef0": self.coef0,
+            "preimage": way_back,
+        }
         draws = [np.random.default_rng(int(key)) for key in seed(self.random_state).integers(2**62, size=4)]
         self.n_samples_ = n
         self.shift_ = arrays.to_numpy(ColumnMoments(rows.n_features).update(rows).close().mean) if vectors else None
@@ -232,13 +240,13 @@ class KernelPCA(KernelReducer):
             return None
         if self.gamma != "median":
             return float(self.gamma)
-        n = self._check_length(rows.shape)
+        n = require_length(self, rows.shape)
         sample = gather(rows) if n <= MEDIAN_ROWS else take(rows, median_rows(n, rng))  # all of few rows, and no copy
         return median_gamma(self.kernel, sample, n)
 
     def _fit_pairs(self, rows: RowSource, record: Recorder, rng: np.random.Generator) -> Array:
         """Solve for the whole kernel matrix; return the training rows' coordinates."""
-        n = self._check_length(rows.shape)
+        n = require_length(self, rows.shape)
         with record.stage("kernel"):
             items = host(gather(rows))
             dtype = np.dtype(np.float64) if n <= DENSE_LIMIT else rows.dtype  # small ones lose nothing

@@ -13,7 +13,7 @@ from ...graph.laplacian import affinity, degrees, median_distance
 from ...rows.units import Units
 from ..shared.graph_based import Piece
 from ..shared.laplacian_based import BANDWIDTH
-from ..shared.pair_based import degree
+from ..shared.pair_units import degree
 from .projections import Edges, GraphProjection
 
 Array = Any

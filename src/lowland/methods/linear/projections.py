@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ...contract.inputs import require_length
 from ...contract.parameters import Choice, Rule
 from ...contract.reducer import Recorder
 from ...core import thread_pool
@@ -93,7 +94,7 @@ class GraphProjection(LinearReducer, GraphReducer):
         if n > 1:  # of a single row the fit tells
             self._check_neighbors(n, "rows")
         k, r = max(1, min(self.n_neighbors, n - 1)), min(n, d)
-        search, seconds = search_cost(shape, k, self._name_of_rule())
+        search, seconds = search_cost(shape, k, self._input.name(self))
         route = rowspace.route(shape, Wanted())
         small = route == "gram"  # of wide rows only their coordinates are multiplied (`DualAxes`)
         axes, more = dual_cost(shape) if small else rowspace.cost(route, shape, r)
@@ -120,14 +121,14 @@ class GraphProjection(LinearReducer, GraphReducer):
             algorithm=f"principal axes by {route}",
             bytes=sum(parts.values()) + shape.copied + shape.gathered,
             seconds=seconds + dense_seconds(flops, np.dtype(np.float64)),
-            approximate=approximate(shape, self._name_of_rule()),
+            approximate=approximate(shape, self._input.name(self)),
             model_bytes=self.n_components * d * shape.dtype.itemsize + 8 * d,
             parts=parts,
             remedy="use fewer rows or columns, or reduce the rows with PCA first",
         )
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        n, rng = self._check_length(rows), seed(self.random_state)
+        n, rng = require_length(self, rows), seed(self.random_state)
         check_count(type(self).__name__, self.n_components, n, rows.n_features)
         if n == 1:
             raise DataError(f"{type(self).__name__}: there is only 1 sample, and so no neighbour; give more rows")

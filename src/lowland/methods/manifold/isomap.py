@@ -23,12 +23,13 @@ from ...spectral.solve import DENSE_LIMIT, sign_of_columns
 from ..shared.distance_based import REPLICA_ROWS, DistanceReducer
 from ..shared.extension import Triangulation, disagreement, to_principal_axes
 from ..shared.graph_based import Cost, Embedded, GraphReducer, Piece, Unfolding
-from ..shared.landmarks import Landmarks, uniform
-from ..shared.pair_based import degree, double_degree
+from ..shared.landmarks import LandmarkDefaults, Landmarks, uniform
+from ..shared.pair_units import degree, double_degree
 
 Array = Any
 
 _SINGLE = 10**8  # distances to landmarks beyond which they are kept in float32
+_LANDMARKS = LandmarkDefaults(count=500)
 _PANEL = 1 << 18  # distances compared at a time
 
 
@@ -101,7 +102,6 @@ class Isomap(Unfolding):
         "smallest eigenvalue": double_degree,
     }
     _keeps_square: ClassVar[bool] = False  # new rows join by path lengths
-    _landmark_count: ClassVar[int] = 500
     _ranked: ClassVar[str] = "the path lengths (their positive eigenvalues)"
 
     residual_variance_: Array
@@ -132,7 +132,8 @@ class Isomap(Unfolding):
         return self.ties
 
     def _landmarks(self, n: int) -> Landmarks | None:
-        found, k = super()._landmarks(n), self.n_components
+        """Return the landmarks of a fit of n points; None where it is exact."""
+        found, k = _LANDMARKS.of(self, n), self.n_components
         if found is None or found.count >= n:
             return None
         if found.count < 2 * (k + 1):

@@ -23,7 +23,7 @@ from ...spectral.nullspace import smallest
 from ...spectral.solve import fix_signs
 from ..shared.graph_based import Cost, Embedded, Piece, Unfolding
 from ..shared.laplacian_based import EDGES
-from ..shared.pair_based import degree, double_degree
+from ..shared.pair_units import degree, double_degree
 from .mvu_descent import Rods, unfold
 from .mvu_program import EDGE_LIMIT, PROGRAM_LIMIT, full_gram, gram_in_basis
 

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...contract.inputs import METRIC_INPUT, Compared, require_count, require_length
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule
-from ...contract.reducer import Recorder
+from ...contract.reducer import Recorder, Reducer
 from ...core import arrays
 from ...core.cost import DataShape, dense_seconds
 from ...core.errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
@@ -28,8 +29,8 @@ from ...rows.object_rows import gather
 from ...rows.row_source import RowSource, block_rows
 from ...rows.units import Units
 from .extension import disagreement
-from .landmarks import Landmarks, farthest, kmeans_plus_plus, uniform
-from .pair_based import CALL_SECONDS, PairReducer, degree, of_anchors
+from .landmarks import LandmarkDefaults, Landmarks, farthest, kmeans_plus_plus, uniform
+from .pair_units import CALL_SECONDS, degree, of_anchors
 
 Array = Any
 
@@ -48,7 +49,7 @@ class MetricName(Choice):
 METRIC: Rule = AnyOf((MetricName((*METRICS, "precomputed")), FunctionRule()))
 
 
-class DistanceReducer(PairReducer):
+class DistanceReducer(Reducer):
     """A reducer of objects that are known by their distances.
 
     Subclasses have the parameters ``n_components``, ``metric``, ``landmarks`` and ``random_state``. What new rows
@@ -65,30 +66,30 @@ class DistanceReducer(PairReducer):
     }
     _distance_state: ClassVar[tuple[str, ...]] = ("anchors_", "metric_", "metric_state_", "embedding_", "n_components_")
     _units: ClassVar[Units] = {"anchors_": of_anchors, "metric_state_": 1, "embedding_": degree, "transform": degree}
-    _compared_by: ClassVar[str] = "metric"
-    _finds_gaps: ClassVar[bool] = True
+    _input: ClassVar[Compared] = METRIC_INPUT
+    _landmark_defaults: ClassVar[LandmarkDefaults] = LandmarkDefaults()
     _takes_gaps: ClassVar[bool] = False  # whether a distance may be missing
 
+    n_components: int
     metric: str | Callable[[Any, Any], Any]
+    landmarks: int | str | None
+    random_state: Any
     anchors_: Array
     metric_: str
     metric_state_: dict[str, Array]
     embedding_: Array
 
-    @property
-    def _fitted_pairwise(self) -> bool:
-        return self.metric_ == "precomputed"
-
     def _check_dimensions(self, shape: DataShape) -> None:
         """Refuse more components than points of this shape can have: rows lie in a space of their columns."""
-        n = self._check_length(shape)
+        n = require_length(self, shape)
         if isinstance(self.metric, str) and self.metric == "euclidean":
-            self._check_count(shape, min(n, shape.n_features), "min(rows, columns)")
+            require_count(self, shape, min(n, shape.n_features), "min(rows, columns)")
         else:
-            self._check_count(shape, n - 1, "the number of points less one")
+            require_count(self, shape, n - 1, "the number of points less one")
 
     def _landmarks(self, n: int) -> Landmarks | None:
-        found, k = super()._landmarks(n), self.n_components
+        """Return how many landmarks the fit takes and how they are chosen; None for an exact fit."""
+        found, k = self._landmark_defaults.of(self, n), self.n_components
         if found is not None and found.count <= k and found.count < n:
             raise DataError(
                 f"{type(self).__name__}: {found.count} landmarks span {found.count - 1} dimensions at most; take more "
@@ -105,7 +106,7 @@ class DistanceReducer(PairReducer):
             return 512 * shape.n_features * shape.dtype.itemsize if m < (shape.n_rows or 1) else 0
         n, size = shape.n_rows or 1, shape.dtype.itemsize
         blocks = min(n, threads() * block_rows(shape.n_features)) if m < n else 0
-        return shape.n_features * (row_bytes(self._name_of_rule(), size) * (m + blocks) + m * size)
+        return shape.n_features * (row_bytes(self._input.name(self), size) * (m + blocks) + m * size)
 
     def _compare_seconds(self, pairs: float, columns: int) -> float:
         """Return the time of comparing so many pairs; a user's function is taken as one of two objects in Python."""
@@ -138,7 +139,7 @@ class DistanceReducer(PairReducer):
 
     def _bind(self, items: Array) -> Pairwise:
         """Bind the metric to the training objects and keep what it learned of them."""
-        self.metric_ = self._name_of_rule()
+        self.metric_ = self._input.name(self)
         self.metric_state_ = {} if callable(self.metric) or self._pairwise else learn(self.metric, items)
         rule = metric(self.metric, items, self.metric_state_)
         if callable(self.metric):
@@ -237,7 +238,7 @@ class DistanceReducer(PairReducer):
 
     def _measure(self, then: Callable[[Array], Array] | None = None) -> Callable[[Array], Array]:
         """Return the function that gives a block's distances to the anchors, or what ``then`` makes of them."""
-        rule = metric(self._rule_of(self.metric_), self.anchors_, self.metric_state_)
+        rule = metric(self._input.fitted(self), self.anchors_, self.metric_state_)
         if self._fitted_pairwise:
             then = _checked(then, self.anchors_, self._takes_gaps)
         compare = against(rule, self.anchors_, then)

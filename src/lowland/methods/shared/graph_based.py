@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ...contract.inputs import require_count, require_length
 from ...contract.parameters import RANDOM_STATE, Choice, Integer, Rule
 from ...contract.reducer import Recorder
 from ...core import arrays, thread_pool
@@ -38,7 +39,7 @@ from ...rows.units import Units, power, scaled_back, times
 from ...spectral import dense
 from .distance_based import METRIC
 from .joining import Joining, take, weights_of_new
-from .pair_based import of_anchors
+from .pair_units import of_anchors
 
 Array = Any
 
@@ -93,9 +94,7 @@ class GraphReducer(Joining):
     where barycentric weights are not how new rows join.
     """
 
-    _compared_by: ClassVar[str] = "metric"
     _allow_sparse: ClassVar[bool] = True
-    _finds_gaps: ClassVar[bool] = True
     _overhead: ClassVar[tuple[float, float]] = (0.012, 3e-5)
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "n_components": Integer(1),
@@ -150,7 +149,7 @@ class GraphReducer(Joining):
         if n > 1:  # of a single row the fit tells
             self._check_neighbors(n, "rows")
         k = max(1, min(self.n_neighbors, n - 1))
-        parts, seconds = search_cost(shape, k, self._name_of_rule())
+        parts, seconds = search_cost(shape, k, self._input.name(self))
         cost = self._embed_cost(shape, n, k)
         rows = 8 * n if self._pairwise else int(shape.entries * shape.dtype.itemsize * (1.5 if shape.sparse else 1))
         square = 8 * n * n if self._pairwise and self._keeps_square and not shape.sparse else 0
@@ -161,7 +160,7 @@ class GraphReducer(Joining):
             algorithm=cost.algorithm,
             bytes=sum(parts.values()) + shape.copied + shape.gathered,
             seconds=seconds + cost.seconds,
-            approximate=cost.approximate or approximate(shape, self._name_of_rule()),
+            approximate=cost.approximate or approximate(shape, self._input.name(self)),
             model_bytes=rows + square + 2 * 8 * n * d + 4 * n + cost.model_bytes,
             parts=parts,
             remedy="use fewer rows or neighbours"
@@ -171,10 +170,10 @@ class GraphReducer(Joining):
     # -- training -----------------------------------------------------------------------------------------
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        n = self._check_length(rows)
-        self._check_count(rows.shape, n - 1, "the number of points less one")
-        if self._needs_columns and not (self._pairwise or self._takes_objects):
-            self._check_count(rows.shape, rows.n_features, "the number of columns")
+        n = require_length(self, rows)
+        require_count(self, rows.shape, n - 1, "the number of points less one")
+        if self._needs_columns and not (self._pairwise or self._input.takes_objects(self)):
+            require_count(self, rows.shape, rows.n_features, "the number of columns")
         rng = seed(self.random_state)
         with record.stage("neighbours"):
             points, inverse = self._points(rows)
@@ -196,7 +195,7 @@ class GraphReducer(Joining):
             items = arrays.to_numpy(items)
             if self._pairwise:
                 check_distances(items, type(self).__name__)
-        self.metric_, self.metric_state_ = self._name_of_rule(), {}
+        self.metric_, self.metric_state_ = self._input.name(self), {}
         if self._pairwise and sp.issparse(items):  # which objects are equal shows in its edges
             self.anchors_ = np.arange(items.shape[0])
             return items, self.anchors_

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from ...contract.inputs import METRIC_INPUT, Compared
+from ...contract.reducer import Reducer
 from ...core import arrays
 from ...graph.geometry import Coordinates, Edges, Geometry, Metric, Square
 from ...graph.neighbors import Searcher, searcher
@@ -17,18 +19,21 @@ from ...graph.precomputed import nearest_given
 from ...pairs.distances import metric
 from ...pairs.pairwise import Pairwise
 from ...rows.object_rows import unpacked
-from .pair_based import PairReducer
 
 Array = Any
 
 
-class Joining(PairReducer):
+class Joining(Reducer):
     """A reducer whose new rows are placed by their neighbours among the training points.
 
     ``anchors_`` are the distinct training points (of precomputed distances their numbers), ``pieces_`` the connected
     parts of their graph: the numbers, coordinates and offset of each, and what a subclass's `_place` needs beside.
     """
 
+    _input: ClassVar[Compared] = METRIC_INPUT
+
+    n_components: int
+    random_state: Any
     anchors_: Any
     metric_: str
     metric_state_: dict[str, Array]
@@ -37,10 +42,6 @@ class Joining(PairReducer):
     pieces_: list[dict[str, Array]]
     embedding_: Array
 
-    @property
-    def _fitted_pairwise(self) -> bool:
-        return self.metric_ == "precomputed"
-
     # -- the points, as they are compared -----------------------------------------------------------------
 
     def _anchors(self) -> Array:
@@ -48,11 +49,11 @@ class Joining(PairReducer):
         return self.square_ if self._fitted_pairwise else unpacked(self.anchors_)
 
     def _rule(self, points: Array) -> Pairwise:
-        return metric(self._rule_of(self.metric_), points, self.metric_state_)
+        return metric(self._input.fitted(self), points, self.metric_state_)
 
     def _search(self, points: Array, start: int = 0) -> Searcher:
         """Return the search; ``start`` is where an approximate graph begins, and nothing else depends on it."""
-        return searcher(self._rule_of(self.metric_), points, self.metric_state_, rng_seed=start)
+        return searcher(self._input.fitted(self), points, self.metric_state_, rng_seed=start)
 
     def _geometry(self, points: Array) -> Geometry:
         if self._fitted_pairwise:

@@ -50,6 +50,20 @@ def wanted(spec: Any, n: int, *, exact_below: int, count: int, strategy: str) ->
     return Landmarks(strategy, min(n, int(spec)))
 
 
+@dataclass(frozen=True)
+class LandmarkDefaults:
+    """What ``landmarks="auto"`` means for a method: exact up to a number of rows, then so many by this strategy."""
+
+    exact_below: int = 10_000
+    count: int = 1000
+    strategy: str = "uniform"
+
+    def of(self, model: Any, n: int) -> Landmarks | None:
+        """Return how many landmarks a fit of n rows takes and how they are chosen; None for an exact fit."""
+        count = max(self.count, 4 * model.n_components)
+        return wanted(model.landmarks, n, exact_below=self.exact_below, count=count, strategy=self.strategy)
+
+
 def candidates(n: int, count: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
     """Return the rows among which landmarks are sought: all, or 20 for each landmark drawn by the seed."""
     pool_size = max(20_000, _CANDIDATES_EACH * count)

@@ -20,7 +20,7 @@ from ...rows.units import Units
 from ...spectral.factor_costs import factor_entries, solve_cost
 from .eigenspaces import warn_cut
 from .graph_based import Cost, Embedded, GraphReducer, Piece, Unfolding
-from .pair_based import degree
+from .pair_units import degree
 
 Array = Any
 
