@@ -17,11 +17,11 @@ import lowland
 from lowland.graph.geometry import Coordinates
 from lowland.graph.neighbors import searcher
 from lowland.graph.patches import Patches, tangent_frames, with_center
-from lowland.methods.manifold.aligned import Aligned
+from lowland.methods.shared.graph_based import GraphReducer
 
 Array = Any
 NEIGHBORS = 10
-MODELS: dict[str, type[Aligned]] = {
+MODELS: dict[str, type[GraphReducer]] = {
     "lle": lowland.LLE,
     "ltsa": lowland.LTSA,
     "hessian": lowland.HessianLLE,

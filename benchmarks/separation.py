@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.decomposition import FastICA
 
 import lowland
-from lowland.methods.shared.linear_map import ica_rotation
+from lowland.methods.linear import ica_rotation
 
 Array = Any
 

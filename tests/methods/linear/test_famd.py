@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import lowland
 from lowland.core.errors import DataError
-from lowland.methods.shared.linear_map import famd_coding
+from lowland.methods.linear import famd_coding
 
 # MASS::farms of R (Venables & Ripley, Modern Applied Statistics with S): moisture, management, use, manure.
 FARMS = [

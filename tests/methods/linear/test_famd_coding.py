@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import lowland
+from lowland.methods.linear import famd_coding
 from lowland.methods.linear.famd_coding import Layout
-from lowland.methods.shared.linear_map import famd_coding
 from lowland.rows.row_source import RowSource
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland.methods.shared.linear_map import ica_rotation
+from lowland.methods.linear import ica_rotation
 from lowland.rows.row_source import RowSource
 
 CONTRASTS = ("logcosh", "exp", "cube")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lowland
+from lowland.methods.linear import ica_rotation
 from lowland.methods.linear.ica_rotation import (
     CONTRASTS,
     White,
@@ -20,7 +21,6 @@ from lowland.methods.linear.ica_rotation import (
     search_limit,
     separate,
 )
-from lowland.methods.shared.linear_map import ica_rotation
 
 FUNCTIONS = {
     "logcosh": (lambda y: np.logaddexp(y, -y) - np.log(2), np.tanh, lambda y: 1 - np.tanh(y) ** 2),

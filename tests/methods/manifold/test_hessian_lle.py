@@ -1,4 +1,4 @@
-"""HessianLLE against scikit-learn; what all four methods share is in test_aligned.py."""
+"""HessianLLE against scikit-learn; what all four methods share is in test_patch_alignment.py."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import lowland
 from lowland.graph.geometry import Coordinates
 from lowland.graph.patches import Patches, hessians, with_center
 from lowland.methods.manifold.hessian_lle import HessianLLE
+from lowland.methods.shared.point_metric import PointMetric
 
 
 def span_angle(A, B):
@@ -50,7 +51,7 @@ def test_the_matrix_is_that_of_the_paper(d, rng):
 def test_the_map_is_the_small_end(d, rng):
     X = cloud(rng)
     model = HessianLLE(d, n_neighbors=14).fit(X)
-    lists = Patches.of_graph(model._search(X).graph(14)).members.reshape(300, 15)
+    lists = Patches.of_graph(PointMetric.of(model).search(X).graph(14)).members.reshape(300, 15)
     values, V = np.linalg.eigh(matrix_of_the_paper(X, lists, d))
     np.testing.assert_allclose(model.eigenvalues_, values[1 : d + 1], rtol=1e-6)
     assert span_angle(model.embedding_, V[:, 1 : d + 1]) < 1e-6

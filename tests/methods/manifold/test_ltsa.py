@@ -1,4 +1,4 @@
-"""LTSA against scikit-learn; what all four methods share is in test_aligned.py."""
+"""LTSA against scikit-learn; what all four methods share is in test_patch_alignment.py."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import lowland
 from lowland.graph.geometry import Coordinates
 from lowland.graph.patches import Patches, tangent_frames, with_center
 from lowland.methods.manifold.ltsa import LTSA
+from lowland.methods.shared.point_metric import PointMetric
 
 
 def span_angle(A, B):
@@ -39,5 +40,5 @@ def test_patches_without_their_centre_give_the_map_of_scikit_learn(shape, d):
 def test_the_map_is_that_of_patches_with_their_centre(d):
     X, _ = lowland.data.swiss_roll(400)
     model = LTSA(d, n_neighbors=12).fit(X)
-    patches = Patches.of_graph(model._search(X).graph(12))
+    patches = Patches.of_graph(PointMetric.of(model).search(X).graph(12))
     assert span_angle(dense_map(X, patches, d), model.embedding_) < 1e-6

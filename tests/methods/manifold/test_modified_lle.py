@@ -1,4 +1,4 @@
-"""Modified LLE against scikit-learn; what all four methods share is in test_aligned.py."""
+"""Modified LLE against scikit-learn; what all four methods share is in test_patch_alignment.py."""
 
 from __future__ import annotations
 

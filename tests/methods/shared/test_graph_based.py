@@ -15,16 +15,16 @@ from lowland.contract.registry import METHODS
 from lowland.core.cost import DataShape
 from lowland.graph import neighbors
 from lowland.graph.neighbors import neighbor_graph
-from lowland.methods.linear.projections import GraphProjection
-from lowland.methods.shared.graph_based import GraphReducer
-from lowland.methods.shared.linear_map import projections
+from lowland.methods.linear import projections
+from lowland.methods.shared.point_metric import PointMetric
 
 CLASSES = [
     cls
     for cls in (row.load() for row in METHODS)
-    if issubclass(cls, GraphReducer) and "disconnected" in cls._parameters  # t-SNE and UMAP draw pieces as they are
+    if "disconnected" in cls._parameters  # t-SNE and UMAP draw pieces as they are
 ]
-FREE = [cls for cls in CLASSES if not issubclass(cls, GraphProjection)]  # maps that are no projection of the rows
+PROJECTIONS = (lowland.LPP, lowland.NPE)
+FREE = [cls for cls in CLASSES if not issubclass(cls, PROJECTIONS)]  # maps that are no projection of the rows
 LOCAL = {"LLE", "ModifiedLLE", "HessianLLE", "LTSA"}  # these need distances between the neighbours of a point, too
 SIZES = (70, 60, 50, 40, 30)
 POLICIES = ("bridge", "separate", "error")
@@ -193,7 +193,7 @@ def test_pieces_are_bridged(Model, count, rng):
     assert model.fit_info_.evidence["links added"] == count - 1
     Y = model.transform(X)
     assert np.isfinite(Y).all()
-    if isinstance(model, GraphProjection):
+    if isinstance(model, PROJECTIONS):
         return
     np.testing.assert_array_equal(model.component_labels_, where)
     np.testing.assert_allclose(Y, model.embedding_, atol=1e-9 * np.ptp(model.embedding_))
@@ -218,7 +218,7 @@ def test_separate_pieces_lie_side_by_side(Free, count, rng):
 
 
 def test_a_projection_has_no_separate_pieces(Model, rng):
-    if issubclass(Model, GraphProjection):
+    if issubclass(Model, PROJECTIONS):
         with pytest.raises(ValueError, match=r"disconnected must be .*bridge.*error"):
             Model(disconnected="separate").fit(sheet(rng, 30))
     else:
@@ -281,7 +281,7 @@ def _same(model, again, *blocks):
     assert again.get_params() == model.get_params()
     for block in blocks:
         np.testing.assert_array_equal(again.transform(block), model.transform(block))
-    if not isinstance(model, GraphProjection):
+    if not isinstance(model, PROJECTIONS):
         np.testing.assert_array_equal(again.embedding_, model.embedding_)
         np.testing.assert_array_equal(again.component_labels_, model.component_labels_)
 
@@ -290,7 +290,7 @@ def _same(model, again, *blocks):
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_saved_models_place_rows_as_before(Model, policy, form, rng, tmp_path):
-    if policy == "separate" and issubclass(Model, GraphProjection):
+    if policy == "separate" and issubclass(Model, PROJECTIONS):
         pytest.skip("a projection has no separate pieces")
     X = islands(rng, 1 if policy == "error" else 3)[0]
     X[rng.random(X.shape) < 0.1] = 0.0
@@ -384,7 +384,7 @@ def test_equal_rows_change_nothing_and_get_equal_coordinates(Model, rng):
     got = Model().fit(distinct[repeated])
     assert got.fit_info_.evidence["distinct rows"] == 78
     np.testing.assert_array_equal(got.transform(distinct), want.transform(distinct))
-    if not isinstance(got, GraphProjection):
+    if not isinstance(got, PROJECTIONS):
         np.testing.assert_array_equal(got.embedding_, want.embedding_[repeated])
 
 
@@ -425,12 +425,11 @@ def test_no_order_of_the_rows_matters(Model, rng):
 
 @quiet
 @pytest.mark.parametrize("name", ["seuclidean", "mahalanobis"])
-def test_a_metric_learns_from_all_rows_once(Model, name, rng):
+def test_a_metric_learns_from_all_rows_once(Model, name, rng, monkeypatch):
     X = np.repeat(sheet(rng, 40), rng.integers(1, 9, 40), axis=0)
-    model = Model(metric=name)
-    seen = []
-    model._geometry = lambda points: seen.append(model.metric_state_) or type(model)._geometry(model, points)
-    model.fit(X)
+    seen, geometry = [], PointMetric.geometry
+    monkeypatch.setattr(PointMetric, "geometry", lambda self, points: seen.append(self.state) or geometry(self, points))
+    Model(metric=name).fit(X)
     want = {"V": X.var(axis=0, ddof=1)} if name == "seuclidean" else {"VI": np.linalg.inv(np.cov(X.T))}
     for key, value in want.items():
         np.testing.assert_allclose(seen[0][key], value, rtol=1e-9)

@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...contract.inputs import require_count, require_length
-from ...contract.parameters import Choice, Rule
-from ...contract.reducer import Recorder
+from ...contract.inputs import METRIC_INPUT, Compared, require_count, require_length
+from ...contract.parameters import RANDOM_STATE, Choice, Integer, Rule
+from ...contract.reducer import Recorder, Reducer
 from ...core.cost import DataShape, Plan
 from ...core.errors import DataError, LowlandWarning, MissingExtraError, SolveError
 from ...core.random import seed
@@ -29,6 +29,7 @@ from ...graph.geometry import Edges
 from ...graph.graph import Graph, starts
 from ...graph.neighbors import searcher
 from ...rows.row_source import RowSource, as_rows
+from ...rows.units import Units
 from ...spectral.dual import gram_seconds
 from ...spectral.krylov import sizes
 from ...spectral.operators import Sparse
@@ -37,7 +38,11 @@ from ...spectral.rowspace import decompose, route
 from ...spectral.solve import DENSE_LIMIT, eigen, sign_of_columns
 from ...spectral.solved import Scaling, Wanted
 from ...spectral.walks import scaled
-from ..shared.graph_based import Embedded, GraphReducer, Piece
+from ..shared.distance_based import METRIC
+from ..shared.graph_based import GRAPH_OVERHEAD, Embedded, EmbeddingCost, graph_plan, small_map
+from ..shared.neighborhood import Neighborhood, Piece, components_of_points, learn_neighborhood
+from ..shared.pair_units import of_anchors
+from ..shared.placing import NewRows
 
 Array = Any
 
@@ -63,22 +68,46 @@ def package(name: str, owner: str) -> Any:
         ) from None
 
 
-class NeighborEmbedding(GraphReducer):
+class NeighborEmbedding(Reducer):
     """A map that only keeps neighbours together. A graph in pieces is no problem: the pieces repel each other.
 
     Subclasses write `_library`, `_check_neighbors`, `_optimized`, `_joining` and `_embed_cost`.
     """
 
+    _input: ClassVar[Compared] = METRIC_INPUT
+    _allow_sparse: ClassVar[bool] = True
+    _overhead: ClassVar[tuple[float, float]] = GRAPH_OVERHEAD
     _parameters: ClassVar[Mapping[str, Rule]] = {
-        name: rule for name, rule in GraphReducer._parameters.items() if name not in ("n_neighbors", "disconnected")
+        "n_components": Integer(1),
+        "metric": METRIC,
+        "random_state": RANDOM_STATE,
     }
-    _state: ClassVar[tuple[str, ...]] = tuple(
-        name for name in GraphReducer._graph_state if name not in ("eigenvalues_", "component_labels_")
+    _state: ClassVar[tuple[str, ...]] = (
+        "anchors_",
+        "metric_",
+        "metric_state_",
+        "neighbors_",
+        "square_",
+        "pieces_",
+        "embedding_",
+        "n_components_",
     )
-    _keeps_square: ClassVar[bool] = False
+    _units: ClassVar[Units] = {"anchors_": of_anchors, "metric_state_": 1, "square_": 1}
     _least: ClassVar[int] = 4  # points below which there is nothing to optimise
 
+    n_components: int
+    n_neighbors: int
+    metric: str | Callable[[Any, Any], Any]
     init: str
+    random_state: Any
+
+    anchors_: Any
+    metric_: str
+    metric_state_: dict[str, Array]
+    neighbors_: int
+    square_: Array | None
+    pieces_: list[dict[str, Any]]
+    embedding_: Array
 
     # -- what a subclass writes ---------------------------------------------------------------------------
 
@@ -94,6 +123,18 @@ class NeighborEmbedding(GraphReducer):
         """Return what places rows, given numbers and distances of their neighbours."""
         raise NotImplementedError
 
+    def _check_neighbors(self, n: int, what: str) -> None:
+        """Refuse parameters that n points, or fewer, cannot have; ``what`` is counted."""
+        raise NotImplementedError
+
+    def _count_neighbors(self, n: int, record: Recorder) -> int:
+        """Return the number of neighbours for n distinct points."""
+        raise NotImplementedError
+
+    def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
+        """Return what the steps take for n points with k neighbours each."""
+        raise NotImplementedError
+
     # -- cost ---------------------------------------------------------------------------------------------
 
     def _plan(self, shape: DataShape) -> Plan:
@@ -101,7 +142,9 @@ class NeighborEmbedding(GraphReducer):
         n = shape.n_rows or 0
         if n > 1:  # of a single row the fit tells, in the words that scikit-learn's checks want
             require_count(self, shape, n - 1, "the number of points less one")
-        plan = super()._plan(shape)
+            self._check_neighbors(n, "rows")
+        k = max(1, min(self.n_neighbors, max(1, n) - 1))
+        plan = graph_plan(self, shape, k, self._embed_cost(shape, max(1, n), k), keeps_square=False)
         plan = replace(plan, seconds=plan.seconds + self._start_seconds(shape))
         return replace(plan, algorithm=_SMALL) if 1 < n < self._fewest else plan
 
@@ -118,12 +161,13 @@ class NeighborEmbedding(GraphReducer):
         self._library()
         rng = seed(self.random_state)
         with record.stage("neighbours"):
-            points, inverse = self._points(rows)
-            graph, points, inverse = self._graph(points, inverse, record)
-        self._require_points(len(inverse), graph.n, record)
+            hood = learn_neighborhood(self, rows, record, self._count_neighbors, keeps_square=False)
+        hood.keep(self)
+        graph, points = hood.graph, hood.points
+        self.n_components_ = components_of_points(self, n, graph.n, record)
         numbers = np.arange(graph.n)
         if graph.n < self._fewest:
-            found = self._few(Piece(graph, self._geometry(points), numbers), record)
+            found = self._few(Piece(graph, hood.metric.geometry(points), numbers), record)
         else:
             found = self._optimized(graph, points, record, rng)
         if not np.isfinite(found.points).all():
@@ -135,9 +179,9 @@ class NeighborEmbedding(GraphReducer):
         self.n_components_ = Y.shape[1]
         self.pieces_ = [{"numbers": numbers, "points": Y, "offset": np.zeros(Y.shape[1]), **found.state}]
         with record.stage("evidence"):
-            share, k = kept(graph, Y, rng, self._looked_up(points, len(inverse)))
+            share, k = kept(graph, Y, rng, _looked_up(hood))
             record.evidence["neighbours kept" if k == _KEPT else f"neighbours kept of {k}"] = share
-        self.embedding_ = Y[inverse].astype(rows.dtype)
+        self.embedding_ = Y[hood.inverse].astype(rows.dtype)
 
     def _few(self, piece: Piece, record: Recorder) -> Embedded:
         """Lay out a few points by their distances; new rows go to the nearest of them."""
@@ -152,15 +196,9 @@ class NeighborEmbedding(GraphReducer):
             "the parameters of neighbours and steps have no say",
             LowlandWarning,
         )
-        found = self._small(piece)
+        found = small_map(piece, self.n_components_)
         Y = np.pad(found.points, ((0, 0), (0, self.n_components_ - found.points.shape[1])))
         return Embedded(Y, found.values, {"k": 1}, {"algorithm": _SMALL})
-
-    def _looked_up(self, points: Array, rows: int) -> Callable[[Array, int], Array] | None:
-        """Return what finds the k nearest of some points and themselves; of stored distances the graph has them all."""
-        if self._pairwise and sp.issparse(points):
-            return None
-        return lambda numbers, k: self._search_points(points, rows).query(points[numbers], k + 1)[0]
 
     def _start_cost(self, shape: DataShape, n: int, edges: float) -> int:
         """Return the bytes that the start takes, for a plan, which does not know whether a function compares rows."""
@@ -192,9 +230,9 @@ class NeighborEmbedding(GraphReducer):
 
     # -- new rows -----------------------------------------------------------------------------------------
 
-    def _placer(self, anchors: Array, number: int) -> Callable[[Array], Array]:
-        state = self.pieces_[number]
-        search, points, k = self._search_new(anchors, None), state["points"], min(state["k"], len(state["points"]))
+    def _row_map(self) -> Callable[[Array], Array]:
+        new, state = NewRows(self), self.pieces_[0]
+        search, points, k = new.search(None), state["points"], min(state["k"], len(state["points"]))
         joining = cache(lambda: self._joining(state))  # needs the library; rows of the training set need neither
 
         def place(block: Array) -> Array:
@@ -207,10 +245,17 @@ class NeighborEmbedding(GraphReducer):
                 Y[mine] = joining()(neighbors[mine, :count], tamed(distances[mine, :count]))
             return Y
 
-        return place
+        return new.alike(place)
 
 
 # -- neighbours -----------------------------------------------------------------------------------------------
+
+
+def _looked_up(hood: Neighborhood) -> Callable[[Array, int], Array] | None:
+    """Return what finds the k nearest of some points and themselves; of stored distances the graph has them all."""
+    if hood.metric.precomputed and sp.issparse(hood.points):
+        return None
+    return lambda numbers, k: hood.search().query(hood.points[numbers], k + 1)[0]
 
 
 def tamed(distances: Array) -> Array:

@@ -19,7 +19,7 @@ from ...core.errors import DataError, LowlandWarning
 from ...graph.graph import Graph
 from ...pairs.pairwise import tiles
 from ...rows.row_source import RowSource
-from ..shared.graph_based import Cost, Embedded
+from ..shared.graph_based import Embedded, EmbeddingCost
 from .neighbor_embedding import INIT, NeighborEmbedding, assembled, package
 
 Array = Any
@@ -143,7 +143,7 @@ class TSNE(NeighborEmbedding):
         """Tell whether repulsion is interpolated: trees are quicker for few points, and the only way in space."""
         return n >= _GRID_ROWS and self.n_components < _DIMENSIONS
 
-    def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
+    def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
         d, edges = self.n_components, 1.6 * n * k
         later = max(int(15 * edges), self._start_cost(shape, n, edges))  # making them is over when the start begins
         parts = {"probabilities": int(15 * edges), "sums or start": later, "points and steps": 8 * n * d * 14}
@@ -154,7 +154,7 @@ class TSNE(NeighborEmbedding):
         else:
             algorithm, step = "Barnes–Hut", 3e-7 * n * d * np.log2(n + 2) / settings.threads()
         step += 6e-9 * edges / settings.threads()
-        return Cost(algorithm, parts, float(self.max_iter * step), approximate=True, model_bytes=8 * n)
+        return EmbeddingCost(algorithm, parts, float(self.max_iter * step), approximate=True, model_bytes=8 * n)
 
     # -- training -----------------------------------------------------------------------------------------
 

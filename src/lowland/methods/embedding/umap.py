@@ -16,7 +16,7 @@ from ...core.errors import DataError, LowlandWarning
 from ...graph.graph import Graph
 from ...pairs.pairwise import tiles
 from ...rows.row_source import RowSource
-from ..shared.graph_based import Cost, Embedded
+from ..shared.graph_based import Embedded, EmbeddingCost
 from .neighbor_embedding import INIT, NeighborEmbedding, assembled, package
 
 Array = Any
@@ -129,11 +129,11 @@ class UMAP(NeighborEmbedding):
             raise ValueError(f"UMAP: min_dist={self.min_dist:g} must be at most spread={self.spread:g}")
         return super()._plan(shape)
 
-    def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
+    def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
         d, edges = self.n_components, 1.5 * n * k
         later = max(int(48 * edges), self._start_cost(shape, n, edges))  # the one is over when the other begins
         parts = {"fuzzy graph": int(12 * edges), "points": 8 * n * d * 6, "start or epochs": later}
-        return Cost("fuzzy graph", parts, self._epochs(n) * 9e-8 * edges, model_bytes=8 * n)
+        return EmbeddingCost("fuzzy graph", parts, self._epochs(n) * 9e-8 * edges, model_bytes=8 * n)
 
     # -- training -----------------------------------------------------------------------------------------
 

@@ -7,19 +7,32 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...contract.inputs import METRIC_INPUT, Compared
 from ...contract.parameters import Choice, Rule
 from ...contract.reducer import Recorder
-from ...graph.laplacian import affinity, degrees, median_distance
+from ...core.cost import DataShape, Plan
+from ...graph.laplacian import affinity, degrees
+from ...rows.row_source import RowSource
 from ...rows.units import Units
-from ..shared.graph_based import Piece
-from ..shared.laplacian_based import BANDWIDTH
+from ..shared.graph_based import GRAPH_OVERHEAD
+from ..shared.laplacian_map import BANDWIDTH, bandwidth_of
+from ..shared.linear_map import Compressor, LinearReducer
+from ..shared.neighborhood import Piece
 from ..shared.pair_units import degree
-from .projections import Edges, GraphProjection
+from .projections import (
+    PROJECTION_PARAMETERS,
+    PROJECTION_STATE,
+    PROJECTION_UNITS,
+    Edges,
+    fit_projection,
+    projection_compressor,
+    projection_plan,
+)
 
 Array = Any
 
 
-class LPP(GraphProjection):
+class LPP(LinearReducer):
     """The linear map that keeps neighbours together: Laplacian eigenmaps among linear functions (He & Niyogi 2004).
 
     y = A(x − m);   min Σ w_ij |y_i − y_j|² subject to Σ d_i y_i y_iᵀ = (Σ d_i) I:   XᵀLX a = λ XᵀDX a,
@@ -73,17 +86,23 @@ class LPP(GraphProjection):
     ((3, 2), 61)
     """
 
+    _input: ClassVar[Compared] = METRIC_INPUT
+    _overhead: ClassVar[tuple[float, float]] = GRAPH_OVERHEAD
     _parameters: ClassVar[Mapping[str, Rule]] = {
-        **GraphProjection._parameters,
+        **PROJECTION_PARAMETERS,
         "weights": Choice(("heat", "binary")),
         "bandwidth": BANDWIDTH,
     }
-    _state: ClassVar[tuple[str, ...]] = (*GraphProjection._state, "bandwidth_")
-    _units: ClassVar[Units] = {**GraphProjection._units, "bandwidth_": degree}
+    _state: ClassVar[tuple[str, ...]] = (*PROJECTION_STATE, "bandwidth_")
+    _units: ClassVar[Units] = {**PROJECTION_UNITS, "bandwidth_": degree}
 
-    weights: str
-    bandwidth: float | str
     bandwidth_: float
+    components_: Array
+    mean_: Array
+    eigenvalues_: Array
+    metric_: str
+    neighbors_: int
+    rank_: int
 
     def __init__(
         self,
@@ -104,9 +123,24 @@ class LPP(GraphProjection):
         self.disconnected = disconnected
         self.random_state = random_state
 
-    def _edges(self, piece: Piece, record: Recorder) -> Edges:
-        given = self._in_unit(float(self.bandwidth), degree(self)) if not isinstance(self.bandwidth, str) else None
-        sigma = median_distance(piece.graph) if given is None else given
-        self.bandwidth_ = np.inf if self.weights == "binary" else sigma
+    def _plan(self, shape: DataShape) -> Plan:
+        return projection_plan(self, shape)
+
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        self.metric_ = self._input.name(self)  # by which a bandwidth is in the unit of the rows
+        fit_projection(self, rows, record, self._edges).keep(self)
+
+    def _needs_length(self) -> bool:
+        return True
+
+    def _offset(self) -> Array:
+        return self.mean_
+
+    def _compressor(self) -> Compressor:
+        return projection_compressor(self.components_, self.mean_)
+
+    def _edges(self, piece: Piece) -> Edges:
+        """Return heat or binary weights of the graph's edges, and the degrees of its points."""
+        self.bandwidth_ = np.inf if self.weights == "binary" else bandwidth_of(self, piece.graph)
         W = affinity(piece.graph, self.bandwidth_)
         return Edges(W, degrees(W), squared=False)

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from ...contract.inputs import METRIC_INPUT, Compared
+from ...contract.parameters import Rule
 from ...contract.reducer import Recorder
-from ...core.cost import DataShape
+from ...core.cost import DataShape, Plan
 from ...graph.geometry import around_seconds
 from ...graph.patches import Patches, barycentric
-from ..shared.graph_based import Piece
-from .projections import Edges, GraphProjection
+from ...rows.row_source import RowSource
+from ...rows.units import Units
+from ..shared.graph_based import GRAPH_OVERHEAD
+from ..shared.linear_map import Compressor, LinearReducer
+from ..shared.neighborhood import Piece
+from .projections import (
+    PROJECTION_PARAMETERS,
+    PROJECTION_STATE,
+    PROJECTION_UNITS,
+    Edges,
+    fit_projection,
+    projection_compressor,
+    projection_plan,
+)
 
 Array = Any
 
 
-class NPE(GraphProjection):
+class NPE(LinearReducer):
     """The linear map that keeps how neighbours make up a point: LLE among linear functions (He et al. 2005).
 
     y = A(x − m);   min Σ_i |y_i − Σ_j w_ij y_j|² subject to cov(y) = I:   XᵀMX a = λ XᵀX a,   M = (I − W)ᵀ(I − W),
@@ -62,6 +77,19 @@ class NPE(GraphProjection):
     ((3, 2), 61)
     """
 
+    _input: ClassVar[Compared] = METRIC_INPUT
+    _overhead: ClassVar[tuple[float, float]] = GRAPH_OVERHEAD
+    _parameters: ClassVar[Mapping[str, Rule]] = PROJECTION_PARAMETERS
+    _state: ClassVar[tuple[str, ...]] = PROJECTION_STATE
+    _units: ClassVar[Units] = PROJECTION_UNITS
+
+    components_: Array
+    mean_: Array
+    eigenvalues_: Array
+    metric_: str
+    neighbors_: int
+    rank_: int
+
     def __init__(
         self,
         n_components: int = 2,
@@ -77,10 +105,24 @@ class NPE(GraphProjection):
         self.disconnected = disconnected
         self.random_state = random_state
 
-    def _edges_seconds(self, shape: DataShape, n: int, k: int) -> float:
-        return around_seconds(shape, n, k)
+    def _plan(self, shape: DataShape) -> Plan:
+        n = shape.n_rows or 1
+        return projection_plan(self, shape, around_seconds(shape, n, max(1, min(self.n_neighbors, n - 1))))
 
-    def _edges(self, piece: Piece, record: Recorder) -> Edges:
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        fit_projection(self, rows, record, self._edges).keep(self)
+
+    def _needs_length(self) -> bool:
+        return True
+
+    def _offset(self) -> Array:
+        return self.mean_
+
+    def _compressor(self) -> Compressor:
+        return projection_compressor(self.components_, self.mean_)
+
+    def _edges(self, piece: Piece) -> Edges:
+        """Return barycentric weights of the points among their neighbours."""
         patches = Patches.of_graph(piece.graph)
 
         def weigh(G: Array) -> Array:

@@ -7,9 +7,9 @@ have dropped out there, and what is solved has the size of the rank, however man
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,12 +32,11 @@ from ...spectral.dual import cost as dual_cost
 from ...spectral.rowspace import RowSpace
 from ...spectral.solve import sign_of_columns
 from ...spectral.solved import Scaling, Wanted
-from ..shared.graph_based import GraphReducer, Piece
-from ..shared.linear_map import Compressor, LinearReducer, check_count
+from ..shared.graph_based import GRAPH_PARAMETERS
+from ..shared.linear_map import Compressor, check_count
+from ..shared.neighborhood import Piece, count_neighbors, learn_neighborhood, require_neighbors
 
 Array = Any
-
-_PASSING = ("anchors_", "square_", "metric_state_", "component_labels_")  # what the graph needed and the map does not
 
 
 @dataclass(frozen=True)
@@ -52,127 +51,118 @@ class Edges:
     squared: bool
 
 
-class GraphProjection(LinearReducer, GraphReducer):
-    """A linear map found from a neighbour graph; subclasses write `_edges`. The model holds no training row."""
+PROJECTION_PARAMETERS: Mapping[str, Rule] = {
+    **GRAPH_PARAMETERS,
+    "metric": Choice(METRICS),
+    "disconnected": Choice(("bridge", "error")),  # one linear map is one map for all components: none is separate
+}
+PROJECTION_STATE = ("components_", "mean_", "eigenvalues_", "metric_", "neighbors_", "rank_", "n_components_")
+PROJECTION_UNITS: Units = {"components_": -1, "mean_": 1, "inverse_transform": 1, "residual": 1}
 
-    _parameters: ClassVar[Mapping[str, Rule]] = {
-        **GraphReducer._parameters,
-        "metric": Choice(METRICS),
-        "disconnected": Choice(("bridge", "error")),  # one linear map is one map for all pieces: none is separate
-    }
-    _state: ClassVar[tuple[str, ...]] = (
-        "components_",
-        "mean_",
-        "eigenvalues_",
-        "metric_",
-        "neighbors_",
-        "rank_",
-        "n_components_",
+
+def projection_plan(model: Any, shape: DataShape, edges_seconds: float = 0.0) -> Plan:
+    """Return the plan of a fit; ``edges_seconds`` is the rough time of the weights, beyond that for each edge."""
+    n, d = shape.n_rows or 1, shape.n_features
+    check_count(type(model).__name__, model.n_components, shape.n_rows, d)
+    if n > 1:  # fit reports the one-row case
+        require_neighbors(model, n, "rows")
+    k, r, name = max(1, min(model.n_neighbors, n - 1)), min(n, d), model._input.name(model)
+    search, seconds = search_cost(shape, k, name)
+    route = rowspace.route(shape, Wanted())
+    small = route == "gram"  # of wide rows only their coordinates are multiplied (`DualAxes`)
+    axes, more = dual_cost(shape) if small else rowspace.cost(route, shape, r)
+    inner = r if small else d
+    block = min(n, block_rows(inner))
+    ahead, wide = min(2 * threads(), -(-n // block)), 2 * r + (0 if small or shape.sparse else d)
+    edges = 12 * 1.5 * n * k
+    stages: tuple[dict[str, int], ...] = (  # one after another: what a stage needed is free in the next
+        search,
+        {"graph": 12 * n * k, "edges": int(3.5 * edges)},  # both ways round, united, weighed
+        {"edges": int(edges), **axes},
+        {
+            "edges": int(edges),
+            "quadratic forms": 8 * r * r * (2 * ahead + 6) + 8 * min(threads(), ahead) * block * wide,
+        },
+    )
+    parts = max(stages, key=lambda stage: sum(stage.values()))
+    if shape.sparse:
+        parts["copy of the rows"] = int(1.5 * shape.entries * shape.dtype.itemsize)
+    flops = (0.0 if small else 4.0 * n * d * r) + 4.0 * n * r * r + 3.0 * n * k * inner + 15.0 * r**3
+    seconds += more + edges_seconds + sparse_seconds(300.0 * n * k)
+    return Plan(
+        method=type(model).__name__,
+        algorithm=f"principal axes by {route}",
+        bytes=sum(parts.values()) + shape.copied + shape.gathered,
+        seconds=seconds + dense_seconds(flops, np.dtype(np.float64)),
+        approximate=approximate(shape, name),
+        model_bytes=model.n_components * d * shape.dtype.itemsize + 8 * d,
+        parts=parts,
+        remedy="use fewer rows or columns, or reduce the rows with PCA first",
     )
 
-    _units: ClassVar[Units] = {"components_": -1, "mean_": 1, "inverse_transform": 1, "residual": 1}
-    _keeps_rows: ClassVar[bool] = False  # new rows need the map alone
 
-    components_: Array
-    mean_: Array
-    rank_: int
+@dataclass(frozen=True)
+class Projection:
+    """A linear map found from a neighbour graph."""
 
-    def _edges(self, piece: Piece, record: Recorder) -> Edges:
-        """Return the weights of the graph's edges."""
-        raise NotImplementedError
+    components: Array
+    mean: Array
+    eigenvalues: Array
+    rank: int
+    n_neighbors: int
 
-    def _edges_seconds(self, shape: DataShape, n: int, k: int) -> float:
-        """Return the rough seconds of `_edges`, beyond those for each edge."""
-        return 0.0
+    def keep(self, model: Any) -> None:
+        """Store the map in a model."""
+        model.metric_, model.neighbors_ = model._input.name(model), self.n_neighbors
+        model.components_, model.mean_, model.eigenvalues_ = self.components, self.mean, self.eigenvalues
+        model.rank_, model.n_components_ = self.rank, len(self.components)
 
-    def _needs_length(self) -> bool:
-        return True
 
-    def _plan(self, shape: DataShape) -> Plan:
-        n, d = shape.n_rows or 1, shape.n_features
-        check_count(type(self).__name__, self.n_components, shape.n_rows, d)
-        if n > 1:  # of a single row the fit tells
-            self._check_neighbors(n, "rows")
-        k, r = max(1, min(self.n_neighbors, n - 1)), min(n, d)
-        search, seconds = search_cost(shape, k, self._input.name(self))
-        route = rowspace.route(shape, Wanted())
-        small = route == "gram"  # of wide rows only their coordinates are multiplied (`DualAxes`)
-        axes, more = dual_cost(shape) if small else rowspace.cost(route, shape, r)
-        inner = r if small else d
-        block = min(n, block_rows(inner))
-        ahead, wide = min(2 * threads(), -(-n // block)), 2 * r + (0 if small or shape.sparse else d)
-        edges = 12 * 1.5 * n * k
-        stages: tuple[dict[str, int], ...] = (  # one after another: what a stage needed is free in the next
-            search,
-            {"graph": 12 * n * k, "edges": int(3.5 * edges)},  # both ways round, united, weighed
-            {"edges": int(edges), **axes},
-            {
-                "edges": int(edges),
-                "quadratic forms": 8 * r * r * (2 * ahead + 6) + 8 * min(threads(), ahead) * block * wide,
-            },
+def fit_projection(model: Any, rows: RowSource, record: Recorder, edges_of: Callable[[Piece], Edges]) -> Projection:
+    """Return the map that keeps the graph of the rows, weighed by ``edges_of``; no training row is kept."""
+    n, rng, owner = require_length(model, rows), seed(model.random_state), type(model).__name__
+    check_count(owner, model.n_components, n, rows.n_features)
+    if n == 1:
+        raise DataError(f"{owner}: there is only 1 sample, and so no neighbour; give more rows")
+    with record.stage("neighbours"):
+        hood = learn_neighborhood(
+            model, rows, record, lambda n, record: count_neighbors(model, n, record), keeps_rows=False
         )
-        parts = max(stages, key=lambda stage: sum(stage.values()))
-        if shape.sparse:
-            parts["copy of the rows"] = int(1.5 * shape.entries * shape.dtype.itemsize)
-        flops = (0.0 if small else 4.0 * n * d * r) + 4.0 * n * r * r + 3.0 * n * k * inner + 15.0 * r**3
-        seconds += more + self._edges_seconds(shape, n, k) + sparse_seconds(300.0 * n * k)
-        return Plan(
-            method=type(self).__name__,
-            algorithm=f"principal axes by {route}",
-            bytes=sum(parts.values()) + shape.copied + shape.gathered,
-            seconds=seconds + dense_seconds(flops, np.dtype(np.float64)),
-            approximate=approximate(shape, self._input.name(self)),
-            model_bytes=self.n_components * d * shape.dtype.itemsize + 8 * d,
-            parts=parts,
-            remedy="use fewer rows or columns, or reduce the rows with PCA first",
-        )
+    with record.stage("pieces"):
+        ((piece,), _) = hood.pieces(model, lambda n: False, record)
+    points, k = hood.points, hood.n_neighbors
+    del hood  # the graph may have been bridged
+    with record.stage("weights"):
+        edges = edges_of(piece)
+    del piece
+    with record.stage("principal axes"):
+        axes = principal_axes(as_rows(points).weighted(edges.masses), rng)
+    with record.stage("solve"):
+        A, values = _solve(model, points, edges, axes, record)
+    return Projection(A.astype(rows.dtype), axes.solved.mean, values, axes.rank, k)
 
-    def _fit(self, rows: RowSource, record: Recorder) -> None:
-        n, rng = require_length(self, rows), seed(self.random_state)
-        check_count(type(self).__name__, self.n_components, n, rows.n_features)
-        if n == 1:
-            raise DataError(f"{type(self).__name__}: there is only 1 sample, and so no neighbour; give more rows")
-        with record.stage("neighbours"):
-            points, inverse = self._points(rows)
-            graph, points, _ = self._graph(points, inverse, record)
-        with record.stage("pieces"):
-            (piece,) = self._pieces(graph, points, n, record)
-        del graph  # it may have been bridged
-        with record.stage("weights"):
-            edges = self._edges(piece, record)
-        del piece
-        with record.stage("principal axes"):
-            axes = principal_axes(as_rows(points).weighted(edges.masses), rng)
-        with record.stage("solve"):
-            self._solve(points, edges, axes, record)
-        self.components_ = self.components_.astype(rows.dtype)
-        for name in _PASSING:
-            delattr(self, name)
 
-    def _solve(self, points: Array, edges: Edges, axes: Axes, record: Recorder) -> None:
-        """Solve C v = λ B v in the scaled principal axes, and keep the map that it gives."""
-        self.mean_, self.rank_ = axes.solved.mean, axes.rank
-        self.n_components_ = k = min(self.n_components, self.rank_)
-        if k < self.n_components:
-            record.warn_short(k, self.n_components)
-        C, B = axes.forms(points, edges)
-        self.eigenvalues_, V = generalized_eigen(C, B, k)
-        length = np.linalg.norm(C, axis=0).max()  # the longest column is no longer than ‖C‖
-        residual = np.linalg.norm(C @ V - (B @ V) * self.eigenvalues_, axis=0).max() / length
-        A = axes.back(V) * np.sqrt(edges.masses.sum())  # the training rows get variance 1
-        self.components_ = np.ascontiguousarray((A * sign_of_columns(A)).T)
-        record.note(algorithm=f"principal axes by {axes.solved.route}", solver="generalised LAPACK")
-        record.note(residual=float(residual))
-        record.evidence["rank"] = self.rank_
+def _solve(model: Any, points: Array, edges: Edges, axes: Axes, record: Recorder) -> tuple[Array, Array]:
+    """Solve C v = λ B v in the scaled principal axes; return the directions and λ."""
+    k = min(model.n_components, axes.rank)
+    if k < model.n_components:
+        record.warn_short(k, model.n_components)
+    C, B = axes.forms(points, edges)
+    values, V = generalized_eigen(C, B, k)
+    length = np.linalg.norm(C, axis=0).max()  # the longest column is no longer than ‖C‖
+    residual = np.linalg.norm(C @ V - (B @ V) * values, axis=0).max() / length
+    A = axes.back(V) * np.sqrt(edges.masses.sum())  # the training rows get variance 1
+    record.note(algorithm=f"principal axes by {axes.solved.route}", solver="generalised LAPACK")
+    record.note(residual=float(residual))
+    record.evidence["rank"] = axes.rank
+    return np.ascontiguousarray((A * sign_of_columns(A)).T), values
 
-    def _offset(self) -> Array:
-        return self.mean_
 
-    def _compressor(self) -> Compressor:
-        # x′ = A⁺ y + m is the row nearest to the mean that maps to y
-        A = self.components_.astype(np.float64)
-        length = np.linalg.norm(A, axis=1, keepdims=True)  # rows of very different lengths are no lack of rank
-        return Compressor(A, -A @ self.mean_, np.linalg.pinv(A / length) / length.T, self.mean_)
+def projection_compressor(components: Array, mean: Array) -> Compressor:
+    """Return both ways: x′ = A⁺ y + m is the row nearest to the mean that maps to y."""
+    A = components.astype(np.float64)
+    length = np.linalg.norm(A, axis=1, keepdims=True)  # rows of very different lengths are no lack of rank
+    return Compressor(A, -A @ mean, np.linalg.pinv(A / length) / length.T, mean)
 
 
 class Axes:

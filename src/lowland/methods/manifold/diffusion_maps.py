@@ -9,15 +9,30 @@ import numpy as np
 
 from ...contract.parameters import Real, Rule
 from ...contract.reducer import Recorder
+from ...core.cost import DataShape
 from ...core.errors import DataError
+from ...graph.geometry import Geometry
 from ...graph.laplacian import affinity, harmonics, without_density
-from ..shared.graph_based import Embedded, Piece
-from ..shared.laplacian_based import LaplacianReducer
+from ...rows.row_source import RowSource
+from ...rows.units import Units
+from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
+from ..shared.laplacian_map import (
+    LAPLACIAN_PARAMETERS,
+    LAPLACIAN_STATE,
+    LAPLACIAN_UNITS,
+    about_harmonics,
+    bandwidth_of,
+    keep_bandwidth,
+    laplacian_cost,
+    nystrom,
+    with_bandwidth,
+)
+from ..shared.neighborhood import Piece
 
 Array = Any
 
 
-class DiffusionMaps(LaplacianReducer):
+class DiffusionMaps(GraphReducer):
     """Coordinates whose distances tell how a random walk mixes (Coifman & Lafon 2006).
 
     q = W1,   K_ij = w_ij/(q_i q_j)^α,   P = D⁻¹K,   P ψ = λ ψ;   y_i = (λ₁ᵗ ψ₁(i), …, λ_kᵗ ψ_k(i)).
@@ -74,13 +89,19 @@ class DiffusionMaps(LaplacianReducer):
     """
 
     _parameters: ClassVar[Mapping[str, Rule]] = {
-        **LaplacianReducer._parameters,
+        **LAPLACIAN_PARAMETERS,
         "alpha": Real(0, 1, closed=True),
         "n_steps": Real(0, 1e6, closed=True),
     }
+    _state: ClassVar[tuple[str, ...]] = LAPLACIAN_STATE
+    _units: ClassVar[Units] = LAPLACIAN_UNITS
+    _keeps_square: ClassVar[bool] = False
+    _keeps_lengths: ClassVar[bool] = False
 
     alpha: float
     n_steps: float
+    bandwidth: float | str
+    bandwidth_: float
 
     def __init__(
         self,
@@ -103,15 +124,31 @@ class DiffusionMaps(LaplacianReducer):
         self.disconnected = disconnected
         self.random_state = random_state
 
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        super()._fit(rows, record)
+        keep_bandwidth(self, record)
+
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
-        sigma = self._sigma(piece.graph)
+        sigma = bandwidth_of(self, piece.graph)
         with record.stage("weights"):
             K, density = without_density(affinity(piece.graph, sigma), float(self.alpha))
         with record.stage("solve"):
             found = harmonics(K, self.n_components_, rng)
         values = 1 - found.values
         state = {"bandwidth": sigma, "factor": values, "density": density}
-        return Embedded(found.functions * self._powers(values), values, state, self._about(found, record))
+        Y = found.functions * self._powers(values)
+        return Embedded(Y, values, state, about_harmonics("DiffusionMaps", self.n_components_, found, record))
+
+    def _small(self, piece: Piece) -> Embedded:
+        return with_bandwidth(super()._small(piece), bandwidth_of(self, piece.graph) if piece.n > 1 else 1.0)
+
+    def _place(
+        self, state: dict[str, Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
+    ) -> Array:
+        return nystrom(state, neighbors, distances)
+
+    def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
+        return laplacian_cost(shape, n, k, self.n_components)
 
     def _powers(self, values: Array) -> Array:
         """Return λᵗ; a fraction of a step has no meaning for a negative λ."""

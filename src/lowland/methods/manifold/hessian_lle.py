@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
-from ...graph.patches import Patches, hessians, with_center
-from ..shared.graph_based import Piece
-from .aligned import Tangent
+import numpy as np
+
+from ...contract.parameters import Rule
+from ...contract.reducer import Recorder
+from ...core.cost import DataShape
+from ...graph.patches import Patches, affine, hessians, with_center
+from ..shared.graph_based import GRAPH_PARAMETERS, Embedded, EmbeddingCost, GraphReducer
+from ..shared.neighborhood import Piece, count_neighbors
+from .landmark_map import LANDMARKS, LandmarkMap
+from .patch_alignment import PatchAlignment
+
+Array = Any
 
 
-class HessianLLE(Tangent):
+class HessianLLE(GraphReducer):
     """The functions of least curvature along the data: Hessian eigenmaps (Donoho & Grimes 2003).
 
     min Σ_i ‖Hess_i y‖² with unit covariance. On each patch the second derivatives in tangent coordinates U are
@@ -60,14 +70,44 @@ class HessianLLE(Tangent):
     True
     """
 
-    _algorithm = "Hessians"
+    _keeps_lengths: ClassVar[bool] = False
+    _needs_columns: ClassVar[bool] = True
+    _parameters: ClassVar[Mapping[str, Rule]] = {**GRAPH_PARAMETERS, "landmarks": LANDMARKS}
 
-    def _least_neighbors(self) -> int:
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 10,
+        metric: str | Callable[[Any, Any], Any] = "euclidean",
+        landmarks: int | None = None,
+        disconnected: str = "bridge",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.landmarks = landmarks
+        self.disconnected = disconnected
+        self.random_state = random_state
+
+    def _alignment(self) -> PatchAlignment:
+        columns = self.n_components * (self.n_components + 1) // 2
+        return PatchAlignment("HessianLLE", "Hessians", self.n_components, columns, LandmarkMap.of(self))
+
+    def _count_neighbors(self, n: int, record: Recorder) -> int:
+        LandmarkMap.of(self).check(n)
         d = self.n_components
-        return 1 + d + d * (d + 1) // 2
+        return self._alignment().require_neighbors(count_neighbors(self, n, record), 1 + d + d * (d + 1) // 2, n)
 
-    def _columns(self, k: int) -> int:
-        return self.n_components * (self.n_components + 1) // 2
+    def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
+        return self._alignment().embed(piece, self._matrix, self.n_components_, self.neighbors_, record, rng)
+
+    def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
+        return self._alignment().cost(shape, n, k)
+
+    def _weigh(self, G: Array) -> Array:
+        return affine(G, self.n_components_)
 
     def _matrix(self, piece: Piece, patches: Patches) -> Any:
         d = self.n_components

@@ -15,15 +15,15 @@ from ...core.errors import DataError
 from ...graph.geodesics import geodesic_cost, geodesics
 from ...graph.geometry import Geometry
 from ...pairs.distances import check_size
-from ...rows.row_source import RowSource
 from ...rows.units import Units
 from ...spectral.distance import scale
 from ...spectral.krylov import sizes
 from ...spectral.solve import DENSE_LIMIT, sign_of_columns
 from ..shared.distance_based import REPLICA_ROWS, DistanceReducer
 from ..shared.extension import Triangulation, disagreement, to_principal_axes
-from ..shared.graph_based import Cost, Embedded, GraphReducer, Piece, Unfolding
+from ..shared.graph_based import GRAPH_PARAMETERS, GRAPH_STATE, GRAPH_UNITS, Embedded, EmbeddingCost, GraphReducer
 from ..shared.landmarks import LandmarkDefaults, Landmarks, uniform
+from ..shared.neighborhood import Piece
 from ..shared.pair_units import degree, double_degree
 
 Array = Any
@@ -33,7 +33,7 @@ _LANDMARKS = LandmarkDefaults(count=500)
 _PANEL = 1 << 18  # distances compared at a time
 
 
-class Isomap(Unfolding):
+class Isomap(GraphReducer):
     """Points whose distances are those along the data: classical scaling of shortest paths (Tenenbaum et al. 2000).
 
     δ_ij = shortest path in the neighbour graph;   −½ J δ² J = V Λ Vᵀ;   Y = V Λ^½.
@@ -89,13 +89,13 @@ class Isomap(Unfolding):
     """
 
     _parameters: ClassVar[Mapping[str, Rule]] = {
-        **GraphReducer._parameters,
+        **GRAPH_PARAMETERS,
         "landmarks": LandmarkRule(("uniform",)),
         "ties": Choice(("cut", "keep")),
     }
-    _state: ClassVar[tuple[str, ...]] = (*GraphReducer._graph_state, "residual_variance_")
+    _state: ClassVar[tuple[str, ...]] = (*GRAPH_STATE, "residual_variance_")
     _units: ClassVar[Units] = {
-        **Unfolding._units,
+        **GRAPH_UNITS,
         "embedding_": degree,
         "eigenvalues_": double_degree,
         "transform": degree,
@@ -145,7 +145,7 @@ class Isomap(Unfolding):
 
     # -- cost ---------------------------------------------------------------------------------------------
 
-    def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
+    def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
         wanted, d = self._landmarks(n), self.n_components
         m = n if wanted is None else wanted.count
         itemsize = _precision(n, m, wanted).itemsize
@@ -159,15 +159,9 @@ class Isomap(Unfolding):
         algorithm = "all shortest paths" if wanted is None else f"{m} landmarks ({wanted.strategy})"
         model = itemsize * n * m + 8 * m * (d + 1)
         seconds += dense_seconds(flops, np.dtype(np.float64))
-        return Cost(algorithm, parts, seconds, model, approximate=wanted is not None)
+        return EmbeddingCost(algorithm, parts, seconds, model, approximate=wanted is not None)
 
     # -- training -----------------------------------------------------------------------------------------
-
-    def _fit(self, rows: RowSource, record: Recorder) -> None:
-        super()._fit(rows, record)
-        self.residual_variance_ = self.pieces_[0].pop("residual variance")
-        for piece in self.pieces_[1:]:
-            piece.pop("residual variance")
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
         n, wanted = piece.n, self._landmarks(piece.n)
@@ -249,7 +243,7 @@ def _kept(
     Y = Y * signs
     M = np.ascontiguousarray(placement.map * signs)  # as model files return it: products round by the order in memory
     state = {"geodesics": D, "map": M, "origin": placement.origin, "shift": placement.shift * signs}
-    return Embedded(Y, values, {**state, "residual variance": residual_variances(D, Y, Y[chosen])}, about)
+    return Embedded(Y, values, state, about, {"residual_variance_": residual_variances(D, Y, Y[chosen])})
 
 
 def _disagreement(D: Array, chosen: Array, k: int, rng: np.random.Generator) -> float:

@@ -10,18 +10,33 @@ import numpy as np
 from ...contract.parameters import Choice, Rule
 from ...contract.reducer import Recorder
 from ...core.cost import DataShape
+from ...graph.geometry import Geometry
 from ...graph.graph import Graph
-from ...graph.laplacian import REMEDY, Harmonics, affinity, harmonics, harmonics_of
-from ..shared.graph_based import Cost, Embedded, Piece
-from ..shared.laplacian_based import EDGES, LaplacianReducer
-from .landmarked import Landmarked
+from ...graph.laplacian import REMEDY, affinity, harmonics, harmonics_of
+from ...rows.row_source import RowSource
+from ...rows.units import Units
+from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
+from ..shared.laplacian_map import (
+    EDGES_PER_NEIGHBOR,
+    LAPLACIAN_PARAMETERS,
+    LAPLACIAN_STATE,
+    LAPLACIAN_UNITS,
+    about_harmonics,
+    bandwidth_of,
+    keep_bandwidth,
+    laplacian_cost,
+    nystrom,
+    with_bandwidth,
+)
+from ..shared.neighborhood import Piece, count_neighbors
+from .landmark_map import LANDMARKS, LandmarkMap
 
 Array = Any
 
 _REMEDY = f"set landmarks=2000 for an approximate map, {REMEDY}"
 
 
-class LaplacianEigenmaps(Landmarked, LaplacianReducer):
+class LaplacianEigenmaps(GraphReducer):
     """Coordinates that change as little as possible along the edges of the neighbour graph (Belkin & Niyogi 2003).
 
     min Σ w_ij (y_i − y_j)² subject to Σ d_i y_i = 0, Σ d_i y_i² = Σ d_i:   L y = λ D y,   L = D − W,   d = W1.
@@ -75,12 +90,18 @@ class LaplacianEigenmaps(Landmarked, LaplacianReducer):
     """
 
     _parameters: ClassVar[Mapping[str, Rule]] = {
-        **LaplacianReducer._parameters,
-        **Landmarked._parameters,
+        **LAPLACIAN_PARAMETERS,
+        "landmarks": LANDMARKS,
         "weights": Choice(("heat", "binary")),
     }
+    _state: ClassVar[tuple[str, ...]] = LAPLACIAN_STATE
+    _units: ClassVar[Units] = LAPLACIAN_UNITS
+    _keeps_square: ClassVar[bool] = False
+    _keeps_lengths: ClassVar[bool] = False
 
     weights: str
+    bandwidth: float | str
+    bandwidth_: float
 
     def __init__(
         self,
@@ -103,35 +124,51 @@ class LaplacianEigenmaps(Landmarked, LaplacianReducer):
         self.disconnected = disconnected
         self.random_state = random_state
 
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        super()._fit(rows, record)
+        keep_bandwidth(self, record)
+
     def _sigma(self, graph: Graph) -> float:
-        return np.inf if self.weights == "binary" else super()._sigma(graph)
+        """Return σ of the weights; infinity makes all of them 1."""
+        return np.inf if self.weights == "binary" else bandwidth_of(self, graph)
+
+    def _count_neighbors(self, n: int, record: Recorder) -> int:
+        LandmarkMap.of(self).check(n)
+        return count_neighbors(self, n, record)
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
         sigma = self._sigma(piece.graph)
         with record.stage("weights"):
             W = affinity(piece.graph, sigma)
-        count = self._count_landmarks(piece.n)
+        landmarks, k = LandmarkMap.of(self), self.n_components_
+        count = landmarks.count(piece.n)
         if count is None:
             with record.stage("solve"):
-                found = harmonics(W, self.n_components_, rng, remedy=_REMEDY)
-            about = self._about(found, record)
+                found = harmonics(W, k, rng, remedy=_REMEDY)
+            about = about_harmonics("LaplacianEigenmaps", k, found, record)
         else:
-
-            def solve(Z: Any, smooth: int) -> Harmonics:
-                return harmonics_of(W, Z, self.n_components_, smooth)
-
-            found, error = self._by_landmarks(piece, count, record, rng, solve)
-            about = self._about(found, record, loose=np.inf)
+            found, error = landmarks.solve(piece, count, record, rng, lambda Z, smooth: harmonics_of(W, Z, k, smooth))
+            about = about_harmonics("LaplacianEigenmaps", k, found, record, loose=np.inf)
             about |= {"algorithm": _algorithm(count), "approximate": True, "approximation_error": error}
         state = {"bandwidth": sigma, "factor": 1 - found.values}
         return Embedded(found.functions, found.values, state, about)
 
-    def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
-        exact, count = super()._embed_cost(shape, n, k), self._count_landmarks(n)
+    def _small(self, piece: Piece) -> Embedded:
+        return with_bandwidth(super()._small(piece), self._sigma(piece.graph) if piece.n > 1 else 1.0)
+
+    def _place(
+        self, state: dict[str, Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
+    ) -> Array:
+        return nystrom(state, neighbors, distances)
+
+    def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
+        exact, landmarks = laplacian_cost(shape, n, k, self.n_components), LandmarkMap.of(self)
+        count = landmarks.count(n)
         if count is None:
             return exact
-        parts, seconds = self._landmark_cost(n, count, k, 4 * EDGES * n * k)  # weights, Laplacian, and copies of them
-        return Cost(_algorithm(count), parts, seconds, exact.model_bytes, approximate=True)
+        entries = 4 * EDGES_PER_NEIGHBOR * n * k  # weights, Laplacian, and copies of them
+        parts, seconds = landmarks.cost(n, count, k, entries)
+        return EmbeddingCost(_algorithm(count), parts, seconds, exact.model_bytes, approximate=True)
 
 
 def _algorithm(count: int) -> str:

@@ -9,15 +9,17 @@ import numpy as np
 
 from ...contract.parameters import AnyOf, Choice, Real, Rule
 from ...contract.reducer import Recorder
+from ...core.cost import DataShape
 from ...graph.patches import Patches, barycentric, noise_ridge
 from ...rows.row_source import RowSource
-from ..shared.graph_based import GraphReducer, Piece
-from .aligned import Aligned
+from ..shared.graph_based import GRAPH_PARAMETERS, GRAPH_STATE, Embedded, EmbeddingCost, GraphReducer
+from ..shared.neighborhood import Piece
+from .patch_alignment import PatchAlignment
 
 Array = Any
 
 
-class LLE(Aligned):
+class LLE(GraphReducer):
     """Points that are made up of their neighbours as the rows are (Roweis & Saul 2000).
 
     min |x_i − Σ_j w_ij x_j|² with Σ_j w_ij = 1, w zero off the neighbours;   then min Σ_i |y_i − Σ_j w_ij y_j|² with
@@ -69,12 +71,13 @@ class LLE(Aligned):
     True
     """
 
-    _algorithm = "barycentric weights"
+    _keeps_lengths: ClassVar[bool] = False
+    _needs_columns: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {
-        **GraphReducer._parameters,
+        **GRAPH_PARAMETERS,
         "reg": AnyOf((Choice(("auto",)), Real(0))),
     }
-    _state: ClassVar[tuple[str, ...]] = (*GraphReducer._graph_state, "reg_")
+    _state: ClassVar[tuple[str, ...]] = (*GRAPH_STATE, "reg_")
 
     reg_: float | str
 
@@ -95,9 +98,6 @@ class LLE(Aligned):
         self.disconnected = disconnected
         self.random_state = random_state
 
-    def _least_neighbors(self) -> int:
-        return 1
-
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         self.reg_ = self.reg if isinstance(self.reg, str) else float(self.reg)
         super()._fit(rows, record)
@@ -106,8 +106,14 @@ class LLE(Aligned):
         r = noise_ridge(G, self.n_components_) if isinstance(self.reg_, str) else self.reg_
         return barycentric(G, r)
 
-    def _columns(self, k: int) -> int:
-        return 1
+    def _alignment(self) -> PatchAlignment:
+        return PatchAlignment("LLE", "barycentric weights", self.n_components, columns=1)
+
+    def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
+        return self._alignment().embed(piece, self._matrix, self.n_components_, self.neighbors_, record, rng)
+
+    def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
+        return self._alignment().cost(shape, n, k)
 
     def _matrix(self, piece: Piece, patches: Patches) -> Any:
         def rows(G: Array) -> Array:  # of I − W

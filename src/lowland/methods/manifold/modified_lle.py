@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ...graph.patches import Patches, flatness, several_weights
-from ..shared.graph_based import Piece
-from .aligned import Tangent
+from ...contract.parameters import Rule
+from ...contract.reducer import Recorder
+from ...core.cost import DataShape
+from ...graph.patches import Patches, affine, flatness, several_weights
+from ..shared.graph_based import GRAPH_PARAMETERS, Embedded, EmbeddingCost, GraphReducer
+from ..shared.neighborhood import Piece, count_neighbors
+from .landmark_map import LANDMARKS, LandmarkMap
+from .patch_alignment import PatchAlignment
 
 Array = Any
 
 
-class ModifiedLLE(Tangent):
+class ModifiedLLE(GraphReducer):
     """LLE with several weight vectors a point, which together determine the map better than one (Zhang & Wang 2006).
 
     min Σ_i ‖y_i 1ᵀ − Σ_j y_j W_ij‖² with unit covariance, W_i = (1 − α_i) w_i 1ᵀ + V_i H_i: V_i are the eigenvectors of
@@ -63,14 +69,48 @@ class ModifiedLLE(Tangent):
     True
     """
 
-    _algorithm = "several weights a point"
-    _copies = 8
+    _keeps_lengths: ClassVar[bool] = False
+    _needs_columns: ClassVar[bool] = True
+    _parameters: ClassVar[Mapping[str, Rule]] = {**GRAPH_PARAMETERS, "landmarks": LANDMARKS}
 
-    def _least_neighbors(self) -> int:
-        return self.n_components + 1
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_neighbors: int = 10,
+        metric: str | Callable[[Any, Any], Any] = "euclidean",
+        landmarks: int | None = None,
+        disconnected: str = "bridge",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.landmarks = landmarks
+        self.disconnected = disconnected
+        self.random_state = random_state
 
-    def _columns(self, k: int) -> int:
-        return max(1, k - self.n_components)
+    def _alignment(self, k: int) -> PatchAlignment:
+        columns = max(1, k - self.n_components)
+        return PatchAlignment(
+            "ModifiedLLE", "several weights a point", self.n_components, columns, LandmarkMap.of(self), copies=8
+        )
+
+    def _count_neighbors(self, n: int, record: Recorder) -> int:
+        LandmarkMap.of(self).check(n)
+        k = count_neighbors(self, n, record)
+        return self._alignment(k).require_neighbors(k, self.n_components + 1, n)
+
+    def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
+        return self._alignment(self.neighbors_).embed(
+            piece, self._matrix, self.n_components_, self.neighbors_, record, rng
+        )
+
+    def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
+        return self._alignment(k).cost(shape, n, k)
+
+    def _weigh(self, G: Array) -> Array:
+        return affine(G, self.n_components_)
 
     def _matrix(self, piece: Piece, patches: Patches) -> Any:
         d = self.n_components

@@ -21,8 +21,9 @@ from ...spectral import dense
 from ...spectral.factor_costs import factor_entries, solve_cost
 from ...spectral.nullspace import smallest
 from ...spectral.solve import fix_signs
-from ..shared.graph_based import Cost, Embedded, Piece, Unfolding
-from ..shared.laplacian_based import EDGES
+from ..shared.graph_based import GRAPH_PARAMETERS, GRAPH_UNITS, Embedded, EmbeddingCost, GraphReducer
+from ..shared.laplacian_map import EDGES_PER_NEIGHBOR
+from ..shared.neighborhood import Piece
 from ..shared.pair_units import degree, double_degree
 from .mvu_descent import Rods, unfold
 from .mvu_program import EDGE_LIMIT, PROGRAM_LIMIT, full_gram, gram_in_basis
@@ -44,7 +45,7 @@ _KEPT = 0.01  # error of lengths up to which the map counts as exact, beyond whi
 _WIDE = 100_000  # points up to which all basis functions become dimensions, where fewer have no room for the lengths
 
 
-class MVU(Unfolding):
+class MVU(GraphReducer):
     """Points as far apart as they can be with all neighbours at their distances (Weinberger & Saul 2006).
 
     max tr K subject to K ⪰ 0, K1 = 0, K_ii + K_jj − 2K_ij = d_ij² for neighbours i, j;   K = VΛVᵀ,   Y = VΛ^½.
@@ -94,11 +95,11 @@ class MVU(Unfolding):
     """
 
     _parameters: ClassVar[Mapping[str, Rule]] = {
-        **Unfolding._parameters,
+        **GRAPH_PARAMETERS,
         "basis": AnyOf((Integer(1), Choice(("auto",)))),
     }
     _units: ClassVar[Units] = {
-        **Unfolding._units,
+        **GRAPH_UNITS,
         "embedding_": degree,
         "eigenvalues_": double_degree,
         "transform": degree,
@@ -244,13 +245,13 @@ class MVU(Unfolding):
                 NotConvergedWarning,
             )
 
-    def _embed_cost(self, shape: DataShape, n: int, k: int) -> Cost:
-        edges, m = EDGES * n * k, self._functions(n)  # from both ends
+    def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
+        edges, m = EDGES_PER_NEIGHBOR * n * k, self._functions(n)  # from both ends
         if self._few(n, int(edges) // 2):  # up to 50 steps by least squares with n²/2 rows, where points are rigid
             flops = 50 * (n * n * (edges / 2) ** 2 + 60.0 * n**3)
             matrices = int(8 * (3 * n * n * edges / 4 + edges**2 / 4 + 12 * n * n))
             seconds = 50 * _CALLS + dense_seconds(flops, np.dtype(np.float64))
-            return Cost("semidefinite program", {"program": matrices}, seconds)
+            return EmbeddingCost("semidefinite program", {"program": matrices}, seconds)
         r, fill = m if n <= _WIDE else min(m, self.n_components + _SPARE), factor_entries(n, edges / n + 1)
         packed = m * (m + 1) // 2
         held = {"edges": int(80 * edges), "basis": 8 * n * m}
@@ -263,7 +264,7 @@ class MVU(Unfolding):
         seconds += _steps(n) * _CALLS + dense_seconds(
             40.0 * packed**3 + min(edges, _EDGES) * packed**2, np.dtype(np.float64)
         )
-        return Cost(f"{m} Laplacian functions, then all points", parts, seconds)
+        return EmbeddingCost(f"{m} Laplacian functions, then all points", parts, seconds)
 
 
 def _in_line(graph: Graph) -> tuple[Graph, Array]:

@@ -1,9 +1,18 @@
-"""What methods by eigenvectors say where ``n_components`` takes only a part of an eigenspace."""
+"""Warnings of methods by eigenvectors about coordinates that say little."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from ...contract.reducer import Recorder
-from ...core.errors import DegenerateWarning
+from ...core.errors import DegenerateWarning, LowlandWarning
+
+Array = Any
+
+_CONCENTRATED_SHARE, _CONCENTRATED_POINTS = 0.01, 4  # a coordinate on fewer of the points, and at least, is reported
+_COORDINATES_SHOWN = 3  # those of pictures; the last of very many are concentrated by nature
 
 
 def warn_cut(name: str, k: int, whole: int | None, record: Recorder) -> None:
@@ -14,3 +23,20 @@ def warn_cut(name: str, k: int, whole: int | None, record: Recorder) -> None:
         f"cuts an eigenspace, all of whose directions are as good as these; {remedy}",
         DegenerateWarning,
     )
+
+
+def warn_concentrated(name: str, V: Array, remedy: str, record: Recorder) -> None:
+    """Warn of a coordinate that is large for a few points and near zero for the others.
+
+    1/Σv⁴ of a centred unit vector counts those few: it is n/1.8 for even coordinates.
+    """
+    V = V[:, :_COORDINATES_SHOWN] - V[:, :_COORDINATES_SHOWN].mean(axis=0)
+    few = (V**2).sum(axis=0) ** 2 / np.maximum((V**4).sum(axis=0), np.finfo(np.float64).tiny)
+    worst = int(few.argmin())
+    if few[worst] < max(_CONCENTRATED_SHARE * len(V), min(_CONCENTRATED_POINTS, len(V) / 10)):
+        record.warn(
+            f"{name}: coordinate {worst + 1} tells about {max(1, round(float(few[worst])))} of {len(V)} points from "
+            "the others, which lie nearly in one place: these few share too few neighbours with the rest; "
+            f"{remedy}",
+            LowlandWarning,
+        )

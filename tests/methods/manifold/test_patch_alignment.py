@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 
 import lowland
 from lowland.core.cost import DataShape
-from lowland.methods.manifold import aligned
+from lowland.methods.manifold import patch_alignment
 from lowland.methods.manifold.hessian_lle import HessianLLE
 from lowland.methods.manifold.lle import LLE
 from lowland.methods.manifold.ltsa import LTSA
@@ -321,7 +321,7 @@ def test_a_coordinate_of_a_few_points_is_told():
 
 
 def test_undetermined_coordinates_are_told(rng, monkeypatch):
-    monkeypatch.setattr(aligned, "_LOOSE", 0.0)
+    monkeypatch.setattr(patch_alignment, "_VISIBLE_ANGLE", 0.0)
     with pytest.warns(lowland.NotConvergedWarning, match="known to .* only"):
         LTSA().fit(rng.standard_normal((60, 3)))
 
@@ -359,16 +359,17 @@ def test_coordinates_below_rounding_are_told():
 )
 @pytest.mark.filterwarnings("ignore:.*sets about")  # such points have no tangents of so few dimensions
 def test_the_plan_knows_how_wide_the_forms_are(Model, d, k, rng, monkeypatch):
-    sizes, over = [], aligned.Patches.over
+    sizes, over = [], patch_alignment.Patches.over
 
     def told(*given, **options):
         found = over(*given, **options)
         sizes.append(found.nbytes)
         return found
 
-    monkeypatch.setattr(aligned.Patches, "over", told)
+    monkeypatch.setattr(patch_alignment.Patches, "over", told)
     X, model = rng.standard_normal((400, 8)), Model(d, n_neighbors=k)
-    planned = model._patch_cost(DataShape(400, 8, np.dtype(np.float64)), 400, k)[0]["patches"]
+    alignment = model._alignment(k) if Model is ModifiedLLE else model._alignment()
+    planned = alignment.patch_cost(DataShape(400, 8, np.dtype(np.float64)), 400, k)[0]["patches"]
     model.fit(X)
     rest = 28 * 400 * (k + 1)  # the lists themselves
     assert sizes == [pytest.approx(planned - rest, rel=0.01)]

@@ -1,13 +1,14 @@
-"""Maps through landmarks, for data whose factor does not fit: Y = ZỸ, smoothed, and its measured error.
+"""Maps through landmarks, for data whose sparse factor does not fit: Y = ZỸ, smoothed, and its measured error.
 
-Z holds each point's barycentric weights on the landmarks nearest to it along the graph; see M. Vladymyrov & M. Á.
-Carreira-Perpiñán, ECML PKDD 2013, who take the nearest by straight distance.
+Z holds each point's barycentric weights on the landmarks nearest to it by path length; see M. Vladymyrov & M. Á.
+Carreira-Perpiñán, ECML PKDD 2013, who take the nearest by Euclidean distance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,49 +18,52 @@ from ...core.cost import dense_seconds, largest, sparse_seconds
 from ...core.errors import DataError, LowlandWarning
 from ...graph.geodesics import geodesic_cost
 from ...graph.patches import PATHS, landmark_weights, nearest_along
-from ..shared.graph_based import GraphReducer, Piece, Unfolding
 from ..shared.landmarks import uniform
+from ..shared.neighborhood import Piece
 from ..shared.procrustes import procrustes
 
 Array = Any
 
 LANDMARKS: Rule = AnyOf((Nothing(), Integer(1)))
 SMOOTH = 40  # degree of the polynomial that takes the kinks out; 100 halves LTSA's error, for 2.5 times the products
-_NEAREST = 10  # landmarks that make up a point: LTSA's maps of swiss rolls were alike with 6, 8 and 10
-_FAR = 0.3  # of the map's size: an error that leaves little of it
+_LANDMARKS_PER_POINT = 10  # that make up a point: LTSA's maps of swiss rolls were alike with 6, 8 and 10
+_LARGE_ERROR = 0.3  # of the map's size: an error that leaves little of it
 
 
-class Landmarked(Unfolding):
-    """A reducer with ``landmarks``: None is exact, a number is that many, drawn by the seed."""
+@dataclass(frozen=True)
+class LandmarkMap:
+    """The parameter ``landmarks`` of a method: None is exact, a number is that many, drawn by the seed."""
 
-    _parameters: ClassVar[Mapping[str, Rule]] = {**GraphReducer._parameters, "landmarks": LANDMARKS}
+    owner: str
     landmarks: int | None
+    n_components: int
 
-    def _count_neighbors(self, n: int, record: Recorder) -> int:
-        self._check_landmarks(n)
-        return super()._count_neighbors(n, record)
+    @classmethod
+    def of(cls, model: Any) -> LandmarkMap:
+        """Return the landmarks that a model asks for."""
+        return cls(type(model).__name__, model.landmarks, model.n_components)
 
-    def _check_landmarks(self, n: int) -> None:
+    def check(self, n: int) -> None:
         """Refuse a number of landmarks that cannot span the map, or that saves nothing."""
         if self.landmarks is None:
             return
-        name, least = type(self).__name__, self.n_components + 2
+        least = self.n_components + 2
         if self.landmarks < least:
             raise DataError(
-                f"{name}: landmarks={self.landmarks} is too few for n_components={self.n_components}: at least {least}"
-                " are needed, and a good map takes hundreds"
+                f"{self.owner}: landmarks={self.landmarks} is too few for n_components={self.n_components}: at least "
+                f"{least} are needed, and a good map takes hundreds"
             )
         if self.landmarks >= n:
             raise DataError(
-                f"{name}: landmarks={self.landmarks} must be less than the number of distinct rows, {n}; "
+                f"{self.owner}: landmarks={self.landmarks} must be less than the number of distinct rows, {n}; "
                 "landmarks=None is exact"
             )
 
-    def _count_landmarks(self, n: int) -> int | None:
-        """Return the landmarks of a piece of n points; None where it is solved exactly."""
+    def count(self, n: int) -> int | None:
+        """Return the landmarks of a component of n points; None where it is solved exactly."""
         return None if self.landmarks is None or self.landmarks >= n else int(self.landmarks)
 
-    def _by_landmarks(
+    def solve(
         self, piece: Piece, count: int, record: Recorder, rng: np.random.Generator, solve: Callable[[Any, int], Any]
     ) -> tuple[Any, float]:
         """Return what ``solve(Z, degree)`` finds through landmarks, and the distance of its map from the exact one.
@@ -70,26 +74,30 @@ class Landmarked(Unfolding):
         """
         with record.stage("landmarks"):
             half = max(self.n_components + 2, count // 2)
-            first, other = (self._landmark_weights(piece, uniform(piece.n, size, rng)) for size in (count, half))
+            first, other = (self._weights(piece, uniform(piece.n, size, rng)) for size in (count, half))
         with record.stage("solve"):
             found = solve(first, SMOOTH)
         with record.stage("error"):
             error = procrustes(_points(solve(other, SMOOTH // 4)), _points(found), scale=False).error
-        if error > _FAR:
+        if error > _LARGE_ERROR:
             record.warn(
-                f"{type(self).__name__}: {half} and {count} landmarks do not agree on one map (approximation_error "
+                f"{self.owner}: {half} and {count} landmarks do not agree on one map (approximation_error "
                 f"{error:.2g} of its size): take more landmarks, or landmarks=None",
                 LowlandWarning,
             )
         return found, error
 
-    def _landmark_weights(self, piece: Piece, chosen: Array) -> Any:
-        k = min(len(chosen), max(_NEAREST, 2 * (self.n_components + 1)))
+    def _weights(self, piece: Piece, chosen: Array) -> Any:
+        k = min(len(chosen), self._nearest)
         return landmark_weights(piece.geometry, chosen, *nearest_along(piece.graph, chosen, k))
 
-    def _landmark_cost(self, n: int, count: int, neighbors: int, entries: float) -> tuple[dict[str, int], float]:
+    @property
+    def _nearest(self) -> int:
+        return max(_LANDMARKS_PER_POINT, 2 * (self.n_components + 1))
+
+    def cost(self, n: int, count: int, neighbors: int, entries: float) -> tuple[dict[str, int], float]:
         """Return memory and seconds of a map through landmarks, for a matrix of so many entries."""
-        k, width = max(_NEAREST, 2 * (self.n_components + 1)), self.n_components + 8
+        k, width = self._nearest, self.n_components + 8
         at_once = min(count, max(16, PATHS // n))
         paths, searching = geodesic_cost(n, neighbors, count, 4)
         weights = {"matrix": int(12 * entries), "weights on landmarks": 2 * n * k * 16}

@@ -1,0 +1,94 @@
+"""Maps by eigenvectors of a graph's Laplacian: bandwidth, warnings, placing of new rows, cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...contract.parameters import AnyOf, Choice, Real, Rule
+from ...contract.reducer import Recorder
+from ...core.cost import DataShape, sparse_seconds
+from ...core.errors import NotConvergedWarning
+from ...graph.graph import Graph
+from ...graph.laplacian import Harmonics, edge_weights, median_distance
+from ...rows.units import Units
+from ...spectral.factor_costs import factor_entries, solve_cost
+from .eigenspaces import warn_concentrated, warn_cut
+from .graph_based import GRAPH_PARAMETERS, GRAPH_STATE, GRAPH_UNITS, Embedded, EmbeddingCost
+from .pair_units import degree
+
+Array = Any
+
+BANDWIDTH: Rule = AnyOf((Choice(("median",)), Real(0)))
+LAPLACIAN_PARAMETERS: Mapping[str, Rule] = {**GRAPH_PARAMETERS, "bandwidth": BANDWIDTH}
+LAPLACIAN_STATE = (*GRAPH_STATE, "bandwidth_")
+LAPLACIAN_UNITS: Units = {**GRAPH_UNITS, "bandwidth_": degree, "bandwidth": degree}
+EDGES_PER_NEIGHBOR = 1.2  # of the symmetric graph of a sheet, for each neighbour in a list; at most there are 2
+_INVISIBLE_ANGLE = 1e-6  # of the eigenvectors: what pictures do not show
+_ROUNDING_VALUE = 1e-9  # eigenvalues below may be equal by rounding alone
+
+
+def bandwidth_of(model: Any, graph: Graph) -> float:
+    """Return σ of the heat weights exp(−d²/(2σ²)): the parameter in the unit of the fit, or the median distance."""
+    if isinstance(model.bandwidth, str):
+        return median_distance(graph)
+    return float(model._in_unit(float(model.bandwidth), degree(model)))
+
+
+def keep_bandwidth(model: Any, record: Recorder) -> None:
+    """Store and record the bandwidth of the largest component."""
+    model.bandwidth_ = model.pieces_[0]["bandwidth"]
+    if np.isfinite(model.bandwidth_):
+        record.evidence["bandwidth"] = model.bandwidth_
+
+
+def about_harmonics(
+    name: str, k: int, found: Harmonics, record: Recorder, loose: float = _INVISIBLE_ANGLE
+) -> dict[str, Any]:
+    """Return what the record should say of the solve; warn where eigenvectors are not determined."""
+    cut = found.whole != k
+    if cut and found.values[-1] > _ROUNDING_VALUE:
+        warn_cut(name, k, found.whole, record)
+    elif cut or found.residual > loose:
+        known = "not determined" if cut else f"known to {found.residual:.1g} only"
+        record.warn(
+            f"{name}: the eigenvectors are {known}, since their eigenvalues lie very close to others (parts of the "
+            "graph that hang together loosely, or symmetry); take more neighbours, or other n_components",
+            NotConvergedWarning,
+        )
+    warn_concentrated(name, found.functions, "take more neighbours, or a larger bandwidth", record)
+    record.tell_checked(found.checked)
+    about = {"algorithm": "graph Laplacian", "solver": found.solver, "residual": found.residual}
+    return {**about, "iterations": found.products or None}
+
+
+def with_bandwidth(small: Embedded, sigma: float) -> Embedded:
+    """Return a map of few points by their distances; new rows join as weighted means, as if λ were 0."""
+    return replace(small, state={"bandwidth": sigma, "factor": np.ones(1)})
+
+
+def nystrom(state: dict[str, Array], neighbors: Array, distances: Array) -> Array:
+    """Return y(x) = Σ_j p(x, j) y_j/µ, with p(x, ·) the weights of x over their sum, µ the eigenvalue of D⁻¹W.
+
+    ``state`` of a component holds its ``bandwidth``, the eigenvalues of D⁻¹W as ``factor``, and as ``density`` what the
+    weights of new rows are divided by.
+    """
+    p = edge_weights(distances, state["bandwidth"])
+    if "density" in state:
+        p /= state["density"][neighbors]
+    p /= p.sum(axis=1, keepdims=True)
+    Y = (p[:, None, :] @ state["points"][neighbors])[:, 0, :]
+    mu = state["factor"]
+    lost = np.abs(mu) <= len(state["points"]) * np.finfo(np.float64).eps  # P forgets these: nothing to extend by
+    return np.where(lost, 0.0, Y / np.where(lost, 1.0, mu))
+
+
+def laplacian_cost(shape: DataShape, n: int, k: int, n_components: int) -> EmbeddingCost:
+    """Return what eigenvectors of the Laplacian of n points with k neighbours take."""
+    edges = EDGES_PER_NEIGHBOR * n * k
+    parts = {"weights and Laplacian": int(4 * 12 * edges), **solve_cost(n, edges / n + 1, n_components)}
+    seconds = sparse_seconds(60.0 * factor_entries(n, edges / n + 1) + 400.0 * edges * (n_components + 8))
+    return EmbeddingCost("graph Laplacian", parts, seconds, model_bytes=8 * n)

@@ -1,0 +1,159 @@
+"""How new rows join a map of a neighbour graph: by what the fit stored, and no parameter, which may have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...core import arrays, thread_pool
+from ...graph.geometry import Coordinates, Edges, Geometry
+from ...graph.neighbors import searcher
+from ...graph.patches import barycentric
+from ...graph.precomputed import nearest_given
+from ...rows.object_rows import unpacked
+from .point_metric import PointMetric, take
+
+Array = Any
+
+Place = Callable[[dict[str, Array], Geometry, Array, Array, Array], Array]  # state, geometry, rows, numbers, distances
+
+
+class NewRows:
+    """Places new rows among the training points of a fitted model.
+
+    ``anchors_`` of the model are the distinct training points (of precomputed distances their numbers), ``pieces_`` the
+    components of their graph: the numbers, coordinates and offset of each, and what ``place`` needs besides.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.metric, self.pieces = PointMetric.of(model), model.pieces_
+        self.anchors = training_points(model)
+        self._columns = model.anchors_
+        self._neighbors, self._n_components = model.neighbors_, model.n_components_
+
+    def row_map(self, place: Place) -> Callable[[Array], Array]:
+        """Return what places rows, each in the component of its nearest training point.
+
+        The searches are built anew for each call, since model files hold none: under a second for a million points.
+        """
+        placer = cache(lambda number: self._placer(number, place))  # of many components few may be asked for
+        if len(self.pieces) == 1:
+            return self.alike(placer(0))
+        home = self.search(None)
+        labels = np.empty(sum(len(piece["numbers"]) for piece in self.pieces), dtype=np.int64)
+        for number, piece in enumerate(self.pieces):
+            labels[piece["numbers"]] = number
+
+        def work(rows: Array) -> Array:
+            nearest = labels[home(rows, 1)[0][:, 0]]
+            out = np.empty((rows.shape[0], self._n_components))
+            for number in np.unique(nearest).tolist():
+                mine = np.flatnonzero(nearest == number)
+                out[mine] = placer(number)(rows[mine])
+            return out
+
+        return self.alike(work)
+
+    def alike(self, work: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        """Return ``work`` for blocks of any kind: sparse or dense as the training points are, on any device."""
+
+        def map_block(block: Array) -> Array:
+            Y = work(self._as_points(block))
+            return Y if sp.issparse(block) else arrays.like(Y, block)
+
+        return map_block
+
+    def _as_points(self, block: Array) -> Array:
+        """Return rows sparse or dense as the training points are; rows of distances and objects as they are."""
+        sparse = sp.issparse(block)
+        rows: Array = block if sparse else arrays.to_numpy(block)
+        if self.metric.precomputed or self.anchors.ndim != 2 or sparse == sp.issparse(self.anchors):
+            return rows
+        return rows.toarray() if sparse else sp.csr_array(rows)
+
+    def search(self, numbers: Array | None) -> Callable[[Array, int], tuple[Array, Array]]:
+        """Return the search of new rows for their neighbours among all training points, or those numbered."""
+        if self.metric.precomputed:
+            columns = self._columns if numbers is None else self._columns[numbers]
+            return lambda block, k: nearest_given(block, columns, k)
+        points = self.anchors if numbers is None else self.anchors[numbers]
+        return self.metric.search(points).query
+
+    def _placer(self, number: int, place: Place) -> Callable[[Array], Array]:
+        """Return the function that places a block of rows in a component."""
+        state = self.pieces[number]
+        numbers = None if len(self.pieces) == 1 else state["numbers"]
+        search = self.search(numbers)
+        k = min(self._neighbors, len(state["numbers"]))
+        if self.anchors is None:
+            geometry: Geometry = Edges(self.metric.owner)
+        else:
+            some = self.anchors if numbers is None else take(self.anchors, numbers, self.metric.precomputed)
+            geometry = self.metric.geometry(some)
+
+        def work(block: Array) -> Array:
+            neighbors, distances = search(block, k)
+            known = np.isfinite(distances).sum(axis=1)  # a sparse row of distances may hold fewer than k
+            Y = np.empty((len(known), self._n_components))
+            for count in np.unique(known).tolist():
+                mine = slice(None) if known.min() == count == known.max() else np.flatnonzero(known == count)
+                Y[mine] = place(state, geometry, block[mine], neighbors[mine, :count], distances[mine, :count])
+            same = distances[:, 0] == 0
+            Y[same] = state["points"][neighbors[same, 0]]  # a training row returns to its place
+            return Y + state["offset"]
+
+        return work
+
+
+def training_points(model: Any) -> Array:
+    """Return the distinct training objects as the fit had them; of precomputed distances the square, if it was kept."""
+    return model.square_ if model._fitted_pairwise else unpacked(model.anchors_)
+
+
+def points_of(pieces: list[dict[str, Array]], n_components: int) -> Array:
+    """Return the coordinates of all distinct points."""
+    Y = np.empty((sum(len(piece["numbers"]) for piece in pieces), n_components))
+    for piece in pieces:
+        Y[piece["numbers"]] = piece["points"] + piece["offset"]
+    return Y
+
+
+def by_weights(
+    weigh: Callable[[Array], Array], points: Array, geometry: Geometry, block: Array, neighbors: Array, distances: Array
+) -> Array:
+    """Return new rows as means of their neighbours' coordinates, with the weights that ``weigh`` finds for the rows."""
+    weights = weights_of_new(weigh, geometry, block, neighbors, distances)
+    return (weights[:, None, :] @ points[neighbors])[:, 0, :]
+
+
+def weights_of_new(
+    weigh: Callable[[Array], Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
+) -> Array:
+    """Return the weights of new rows among their neighbours, a few rows at a time."""
+    parts = geometry.batches(*neighbors.shape)
+    return np.concatenate([weigh(geometry.around_new(block[p], neighbors[p], distances[p])) for p in parts])
+
+
+def rows_from_map(Y: Array, points: Array, anchors: Array, n_neighbors: int) -> Array:
+    """Return rows for points Y of a map: means of the training rows whose points are nearest.
+
+    The weights are those that make up the point from its neighbours on the map; a training point returns its row.
+    """
+    search, on_map = searcher("euclidean", points), Coordinates(points)
+
+    def work(part: slice) -> Array:
+        neighbors, distances = search.query(Y[part], min(n_neighbors, len(points)))
+        w = weights_of_new(barycentric, on_map, Y[part], neighbors, distances)
+        w[distances[:, 0] == 0] = np.eye(w.shape[1])[0]
+        if sp.issparse(anchors):
+            indptr = np.arange(len(w) + 1) * w.shape[1]
+            return (sp.csr_array((w.ravel(), neighbors.ravel(), indptr), (len(w), len(points))) @ anchors).toarray()
+        return (w[:, None, :] @ anchors[neighbors].astype(np.float64))[:, 0, :]
+
+    step = max(1, (1 << 20) // (anchors.shape[1] * n_neighbors))
+    parts = [slice(s, s + step) for s in range(0, len(Y), step)]
+    return np.concatenate(list(thread_pool.run(work, parts)))
