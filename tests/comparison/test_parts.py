@@ -11,7 +11,7 @@ import lowland
 from lowland.comparison import budget, candidates
 from lowland.comparison.candidates import Candidate
 from lowland.comparison.crowding import crowded
-from lowland.comparison.dataset import Given, Target, folds_of, read
+from lowland.comparison.dataset import Dataset, Target, folds_of, read
 from lowland.comparison.structure import confused, guessed
 from lowland.contract import registry
 
@@ -157,7 +157,7 @@ def test_rows_are_drawn_once_and_for_all(rng, tmp_path):
     other, _ = read(X, target, "euclidean", 100, 0.2, 1)
     assert not np.array_equal(other.numbers, given.numbers)
     given.store(tmp_path)
-    back = Given.restore(tmp_path)
+    back = Dataset.restore(tmp_path)
     assert np.array_equal(back.rows, given.rows)
     assert np.array_equal(back.held, given.held)
     assert back.target.names == ("0", "1")

@@ -66,7 +66,7 @@ def clockwork(monkeypatch):
         now = [0.0]
         monkeypatch.setattr("time.monotonic", lambda: now[0])
         X, worker = np.random.default_rng(0).standard_normal((60, 3)), Clockwork(now, takes)
-        asked = running.Asked(2, "euclidean", 10, None, 0.2, 0, names)
+        asked = running.Request(2, "euclidean", 10, None, 0.2, 0, names)
         made, _ = read(X, None, "euclidean", None, 0.2, 0)
         state = running.Run(made, asked, running.Clock(budget), Path("."), {})
         state.look(worker)

@@ -193,7 +193,7 @@ def test_tables_are_hashed_in_blocks(monkeypatch):
         return values.to_list()
 
     monkeypatch.setattr(dataset, "_listed", listed)
-    monkeypatch.setattr(dataset, "_BLOCK", 30)
+    monkeypatch.setattr(dataset, "_ROWS_HASHED", 30)
     told = fingerprint(frame)
     assert max(sizes) == 30, "never a whole column as a list"
     assert fingerprint(frame.with_columns(a=frame["a"] + 1e-12)) != told

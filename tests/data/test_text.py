@@ -201,7 +201,7 @@ def test_damaged_gzip_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_line_far_wider_than_the_first_ones(tmp_path: Path) -> None:
-    wide = "w" * (delimited._CHUNK + 1_000_000)
+    wide = "w" * (delimited._BYTES_AT_ONCE + 1_000_000)
     table = read_table(put(tmp_path, f"a,b\n1,x\n2,{wide}\n3,y\n"))
     assert table.frame["b"].str.len_chars().to_list() == [1, len(wide), 1]
 

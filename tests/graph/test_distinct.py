@@ -147,7 +147,7 @@ def test_python_runs_for_chunks_of_entries_and_not_for_columns(shape, differ, fo
     elif differ == "at_the_end":
         X[:, -1] = np.arange(n)
     X = form(X)
-    assert lines_run(lambda: distinct(X), module) < 1000 + 60 * np.prod(shape) / module._CHUNK
+    assert lines_run(lambda: distinct(X), module) < 1000 + 60 * np.prod(shape) / module._ENTRIES_AT_ONCE
     if differ == "at_the_end":
         assert len(distinct(X).first) == n
 

@@ -157,7 +157,7 @@ def test_products_of_sparse_rows_are_scipys(long_numbers, rng, monkeypatch):
         X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
     want = (X @ T).toarray()
     for small in (0, 1 << 40):
-        monkeypatch.setattr(spmm, "_SMALL", small)
+        monkeypatch.setattr(spmm, "_SCIPY_BELOW", small)
         monkeypatch.setattr(spmm, "_EACH", 0)
         np.testing.assert_array_equal(outer(X, T), want)
         with lowland.config(threads=3):

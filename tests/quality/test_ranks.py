@@ -199,7 +199,7 @@ def test_threads_and_blocks_do_not_matter(rng, monkeypatch):
     for threads in (1, 3):
         with lowland.config(threads=threads):
             found.append(columns(rank_table(sides(X, Y), 10, anchors=600)))
-    monkeypatch.setattr(ranks, "_ROWS", 37)
+    monkeypatch.setattr(ranks, "_ANCHORS_COUNTED", 37)
     found.append(columns(rank_table(sides(X, Y), 10, anchors=600)))
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])

@@ -17,7 +17,7 @@ from lowland.rows.moments import moments
 from lowland.rows.row_source import as_rows
 from lowland.spectral import krylov, rowspace
 from lowland.spectral.rowspace import ROUTES, decompose, route
-from lowland.spectral.solved import Scaling, Wanted
+from lowland.spectral.solved import ComponentRule, Scaling
 
 F8 = np.dtype("f8")
 K = 4
@@ -31,7 +31,7 @@ def data(rng, n, d, ratio=0.75):
 def solve(rows, solver, wanted=None, scaling=None, **options):
     return decompose(
         rows,
-        wanted or Wanted(count=K),
+        wanted or ComponentRule(count=K),
         scaling or Scaling(),
         solver=solver,
         rng=np.random.default_rng(0),
@@ -83,7 +83,7 @@ def test_lanczos_converges_what_is_wanted(shape, rng):
     for make in (np.asarray, sp.csr_array):
         rows = as_rows(make(X))
         for scaling in (Scaling(), Scaling(center=False), Scaling(scale=True)):
-            space = solve(rows, "lanczos", Wanted(count=2), scaling)
+            space = solve(rows, "lanczos", ComponentRule(count=2), scaling)
             _, s, Vt = np.linalg.svd(prepared(X, scaling, None), full_matrices=False)
             np.testing.assert_allclose(space.values, s[:2], rtol=1e-11)
             np.testing.assert_allclose(abs(np.sum(space.directions * Vt[:2].T, axis=0)), 1, atol=1e-11)
@@ -92,7 +92,7 @@ def test_lanczos_converges_what_is_wanted(shape, rng):
             np.testing.assert_allclose(np.sqrt(told), s[: len(told)], rtol=1e-10)
             assert space.solved.residual < 1e-11
             assert space.solved.total == pytest.approx((s**2).sum(), rel=1e-11)
-            whole = solve(rows, "krylov", Wanted(count=2), scaling)  # ten values, eight of them in the bulk
+            whole = solve(rows, "krylov", ComponentRule(count=2), scaling)  # ten values, eight of them in the bulk
             assert 2 * space.solved.products < whole.solved.products / 2
 
 
@@ -100,7 +100,7 @@ def test_lanczos_leaves_values_of_many_sizes_to_the_rows_themselves(rng):
     U, V = (np.linalg.qr(rng.standard_normal((n, 8)))[0] for n in (700, 300))
     X = (U * 10.0 ** -np.arange(8)) @ V.T
     exact = np.linalg.svd(X - X.mean(axis=0))[1]
-    np.testing.assert_allclose(solve(as_rows(X), "lanczos", Wanted(count=8)).values, exact[:8], rtol=1e-6)
+    np.testing.assert_allclose(solve(as_rows(X), "lanczos", ComponentRule(count=8)).values, exact[:8], rtol=1e-6)
 
 
 def test_lanczos_leaves_no_trace_of_threads(rng):
@@ -108,7 +108,7 @@ def test_lanczos_leaves_no_trace_of_threads(rng):
     found = []
     for threads in (1, 2, 3):
         with config(threads=threads), threadpool_limits(threads, user_api="blas"):
-            space = solve(as_rows(X), "lanczos", Wanted(count=2))
+            space = solve(as_rows(X), "lanczos", ComponentRule(count=2))
             found.append((space.directions.tobytes(), space.solved.spectrum.tobytes()))
     assert found[1:] == found[:1] * 2
 
@@ -118,12 +118,14 @@ def test_squares_tell_what_they_cannot_see(rng):
     X = rng.standard_normal((400, 6)) * [1, 1, 1, 1, 1, 1e-9]
     for rows, doubt in ((None, "svd"), (as_rows(X), "")):
         space = rowspace.from_accumulator(
-            moments(as_rows(X)), Wanted(count=6), Scaling(), rng=np.random.default_rng(0), rows=rows
+            moments(as_rows(X)), ComponentRule(count=6), Scaling(), rng=np.random.default_rng(0), rows=rows
         )
         assert space.solved.doubt == doubt
         assert space.short == (rows is None)
     np.testing.assert_allclose(space.values, np.linalg.svd(X - X.mean(axis=0))[1], rtol=1e-6)
-    sure = rowspace.from_accumulator(moments(as_rows(X)), Wanted(count=5), Scaling(), rng=np.random.default_rng(0))
+    sure = rowspace.from_accumulator(
+        moments(as_rows(X)), ComponentRule(count=5), Scaling(), rng=np.random.default_rng(0)
+    )
     assert (sure.solved.doubt, sure.short) == ("", False)
 
 
@@ -132,10 +134,10 @@ def test_values_that_are_tied_with_one_left_out(rng):
     Q = np.linalg.qr(Q - Q.mean(axis=0))[0]
     for solver in ("svd", "covariance", "krylov"):
         rows = as_rows(Q * [3.0, 2.0, 2.0, 2.0, 1.0, 0.5])
-        tied = [rowspace.tied(solve(rows, solver, Wanted(count=k))) for k in range(1, 7)]
+        tied = [rowspace.tied(solve(rows, solver, ComponentRule(count=k))) for k in range(1, 7)]
         assert tied == [None, [1, 2, 3], [1, 2, 3], None, None, None], solver
     near = as_rows(Q * [3.0, 2.0, 2.0 - 1e-12, 1.5, 1.0, 0.5])
-    assert rowspace.tied(solve(near, "svd", Wanted(count=2))) is None
+    assert rowspace.tied(solve(near, "svd", ComponentRule(count=2))) is None
 
 
 @pytest.mark.parametrize("solver", ROUTES)
@@ -152,7 +154,8 @@ def test_constant_sparse_columns_do_not_wake_up_when_scaled(solver, rng):
     X = data(rng, 300, 6)
     X[:, 2] = 0.1
     spaces = [
-        solve(as_rows(make(X)), solver, Wanted(count=3), Scaling(scale=True)) for make in (np.asarray, sp.csr_array)
+        solve(as_rows(make(X)), solver, ComponentRule(count=3), Scaling(scale=True))
+        for make in (np.asarray, sp.csr_array)
     ]
     for space in spaces:
         np.testing.assert_array_equal(abs(space.directions[2]) < 1e-9, True)
@@ -206,16 +209,16 @@ def test_gram_of_a_stream_of_unknown_length(rng):
 @pytest.mark.parametrize(
     ("shape", "wanted", "expected"),
     [
-        (DataShape(1000, 10, F8), Wanted(count=2), "svd"),
-        (DataShape(10**6, 100, F8), Wanted(count=2), "covariance"),
-        (DataShape(100, 10**6, F8), Wanted(count=2), "gram"),
-        (DataShape(10**5, 20_000, F8), Wanted(count=10), "krylov"),
-        (DataShape(10**5, 20_000, F8), Wanted(count=10_000), "covariance"),
-        (DataShape(10**5, 20_000, F8), Wanted(share=0.9), "covariance"),
-        (DataShape(10**6, 900, F8, 0.01, True), Wanted(count=2), "covariance"),
-        (DataShape(10**5, 10**6, F8, 1e-4, True), Wanted(count=50), "krylov"),
-        (DataShape(None, 50, F8), Wanted(count=2), "covariance"),
-        (DataShape(1000, 10, F8, reiterable=False), Wanted(count=2), "covariance"),
+        (DataShape(1000, 10, F8), ComponentRule(count=2), "svd"),
+        (DataShape(10**6, 100, F8), ComponentRule(count=2), "covariance"),
+        (DataShape(100, 10**6, F8), ComponentRule(count=2), "gram"),
+        (DataShape(10**5, 20_000, F8), ComponentRule(count=10), "krylov"),
+        (DataShape(10**5, 20_000, F8), ComponentRule(count=10_000), "covariance"),
+        (DataShape(10**5, 20_000, F8), ComponentRule(share=0.9), "covariance"),
+        (DataShape(10**6, 900, F8, 0.01, True), ComponentRule(count=2), "covariance"),
+        (DataShape(10**5, 10**6, F8, 1e-4, True), ComponentRule(count=50), "krylov"),
+        (DataShape(None, 50, F8), ComponentRule(count=2), "covariance"),
+        (DataShape(1000, 10, F8, reiterable=False), ComponentRule(count=2), "covariance"),
     ],
 )
 def test_the_route_by_shape(shape, wanted, expected):
@@ -251,7 +254,7 @@ def test_routes_that_read_twice_refuse_what_can_be_read_once(solver, rng):
 @pytest.mark.parametrize("solver", ROUTES)
 def test_rank_below_what_was_asked(solver, rng):
     X = rng.standard_normal((300, 3)) @ rng.standard_normal((3, 220))
-    space = solve(as_rows(X), solver, Wanted(count=8))
+    space = solve(as_rows(X), solver, ComponentRule(count=8))
     assert (len(space.values), space.short, space.directions.shape) == (3, True, (220, 3))
 
 
@@ -263,7 +266,7 @@ def test_rank_below_what_was_asked(solver, rng):
 )
 def test_rows_that_do_not_vary_are_refused(solver, X):
     with pytest.raises(DataError, match=r"do not vary \(rank 0\)"):
-        solve(as_rows(X), solver, Wanted(count=1))
+        solve(as_rows(X), solver, ComponentRule(count=1))
 
 
 @pytest.mark.parametrize("solver", ["covariance", "gram", "svd", "krylov"])
@@ -271,7 +274,7 @@ def test_a_share_of_the_total(solver, rng):
     X = data(rng, 400, 220, ratio=0.95)
     s = np.linalg.svd(X - X.mean(axis=0))[1] ** 2
     expected = int(np.searchsorted(np.cumsum(s) / s.sum(), 0.9) + 1)
-    assert len(solve(as_rows(X), solver, Wanted(share=0.9)).values) == expected
+    assert len(solve(as_rows(X), solver, ComponentRule(share=0.9)).values) == expected
 
 
 def test_small_singular_values_survive(rng):
@@ -282,7 +285,7 @@ def test_small_singular_values_survive(rng):
     for X in ((U * s) @ V.T, ((U * s) @ V.T).T - ((U * s) @ V.T).T.mean(axis=0)):
         exact = np.linalg.svd(X - X.mean(axis=0))[1][:8]
         for solver in ("auto", "svd", "covariance", "gram"):
-            found = solve(as_rows(X), solver, Wanted(count=8)).values
+            found = solve(as_rows(X), solver, ComponentRule(count=8)).values
             np.testing.assert_allclose(found, exact, rtol=1e-6, err_msg=solver)
 
 
@@ -296,7 +299,9 @@ def test_the_residual_of_a_fit_reacts(rng, monkeypatch):
 
     def bad(*args, **options):
         f = real(*args, **options)
-        return krylov.Found(f.left, f.values, f.right + 1e-4 * f.left[: f.right.shape[0]], f.products, True, f.norm)
+        return krylov.KrylovResult(
+            f.left, f.values, f.right + 1e-4 * f.left[: f.right.shape[0]], f.products, True, f.norm
+        )
 
     monkeypatch.setattr(krylov, "golub_kahan", bad)
     assert lowland.PCA(3, solver="krylov").fit(X).fit_info_.residual > 1e-6

@@ -231,7 +231,7 @@ def test_the_residual_reacts_when_a_solver_errs(rng, monkeypatch, backend):
 
     def bad_lanczos(*args, **options):
         found = real_lanczos(*args, **options)
-        return krylov.Found(None, found.values, turned(found.right), found.products, True, found.norm)
+        return krylov.KrylovResult(None, found.values, turned(found.right), found.products, True, found.norm)
 
     monkeypatch.setattr(krylov, "lanczos", bad_lanczos)
     expected = 0.5e-3  # sin(angle) times the gap, over the norm

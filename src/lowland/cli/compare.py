@@ -54,7 +54,7 @@ Budget = Annotated[str, Parameter(help=_TIME)]
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Wanted:
+class CompareOptions:
     """What a record holds, too; None: as the library has it."""
 
     methods: Annotated[
@@ -119,7 +119,7 @@ def compare(
     data: DataFile,
     /,
     *,
-    asked: Wanted | None = None,
+    asked: CompareOptions | None = None,
     target: Annotated[
         str | None,
         Parameter(
@@ -155,7 +155,7 @@ def compare(
 
     Example: lowland compare iris.csv --target species --budget 1min --report comparison.html
     """
-    wanted, chosen = asked or Wanted(), columns or ColumnOptions()
+    wanted, chosen = asked or CompareOptions(), columns or ColumnOptions()
     parameters = wanted.parameters()
     _check_files(out, report, record, again, data)
     _check_words(wanted, prefer, target, again)
@@ -283,7 +283,7 @@ def check_budget(budget: str) -> None:
         raise UsageError(f"--budget: {error}") from error
 
 
-def _check_words(asked: Wanted, prefer: str, target: str | None, again: Path | None) -> None:
+def _check_words(asked: CompareOptions, prefer: str, target: str | None, again: Path | None) -> None:
     """Raise `UsageError` for invalid options before the table is read."""
     from ..comparison.ranking import PREFERENCES
 

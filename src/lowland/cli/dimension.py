@@ -34,7 +34,7 @@ KEYS = {
     "figure": "the figure that was written, or null",
 }
 
-_DRAWN = (".png", ".svg", ".pdf")
+_FIGURE_FORMATS = (".png", ".svg", ".pdf")
 
 
 def dimension(
@@ -67,8 +67,8 @@ def dimension(
     if metric not in (*METRICS, "precomputed"):
         raise UsageError(f"--metric {metric}: must be one of {', '.join((*METRICS, 'precomputed'))}")
     if figure is not None:
-        if figure.suffix.lower() not in _DRAWN:
-            raise UsageError(f"--figure {figure}: the name must end in one of {', '.join(_DRAWN)}")
+        if figure.suffix.lower() not in _FIGURE_FORMATS:
+            raise UsageError(f"--figure {figure}: the name must end in one of {', '.join(_FIGURE_FORMATS)}")
         check_place("--figure", figure)
     square = metric == "precomputed"
     if square and scale:

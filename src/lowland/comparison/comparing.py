@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .dataset import HELD_OUT, SAMPLE
-from .request import Asked
+from .request import Request
 from .result import Comparison
 from .running import BUDGET, again, begin
 
@@ -83,7 +83,7 @@ def compare(
         _refuse_others(locals())
         return Comparison(*again(X, target, record))
     seed = 0 if random_state is None else random_state
-    asked = Asked(n_components, metric, n_neighbors, sample, held_out, seed, methods)
+    asked = Request(n_components, metric, n_neighbors, sample, held_out, seed, methods)
     return Comparison(*begin(X, target, asked, budget))
 
 

@@ -11,7 +11,7 @@ from . import candidates
 from .dataset import HELD_OUT, SAMPLE
 
 # Rough seconds on one modest core.
-_START = 5.0  # of the process that fits, and of a first look at the data
+_START_SECONDS = 5.0  # of the process that fits, and of a first look at the data
 _MEASURED = 3e-8  # a row, ranked for an anchor
 _ANCHORS = 2000
 _DIMENSIONS = 1.5e-7  # counting dimensions: a pair of rows
@@ -35,7 +35,7 @@ def compare_seconds(n: int, width: int, *, pairwise: bool = False, n_components:
     each = 0.2 + _MEASURED * min(rows, _ANCHORS) * rows / settings.threads()
     fits = sum(plans) * (1 + _SETTINGS * _SETTING / max(len(plans), 1))
     counted = 0.0 if pairwise else _DIMENSIONS * rows * rows / settings.threads()
-    return _START + fits + each * (len(plans) + _SETTINGS) + counted
+    return _START_SECONDS + fits + each * (len(plans) + _SETTINGS) + counted
 
 
 def _planned(model: Any, rows: int, width: int) -> float:

@@ -16,7 +16,7 @@ Array = Any
 
 GAUSSIAN = 0.9  # neighbours nearer than this share of a cloud's speak of structure
 COLUMNS = 500  # up to which their own distributions are looked at: in more of them the skew of each hardly tells
-_NEAR = 5  # neighbours whose distance is looked at: more of them would reach over to the next turn of a roll
+_NEIGHBORS = 5  # neighbours whose distance is looked at: more of them would reach over to the next turn of a roll
 _CLOUDS = 5
 _STRAYS = 0.1  # share of the rows that may be left out as strays: more of them are a part of the data
 _ROUNDS = 3  # of leaving strays out: those that the first ones hid come to light in the next
@@ -93,7 +93,7 @@ def crowded(points: Array, n_neighbors: int, random_state: int, *, columns: bool
 def _reach(points: Array, k: int) -> tuple[Array, bool]:
     """Return each point's mean distance to its nearest others, and whether the graph of k neighbours has pieces."""
     lists = searcher("euclidean", points).graph(k)
-    near = np.asarray(lists.distances).reshape(len(points), k)[:, :_NEAR]
+    near = np.asarray(lists.distances).reshape(len(points), k)[:, :_NEIGHBORS]
     return near.mean(axis=1), bool(components(lists).any())
 
 

@@ -23,14 +23,14 @@ Array = Any
 
 SAMPLE = 5000  # rows that are compared at most, unless told otherwise: most methods fit them in seconds
 HELD_OUT = 0.2  # share of the rows that no candidate is fitted on
-_FEW = 50  # rows below which none are held out
+_HOLD_OUT_FROM = 50  # rows below which none are held out
 FEW_HELD = 10  # held-out rows below which there are none: they would tell nothing
 FOLDS = 10  # parts of the rows, left out in turn to see how uncertain each criterion is
 _PAIRED = 1000  # fitted rows whose distances to each other are compared
 _PAIRED_HELD = 500
 _FEWEST_ROWS = 6  # fewer have no two folds, each with a neighbour left for every row
 _MOST_CLASSES = 200
-_BLOCK = 4096  # rows that are hashed at a time
+_ROWS_HASHED = 4096  # rows that are hashed at a time
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Given:
+class Dataset:
     """What is compared: some rows, in the order of the table.
 
     ``numbers`` are their places in the table, ``held`` tells which of them are held out, ``fold`` which part a row
@@ -106,7 +106,7 @@ class Given:
         (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
 
     @classmethod
-    def restore(cls, folder: Path) -> Given:
+    def restore(cls, folder: Path) -> Dataset:
         """Read what `store` wrote."""
         about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
         if (folder / "rows.npz").exists():
@@ -125,7 +125,7 @@ class Given:
 
 def read(
     X: Any, target: Any, metric: str, sample: int | None, held_out: float, random_state: int
-) -> tuple[Given, dict[str, Any]]:
+) -> tuple[Dataset, dict[str, Any]]:
     """Return the data of a comparison and their fingerprint."""
     X, named = _apart(X, target)
     kind, whole = _kind(X, metric)
@@ -152,7 +152,7 @@ def read(
     deviations = None
     if metric == "seuclidean" and kind != "sparse":
         deviations = np.sqrt(learn(metric, whole if kind == "rows" else rows)["V"])
-    made = Given(kind, rows, n, width, metric, numbers, held, fold, paired, classes, numeric, deviations)
+    made = Dataset(kind, rows, n, width, metric, numbers, held, fold, paired, classes, numeric, deviations)
     print_["dominant"] = _dominant(kind, metric, rows, print_["columns"])
     if classes is not None:
         print_["target"] = hashlib.sha256(classes.codes.tobytes() + "\0".join(classes.names).encode()).hexdigest()
@@ -198,7 +198,7 @@ def _dominant(kind: str, metric: str, rows: Array, names: Sequence[str] | None) 
 def _parts(n: int, held_out: float, rng: np.random.Generator) -> tuple[Array, Array, Array]:
     """Draw the held-out rows, the folds that both kinds of rows share, and the rows whose distances are compared."""
     order = rng.permutation(n)
-    count = int(held_out * n) if n >= _FEW else 0
+    count = int(held_out * n) if n >= _HOLD_OUT_FROM else 0
     count = count if count >= FEW_HELD else 0
     held = np.zeros(n, dtype=bool)
     held[order[:count]] = True
@@ -393,16 +393,16 @@ def fingerprint(whole: Any) -> dict[str, Any]:
     if np.dtype(getattr(whole, "dtype", object)).kind == "O":  # a data frame or objects: columns of text are there
         for column in whole.iter_columns() if hasattr(whole, "iter_columns") else whole.T:
             digest.update(f"{getattr(column, 'name', '')!r} {column.dtype}".encode())
-            for start in range(0, len(column), _BLOCK):
-                digest.update(_bytes(column[start : start + _BLOCK]))
+            for start in range(0, len(column), _ROWS_HASHED):
+                digest.update(_bytes(column[start : start + _ROWS_HASHED]))
         return {"shape": list(whole.shape), "dtype": "mixed", "sha256": digest.hexdigest()}
     if sp.issparse(whole):
         parts = [whole.indptr.astype(np.int64), whole.indices.astype(np.int64), whole.data]
     else:
         parts = [whole]
     for part in parts:
-        for start in range(0, len(part), _BLOCK):
-            digest.update(np.ascontiguousarray(part[start : start + _BLOCK]).tobytes())
+        for start in range(0, len(part), _ROWS_HASHED):
+            digest.update(np.ascontiguousarray(part[start : start + _ROWS_HASHED]).tobytes())
     return {"shape": list(whole.shape), "dtype": str(whole.dtype), "sha256": digest.hexdigest()}
 
 

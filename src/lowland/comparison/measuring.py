@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .dataset import FEW_HELD, Given, Target
+from .dataset import FEW_HELD, Dataset, Target
 from .ranking import SIDES
 from .structure import Truth, balanced, by_class, confused
 from .voting import guesses
@@ -39,7 +39,7 @@ class _Side:
     judged: Array
 
 
-def criteria(given: Given, truth: Truth, placed: Placed, n_neighbors: int, geodesic: bool) -> dict[str, Any]:
+def criteria(given: Dataset, truth: Truth, placed: Placed, n_neighbors: int, geodesic: bool) -> dict[str, Any]:
     """Return every criterion: its value for fitted and for held-out rows, and without each fold of them."""
     out = {"local": _local(given, placed, n_neighbors)}
     chosen = "geodesic" if geodesic and truth.geodesic else "direct"
@@ -52,11 +52,11 @@ def criteria(given: Given, truth: Truth, placed: Placed, n_neighbors: int, geode
     return out
 
 
-def _folds(given: Given) -> int:
+def _folds(given: Dataset) -> int:
     return int(given.fold.max()) + 1
 
 
-def _sides(given: Given, placed: Placed, known: Array | None = None) -> list[_Side]:
+def _sides(given: Dataset, placed: Placed, known: Array | None = None) -> list[_Side]:
     """Return the sides of a map, of the known rows alone where only these count."""
     held = given.held[placed.there]
     here = np.arange(len(held)) if known is None else np.flatnonzero(known)
@@ -74,7 +74,7 @@ def _told(values: Array) -> dict[str, Any]:
 # -- neighbours -------------------------------------------------------------------------------------------
 
 
-def _local(given: Given, placed: Placed, n_neighbors: int) -> dict[str, Any]:
+def _local(given: Dataset, placed: Placed, n_neighbors: int) -> dict[str, Any]:
     """Neighbours: trustworthiness and continuity, each (x − chance)/(1 − chance), and their mean.
 
     So 0 is a map that knows nothing of the data, and 1 is one that keeps every neighbour.
@@ -95,7 +95,7 @@ def _local(given: Given, placed: Placed, n_neighbors: int) -> dict[str, Any]:
     return out
 
 
-def _kept(given: Given, placed: Placed, side: _Side, n_neighbors: int, count: int) -> tuple[Array, Array]:
+def _kept(given: Dataset, placed: Placed, side: _Side, n_neighbors: int, count: int) -> tuple[Array, Array]:
     """Return trustworthiness and continuity of a side over chance: of all rows, then without each fold."""
     from ..quality.anchors import choose
     from ..quality.leave_out import rank_sums
@@ -125,7 +125,7 @@ def _by_chance(n: int, k: int) -> float:
     return (1 - at_chance("continuity", n, k)) * worst_ranks(n, k)
 
 
-def _items(given: Given, rows: Array) -> Array:
+def _items(given: Dataset, rows: Array) -> Array:
     """Return the data of some rows."""
     if given.kind == "distances":
         return np.asarray(given.rows[np.ix_(rows, rows)])
@@ -135,7 +135,7 @@ def _items(given: Given, rows: Array) -> Array:
 # -- distances --------------------------------------------------------------------------------------------
 
 
-def _distances(given: Given, truth: dict[str, Array], placed: Placed, folds: int) -> dict[str, Any]:
+def _distances(given: Dataset, truth: dict[str, Array], placed: Placed, folds: int) -> dict[str, Any]:
     """Distances: the rank correlation (Spearman) of those in the map with those of the data."""
     from ..quality.geodesics import correlations
 
@@ -156,7 +156,7 @@ def _distances(given: Given, truth: dict[str, Array], placed: Placed, folds: int
 # -- classes ----------------------------------------------------------------------------------------------
 
 
-def _target(given: Given, placed: Placed, n_neighbors: int) -> dict[str, Any]:
+def _target(given: Dataset, placed: Placed, n_neighbors: int) -> dict[str, Any]:
     """Classes: how often the k nearest others in the map guess a row's class.
 
     Held-out rows count as much as fitted ones, so they do only where enough of them have a class.

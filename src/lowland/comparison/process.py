@@ -24,7 +24,7 @@ from ..core.memory import resident
 Told = Callable[[str, int, int | None], None]
 
 _POLL = 0.05  # seconds between two looks at the clock, the memory and the user
-_START = 60.0  # seconds within which a process must be ready
+_READY_SECONDS = 60.0  # seconds within which a process must be ready
 _LAST = 1.0  # seconds for the last words of a process that has ended, and for its end once it says no more
 
 
@@ -50,7 +50,7 @@ class Worker:
         """Start a process where there is none, within some seconds; return why it failed, or None."""
         if self._process is not None:
             return None
-        answer = self._start(time.monotonic() + min(seconds, _START), told)
+        answer = self._start(time.monotonic() + min(seconds, _READY_SECONDS), told)
         return None if answer.get("ready") else str(answer["error"])
 
     def ask(self, job: dict[str, Any], seconds: float, told: Told) -> dict[str, Any]:

@@ -11,13 +11,13 @@ from ..contract.parameters import Integer
 from ..core.errors import DataError
 from . import candidates
 from .candidates import Candidate
-from .dataset import Given
+from .dataset import Dataset
 
 NEIGHBORS = 10  # in a neighbourhood; of few rows a quarter of them
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """What was asked for."""
 
     n_components: int
@@ -51,7 +51,7 @@ class Asked:
                 f"compare: methods must be 'auto' or a list such as [{self.methods!r}]; got {self.methods!r}"
             )
 
-    def against(self, given: Given) -> Asked:
+    def against(self, given: Dataset) -> Request:
         """Return the same with what the data decide; raise what only shows with them."""
         if self.n_neighbors is not None and self.n_neighbors > given.n - 2:
             raise DataError(

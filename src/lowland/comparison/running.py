@@ -14,10 +14,10 @@ from ..core import settings
 from ..core.errors import DataError, LowlandWarning
 from .budget import Clock, parse_seconds
 from .candidates import EXCLUDED, Candidate, with_scaled_pca
-from .dataset import Given, read
+from .dataset import Dataset, read
 from .maps import Map
 from .process import Worker, send_guests
-from .request import Asked
+from .request import Request
 from .schedule import FORMAT, Run
 
 BUDGET = "5min"
@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
     colors: dict[str, Any] | None
 
 
-def begin(X: Any, target: Any, asked: Asked, budget: float | str | None) -> Outcome:
+def begin(X: Any, target: Any, asked: Request, budget: float | str | None) -> Outcome:
     """Run the candidates of a request within a budget."""
     asked.check()
     automatic = asked.methods == "auto"
@@ -67,7 +67,7 @@ def begin(X: Any, target: Any, asked: Asked, budget: float | str | None) -> Outc
 
 
 def _suited(
-    queue: list[Candidate], skipped: dict[str, str], given: Given, fingerprint: Mapping[str, Any]
+    queue: list[Candidate], skipped: dict[str, str], given: Dataset, fingerprint: Mapping[str, Any]
 ) -> tuple[list[Candidate], dict[str, str]]:
     """Return the automatic candidates that suit these very columns."""
     if given.kind == "categories" and given.numeric is None:
@@ -84,7 +84,7 @@ def again(X: Any, target: Any, record: Mapping[str, Any]) -> Outcome:
     if (target is None) != (told["target"] is None):
         need = "no target" if told["target"] is None else f"the target {told['target']!r}"
         raise DataError(f"compare: the record is of a comparison with {need}; give the same")
-    asked = Asked(**{name: told[name] for name in _ASKED}, methods="auto")
+    asked = Request(**{name: told[name] for name in _ASKED}, methods="auto")
     asked.check()
     given, fingerprint = read(X, target, asked.metric, asked.sample, asked.held_out, asked.random_state)
     for name in ("shape", "dtype", "sha256", "target"):
@@ -152,7 +152,7 @@ def _folder() -> Iterator[Path]:
             warnings.warn(f"compare: a folder could not be removed: {error}", LowlandWarning, stacklevel=5)
 
 
-def _colors(given: Given) -> dict[str, Any] | None:
+def _colors(given: Dataset) -> dict[str, Any] | None:
     """Return the class of every compared row, for pictures."""
     if given.target is None:
         return None

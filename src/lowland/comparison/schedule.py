@@ -19,11 +19,11 @@ from ..core.formatting import format_bytes, format_seconds
 from . import candidates
 from .budget import OUT_OF_TIME, Clock
 from .candidates import Candidate
-from .dataset import Given
+from .dataset import Dataset
 from .maps import Map
 from .process import Worker
 from .ranking import Judge
-from .request import Asked
+from .request import Request
 
 FORMAT = 1  # of records
 _LOOK = 0.5  # share of the budget that the look at the data may take: all judgement stands on it
@@ -34,9 +34,12 @@ _ROUGH = 1.5  # times its plan that a candidate may take which is longer than it
 _STOP = 0.02  # share of the budget below which no further candidate is begun
 _SEARCHED = 5  # methods, the best of the first round, whose settings are searched
 _AGAIN = 2.0  # times what a method took at first that must be left for another of its settings
-_LEAST, _MANY = 60.0, 10.0  # seconds, and times its plan, that the cheapest may take where the budget had room for none
+_LEAST_SECONDS, _TIMES_PLAN = (
+    60.0,
+    10.0,
+)  # seconds, and times its plan, that the cheapest may take where the budget had room for none
 _USED_UP = "the budget was used up"
-_KEPT = 2000  # rows of each map that are kept for pictures
+_MAP_ROWS = 2000  # rows of each map that are kept for pictures
 _KEPT_OF_ANSWERS = (
     *("criteria", "seconds", "approximate", "n_components", "learned", "warnings"),
     *("whole_seconds", "whole_algorithm", "whole_approximate", "over_budget"),
@@ -47,8 +50,8 @@ _KEPT_OF_ANSWERS = (
 class Run:
     """The state of a comparison while it runs."""
 
-    given: Given
-    asked: Asked
+    given: Dataset
+    asked: Request
     clock: Clock
     folder: Path
     unsent: Mapping[str, str]
@@ -195,7 +198,7 @@ class Run:
             if worker.ready(np.inf, _relay(candidate.key)) is not None:
                 return
             number = late[candidate.key]
-            answer = self._fit(worker, candidate, max(_LEAST, _MANY * seconds), number)
+            answer = self._fit(worker, candidate, max(_LEAST_SECONDS, _TIMES_PLAN * seconds), number)
             if answer["status"] == "done":
                 self.note(candidate, {**answer, **whole, "over_budget": True}, number)
                 return
@@ -315,7 +318,7 @@ class Run:
         for entry in self.done():
             with np.load(self.folder / f"map{entry['number']}.npz") as stored:
                 Y, there = stored["Y"], stored["there"]
-            step = -(-len(Y) // _KEPT)
+            step = -(-len(Y) // _MAP_ROWS)
             out[entry["key"]] = Map(Y[::step], self.given.numbers[there[::step]])
         return out
 

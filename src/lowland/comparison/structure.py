@@ -15,13 +15,13 @@ from ..pairs import pairwise
 from ..quality.geodesics import distinct_points, path_distances
 from ..spectral import dense
 from .crowding import COLUMNS, crowded
-from .dataset import Given, Target
+from .dataset import Dataset, Target
 from .voting import voted
 
 Array = Any
 
-_ROWS = 2000  # that are compared with clouds
-_FEW = 20  # distinct rows below which nothing can be told of them
+_ROWS_TESTED = 2000  # that are compared with clouds
+_LEAST_ROWS = 20  # distinct rows below which nothing can be told of them
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Truth:
     geodesic: dict[str, Array]
 
 
-def look(given: Given, n_neighbors: int, random_state: int) -> tuple[Evidence, Truth]:
+def look(given: Dataset, n_neighbors: int, random_state: int) -> tuple[Evidence, Truth]:
     """Look at the data once; all candidates are judged by what is found here.
 
     Equal rows count once: they would have no neighbours but each other.
@@ -69,7 +69,7 @@ def look(given: Given, n_neighbors: int, random_state: int) -> tuple[Evidence, T
     same = distinct_points(items, square=given.kind == "distances")
     direct, geodesic = direct_distances(given), dict[str, Array]()
     evidence = Evidence(None, None, None, "direct")
-    if len(same.first) >= _FEW:
+    if len(same.first) >= _LEAST_ROWS:
         points, columns = _points(given, items, same.first, random_state)
         found = crowded(points, min(n_neighbors, len(points) - 1), random_state, columns=columns)
         groups = _groups(given)
@@ -82,15 +82,15 @@ def look(given: Given, n_neighbors: int, random_state: int) -> tuple[Evidence, T
     return evidence, Truth(direct, geodesic)
 
 
-def _points(given: Given, items: Array, numbers: Array, random_state: int) -> tuple[Array, bool]:
+def _points(given: Dataset, items: Array, numbers: Array, random_state: int) -> tuple[Array, bool]:
     """Return points that have the distances of some rows, and whether they are the rows, with columns of their own.
 
     Otherwise they are found by classical scaling, V Λ^½ of −½ J Δ² J; what of Δ is not Euclidean is left out.
     """
     from ..pairs.distances import metric
 
-    if len(numbers) > _ROWS:
-        numbers = np.sort(np.random.default_rng(random_state).choice(numbers, _ROWS, replace=False))
+    if len(numbers) > _ROWS_TESTED:
+        numbers = np.sort(np.random.default_rng(random_state).choice(numbers, _ROWS_TESTED, replace=False))
     if given.kind == "distances":
         square = np.asarray(items[np.ix_(numbers, numbers)], dtype=np.float64)
     else:
@@ -106,7 +106,7 @@ def _points(given: Given, items: Array, numbers: Array, random_state: int) -> tu
     return V[:, wide] * np.sqrt(values[wide]), False
 
 
-def dimensions(given: Given, random_state: int) -> dict[str, Any]:
+def dimensions(given: Dataset, random_state: int) -> dict[str, Any]:
     """Return the linear and the true dimension of the rows, as far as they can be told, and what that comes to."""
     from ..dimension import estimate
 
@@ -119,13 +119,13 @@ def _number(value: Any) -> float | None:
     return None if value is None or not np.isfinite(value) else float(value)
 
 
-def _groups(given: Given) -> dict[str, Array]:
+def _groups(given: Dataset) -> dict[str, Array]:
     """Return the paired rows that are fitted, and those that are held out."""
     sides = {"training": given.paired & ~given.held, "held-out": given.paired & given.held}
     return {name: np.flatnonzero(chosen) for name, chosen in sides.items() if chosen.any()}
 
 
-def direct_distances(given: Given) -> dict[str, Array]:
+def direct_distances(given: Dataset) -> dict[str, Array]:
     """Return the distances between paired rows as the metric tells them."""
     from ..graph.measures import measure
 
@@ -143,7 +143,7 @@ def direct_distances(given: Given) -> dict[str, Array]:
     return out
 
 
-def _accuracy(given: Given, items: Array, k: int) -> dict[str, Any]:
+def _accuracy(given: Dataset, items: Array, k: int) -> dict[str, Any]:
     """Return how well the neighbours of a row guess its class, by the names of `Evidence`."""
     assert given.target is not None
     right, guess = guessed(items, given.space[1], given.target, k)

@@ -23,7 +23,7 @@ from typing import Any
 Say = Callable[[dict[str, Any]], None]
 
 _PAUSE = 0.2  # seconds between two lines of progress
-_FEW = 100  # rows that a method is fitted on to load what it needs
+_WARM_UP_ROWS = 100  # rows that a method is fitted on to load what it needs
 
 
 def main(words: list[str]) -> None:
@@ -85,10 +85,10 @@ class Bench:
     """Holds the data between jobs."""
 
     def __init__(self, folder: Path, say: Say) -> None:
-        from .dataset import Given
+        from .dataset import Dataset
 
         self.folder, self._say, self._last = folder, say, 0.0
-        self.given = Given.restore(folder)
+        self.given = Dataset.restore(folder)
         self._truth: Any = None
         self._train: dict[bool, Any] = {}
         self._loaded: set[str] = set()
@@ -176,7 +176,7 @@ class Bench:
         if row is None or not (row.extra or row.family == "embedding") or name in self._loaded:
             return
         self._loaded.add(name)
-        rows = self._training(name)[:_FEW]
+        rows = self._training(name)[:_WARM_UP_ROWS]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             metric = {"metric": "precomputed"} if self.given.kind == "distances" else {}

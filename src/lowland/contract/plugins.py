@@ -12,7 +12,7 @@ from .method_table import METHODS, Method, find, key_of
 if TYPE_CHECKING:
     from .reducer import Reducer
 
-_GROUP = "lowland.methods"
+_ENTRY_POINT_GROUP = "lowland.methods"
 _NEEDS = ("rows", "rows or categories", "rows, objects or distances", "rows, objects or kernel")
 broken: dict[str, str] = {}  # entry points that could not be used, and why
 _guests: dict[str, Guest] = {}
@@ -115,7 +115,7 @@ def read_entry_points() -> None:
 
     _read, texts = True, []  # at once: a package that lists the methods while it is imported finds no second reading
     try:
-        for point in sorted(entry_points(group=_GROUP), key=lambda point: (point.name, point.value)):
+        for point in sorted(entry_points(group=_ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value)):
             here = _guests.get(key_of(point.name))
             if here is not None and here.origin in ("", point.value):
                 continue  # what this program registered by hand goes before; one package may be found twice

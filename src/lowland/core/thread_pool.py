@@ -32,7 +32,7 @@ _controller: Any = None
 _modules = 0  # loaded when the controller looked for libraries
 _limit: Any = None
 _limited = 0  # callers inside `one_blas_thread`
-_PANEL = 1 << 18  # entries of a matrix that one task multiplies
+_ENTRIES_PER_TASK = 1 << 18  # entries of a matrix that one task multiplies
 
 
 def _executor(size: int) -> ThreadPoolExecutor:
@@ -149,7 +149,7 @@ def matmul(A: Any, B: Any) -> Any:
     if not isinstance(A, np.ndarray) or not isinstance(B, np.ndarray) or A.size * B.shape[1] < 1 << 22:
         return A @ B
     n, wide, kind = A.shape[0], A.shape[1] > 64, np.result_type(A, B)
-    step = max(256 if wide else 64, -(-_PANEL // A.shape[1]))
+    step = max(256 if wide else 64, -(-_ENTRIES_PER_TASK // A.shape[1]))
     out = np.empty((B.shape[1], n), dtype=kind).T if wide else np.empty((n, B.shape[1]), dtype=kind)
     T = np.ascontiguousarray(B.T)
 

@@ -22,7 +22,7 @@ from .cells import MISSING, Typed, is_number, is_written_number, typed, with_poi
 from .formats import open_bytes
 from .table import Table, name_list
 
-_CHUNK = 1 << 22
+_BYTES_AT_ONCE = 1 << 22
 _LISTED = 5  # columns that a note names
 _LARGEST_BLOCK = 2**31 - 1
 _BYTES_PER_BYTE = 2  # measured: the text and the numbers of a file take 1.7 times its length
@@ -122,7 +122,7 @@ def _stray(file: str, line: int, column: Typed, cell: str) -> str:
 def _scan(path: Path) -> _Scan:
     n_bytes, breaks, quotes, last = 0, 0, 0, b""
     with open_bytes(path) as file:
-        while chunk := file.read(_CHUNK):
+        while chunk := file.read(_BYTES_AT_ONCE):
             if b"\0" in chunk:
                 raise DataError(f"{path.name} is not UTF-8 text: it contains null bytes; save it as UTF-8 text")
             n_bytes, breaks, last = n_bytes + len(chunk), breaks + chunk.count(b"\n"), chunk[-1:]
@@ -240,7 +240,7 @@ def _parse(path: Path, layout: _Layout, scan: _Scan) -> list[Any]:
         ignore_empty_lines=len(layout.names) > 1,
     )
     convert = arrow_csv.ConvertOptions(column_types=kinds, null_values=list(MISSING), strings_can_be_null=True)
-    block = min(_LARGEST_BLOCK, max(_CHUNK, 16 * layout.width))
+    block = min(_LARGEST_BLOCK, max(_BYTES_AT_ONCE, 16 * layout.width))
     while True:
         read = arrow_csv.ReadOptions(
             block_size=block, column_names=layout.names, skip_rows_after_names=int(layout.header)

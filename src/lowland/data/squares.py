@@ -15,11 +15,11 @@ from ..core.errors import LowlandWarning
 from .roles import called_identifier
 from .table import ArrayTable, Table
 
-_ROWS = 512  # rows that are compared with as many columns at a time
+_ROWS_AT_ONCE = 512  # rows that are compared with as many columns at a time
 
 
 @dataclass(frozen=True)
-class Square:
+class NamedSquare:
     """As many columns as the table has rows.
 
     ``left_out`` maps each column that was passed over to the reason. ``id`` is the column that names the objects as the
@@ -34,7 +34,7 @@ class Square:
 
 def find_square(
     table: Table, drop: Sequence[str] = (), keep_aside: Sequence[str] = (), id: str | None = None
-) -> Square | None:
+) -> NamedSquare | None:
     """Find the square among the numeric columns of a table, or None.
 
     A column (``id``, else the first) that says what the header says names the objects, and columns are put in the order
@@ -60,9 +60,9 @@ def find_square(
     apart = naming in (*chosen, *drop) or left_out.get(naming) == "row numbers"
     order = [] if apart else _texts(table, naming)
     if set(order) != set(chosen):
-        return Square(chosen, left_out)
+        return NamedSquare(chosen, left_out)
     left_out.pop(naming, None)
-    return Square(order, left_out, naming, reordered=order != chosen)
+    return NamedSquare(order, left_out, naming, reordered=order != chosen)
 
 
 def missing_pairs(table: Table) -> int | None:
@@ -79,8 +79,8 @@ def missing_pairs(table: Table) -> int | None:
         return None
     X = table.select(columns=square.columns).X
     n, missing, apart = len(X), 0, 0
-    for start in range(0, n, _ROWS):
-        rows, columns = X[start : start + _ROWS], X[:, start : start + _ROWS].T
+    for start in range(0, n, _ROWS_AT_ONCE):
+        rows, columns = X[start : start + _ROWS_AT_ONCE], X[:, start : start + _ROWS_AT_ONCE].T
         gap = np.isnan(rows) | np.isnan(columns)
         largest = float(np.max(rows, where=~gap, initial=0.0))
         if not largest < np.inf or (rows < 0).any():

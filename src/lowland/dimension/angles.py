@@ -54,11 +54,11 @@ FAR = 0.5  # of the dimension by directions: distances that tell less are no sec
 SUNK = 3.0  # noise hides all else where the coarsest scales show so many times fewer dimensions than any plateau
 BIAS = 0.03  # what borders and curvature leave, of the dimension: more than on cubes and spheres of 1 to 10 dimensions
 MOST = 1e6  # dimensions: products of offsets at right angles but for rounding tell no number
-_BATCH = 1 << 20  # numbers of offsets held at once
+_OFFSETS_AT_ONCE = 1 << 20  # numbers of offsets held at once
 _WEIGHTS = 1 << 22  # weights of resampled anchors held at once
 
 
-class Sums(NamedTuple):
+class AngleSums(NamedTuple):
     """Of one scale: moments (m × 7) around the anchors and their radii, neighbourhoods that do not overlap."""
 
     neighbors: float  # how many of all points a neighbourhood holds
@@ -70,7 +70,7 @@ class Sums(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class ScaleCurve:
     """The dimension at each scale, from fine to coarse.
 
     ``value`` is what counts: the mean of ``inner`` (by Σ alone) and ``outer`` (with the border filled in), or where
@@ -102,7 +102,7 @@ class Plateau(NamedTuple):
 def moments(G: Array) -> Array:
     """Return (B × 7) unbiased tr M, tr Σ, (tr M)², tr M |µ|², tr M², µᵀMµ, |µ|⁴ from products of offsets (B × k × k).
 
-    Sums over pairs, triples and quadruples of distinct neighbours, from row sums of the products.
+    AngleSums over pairs, triples and quadruples of distinct neighbours, from row sums of the products.
     """
     k = G.shape[1]
     g = np.einsum("bii->bi", G).copy()
@@ -159,7 +159,7 @@ def _ratio(above: Array, below: Array) -> Array:
     return above / np.maximum(below, np.abs(above) / MOST + 1e-300)
 
 
-def scan(points: Points, rng: np.random.Generator, anchors: int | str | None = "auto") -> list[Sums]:
+def scan(points: Points, rng: np.random.Generator, anchors: int | str | None = "auto") -> list[AngleSums]:
     """Return the moments of neighbourhoods of 8, 16, … up to all points.
 
     Up to 32 neighbours are taken as they are. A larger neighbourhood is seen through the 32 nearest of a random part of
@@ -168,7 +168,7 @@ def scan(points: Points, rng: np.random.Generator, anchors: int | str | None = "
     chosen = rng.permutation(choose_anchors(points.n, anchors, rng, "estimate", ANCHORS))
     order = rng.permutation(points.n)[:REFERENCE]
     largest = int(min(LARGEST, max(4, (len(order) - 1) // 3)))
-    found: list[Sums] = []
+    found: list[AngleSums] = []
     unit = 0.0
     sizes = [len(order)]
     while sizes[-1] // 2 >= 1.4 * largest:
@@ -199,7 +199,7 @@ def _sizes(largest: int) -> list[int]:
     return sizes[::-1]
 
 
-def _sums(points: Points, chosen: Array, lists: list[tuple[Array, Array]], k: int, size: int, unit: float) -> Sums:
+def _sums(points: Points, chosen: Array, lists: list[tuple[Array, Array]], k: int, size: int, unit: float) -> AngleSums:
     parts = len(lists)
     neighbors, distances = np.empty((len(chosen), k), dtype=np.int64), np.empty((len(chosen), k + 1))
     for i, (indices, lengths) in enumerate(lists):
@@ -208,10 +208,10 @@ def _sums(points: Points, chosen: Array, lists: list[tuple[Array, Array]], k: in
     def batch(part: slice) -> Array:
         return moments(points.geometry.around(chosen[part], neighbors[part]) / unit / unit)
 
-    work = tiles(len(chosen), max(1, _BATCH // (k * max(k, points.geometry.width or k))))
+    work = tiles(len(chosen), max(1, _OFFSETS_AT_ONCE // (k * max(k, points.geometry.width or k))))
     found = np.concatenate(list(thread_pool.run(batch, work, stage="directions", total=len(work))))
     independent = min(len(chosen), parts * size / k)
-    return Sums(
+    return AngleSums(
         k * points.n / size,
         found,
         distances[:, k] / unit,
@@ -228,7 +228,7 @@ def _by_distance(distances: Array) -> float:
         return float("nan")
 
 
-def curve(scales: list[Sums], rng: np.random.Generator) -> Curve:
+def curve(scales: list[AngleSums], rng: np.random.Generator) -> ScaleCurve:
     """Return the dimension at each scale, with resampled values.
 
     Neighbourhoods overlap, so anchors are resampled only as often as there are disjoint ones: the spread is rather too
@@ -247,7 +247,7 @@ def curve(scales: list[Sums], rng: np.random.Generator) -> Curve:
     noisy = _noisy(inner[0], within[0], noise[0])
     low: Array = np.where(noisy, within, inner)
     high: Array = np.maximum(low, np.where(noisy, across, outer))
-    return Curve(
+    return ScaleCurve(
         np.array([scale.neighbors for scale in scales]),
         np.array([scale.unit * float(np.median(scale.radii)) for scale in scales]),
         inner[0],
@@ -260,7 +260,7 @@ def curve(scales: list[Sums], rng: np.random.Generator) -> Curve:
     )
 
 
-def _count(scale: Sums) -> int:
+def _count(scale: AngleSums) -> int:
     """Return how many anchors a draw takes at a scale."""
     return max(4, int(scale.independent))
 
@@ -320,7 +320,7 @@ def slopes(means: Array) -> tuple[Array, Array, Array]:
     return within, across, (S - B * np.sqrt(within)) / np.maximum(S[..., :1], 1e-300)
 
 
-def plateau(found: Curve, size: int | None = None) -> Plateau:
+def plateau(found: ScaleCurve, size: int | None = None) -> Plateau:
     """Return the lowest range of scales over which the dimension stays the same.
 
     Noise raises the dimension at fine scales and curvature at coarse ones: between the two it is lowest. Where it rises
@@ -360,7 +360,7 @@ def plateau(found: Curve, size: int | None = None) -> Plateau:
     return Plateau(_measured(value, low, high), first, last, level, rising=False)
 
 
-def _followed(found: Curve, width: int) -> Plateau:
+def _followed(found: ScaleCurve, width: int) -> Plateau:
     """Return the dimension where it rises from the finest scale on: its way back to a scale of zero, and distances.
 
     Distances far below it are those of clusters or of discrete values, not of a curved shape, and have no say.

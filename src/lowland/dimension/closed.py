@@ -12,14 +12,14 @@ from .points import Points
 
 Array = Any
 
-_POINTS = 2000  # that are looked at: with more, few of them are near an edge
-_FEWEST = 100  # points below which nothing is said
+_POINTS_TESTED = 2000  # that are looked at: with more, few of them are near an edge
+_LEAST_POINTS = 100  # points below which nothing is said
 _NEIGHBORS = 15  # in the graph of a curve, at least, and one for every 100 points
 _PART = 0.1  # share of points from which on they are a part of the curve, and not strays
 _AROUND = 40  # neighbours that may lie to one side only
-_NEAR, _FAR = 0.25, 0.75  # shares of the longest path between which a closed curve is in two parts
+_NEAR_SHARE, _FAR_SHARE = 0.25, 0.75  # shares of the longest path between which a closed curve is in two parts
 _ASIDE = 0.28  # distance of their mean, over that of the farthest: 0.42 on the edge of a surface, 0.11 by chance inside
-_EDGE = 0.02  # share of points on the edge: less is chance
+_EDGE_SHARE = 0.02  # share of points on the edge: less is chance
 
 
 def is_closed(points: Points, d: int, rng: np.random.Generator) -> bool:
@@ -29,8 +29,12 @@ def is_closed(points: Points, d: int, rng: np.random.Generator) -> bool:
     no point whose neighbours lie to one side. That needs coordinates, and up to 3 dimensions; in more, most points of
     any shape are near its edge.
     """
-    few = np.arange(points.n) if points.n <= _POINTS else np.sort(rng.choice(points.n, _POINTS, replace=False))
-    if len(few) < _FEWEST:
+    few = (
+        np.arange(points.n)
+        if points.n <= _POINTS_TESTED
+        else np.sort(rng.choice(points.n, _POINTS_TESTED, replace=False))
+    )
+    if len(few) < _LEAST_POINTS:
         return False
     return _closed_curve(points, few) if d == 1 else d <= 3 and _without_edge(points, few)
 
@@ -45,7 +49,7 @@ def _closed_curve(points: Points, few: Array) -> bool:
         return False
     path = _paths(graph, int(np.argmax(_paths(graph, 0))))  # from an end, if there is one
     longest = float(path.max())
-    between, far = (path > _NEAR * longest) & (path < _FAR * longest), path >= _FAR * longest
+    between, far = (path > _NEAR_SHARE * longest) & (path < _FAR_SHARE * longest), path >= _FAR_SHARE * longest
     return len(_parts(graph[between][:, between])) == 2 and len(_parts(graph[far][:, far])) == 1
 
 
@@ -67,4 +71,4 @@ def _without_edge(points: Points, few: Array) -> bool:
     numbers, distances = points.nearest(few, few, _AROUND)
     X = np.asarray(points.items, dtype=np.float64)
     aside = np.linalg.norm(X[numbers].mean(axis=1) - X[few], axis=1) / distances[:, -1]
-    return bool((aside > _ASIDE).mean() < _EDGE)
+    return bool((aside > _ASIDE).mean() < _EDGE_SHARE)

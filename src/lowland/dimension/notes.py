@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.formatting import format_share
 from ..core.measure import Measure
-from .angles import Curve, Plateau
+from .angles import Plateau, ScaleCurve
 
 Array = Any
 
@@ -17,7 +17,7 @@ _CLOSED = {1: ", like a ring", 2: ", like a sphere"}
 APART = 0.25  # by how much distances and directions may differ
 
 
-def doubts(level: Plateau, scales: Curve, n: int) -> list[str]:
+def doubts(level: Plateau, scales: ScaleCurve, n: int) -> list[str]:
     """Return warnings about the reliability of the plateau.
 
     If the estimate is the maximum that the points can span, scales are not discussed: the points do not resolve them.
@@ -26,7 +26,7 @@ def doubts(level: Plateau, scales: Curve, n: int) -> list[str]:
     return few if level.spanned else _of_scales(level, scales) + few
 
 
-def _of_scales(level: Plateau, scales: Curve) -> list[str]:
+def _of_scales(level: Plateau, scales: ScaleCurve) -> list[str]:
     """Return warnings where scales, or directions and distances, disagree."""
     notes, d = [], float(level.value)
     if level.rising:
@@ -60,7 +60,7 @@ def _of_scales(level: Plateau, scales: Curve) -> list[str]:
     return notes
 
 
-def _few(d: float, scales: Curve, n: int) -> str:
+def _few(d: float, scales: ScaleCurve, n: int) -> str:
     """Return the warning that there are too few points for so many dimensions."""
     contrast = float(scales.radius[0] / scales.radius[-1])
     return (
@@ -75,13 +75,13 @@ def many(d: float, n: int) -> bool:
     return bool(d > 2 * np.log10(n))
 
 
-def rough(level: Plateau, scales: Curve) -> bool:
+def rough(level: Plateau, scales: ScaleCurve) -> bool:
     """Tell whether distances and directions disagree: on a smooth shape they do not."""
     d = float(level.value)
     return bool((level.level or level.rising) and abs(_by_distance(level, scales) - d) > APART * d + 0.3)
 
 
-def _by_distance(level: Plateau, scales: Curve) -> float:
+def _by_distance(level: Plateau, scales: ScaleCurve) -> float:
     """Return the dimension by distances over the plateau; NaN if there is none."""
     return float(scales.distances[level.first : level.last + 1].mean())
 

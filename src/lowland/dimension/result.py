@@ -11,7 +11,7 @@ import numpy as np
 from ..core.measure import Measure
 from ..core.show import show
 from ..spectral.variances import Variances
-from .angles import Curve, Plateau
+from .angles import Plateau, ScaleCurve
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,7 +40,7 @@ class Estimate:
         What stands in the way of believing it.
     skipped : mapping of name to reason
         Rules that could not be used.
-    scales : Curve
+    scales : ScaleCurve
         The dimension at each scale: ``neighbors``, ``radius``, ``value``, ``distances``, …
     plateau : Plateau
         The range of scales that counts.
@@ -62,7 +62,7 @@ class Estimate:
     sentence: str
     warnings: tuple[str, ...]
     skipped: Mapping[str, str]
-    scales: Curve
+    scales: ScaleCurve
     plateau: Plateau
     spectrum: Variances | None
     n_rows: int

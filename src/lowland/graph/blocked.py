@@ -24,19 +24,21 @@ from ..pairs.pairwise import tiles
 from .graph import Graph
 from .measures import EuclideanRows, row_tiles
 from .scores import DOUBLE, SINGLE, TINY, UNIT, error, fill, is_wide, products, split, tail
-from .search import SLACK, Found, Searcher, check_edges, cut_rows, within_memory
+from .search import SLACK, NeighborLists, Searcher, check_edges, cut_rows, within_memory
 
 Array = Any
 
 _PLAIN = 1 << 27  # multiplications below which float64 throughout is quick enough
 _TILE = 1024  # a product of two such blocks stays in the cache
-_ROWS = 256  # new rows looked up at a time
+_NEW_ROWS_AT_ONCE = 256  # new rows looked up at a time
 _REFINED = 2048  # points whose candidates are looked at again at a time
 _FAR = 1e6  # new rows farther off than this, beside the points, are left to the search of all pairs
-_TRIED = 64  # points looked up before all are
-_WIDE = 512  # columns from which no more new rows than that are compared sooner than the points are put in a table
+_TRIAL_POINTS = 64  # points looked up before all are
+_WIDE_COLUMNS = (
+    512  # columns from which no more new rows than that are compared sooner than the points are put in a table
+)
 _FAILED = 0.25  # share of them whose lists are not certified, from which float64 throughout is quicker
-_FEW = 16  # new rows of a block that repay a second look in float64
+_ROWS_WORTH_FLOAT64 = 16  # new rows of a block that repay a second look in float64
 FEW_ENTRIES = 1 << 19  # pairs compared at a time for rows that are left
 _DEPTH = 4  # splits within splits
 
@@ -100,7 +102,7 @@ class BlockSearcher(Searcher):
                 return
             self.order = np.random.default_rng(0).permutation(self.n)  # no order of the rows keeps lists changing
             self.scale = float(np.sqrt(self.measure.squares.max())) or 1.0
-            tried = self.order[:_TRIED]
+            tried = self.order[:_TRIAL_POINTS]
             with thread_pool.one_blas_thread():
                 lists = self._looked(self._table(SINGLE), self.measure.own(tried), min(k, self.n - 1), tried)
             self._hard = bool(np.mean(~lists.sure) > _FAILED)
@@ -130,7 +132,7 @@ class BlockSearcher(Searcher):
         shape, kind = (len(end), len(right)), right.dtype
         room = getattr(self._room, "room", None)
         if room is None or room.shape[1] < shape[0] * shape[1] or room.dtype != kind:
-            size = max(shape[0] * shape[1], _ROWS * _TILE)
+            size = max(shape[0] * shape[1], _NEW_ROWS_AT_ONCE * _TILE)
             room = self._room.room = np.empty((1 + is_wide(self.measure.width), size), dtype=kind)
         S, part = (x[: shape[0] * shape[1]].reshape(shape) for x in (room[0], room[-1]))
         products(left, end, right, S, part)
@@ -203,7 +205,7 @@ class BlockSearcher(Searcher):
     def _take_again(self, lists: _Lists, k: int) -> None:
         """Look up in float64 the points that float32 left uncertain."""
         again = np.flatnonzero(~lists.sure)
-        if len(again) <= _ROWS:  # these do not repay a second table
+        if len(again) <= _NEW_ROWS_AT_ONCE:  # these do not repay a second table
             return
         with self._lock:
             table = self._table(DOUBLE)
@@ -211,7 +213,7 @@ class BlockSearcher(Searcher):
         def look(numbers: Array) -> None:
             self._put(lists, numbers, self._looked(table, self.measure.own(numbers), k, numbers))
 
-        parts = [again[part] for part in tiles(len(again), _ROWS)]
+        parts = [again[part] for part in tiles(len(again), _NEW_ROWS_AT_ONCE)]
         for _ in thread_pool.run(look, parts, stage="neighbours, again", total=len(parts)):
             pass
 
@@ -274,18 +276,18 @@ class BlockSearcher(Searcher):
     def query(self, block: Array, k: int) -> tuple[Array, Array]:
         """Return the numbers and distances of the points nearest to new rows."""
         self._require(k, self.n)
-        few = len(block) <= _TRIED and self.measure.width >= _WIDE and self._hard is None
+        few = len(block) <= _TRIAL_POINTS and self.measure.width >= _WIDE_COLUMNS and self._hard is None
         if few or len(block) * self.n * self.measure.width <= _PLAIN:
             return super().query(block, k)
         self._prepare(min(k, self.n - 1))
         rows = self.measure.prepare(block)
-        return self._looked_up(rows, lambda part: self._look_up(part, k), _ROWS, k)
+        return self._looked_up(rows, lambda part: self._look_up(part, k), _NEW_ROWS_AT_ONCE, k)
 
-    def _look_up(self, rows: Any, k: int) -> Found:
+    def _look_up(self, rows: Any, k: int) -> NeighborLists:
         table = self._chosen()
         lists = _Lists(*(x[:, :k].copy() if x.ndim == 2 else x for x in self._looked(table, rows, k, None)))
         again = np.flatnonzero(~lists.sure)
-        if table.kind == SINGLE and len(again) >= _FEW:
+        if table.kind == SINGLE and len(again) >= _ROWS_WORTH_FLOAT64:
             with self._lock:
                 table = self._table(DOUBLE)
             self._put(lists, again, self._looked(table, cut_rows(rows, again), k, None))
@@ -297,7 +299,7 @@ class BlockSearcher(Searcher):
             upper = (np.maximum(d[again[part], k - 1], self.measure.floor) * (1 + SLACK)) ** 2
             f = self._list(few, self._values(few, None), upper, k, "cut")
             indices[again[part]], finished[again[part]] = f.indices.reshape(-1, k), f.distances.reshape(-1, k)
-        return Found(np.full(len(indices), k), indices, finished)
+        return NeighborLists(np.full(len(indices), k), indices, finished)
 
     def _looked(self, table: _Table, rows: Any, k: int, own: Array | None) -> _Lists:
         """Return the lists of a few rows; ``own`` are their own numbers, which do not count."""

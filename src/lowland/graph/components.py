@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .graph import Graph
-from .search import Link, Searcher, Seen
+from .search import KnownLinks, Link, Searcher
 
 Array = Any
 
@@ -16,7 +16,7 @@ Array = Any
 def components(graph: Graph) -> Array:
     """Return the number of each point's piece: the largest is 0, of equal ones that of the lowest point first.
 
-    Edges count both ways.
+    EdgeLengths count both ways.
 
     >>> components(Graph.of_lists([[1], [0], [3], [2], [3]], [[1.0]] * 5)).tolist()
     [1, 1, 0, 0, 0]
@@ -49,7 +49,7 @@ def bridge(graph: Graph, search: Searcher, labels: Array | None = None) -> tuple
     pieces = int(labels.max()) + 1
     if pieces == 1:
         return graph, 0
-    merged, seen, links = labels, Seen.nothing(graph.n), []
+    merged, seen, links = labels, KnownLinks.nothing(graph.n), []
     while pieces > 1:
         found = search.ways_out(merged, int(np.bincount(merged).argmax()), seen)
         links.append(_needed(found, merged, pieces))

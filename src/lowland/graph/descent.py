@@ -13,7 +13,7 @@ from .measures import EuclideanRows
 
 Array = Any
 
-_TRIED = 1000  # rows on which the recall is measured
+_RECALL_ROWS = 1000  # rows on which the recall is measured
 _MORE = 10  # neighbours beyond those wanted, without which the descent misses some
 
 
@@ -77,6 +77,6 @@ class DescentSearcher(BlockSearcher):
 
     def _recall(self, d: Array, k: int) -> float:
         """Return the share of neighbours found that are no farther than the true k-th, over some rows."""
-        sample = np.sort(np.random.default_rng(self.seed).permutation(self.n)[:_TRIED])
+        sample = np.sort(np.random.default_rng(self.seed).permutation(self.n)[:_RECALL_ROWS])
         _, true = self._others(sample, k)
         return float((d[sample, :k] <= true[:, -1:]).mean())

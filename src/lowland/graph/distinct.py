@@ -12,7 +12,7 @@ from ..pairs.pairwise import tiles
 
 Array = Any
 
-_CHUNK = 1 << 15  # entries hashed or compared at a time: they and their copies stay in the cache
+_ENTRIES_AT_ONCE = 1 << 15  # entries hashed or compared at a time: they and their copies stay in the cache
 _FIRST_COLUMNS = 32  # columns that all rows are hashed by; later ones count only for rows that are equal so far
 _GROWTH = 8  # how many times as many columns each next round looks at: few rounds, each of which sorts
 
@@ -152,8 +152,8 @@ def _numbered_rows(n: int, rows: Array, hashes: Array, same: Callable[[Array, Ar
 
 def _tiled(rows: Array, columns: slice) -> Iterator[tuple[slice, slice]]:
     """Cut some rows and columns into tiles of few entries: places among the rows, and columns."""
-    width = min(columns.stop - columns.start, _CHUNK)
-    for part in tiles(len(rows), max(1, _CHUNK // max(1, width))):
+    width = min(columns.stop - columns.start, _ENTRIES_AT_ONCE)
+    for part in tiles(len(rows), max(1, _ENTRIES_AT_ONCE // max(1, width))):
         for across in tiles(columns.stop - columns.start, width):
             yield part, slice(columns.start + across.start, columns.start + across.stop)
 
@@ -185,7 +185,7 @@ def _same(X: Array, rows: Array, others: Array) -> Array:
 def _same_sparse(X: Any, rows: Array, others: Array) -> Array:
     """Tell whether each sparse row equals another one: whether their difference stores nothing but zeros."""
     out = np.empty(len(rows), dtype=bool)
-    step = max(1, _CHUNK * len(rows) // max(1, int(np.diff(X.indptr)[rows].sum())))
+    step = max(1, _ENTRIES_AT_ONCE * len(rows) // max(1, int(np.diff(X.indptr)[rows].sum())))
     for part in tiles(len(rows), step):
         out[part] = np.diff((X[rows[part]] != X[others[part]]).indptr) == 0
     return out
@@ -195,7 +195,7 @@ def _runs(indptr: Array) -> Iterator[slice]:
     """Cut sparse rows into consecutive runs of few entries."""
     start, n = 0, len(indptr) - 1
     while start < n:
-        stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + _CHUNK, side="right")) - 1)
+        stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + _ENTRIES_AT_ONCE, side="right")) - 1)
         yield slice(start, min(stop, n))
         start = stop
 

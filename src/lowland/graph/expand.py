@@ -14,7 +14,7 @@ from .graph import starts as heads
 
 Array = Any
 
-_POINTS = 1 << 14  # points expanded at a time
+_POINTS_AT_ONCE = 1 << 14  # points expanded at a time
 
 
 def expand(graph: Graph, same: Distinct, k: int | None, ties: str) -> Graph:
@@ -32,7 +32,7 @@ def expand(graph: Graph, same: Distinct, k: int | None, ties: str) -> Graph:
     cap = n if k is None or ties == "keep" else k + 1
     counts, indices, distances = np.zeros(n, dtype=np.int64), [], []
     total = 0
-    for part in tiles(len(sizes), _POINTS):
+    for part in tiles(len(sizes), _POINTS_AT_ONCE):
         point, row, d = _lists(graph, part, members, starts, np.minimum(sizes, cap))
         lengths = np.bincount(point - part.start, minlength=part.stop - part.start)
         begin = np.cumsum(lengths) - lengths

@@ -19,9 +19,9 @@ from .graph import spread
 
 Array = Any
 
-_NARROW = 512  # columns up to which sparse rows are filled up: many points at once are quicker then
+_DENSE_COLUMNS = 512  # columns up to which sparse rows are filled up: many points at once are quicker then
 _SPARSE_LIST = 64  # columns for each entry of a list above which sorting it is quicker than a table of all columns
-_ENTRIES = 1 << 20  # numbers of offsets held at once by one thread: 8 MB
+OFFSETS_PER_THREAD = 1 << 20  # numbers of offsets held at once by one thread: 8 MB
 
 
 class Geometry:
@@ -43,7 +43,7 @@ class Geometry:
 
     def batches(self, n: int, k: int) -> Iterator[slice]:
         """Cut n points with k neighbours each into pieces that a thread can hold."""
-        step = max(1, _ENTRIES // (k * max(k, self.width or k)))
+        step = max(1, OFFSETS_PER_THREAD // (k * max(k, self.width or k)))
         return (slice(start, min(n, start + step)) for start in range(0, n, step))
 
     def over(self, lists: Array, work: Callable[[Array, Array], Array], stage: str | None = None) -> list[Array]:
@@ -59,7 +59,7 @@ class Geometry:
 def around_seconds(shape: DataShape, n: int, k: int) -> float:
     """Return the rough seconds of the products around n points of k neighbours each."""
     workers, columns = settings.threads(), shape.n_features
-    if shape.sparse and columns > _NARROW:
+    if shape.sparse and columns > _DENSE_COLUMNS:
         return 35e-9 * n * (k + 1) * shape.density * columns / workers
     return 2e-9 * n * k * columns / workers + dense_seconds(float(n) * k * k * columns, np.dtype(np.float64))
 
@@ -69,14 +69,14 @@ class Coordinates(Geometry):
 
     def __init__(self, X: Array) -> None:
         self.width = X.shape[1]
-        self._filled = not sp.issparse(X) or X.shape[1] <= _NARROW
+        self._filled = not sp.issparse(X) or X.shape[1] <= _DENSE_COLUMNS
         self.X = X if self._filled else _rows(X)
 
     def batches(self, n: int, k: int) -> Iterator[slice]:
         """Cut n points into pieces that a thread can hold; of wide sparse rows one point is filled up at a time."""
         if self._filled:
             return super().batches(n, k)
-        step = max(1, _ENTRIES // (k * max(k, 1 + len(self.X.data) // max(1, self.X.shape[0]))))
+        step = max(1, OFFSETS_PER_THREAD // (k * max(k, 1 + len(self.X.data) // max(1, self.X.shape[0]))))
         return (slice(start, min(n, start + step)) for start in range(0, n, step))
 
     def _take(self, numbers: Array) -> Array:
@@ -204,7 +204,7 @@ class Square(Geometry):
         return Square(self.D[np.ix_(numbers, numbers)])
 
 
-class Edges(Geometry):
+class EdgeLengths(Geometry):
     """Points of which only the distances along the edges are known, not those among neighbours."""
 
     def __init__(self, owner: str) -> None:
@@ -225,7 +225,7 @@ class Edges(Geometry):
         """Refuse: the products need distances that are not known."""
         return self._refuse()
 
-    def part(self, numbers: Array) -> Edges:
+    def part(self, numbers: Array) -> EdgeLengths:
         """Return the geometry of some of the points."""
         return self
 

@@ -15,7 +15,7 @@ from ..pairs.pairwise import tiles
 Array = Any
 
 _COMPILED = 1 << 19  # edges above which the compiled loops repay their start
-_POINTS = 1 << 15  # lists merged at a time
+_LISTS_AT_ONCE = 1 << 15  # lists merged at a time
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Graph:
         def sort(part: slice) -> None:
             sort_lists(indptr, back.indices, back.distances, part.start, part.stop)
 
-        for _ in thread_pool.run(sort, tiles(self.n, _POINTS)):
+        for _ in thread_pool.run(sort, tiles(self.n, _LISTS_AT_ONCE)):
             pass
         return back
 
@@ -157,7 +157,7 @@ class Graph:
         def merge(part: slice) -> None:
             unite(*lists, counts, *room, np.full(self.n, -1, dtype=np.int32), part.start, part.stop)
 
-        parts = tiles(self.n, max(_POINTS, self.n // 16))
+        parts = tiles(self.n, max(_LISTS_AT_ONCE, self.n // 16))
         for _ in thread_pool.run(merge, parts):
             pass
         indptr = starts(counts)

@@ -26,10 +26,10 @@ Rows = Any  # rows in the form that a measure wants
 EPS = float(np.finfo(np.float64).eps)
 _COLUMNS = 4096  # points compared at a time, and fewer of them
 SHIFTED_ENTRIES = 1 << 20  # entries shifted at a time: of wide rows a few, so that no copy of the table is made
-_PAIRS = 1 << 22  # entries gathered at once
+_GATHERED_ENTRIES = 1 << 22  # entries gathered at once
 _FEW_COLUMNS = 64  # up to which a call for each column is quick enough
 _COMPILED = 1 << 22  # numbers above which the compiled loop repays its start
-_LEAST = 1e-300  # largest square of a set, below which those of near points underflow
+_LEAST_SQUARE = 1e-300  # largest square of a set, below which those of near points underflow
 
 
 class BoundMetric:
@@ -88,7 +88,7 @@ class EuclideanRows(BoundMetric):
         self.squares = np.concatenate([self.flat(self.X[part]).squares for part in row_tiles(self.n, self.width)])
         if finish == "cosine":
             self.floor = _rounding(self.width, self.X.dtype)
-        if self.squares.max(initial=0.0) < _LEAST and (self.X[:1] != self.X).any():
+        if self.squares.max(initial=0.0) < _LEAST_SQUARE and (self.X[:1] != self.X).any():
             raise ScaleError(
                 f"the squares of the rows underflow (the largest entry is {float(abs(self.X).max()):.1g}): multiply "
                 "the rows by a constant"
@@ -178,7 +178,7 @@ def pair_distances(A: Array, X: Array, i: Array, j: Array) -> Array:
         if A.dtype == X.dtype:
             compiled(np.ascontiguousarray(A), X, i, j, out)
             return out
-        for part in tiles(len(i), max(1, _PAIRS // A.shape[1])):  # the loop takes rows of one precision
+        for part in tiles(len(i), max(1, _GATHERED_ENTRIES // A.shape[1])):  # the loop takes rows of one precision
             few = np.arange(part.stop - part.start)
             compiled(A[i[part]].astype(np.float64), X[j[part]].astype(np.float64), few, few, out[part])
         return out
@@ -265,7 +265,7 @@ class SparseRows(BoundMetric):
             i, j = (np.ascontiguousarray(x, dtype=np.int64) for x in (i, j))
             sparse_distances(*_parts(rows.rows), *_parts(self.X), i, j, out)
         else:
-            for part in tiles(len(i), max(1, _PAIRS // max(1, self.terms))):
+            for part in tiles(len(i), max(1, _GATHERED_ENTRIES // max(1, self.terms))):
                 out[part] = np.sqrt(_sparse_squares(rows.rows[i[part]] - self.X[j[part]]))
         if self.floor:
             out[out <= self.floor] = 0.0

@@ -16,25 +16,27 @@ from ..core import settings, thread_pool
 from ..core.errors import ScaleError
 from ..pairs.pairwise import tiles
 from ..spectral import dense
-from .geometry import _ENTRIES, Geometry
+from .geometry import OFFSETS_PER_THREAD, Geometry
 from .graph import Graph, starts
 
 Array = Any
 
 RIDGE = 1e-3  # of the trace, where there are more neighbours than dimensions
-_FLAT = 1e-12  # of the largest variance of a patch: less is no direction
-_LEAST = 1e-4  # ridge of flat patches: with less, eigenvalues of large sets sink below rounding
+_FLAT_SHARE = 1e-12  # of the largest variance of a patch: less is no direction
+_LEAST_RIDGE = 1e-4  # ridge of flat patches: with less, eigenvalues of large sets sink below rounding
 _TURNED = 1e-12  # of a tangent towards the constants: more is rounding of a patch that has a far member
 _TIE = 1e-9  # of a sum of eigenvalues: less may be rounding
-_KEPT = 4  # times as many columns as products of a point: above that, all products are kept where they are used twice
+_KEEP_PRODUCTS_ABOVE = (
+    4  # times as many columns as products of a point: above that, all products are kept where they are used twice
+)
 PATHS = 1 << 25  # path lengths to landmarks that are held at a time
 _NEAREST = 1e-140  # a distance whose square is a number, and so is that square beside rounding
-_ROWS = 1 << 14  # rows of a matrix that one task adds up
+_ROWS_PER_TASK = 1 << 14  # rows of a matrix that one task adds up
 
 
 def batch_bytes(n: int, k: int, columns: int, copies: int) -> int:
     """Return what all threads hold of their batches: offsets of ``columns`` columns, and so many copies of G."""
-    each = max(1, _ENTRIES // (k * max(k, columns)))  # points of a batch
+    each = max(1, OFFSETS_PER_THREAD // (k * max(k, columns)))  # points of a batch
     at_once = min(settings.threads(), -(-n // each))
     return at_once * 8 * min(n, each) * k * (2 * columns + copies * k)
 
@@ -93,7 +95,7 @@ def noise_ridge(G: Array, d: int) -> Array:
         return np.full(len(G), RIDGE)
     trace = np.trace(G, axis1=-2, axis2=-1)
     outside = dense.eigvalsh_batch(G)[:, : k - d].clip(0).mean(axis=1)
-    return np.maximum(outside / np.where(trace > 0, trace, 1.0), _LEAST)
+    return np.maximum(outside / np.where(trace > 0, trace, 1.0), _LEAST_RIDGE)
 
 
 def affine(G: Array, d: int) -> Array:
@@ -135,7 +137,7 @@ def tangents(G: Array, d: int) -> tuple[Array, Array]:
     C -= C.mean(axis=1, keepdims=True)
     values, V = dense.eigh_batch(C)
     values, V = values[:, : -d - 1 : -1], V[:, :, : -d - 1 : -1]
-    kept = values > _FLAT * values[:, :1].clip(0)
+    kept = values > _FLAT_SHARE * values[:, :1].clip(0)
     return _centred(V * kept[:, None, :]) * kept[:, None, :], values * kept
 
 
@@ -169,7 +171,7 @@ def hessians(G: Array, d: int) -> Array:
     second = T[:, :, 1 + a] * T[:, :, 1 + b] * T.shape[1] ** 0.5  # of the size of the other columns
     Q, R = np.linalg.qr(np.concatenate([T, second], axis=2))
     pivots = np.abs(np.diagonal(R, axis1=1, axis2=2)[:, d + 1 :])
-    return Q[:, :, d + 1 :] * (pivots > _FLAT**0.5)[:, None, :]
+    return Q[:, :, d + 1 :] * (pivots > _FLAT_SHARE**0.5)[:, None, :]
 
 
 def flatness(G: Array, d: int) -> Array:
@@ -192,7 +194,7 @@ def several_weights(G: Array, d: int, eta: float, ridge: float | Array = RIDGE) 
     values = values.clip(0)
     tail = np.cumsum(values, axis=1)[:, :most]
     rest = values.sum(axis=1, keepdims=True) - tail
-    bound = (1 - _TIE) * max(eta, _FLAT)  # patches that equal the median but for rounding are treated alike
+    bound = (1 - _TIE) * max(eta, _FLAT_SHARE)  # patches that equal the median but for rounding are treated alike
     s = np.maximum(1, (tail < bound * rest).sum(axis=1))
     used = (np.arange(most) < s[:, None])[:, None, :]
     V = V[:, :, :most] * used
@@ -200,7 +202,7 @@ def several_weights(G: Array, d: int, eta: float, ridge: float | Array = RIDGE) 
     alpha = np.linalg.norm(sums, axis=1) / np.sqrt(s)
     h = (alpha[:, None] - sums) * used[:, 0, :]
     size = np.linalg.norm(h, axis=1, keepdims=True)
-    h = np.where(size > _FLAT, h / np.where(size > 0, size, 1.0), 0.0)  # what is left out is missing in the sums
+    h = np.where(size > _FLAT_SHARE, h / np.where(size > 0, size, 1.0), 0.0)  # what is left out is missing in the sums
     V = V - 2 * (V @ h[:, :, None]) * h[:, None, :]
     return (V + ((1 - alpha)[:, None] * barycentric(G, ridge))[:, :, None]) * used
 
@@ -341,7 +343,7 @@ class Patches:
         Products take k² numbers a point. They are kept only where that is little beside the rows themselves.
         """
         sizes = np.diff(self.indptr) - 1
-        if geometry.width is None or _KEPT * int(sizes.max()) ** 2 > geometry.width:
+        if geometry.width is None or _KEEP_PRODUCTS_ABOVE * int(sizes.max()) ** 2 > geometry.width:
             return geometry
         begins = starts(sizes**2)
         kept = np.empty(begins[-1])
@@ -378,7 +380,7 @@ class Patches:
         where = (places.indptr.astype(np.int64), places.indices.astype(np.int64), places.data.astype(np.int64))
         lists = (self.indptr, self.members)
         counts = np.zeros(n, dtype=np.int64)
-        step = max(_ROWS, -(-n // 64))  # a task holds room for n columns
+        step = max(_ROWS_PER_TASK, -(-n // 64))  # a task holds room for n columns
 
         def count(start: int) -> None:
             count_rows(*lists, *where, counts, start, min(n, start + step))

@@ -9,11 +9,11 @@ import scipy.sparse as sp
 
 from ..core.errors import DataError
 from .graph import Graph, starts
-from .search import Found, Link, Searcher, Seen, ordered, shortest
+from .search import KnownLinks, Link, NeighborLists, Searcher, ordered, shortest
 
 Array = Any
 
-_ROUNDING = 1e-10  # of the largest distance: more is no rounding
+_ROUNDING_SHARE = 1e-10  # of the largest distance: more is no rounding
 
 
 class GivenDistances(Searcher):
@@ -43,7 +43,7 @@ class GivenDistances(Searcher):
     def _pairs(self) -> tuple[Array, Array, Array]:
         return self._edges.row, self._edges.col, self._edges.data
 
-    def _graph(self, found: Found) -> Graph:
+    def _graph(self, found: NeighborLists) -> Graph:
         return Graph(starts(found.counts), found.indices.astype(np.int32), found.distances, self.algorithm)
 
     def graph(self, k: int, ties: str = "cut") -> Graph:
@@ -74,7 +74,7 @@ class GivenDistances(Searcher):
             )
         return found.indices.reshape(-1, k), found.distances.reshape(-1, k)
 
-    def ways_out(self, labels: Array, skip: int, seen: Seen) -> Link:
+    def ways_out(self, labels: Array, skip: int, seen: KnownLinks) -> Link:
         """Return the shortest stored link out of each component but one; an error if one has none."""
         i, j, d = self._pairs()
         out = (labels[i] != labels[j]) & (labels[i] != skip)
@@ -141,7 +141,7 @@ def checked(D: Any) -> Any:
     off = edges.row != edges.col
     i, j, d = edges.row[off].astype(np.int64), edges.col[off].astype(np.int64), edges.data[off].astype(np.float64)
     back = np.lexsort((i, j))  # entries are sorted by row, then column: so these lie across from them
-    slack = (1e-5 if D.dtype == np.float32 else _ROUNDING) * float(d.max(initial=0.0))
+    slack = (1e-5 if D.dtype == np.float32 else _ROUNDING_SHARE) * float(d.max(initial=0.0))
     mirrored = len(i) == len(back) and (i == j[back]).all() and (j == i[back]).all()
     if not mirrored:
         there, here = np.sort(i * n + j), np.sort(j * n + i)

@@ -16,13 +16,13 @@ from .measures import BoundMetric, Rows
 
 Array = Any
 
-_ENTRIES = 1 << 21  # pairs compared at a time
-_FEWEST = 16  # rows at a time: with fewer, preparing the points would take longer than comparing them
+_PAIRS_AT_ONCE = 1 << 21  # pairs compared at a time
+_LEAST_ROWS_AT_ONCE = 16  # rows at a time: with fewer, preparing the points would take longer than comparing them
 EDGE = 36  # bytes of an edge: in its list, and in the graph that the lists are copied to
 SLACK = 1e-12  # of a distance: sums in another order differ by less
 
 
-class Found(NamedTuple):
+class NeighborLists(NamedTuple):
     """Lists of neighbours one after another, each nearest first, and how long they are."""
 
     counts: Array
@@ -39,7 +39,7 @@ class Link(NamedTuple):
     outside: Array
 
 
-class Seen(NamedTuple):
+class KnownLinks(NamedTuple):
     """For each point the one outside its component that was nearest, and bounds on how near any outside can be."""
 
     near: Array
@@ -47,7 +47,7 @@ class Seen(NamedTuple):
     high: Array
 
     @classmethod
-    def nothing(cls, n: int) -> Seen:
+    def nothing(cls, n: int) -> KnownLinks:
         """Return the bounds before anything is known."""
         return cls(np.full(n, -1), np.full(n, -np.inf), np.full(n, np.inf))
 
@@ -79,7 +79,7 @@ class Searcher:
         rows = self.measure.prepare(block)
         return self._looked_up(rows, lambda part: self._pick(part, None, k, "cut"), self._step(), k)
 
-    def _looked_up(self, rows: Rows, work: Callable[[Rows], Found], step: int, k: int) -> tuple[Array, Array]:
+    def _looked_up(self, rows: Rows, work: Callable[[Rows], NeighborLists], step: int, k: int) -> tuple[Array, Array]:
         """Do the work for a few rows at a time and put the lists, each of k points, together."""
         n = count_rows(rows)
         indices, distances = np.empty((n, k), dtype=np.int64), np.empty((n, k))
@@ -89,7 +89,7 @@ class Searcher:
             indices[part], distances[part] = j.reshape(-1, k), d.reshape(-1, k)
         return indices, distances
 
-    def ways_out(self, labels: Array, skip: int, seen: Seen) -> Link:
+    def ways_out(self, labels: Array, skip: int, seen: KnownLinks) -> Link:
         """Return the shortest link from each component, but one, to a point of another; ties by the points' numbers.
 
         ``seen`` keeps what was learned for the next call, in which components have only grown: the way out of a point
@@ -116,7 +116,7 @@ class Searcher:
             raise DataError(f"radius must be a positive number; it is {r!r}")
 
     def _step(self) -> int:
-        return int(min(self.measure.rows_at_once, max(_FEWEST, _ENTRIES // self.n)))
+        return int(min(self.measure.rows_at_once, max(_LEAST_ROWS_AT_ONCE, _PAIRS_AT_ONCE // self.n)))
 
     def _parts(self) -> list[slice]:
         return tiles(self.n, self._step())
@@ -127,24 +127,24 @@ class Searcher:
         counts, indices, distances = (np.concatenate(x) for x in zip(*found, strict=True))
         return Graph(starts(counts), indices.astype(np.int32), distances.astype(np.float64), self.algorithm)
 
-    def _nearest(self, part: slice, k: int, ties: str) -> Found:
+    def _nearest(self, part: slice, k: int, ties: str) -> NeighborLists:
         return self._pick(self.measure.own(part), np.arange(part.start, part.stop), k, ties)
 
-    def _pick(self, rows: Rows, own: Array | None, k: int, ties: str) -> Found:
+    def _pick(self, rows: Rows, own: Array | None, k: int, ties: str) -> NeighborLists:
         """Return the k nearest of rows; ``own`` are their own numbers, which do not count."""
         V = self._values(rows, own)
         near = np.argpartition(V, k - 1, axis=1)[:, :k]
         upper = (np.take_along_axis(V, near, axis=1) + self.measure.slack(rows, near)).max(axis=1)
         return self._list(rows, V, np.maximum(upper, self.measure.floor**2), k, ties)
 
-    def _within(self, part: slice, r: float) -> Found:
+    def _within(self, part: slice, r: float) -> NeighborLists:
         rows = self.measure.own(part)
         V = self._values(rows, np.arange(part.start, part.stop))
         upper = max(self.measure.level(r) * (1 + SLACK), self.measure.floor**2)
         found = self._list(rows, V, np.full(len(V), upper), self.n, "cut")
         keep = found.distances <= r
         owner = np.repeat(np.arange(len(V)), found.counts)
-        return Found(np.bincount(owner[keep], minlength=len(V)), found.indices[keep], found.distances[keep])
+        return NeighborLists(np.bincount(owner[keep], minlength=len(V)), found.indices[keep], found.distances[keep])
 
     def _values(self, rows: Rows, own: Array | None) -> Array:
         V = self.measure.compare(rows)
@@ -152,7 +152,7 @@ class Searcher:
             V[np.arange(len(V)), own] = np.inf
         return V
 
-    def _list(self, rows: Rows, V: Array, upper: Array, k: int, ties: str) -> Found:
+    def _list(self, rows: Rows, V: Array, upper: Array, k: int, ties: str) -> NeighborLists:
         """Look again at all pairs whose true values may be within a limit for each row, below which k of them lie."""
         i, j = np.nonzero((upper + self.measure.margin(rows, upper))[:, None] >= V)
         return ordered(i, j, self._exact(rows, i, j, V[i, j]), len(V), k, ties)
@@ -161,7 +161,7 @@ class Searcher:
         """Return the distances by which lists are sorted."""
         return self.measure.exact(rows, i, j, values)
 
-    def _way_out(self, numbers: Array, labels: Array, seen: Seen) -> Link:
+    def _way_out(self, numbers: Array, labels: Array, seen: KnownLinks) -> Link:
         rows, mine = self.measure.own(numbers), labels[numbers]
         V = self.measure.compare(rows)
         V[mine[:, None] == labels] = np.inf
@@ -176,7 +176,7 @@ class Searcher:
         return shortest([Link(mine[i], self.measure.exact(rows, i, j, V[i, j]), numbers[i], j)])
 
 
-def within_memory(found: Iterable[Found], held: int = 0) -> list[Found]:
+def within_memory(found: Iterable[NeighborLists], held: int = 0) -> list[NeighborLists]:
     """Collect lists as long as the graph of them fits in memory: how many ties or points in reach there are shows late.
 
     ``held`` counts the edges that are there already.
@@ -204,7 +204,7 @@ def count_rows(rows: Rows) -> int:
     return int((rows[0] if isinstance(rows, tuple) else rows).shape[0])
 
 
-def ordered(i: Array, j: Array, d: Array, n: int, k: int, ties: str) -> Found:
+def ordered(i: Array, j: Array, d: Array, n: int, k: int, ties: str) -> NeighborLists:
     """Sort pairs into lists by distance, then number, and cut each after k; or after all as far as the k-th."""
     order = np.lexsort((j, d, i))
     i, j, d = i[order], j[order], d[order]
@@ -214,7 +214,7 @@ def ordered(i: Array, j: Array, d: Array, n: int, k: int, ties: str) -> Found:
     if ties == "keep":
         last = starts + np.minimum(counts, k) - 1
         keep |= d <= d[last[i]]
-    return Found(np.bincount(i[keep], minlength=n), j[keep], d[keep])
+    return NeighborLists(np.bincount(i[keep], minlength=n), j[keep], d[keep])
 
 
 def shortest(found: Iterable[Link]) -> Link:

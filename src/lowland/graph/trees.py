@@ -10,15 +10,18 @@ from ..core import thread_pool
 from ..pairs.pairwise import tiles
 from .graph import Graph, spread, starts
 from .measures import EuclideanRows
-from .search import SLACK, Found, Link, Searcher, Seen, check_edges, shortest, within_memory
+from .search import SLACK, KnownLinks, Link, NeighborLists, Searcher, check_edges, shortest, within_memory
 
 Array = Any
 
-_ROWS = 8192  # looked up at a time
+_ROWS_AT_ONCE = 8192  # looked up at a time
 _PLAIN = 1 << 24  # pairs below which comparing all of them is quick enough
 _PROBED, _PROBED_K = 64, 10  # points and neighbours by which the cost is estimated
-_PAIRS = 1 << 22  # candidates held at once
-_SHARE, _FEW = 32, 64  # a row with more candidates than n/32 (and 64, and 4k) is compared with all points
+_CANDIDATES_AT_ONCE = 1 << 22  # candidates held at once
+_CANDIDATE_FRACTION, _LEAST_CANDIDATES = (
+    32,
+    64,
+)  # a row with more candidates than n/32 (and 64, and 4k) is compared with all points
 _LEAF = 32  # points in a box of the tree of boxes
 
 
@@ -56,13 +59,13 @@ class TreeSearcher(Searcher):
         """Return the k nearest others of each point."""
         self._require(k, self.n - 1)
         order = self.tree.indices  # neighbours one after another find the same leaves in the cache
-        parts = [order[part] for part in tiles(self.n, _ROWS)]
+        parts = [order[part] for part in tiles(self.n, _ROWS_AT_ONCE)]
         found = thread_pool.run(
             lambda part: self._search(self.measure.X[part], part, k, ties), parts, stage="neighbours", total=len(parts)
         )
         return self._assembled(order, within_memory(found), k, ties)
 
-    def _assembled(self, order: Array, found: list[Found], k: int, ties: str) -> Graph:
+    def _assembled(self, order: Array, found: list[NeighborLists], k: int, ties: str) -> Graph:
         """Put lists that stand in another order in that of the points."""
         counts, indices, distances = (np.concatenate(x) for x in zip(*found, strict=True))
         place = np.empty(self.n, dtype=np.int64)
@@ -79,17 +82,17 @@ class TreeSearcher(Searcher):
         """Return the numbers and distances of the points nearest to new rows."""
         self._require(k, self.n)
         rows = self.measure.prepare(block).rows
-        indices, distances = self._looked_up(rows, lambda part: self._search(part, None, k, "cut"), _ROWS, k)
+        indices, distances = self._looked_up(rows, lambda part: self._search(part, None, k, "cut"), _ROWS_AT_ONCE, k)
         return indices, self.measure.finish(distances)
 
-    def _search(self, rows: Array, own: Array | None, k: int, ties: str) -> Found:
+    def _search(self, rows: Array, own: Array | None, k: int, ties: str) -> NeighborLists:
         """Ask the tree for more and more until all that are left out are farther than the last one taken."""
         open_rows, m = np.arange(len(rows)), min(self.n, k + (1 if own is None else 2))
         lists: list[Any] = []
-        most = min(self.n, max(_FEW, 4 * k + 8, self.n // _SHARE))
+        most = min(self.n, max(_LEAST_CANDIDATES, 4 * k + 8, self.n // _CANDIDATE_FRACTION))
         while len(open_rows) and m <= most:
             left = []
-            for part in (open_rows[t] for t in tiles(len(open_rows), max(1, _PAIRS // m))):
+            for part in (open_rows[t] for t in tiles(len(open_rows), max(1, _CANDIDATES_AT_ONCE // m))):
                 indices, d, beyond = self._candidates(rows[part], None if own is None else own[part], m)
                 sure = d[:, k - 1] < beyond if m < self.n else np.ones(len(d), dtype=bool)
                 lists.append(_cut(part[sure], indices[sure], d[sure], k, ties))
@@ -123,7 +126,7 @@ class TreeSearcher(Searcher):
         beyond[beyond <= self.measure.floor] = 0.0
         return (indices, d, beyond) if own is None else (indices[:, 1:], d[:, 1:], beyond)
 
-    def ways_out(self, labels: Array, skip: int, seen: Seen) -> Link:
+    def ways_out(self, labels: Array, skip: int, seen: KnownLinks) -> Link:
         """Return the shortest link out of each component but one, by a tree of boxes over the order of the KD-tree."""
         if np.count_nonzero(labels != skip) * self.n <= _PLAIN:
             return super().ways_out(labels, skip, seen)
@@ -144,7 +147,7 @@ class TreeSearcher(Searcher):
             found = a >= 0
             return Link(number[found], self.measure.finish(best[found]), a[found], b[found])
 
-        parts = [inside[part] for part in tiles(len(inside), 4 * _ROWS)]
+        parts = [inside[part] for part in tiles(len(inside), 4 * _ROWS_AT_ONCE)]
         return shortest(thread_pool.run(look, parts, stage="links", total=len(parts)))
 
     def _boxes(self) -> _Boxes:
@@ -209,11 +212,11 @@ def _cut(rows: Array, indices: Array, d: Array, k: int, ties: str) -> tuple[Arra
     return rows[np.nonzero(keep)[0]], indices[keep], d[keep]
 
 
-def _flattened(lists: list[tuple[Array, Array, Array]], n: int) -> Found:
+def _flattened(lists: list[tuple[Array, Array, Array]], n: int) -> NeighborLists:
     """Put lists one after another, in the order of their rows."""
     row, indices, distances = lists[0] if len(lists) == 1 else (np.concatenate(x) for x in zip(*lists, strict=True))
     counts = np.bincount(row, minlength=n)
     if len(lists) == 1:  # no row was left over, so they stand in order
-        return Found(counts, indices, distances)
+        return NeighborLists(counts, indices, distances)
     order = np.argsort(row, kind="stable")
-    return Found(counts, indices[order], distances[order])
+    return NeighborLists(counts, indices[order], distances[order])

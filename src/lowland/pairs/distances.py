@@ -16,9 +16,9 @@ from ..core import arrays
 from ..core.errors import DataError, ScaleError
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, check_symmetric, refuse_missing, short, tiles
 
-_NEAR = 1e-6  # of the squared norms: below it a product has lost six of its sixteen digits
-_CHUNK = 1 << 20  # entries of differences held at once
-_TRIED = 16  # objects on which a function is tried
+_CANCELLED_SHARE = 1e-6  # of the squared norms: below it a product has lost six of its sixteen digits
+_DIFFERENCES_AT_ONCE = 1 << 20  # entries of differences held at once
+_TRIAL_OBJECTS = 16  # objects on which a function is tried
 _ASYMMETRY = 1e-6  # of the largest distance: more is no rounding
 _SMALLEST, _LARGEST = 1e-70, 1e70  # distances whose fourth powers, summed over all pairs, are numbers
 _SELF = 1e-3  # the same for d(x, x), where a function that takes roots of differences loses half its digits
@@ -101,7 +101,7 @@ class SquaredEuclidean(Pairwise):
         S *= -2.0
         S += z2[:, None]
         S += w2[None, :]
-        _repair(S, _NEAR * (z2[:, None] + w2[None, :]) > S, X, Y)
+        _repair(S, _CANCELLED_SHARE * (z2[:, None] + w2[None, :]) > S, X, Y)
         return S
 
 
@@ -118,9 +118,9 @@ def _is_single(block: Array) -> bool:
 
 def squared_norms(Z: Array) -> Array:
     """Return the squared norms of rows, a few rows at a time, so that no table of all squares is held."""
-    if arrays.is_foreign(Z) or Z.size <= _CHUNK:
+    if arrays.is_foreign(Z) or Z.size <= _DIFFERENCES_AT_ONCE:
         return (Z * Z).sum(axis=1)
-    parts = tiles(len(Z), max(1, _CHUNK // Z.shape[1]))
+    parts = tiles(len(Z), max(1, _DIFFERENCES_AT_ONCE // Z.shape[1]))
     return np.concatenate([(Z[part] * Z[part]).sum(axis=1) for part in parts])
 
 
@@ -128,7 +128,7 @@ def _repair(S: Array, near: Array, X: Array, Y: Array) -> None:
     """Take squared distances that are tiny beside the norms from the differences, in place."""
     near = arrays.to_numpy(near)
     rows, columns = np.nonzero(near)
-    step = max(1, _CHUNK // max(1, X.shape[1]))
+    step = max(1, _DIFFERENCES_AT_ONCE // max(1, X.shape[1]))
     for start in range(0, len(rows), step):
         i, j = rows[start : start + step], columns[start : start + step]
         difference = arrays.less(X[i], Y[j])
@@ -256,7 +256,7 @@ def row_bytes(name: str, itemsize: int) -> int:
 
 def check_function(rule: Pairwise, objects: Array, owner: str) -> None:
     """Refuse a function that is no metric, tried on 16 of the objects: negative, asymmetric, not zero for d(x, x)."""
-    few = objects[:: max(1, len(objects) // _TRIED)][:_TRIED]
+    few = objects[:: max(1, len(objects) // _TRIAL_OBJECTS)][:_TRIAL_OBJECTS]
     D = arrays.to_numpy(rule(few, few))
     scale = float(np.abs(D).max())
 

@@ -16,8 +16,8 @@ Array = Any
 
 POINTS = 300  # points whose distances are compared with those of shuffled ones
 SHUFFLES = 199
-_FEWEST = 6  # points: five have 120 orders
-_BLOCK = 1 << 21  # distances at a time
+_LEAST_POINTS = 6  # points: five have 120 orders
+_DISTANCES_AT_ONCE = 1 << 21  # distances at a time
 _DEVIATIONS = 6.0  # neighbours come in clumps, so their shares scatter more than independent draws
 
 
@@ -32,7 +32,7 @@ def by_chance(both: Sides, table: RankTable, random_state: Any = None) -> bool:
     ----------
     N. Mantel, The detection of disease clustering and a generalized regression approach, Cancer Research 27 (1967).
     """
-    if both.n < _FEWEST:
+    if both.n < _LEAST_POINTS:
         return False
     return _near_by_chance(table) and _far_by_chance(both, np.random.default_rng(check_seed(random_state, "report")))
 
@@ -76,7 +76,7 @@ def _pairs(side: BoundMetric, i: Array, j: Array) -> Array:
         return distances_of(side, i, j)
     some, first = np.unique(i, return_inverse=True)
     out = np.empty(len(i))
-    for part in tiles(len(some), max(8, _BLOCK // side.n)):
+    for part in tiles(len(some), max(8, _DISTANCES_AT_ONCE // side.n)):
         here = (first >= part.start) & (first < part.stop)
         out[here] = distances_from(side, some[part])[first[here] - part.start, j[here]]
     return out

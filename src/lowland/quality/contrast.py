@@ -22,9 +22,9 @@ Array = Any
 
 ROWS = 128  # points asked how far their nearest and their mean other is
 LOW = 1.25  # contrast below which the nearest point is hardly nearer than any
-_BLOCK = 1 << 21  # distances at a time
-_FEW = 10  # points below which a column's share of the variance is chance
-_FEWEST = 8  # points at a time: with fewer, preparing all others would take longer than comparing them
+_DISTANCES_AT_ONCE = 1 << 21  # distances at a time
+_POINTS_FOR_SHARES = 10  # points below which a column's share of the variance is chance
+_POINTS_AT_ONCE = 8  # points at a time: with fewer, preparing all others would take longer than comparing them
 
 
 def relative_contrast(X: Any, *, metric: Metric = "euclidean", random_state: int | None = None) -> Measure:
@@ -80,7 +80,9 @@ def contrast_of(side: BoundMetric, random_state: int | None = None, owner: str =
         return np.column_stack([mean, D.min(axis=1)])
 
     with thread_pool.one_blas_thread():  # one part after the other: of many points each takes much memory
-        found = np.concatenate([work(part) for part in tiles(len(asked), max(_FEWEST, _BLOCK // side.n))])
+        found = np.concatenate(
+            [work(part) for part in tiles(len(asked), max(_POINTS_AT_ONCE, _DISTANCES_AT_ONCE // side.n))]
+        )
     mean, nearest = (float(x) for x in found.mean(axis=0))
     if nearest == 0:
         return Measure(np.inf if mean > 0 else np.nan, exact=exact)
@@ -107,10 +109,10 @@ def warn_of_concentration(contrast: Measure, owner: str) -> str | None:
 
 def warn_of_dominance(side: BoundMetric, names: Sequence[Any] | None, owner: str) -> str | None:
     """Warn if one or two columns dominate the distances, and return the message."""
-    if not isinstance(side, EuclideanRows) or side.finish_as == "cosine" or side.n < _FEW:
+    if not isinstance(side, EuclideanRows) or side.finish_as == "cosine" or side.n < _POINTS_FOR_SHARES:
         return None
     spread = np.zeros(side.width)
-    for part in tiles(side.n, max(1, _BLOCK // side.width)):
+    for part in tiles(side.n, max(1, _DISTANCES_AT_ONCE // side.width)):
         spread += ((side.X[part] - side.shift) ** 2).sum(axis=0)
     found = dominant_words(spread, names)
     if found is None:

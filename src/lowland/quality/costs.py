@@ -7,13 +7,13 @@ from .anchors import ALL, SAMPLED
 from .geodesics import ALL_PAIRS, PAIRED, SAMPLE
 
 # Rough seconds on one modest core; `python -m benchmarks.plan_seconds` shows how far they are off.
-_START = 0.05  # of any report, whatever its size
+_REPORT_START_SECONDS = 0.05  # of any report, whatever its size
 _COUNTED = 1.8e-8  # a row, ranked for an anchor
 _PRODUCT = 4e-10  # a column of it
-_SORTED = 1.2e-7  # a row, sorted for an anchor of the curve
-_EDGE = 2e-7  # a row reached by a shortest path from another
+_SORT_SECONDS = 1.2e-7  # a row, sorted for an anchor of the curve
+_PATH_SECONDS = 2e-7  # a row reached by a shortest path from another
 _PAIR = 1.2e-6  # a pair whose distances are compared and sorted; a thousand columns of it take as much again
-_DRAWN = 8e-6  # a point that is drawn
+_DRAWING_SECONDS = 8e-6  # a point that is drawn
 
 
 def report_seconds(n: int, width: int, *, pairs: int | None = None) -> float:
@@ -34,12 +34,12 @@ def report_seconds(n: int, width: int, *, pairs: int | None = None) -> float:
     if pairs is None:  # all are sorted up to 5,000 rows, and summed up to 10,000, which is quicker
         pairs = int(every if n <= 5000 else 4e6 if n <= ALL else 1e6)
     work = anchors * n * (_COUNTED + _PRODUCT * width)
-    work += _SORTED * (curve if isinstance(curve, int) else n) * n
-    work += _EDGE * sources * graph + _PRODUCT * graph**2 * width
+    work += _SORT_SECONDS * (curve if isinstance(curve, int) else n) * n
+    work += _PATH_SECONDS * sources * graph + _PRODUCT * graph**2 * width
     work += _PAIR * min(every, pairs) * (1 + width / 1000)
-    return _START + work / settings.threads()
+    return _REPORT_START_SECONDS + work / settings.threads()
 
 
 def picture_seconds(n: int) -> float:
     """Return the rough time of the two pictures of a report's page."""
-    return 1.0 + _DRAWN * n
+    return 1.0 + _DRAWING_SECONDS * n

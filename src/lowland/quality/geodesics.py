@@ -25,11 +25,11 @@ SAMPLE = 5000  # rows whose graph is searched
 ALL_PAIRS = 2000  # rows up to which all pairs are compared
 PAIRED = 1000  # rows whose distances to each other are compared, of more
 _FUNCTION = 500  # rows that a metric of the user's own is called for
-_FEW = 20  # distinct rows below which paths mean nothing
-_FEWEST = 5  # neighbours in the graph whose paths are measured
+_LEAST_ROWS = 20  # distinct rows below which paths mean nothing
+_LEAST_NEIGHBORS = 5  # neighbours in the graph whose paths are measured
 _WHOLE = 0.9  # share of the rows in the largest piece of the graph from which on paths in it stand for the data
 _FOLDS = 10
-_EQUAL = 1e-7  # share of the largest distance that rounding may leave between equal points: √ε, and some more
+_EQUAL_SHARE = 1e-7  # share of the largest distance that rounding may leave between equal points: √ε, and some more
 
 
 def distinct_points(items: Array, *, square: bool = False) -> Distinct:
@@ -37,7 +37,7 @@ def distinct_points(items: Array, *, square: bool = False) -> Distinct:
     if not square:
         return distinct(items)
     # ‖x‖² + ‖y‖² − 2 x·y of equal x and y is seldom 0.
-    tiny = items <= _EQUAL * items.max()
+    tiny = items <= _EQUAL_SHARE * items.max()
     return distinct(np.where(tiny, 0.0, items) if np.count_nonzero(tiny) > len(items) else items, square=True)
 
 
@@ -56,7 +56,7 @@ def path_distances(
         items = items[np.ix_(same.first, same.first)] if square else items[same.first]
     k = min(n_neighbors, len(same.first) - 1)
     lists = neighbor_graph(items, k, metric=metric)
-    for fewer in range(min(_FEWEST, k), k + 1):
+    for fewer in range(min(_LEAST_NEIGHBORS, k), k + 1):
         graph = _first_of(lists, fewer, k).symmetric()
         labels = components(graph)
         pieces = int(labels.max()) + 1
@@ -151,7 +151,7 @@ def geodesic_correlation(
     if deviations is not None:  # those of all rows, not of the drawn ones
         items, metric = items / deviations, "euclidean"
     same = distinct_points(items, square=square)
-    if len(same.first) < _FEW:
+    if len(same.first) < _LEAST_ROWS:
         return unknown
     m = len(rows)
     chosen = np.arange(m) if m <= ALL_PAIRS else np.sort(rng.permutation(m)[:PAIRED])

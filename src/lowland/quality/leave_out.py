@@ -22,7 +22,7 @@ from .spaces import Sides
 
 Array = Any
 
-_ROWS = 256  # anchors counted at a time
+_ANCHORS_AT_ONCE = 256  # anchors counted at a time
 
 
 class RankSums(NamedTuple):
@@ -55,7 +55,7 @@ def rank_sums(sides: Sides, counts: Array, numbers: Array, fold: Array) -> RankS
     again = np.arange(len(numbers))
     if work.quick is not None:
         enough = np.empty(len(numbers), dtype=bool)
-        parts = tiles(len(numbers), _ROWS)
+        parts = tiles(len(numbers), _ANCHORS_AT_ONCE)
         found = thread_pool.run(lambda p: work.count(numbers[p]), parts, stage="ranks", total=len(parts))
         for part, (values, sure) in zip(parts, found, strict=True):
             out[:, part], enough[part] = values, sure

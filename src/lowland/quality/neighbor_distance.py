@@ -21,14 +21,14 @@ Array = Any
 
 ALL = 10_000  # objects up to which all are the crowd
 ANCHORS = 5000  # of more, so many stand for it
-_DRAWN = 20_000  # distances of normal rows that tell what is ordinary
-_SMALL = 1000  # rows of a table up to which many are drawn at once
-_PAIRS = 1 << 20  # pairs compared at once then
+_SIMULATED_DISTANCES = 20_000  # distances of normal rows that tell what is ordinary
+_SMALL_TABLE = 1000  # rows of a table up to which many are drawn at once
+_PAIRS_AT_ONCE = 1 << 20  # pairs compared at once then
 _CLOSE = 4.0  # standard errors by which a bulk must be less spread than normal rows: to say so costs ordinary rows
 _ENOUGH = 100  # different values that it must have, too
 _TAIL = 0.02  # share of them beyond which their logarithms fall off exponentially
 _AXES = 40  # variances of the null that are kept one by one
-_EQUAL = 160  # at most so many equal ones stand for the rest
+_EQUAL_ROWS_KEPT = 160  # at most so many equal ones stand for the rest
 UNKNOWN = np.ones(1)  # spectrum for distances without coordinates: one dimension has the longest tail
 
 
@@ -61,9 +61,9 @@ def normal_distances(spectrum: Array, m: int, k: int, rng: np.random.Generator) 
     """
     spans = np.sqrt(condensed(np.asarray(spectrum, dtype=np.float64)))
     found: list[Array] = []
-    while sum(len(d) for d in found) < _DRAWN:
-        if m <= _SMALL:
-            count = max(1, min(-(-_DRAWN // m), _PAIRS // m**2))
+    while sum(len(d) for d in found) < _SIMULATED_DISTANCES:
+        if m <= _SMALL_TABLE:
+            count = max(1, min(-(-_SIMULATED_DISTANCES // m), _PAIRS_AT_ONCE // m**2))
             found.append(_small_tables(rng.standard_normal((count, m, len(spans))) * spans, k))
         else:
             rows = rng.standard_normal((m, len(spans))) * spans
@@ -85,7 +85,7 @@ def condensed(spectrum: Array) -> Array:
         return spectrum
     rest = spectrum[_AXES:]
     total = float(rest.sum())
-    count = int(np.clip(round(total**2 / float((rest**2).sum())), 1, _EQUAL))
+    count = int(np.clip(round(total**2 / float((rest**2).sum())), 1, _EQUAL_ROWS_KEPT))
     return np.concatenate([spectrum[:_AXES], np.full(count, total / count)])
 
 

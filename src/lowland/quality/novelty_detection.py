@@ -19,7 +19,7 @@ from ..rows.row_source import as_rows
 from .checks import check_level, check_neighbors, row_names
 from .limits import hotelling
 from .neighbor_distance import ALL, Crowd, crowd, divided, sample
-from .robust_pca import Axes, judging, residual
+from .robust_pca import RobustAxes, judging, residual
 from .spaces import naming
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Array = Any
 
 NAMES = ("t2", "spe", "distance")
 _GIVE = "give them as novelty(…, X_train=…)"
-_EDGE = 0.9  # quantile of the training rows' own distances from which on their tail is exponential
+_TAIL_QUANTILE = 0.9  # quantile of the training rows' own distances from which on their tail is exponential
 _LEFT = 10  # rows beyond the number of components: of fewer, limits of SPE differ by several times
 _ORTHONORMAL = 1e-4  # directions farther from orthonormal than float32 leaves them are no principal axes
 
@@ -210,7 +210,7 @@ def _measured(block: Array, work: Sequence[Callable[[Array], Array]]) -> Array:
 # -- T² and SPE --------------------------------------------------------------------------------------------------
 
 
-def _axes(model: Reducer) -> Axes | str:
+def _axes(model: Reducer) -> RobustAxes | str:
     """Return the principal axes of a model, with variances that n − 1 divides; or why it has none."""
     name = type(model).__name__
     wanted = ("components_", "mean_", "explained_variance_", "spectrum_", "total_variance_", "n_samples_")
@@ -232,10 +232,10 @@ def _axes(model: Reducer) -> Axes | str:
     factor = divisor / (n - 1)
     scale = getattr(fitted, "scale_", None)
     spectrum, total = np.asarray(fitted.spectrum_, dtype=np.float64), float(fitted.total_variance_)
-    return Axes(fitted.mean_, scale, V, values * factor, spectrum * factor, total * factor, np.empty(0), n)
+    return RobustAxes(fitted.mean_, scale, V, values * factor, spectrum * factor, total * factor, np.empty(0), n)
 
 
-def _no_residual(axes: Axes, name: str) -> str | None:
+def _no_residual(axes: RobustAxes, name: str) -> str | None:
     """Return why SPE is not available, or None."""
     if axes.k == len(axes.mean):
         return f"{name} kept all dimensions, so there is no residual"
@@ -276,11 +276,11 @@ class _Near:
         n = self.items.shape[0]
         few = sample(n, ALL, seed(random_state))
         logs = np.log(np.maximum(self.crowd.distances(self.items[few]), np.finfo(float).tiny))
-        edge = float(np.quantile(logs, _EDGE))
+        edge = float(np.quantile(logs, _TAIL_QUANTILE))
         above = logs[logs > edge] - edge
-        if share >= 1 - _EDGE or len(above) == 0:
+        if share >= 1 - _TAIL_QUANTILE or len(above) == 0:
             return float(np.exp(np.quantile(logs, 1 - share)))
-        return float(np.exp(edge + np.median(above) / np.log(2) * np.log((1 - _EDGE) / share)))
+        return float(np.exp(edge + np.median(above) / np.log(2) * np.log((1 - _TAIL_QUANTILE) / share)))
 
 
 def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:

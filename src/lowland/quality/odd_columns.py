@@ -15,7 +15,7 @@ Array = Any
 LISTED = 3  # columns that are named for a row, at most
 ODD = 3.5  # z-score from which a column is named (Iglewicz and Hoaglin 1993)
 _QUARTILES = 1.349  # distance between the quartiles of normal values, in standard deviations
-_ENTRIES = 1 << 21  # of rows that are looked at together
+_ENTRIES_AT_ONCE = 1 << 21  # of rows that are looked at together
 
 
 class OddColumn(NamedTuple):
@@ -43,7 +43,7 @@ def odd_columns(rows: Array, some: Array, names: Sequence[Any] | None) -> tuple[
     """
     middle, spread, by_quartiles = middle_and_spread(some)
     spread = np.where(by_quartiles, spread / _QUARTILES, spread)
-    step = max(1, _ENTRIES // max(1, len(middle)))
+    step = max(1, _ENTRIES_AT_ONCE // max(1, len(middle)))
     found: list[tuple[OddColumn, ...]] = []
     for start in range(0, rows.shape[0], step):
         block = rows[start : start + step]

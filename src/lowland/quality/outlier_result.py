@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Array = Any
 
 _LISTED = 5  # rows that a sentence names
-_GROUP = 10  # one flagged row in so many: from there on they may be a group of their own
+_ROWS_PER_FLAG = 10  # one flagged row in so many: from there on they may be a group of their own
 
 WORDS = {
     "distance": "far from its nearest neighbours",
@@ -29,7 +29,7 @@ WORDS = {
 
 def is_group(flagged: int, n: int) -> bool:
     """Return whether so many of n rows may be a separate group."""
-    return _GROUP * flagged >= n
+    return _ROWS_PER_FLAG * flagged >= n
 
 
 @dataclass(frozen=True, eq=False)

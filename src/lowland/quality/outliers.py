@@ -17,7 +17,7 @@ from ..core.random import seed
 from ..graph.neighbors import objects
 from ..rows.object_rows import are_objects, take
 from ..rows.row_source import RowSource, as_rows
-from ..spectral.solved import Wanted
+from ..spectral.solved import ComponentRule
 from .checks import check_level, check_neighbors, is_whole, row_names
 from .limits import Limit
 from .neighbor_distance import UNKNOWN, crowd, distance_limit, divided, normal_distances, sample
@@ -25,7 +25,7 @@ from .novelty_detection import Novelty, novelty
 from .odd_columns import OddColumn, odd_columns
 from .outlier_result import WORDS, Outliers, is_group, sentence
 from .reference import MOST_RANKED, Ranking, ranking
-from .robust_pca import ROWS_EACH, Axes, Bulk, Judged, angles, distinct_first
+from .robust_pca import ROWS_EACH, Bulk, Judged, RobustAxes, angles, distinct_first
 from .spaces import naming
 
 __all__ = ["WORDS", "Novelty", "Outliers", "novelty", "outliers"]
@@ -35,7 +35,7 @@ Metric = str | Callable[[Any, Any], Any]
 Looks = dict[str, tuple[Array, Limit]]  # measures of all rows by name, each with its limit
 
 LEAST = 10  # rows below which nothing can be said
-_BLOCK = 4096  # objects compared at a time
+_OBJECTS_AT_ONCE = 4096  # objects compared at a time
 
 
 def outliers(
@@ -158,7 +158,7 @@ def _by_distances(X: Any, asked: _Asked) -> Outliers:
     def against(block: Array) -> Array:
         return search.distances(block[:, few[search.first]] if square else block)
 
-    d = np.concatenate([against(items[i : i + _BLOCK]) for i in range(0, n, _BLOCK)])
+    d = np.concatenate([against(items[i : i + _OBJECTS_AT_ONCE]) for i in range(0, n, _OBJECTS_AT_ONCE)])
     null = normal_distances(UNKNOWN, search.search.n, search.k, asked.rng)
     reach = distance_limit(d, null, 1 - asked.level)
     why = "the input is a distance matrix" if square else "the objects are not rows of numbers"
@@ -232,7 +232,7 @@ def _count(asked: _Asked, rows: RowSource) -> int | None:
     return count
 
 
-def _distances(rows: RowSource, some: Array, asked: _Asked, axes: Axes, share: float) -> tuple[Array, Limit]:
+def _distances(rows: RowSource, some: Array, asked: _Asked, axes: RobustAxes, share: float) -> tuple[Array, Limit]:
     """Return each row's distance from the crowd, and the limit for a bulk with these axes."""
     search = crowd(asked.metric, divided(some, axes.scale), asked.k)
     d = rows.map_blocks(lambda block: search.distances(divided(block, axes.scale))[:, None], 1, np.float64)[:, 0]
@@ -327,7 +327,7 @@ def _turned(bulk: Bulk, flagged: Array, k: int) -> tuple[float | None, Array, fl
     matter of chance, and its turn says nothing.
     """
     kept = np.ones(bulk.n, dtype=bool)
-    wanted = Wanted(count=min(max(k, 2), bulk.rows.n_features, bulk.n - len(flagged) - 1))  # two, for the gap
+    wanted = ComponentRule(count=min(max(k, 2), bulk.rows.n_features, bulk.n - len(flagged) - 1))  # two, for the gap
     before = bulk.fit(kept, wanted)
     kept[flagged] = False
     after = before if len(flagged) == 0 else bulk.fit(kept, wanted)
@@ -373,7 +373,7 @@ def _require_neighbors(k: int, n: int) -> None:
         raise DataError(f"outliers: n_neighbors={k} must be less than the number of rows searched ({n})")
 
 
-def _warn_dominant(axes: Axes, names: Sequence[str] | None) -> None:
+def _warn_dominant(axes: RobustAxes, names: Sequence[str] | None) -> None:
     found = dominant_words(axes.columns, names)
     if found is not None:
         warnings.warn(

@@ -27,7 +27,7 @@ from .pairs import (
 
 Array = Any
 
-_ROUNDING = 1e-14  # of the terms of a sum: what is left when they cancel
+_CANCELLATION = 1e-14  # of the terms of a sum: what is left when they cancel
 
 
 # -- of sums ----------------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def _sammon_at(s: Array, pilot: Pilot, c: float | None) -> float:
         return np.nan
     B, C = s[SUM_E_APART] / pilot.slope, s[SUM_EE_BY_DELTA] / pilot.slope / pilot.slope
     size = A + 2 * B + C  # Σ(d/b)²/δ
-    if c is None and size <= _ROUNDING * (A + 2 * abs(B) + C):
+    if c is None and size <= _CANCELLATION * (A + 2 * abs(B) + C):
         return 1.0  # all d are 0, and every scale leaves all of δ
     t = (B + C) / size if c is None else 1.0 - c * pilot.slope
     return float(np.maximum(0.0, t * t * A - 2 * t * (1 - t) * B + (1 - t) ** 2 * C) / A)

@@ -36,10 +36,10 @@ NUMBERS = 2_000_000_000  # that they are compared in: of rows wider than 2,000 c
 SORTED_NUMBERS = 20_000_000_000  # the same where all pairs are sorted, for which each is compared by itself
 FEWEST = 1_000  # pairs that can be asked for
 BATCHES = 50
-_BATCH = 400  # pairs in a batch, where there are enough for ten
-_GROUP = 5_000  # pairs drawn for a group at least
-_BLOCK = 1 << 19  # pairs summed at a time
-_SORTED = 88  # bytes that sorting a pair takes: 84 were measured where all have ties, 57 where none has
+_PAIRS_PER_BATCH = 400  # pairs in a batch, where there are enough for ten
+_PAIRS_PER_GROUP = 5_000  # pairs drawn for a group at least
+_PAIRS_AT_ONCE = 1 << 19  # pairs summed at a time
+_SORT_BYTES = 88  # bytes that sorting a pair takes: 84 were measured where all have ties, 57 where none has
 
 
 class OrderMeasure(NamedTuple):
@@ -200,7 +200,7 @@ class PairTable:
             delta[np.arange(len(own)), own] = d[np.arange(len(own)), own] = 0.0
             return pair_sums(delta, d, pilot, own=own)
 
-        parts = tiles(len(first), max(16, _BLOCK // n))
+        parts = tiles(len(first), max(16, _PAIRS_AT_ONCE // n))
         return np.concatenate(list(thread_pool.run(work, parts, stage="pairs", total=len(parts))))
 
     # -- values -------------------------------------------------------------------------------------------
@@ -225,11 +225,11 @@ class PairTable:
     def drawn(self) -> list[Values]:
         """Drawn pairs: of the whole, then of each group."""
         count = self.count
-        each = min(count, max(_GROUP, count // max(1, len(self._streams) - 1)))
+        each = min(count, max(_PAIRS_PER_GROUP, count // max(1, len(self._streams) - 1)))
         found = []
         for members, rng in zip(self._members(), self._streams, strict=True):
             size = count if members is None else each
-            batches = min(BATCHES, max(10, size // _BATCH))
+            batches = min(BATCHES, max(10, size // _PAIRS_PER_BATCH))
             found.append(Values(tuple(self._draw(size, members, rng, batches)), exact=False))
         return found
 
@@ -240,7 +240,7 @@ class PairTable:
             return
         n, whose = self.both.n, self._members()
         most = max(self.total if members is None else len(members) * (n - 1) for members in whose)
-        check_allocation(_SORTED * most, "all pairs in their order", "draw some of them, such as pairs=1_000_000")
+        check_allocation(_SORT_BYTES * most, "all pairs in their order", "draw some of them, such as pairs=1_000_000")
         for members in whose:
             yield Values((self._all_pairs() if members is None else self._pairs_from(members),), exact=True)
 
@@ -255,7 +255,7 @@ class PairTable:
             span = slice(starts[part.start], starts[part.stop])
             delta[span], d[span] = (_exactly(side, numbers, i, j) for side in (self.both.data, self.both.map))
 
-        for _ in thread_pool.run(work, parts := tiles(n, max(1, _BLOCK // n)), stage="pairs", total=len(parts)):
+        for _ in thread_pool.run(work, parts := tiles(n, max(1, _PAIRS_AT_ONCE // n)), stage="pairs", total=len(parts)):
             pass
         return delta, d
 
@@ -269,7 +269,7 @@ class PairTable:
             span = slice(part.start * (n - 1), part.stop * (n - 1))
             delta[span], d[span] = (_exactly(side, members[part], i, j) for side in (self.both.data, self.both.map))
 
-        for _ in thread_pool.run(work, tiles(len(members), max(1, _BLOCK // n))):
+        for _ in thread_pool.run(work, tiles(len(members), max(1, _PAIRS_AT_ONCE // n))):
             pass
         return delta, d
 

@@ -21,8 +21,8 @@ from .pairs import ALL_SUMS, BATCHES, COUNT, PairTable, pair_sums
 
 Array = Any
 
-_MOST = 1 - 2.0**-53  # the largest correlation with a finite z
-_PIECE = 20_000  # pairs drawn at a time
+_LARGEST_CORRELATION = 1 - 2.0**-53  # the largest correlation with a finite z
+_PAIRS_AT_ONCE = 20_000  # pairs drawn at a time
 _EACH = 20  # rows in a fold: of fewer rows each is one, so that folds are much of a size
 
 
@@ -32,7 +32,7 @@ def correlation_over_rows(table: PairTable, rows: Array) -> Measure:
     def fisher(sums: Array) -> float:
         if sums[COUNT] <= 2:  # one pair, seen from both ends, tells nothing
             return np.nan
-        return float(np.arctanh(np.clip(pearson(sums, table.pilot), -_MOST, _MOST)))
+        return float(np.arctanh(np.clip(pearson(sums, table.pilot), -_LARGEST_CORRELATION, _LARGEST_CORRELATION)))
 
     if table.everything(ALL_SUMS):
         begin = table.all_sums[rows]
@@ -56,7 +56,7 @@ def _drawn(table: PairTable, rows: Array) -> tuple[Array, Array, Array]:
         fold = rng.permutation(np.arange(n) % count)
     fold[rows] = rng.permutation(np.arange(len(rows)) % count)
     whole, touched, twice = np.zeros(9), np.zeros((count, 9)), np.zeros((count, 9))
-    for (i, j), (delta, d) in table.draw(table.count, rows, rng, -(-table.count // _PIECE)):
+    for (i, j), (delta, d) in table.draw(table.count, rows, rng, -(-table.count // _PAIRS_AT_ONCE)):
         sums = pair_sums(delta[:, None], d[:, None], table.pilot)
         one, other = fold[i], fold[j]
         double = other >= 0

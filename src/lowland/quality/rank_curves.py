@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 Array = Any
 
 _ALL_SIZES = 1_000  # points up to which the curve holds every neighbourhood size
-_DENSE = 32  # sizes of which every one is taken in larger sets, before they spread out
+_EVERY_SIZE_UP_TO = 32  # sizes of which every one is taken in larger sets, before they spread out
 _PER_DECADE = 24  # sizes in each power of ten after that
 _CURVE = 500_000_000  # points sorted on each side for the curve of a large set
 _FEWEST_CURVES = 100  # anchors of it at least
-_LARGEST = "give largest=, the largest rank to count"
+_GIVE_LARGEST = "give largest=, the largest rank to count"
 
 
 def coranking(X: Any, Y: Any, largest: int | None = None, *, metric: Metric = "euclidean") -> Array:
@@ -65,7 +65,7 @@ def coranking(X: Any, Y: Any, largest: int | None = None, *, metric: Metric = "e
     given: Any = n - 1 if largest is None else largest
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 1 <= given <= n - 1:
         raise ValueError(f"coranking: largest must be a whole number between 1 and {n - 1}; it is {largest!r}")
-    check_allocation(8 * int(given) ** 2, "the co-ranking matrix", _LARGEST)
+    check_allocation(8 * int(given) ** 2, "the co-ranking matrix", _GIVE_LARGEST)
     from .ranks_loops import add_coranks, fill_corners
 
     limit = int(given)
@@ -78,7 +78,7 @@ def coranking(X: Any, Y: Any, largest: int | None = None, *, metric: Metric = "e
 
     for found in thread_pool.run(ranks, parts, stage="co-ranking", total=len(parts)):
         if not len(corners) and max(found[1].max(), found[3].max()) > 1:
-            check_allocation(8 * (limit + 1) ** 2, "the co-ranking matrix of tied points", _LARGEST)
+            check_allocation(8 * (limit + 1) ** 2, "the co-ranking matrix of tied points", _GIVE_LARGEST)
             corners = np.zeros((limit + 1, limit + 1))
         add_coranks(*found, Q, corners)
     if len(corners):
@@ -199,9 +199,9 @@ def _sizes(n: int) -> Array:
     if n <= _ALL_SIZES:
         return np.arange(1, n - 1)
     middle = (n - 1) / 2
-    count = int(np.ceil(_PER_DECADE * np.log10(middle / _DENSE)))
-    spread = np.rint(np.geomspace(_DENSE, middle, count + 1)).astype(np.int64)
-    half = np.concatenate([np.arange(1, _DENSE), spread])
+    count = int(np.ceil(_PER_DECADE * np.log10(middle / _EVERY_SIZE_UP_TO)))
+    spread = np.rint(np.geomspace(_EVERY_SIZE_UP_TO, middle, count + 1)).astype(np.int64)
+    half = np.concatenate([np.arange(1, _EVERY_SIZE_UP_TO), spread])
     return np.unique(np.concatenate([half, n - 1 - half]))
 
 

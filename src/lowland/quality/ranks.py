@@ -30,10 +30,10 @@ from .spaces import Sides
 
 Array = Any
 
-_ENTRIES = 1 << 19  # ranks sorted at a time
-_FEWEST = 2  # anchors sorted at a time: with fewer, preparing the points would take longer
-_SORTED = 120  # bytes of a rank while it is sorted, where all are tied
-_ROWS = 256  # anchors counted at a time
+_RANKS_AT_ONCE = 1 << 19  # ranks sorted at a time
+_LEAST_ANCHORS_SORTED = 2  # anchors sorted at a time: with fewer, preparing the points would take longer
+_SORT_BYTES = 120  # bytes of a rank while it is sorted, where all are tied
+_ANCHORS_COUNTED = 256  # anchors counted at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ def _columns(sides: Sides, k: int, chosen: Anchors) -> Array:
     out = np.empty((9, len(chosen.numbers)))
     left = chosen.numbers
     if quick is not None:
-        parts = tiles(len(left), _ROWS)
+        parts = tiles(len(left), _ANCHORS_COUNTED)
         found = thread_pool.run(
             lambda p: counted(quick, left[p], k, chosen.codes), parts, stage="ranks", total=len(parts)
         )
@@ -150,8 +150,8 @@ def _columns(sides: Sides, k: int, chosen: Anchors) -> Array:
 
 def sort_tiles(count: int, n: int) -> list[slice]:
     """Return parts of some anchors that are sorted at a time; refuse where not even a few fit in memory."""
-    step = max(_FEWEST, _ENTRIES // n)
-    check_allocation(settings.threads() * step * n * _SORTED, "sorting points by distance", "use fewer points")
+    step = max(_LEAST_ANCHORS_SORTED, _RANKS_AT_ONCE // n)
+    check_allocation(settings.threads() * step * n * _SORT_BYTES, "sorting points by distance", "use fewer points")
     return tiles(count, step)
 
 

@@ -18,7 +18,7 @@ from .spaces import naming
 Array = Any
 
 KINDS = ("share", "rms")
-_ENTRIES = 1 << 24  # numbers restored at a time
+_RESTORED_ENTRIES = 1 << 24  # numbers restored at a time
 
 
 def reconstruction_error(model: Any, X: Any, *, kind: str = "share", groups: Any = None, Y: Any = None) -> Measure:
@@ -93,7 +93,7 @@ def row_errors(model: Any, X: Any, Y: Any = None) -> tuple[Array, Array, int]:
         )
     mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).reshape(-1)  # of float32 rows, too: their sum would drift
     lost, spread = np.empty(n), np.empty(n)
-    for part in tiles(n, max(1, _ENTRIES // max(1, width))):
+    for part in tiles(n, max(1, _RESTORED_ENTRIES // max(1, width))):
         x, back = _dense(rows[part]), _dense(model.inverse_transform(coordinates[part]))
         if back.shape != x.shape:
             raise DataError(

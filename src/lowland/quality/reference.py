@@ -16,7 +16,9 @@ from .robust_pca import Judged, residual
 Array = Any
 
 MOST_RANKED = 0.01  # share of rows that are flagged at most where they can only be ranked
-_NARROW = 0.25  # median over that of the law: 0.4 of a t with 2 degrees of freedom, 0.02 where most rows repeat others
+_NARROW_RATIO = (
+    0.25  # median over that of the law: 0.4 of a t with 2 degrees of freedom, 0.02 where most rows repeat others
+)
 _COPIES = 10  # rows for each different one, from which on most rows are copies, which follow no such law
 
 
@@ -63,8 +65,8 @@ def ranking(judged: Judged, ordinary: Array, some: Array, places: Array) -> Rank
 
 def _narrow(judged: Judged, ordinary: Array) -> bool:
     """Tell whether the median of T² or SPE is far below that of its law."""
-    if np.median(judged.t2[ordinary]) < _NARROW * hotelling(judged.axes.k, judged.axes.n - 1).beyond(0.5):
+    if np.median(judged.t2[ordinary]) < _NARROW_RATIO * hotelling(judged.axes.k, judged.axes.n - 1).beyond(0.5):
         return True
     if judged.spe_limit is None or judged.axes.flat:
         return False
-    return bool(np.median(judged.spe[ordinary]) < _NARROW * residual(judged.axes).beyond(0.5))
+    return bool(np.median(judged.spe[ordinary]) < _NARROW_RATIO * residual(judged.axes).beyond(0.5))

@@ -35,7 +35,7 @@ GIVEN = "the rows as given"
 _CURVE = 25_000_000  # distances sorted for the curve, on each side
 
 _RANKS = ("trustworthiness", "continuity", "neighborhood_overlap", "lcmc")
-_PAIRS: dict[str, Callable[[PairTable], Measure]] = {
+_PAIR_MEASURES: dict[str, Callable[[PairTable], Measure]] = {
     "pearson": correlation_of,
     "stress": stress_of,
     "sammon_stress": sammon_of,
@@ -305,7 +305,7 @@ def report(
     drawn = PairTable(both, pairs, random_state, named, "report")
     found = {name: from_table(name, table) for name in _RANKS}
     found["rnx_auc"] = curve_of(both, curve_anchors(anchors, both.n), random_state, named).auc
-    found |= {name: _defined(measure, drawn) for name, measure in _PAIRS.items()}
+    found |= {name: _defined(measure, drawn) for name, measure in _PAIR_MEASURES.items()}
     found["geodesic_spearman"] = geodesic_correlation(
         X, Y, table.n_neighbors, metric=metric, groups=named, random_state=random_state
     )

@@ -20,9 +20,9 @@ from .limits import Law, residual_law, three_point_law
 Array = Any
 
 POINTS = (0.5, 0.9, 0.99)  # quantiles that tell the law
-_DRAWN = 4000  # rows that are taken out
-_PIECE = 250  # of them at a time
-_NEAR = 40  # eigenvalues on either side of the cut that are taken one by one; farther ones in groups
+_ROWS_TAKEN_OUT = 4000  # rows that are taken out
+_ROWS_AT_ONCE = 250  # of them at a time
+_SINGLE_EIGENVALUES = 40  # eigenvalues on either side of the cut that are taken one by one; farther ones in groups
 _GROWTH = 1.25
 _GRID = 240  # places at which the law of fitted rows is worked out
 _FARTHEST = 7.0  # normal score beyond which values only grow in proportion
@@ -42,10 +42,10 @@ def new_law(first: Array, rest: Array, n: int) -> Law:
     values = np.concatenate([above[::-1], below]) * (n - 1)
     counts = np.concatenate([many[::-1], more])
     rng = np.random.default_rng(0)  # the sample stands for an integral: no seed of the caller's changes it
-    squares = rng.chisquare(counts, (_DRAWN, len(counts)))
+    squares = rng.chisquare(counts, (_ROWS_TAKEN_OUT, len(counts)))
     lengths = squares.sum(axis=1)
     if n - 1 > counts.sum():
-        lengths += rng.chisquare(n - 1 - counts.sum(), _DRAWN)
+        lengths += rng.chisquare(n - 1 - counts.sum(), _ROWS_TAKEN_OUT)
     masses = np.ascontiguousarray(values * squares / lengths[:, None])
     off, fallen = _taken_out(values, masses, len(above))
     others = (values * counts)[len(above) :].sum() - masses.sum(axis=1) + fallen  # off the plane without the row
@@ -63,10 +63,10 @@ def _taken_out(values: Array, masses: Array, k: int) -> tuple[Array, Array]:
     off, fallen = np.empty(len(masses)), np.empty(len(masses))
 
     def piece(start: int) -> None:
-        part = slice(start, start + _PIECE)
+        part = slice(start, start + _ROWS_AT_ONCE)
         left_out(values, masses[part], k, off[part], fallen[part])
 
-    for _ in thread_pool.run(piece, range(0, len(masses), _PIECE)):
+    for _ in thread_pool.run(piece, range(0, len(masses), _ROWS_AT_ONCE)):
         pass
     return off, fallen
 
@@ -78,7 +78,7 @@ def _one_row_more(n: int, k: int) -> float:
 
 def _groups(values: Array) -> tuple[Array, Array]:
     """Return values in groups that grow with the distance from the first: their means, and how many each stands for."""
-    ends = [*range(min(_NEAR, len(values)) + 1)]
+    ends = [*range(min(_SINGLE_EIGENVALUES, len(values)) + 1)]
     step = 1.0
     while ends[-1] < len(values):
         step *= _GROWTH

@@ -22,7 +22,7 @@ from ..spectral import dense, rowspace
 from ..spectral.parallel_analysis import parallel_analysis
 from ..spectral.routes import degrees
 from ..spectral.solve import DENSE_LIMIT
-from ..spectral.solved import Scaling, Wanted
+from ..spectral.solved import ComponentRule, Scaling
 from .limits import Law, Limit, deleted, hotelling, limit
 from .neighbor_distance import divided
 from .residuals import as_new, new_law
@@ -32,15 +32,15 @@ Array = Any
 ROUNDS = 30  # of fitting and judging; a few are enough unless rows lie on the limit
 FIRST = 10  # components of the start, and those of `auto` where parallel analysis would be long
 ROWS_EACH = 5  # rows for each component, at least
-_EQUAL = 0.01  # share of rows with two equal variances whose first axis is taken for a distinct one
-_FLAT = 1e-12  # of the variance: less off a plane is rounding
+_EQUAL_VARIANCES_LEVEL = 0.01  # share of rows with two equal variances whose first axis is taken for a distinct one
+_FLAT_SHARE = 1e-12  # of the variance: less off a plane is rounding
 _CANCELLED = 1e-5  # of the squares that products subtract: less than that is too little to trust
-_ENTRIES = 1 << 21  # of sparse rows that are made dense at a time
-_ROUNDING = 1e-13  # of a row's squared length: what products leave of a residual that is zero
+_DENSE_ENTRIES = 1 << 21  # of sparse rows that are made dense at a time
+_RESIDUAL_ROUNDING = 1e-13  # of a row's squared length: what products leave of a residual that is zero
 
 
 @dataclass(frozen=True)
-class Axes:
+class RobustAxes:
     """A mean, scales, k directions (as columns) with their variances, and the spectrum as far as it is known."""
 
     mean: Array
@@ -65,17 +65,17 @@ class Axes:
     @property
     def flat(self) -> bool:
         """Whether nothing but rounding lies off the directions."""
-        return float(self.rest().sum()) <= _FLAT * self.total
+        return float(self.rest().sum()) <= _FLAT_SHARE * self.total
 
     def rest(self) -> Array:
         """Return the residual's variances."""
         return rest_of(self.spectrum, self.total, self.k)
 
 
-def residual(axes: Axes) -> Law:
+def residual(axes: RobustAxes) -> Law:
     """Return the law of SPE for rows that were not fitted; whatever is off an exact plane stands out."""
     if axes.flat:
-        return Law(1.0, np.inf, _FLAT * axes.total)
+        return Law(1.0, np.inf, _FLAT_SHARE * axes.total)
     return new_law(axes.variances, axes.rest(), axes.n)
 
 
@@ -97,12 +97,14 @@ def rest_of(spectrum: Array, total: float, k: int) -> Array:
     return np.concatenate([known, np.full(whole, size), [part] if part > 0 else []])
 
 
-def fit(rows: RowSource, weights: Array | None, wanted: Wanted, scale: bool, rng: np.random.Generator) -> Axes:
+def fit(
+    rows: RowSource, weights: Array | None, wanted: ComponentRule, scale: bool, rng: np.random.Generator
+) -> RobustAxes:
     """Return the principal components of weighted rows."""
     space = rowspace.decompose(rows.weighted(weights), wanted, Scaling(True, scale, 1), rng=rng)
     solved = space.solved
     divisor = degrees(solved.weight, 1)
-    return Axes(
+    return RobustAxes(
         solved.mean,
         solved.scale,
         space.directions,
@@ -114,13 +116,13 @@ def fit(rows: RowSource, weights: Array | None, wanted: Wanted, scale: bool, rng
     )
 
 
-def judge(rows: RowSource, axes: Axes, variances: Array | None = None) -> tuple[Array, Array]:
+def judge(rows: RowSource, axes: RobustAxes, variances: Array | None = None) -> tuple[Array, Array]:
     """Return T² = Σ y²/λ and SPE = ‖z‖² − ‖y‖² of each row, z centred and scaled, y along the directions."""
     out = arrays.to_numpy(rows.map_blocks(judging(axes, variances), 2, np.float64))
     return out[:, 0], out[:, 1]
 
 
-def judging(axes: Axes, variances: Array | None = None) -> Callable[[Array], Array]:
+def judging(axes: RobustAxes, variances: Array | None = None) -> Callable[[Array], Array]:
     """Return the function that gives both for a block of rows."""
     V, spans = axes.directions, axes.variances if variances is None else variances
     whole = axes.k == len(axes.mean)
@@ -132,7 +134,7 @@ def judging(axes: Axes, variances: Array | None = None) -> Callable[[Array], Arr
         else:
             Y, rest = _by_differences((arrays.cast(block, np.float64) - axes.mean) / scale, V)
         squares = (Y * Y).sum(axis=1)
-        rest = np.where(rest > _ROUNDING * (rest + squares), rest, 0.0)
+        rest = np.where(rest > _RESIDUAL_ROUNDING * (rest + squares), rest, 0.0)
         return np.column_stack([(Y * Y / spans).sum(axis=1), np.zeros(len(rest)) if whole else rest])
 
     return both
@@ -154,7 +156,7 @@ def _by_products(B: Array, mean: Array, V: Array) -> tuple[Array, Array]:
     sizes = np.asarray(B.multiply(B).sum(axis=1)).ravel() + float(mean @ mean)
     rest = sizes - 2 * np.asarray(B @ mean) - (Y * Y).sum(axis=1)
     lost = np.flatnonzero(rest <= _CANCELLED * sizes)
-    step = max(1, _ENTRIES // len(mean))
+    step = max(1, _DENSE_ENTRIES // len(mean))
     for start in range(0, len(lost), step):
         part = lost[start : start + step]
         Y[part], rest[part] = _by_differences(B[part].toarray() - mean, V)
@@ -165,7 +167,7 @@ def _by_products(B: Array, mean: Array, V: Array) -> tuple[Array, Array]:
 class Judged:
     """Axes of the bulk, and T² and SPE of all rows against them, with their limits (None: there is no residual)."""
 
-    axes: Axes
+    axes: RobustAxes
     t2: Array
     spe: Array
     t2_limit: Limit
@@ -205,7 +207,7 @@ class Bulk:
         self.stable, self.rounds = True, 0
         self._last: tuple[bytes, Judged] | None = None
 
-    def fit(self, kept: Array | None, wanted: Wanted) -> Axes:
+    def fit(self, kept: Array | None, wanted: ComponentRule) -> RobustAxes:
         """Fit some of the rows."""
         return fit(self.rows, None if kept is None or kept.all() else kept.astype(float), wanted, self.scale, self.rng)
 
@@ -215,7 +217,7 @@ class Bulk:
         if near is None:
             kept = np.ones(self.n, dtype=bool)
         else:
-            axes = self.fit(near, Wanted(count=min(self.most, self.count or FIRST)))
+            axes = self.fit(near, ComponentRule(count=min(self.most, self.count or FIRST)))
             kept = self._within(axes, near)
         if self.count is None:
             self.count = self._components(kept)
@@ -260,7 +262,7 @@ class Bulk:
 
     def _judged(self, kept: Array) -> Judged:
         assert self.count is not None
-        axes = self.fit(kept, Wanted(count=min(self.count, self.most)))
+        axes = self.fit(kept, ComponentRule(count=min(self.count, self.most)))
         t2, spe, left = self._as_new(axes, kept)
         along = hotelling(axes.k, axes.n - 1)
         if left is None:
@@ -271,7 +273,7 @@ class Bulk:
 
     # -- how ----------------------------------------------------------------------------------------------
 
-    def _as_new(self, axes: Axes, fitted: Array) -> tuple[Array, Array, Law | None]:
+    def _as_new(self, axes: RobustAxes, fitted: Array) -> tuple[Array, Array, Law | None]:
         """Return T² and SPE of all rows as new ones have them, and the law of SPE; None where nothing is left over."""
         t2, spe = judge(self.rows, axes)
         t2[fitted] = deleted(t2[fitted], axes.n)
@@ -286,7 +288,7 @@ class Bulk:
         """Return the half of the rows nearest to spherical axes; None where half of them lie in one place."""
         middle, unit = self._middle()
         squares = self._squares(middle, unit)
-        wanted = Wanted(count=min(self.most, self.count or FIRST))
+        wanted = ComponentRule(count=min(self.most, self.count or FIRST))
         if not np.quantile(squares, 0.5) > 0:
             return None
         for _ in range(2):  # the second time about the mean of the first
@@ -302,7 +304,7 @@ class Bulk:
         near[order[: self.n // 2 + 1]] = True
         return near
 
-    def _within(self, axes: Axes, near: Array) -> Array:
+    def _within(self, axes: RobustAxes, near: Array) -> Array:
         """Return the rows within the limits of a half, which is narrower than the bulk: medians tell by how much."""
         t2, spe, left = self._as_new(axes, near)
         law = hotelling(axes.k, axes.n)
@@ -315,7 +317,7 @@ class Bulk:
         """Return how many components independent columns would not show."""
         if min(int(kept.sum()) - 1, self.rows.n_features) > DENSE_LIMIT // 2:
             return min(FIRST, self.most)
-        axes = self.fit(kept, Wanted(rule=lambda solved: 1))  # the whole spectrum
+        axes = self.fit(kept, ComponentRule(rule=lambda solved: 1))  # the whole spectrum
         spans = axes.columns if axes.scale is None else axes.columns / axes.scale**2  # 0 of constant ones
         key = int(self.rng.integers(2**31))
         return min(int(parallel_analysis(axes.spectrum, axes.n, spans, random_state=key)), self.most)
@@ -327,7 +329,7 @@ class Bulk:
 
     def _squares(self, middle: Array, unit: Array) -> Array:
         """Return squared distances from the middle."""
-        none = Axes(middle, unit, np.zeros((len(middle), 0)), np.empty(0), np.empty(0), 0.0, np.empty(0), self.n)
+        none = RobustAxes(middle, unit, np.zeros((len(middle), 0)), np.empty(0), np.empty(0), 0.0, np.empty(0), self.n)
         return judge(self.rows, none)[1]
 
 
@@ -355,7 +357,7 @@ def _moments(rows: Array) -> tuple[Array, Array]:
     return mean, np.sqrt((squares + unstored * mean**2) / n)
 
 
-def coordinates(block: Array, axes: Axes) -> Array:
+def coordinates(block: Array, axes: RobustAxes) -> Array:
     """Return where rows lie along the axes."""
     scale = 1.0 if axes.scale is None else axes.scale
     if sp.issparse(block):
@@ -364,7 +366,7 @@ def coordinates(block: Array, axes: Axes) -> Array:
     return (np.asarray(block, dtype=np.float64) - axes.mean) / scale @ axes.directions
 
 
-def distinct_first(axes: Axes) -> bool:
+def distinct_first(axes: RobustAxes) -> bool:
     """Tell whether the first variance stands out from the second.
 
     Of two equal ones n·ln((λ₁ + λ₂)²/(4 λ₁λ₂)) follows χ² with 2 degrees of freedom (Anderson 1963); where more are
@@ -373,7 +375,7 @@ def distinct_first(axes: Axes) -> bool:
     if axes.k < 2 or not axes.variances[1] > 0:
         return True
     ratio = float(axes.variances[0] / axes.variances[1])
-    return bool(axes.n * np.log((1 + ratio) ** 2 / (4 * ratio)) > -2 * np.log(_EQUAL))
+    return bool(axes.n * np.log((1 + ratio) ** 2 / (4 * ratio)) > -2 * np.log(_EQUAL_VARIANCES_LEVEL))
 
 
 def angles(A: Array, B: Array) -> Array:

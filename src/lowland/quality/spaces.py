@@ -22,7 +22,7 @@ Array = Any
 Metric = str | Callable[[Any, Any], Any]
 
 _SURE = 1e-10  # relative error above which a product's distance is taken from differences instead
-_ENTRIES = 1 << 22  # numbers gathered at a time
+_GATHERED_ENTRIES = 1 << 22  # numbers gathered at a time
 _BOTH = "fill it, or leave the row out of data and map"
 
 
@@ -172,7 +172,7 @@ def distances_of(side: BoundMetric, i: Array, j: Array) -> Array:
             block = side.rule.between(cut(side.prepared, i[part][::SIDE]), cut(side.prepared, j[part][:SIDE]))
             out[part] = np.asarray(block).reshape(-1)
         return out
-    for part in tiles(len(i), max(1, _ENTRIES // max(1, getattr(side, "terms", 1)))):
+    for part in tiles(len(i), max(1, _GATHERED_ENTRIES // max(1, getattr(side, "terms", 1)))):
         out[part] = side.exact(side.own(i[part]), np.arange(part.stop - part.start), j[part], out[part])
     return out
 

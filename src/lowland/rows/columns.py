@@ -25,7 +25,7 @@ Level = Any  # str, bool, int, float, or None for a missing value
 
 
 @dataclass(frozen=True)
-class Asked:
+class ColumnRequest:
     """Columns that are to be categories, by name or number; ``only`` these, or also those that hold texts."""
 
     columns: tuple[str | int, ...] = ()
@@ -33,7 +33,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Piece:
+class TableBlock:
     """Some rows of a table, column by column: NumPy arrays or series of a data frame.
 
     ``home`` is an empty array of the library and device that they came from.
@@ -53,7 +53,7 @@ class Piece:
         """Name a column for messages."""
         return f"column {number}" + ("" if self.names is None else f" ({self.names[number]!r})")
 
-    def cut(self, start: int, stop: int) -> Piece:
+    def cut(self, start: int, stop: int) -> TableBlock:
         """Return some of the rows, without a copy."""
         return replace(self, start=self.start + start, columns=[column[start:stop] for column in self.columns])
 
@@ -61,7 +61,7 @@ class Piece:
 # -- what users have ------------------------------------------------------------------------------------------------
 
 
-def of_table(X: Any) -> Piece | None:
+def of_table(X: Any) -> TableBlock | None:
     """Return the columns of a table, or None for what holds no texts or is no table."""
     if sp.issparse(X) or isinstance(X, str | bytes) or (isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X)):
         return None
@@ -72,7 +72,7 @@ def of_table(X: Any) -> Piece | None:
         form = conversion.from_lists(X)
         X = form if form.dtype.kind in "fiubcmM" else _objects(X, form.shape)
     if isinstance(X, np.ndarray):
-        return Piece(0, list(np.asarray(X).T), None, home) if X.ndim == 2 and X.dtype.kind in "OUTfiub" else None
+        return TableBlock(0, list(np.asarray(X).T), None, home) if X.ndim == 2 and X.dtype.kind in "OUTfiub" else None
     import narwhals.stable.v2 as nw
 
     try:
@@ -82,13 +82,13 @@ def of_table(X: Any) -> Piece | None:
     if not isinstance(frame, nw.DataFrame):
         return None
     names = tuple(frame.columns)
-    return Piece(0, list(frame.iter_columns()), names if all(isinstance(name, str) for name in names) else None)
+    return TableBlock(0, list(frame.iter_columns()), names if all(isinstance(name, str) for name in names) else None)
 
 
-def of_numbers(source: RowSource) -> Piece:
+def of_numbers(source: RowSource) -> TableBlock:
     """Return the columns of a table of numbers in memory."""
     names = None if source.names is None else tuple(source.names)
-    return Piece(0, list(arrays.to_numpy(source.array).T), names, arrays.like(np.empty(0), source.reference))
+    return TableBlock(0, list(arrays.to_numpy(source.array).T), names, arrays.like(np.empty(0), source.reference))
 
 
 def _objects(rows: Sequence[Any], shape: tuple[int, ...]) -> Array:
@@ -101,10 +101,10 @@ def _objects(rows: Sequence[Any], shape: tuple[int, ...]) -> Array:
 # -- which are categories -------------------------------------------------------------------------------------------
 
 
-def categorical(piece: Piece, asked: Asked) -> tuple[int, ...]:
+def categorical(piece: TableBlock, asked: ColumnRequest) -> tuple[int, ...]:
     """Return the numbers of the columns that hold categories, or are asked to.
 
-    >>> categorical(of_table([[1.5, "red", 3], [2.5, "blue", 3]]), Asked((2,)))
+    >>> categorical(of_table([[1.5, "red", 3], [2.5, "blue", 3]]), ColumnRequest((2,)))
     (1, 2)
     """
     wanted = resolve(piece, asked)
@@ -113,7 +113,7 @@ def categorical(piece: Piece, asked: Asked) -> tuple[int, ...]:
     return tuple(j for j in range(len(piece.columns)) if j in wanted or _holds_categories(piece, j))
 
 
-def resolve(piece: Piece, asked: Asked) -> tuple[int, ...]:
+def resolve(piece: TableBlock, asked: ColumnRequest) -> tuple[int, ...]:
     """Return the numbers of columns that are given by name or by number."""
     found, width = [], len(piece.columns)
     for item in asked.columns:
@@ -128,7 +128,7 @@ def resolve(piece: Piece, asked: Asked) -> tuple[int, ...]:
     return tuple(sorted(set(found)))
 
 
-def _holds_categories(piece: Piece, j: int) -> bool:
+def _holds_categories(piece: TableBlock, j: int) -> bool:
     """Tell whether a column holds texts, booleans of a data frame, or categories by its type."""
     column = piece.columns[j]
     if isinstance(column, np.ndarray):
@@ -176,7 +176,7 @@ def is_number(value: Any) -> bool:
 # -- columns of numbers ---------------------------------------------------------------------------------------------
 
 
-def precision(piece: Piece, chosen: Sequence[int]) -> np.dtype[Any]:
+def precision(piece: TableBlock, chosen: Sequence[int]) -> np.dtype[Any]:
     """Return the precision of columns of numbers: float32 only if all of them have it."""
     single = bool(len(chosen)) and all(_is_single(piece.columns[j]) for j in chosen)
     return np.dtype(np.float32 if single else np.float64)
@@ -187,7 +187,7 @@ def _is_single(column: Any) -> bool:
     return bool(conversion.working(kind) == np.float32)
 
 
-def numbers_of(piece: Piece, j: int) -> Array:
+def numbers_of(piece: TableBlock, j: int) -> Array:
     """Return a column as numbers, NaN where one is missing, or name the cell that is none."""
     column = piece.columns[j]
     values = column if isinstance(column, np.ndarray) else column.to_numpy()
@@ -204,7 +204,7 @@ def numbers_of(piece: Piece, j: int) -> Array:
 # -- columns of categories ------------------------------------------------------------------------------------------
 
 
-def codes_of(piece: Piece, j: int) -> tuple[Array, list[Level]]:
+def codes_of(piece: TableBlock, j: int) -> tuple[Array, list[Level]]:
     """Return a code for each cell of a column, -1 where it is missing, and the level that each code means.
 
     >>> codes, levels = codes_of(of_table([["red"], ["blue"], [None], ["red"]]), 0)
@@ -249,7 +249,7 @@ def _without_nan(codes: Array, levels: list[Level]) -> tuple[Array, list[Level]]
     return (np.where(gone[codes] & (codes >= 0), -1, codes) if gone.any() else codes), levels
 
 
-def _codes_of_objects(piece: Piece, j: int) -> tuple[Array, list[Level]]:
+def _codes_of_objects(piece: TableBlock, j: int) -> tuple[Array, list[Level]]:
     column = piece.columns[j]
     values = column if isinstance(column, np.ndarray) else column.to_list()
     index: dict[Level, int] = {}
@@ -299,9 +299,9 @@ def _form(level: Level) -> tuple[int, bool]:
 
 
 __all__ = [
-    "Asked",
+    "ColumnRequest",
     "Level",
-    "Piece",
+    "TableBlock",
     "categorical",
     "codes_of",
     "is_number",

@@ -18,7 +18,7 @@ from ..core.cost import DataShape, check_allocation
 from ..core.errors import DataError
 from . import columns
 from .block import Block
-from .columns import Asked, Level, Piece, one_of
+from .columns import ColumnRequest, Level, TableBlock, one_of
 from .moments import column_moments
 from .row_source import BlockRows, RowSource, as_rows, require_names
 
@@ -79,8 +79,8 @@ class MixedRows(RowSource):
 
     def __init__(
         self,
-        pieces: Callable[[], Iterator[Piece]],
-        first: Piece,
+        pieces: Callable[[], Iterator[TableBlock]],
+        first: TableBlock,
         categorical: tuple[int, ...],
         *,
         n_rows: int | None = None,
@@ -123,7 +123,7 @@ class MixedRows(RowSource):
         start = time.perf_counter()
         known: list[_Tally] = [_Tally() for _ in self.categorical]
 
-        def tally(piece: Piece) -> tuple[Array, list[tuple[list[Level], Array]]]:
+        def tally(piece: TableBlock) -> tuple[Array, list[tuple[list[Level], Array]]]:
             table, found = self._table(piece), []
             for j in self.categorical:
                 codes, levels = self._codes(piece, j)
@@ -158,7 +158,7 @@ class MixedRows(RowSource):
     def coded(self, levels: Levels, unseen: str = "error") -> RowSource:
         """Return the rows as numbers, each category as the code of its level; -1 is one that ``levels`` lacks."""
 
-        def code(piece: Piece) -> Array:
+        def code(piece: TableBlock) -> Array:
             table = self._table(piece)
             for number, j in enumerate(self.categorical):
                 codes, found = self._codes(piece, j)
@@ -171,7 +171,7 @@ class MixedRows(RowSource):
 
         return _CodedRows(lambda: thread_pool.run(code, self._pieces()), self)
 
-    def _table(self, piece: Piece) -> Array:
+    def _table(self, piece: TableBlock) -> Array:
         """Return the numbers of a piece, with zeros in place of categories."""
         table = np.zeros((piece.n_rows, self.n_features), dtype=self.dtype)
         for j in self.numeric:
@@ -183,7 +183,7 @@ class MixedRows(RowSource):
                 )
         return table
 
-    def _codes(self, piece: Piece, j: int) -> tuple[Array, list[Level]]:
+    def _codes(self, piece: TableBlock, j: int) -> tuple[Array, list[Level]]:
         """Return a number for each cell of a categorical column, -1 where it is missing, and the levels they mean."""
         codes, levels = columns.codes_of(piece, j)
         if self._missing == "error" and (codes < 0).any():
@@ -248,7 +248,7 @@ def mixed_rows(
     >>> type(mixed_rows([[1, 2], [3, 4]])).__name__
     'ArrayRows'
     """
-    asked = Asked(() if isinstance(categorical, str) else tuple(categorical), only)
+    asked = ColumnRequest(() if isinstance(categorical, str) else tuple(categorical), only)
     if isinstance(X, Iterator) or (isinstance(X, RowSource) and not X.reiterable):
         raise DataError(
             f"{owner} reads the rows twice, first for the levels, and these blocks can be read only once; give a "
@@ -285,26 +285,28 @@ def mixed_blocks(blocks: Iterable[Any] | Callable[[], Iterable[Any]], n_rows: in
     (['blue', 'red'],)
     """
     make = blocks if callable(blocks) else lambda: blocks
-    found = _of_blocks(make, Asked(), n_rows, "error")
+    found = _of_blocks(make, ColumnRequest(), n_rows, "error")
     if found is not None:
         found.given = make
     return found
 
 
-def _cuts(piece: Piece) -> Iterator[Piece]:
+def _cuts(piece: TableBlock) -> Iterator[TableBlock]:
     """Yield few rows at a time: several threads code them, and a block may be as long as its owner likes."""
     return (piece.cut(a, a + PIECE_ROWS) for a in range(0, piece.n_rows, PIECE_ROWS))
 
 
-def _rest(piece: Piece, categorical: tuple[int, ...]) -> tuple[int, ...]:
+def _rest(piece: TableBlock, categorical: tuple[int, ...]) -> tuple[int, ...]:
     """Return the columns that are no categories."""
     return tuple(j for j in range(len(piece.columns)) if j not in set(categorical))
 
 
-def _of_blocks(make: Callable[[], Iterable[Any]], asked: Asked, n_rows: int | None, missing: str) -> MixedRows | None:
+def _of_blocks(
+    make: Callable[[], Iterable[Any]], asked: ColumnRequest, n_rows: int | None, missing: str
+) -> MixedRows | None:
     """Return rows of the blocks that a function gives, or None if they hold numbers only."""
 
-    def blocks() -> Iterator[tuple[int, Piece]]:
+    def blocks() -> Iterator[tuple[int, TableBlock]]:
         for number, block in enumerate(make()):
             piece = columns.of_table(block)
             if piece is None:  # an array of numbers, or what the reader of numbers will refuse
@@ -319,7 +321,7 @@ def _of_blocks(make: Callable[[], Iterable[Any]], asked: Asked, n_rows: int | No
     numeric, width, names = _rest(first, chosen), len(first.columns), first.names
     kind = columns.precision(first, numeric)
 
-    def pieces() -> Iterator[Piece]:
+    def pieces() -> Iterator[TableBlock]:
         start = 0
         for number, piece in blocks():
             if len(piece.columns) != width:
@@ -336,17 +338,17 @@ def _of_blocks(make: Callable[[], Iterable[Any]], asked: Asked, n_rows: int | No
     )
 
 
-def _of_source(source: RowSource, asked: Asked, missing: str) -> MixedRows | None:
+def _of_source(source: RowSource, asked: ColumnRequest, missing: str) -> MixedRows | None:
     """Return rows of numbers some columns of which are categories, or None if none is."""
     names = None if source.names is None else tuple(source.names)
     home = arrays.like(np.empty(0), source.reference)
-    first = Piece(0, [np.empty(0, dtype=source.dtype)] * source.n_features, names, home)
+    first = TableBlock(0, [np.empty(0, dtype=source.dtype)] * source.n_features, names, home)
     chosen = columns.resolve(first, asked)
 
-    def pieces() -> Iterator[Piece]:
+    def pieces() -> Iterator[TableBlock]:
         for block in source.blocks():
             rows = arrays.to_numpy(block.rows)
-            yield Piece(block.start, list(rows.T), names)
+            yield TableBlock(block.start, list(rows.T), names)
 
     return MixedRows(pieces, first, chosen, n_rows=source.n_rows, missing=missing) if chosen else None
 
@@ -356,7 +358,7 @@ def _rank(level: Level) -> tuple[int, Level]:
     return (2, 0) if level is None else (1, level) if isinstance(level, str) else (0, level)
 
 
-def _refuse_unseen(piece: Piece, i: int, j: int, level: Level, known: list[Level]) -> NoReturn:
+def _refuse_unseen(piece: TableBlock, i: int, j: int, level: Level, known: list[Level]) -> NoReturn:
     row = piece.start + i
     listed = ", ".join(repr(value) for value in known[:6]) + (f", … ({len(known)} in all)" if len(known) > 6 else "")
     raise DataError(

@@ -35,7 +35,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 # added.
 _ORDINARY = {np.dtype(np.float64): (-100, 100), np.dtype(np.float32): (-32, 50)}
 _FACTOR = {np.dtype(np.float64): 1000, np.dtype(np.float32): 100}  # exponent of the largest factor of one product
-_MOST = 4000  # 2^4000 times the smallest number is infinity: larger exponents change nothing
+_LARGEST_EXPONENT = 4000  # 2^4000 times the smallest number is infinity: larger exponents change nothing
 _SAMPLE_ROWS, _SAMPLE_ENTRIES = 8, 1 << 16  # read first; all rows are read where the sample is not of ordinary size
 _STATE: Units = {
     "shift": 1,
@@ -132,7 +132,7 @@ def times(x: Any, exponent: int) -> Any:
         return out
     if isinstance(x, int | float):
         return float(times(np.array(x, dtype=np.float64), exponent))
-    most, exponent = _FACTOR[arrays.dtype_of(x)], max(-_MOST, min(_MOST, exponent))
+    most, exponent = _FACTOR[arrays.dtype_of(x)], max(-_LARGEST_EXPONENT, min(_LARGEST_EXPONENT, exponent))
     with np.errstate(all="ignore"):
         while exponent:
             step = max(-most, min(most, exponent))

@@ -11,9 +11,9 @@ positive, the first among near ties) and carry a residual measured with fresh pr
 **Missed pairs.** A residual shows that what was found is an eigenpair, not that none was missed: from a block of 8
 random columns, a value repeated 20 times comes out 8 times. `krylov` therefore adds random directions once the
 iteration is half done, follows them for at least half as many blocks as the run took, and tries more if they held a
-wanted pair. This costs 8 % more columns (median of fifteen cases; −2 to 29 %). `Found.checked` counts these blocks,
-and ``fit_info_.evidence`` says "checked (randomised)": a missed pair is found with near certainty, but nothing is
-proved.
+wanted pair. This costs 8 % more columns (median of fifteen cases; −2 to 29 %). `KrylovResult.checked` counts these
+blocks, and ``fit_info_.evidence`` says "checked (randomised)": a missed pair is found with near certainty, but
+nothing is proved.
 
 **Small eigenvalues.** The second eigenvalue of a locally linear matrix falls to 1e-14 of its norm at a million
 points, below the rounding of a product. `nullspace` factors the matrix with a shift of a few roundings, deflates the

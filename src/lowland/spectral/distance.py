@@ -18,7 +18,7 @@ from .solve import DENSE_LIMIT, Pairs, eigen
 
 Array = Any
 
-_PANEL = 1 << 19  # entries squared at a time: 4 MB, measured best of 1 to 8
+_SQUARED_AT_ONCE = 1 << 19  # entries squared at a time: 4 MB, measured best of 1 to 8
 _DENSE_CAILLIEZ = 600  # the problem is twice as large and not symmetric
 _DENSE_LAST = 3000  # up to here it is solved densely where the iteration fails: minutes
 _DENSE_SIZE = 6  # n × n matrices of it: four are the problem, two what its parts take until they are in place
@@ -38,7 +38,7 @@ class Squared(Operator):
         if arrays.is_foreign(self.D):
             return arrays.cast(self.D, np.float64) ** 2 @ V
         n = self.shape[0]
-        step = max(16, _PANEL // n)
+        step = max(16, _SQUARED_AT_ONCE // n)
         out, T = np.empty((V.shape[1], n)), np.ascontiguousarray(V.T)
 
         def panel(start: int) -> None:
@@ -54,7 +54,7 @@ class Squared(Operator):
         """Return ‖Δ²‖ (Frobenius)."""
         if arrays.is_foreign(self.D):
             return math.sqrt(float((arrays.cast(self.D, np.float64) ** 4).sum()))
-        step = max(16, _PANEL // self.shape[0])
+        step = max(16, _SQUARED_AT_ONCE // self.shape[0])
 
         def panel(start: int) -> float:
             rows = self.D[start : start + step]

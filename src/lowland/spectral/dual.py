@@ -16,13 +16,13 @@ from ..rows.row_source import RowSource
 from . import routes, rowspace
 from .routes import Columns, rank_tolerance, square_tolerance
 from .second_pass import second_pass
-from .solved import Scaling, Solved, Wanted
+from .solved import ComponentRule, Scaling, Solved
 
 Array = Any
 
 _READ_SECONDS = 2e-8  # of an entry: its column's moments, and centring it
-_PANEL = 1 << 20  # entries looked at again at a time
-_ONE = Wanted(rule=lambda _: 1)  # all of the spectrum, and a single direction
+_ENTRIES_AT_ONCE = 1 << 20  # entries looked at again at a time
+_ONE = ComponentRule(rule=lambda _: 1)  # all of the spectrum, and a single direction
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def left_over(side: Columns, U: Array) -> float:
         Z -= U @ (U.T @ Z)
         return float(np.vdot(Z, Z))
 
-    return float(np.sqrt(sum(thread_pool.run(part, tiles(X.shape[1], max(64, _PANEL // side.n))))))
+    return float(np.sqrt(sum(thread_pool.run(part, tiles(X.shape[1], max(64, _ENTRIES_AT_ONCE // side.n))))))
 
 
 def cost(shape: DataShape) -> tuple[dict[str, int], float]:

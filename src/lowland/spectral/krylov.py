@@ -85,7 +85,7 @@ class Ritz:
 
 
 @dataclass(frozen=True)
-class Found:
+class KrylovResult:
     """What an iteration returns: left vectors (None for eigenpairs), values, vectors, and how it ended.
 
     ``checked`` counts the blocks of random directions in which no missed pair was found; None where all pairs were
@@ -209,7 +209,7 @@ def lanczos(
     stage: str = "Krylov",
     sure: int | None = None,
     block: int = 8,
-) -> Found:
+) -> KrylovResult:
     """Return k eigenpairs of a symmetric operator at one end, best first; known null vectors are left out.
 
     Where only the first ``sure`` pairs have to be exact, the others come as they are when those have converged.
@@ -223,7 +223,7 @@ def lanczos(
     vectors = space.vectors(found.coordinates[:, :k])
     ritz = _seen(space, found, size.block) if space.restarts == 0 else None
     values = space.sign * found.values[:k]
-    return Found(None, values, vectors, space.products, checked is not None, space.norm, checked, ritz)
+    return KrylovResult(None, values, vectors, space.products, checked is not None, space.norm, checked, ritz)
 
 
 def _seen(space: LanczosSpace, found: RitzPairs, block: int) -> Ritz:
@@ -241,7 +241,7 @@ def golub_kahan(
     rng: np.random.Generator,
     both_sides: bool = False,
     stage: str = "Krylov",
-) -> Found:
+) -> KrylovResult:
     """Return the k largest singular triplets of an operator, in descending order.
 
     The basis of the shorter side is kept orthogonal to rounding; ``both_sides`` does so for the longer side, too.
@@ -257,13 +257,13 @@ def golub_kahan(
     return found if tall is A else replace(found, left=found.right, right=found.left)
 
 
-def _rayleigh_ritz(A: Operator, right: Array, products: int, checked: int | None) -> Found:
+def _rayleigh_ritz(A: Operator, right: Array, products: int, checked: int | None) -> KrylovResult:
     """Return the best triplets with right vectors in the given span, from a fresh product."""
     image = A.matmul(right)
     left, R = dense.orthonormal_near(image, arrays.namespace(image).linalg.vector_norm(image, axis=0))
     P, sigma, Y = dense.svd(R)
     converged = checked is not None
-    return Found(
+    return KrylovResult(
         thread_pool.matmul(left, P), sigma, thread_pool.matmul(right, Y), products, converged, float(sigma[0]), checked
     )
 
@@ -287,7 +287,7 @@ def identity(n: int, reference: Array) -> Array:
     return arrays.like(np.eye(n), reference, np.float64)
 
 
-def small_symmetric(A: Operator, k: int, largest: bool) -> Found:
+def small_symmetric(A: Operator, k: int, largest: bool) -> KrylovResult:
     """Form the matrix and solve it by LAPACK: whole, or only the wanted end where that is a small part."""
     M, products = A.dense(), 0
     if M is None:
@@ -304,9 +304,9 @@ def small_symmetric(A: Operator, k: int, largest: bool) -> Found:
     if largest:
         values, vectors = xp.flip(values, axis=0), xp.flip(vectors, axis=1)
     top = max(least, float(xp.max(xp.abs(values[:k]))))  # ‖A‖ from below, so that a residual is never flattered
-    return Found(None, values[:k], vectors[:, :k], products, True, top)
+    return KrylovResult(None, values[:k], vectors[:, :k], products, True, top)
 
 
-def _small_singular(A: Operator, k: int) -> Found:
+def _small_singular(A: Operator, k: int) -> KrylovResult:
     U, s, V = dense.svd(A.matmul(identity(A.shape[1], A.reference())))
-    return Found(U[:, :k], s[:k], V[:, :k], 1, True, float(s[0]))
+    return KrylovResult(U[:, :k], s[:k], V[:, :k], 1, True, float(s[0]))

@@ -13,13 +13,13 @@ import numpy as np
 
 from ..core import arrays
 from ..core.settings import report_progress
-from .krylov import Found
+from .krylov import KrylovResult
 from .operators import Operator
 
 Array = Any
 
 
-def power(A: Operator, k: int, *, tol: float, rng: np.random.Generator, max_iter: int = 20_000) -> Found:
+def power(A: Operator, k: int, *, tol: float, rng: np.random.Generator, max_iter: int = 20_000) -> KrylovResult:
     """Return the k largest eigenpairs of a positive semidefinite operator, component by component."""
     if not A.psd:
         raise ValueError("power iteration needs a positive semidefinite operator: a negative end would win")
@@ -52,7 +52,7 @@ def power(A: Operator, k: int, *, tol: float, rng: np.random.Generator, max_iter
         report_progress("power", component + 1, k)
     order = np.argsort(values, kind="stable")[::-1]
     vectors = arrays.like(arrays.to_numpy(Q)[:, known:][:, order], A.reference(), np.float64)
-    return Found(
+    return KrylovResult(
         None,
         arrays.like(np.asarray(values)[order], A.reference(), np.float64),
         vectors,

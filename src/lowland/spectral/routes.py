@@ -17,11 +17,11 @@ from ..rows.object_rows import gather
 from ..rows.row_source import RowSource
 from . import dense
 from . import krylov as iterations
-from .krylov import Found
+from .krylov import KrylovResult
 from .operators import Centered, Dense, Gram, Operator
 from .rounding import varies
 from .solve import DENSE_LIMIT, certified_triplets, eigen, fix_signs, sign_of_columns, singular, tolerance
-from .solved import Scaling, Solved, Wanted
+from .solved import ComponentRule, Scaling, Solved
 from .spmm import outer
 
 Array = Any
@@ -86,19 +86,19 @@ def operator(rows: RowSource, solved: Solved, scaling: Scaling) -> Centered:
 # -- covariance, svd and power: from what one pass has summed --------------------------------------------------------
 
 
-def covariance(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
+def covariance(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator) -> Solved:
     """Eigenvectors of the scatter; a stream that cannot be read again is multiplied in float64 throughout."""
     precise = not rows.reiterable
     eps = _EPS if precise or rows.sparse else float(np.finfo(rows.dtype).eps)
     return from_accumulator(moments(rows, precise=precise), wanted, scaling, rng, eps=eps)
 
 
-def svd(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
+def svd(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator) -> Solved:
     """Singular vectors of the R factor: nothing is squared."""
     return from_accumulator(r_factor(rows), wanted, scaling, rng)
 
 
-def power(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
+def power(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator) -> Solved:
     """Multiplication with deflation, on the scatter where it is no larger than the rows, else on the rows."""
     if forms_scatter(rows.count(), rows.n_features):
         sums = moments(rows, precise=True)  # no second pass makes good what products of float32 lose
@@ -115,7 +115,7 @@ def forms_scatter(n: int, d: int) -> bool:
 
 def from_accumulator(
     seen: Accumulator,
-    wanted: Wanted,
+    wanted: ComponentRule,
     scaling: Scaling,
     rng: np.random.Generator,
     solver: str = "auto",
@@ -147,7 +147,7 @@ def _from_r(done: RFactor, scaling: Scaling) -> Solved:
     if start.scale is not None:
         R = R / arrays.like(start.scale, R)[None, :]
     U, s, V = dense.svd(R)
-    found = certified_triplets(Dense(R), Found(U, s, V, 0, True, float(s[0])), "dense")
+    found = certified_triplets(Dense(R), KrylovResult(U, s, V, 0, True, float(s[0])), "dense")
     return replace(
         start,
         spectrum=arrays.to_numpy(found.values) ** 2,
@@ -159,7 +159,12 @@ def _from_r(done: RFactor, scaling: Scaling) -> Solved:
 
 
 def _leading(
-    op: Operator, wanted: Wanted, start: Solved, rng: np.random.Generator, solver: str = "auto", eps: float = _EPS
+    op: Operator,
+    wanted: ComponentRule,
+    start: Solved,
+    rng: np.random.Generator,
+    solver: str = "auto",
+    eps: float = _EPS,
 ) -> Solved:
     """Solve for as many pairs of a scatter or Gram operator as are wanted, growing where the spectrum decides."""
     least = max(start.tolerance, square_tolerance(op.shape[0], eps))
@@ -194,7 +199,7 @@ def _leading(
 # -- gram: the dual problem ----------------------------------------------------------------------------------------
 
 
-def gram(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
+def gram(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator) -> Solved:
     """Eigenvectors u of K = XXᵀ, then v = Xᵀu/σ: for fewer rows than columns."""
     seen = column_moments(rows)
     start = _start("gram", seen, seen.squares, scaling)
@@ -209,7 +214,7 @@ def gram(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Gener
     return back_to_columns(side.transposed_times, solved, solved.vectors, wanted)
 
 
-def back_to_columns(back: Callable[[Array], Array], solved: Solved, U: Array, wanted: Wanted) -> Solved:
+def back_to_columns(back: Callable[[Array], Array], solved: Solved, U: Array, wanted: ComponentRule) -> Solved:
     """Turn the wanted left vectors into directions by Y = XᵀU, and let the SVD of Y undo what squaring mixed."""
     rank = max(1, int((solved.spectrum > solved.tolerance**2 * solved.spectrum[0]).sum()))
     k = min(wanted.pick(solved) or rank, rank, U.shape[1], len(solved.mean))
@@ -300,7 +305,7 @@ class Columns:
 # -- krylov: the rows themselves -----------------------------------------------------------------------------------
 
 
-def krylov(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
+def krylov(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator) -> Solved:
     """Block Golub–Kahan on the rows, centred as they are multiplied."""
     seen = column_moments(rows)
     start = _start("krylov", seen, seen.squares, scaling)
@@ -326,7 +331,7 @@ def krylov(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Gen
         ask = min(size, 2 * ask)
 
 
-def lanczos(rows: RowSource, wanted: Wanted, scaling: Scaling, rng: np.random.Generator) -> Solved:
+def lanczos(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator) -> Solved:
     """Block Lanczos on XᵀX or XXᵀ, whichever is smaller and never formed, until the wanted pairs have converged.
 
     Squares lose nothing where the values are of one size, as those of indicators are, and only the shorter vectors

@@ -23,7 +23,7 @@ from . import routes
 from .rounding import rounding_floor, varies
 from .route_costs import cost
 from .second_pass import second_pass
-from .solved import Scaling, Solved, Wanted
+from .solved import ComponentRule, Scaling, Solved
 
 Array = Any
 
@@ -66,11 +66,11 @@ def table() -> list[tuple[str, str]]:
     ]
 
 
-def route(shape: DataShape, wanted: Wanted) -> str:
+def route(shape: DataShape, wanted: ComponentRule) -> str:
     """Return the route that ``auto`` takes first.
 
     >>> import numpy as np
-    >>> route(DataShape(1_000_000, 100, np.dtype("f8")), Wanted(count=10))
+    >>> route(DataShape(1_000_000, 100, np.dtype("f8")), ComponentRule(count=10))
     'covariance'
     """
     n, d = shape.n_rows, shape.n_features
@@ -88,7 +88,7 @@ def route(shape: DataShape, wanted: Wanted) -> str:
 
 def decompose(
     rows: RowSource,
-    wanted: Wanted,
+    wanted: ComponentRule,
     scaling: Scaling,
     *,
     solver: str = "auto",
@@ -111,7 +111,7 @@ def decompose(
 
 def from_accumulator(
     seen: Accumulator,
-    wanted: Wanted,
+    wanted: ComponentRule,
     scaling: Scaling,
     *,
     rng: np.random.Generator,
@@ -133,7 +133,7 @@ def from_accumulator(
 
 
 def _made_good(
-    rows: RowSource, solved: Solved, wanted: Wanted, scaling: Scaling, rng: np.random.Generator, *, exact: bool
+    rows: RowSource, solved: Solved, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator, *, exact: bool
 ) -> Solved:
     """Return a solution by squares as it is, or a better one where the last wanted value calls for that."""
     need = doubt(solved, wanted, rows.dtype)
@@ -155,7 +155,7 @@ def _require(name: str, rows: RowSource, k: int) -> None:
     check_allocation(taken, what, "ask for fewer components, or reduce fewer columns")
 
 
-def doubt(solved: Solved, wanted: Wanted, dtype: Any) -> str:
+def doubt(solved: Solved, wanted: ComponentRule, dtype: Any) -> str:
     """Say what the last wanted value calls for: nothing, a second ``pass``, or ``svd``.
 
     The scatter is right to about eps·σ₁², so a singular vector to eps·σ₁/σ_k: the limit keeps that within a
@@ -172,12 +172,12 @@ def doubt(solved: Solved, wanted: Wanted, dtype: Any) -> str:
     return "svd" if ratio < root else "pass"
 
 
-def _last(solved: Solved, wanted: Wanted) -> int:
+def _last(solved: Solved, wanted: ComponentRule) -> int:
     """Return the number of the last wanted value."""
     return max(1, min(wanted.pick(solved) or solved.expected, solved.expected))
 
 
-def cut(solved: Solved, wanted: Wanted) -> RowSpace:
+def cut(solved: Solved, wanted: ComponentRule) -> RowSpace:
     """Keep the wanted components, no more than the numerical rank."""
     last = _last(solved, wanted) if solved.doubt else 0
     spectrum = solved.spectrum[: max(1, solved.possible)]  # further ones are rounding, whatever their size

@@ -15,14 +15,14 @@ from ..rows.row_source import RowSource
 from . import dense
 from .routes import Columns, back_to_columns, rank_tolerance
 from .solve import fix_signs
-from .solved import Scaling, Solved, Wanted
+from .solved import ComponentRule, Scaling, Solved
 
 Array = Any
 
 _EPS = float(np.finfo(np.float64).eps)
 
 
-def second_pass(rows: RowSource, solved: Solved, wanted: Wanted, scaling: Scaling) -> Solved:
+def second_pass(rows: RowSource, solved: Solved, wanted: ComponentRule, scaling: Scaling) -> Solved:
     """Whiten by the first result and sum the scatter again, where it is near the identity and squares lose nothing.
 
     The idea is that of Cholesky QR done twice (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015).

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core import arrays, thread_pool
 from . import dense, krylov
-from .krylov import Found
+from .krylov import KrylovResult
 from .operators import Operator
 from .power import power
 
@@ -56,7 +56,7 @@ class Triplets:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SolverChoice:
     """One row of the table: a solver, when it is taken, and why."""
 
     solver: str
@@ -65,26 +65,28 @@ class Choice:
     applies: Callable[[Operator, int], bool]
 
 
-def table() -> tuple[Choice, ...]:
+def table() -> tuple[SolverChoice, ...]:
     """Return the whole choice table, first match wins."""
     return (
-        Choice(
+        SolverChoice(
             "dense",
             f"the smaller side is at most {DENSE_LIMIT}, and the matrix is in memory or its larger side is no longer",
             "LAPACK is exact and fast at this size, and gives the whole spectrum",
             lambda A, k: min(A.shape) <= DENSE_LIMIT and (max(A.shape) <= DENSE_LIMIT or A.dense() is not None),
         ),
-        Choice(
+        SolverChoice(
             "dense",
             "the matrix is in memory and more than a fifth of its pairs are wanted",
             "a Krylov basis of that size would cost more than the full solve",
             lambda A, k: 5 * k > min(A.shape) and A.dense() is not None,  # in this order: to ask may cost a copy
         ),
-        Choice("krylov", "all else", "few pairs of a large operator: only products are needed", lambda A, k: True),
+        SolverChoice(
+            "krylov", "all else", "few pairs of a large operator: only products are needed", lambda A, k: True
+        ),
     )
 
 
-def choose(A: Operator, k: int) -> Choice:
+def choose(A: Operator, k: int) -> SolverChoice:
     """Return the row of the table that applies.
 
     >>> import numpy as np
@@ -172,7 +174,7 @@ def singular(
         if M is None:
             M = A.matmul(krylov.identity(A.shape[1], A.reference()))
         U, s, V = dense.svd(M)
-        found = Found(U[:, :k], s[:k], V[:, :k], 0, True, float(s[0]))
+        found = KrylovResult(U[:, :k], s[:k], V[:, :k], 0, True, float(s[0]))
     elif name == "krylov":
         found = krylov.golub_kahan(A, k, tol=tol, rng=rng)
         triplets = certified_triplets(A, found, name)
@@ -184,7 +186,7 @@ def singular(
     return certified_triplets(A, found, name)
 
 
-def certified_triplets(A: Operator, found: Found, solver: str) -> Triplets:
+def certified_triplets(A: Operator, found: KrylovResult, solver: str) -> Triplets:
     """Fix signs by the right vectors and measure the residual with fresh products."""
     signs = sign_of_columns(found.right)
     right, left = found.right * signs, found.left * signs

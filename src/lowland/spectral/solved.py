@@ -65,7 +65,7 @@ class Solved:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ComponentRule:
     """How many components: a number, a share of the total, all (the rank), or by a rule on the spectrum."""
 
     count: int | None = None

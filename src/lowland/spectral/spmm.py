@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 from ..core import thread_pool
 
-_SMALL = 4_000_000  # multiplications below which SciPy is done before numba is imported
+_SCIPY_BELOW = 4_000_000  # multiplications below which SciPy is done before numba is imported
 _EACH = 8  # multiplications for each column below which looking at all columns would take longer
-_ROWS = 64  # of a product with a dense result at a time: they stay in the cache
+_ROWS_AT_ONCE = 64  # of a product with a dense result at a time: they stay in the cache
 _kernel: Any = None
 
 
@@ -57,7 +57,7 @@ def _compile() -> Any:
 
 def spmm(A: sp.csr_array, V: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return A @ V in float64. Every row is summed in storage order by one thread, so threads leave no trace."""
-    if A.nnz * V.shape[1] < _SMALL:
+    if A.nnz * V.shape[1] < _SCIPY_BELOW:
         return np.asarray(A @ V, dtype=np.float64)
     kernel = _compile()
     V = np.ascontiguousarray(V, dtype=np.float64)
@@ -76,8 +76,8 @@ def spmm(A: sp.csr_array, V: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def outer(A: sp.csr_array, T: sp.csr_array) -> np.ndarray[Any, Any]:
     """Return A @ T, float64 both, as a dense array.
 
-    A column of A and its row of T are read once for `_ROWS` rows. Every entry is summed in the order of the columns of
-    A, as SciPy does, by one thread: the bits are the same.
+    A column of A and its row of T are read once for `_ROWS_AT_ONCE` rows. Every entry is summed in the order of the
+    columns of A, as SciPy does, by one thread: the bits are the same.
 
     >>> A = sp.csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])
     >>> outer(A, A.T.tocsr()).tolist()
@@ -85,16 +85,18 @@ def outer(A: sp.csr_array, T: sp.csr_array) -> np.ndarray[Any, Any]:
     """
     columns = max(1, A.shape[1])
     short = all(X.indices.dtype == X.indptr.dtype == np.int32 for X in (A, T))  # they are, up to 2³¹ entries
-    if A.nnz * T.nnz / columns < max(_SMALL, _EACH * columns) or not short:
+    if A.nnz * T.nnz / columns < max(_SCIPY_BELOW, _EACH * columns) or not short:
         return np.asarray((A @ T).toarray())
     from .spmm_loops import add_products
 
     out = np.zeros((A.shape[0], T.shape[1]))
 
     def part(start: int) -> None:
-        rows = A[start : start + _ROWS].T.tocsr()
-        add_products(rows.indptr, rows.indices, rows.data, T.indptr, T.indices, T.data, out[start : start + _ROWS])
+        rows = A[start : start + _ROWS_AT_ONCE].T.tocsr()
+        add_products(
+            rows.indptr, rows.indices, rows.data, T.indptr, T.indices, T.data, out[start : start + _ROWS_AT_ONCE]
+        )
 
-    for _ in thread_pool.run(part, range(0, A.shape[0], _ROWS)):
+    for _ in thread_pool.run(part, range(0, A.shape[0], _ROWS_AT_ONCE)):
         pass
     return out

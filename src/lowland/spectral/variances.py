@@ -16,7 +16,7 @@ from ..rows.row_source import RowSource, as_rows
 from . import rowspace
 from .rounding import varies
 from .routes import square_tolerance
-from .solved import Scaling, Wanted
+from .solved import ComponentRule, Scaling
 
 Array = Any
 
@@ -113,7 +113,7 @@ def variances_of(
     exponent = units.exponent_of(rows, spread=True)
     rows = units.scaled(rows, -exponent)
     smaller = min(rows.n_features, rows.n_rows or rows.n_features)
-    wanted = Wanted() if smaller <= WHOLE else Wanted(count=LEADING)
+    wanted = ComponentRule() if smaller <= WHOLE else ComponentRule(count=LEADING)
     space = rowspace.decompose(rows, wanted, Scaling(center=True, scale=scale, ddof=1), rng=seed(random_state))
     solved = space.solved
     degrees = max(1, solved.n_rows - 1)

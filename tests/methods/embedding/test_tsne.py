@@ -64,7 +64,7 @@ def test_the_divergence_does_not_depend_on_how_pairs_are_cut(rng, monkeypatch):
     X = rng.standard_normal((300, 5))
     P, Y = probabilities(neighbor_graph(X, 30), 10.0), rng.standard_normal((300, 2))
     want = divergence(P, Y)
-    monkeypatch.setattr(tsne, "_PAIRS", 7 * 300)
+    monkeypatch.setattr(tsne, "_PAIRS_PER_THREAD", 7 * 300)
     assert divergence(P, Y) == pytest.approx(want, rel=1e-13)
     assert divergence(P, 3 * Y) != pytest.approx(want, rel=1e-2)
 

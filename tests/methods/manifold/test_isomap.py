@@ -186,7 +186,7 @@ def test_many_distances_are_kept_in_single_precision(roll, exact, monkeypatch):
     from lowland.methods.manifold import isomap
 
     double = Isomap(landmarks=200).fit(roll[0])
-    monkeypatch.setattr(isomap, "_SINGLE", 1000)
+    monkeypatch.setattr(isomap, "_FLOAT32_ABOVE", 1000)
     single = Isomap(landmarks=200).fit(roll[0])
     assert single.pieces_[0]["geodesics"].dtype == np.float32
     np.testing.assert_allclose(single.embedding_, double.embedding_, atol=1e-5 * np.abs(double.embedding_).max())

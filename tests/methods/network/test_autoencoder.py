@@ -181,7 +181,7 @@ def test_the_record_tells_both_errors(digits):
 def held_out_error(model, X):
     """What the model loses of the rows that its fit with seed 0 held out."""
     rng = np.random.default_rng(0)
-    wanted, scaling = rowspace.Wanted(count=model.n_components), rowspace.Scaling(True, False, 0)
+    wanted, scaling = rowspace.ComponentRule(count=model.n_components), rowspace.Scaling(True, False, 0)
     rowspace.decompose(as_rows(X), wanted, scaling, rng=rng)  # which may draw, too
     held = Split(len(X), model.validation, int(rng.integers(2**62))).held(0, len(X))
     Z = (X[held] - model.inverse_transform(model.transform(X[held]))) / model.scale_

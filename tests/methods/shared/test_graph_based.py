@@ -504,7 +504,7 @@ def test_a_table_is_put_in_one_piece_once(rng, monkeypatch):
         return plain(a, *args, **kwargs)
 
     W = neighbor_graph(X, 4).csr()
-    edges = projections.Edges(W, np.ones(600), squared=False)
+    edges = projections.EdgeWeights(W, np.ones(600), squared=False)
     monkeypatch.setattr(projections, "block_rows", lambda columns: 50)
     monkeypatch.setattr(np, "ascontiguousarray", counted)
     C, B = projections.forms(X, edges, X.mean(axis=0), np.eye(5))

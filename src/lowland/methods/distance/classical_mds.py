@@ -22,7 +22,7 @@ from ...spectral.krylov import sizes
 from ...spectral.rounding import rounding_floor
 from ...spectral.route_costs import Reading
 from ...spectral.solve import DENSE_LIMIT, sign_of_columns
-from ...spectral.solved import Scaling, Wanted
+from ...spectral.solved import ComponentRule, Scaling
 from ..shared.distance_based import DistanceReducer
 from ..shared.extension import Triangulation, squared, to_principal_axes
 from ..shared.linear_map import tell
@@ -143,7 +143,7 @@ class ClassicalMDS(DistanceReducer):
         n, k = shape.n_rows or 1, self.n_components
         wanted = None if self._linear else self._landmarks(n)
         if self._linear:
-            route = rowspace.route(shape, Wanted(count=k))
+            route = rowspace.route(shape, ComponentRule(count=k))
             parts, seconds = rowspace.cost(route, shape, min(k, n, shape.n_features))
             parts = largest(parts, {"rows less their mean": Reading.of(shape).rows_in_float64()})
             model, algorithm = 8 * (k + 1) * shape.n_features, f"PCA by {route}"
@@ -206,7 +206,7 @@ class ClassicalMDS(DistanceReducer):
         """Euclidean rows: B = (X − 1mᵀ)(X − 1mᵀ)ᵀ, so its eigenvectors are the scores of PCA."""
         with record.stage("solve"):
             space = rowspace.decompose(
-                rows, Wanted(count=self.n_components), Scaling(True, False, 0), rng=seed(self.random_state)
+                rows, ComponentRule(count=self.n_components), Scaling(True, False, 0), rng=seed(self.random_state)
             )
         tell(record, space, self.n_components, "ClassicalMDS")
         record.note(algorithm=f"PCA by {space.solved.route}")

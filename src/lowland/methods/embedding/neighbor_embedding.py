@@ -25,7 +25,7 @@ from ...core.cost import DataShape, Plan
 from ...core.errors import DataError, LowlandWarning, MissingExtraError, SolveError
 from ...core.random import seed
 from ...graph.components import by_size, components
-from ...graph.geometry import Edges
+from ...graph.geometry import EdgeLengths
 from ...graph.graph import Graph, starts
 from ...graph.neighbors import searcher
 from ...rows.row_source import RowSource, as_rows
@@ -36,7 +36,7 @@ from ...spectral.operators import Sparse
 from ...spectral.rowspace import cost as rowspace_cost
 from ...spectral.rowspace import decompose, route
 from ...spectral.solve import DENSE_LIMIT, eigen, sign_of_columns
-from ...spectral.solved import Scaling, Wanted
+from ...spectral.solved import ComponentRule, Scaling
 from ...spectral.walks import scaled
 from ..shared.distance_based import METRIC
 from ..shared.graph_based import GRAPH_OVERHEAD, Embedded, EmbeddingCost, graph_plan, small_map
@@ -47,12 +47,12 @@ from ..shared.placing import NewRows
 Array = Any
 
 INIT: Rule = Choice(("pca", "spectral", "random"))
-_KEPT = 10  # neighbours looked for on the map
+_NEIGHBORS_COMPARED = 10  # neighbours looked for on the map
 _SAMPLE = 1000  # points that are asked for them
 _GRID = 2.0**24  # steps in which a start is rounded
 _START_TOLERANCE = 1e-4  # of eigenvectors that are only where points begin
 _ROOM = 0.45  # half the width of a piece in its cell
-_SMALL = "classical scaling"  # of too few points to move
+_FEW_POINTS_MAP = "classical scaling"  # of too few points to move
 
 
 def package(name: str, owner: str) -> Any:
@@ -146,7 +146,7 @@ class NeighborEmbedding(Reducer):
         k = max(1, min(self.n_neighbors, max(1, n) - 1))
         plan = graph_plan(self, shape, k, self._embed_cost(shape, max(1, n), k), keeps_square=False)
         plan = replace(plan, seconds=plan.seconds + self._start_seconds(shape))
-        return replace(plan, algorithm=_SMALL) if 1 < n < self._fewest else plan
+        return replace(plan, algorithm=_FEW_POINTS_MAP) if 1 < n < self._fewest else plan
 
     # -- training -----------------------------------------------------------------------------------------
 
@@ -180,12 +180,12 @@ class NeighborEmbedding(Reducer):
         self.pieces_ = [{"numbers": numbers, "points": Y, "offset": np.zeros(Y.shape[1]), **found.state}]
         with record.stage("evidence"):
             share, k = kept(graph, Y, rng, _looked_up(hood))
-            record.evidence["neighbours kept" if k == _KEPT else f"neighbours kept of {k}"] = share
+            record.evidence["neighbours kept" if k == _NEIGHBORS_COMPARED else f"neighbours kept of {k}"] = share
         self.embedding_ = Y[hood.inverse].astype(rows.dtype)
 
     def _few(self, piece: Piece, record: Recorder) -> Embedded:
         """Lay out a few points by their distances; new rows go to the nearest of them."""
-        if isinstance(piece.geometry, Edges) and components(piece.graph).any():
+        if isinstance(piece.geometry, EdgeLengths) and components(piece.graph).any():
             raise DataError(
                 f"{type(self).__name__}: {piece.n} points whose known distances fall into pieces are too few for "
                 f"n_components={self.n_components}; store more distances, or ask for {max(1, piece.n - 2)} at most"
@@ -198,7 +198,7 @@ class NeighborEmbedding(Reducer):
         )
         found = small_map(piece, self.n_components_)
         Y = np.pad(found.points, ((0, 0), (0, self.n_components_ - found.points.shape[1])))
-        return Embedded(Y, found.values, {"k": 1}, {"algorithm": _SMALL})
+        return Embedded(Y, found.values, {"k": 1}, {"algorithm": _FEW_POINTS_MAP})
 
     def _start_cost(self, shape: DataShape, n: int, edges: float) -> int:
         """Return the bytes that the start takes, for a plan, which does not know whether a function compares rows."""
@@ -206,14 +206,14 @@ class NeighborEmbedding(Reducer):
         if self.init != "pca" or given:
             return start_cost(n, d, "spectral" if self.init == "pca" else self.init, edges)
         count = min(d, n, shape.n_features)
-        parts, _ = rowspace_cost(route(shape, Wanted(count=count)), shape, count)
+        parts, _ = rowspace_cost(route(shape, ComponentRule(count=count)), shape, count)
         return start_cost(n, d, "pca", edges) + sum(parts.values())
 
     def _start_seconds(self, shape: DataShape) -> float:
         """Return the rough seconds of a start by principal components; other starts take little beside the steps."""
         if self.init != "pca" or self._pairwise or callable(self.metric):
             return 0.0
-        wanted = Wanted(count=min(self.n_components, shape.n_rows or 1, shape.n_features))
+        wanted = ComponentRule(count=min(self.n_components, shape.n_rows or 1, shape.n_features))
         name = route(shape, wanted)
         return gram_seconds(shape) if name == "gram" else rowspace_cost(name, shape, wanted.count or 1)[1]
 
@@ -303,7 +303,7 @@ def kept(
     """
     sample = np.sort(rng.permutation(graph.n)[:_SAMPLE])
     sample = sample[graph.degrees[sample] > 0]  # stored distances may leave a point alone
-    fewest, k = int(graph.degrees[sample].min(initial=graph.n)), min(_KEPT, graph.n - 1)
+    fewest, k = int(graph.degrees[sample].min(initial=graph.n)), min(_NEIGHBORS_COMPARED, graph.n - 1)
     if fewest < k and looked_up is not None:
         lists = [found[found != i][:k] for i, found in zip(sample, looked_up(sample, k), strict=True)]
     else:
@@ -342,7 +342,7 @@ def principal(points: Array, d: int, rng: np.random.Generator) -> Array:
     [[3.0, 0.0], [3.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
     """
     rows = as_rows(points if sp.issparse(points) else np.ascontiguousarray(points))
-    space = decompose(rows, Wanted(count=min(d, *points.shape)), Scaling(), rng=rng, want_left=True)
+    space = decompose(rows, ComponentRule(count=min(d, *points.shape)), Scaling(), rng=rng, want_left=True)
     if space.left is None:
         raise SolveError("the principal components of the rows came without coordinates")
     signs = sign_of_columns(space.directions)

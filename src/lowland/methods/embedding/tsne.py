@@ -29,9 +29,9 @@ _DIMENSIONS = 3  # of the trees that sum up repulsion
 _GRID_ROWS = 10_000  # points from which repulsion is interpolated on a grid, as openTSNE does
 _SHARED = 2000  # points from which threads share the steps; they change no bit
 _EXAGGERATED = 250  # steps at most
-_WIDTH = 1e-4  # standard deviation of the first coordinate at the start
+_START_DEVIATION = 1e-4  # standard deviation of the first coordinate at the start
 _JITTER = 0.01  # of that
-_PAIRS = 1 << 17  # whose distances on the map a thread holds
+_PAIRS_PER_THREAD = 1 << 17  # whose distances on the map a thread holds
 _NEW = 5.0  # perplexity of new rows, and what follows it: openTSNE's own choices
 _NEW_STEPS, _NEW_RATE, _NEW_EXAGGERATION, _NEW_LONGEST = 250, 0.1, 1.5, 0.25
 
@@ -148,7 +148,7 @@ class TSNE(NeighborEmbedding):
         later = max(int(15 * edges), self._start_cost(shape, n, edges))  # making them is over when the start begins
         parts = {"probabilities": int(15 * edges), "sums or start": later, "points and steps": 8 * n * d * 14}
         if n < _GRID_ROWS:
-            parts["pairs on the map"] = 2 * 8 * settings.threads() * min(n * n, _PAIRS)
+            parts["pairs on the map"] = 2 * 8 * settings.threads() * min(n * n, _PAIRS_PER_THREAD)
         if self._gridded(n):
             algorithm, step = "interpolation", 4e-7 * n * d + 1e-2
         else:
@@ -193,8 +193,8 @@ class TSNE(NeighborEmbedding):
             P = probabilities(graph, self.perplexity_)
         with record.stage("start"):
             Y = self._start(points, P, record, rng)
-            Y *= _WIDTH / max(float(Y[:, 0].std()), np.finfo(np.float64).tiny)
-            Y += rng.normal(0, _JITTER * _WIDTH, Y.shape)
+            Y *= _START_DEVIATION / max(float(Y[:, 0].std()), np.finfo(np.float64).tiny)
+            Y += rng.normal(0, _JITTER * _START_DEVIATION, Y.shape)
         gridded = self._gridded(graph.n)
         forces = library.kl_divergence_fft if gridded else library.kl_divergence_bh
         early = min(_EXAGGERATED, self.max_iter // 3)
@@ -334,5 +334,5 @@ def divergence(P: Any, Y: Array) -> float:
         W[np.arange(len(W)), np.arange(rows.start, rows.stop)] = 0
         return float(xlogy(p, p).sum() - (p * np.log(w)).sum()), float(W.sum())
 
-    parts = list(thread_pool.run(part, tiles(len(Y), max(1, _PAIRS // len(Y)))))
+    parts = list(thread_pool.run(part, tiles(len(Y), max(1, _PAIRS_PER_THREAD // len(Y)))))
     return sum(own for own, _ in parts) + math.log(sum(total for _, total in parts))

@@ -22,14 +22,14 @@ from .neighbor_embedding import INIT, NeighborEmbedding, assembled, package
 Array = Any
 
 NEIGHBORS = 15  # the default; lowered for tables of a few rows
-_FEW = 10_000  # points up to which the default is many epochs, as in umap-learn
+_MANY_EPOCHS_UP_TO = 10_000  # points up to which the default is many epochs, as in umap-learn
 _NEW_EPOCHS = 100  # for new rows, where the number of epochs was not given
 _NEW_RATE = 0.25  # of the steps of new rows: a quarter of the others
 _REPELLING = 5  # points that repel for each one that attracts
 _HALVINGS = 64  # of the interval that holds a bandwidth
 _SHORTEST = 1e-3  # of a point's mean distance: bandwidths below are no longer lowered
-_WIDTH, _NOISE = 10.0, 1e-4  # of the start
-_BLOCK = 1 << 13  # points whose bandwidths are found at a time
+_START_WIDTH, _START_NOISE = 10.0, 1e-4  # of the start
+_POINTS_AT_ONCE = 1 << 13  # points whose bandwidths are found at a time
 
 
 class UMAP(NeighborEmbedding):
@@ -120,7 +120,7 @@ class UMAP(NeighborEmbedding):
         return package("umap.umap_", "UMAP")
 
     def _epochs(self, n: int) -> int:
-        return (500 if n <= _FEW else 200) if self.n_epochs is None else self.n_epochs
+        return (500 if n <= _MANY_EPOCHS_UP_TO else 200) if self.n_epochs is None else self.n_epochs
 
     # -- cost ---------------------------------------------------------------------------------------------
 
@@ -164,8 +164,8 @@ class UMAP(NeighborEmbedding):
         with record.stage("fuzzy graph"):
             W = fuzzy_union(graph)
         with record.stage("start"):
-            Y = _WIDTH * self._start(points, W, record, rng)
-            Y += rng.normal(0, _NOISE, Y.shape)
+            Y = _START_WIDTH * self._start(points, W, record, rng)
+            Y += rng.normal(0, _START_NOISE, Y.shape)
         with record.stage("epochs"):
             Y, _ = self._library().simplicial_set_embedding(
                 None,
@@ -299,7 +299,7 @@ def fuzzy_union(graph: Graph) -> Any:
     """
 
     def weigh(distances: Array) -> Array:
-        parts = thread_pool.run(lambda part: memberships(distances[part]), tiles(len(distances), _BLOCK))
+        parts = thread_pool.run(lambda part: memberships(distances[part]), tiles(len(distances), _POINTS_AT_ONCE))
         return np.concatenate(list(parts))
 
     W = assembled(graph, weigh, np.float32)

@@ -34,12 +34,12 @@ CENTERS = 500  # Gaussians of the ridge at most
 _STRENGTHS = 41  # tried from the largest eigenvalue down to 1e-10 of it
 _NEIGHBORS = 10  # anchors in a local start
 _ITERATIONS = 100
-_FLAT = 1e-8  # directions of the Gaussians below this share of the largest would only carry rounding
+_FLAT_SHARE = 1e-8  # directions of the Gaussians below this share of the largest would only carry rounding
 _VANISHED = 1e-6  # a sum of coefficients this small beside its terms has no direction left
-_STILL = 1e-10  # a step this small beside the kernel's width ends a row's iteration
-_ROUNDING = 1e-12  # at the top h is flat: whether it still grows there is noise
+_SMALLEST_STEP = 1e-10  # a step this small beside the kernel's width ends a row's iteration
+_FLAT_TOP = 1e-12  # at the top h is flat: whether it still grows there is noise
 _STRIP = 1 << 20  # entries of a product of features and rows that a thread makes at once
-_ROWS = 256  # at once: their kernel with 10,000 anchors takes 20 MB
+_ROWS_AT_ONCE = 256  # at once: their kernel with 10,000 anchors takes 20 MB
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _penalised(S: Array, T: Array, total: float, H: Array, n: int, free: int) ->
     if not len(H) or free >= n:  # no Gaussians, or no row is left over to judge them by
         return np.zeros_like(T), 0.0, float(free)
     values, Q = dense.eigh(H)
-    keep = values > _FLAT * values[-1]
+    keep = values > _FLAT_SHARE * values[-1]
     W = Q[:, keep] / np.sqrt(values[keep])
     d, P = dense.eigh(W.T @ S @ W)
     d, W = d.clip(0), W @ P
@@ -199,7 +199,7 @@ class FixedPoint:
 
     def __call__(self, Y: Array) -> Array:
         """Return the rows for reduced rows, each on its own."""
-        return np.concatenate([self._solve(Y[part]) for part in tiles(len(Y), _ROWS)])
+        return np.concatenate([self._solve(Y[part]) for part in tiles(len(Y), _ROWS_AT_ONCE)])
 
     def _solve(self, Y: Array) -> Array:
         beta = self.expansion.weights + Y @ self.expansion.dual.T
@@ -208,11 +208,11 @@ class FixedPoint:
         active = np.arange(len(Y))
         for _ in range(_ITERATIONS):
             moved = np.abs(point - best[active]).max(axis=1)  # `point` is one step on from `best`
-            active, point = active[moved > _STILL * width], point[moved > _STILL * width]
+            active, point = active[moved > _SMALLEST_STEP * width], point[moved > _SMALLEST_STEP * width]
             if not len(active):
                 break
             new, next_point = self._step(beta[active], point)
-            up = new >= height[active] - _ROUNDING * np.abs(height[active])  # a step that leads away was the last
+            up = new >= height[active] - _FLAT_TOP * np.abs(height[active])  # a step that leads away was the last
             best[active[up]], height[active[up]] = point[up], new[up]
             active, point = active[up], next_point[up]
         return best

@@ -21,7 +21,7 @@ from ...rows.row_source import RowSource, as_rows
 from ...rows.units import Units
 from ...spectral import rowspace
 from ...spectral.rowspace import RowSpace
-from ...spectral.solved import Scaling, Wanted
+from ...spectral.solved import ComponentRule, Scaling
 from ..shared.linear_map import Compressor, LinearReducer, check_count, tell
 from . import famd_coding
 from .famd_coding import Layout
@@ -169,7 +169,7 @@ class FAMD(LinearReducer):
 
     def _plan(self, shape: DataShape) -> Plan:
         k = min(self.n_components, shape.n_features, shape.n_rows or shape.n_features)
-        name = rowspace.route(shape, Wanted(count=k))
+        name = rowspace.route(shape, ComponentRule(count=k))
         parts, seconds = rowspace.cost(name, shape, k)
         return Plan(
             method="FAMD",
@@ -210,7 +210,7 @@ class FAMD(LinearReducer):
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         if not isinstance(rows, MixedRows):
             with record.stage("solve"):
-                wanted = Wanted(count=self.n_components)
+                wanted = ComponentRule(count=self.n_components)
                 space = rowspace.decompose(rows, wanted, _NUMBERS, rng=seed(self.random_state))
             self.categorical_columns_, self.categorical_levels_ = [], []
             self.mean_, self.scale_ = space.solved.mean, space.solved.scale

@@ -28,7 +28,7 @@ from ...spectral import rowspace
 from ...spectral.routes import deviations
 from ...spectral.rowspace import RowSpace
 from ...spectral.solve import DENSE_LIMIT
-from ...spectral.solved import Scaling, Wanted
+from ...spectral.solved import ComponentRule, Scaling
 
 Array = Any
 
@@ -222,7 +222,7 @@ def coded_shape(n: int, d: int, width: int) -> DataShape:
     (False, True)
     """
     shape = DataShape(n, width, np.dtype(np.float64))
-    if rowspace.route(shape, Wanted(count=1)) == "svd":
+    if rowspace.route(shape, ComponentRule(count=1)) == "svd":
         return shape
     return replace(shape, density=d / width, sparse=True)
 
@@ -236,7 +236,7 @@ def way(shape: DataShape, k: int) -> str:
     n, width = shape.n_rows or 0, shape.n_features
     if not shape.sparse:
         return "svd"
-    return "counts" if width <= min(n, WIDEST) else rowspace.route(shape, Wanted(count=k))
+    return "counts" if width <= min(n, WIDEST) else rowspace.route(shape, ComponentRule(count=k))
 
 
 def cost(shape: DataShape, d: int, k: int) -> tuple[dict[str, int], float]:
@@ -260,7 +260,7 @@ def solve(
     layout: Layout, coded: RowSource, shape: DataShape, mean: Array, scale: Array, k: int, rng: np.random.Generator
 ) -> RowSpace:
     """Return the row space of the coded rows, which are written out only where they are few or very wide."""
-    name, wanted = way(shape, k), Wanted(count=k)
+    name, wanted = way(shape, k), ComponentRule(count=k)
     table: RowSource = MappedRows(coded, lambda block: layout.dense(block, mean, scale), layout.width)
     if name == "counts":
         seen = layout.moments(coded, mean, scale)

@@ -60,7 +60,7 @@ def closed_form(S: Array, k: int) -> Model:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ObservedColumns:
     """What the observed columns tell of z: W_o = P S Qᵀ, and the noise; leading axes are patterns."""
 
     P: Array
@@ -69,7 +69,7 @@ class Seen:
     noise: float
 
     @classmethod
-    def of(cls, W: Array, noise: float) -> Seen:
+    def of(cls, W: Array, noise: float) -> ObservedColumns:
         """Decompose the rows of W that belong to the observed columns (others may stand as zeros)."""
         P, s, Q = dense.svd(W)
         return cls(P, s, Q.mT, noise)
@@ -105,7 +105,7 @@ def expected_moments(groups: list[Batch], mean: Array, model: Model) -> tuple[Ar
 
     def step(batch: Batch) -> tuple[Array, Array, float]:
         there, n = batch.there, batch.n
-        seen = Seen.of(there[:, :, None] * W, noise)
+        seen = ObservedColumns.of(there[:, :, None] * W, noise)
         root, gaps = np.sqrt(n)[:, None, None], 1 - there[:, None, :]
         rows = np.concatenate([batch.factors, root * (batch.mean - there * mean)[:, None, :]], axis=1)
         whole = rows + gaps * (seen.coordinates(rows) @ W.T)  # stands for the rows with their gaps filled
@@ -128,7 +128,7 @@ def posterior(X: Array, W: Array, mean: Array, noise: float) -> Array:
     """Return E[z | observed part] for each row; a row with nothing observed has the prior mean 0."""
     out = np.zeros((len(X), W.shape[1]))
     for part, o in by_pattern(~np.isnan(X)):
-        out[part] = Seen.of(W[o], noise).coordinates(X[np.ix_(part, o)] - mean[o])
+        out[part] = ObservedColumns.of(W[o], noise).coordinates(X[np.ix_(part, o)] - mean[o])
     return out
 
 
@@ -136,7 +136,7 @@ def log_likelihood(X: Array, W: Array, mean: Array, noise: float) -> Array:
     """Return ln N(x_o; m_o, W_oW_oᵀ + σ²I) for each row's observed part; 0 where nothing is observed."""
     out = np.zeros(len(X))
     for part, o in by_pattern(~np.isnan(X)):
-        seen = Seen.of(W[o], noise)
+        seen = ObservedColumns.of(W[o], noise)
         distances = seen.distances(X[np.ix_(part, o)] - mean[o])
         out[part] = -0.5 * (len(o) * _LOG_2PI + seen.log_determinant(len(o)) + distances)
     return out

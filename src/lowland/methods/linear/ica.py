@@ -20,7 +20,7 @@ from ...spectral import dense, rowspace
 from ...spectral.routes import rank_tolerance
 from ...spectral.rowspace import RowSpace
 from ...spectral.solve import sign_of_columns
-from ...spectral.solved import Scaling, Wanted
+from ...spectral.solved import ComponentRule, Scaling
 from ..shared.linear_map import Compressor, LinearReducer, check_count
 from . import ica_rotation
 from .ica_rotation import CONTRASTS, Separation, expected_error, gaussian, like_noise, panel_rows, warm_rows
@@ -163,7 +163,7 @@ class ICA(LinearReducer):
         n, d, count = shape.n_rows or 1, shape.n_features, self.n_components
         check_count("ICA", count, shape.n_rows, d)
         k = min(n, d, count or d)
-        route = rowspace.route(shape, Wanted(count=count))
+        route = rowspace.route(shape, ComponentRule(count=count))
         axes, seconds = rowspace.cost(route, shape, k)
         warm, block = warm_rows(k), min(n, panel_rows(k, d))
         at_once = min(threads(), -(-n // block))
@@ -193,7 +193,7 @@ class ICA(LinearReducer):
         rng = seed(self.random_state)
         check_count("ICA", self.n_components, rows.count(), rows.n_features)
         with record.stage("principal axes"):
-            wanted = Wanted(count=self.n_components)
+            wanted = ComponentRule(count=self.n_components)
             space = rowspace.decompose(rows, wanted, Scaling(True, False, 0), rng=rng)
         self._tell(space, record)
         root = np.sqrt(space.solved.n_rows)

@@ -38,9 +38,9 @@ from ...spectral import dense
 Array = Any
 
 CONTRASTS = ("logcosh", "exp", "cube")
-_PANEL = 1 << 16  # entries of a block: it, its estimates and their g stay in a core's own cache
+_BLOCK_ENTRIES = 1 << 16  # entries of a block: it, its estimates and their g stay in a core's own cache
 _FIRST = 50  # steps of FastICA before Picard-O: its long steps leave poor optima behind
-_MEMORY = 10  # steps that Picard-O remembers
+_STEPS_REMEMBERED = 10  # steps that Picard-O remembers
 _FLEXIBLE = 20  # steps in which a source may change sides of the Gaussian; then the goal stands still, and is reached
 _HALVINGS = 12  # of a step that does not descend
 _FLOOR = 0.01  # least curvature of a pair, as a share of the largest
@@ -216,7 +216,7 @@ class White:
 
 def panel_rows(k: int, n_features: int) -> int:
     """Return the rows of a block: it depends on the widths alone, so sums do too."""
-    return min(block_rows(n_features), max(256, _PANEL // k))
+    return min(block_rows(n_features), max(256, _BLOCK_ENTRIES // k))
 
 
 def whitened(rows: RowSource, mean: Array, K: Array) -> White:
@@ -304,7 +304,7 @@ def picard(
     """
     seen = white.look(W, contrast) if seen is None else seen
     goal, rest, steps = _Goal(_sides(seen), seen), _Rest(), steps or Steps("separation", max_iter)
-    memory: deque[tuple[Array, Array]] = deque(maxlen=_MEMORY)
+    memory: deque[tuple[Array, Array]] = deque(maxlen=_STEPS_REMEMBERED)
     step, resting = 0, False
     while goal.turn > tol and step < max_iter and not resting:
         steps.next()

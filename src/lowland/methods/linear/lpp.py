@@ -23,7 +23,7 @@ from .projections import (
     PROJECTION_PARAMETERS,
     PROJECTION_STATE,
     PROJECTION_UNITS,
-    Edges,
+    EdgeWeights,
     fit_projection,
     projection_compressor,
     projection_plan,
@@ -139,8 +139,8 @@ class LPP(LinearReducer):
     def _compressor(self) -> Compressor:
         return projection_compressor(self.components_, self.mean_)
 
-    def _edges(self, piece: Piece) -> Edges:
+    def _edges(self, piece: Piece) -> EdgeWeights:
         """Return heat or binary weights of the graph's edges, and the degrees of its points."""
         self.bandwidth_ = np.inf if self.weights == "binary" else bandwidth_of(self, piece.graph)
         W = affinity(piece.graph, self.bandwidth_)
-        return Edges(W, degrees(W), squared=False)
+        return EdgeWeights(W, degrees(W), squared=False)

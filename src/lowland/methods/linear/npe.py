@@ -23,7 +23,7 @@ from .projections import (
     PROJECTION_PARAMETERS,
     PROJECTION_STATE,
     PROJECTION_UNITS,
-    Edges,
+    EdgeWeights,
     fit_projection,
     projection_compressor,
     projection_plan,
@@ -121,7 +121,7 @@ class NPE(LinearReducer):
     def _compressor(self) -> Compressor:
         return projection_compressor(self.components_, self.mean_)
 
-    def _edges(self, piece: Piece) -> Edges:
+    def _edges(self, piece: Piece) -> EdgeWeights:
         """Return barycentric weights of the points among their neighbours."""
         patches = Patches.of_graph(piece.graph)
 
@@ -131,4 +131,4 @@ class NPE(LinearReducer):
         w = patches.over(piece.geometry, weigh, 1, stage="weights").ravel()
         n = piece.n
         W = sp.csr_array((w, patches.members, patches.indptr), shape=(n, n))
-        return Edges(W, np.ones(n), squared=True)
+        return EdgeWeights(W, np.ones(n), squared=True)

@@ -20,7 +20,7 @@ from ...rows.units import Units, scaled, scaled_back
 from ...spectral import rowspace
 from ...spectral.routes import degrees
 from ...spectral.rowspace import ROUTES, RowSpace
-from ...spectral.solved import Scaling, Wanted
+from ...spectral.solved import ComponentRule, Scaling
 from ..shared.linear_map import Compressor, LinearReducer, check_count, tell, warn_dominant
 
 Array = Any
@@ -227,13 +227,13 @@ class PCA(LinearReducer):
         self._learn(space, record, self.accumulator_.dtype)
         self.fit_info_ = record.info(None)
 
-    def _wanted(self) -> Wanted:
+    def _wanted(self) -> ComponentRule:
         k = self.n_components
         if k is None:
-            return Wanted()
+            return ComponentRule()
         if isinstance(k, str):
-            return Wanted(rule=self._parallel)
-        return Wanted(share=float(k)) if 0 < k < 1 else Wanted(count=int(k))
+            return ComponentRule(rule=self._parallel)
+        return ComponentRule(share=float(k)) if 0 < k < 1 else ComponentRule(count=int(k))
 
     def _parallel(self, solved: Any) -> int:
         from ...spectral.parallel_analysis import parallel_analysis

@@ -20,7 +20,7 @@ from ...rows.row_source import RowSource
 from ...rows.units import Units, scaled_back
 from ...spectral import rowspace
 from ...spectral.routes import rank_tolerance, square_tolerance
-from ...spectral.solved import Scaling, Wanted
+from ...spectral.solved import ComponentRule, Scaling
 from ..shared.linear_map import Compressor, LinearReducer, check_count, tell, warn_dominant
 from .gaussian_em import NOISE_FLOOR, Model, closed_form, expected_moments, log_likelihood, posterior
 from .missing_patterns import REMEDY, Patterns, batches, cost, survey
@@ -143,7 +143,7 @@ class ProbabilisticPCA(LinearReducer):
 
     def _plan(self, shape: DataShape) -> Plan:
         check_count("ProbabilisticPCA", self.n_components, shape.n_rows, shape.n_features)
-        wanted = Wanted(count=self.n_components)
+        wanted = ComponentRule(count=self.n_components)
         name = rowspace.route(shape, wanted)
         k = min(self.n_components, shape.n_features)
         parts, seconds = rowspace.cost(name, shape, k)
@@ -182,7 +182,7 @@ class ProbabilisticPCA(LinearReducer):
     def _closed_form(self, rows: RowSource, record: Recorder) -> None:
         with record.stage("solve"):
             space = rowspace.decompose(
-                rows, Wanted(count=self.n_components), Scaling(ddof=0), rng=seed(self.random_state)
+                rows, ComponentRule(count=self.n_components), Scaling(ddof=0), rng=seed(self.random_state)
             )
         tell(record, space, self.n_components, "ProbabilisticPCA")
         solved = space.solved

@@ -31,7 +31,7 @@ from ...spectral.dual import Dual, dual
 from ...spectral.dual import cost as dual_cost
 from ...spectral.rowspace import RowSpace
 from ...spectral.solve import sign_of_columns
-from ...spectral.solved import Scaling, Wanted
+from ...spectral.solved import ComponentRule, Scaling
 from ..shared.graph_based import GRAPH_PARAMETERS
 from ..shared.linear_map import Compressor, check_count
 from ..shared.neighborhood import Piece, count_neighbors, learn_neighborhood, require_neighbors
@@ -40,7 +40,7 @@ Array = Any
 
 
 @dataclass(frozen=True)
-class Edges:
+class EdgeWeights:
     """Weights w_ij of directed edges in CSR form; T = Σ_j w_ij (x_i − x_j) is what the quadratic form is made of.
 
     ``squared``: C = TᵀT, and all points count the same; else C = XᵀT, and ``masses`` are the weights of the points.
@@ -68,7 +68,7 @@ def projection_plan(model: Any, shape: DataShape, edges_seconds: float = 0.0) ->
         require_neighbors(model, n, "rows")
     k, r, name = max(1, min(model.n_neighbors, n - 1)), min(n, d), model._input.name(model)
     search, seconds = search_cost(shape, k, name)
-    route = rowspace.route(shape, Wanted())
+    route = rowspace.route(shape, ComponentRule())
     small = route == "gram"  # of wide rows only their coordinates are multiplied (`DualAxes`)
     axes, more = dual_cost(shape) if small else rowspace.cost(route, shape, r)
     inner = r if small else d
@@ -118,7 +118,9 @@ class Projection:
         model.rank_, model.n_components_ = self.rank, len(self.components)
 
 
-def fit_projection(model: Any, rows: RowSource, record: Recorder, edges_of: Callable[[Piece], Edges]) -> Projection:
+def fit_projection(
+    model: Any, rows: RowSource, record: Recorder, edges_of: Callable[[Piece], EdgeWeights]
+) -> Projection:
     """Return the map that keeps the graph of the rows, weighed by ``edges_of``; no training row is kept."""
     n, rng, owner = require_length(model, rows), seed(model.random_state), type(model).__name__
     check_count(owner, model.n_components, n, rows.n_features)
@@ -142,7 +144,7 @@ def fit_projection(model: Any, rows: RowSource, record: Recorder, edges_of: Call
     return Projection(A.astype(rows.dtype), axes.solved.mean, values, axes.rank, k)
 
 
-def _solve(model: Any, points: Array, edges: Edges, axes: Axes, record: Recorder) -> tuple[Array, Array]:
+def _solve(model: Any, points: Array, edges: EdgeWeights, axes: Axes, record: Recorder) -> tuple[Array, Array]:
     """Solve C v = λ B v in the scaled principal axes; return the directions and λ."""
     k = min(model.n_components, axes.rank)
     if k < model.n_components:
@@ -172,7 +174,7 @@ class Axes:
         self.solved, self.rank = space.solved, len(space.values)
         self._P = space.directions / space.values
 
-    def forms(self, points: Array, edges: Edges) -> tuple[Array, Array]:
+    def forms(self, points: Array, edges: EdgeWeights) -> tuple[Array, Array]:
         """Return C and B of the rows."""
         return forms(points, edges, self.solved.mean, self._P)
 
@@ -187,7 +189,7 @@ class DualAxes(Axes):
     def __init__(self, found: Dual) -> None:
         self.solved, self.rank, self._dual = found.solved, len(found.values), found
 
-    def forms(self, points: Array, edges: Edges) -> tuple[Array, Array]:
+    def forms(self, points: Array, edges: EdgeWeights) -> tuple[Array, Array]:
         """Return C and B of the rows."""
         Z = self._dual.left / np.sqrt(edges.masses)[:, None]
         return forms(Z, edges, np.zeros(self.rank), None)
@@ -200,12 +202,12 @@ class DualAxes(Axes):
 def principal_axes(rows: RowSource, rng: np.random.Generator) -> Axes:
     """Return the principal axes of weighted rows; of wide ones without the directions, where their squares allow."""
     scaling = Scaling(True, False, 0)
-    if rowspace.route(rows.shape, Wanted()) == "gram" and (found := dual(rows, scaling, rng=rng)) is not None:
+    if rowspace.route(rows.shape, ComponentRule()) == "gram" and (found := dual(rows, scaling, rng=rng)) is not None:
         return DualAxes(found)
-    return Axes(rowspace.decompose(rows, Wanted(), scaling, rng=rng))
+    return Axes(rowspace.decompose(rows, ComponentRule(), scaling, rng=rng))
 
 
-def forms(points: Array, edges: Edges, mean: Array, P: Array | None) -> tuple[Array, Array]:
+def forms(points: Array, edges: EdgeWeights, mean: Array, P: Array | None) -> tuple[Array, Array]:
     """Return C and B of the rows Z = (X − 1mᵀ)P, summed by blocks in their order; without P the points are Z."""
     W = edges.weights
     points = points if sp.issparse(points) else np.ascontiguousarray(points)  # once, not in every block

@@ -21,7 +21,7 @@ from ...spectral import dense, rowspace
 from ...spectral.routes import rank_tolerance
 from ...spectral.rowspace import ROUTES
 from ...spectral.solve import sign_of_columns
-from ...spectral.solved import Scaling, Wanted
+from ...spectral.solved import ComponentRule, Scaling
 from ..shared.linear_map import Compressor, LinearReducer, check_count, tell
 
 Array = Any
@@ -131,7 +131,7 @@ class TruncatedSVD(LinearReducer):
 
     def _plan(self, shape: DataShape) -> Plan:
         check_count("TruncatedSVD", self.n_components, shape.n_rows, shape.n_features)
-        wanted = Wanted(count=self.n_components)
+        wanted = ComponentRule(count=self.n_components)
         name = rowspace.route(shape, wanted) if self.solver == "auto" else self.solver
         n = shape.n_rows or 10**6
         k = min(self.n_components, n, shape.n_features)
@@ -158,7 +158,7 @@ class TruncatedSVD(LinearReducer):
         with record.stage("solve"):
             space = rowspace.decompose(
                 rows,
-                Wanted(count=self.n_components),
+                ComponentRule(count=self.n_components),
                 Scaling(center=False, ddof=0),
                 solver=self.solver,
                 rng=seed(self.random_state),

@@ -28,9 +28,9 @@ from ..shared.pair_units import degree, double_degree
 
 Array = Any
 
-_SINGLE = 10**8  # distances to landmarks beyond which they are kept in float32
+_FLOAT32_ABOVE = 10**8  # distances to landmarks beyond which they are kept in float32
 _LANDMARKS = LandmarkDefaults(count=500)
-_PANEL = 1 << 18  # distances compared at a time
+_DISTANCES_AT_ONCE = 1 << 18  # distances compared at a time
 
 
 class Isomap(GraphReducer):
@@ -210,7 +210,7 @@ class Isomap(GraphReducer):
         """Return where path lengths through the neighbours put new rows."""
         D = state["geodesics"]
         Y = np.zeros((len(neighbors), state["points"].shape[1]))
-        step = max(1, _PANEL // D.shape[1])
+        step = max(1, _DISTANCES_AT_ONCE // D.shape[1])
         for start in range(0, len(neighbors), step):
             rows = slice(start, start + step)
             delta = np.full((len(neighbors[rows]), D.shape[1]), np.inf)
@@ -225,12 +225,12 @@ class Isomap(GraphReducer):
 
 def _precision(n: int, m: int, wanted: Landmarks | None) -> np.dtype[Any]:
     """Return how path lengths are kept: 1e-7 of them is far below what landmarks miss."""
-    return np.dtype(np.float64 if wanted is None or n * m <= _SINGLE else np.float32)
+    return np.dtype(np.float64 if wanted is None or n * m <= _FLOAT32_ABOVE else np.float32)
 
 
 def _place_all(D: Array, placement: Triangulation) -> Array:
     """Return where the path lengths to the landmarks put every point."""
-    step = max(1, _PANEL // D.shape[1])
+    step = max(1, _DISTANCES_AT_ONCE // D.shape[1])
     parts = (D[start : start + step] for start in range(0, len(D), step))
     return np.concatenate(list(thread_pool.run(placement.place, parts)))
 
@@ -266,7 +266,7 @@ def residual_variances(D: Array, Y: Array, Z: Array) -> Array:
     Pairs of a point and itself do not count: their distances are zero and add nothing to the sums.
     """
     (n, m), k = D.shape, Y.shape[1]
-    step, columns = max(1, _PANEL // m), np.ascontiguousarray(Z.T)
+    step, columns = max(1, _DISTANCES_AT_ONCE // m), np.ascontiguousarray(Z.T)
 
     def sums(start: int) -> Array:
         delta = D[start : start + step].astype(np.float64)

@@ -31,18 +31,22 @@ from .mvu_program import EDGE_LIMIT, PROGRAM_LIMIT, full_gram, gram_in_basis
 Array = Any
 
 _BASIS = 20  # functions, by itself; with two for each component, if that is more
-_EDGES = 50_000  # drawn for the semidefinite program, which has some hundred unknowns
-_SLACK = 0.2  # what edges may give in the program, relative to their squared lengths
-_GIVE = 0.01  # the same where distances contradict each other: near the least squares of what they are off by
-_SPARE = 3  # dimensions beyond those asked for, in which the points get out of each other's way
-_SHARE = 1e-3  # of the first eigenvalue: what counts as a further dimension
-_SEED = 1e-4  # of it: what a further dimension starts from
+_PROGRAM_EDGES = 50_000  # drawn for the semidefinite program, which has some hundred unknowns
+_EDGE_SLACK = 0.2  # what edges may give in the program, relative to their squared lengths
+_CONTRADICTION_SLACK = (
+    0.01  # the same where distances contradict each other: near the least squares of what they are off by
+)
+_SPARE_DIMENSIONS = 3  # dimensions beyond those asked for, in which the points get out of each other's way
+_DIMENSION_SHARE = 1e-3  # of the first eigenvalue: what counts as a further dimension
+_START_SHARE = 1e-4  # of it: what a further dimension starts from
 _STEPS, _AT = 600, 5000  # steps for so many points; they cost little for fewer, and 300 are left for 1e6
-_CALLS = 4e-4  # seconds of a step that no number of points changes
+_STEP_SECONDS = 4e-4  # seconds of a step that no number of points changes
 _TOLERANCE = 1e-3
-_SOLVED = 0.01  # gap of a semidefinite program that is good enough
-_KEPT = 0.01  # error of lengths up to which the map counts as exact, beyond which a fit warns
-_WIDE = 100_000  # points up to which all basis functions become dimensions, where fewer have no room for the lengths
+_PROGRAM_GAP = 0.01  # gap of a semidefinite program that is good enough
+_EXACT_UP_TO = 0.01  # error of lengths up to which the map counts as exact, beyond which a fit warns
+_ALL_FUNCTIONS_UP_TO = (
+    100_000  # points up to which all basis functions become dimensions, where fewer have no room for the lengths
+)
 
 
 class MVU(GraphReducer):
@@ -152,7 +156,7 @@ class MVU(GraphReducer):
         error, on_map, median = rods.error(points), rods.error(np.ascontiguousarray(Y)), rods.median_error(points)
         self._tell_kept(record, values / rods.n, error, on_map, median)
         self._tell_loose(record, error, median, where, contradiction)
-        about |= {"approximate": error > _KEPT, "approximation_error": error}
+        about |= {"approximate": error > _EXACT_UP_TO, "approximation_error": error}
         placed = np.empty_like(Y)
         placed[order] = Y * np.sqrt(rods.scale)
         return Embedded(fix_signs(placed), values[: self.n_components_].clip(0), about=about)
@@ -171,8 +175,8 @@ class MVU(GraphReducer):
             found = full_gram(rods.n, *edges)
             least = found.contradiction
             if least > 0:
-                found = full_gram(rods.n, *edges, give=_GIVE * rods.total / _straight(graph, rods))
-        if found.gap > _SOLVED:
+                found = full_gram(rods.n, *edges, give=_CONTRADICTION_SLACK * rods.total / _straight(graph, rods))
+        if found.gap > _PROGRAM_GAP:
             return None, {}
         values, V = dense.eigh(found.gram)
         points = np.ascontiguousarray((V * np.sqrt(values.clip(0)))[:, ::-1])
@@ -193,7 +197,7 @@ class MVU(GraphReducer):
             start, r = _start(rods, small.vectors, _reach(graph) / rods.scale, self.n_components_, rng)
         with record.stage("unfolding"):
             found = unfold(rods, start[:, :r], steps=_steps(n), tolerance=_TOLERANCE)
-            if found.stuck and found.error > _KEPT and r < m and n <= _WIDE:
+            if found.stuck and found.error > _EXACT_UP_TO and r < m and n <= _ALL_FUNCTIONS_UP_TO:
                 check_allocation(_step_bytes(n, m), f"unfolding in {m} dimensions", "take a smaller basis")
                 wide = unfold(rods, start, steps=_steps(n), tolerance=_TOLERANCE)  # anew: stuck points stay bent
                 found = replace(wide, steps=found.steps + wide.steps)
@@ -223,7 +227,7 @@ class MVU(GraphReducer):
     def _tell_loose(self, record: Recorder, error: float, median: float, where: str, contradiction: bool) -> None:
         """Warn where distances are kept worse than to 1 %, and say what may be the reason."""
         remedy = "fewer neighbours, or more components or basis functions" if where else "fewer neighbours"
-        if contradiction and error > _KEPT:
+        if contradiction and error > _EXACT_UP_TO:
             rows = ", or their rows have more dimensions" if where else ""
             record.warn(
                 f"MVU: distances of neighbours contradict each other{where}, so they are kept to {error:.1%} only: "
@@ -231,13 +235,13 @@ class MVU(GraphReducer):
                 f"metric, or {remedy}",
                 NotConvergedWarning,
             )
-        elif error > _KEPT:
+        elif error > _EXACT_UP_TO:
             record.warn(
                 f"MVU: distances of neighbours are kept to {error:.1%} RMS only:{where} they may not fit together; "
                 f"take {remedy}",
                 NotConvergedWarning,
             )
-        elif median > _KEPT:
+        elif median > _EXACT_UP_TO:
             record.warn(
                 f"MVU: long distances are kept ({error:.1%} RMS), short ones are not: half of all neighbours are off "
                 f"by {median:.1%} or more of their distance. Distances span too many orders of magnitude; scale the "
@@ -250,19 +254,22 @@ class MVU(GraphReducer):
         if self._few(n, int(edges) // 2):  # up to 50 steps by least squares with n²/2 rows, where points are rigid
             flops = 50 * (n * n * (edges / 2) ** 2 + 60.0 * n**3)
             matrices = int(8 * (3 * n * n * edges / 4 + edges**2 / 4 + 12 * n * n))
-            seconds = 50 * _CALLS + dense_seconds(flops, np.dtype(np.float64))
+            seconds = 50 * _STEP_SECONDS + dense_seconds(flops, np.dtype(np.float64))
             return EmbeddingCost("semidefinite program", {"program": matrices}, seconds)
-        r, fill = m if n <= _WIDE else min(m, self.n_components + _SPARE), factor_entries(n, edges / n + 1)
+        r, fill = (
+            m if n <= _ALL_FUNCTIONS_UP_TO else min(m, self.n_components + _SPARE_DIMENSIONS),
+            factor_entries(n, edges / n + 1),
+        )
         packed = m * (m + 1) // 2
         held = {"edges": int(80 * edges), "basis": 8 * n * m}
         parts = held | largest(  # one after the other
             solve_cost(n, edges / n + 1, m),
             {"semidefinite program": 8 * (8 * packed**2 + 3 * 4096 * packed)},
-            {"factor": int(8 * fill), "steps": _step_bytes(n, min(r, self.n_components + _SPARE))},
+            {"factor": int(8 * fill), "steps": _step_bytes(n, min(r, self.n_components + _SPARE_DIMENSIONS))},
         )
         seconds = sparse_seconds(60.0 * fill + 8.0 * fill * m + _steps(n) * r * (4.0 * fill + 12.0 * edges))
-        seconds += _steps(n) * _CALLS + dense_seconds(
-            40.0 * packed**3 + min(edges, _EDGES) * packed**2, np.dtype(np.float64)
+        seconds += _steps(n) * _STEP_SECONDS + dense_seconds(
+            40.0 * packed**3 + min(edges, _PROGRAM_EDGES) * packed**2, np.dtype(np.float64)
         )
         return EmbeddingCost(f"{m} Laplacian functions, then all points", parts, seconds)
 
@@ -306,12 +313,12 @@ def _straight(graph: Graph, rods: Rods) -> float:
 def _start(rods: Rods, Q: Array, reach: float, d: int, rng: np.random.Generator) -> tuple[Array, int]:
     """Return points made of the basis functions, and how many dimensions matter, with a few to spare."""
     sources, ends, squares = rods.edges()
-    if len(ends) > _EDGES:
-        drawn = np.sort(rng.choice(len(ends), _EDGES, replace=False))
+    if len(ends) > _PROGRAM_EDGES:
+        drawn = np.sort(rng.choice(len(ends), _PROGRAM_EDGES, replace=False))
         sources, ends, squares = sources[drawn], ends[drawn], squares[drawn]
-    Y = gram_in_basis(Q, sources, ends, squares, reach, _SLACK)
+    Y = gram_in_basis(Q, sources, ends, squares, reach, _EDGE_SLACK)
     values, V = dense.eigh(Y)
     values, V = values[::-1], V[:, ::-1]
-    r = min(len(values), max(d + _SPARE, int((values > _SHARE * values[0]).sum())))
-    kept = len(values) if rods.n <= _WIDE else r
-    return thread_pool.matmul(Q, V[:, :kept] * np.sqrt(values[:kept].clip(_SEED * values[0]))), r
+    r = min(len(values), max(d + _SPARE_DIMENSIONS, int((values > _DIMENSION_SHARE * values[0]).sum())))
+    kept = len(values) if rods.n <= _ALL_FUNCTIONS_UP_TO else r
+    return thread_pool.matmul(Q, V[:, :kept] * np.sqrt(values[:kept].clip(_START_SHARE * values[0]))), r

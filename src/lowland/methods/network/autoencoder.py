@@ -18,7 +18,7 @@ from ...rows.units import Units, scaled_back
 from ...spectral import dense, rowspace
 from ...spectral.rowspace import RowSpace
 from ...spectral.solve import sign_of_columns
-from ...spectral.solved import Scaling, Wanted
+from ...spectral.solved import ComponentRule, Scaling
 from . import network
 from .network import ACTIVATIONS, Coder, Network, Schedule
 from .training_batches import HELD, Samples, Split, window_rows
@@ -186,7 +186,7 @@ class Autoencoder(Reducer):
         weights = 2 * (d * k + sum((a + 1) * b for a, b in pairwise(widths)))
         held = self._held_share(n) * n
         window = window_rows(d)
-        wanted = Wanted(count=self._count(n, d))
+        wanted = ComponentRule(count=self._count(n, d))
         axes, seconds = rowspace.cost(rowspace.route(shape, wanted), shape, self._count(n, d))
         parts = {
             "rows in training": 4 * min(n, window) * d,
@@ -222,7 +222,7 @@ class Autoencoder(Reducer):
         torch, rng, n = network.require_torch("Autoencoder"), seed(self.random_state), rows.count()
         network.require_device(torch, self.device, "Autoencoder")
         with record.stage("principal axes"):
-            wanted = Wanted(count=self._count(n, rows.n_features))
+            wanted = ComponentRule(count=self._count(n, rows.n_features))
             space = rowspace.decompose(rows, wanted, Scaling(True, self.scale, 0), rng=rng)
         total, D = space.solved.total, rows.n_features
         columns = 1.0 if space.solved.scale is None else space.solved.scale

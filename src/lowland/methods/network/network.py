@@ -30,8 +30,10 @@ Array = Any
 Tensor = Any
 
 ACTIVATIONS = ("silu", "relu", "tanh")
-_CHUNK = 1 << 18  # values of a layer held at once where nothing is learned: they stay in the cache
-_SMALL = 0.3  # first weights, times the root of their number: 5–17 % less was lost of digits than with the usual √2
+_VALUES_AT_ONCE = 1 << 18  # values of a layer held at once where nothing is learned: they stay in the cache
+_FIRST_WEIGHTS = (
+    0.3  # first weights, times the root of their number: 5–17 % less was lost of digits than with the usual √2
+)
 _WARM = 50  # steps over which the step size grows to its full length: AdamW knows no scales at first
 _REPORT = 32  # steps between reports
 _training = threading.RLock()  # threads and precision of torch are the process's
@@ -59,7 +61,7 @@ def coder(straight: Array, hidden: tuple[int, ...], rng: np.random.Generator) ->
     """Return a coder that is only straight so far: its last weights are zero, those before are small."""
     out, into = straight.shape
     widths = (into, *hidden)
-    weights = [rng.standard_normal((b, a)) * (_SMALL / math.sqrt(a)) for a, b in itertools.pairwise(widths)]
+    weights = [rng.standard_normal((b, a)) * (_FIRST_WEIGHTS / math.sqrt(a)) for a, b in itertools.pairwise(widths)]
     last = [np.zeros((out, hidden[-1]))] if hidden else []
     return Coder(straight, np.zeros(out), (*weights, *last), tuple(np.zeros(width) for width in hidden))
 
@@ -108,7 +110,7 @@ def chunk_bytes(n: int, widest: int) -> int:
 
 
 def _chunk(widest: int) -> int:
-    return max(256, _CHUNK // widest)
+    return max(256, _VALUES_AT_ONCE // widest)
 
 
 # -- training -------------------------------------------------------------------------------------------------------

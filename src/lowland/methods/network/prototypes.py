@@ -29,8 +29,8 @@ OPEN = 1024  # rows that are decided in float64 at once
 FAR = 2.0**26  # times the mesh's size; from there on only a row's direction matters, and more would cost digits
 _TINY = 1e-200  # less weight than this from all rows is no place: the unit stays where it was
 _EPS = float(np.finfo(np.float64).eps)
-_LARGEST = float(np.finfo(np.float64).max)
-_REACH = 38.7  # σ beyond which exp(−x²/2) is zero
+_LARGEST_NUMBER = float(np.finfo(np.float64).max)
+_ZERO_BEYOND = 38.7  # σ beyond which exp(−x²/2) is zero
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ _CORNERS = (np.s_[:-1, :-1], np.s_[1:, :-1], np.s_[:-1, 1:], np.s_[1:, 1:])
 def _blur(values: Array, step: float) -> Array:
     """Return Σ_k exp(−½(step·(j − k))²) values[:, k] for each j, with the weights of a strip of j at a time."""
     n = values.shape[1]
-    reach = n - 1 if step * n <= _REACH else int(_REACH / step)
+    reach = n - 1 if step * n <= _ZERO_BEYOND else int(_ZERO_BEYOND / step)
     falling = np.exp(-0.5 * (np.arange(1 - n, n) * step) ** 2)
     out = np.empty_like(values)
 
@@ -165,7 +165,7 @@ def largest_entries(Z: Array) -> Array:
 # -- training ----------------------------------------------------------------------------------------------------
 
 
-class Sums(NamedTuple):
+class UnitSums(NamedTuple):
     """What the rows of a block add up to: the units that won any, their weights, and their sums."""
 
     units: Array
@@ -235,14 +235,14 @@ def _settled(Z: Array, W: Array, dtype: Any, most: int) -> Array:
     return won
 
 
-def block_sums(Z: Array, won: Array, weights: Array) -> Sums:
+def block_sums(Z: Array, won: Array, weights: Array) -> UnitSums:
     """Add up the rows of each unit that won any."""
     from .prototypes_loops import add_rows
 
     units, slots = np.unique(won, return_inverse=True)
     sums = np.zeros((len(units), Z.shape[1]))
     add_rows(Z, slots.astype(np.int64), weights, sums)
-    return Sums(units, np.bincount(slots, weights), sums)
+    return UnitSums(units, np.bincount(slots, weights), sums)
 
 
 def train(rows: RowSource, prepare: Prepare, W: Array, grid: Grid, radii: Array, shaking: Shaking) -> Array:
@@ -255,7 +255,7 @@ def train(rows: RowSource, prepare: Prepare, W: Array, grid: Grid, radii: Array,
     for epoch, sigma in enumerate(radii):
         total = np.zeros((grid.units, W.shape[1] + 1))  # S and, as its last column, n
 
-        def step(block: Block, W: Array = W, epoch: int = epoch) -> Sums:
+        def step(block: Block, W: Array = W, epoch: int = epoch) -> UnitSums:
             rows.check(block)
             Z = prepare(block.rows)
             return block_sums(Z, winners(Z, W), shaking.weights(epoch, epochs, block))
@@ -328,7 +328,7 @@ class Mesh:
 
     def _within(self, Z: Array) -> Array:
         """Return rows in the mesh's own unit, those from `FAR` on brought there along the way to it."""
-        Z = np.clip(Z, -_LARGEST, _LARGEST)
+        Z = np.clip(Z, -_LARGEST_NUMBER, _LARGEST_NUMBER)
         largest = largest_entries(Z)
         far = largest > FAR * self.width
         return Z / np.where(far, largest / FAR, self.width)[:, None]

@@ -20,7 +20,7 @@ from ...rows.row_source import RowSource, block_rows
 from ...rows.units import Units, scaled_back
 from ...spectral import rowspace
 from ...spectral.rowspace import RowSpace
-from ...spectral.solved import Scaling, Wanted
+from ...spectral.solved import ComponentRule, Scaling
 from ..shared.linear_map import warn_dominant
 from .prototypes import PANEL, TOPOLOGIES, Grid, Mesh, Shaking, between, largest_entries, train, two_nearest, width
 
@@ -29,7 +29,7 @@ Array = Any
 _FARTHEST = 1e140  # widths of the map; squares and their sums stay finite
 
 
-class Measured(NamedTuple):
+class MapMeasures(NamedTuple):
     """How a map fits rows: mean distance to the nearest unit, share of torn rows, hits, and mean squared distance."""
 
     quantization: float
@@ -171,8 +171,8 @@ class SOM(Reducer):
     def _needs_length(self) -> bool:
         return True  # the route to the principal plane goes by it: blocks and one array take the same
 
-    def _wanted(self, shape: DataShape) -> Wanted:
-        return Wanted(count=min(2, shape.n_features, shape.n_rows or 2))
+    def _wanted(self, shape: DataShape) -> ComponentRule:
+        return ComponentRule(count=min(2, shape.n_features, shape.n_rows or 2))
 
     def _plan(self, shape: DataShape) -> Plan:
         self._radii()
@@ -321,7 +321,7 @@ class SOM(Reducer):
         check_is_fitted(self)
         return self._rows(X, reset=False)
 
-    def _measure(self, rows: RowSource, unit: float | None = None) -> Measured:
+    def _measure(self, rows: RowSource, unit: float | None = None) -> MapMeasures:
         """Compare rows with the map, in the order of the blocks."""
         W, grid = self._prepare(self.codebook_), self._grid()
         unit = width(W) if unit is None else unit
@@ -340,7 +340,7 @@ class SOM(Reducer):
         for part in thread_pool.run(step, rows.blocks(), stage="errors", total=rows.block_count()):
             n, length, square, torn = n + part[0], length + part[1], square + part[2], torn + part[3]
             hits += part[4]
-        return Measured(unit * length / n, torn / n if len(W) > 1 else 0.0, hits, square / n * unit**2)
+        return MapMeasures(unit * length / n, torn / n if len(W) > 1 else 0.0, hits, square / n * unit**2)
 
 
 def _require_near(Z: Array, block: Block) -> None:

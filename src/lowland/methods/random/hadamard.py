@@ -15,7 +15,7 @@ from .random_maps import shared_scale
 
 Array = Any
 
-_DENSE = 1 << 20  # entries of sparse rows that are written out at a time
+_DENSE_ENTRIES = 1 << 20  # entries of sparse rows that are written out at a time
 
 
 def padded(d: int) -> int:
@@ -39,7 +39,7 @@ def project(block: Array, signs: Array, places: Array) -> Array:
 
     m, d = block.shape
     out, scales = np.empty((m, len(places)), dtype=block.dtype), shared_scale(len(places))
-    step = max(8, _DENSE // d) if sp.issparse(block) else m
+    step = max(8, _DENSE_ENTRIES // d) if sp.issparse(block) else m
     for start in range(0, m, step):
         part = block[start : start + step]
         rows = np.ascontiguousarray(part.toarray() if sp.issparse(part) else part)

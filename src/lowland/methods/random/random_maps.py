@@ -15,20 +15,20 @@ from ...core import arrays, thread_pool
 
 Array = Any
 
-_DRAWN = 1 << 20  # numbers that one task draws
+_DRAWN_PER_TASK = 1 << 20  # numbers that one task draws
 _SPARING = 7.0  # ε·k over this is the number of entries that is enough, see `entries`
-_LEAST = 8  # entries of a column at least
+_LEAST_ENTRIES = 8  # entries of a column at least
 
 
 def drawn(count: int) -> int:
     """Return how many of so many numbers one task draws."""
-    return min(count, _DRAWN)
+    return min(count, _DRAWN_PER_TASK)
 
 
 def normal(d: int, k: int, dtype: Any, rng: np.random.Generator) -> Array:
     """Return a D × k matrix of normal numbers of variance 1/k, the same whatever the precision and the threads."""
     out, root = np.empty((d, k), dtype=dtype), int(rng.integers(2**63))
-    step = max(1, _DRAWN // k)
+    step = max(1, _DRAWN_PER_TASK // k)
 
     def fill(start: int) -> None:
         part = out[start : start + step]
@@ -61,7 +61,7 @@ def entries(d: int, k: int, eps: float) -> int:
     >>> entries(4000, 800, 0.1), entries(10**6, 299, 0.5), entries(10**6, 5, 0.1)
     (13, 22, 5)
     """
-    return min(k, max(math.ceil(k / math.sqrt(d)), math.ceil(eps * k / _SPARING), _LEAST))
+    return min(k, max(math.ceil(k / math.sqrt(d)), math.ceil(eps * k / _SPARING), _LEAST_ENTRIES))
 
 
 def scattered(d: int, k: int, c: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -72,7 +72,7 @@ def scattered(d: int, k: int, c: int, rng: np.random.Generator) -> tuple[Array, 
     """
     edges = (np.arange(c + 1) * k // c).astype(np.int32)
     places, signs = np.empty((d, c), dtype=np.int32), np.empty((d, c), dtype=np.int8)
-    root, step = int(rng.integers(2**63)), max(1, _DRAWN // c)
+    root, step = int(rng.integers(2**63)), max(1, _DRAWN_PER_TASK // c)
 
     def fill(start: int) -> None:
         own, part = np.random.default_rng([root, start]), places[start : start + step]

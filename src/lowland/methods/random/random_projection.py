@@ -24,7 +24,7 @@ from ...spectral import dense
 from ...spectral.routes import rank_tolerance
 from ..shared.linear_map import Compressor, LinearReducer
 from . import hadamard, random_maps
-from .row_sample import SAMPLE, Seen, read
+from .row_sample import SAMPLE, RowSample, read
 
 Array = Any
 
@@ -191,7 +191,7 @@ class RandomProjection(LinearReducer):
         elif self.kind_ == "hadamard":
             self.signs_, self.positions_ = hadamard.draw(d, k, rng)
 
-    def _measure(self, seen: Seen, record: Recorder) -> None:
+    def _measure(self, seen: RowSample, record: Recorder) -> None:
         """Record what the map does to the squared distances of the sample's pairs."""
         X = seen.sample
         largest = abs(X).max()  # the squares of huge or tiny rows would not be numbers

@@ -16,7 +16,7 @@ Array = Any
 SAMPLE = 200  # rows that are kept, whose 19,900 pairs can be measured
 
 
-class Seen:
+class RowSample:
     """What one reading of the rows leaves: their number and mean, whether any two differ, and a sample of them."""
 
     def __init__(self, d: int) -> None:
@@ -24,9 +24,9 @@ class Seen:
         self.sample: Any = None
 
 
-def read(rows: RowSource, rng: np.random.Generator) -> Seen:
+def read(rows: RowSource, rng: np.random.Generator) -> RowSample:
     """Read the rows once; the sample is Vitter's reservoir, so that a stream need not say its length."""
-    seen, held, first = Seen(rows.n_features), list[Array](), None
+    seen, held, first = RowSample(rows.n_features), list[Array](), None
 
     def work(block: Block) -> tuple[Block, Array]:
         rows.check(block)

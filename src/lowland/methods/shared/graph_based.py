@@ -20,7 +20,7 @@ from ...core.cost import DataShape, Plan, largest
 from ...core.errors import DataError
 from ...core.random import seed
 from ...graph.geodesics import geodesics
-from ...graph.geometry import Edges, Geometry
+from ...graph.geometry import EdgeLengths, Geometry
 from ...graph.neighbors import approximate, search_cost
 from ...graph.patches import barycentric
 from ...rows.object_rows import gather
@@ -266,7 +266,7 @@ def small_map(piece: Piece, n_components: int, *, keeps_lengths: bool = True) ->
     """Return a component of few points by classical scaling of its distances: it has no room to be bent."""
     n = piece.n
     J, Z = np.eye(n) - 1 / n, np.zeros((n, n))
-    if isinstance(piece.geometry, Edges):  # not all distances are known, path lengths are
+    if isinstance(piece.geometry, EdgeLengths):  # not all distances are known, path lengths are
         Z = geodesics(piece.graph.symmetric(), np.arange(n)) ** 2 / -2
     else:
         Z[1:, 1:] = piece.geometry.around(np.zeros(1, dtype=np.int64), np.arange(1, n)[None, :])[0]

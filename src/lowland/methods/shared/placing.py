@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...core import arrays, thread_pool
-from ...graph.geometry import Coordinates, Edges, Geometry
+from ...graph.geometry import Coordinates, EdgeLengths, Geometry
 from ...graph.neighbors import searcher
 from ...graph.patches import barycentric
 from ...graph.precomputed import nearest_given
@@ -90,7 +90,7 @@ class NewRows:
         search = self.search(numbers)
         k = min(self._neighbors, len(state["numbers"]))
         if self.anchors is None:
-            geometry: Geometry = Edges(self.metric.owner)
+            geometry: Geometry = EdgeLengths(self.metric.owner)
         else:
             some = self.anchors if numbers is None else take(self.anchors, numbers, self.metric.precomputed)
             geometry = self.metric.geometry(some)

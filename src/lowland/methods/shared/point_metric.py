@@ -8,7 +8,7 @@ from typing import Any
 
 import scipy.sparse as sp
 
-from ...graph.geometry import Coordinates, Edges, Geometry, Metric, Square
+from ...graph.geometry import Coordinates, EdgeLengths, Geometry, Metric, Square
 from ...graph.neighbors import Searcher, searcher
 from ...pairs.distances import metric
 
@@ -40,7 +40,7 @@ class PointMetric:
     def geometry(self, points: Array) -> Geometry:
         """Return inner products around points, from coordinates or from distances."""
         if self.precomputed:
-            return Edges(self.owner) if sp.issparse(points) else Square(points)
+            return EdgeLengths(self.owner) if sp.issparse(points) else Square(points)
         if isinstance(self.metric, str) and self.metric == "euclidean":
             return Coordinates(points)
         return Metric(metric(self.metric, points, dict(self.state)), points)
