@@ -188,6 +188,24 @@ def test_L12_how_many_dimensions():
     assert lowland.PCA(0.95).fit(load_iris().data).n_components_ == 2
 
 
+def test_L13_outliers_are_found_and_can_be_left_out(rng):
+    """Rows far from the rest turn the first axis; they are named, and without them the axis is that of the rest."""
+    X = rng.standard_normal((300, 4)) * [5.0, 1.0, 1.0, 1.0]
+    planted = [17, 120, 250]
+    X[planted] = 0.0
+    X[planted, 1] = [60.0, 75.0, 90.0]
+    found = lowland.quality.outliers(X)
+    assert set(planted) <= set(found.rows)
+    assert len(found.rows) <= 6, "hardly any others"
+
+    def axis(rows):
+        return lowland.PCA(1).fit(rows).components_[0]
+
+    rest = np.delete(X, found.rows, axis=0)
+    assert abs(axis(X)[1]) > 0.9, "the planted rows turn the axis of all rows"
+    assert abs(axis(rest) @ axis(np.delete(X, planted, axis=0))) > 0.999
+
+
 def test_L14_generalised_problem(rng):
     C, D = (lambda A, B: (A @ A.T, B @ B.T + np.eye(6)))(rng.standard_normal((6, 6)), rng.standard_normal((6, 6)))
     values, B = generalized_eigen(C, D, k=2)
@@ -224,6 +242,29 @@ def test_L16_probabilistic_pca(X):
     assert model.noise_variance_ == pytest.approx(lam[2:].mean(), rel=1e-12)
     C = model.weights_ @ model.weights_.T + model.noise_variance_ * np.eye(6)
     np.testing.assert_allclose(np.linalg.eigvalsh(C)[::-1][:2], lam[:2], rtol=1e-12)
+
+
+def test_L17_independent_component_analysis(rng):
+    """Mixed sources come back, up to order, sign and scale; PCA leaves them mixed."""
+    t = np.linspace(0, 8, 3000)
+    S = np.column_stack([np.sin(11 * t), np.sign(np.sin(7 * t)), rng.laplace(size=3000)])
+    X = S @ np.array([[1.0, 1.0, 0.5], [0.5, 2.0, 1.0], [1.5, 1.0, 2.0]]).T
+
+    def matched(Y):
+        return np.abs(np.corrcoef(S.T, Y.T)[:3, 3:]).max(axis=1)
+
+    assert (matched(lowland.ICA(3).fit_transform(X)) > 0.99).all()
+    assert (matched(lowland.PCA(3).fit_transform(X)) < 0.99).any()
+
+
+def test_L18_random_projections(rng):
+    """Johnson and Lindenstrauss: with k from the bound, all squared distances are within ε, whatever the columns."""
+    X, epsilon = rng.standard_normal((60, 20_000)) ** 3, 0.3
+    model = lowland.RandomProjection("auto", eps=epsilon).fit(X)
+    assert model.n_components_ < 20_000 / 10
+    pairs = np.triu_indices(60, 1)
+    before, after = (cdist(A, A, "sqeuclidean")[pairs] for A in (X, model.transform(X)))
+    assert np.abs(after / before - 1).max() < epsilon
 
 
 def test_L20_the_linear_component_can_be_removed(X):
@@ -350,6 +391,20 @@ def test_M4_hessian_eigenmaps_find_what_is_flat(rng):
     assert bent(lowland.PCA(2).fit_transform(X)) > 0.2
 
 
+def test_M4_the_second_derivatives_are_all_there(rng):
+    """Each quadratic beyond affine functions is seen whole, the mixed product too: a saddle is as curved as a bowl."""
+    from lowland.graph.patches import hessians
+
+    U = rng.standard_normal((15, 2))
+    Z = U - U.mean(axis=0)
+    H = hessians((Z @ Z.T)[None], 2)[0]
+    affine = np.column_stack([np.ones(15), U])
+    for f in (U[:, 0] ** 2, U[:, 1] ** 2, U[:, 0] * U[:, 1]):
+        rest = f - affine @ np.linalg.lstsq(affine, f)[0]
+        np.testing.assert_allclose(np.linalg.norm(H.T @ f), np.linalg.norm(rest), rtol=1e-10)
+    np.testing.assert_allclose(H.T @ affine, 0, atol=1e-10)
+
+
 def test_M5_maximum_variance_unfolding(rng):
     """Distances of neighbours are kept, and no other points that keep them have more variance: the rows have less."""
     angle = (np.arange(40) + rng.uniform(-0.3, 0.3, 40)) * 0.08
@@ -375,6 +430,30 @@ def _table(path, columns):
     with open(path) as file:
         rows = list(csv.DictReader(file))
     return np.array([[float(row[c]) for c in columns] for row in rows])
+
+
+def test_M6_self_organising_maps(rng):
+    """Units that are neighbours on the grid are neighbours in space, and every row is near its unit."""
+    X = rng.uniform(0, 1, (2000, 2))
+    model = lowland.SOM((8, 8), random_state=0).fit(X)
+    W = model.codebook_.reshape(8, 8, 2)
+    steps = np.concatenate([np.linalg.norm(np.diff(W, axis=a), axis=2).ravel() for a in (0, 1)])
+    apart = cdist(model.codebook_, model.codebook_)
+    assert steps.max() < 0.25 * apart.max(), "the net is not folded"
+    nearest = cdist(X, model.codebook_).min(axis=1)
+    assert nearest.mean() < 0.06, "a square of 64 cells has a mean distance of 0.048 to their centres"
+
+
+def test_M7_autoencoders(rng):
+    """A curve of one dimension goes through one number: far less is lost than by the best linear compressor."""
+    pytest.importorskip("torch", reason="the extra [torch] is not installed: the autoencoder was NOT checked")
+    t = rng.uniform(-2, 2, 600)
+    X = np.column_stack([t, t**2, np.sin(2 * t)])
+
+    def lost(model):
+        return float(((X - model.inverse_transform(model.transform(X))) ** 2).sum() / ((X - X.mean(0)) ** 2).sum())
+
+    assert lost(lowland.Autoencoder(1, random_state=0).fit(X)) < 0.2 * lost(lowland.PCA(1).fit(X))
 
 
 @pytest.mark.parametrize(

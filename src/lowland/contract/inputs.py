@@ -15,7 +15,7 @@ from ..core.cost import DataShape
 from ..core.errors import DataError
 from ..pairs.distances import DEGREES, MOVABLE
 from ..rows.object_rows import ObjectRows, are_objects
-from ..rows.row_source import RowSource, as_rows
+from ..rows.row_source import RowSource, as_rows, single_pass_error
 
 if TYPE_CHECKING:
     from .reducer import Reducer
@@ -162,10 +162,7 @@ METRIC_INPUT = Compared("metric", lambda model: model.metric_)
 def require_length(model: Reducer, rows: RowSource | DataShape) -> int:
     """Return the number of rows; refuse blocks that can be read only once."""
     if rows.n_rows is None or not rows.reiterable:
-        raise DataError(
-            f"{type(model).__name__} reads the rows several times, and these blocks can be read only once; give one "
-            "array, or a function that starts a new reading: RowSource.from_blocks(lambda: …)"
-        )
+        raise single_pass_error(type(model).__name__)
     return rows.n_rows
 
 

@@ -19,7 +19,7 @@ from ..core.cost import DataShape, Plan
 from ..core.errors import DataError, LowlandWarning, RankWarning, ScaleError
 from ..core.formatting import format_bytes
 from ..rows import units
-from ..rows.row_source import RowSource, as_rows
+from ..rows.row_source import RowSource, as_rows, single_pass_error
 from . import parameters
 from .inputs import Rows
 
@@ -332,10 +332,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         try:
             source = self._rows(X, reset=True).weighted(sample_weight)
             if self._reads_again and not source.reiterable:
-                raise DataError(
-                    f"{type(self).__name__} reads the rows several times, and these blocks can be read only once; give "
-                    "one array, or a function that starts a new reading: RowSource.from_blocks(lambda: …)"
-                )
+                raise single_pass_error(type(self).__name__)
             if source.reiterable and self._needs_length():
                 source.count()
             self._plan(source.shape).require()  # before a row is read

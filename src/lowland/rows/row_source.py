@@ -178,6 +178,14 @@ class RowSource(ABC):
             return found  # blocks with categories, for methods that take them
 
 
+def single_pass_error(owner: str) -> DataError:
+    """Return the error of a method that reads the rows several times, for blocks that can be read only once."""
+    return DataError(
+        f"{owner} reads the rows several times, and these blocks can be read only once; give one array, or a function "
+        "that starts a new reading: RowSource.from_blocks(lambda: …)"
+    )
+
+
 class ArrayRows(RowSource):
     """Rows of an array or sparse matrix in memory (or memory-mapped)."""
 
