@@ -17,8 +17,8 @@ from ...graph.geometry import Geometry
 from ...pairs.distances import check_size
 from ...rows.units import Units
 from ...spectral.distance import scale
-from ...spectral.krylov import sizes
-from ...spectral.solve import DENSE_LIMIT, sign_of_columns
+from ...spectral.solve import sign_of_columns
+from ...spectral.solve_costs import square_solve_cost
 from ..shared.distance_based import REPLICA_ROWS, DistanceReducer
 from ..shared.extension import Triangulation, disagreement, to_principal_axes
 from ..shared.graph_based import GRAPH_PARAMETERS, GRAPH_STATE, GRAPH_UNITS, Embedded, EmbeddingCost, GraphReducer
@@ -150,11 +150,8 @@ class Isomap(GraphReducer):
         m = n if wanted is None else wanted.count
         itemsize = _precision(n, m, wanted).itemsize
         parts, seconds = geodesic_cost(n, k, m, itemsize)
-        if m <= DENSE_LIMIT:
-            parts["eigenvectors"], flops = 8 * 6 * m * m, 15.0 * m**3
-        else:
-            basis = sizes(d, m).basis
-            parts["Krylov basis"], flops = 8 * m * (basis + 64), 2.0 * m * m * (3 * basis + 300)
+        name, size, flops = square_solve_cost(m, d, squares=6)
+        parts[name] = size
         flops += 4.0 * n * m * (d + 8)  # residual variances and placement
         algorithm = "all shortest paths" if wanted is None else f"{m} landmarks ({wanted.strategy})"
         model = itemsize * n * m + 8 * m * (d + 1)
