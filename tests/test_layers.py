@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import lowland
+from lowland.contract.method_table import METHODS
 
 SOURCE = Path(lowland.__file__).parent
 
@@ -150,3 +151,24 @@ def test_modules_do_not_import_each_other_in_circles():
 
 def test_loops_that_are_allowed_are_there():
     assert {(name, other) for name, other, _ in edges()} >= LOOPS
+
+
+@pytest.mark.parametrize("row", METHODS, ids=lambda row: row.name)
+def test_a_method_is_at_most_three_classes(row):
+    """Reducer, a family and the method: what several methods need is an object that they hold."""
+    ours = [base.__name__ for base in row.load().__mro__ if base.__module__.startswith("lowland.")]
+    assert ours[-1] == "Reducer"
+    assert len(ours) <= 3, ours
+
+
+def test_methods_lend_no_functions():
+    """No class takes an unbound method of another one as its own."""
+    lent = []
+    for name, path in modules().items():
+        if room(name) in ("methods", "contract"):
+            for cls in [
+                n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.ClassDef)
+            ]:
+                values = [n.value for n in cls.body if isinstance(n, ast.Assign) and isinstance(n.value, ast.Attribute)]
+                lent += [f"{name}.{cls.name}: {ast.unparse(v)}" for v in values if not v.attr.isupper()]
+    assert lent == []

@@ -30,8 +30,7 @@ class Method:
 
     ``needs`` is what `fit` takes: "rows" of numbers; "rows, objects or distances" and "rows, objects or kernel" mean
     rows, any objects with a function of two of them, or a precomputed square; "rows or categories": columns may hold
-    texts. The abilities tell what the class has: ``inverse``, ``missing`` (NaN), ``sparse``, ``partial``
-    (`partial_fit`), ``stream`` (blocks read once). ``extra`` is the optional group of packages that it needs.
+    texts. ``extra`` is the optional group of packages that it needs.
     """
 
     name: str
@@ -40,7 +39,6 @@ class Method:
     family: str
     summary: str
     needs: str = "rows"
-    abilities: frozenset[str] = frozenset()
     extra: str = ""
     kept: bool = True  # whether a model file can hold it
 
@@ -52,6 +50,23 @@ class Method:
         ('Laplacian eigenmaps', 't-SNE')
         """
         return _TITLES.get(self.name, self.class_name)
+
+    @property
+    def abilities(self) -> frozenset[str]:
+        """What the class can do: ``inverse``, ``missing`` (NaN), ``sparse``, ``partial`` and ``stream`` (read once).
+
+        >>> sorted(find("pca", METHODS).abilities)
+        ['inverse', 'partial', 'sparse', 'stream']
+        """
+        cls = self.load()
+        has = {
+            "inverse": hasattr(cls, "inverse_transform"),
+            "partial": hasattr(cls, "partial_fit"),
+            "missing": cls._allow_nan,
+            "sparse": cls._allow_sparse,
+            "stream": cls._streams,
+        }
+        return frozenset(name for name, there in has.items() if there)
 
     def load(self) -> type[Reducer]:
         """Import and return the class."""
@@ -80,7 +95,6 @@ METHODS: tuple[Method, ...] = (
         "lowland.methods.linear.pca",
         "linear",
         "Principal component analysis: the directions of largest variance.",
-        abilities=frozenset({"inverse", "sparse", "partial", "stream"}),
     ),
     Method(
         "truncated_svd",
@@ -88,7 +102,6 @@ METHODS: tuple[Method, ...] = (
         "lowland.methods.linear.truncated_svd",
         "linear",
         "Truncated singular value decomposition, uncentred: LSI for term counts and other sparse tables.",
-        abilities=frozenset({"inverse", "sparse", "partial"}),
     ),
     Method(
         "classical_mds",
@@ -121,7 +134,6 @@ METHODS: tuple[Method, ...] = (
         "kernel",
         "Kernel PCA: principal components in the feature space of a kernel; curved structure, any objects.",
         needs="rows, objects or kernel",
-        abilities=frozenset({"inverse"}),
     ),
     Method(
         "probabilistic_pca",
@@ -129,7 +141,6 @@ METHODS: tuple[Method, ...] = (
         "lowland.methods.linear.probabilistic_pca",
         "linear",
         "Probabilistic PCA: a Gaussian model with few directions; takes and fills missing values.",
-        abilities=frozenset({"inverse", "missing", "stream"}),
     ),
     Method(
         "lpp",
@@ -138,7 +149,6 @@ METHODS: tuple[Method, ...] = (
         "linear",
         "Locality preserving projections: the linear map that keeps neighbours together.",
         needs="rows",
-        abilities=frozenset({"inverse", "sparse"}),
     ),
     Method(
         "npe",
@@ -147,7 +157,6 @@ METHODS: tuple[Method, ...] = (
         "linear",
         "Neighbourhood preserving embedding: the linear map that keeps each point the same mean of its neighbours.",
         needs="rows",
-        abilities=frozenset({"inverse", "sparse"}),
     ),
     Method(
         "isomap",
@@ -156,7 +165,6 @@ METHODS: tuple[Method, ...] = (
         "manifold",
         "Isomap: distances along the data, by shortest paths between neighbours, then a map of them.",
         needs="rows, objects or distances",
-        abilities=frozenset({"inverse", "sparse"}),
     ),
     Method(
         "lle",
@@ -165,7 +173,6 @@ METHODS: tuple[Method, ...] = (
         "manifold",
         "Locally linear embedding: each point stays the same mean of its neighbours.",
         needs="rows, objects or distances",
-        abilities=frozenset({"inverse", "sparse"}),
     ),
     Method(
         "modified_lle",
@@ -174,7 +181,6 @@ METHODS: tuple[Method, ...] = (
         "manifold",
         "Modified LLE: several sets of weights for each point; straighter maps than LLE.",
         needs="rows, objects or distances",
-        abilities=frozenset({"inverse", "sparse"}),
     ),
     Method(
         "hessian_lle",
@@ -183,7 +189,6 @@ METHODS: tuple[Method, ...] = (
         "manifold",
         "Hessian eigenmaps: coordinates without curvature along the data; sheets with holes.",
         needs="rows, objects or distances",
-        abilities=frozenset({"inverse", "sparse"}),
     ),
     Method(
         "ltsa",
@@ -192,7 +197,6 @@ METHODS: tuple[Method, ...] = (
         "manifold",
         "Local tangent space alignment: tangent planes of all points, fitted together.",
         needs="rows, objects or distances",
-        abilities=frozenset({"inverse", "sparse"}),
     ),
     Method(
         "laplacian_eigenmaps",
@@ -201,7 +205,6 @@ METHODS: tuple[Method, ...] = (
         "manifold",
         "Laplacian eigenmaps: the smoothest functions on the neighbour graph; clusters and rings.",
         needs="rows, objects or distances",
-        abilities=frozenset({"inverse", "sparse"}),
     ),
     Method(
         "diffusion_maps",
@@ -210,7 +213,6 @@ METHODS: tuple[Method, ...] = (
         "manifold",
         "Diffusion maps: distances of random walks on the neighbour graph, at any time scale.",
         needs="rows, objects or distances",
-        abilities=frozenset({"inverse", "sparse"}),
     ),
     Method(
         "mvu",
@@ -219,7 +221,6 @@ METHODS: tuple[Method, ...] = (
         "manifold",
         "Maximum variance unfolding: points pulled apart as far as distances to neighbours allow.",
         needs="rows, objects or distances",
-        abilities=frozenset({"inverse", "sparse"}),
     ),
     Method(
         "ica",
@@ -227,7 +228,6 @@ METHODS: tuple[Method, ...] = (
         "lowland.methods.linear.ica",
         "linear",
         "Independent component analysis: the sources of a mixture, as independent of each other as can be.",
-        abilities=frozenset({"inverse"}),
     ),
     Method(
         "random_projection",
@@ -235,7 +235,6 @@ METHODS: tuple[Method, ...] = (
         "lowland.methods.random.random_projection",
         "random",
         "Random projection: fewer columns, with all distances kept within a bound; costs one product.",
-        abilities=frozenset({"inverse", "sparse", "stream"}),
     ),
     Method(
         "famd",
@@ -244,7 +243,6 @@ METHODS: tuple[Method, ...] = (
         "linear",
         "Factor analysis of mixed data: numbers and categories weighted fairly; MCA where all are categories.",
         needs="rows or categories",
-        abilities=frozenset({"inverse"}),
     ),
     Method(
         "som",
@@ -252,7 +250,6 @@ METHODS: tuple[Method, ...] = (
         "lowland.methods.network.som",
         "network",
         "Self-organising map: a grid of prototypes laid through the rows.",
-        abilities=frozenset({"inverse"}),
     ),
     Method(
         "autoencoder",
@@ -260,7 +257,6 @@ METHODS: tuple[Method, ...] = (
         "lowland.methods.network.autoencoder",
         "network",
         "Autoencoder: a neural network that squeezes rows through a few numbers and rebuilds them.",
-        abilities=frozenset({"inverse"}),
         extra="torch",
     ),
     Method(
@@ -270,7 +266,6 @@ METHODS: tuple[Method, ...] = (
         "embedding",
         "t-SNE, by openTSNE: neighbours stay together; clusters, not distances between them.",
         needs="rows, objects or distances",
-        abilities=frozenset({"sparse"}),
     ),
     Method(
         "umap",
@@ -279,6 +274,5 @@ METHODS: tuple[Method, ...] = (
         "embedding",
         "UMAP, by umap-learn: a fuzzy neighbour graph drawn in a few dimensions.",
         needs="rows, objects or distances",
-        abilities=frozenset({"sparse"}),
     ),
 )

@@ -173,7 +173,6 @@ def _admit(
         family,
         summary or f"{first_line(cls)} (from {cls.__module__.partition('.')[0]})",
         needs=_needs(ready),
-        abilities=_abilities(ready),
         kept=bool(ready._state),
         cls=ready,
         origin=origin,
@@ -198,14 +197,3 @@ def _needs(cls: type[Reducer]) -> str:
             raise ValueError(f"{cls.__name__}: _needs must be {' or '.join(map(repr, _NEEDS))}; got {found!r}")
         return str(found)
     return "rows"
-
-
-def _abilities(cls: type[Reducer]) -> frozenset[str]:
-    """Tell what a class can do, from what it has."""
-    has = {
-        "inverse": hasattr(cls, "inverse_transform"),
-        "partial": hasattr(cls, "partial_fit"),
-        "missing": cls._allow_nan,
-        "sparse": cls._allow_sparse,
-    }
-    return frozenset(name for name, there in has.items() if there)

@@ -190,6 +190,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     _allow_nan: ClassVar[bool] = False
     _allow_sparse: ClassVar[bool] = False
     _reads_again: ClassVar[bool] = False
+    _streams: ClassVar[bool] = False  # whether blocks that can be read only once will do
     _overhead: ClassVar[tuple[float, float]] = (6e-3, 0.0)  # seconds of any fit, and of each row, beyond arithmetic
     _units: ClassVar[units.Units] = {}  # empty: rows are never scaled
 

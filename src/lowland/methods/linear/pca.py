@@ -101,6 +101,7 @@ class PCA(LinearReducer):
     True
     """
 
+    _streams: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "n_components": AnyOf((Nothing(), Integer(1), Real(0, 1), Choice(("auto",)))),
         "solver": Choice(("auto", *ROUTES)),

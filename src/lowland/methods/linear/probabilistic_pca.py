@@ -88,6 +88,7 @@ class ProbabilisticPCA(LinearReducer):
 
     _allow_nan: ClassVar[bool] = True
     _allow_sparse: ClassVar[bool] = False
+    _streams: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "n_components": Integer(1),
         "max_iter": Integer(1),

@@ -79,6 +79,7 @@ class RandomProjection(LinearReducer):
     (512, 1.0)
     """
 
+    _streams: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "n_components": AnyOf((Choice(("auto",)), Integer(1))),
         "kind": Choice(("gaussian", "sparse", "hadamard")),
