@@ -13,7 +13,9 @@ from scipy.stats import spearmanr
 
 import lowland
 from lowland.data import swiss_roll
-from lowland.methods.manifold.isomap import Isomap, residual_variances
+from lowland.methods.manifold import path_map
+from lowland.methods.manifold.isomap import Isomap
+from lowland.methods.manifold.path_map import residual_variances
 from lowland.methods.shared.procrustes import procrustes
 from sample_tables import REFERENCE, lit_bumps
 
@@ -183,10 +185,9 @@ def test_auto_takes_landmarks_above_10000():
 
 
 def test_many_distances_are_kept_in_single_precision(roll, exact, monkeypatch):
-    from lowland.methods.manifold import isomap
 
     double = Isomap(landmarks=200).fit(roll[0])
-    monkeypatch.setattr(isomap, "_FLOAT32_ABOVE", 1000)
+    monkeypatch.setattr(path_map, "_FLOAT32_ABOVE", 1000)
     single = Isomap(landmarks=200).fit(roll[0])
     assert single.pieces_[0]["geodesics"].dtype == np.float32
     np.testing.assert_allclose(single.embedding_, double.embedding_, atol=1e-5 * np.abs(double.embedding_).max())

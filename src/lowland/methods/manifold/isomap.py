@@ -9,7 +9,6 @@ import numpy as np
 
 from ...contract.parameters import Choice, LandmarkRule, Rule
 from ...contract.reducer import Recorder
-from ...core import thread_pool
 from ...core.cost import DataShape, dense_seconds
 from ...core.errors import DataError
 from ...graph.geodesics import geodesic_cost, geodesics
@@ -19,18 +18,17 @@ from ...rows.units import Units
 from ...spectral.distance import scale
 from ...spectral.solve import sign_of_columns
 from ...spectral.solve_costs import square_solve_cost
-from ..shared.distance_based import REPLICA_ROWS, DistanceReducer
-from ..shared.extension import Triangulation, disagreement, to_principal_axes
+from ..shared.distance_based import DistanceReducer
+from ..shared.extension import Triangulation, to_principal_axes
 from ..shared.graph_based import GRAPH_PARAMETERS, GRAPH_STATE, GRAPH_UNITS, Embedded, EmbeddingCost, GraphReducer
 from ..shared.landmarks import LandmarkDefaults, Landmarks, uniform
 from ..shared.neighborhood import Piece
 from ..shared.pair_units import degree, double_degree
+from .path_map import halves_disagreement, path_precision, place_all, place_by_paths, residual_variances
 
 Array = Any
 
-_FLOAT32_ABOVE = 10**8  # distances to landmarks beyond which they are kept in float32
 _LANDMARKS = LandmarkDefaults(count=500)
-_DISTANCES_AT_ONCE = 1 << 18  # distances compared at a time
 
 
 class Isomap(GraphReducer):
@@ -148,7 +146,7 @@ class Isomap(GraphReducer):
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
         wanted, d = self._landmarks(n), self.n_components
         m = n if wanted is None else wanted.count
-        itemsize = _precision(n, m, wanted).itemsize
+        itemsize = path_precision(n, m, wanted).itemsize
         parts, seconds = geodesic_cost(n, k, m, itemsize)
         name, size, flops = square_solve_cost(m, d, squares=6)
         parts[name] = size
@@ -165,7 +163,7 @@ class Isomap(GraphReducer):
         graph = piece.graph.symmetric()
         chosen = np.arange(n) if wanted is None else uniform(n, wanted.count, rng)
         with record.stage("shortest paths"):
-            kind = _precision(n, len(chosen), wanted)
+            kind = path_precision(n, len(chosen), wanted)
             D = geodesics(graph, chosen, dtype=kind, by_point=wanted is not None, stage="shortest paths")
         with record.stage("solve"):
             mutual = D if wanted is None else D[chosen].astype(np.float64)
@@ -180,9 +178,9 @@ class Isomap(GraphReducer):
         Y, values, placement = found.points, found.values, Triangulation.of(found)
         if wanted is not None:
             with record.stage("place"):
-                Y, values, placement = to_principal_axes(_place_all(D, placement), placement)
+                Y, values, placement = to_principal_axes(place_all(D, placement), placement)
             with record.stage("error"):
-                error = _disagreement(D, chosen, Y.shape[1], rng)
+                error = halves_disagreement(D, chosen, Y.shape[1], rng)
                 about["approximation_error"] = error
                 self._tell_disagreement(error, len(chosen) // 2, record)
             about |= {"algorithm": f"{len(chosen)} landmarks ({wanted.strategy})", "approximate": True}
@@ -204,32 +202,7 @@ class Isomap(GraphReducer):
     def _place(
         self, state: dict[str, Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
     ) -> Array:
-        """Return where path lengths through the neighbours put new rows."""
-        D = state["geodesics"]
-        Y = np.zeros((len(neighbors), state["points"].shape[1]))
-        step = max(1, _DISTANCES_AT_ONCE // D.shape[1])
-        for start in range(0, len(neighbors), step):
-            rows = slice(start, start + step)
-            delta = np.full((len(neighbors[rows]), D.shape[1]), np.inf)
-            for j in range(neighbors.shape[1]):
-                np.minimum(delta, D[neighbors[rows, j]] + distances[rows, j, None], out=delta)
-            offset = (state["origin"] - delta * delta)[:, None, :] @ state[
-                "map"
-            ]  # row by row: the same bits in any batch
-            Y[rows, : len(state["shift"])] = offset[:, 0, :] + state["shift"]
-        return Y
-
-
-def _precision(n: int, m: int, wanted: Landmarks | None) -> np.dtype[Any]:
-    """Return how path lengths are kept: 1e-7 of them is far below what landmarks miss."""
-    return np.dtype(np.float64 if wanted is None or n * m <= _FLOAT32_ABOVE else np.float32)
-
-
-def _place_all(D: Array, placement: Triangulation) -> Array:
-    """Return where the path lengths to the landmarks put every point."""
-    step = max(1, _DISTANCES_AT_ONCE // D.shape[1])
-    parts = (D[start : start + step] for start in range(0, len(D), step))
-    return np.concatenate(list(thread_pool.run(placement.place, parts)))
+        return place_by_paths(state, neighbors, distances)
 
 
 def _kept(
@@ -241,43 +214,3 @@ def _kept(
     M = np.ascontiguousarray(placement.map * signs)  # as model files return it: products round by the order in memory
     state = {"geodesics": D, "map": M, "origin": placement.origin, "shift": placement.shift * signs}
     return Embedded(Y, values, state, about, {"residual_variance_": residual_variances(D, Y, Y[chosen])})
-
-
-def _disagreement(D: Array, chosen: Array, k: int, rng: np.random.Generator) -> float:
-    """Return the error of a map through half of the landmarks: how far the maps of two halves lie apart, over √2.
-
-    That is somewhat more than the error of all of them (1.4 times on sheets), and costs no further paths.
-    """
-    sample = np.sort(rng.permutation(len(D))[:REPLICA_ROWS])
-    maps = []
-    for half in np.array_split(rng.permutation(len(chosen)), 2):
-        mutual = D[chosen[half][:, None], half].astype(np.float64)
-        found = scale(mutual, k, float(np.finfo(D.dtype).eps), rng)
-        maps.append(Triangulation.of(found).place(D[sample[:, None], half]))
-    return disagreement(*maps, scale=False)
-
-
-def residual_variances(D: Array, Y: Array, Z: Array) -> Array:
-    """Return 1 − r² between the distances D (N × m) and those of the points Y from Z in 1, 2, … dimensions.
-
-    Pairs of a point and itself do not count: their distances are zero and add nothing to the sums.
-    """
-    (n, m), k = D.shape, Y.shape[1]
-    step, columns = max(1, _DISTANCES_AT_ONCE // m), np.ascontiguousarray(Z.T)
-
-    def sums(start: int) -> Array:
-        delta = D[start : start + step].astype(np.float64)
-        square, found = np.zeros_like(delta), np.empty((k, 5))
-        for c in range(k):
-            square += (Y[start : start + step, c, None] - columns[c]) ** 2
-            d = np.sqrt(square)
-            found[c] = delta.sum(), np.vdot(delta, delta), d.sum(), np.vdot(d, d), np.vdot(delta, d)
-        return found
-
-    total = sum(thread_pool.run(sums, range(0, n, step)), np.zeros((k, 5)))
-    x, xx, y, yy, xy = total.T
-    pairs = n * m - m
-    if pairs == 0:
-        return np.zeros(k)
-    below = (xx - x * x / pairs) * (yy - y * y / pairs)
-    return 1 - np.divide((xy - x * y / pairs) ** 2, below, out=np.ones(k), where=below > 0)
