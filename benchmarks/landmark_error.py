@@ -17,10 +17,10 @@ import warnings
 import numpy as np
 
 import lowland
-from lowland.methods.shared.procrustes import procrustes
 from lowland.pairs.distances import metric
 from lowland.pairs.kernels import kernel
 from lowland.pairs.pairwise import against
+from lowland.spectral.procrustes import procrustes
 
 from .datasets import correlated
 from .judges import width

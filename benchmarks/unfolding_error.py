@@ -22,8 +22,8 @@ from lowland.graph.graph import Graph
 from lowland.graph.neighbors import neighbor_graph
 from lowland.methods.manifold import mvu
 from lowland.methods.manifold.mvu_descent import Rods, unfold
-from lowland.methods.shared.procrustes import procrustes
 from lowland.spectral.nullspace import smallest
+from lowland.spectral.procrustes import procrustes
 
 Points = np.ndarray[Any, Any]
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import lowland
-from lowland.methods.shared.procrustes import procrustes
 from lowland.plots.scatter import scatter
+from lowland.spectral.procrustes import procrustes
 
 _, _NAMES, _PLACES = lowland.data.cities()
 KNOWN = dict(zip(_NAMES, _PLACES, strict=True)) | {

@@ -37,6 +37,7 @@ _HOME = {
     "neighborhood_overlap": "rank_measures",
     "novelty": "novelty_detection",
     "geodesic_correlation": "geodesics",
+    "procrustes": "..spectral.procrustes",
     "reconstruction_error": "reconstruction",
     "relative_contrast": "contrast",
     "residual_variance": "pair_measures",
@@ -69,6 +70,7 @@ __all__ = [
     "novelty",
     "outliers",
     "pointwise",
+    "procrustes",
     "reconstruction_error",
     "relative_contrast",
     "report",
@@ -81,6 +83,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from ..spectral.procrustes import procrustes
     from .contrast import relative_contrast
     from .geodesics import geodesic_correlation
     from .models import HeldOut, held_out
@@ -97,7 +100,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'lowland.quality' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    home = _HOME[name]
+    value = getattr(importlib.import_module(home if home.startswith(".") else f".{home}", __name__), name)
     globals()[name] = value
     return value
 

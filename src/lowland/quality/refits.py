@@ -11,7 +11,7 @@ import numpy as np
 from ..core.errors import DataError, LowlandWarning
 from ..core.measure import Measure
 from ..core.settings import report_progress
-from ..methods.shared.procrustes import procrustes
+from ..spectral.procrustes import procrustes
 from .anchors import check_seed
 from .intervals import ratio
 from .models import as_array, cut_chain, need_transform, takes_pairs

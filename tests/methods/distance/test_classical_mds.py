@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import lowland
 from lowland.methods.distance import classical_mds
 from lowland.methods.shared import distance_based
-from lowland.methods.shared.procrustes import procrustes
+from lowland.spectral.procrustes import procrustes
 from sample_tables import REFERENCE
 
 

@@ -14,8 +14,8 @@ import lowland
 from lowland.methods.distance.metric_mds import MetricMDS
 from lowland.methods.distance.stress import Stress
 from lowland.methods.distance.stress import descend as lowest
-from lowland.methods.shared.procrustes import procrustes
 from lowland.rows.row_source import as_rows
+from lowland.spectral.procrustes import procrustes
 from sample_tables import REFERENCE
 
 

@@ -15,7 +15,7 @@ from lowland import DegenerateWarning, NonmetricMDS
 from lowland.methods.distance.isotonic import Curve
 from lowland.methods.distance.metric_mds import MetricMDS
 from lowland.methods.distance.placement import Placement
-from lowland.methods.shared.procrustes import procrustes
+from lowland.spectral.procrustes import procrustes
 from sample_tables import REFERENCE
 
 

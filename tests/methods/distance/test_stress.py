@@ -21,7 +21,7 @@ from lowland.methods.distance.stress import (
     same_objects,
     shaken,
 )
-from lowland.methods.shared.procrustes import procrustes
+from lowland.spectral.procrustes import procrustes
 
 
 def slope(function, X, direction, h=1e-6):

@@ -16,7 +16,7 @@ from lowland.data import swiss_roll
 from lowland.methods.manifold import path_map
 from lowland.methods.manifold.isomap import Isomap
 from lowland.methods.manifold.path_map import residual_variances
-from lowland.methods.shared.procrustes import procrustes
+from lowland.spectral.procrustes import procrustes
 from sample_tables import REFERENCE, lit_bumps
 
 

@@ -15,7 +15,7 @@ import lowland
 from lowland.data import circle, s_curve, swiss_roll
 from lowland.methods.manifold.diffusion_maps import DiffusionMaps
 from lowland.methods.manifold.laplacian_eigenmaps import LaplacianEigenmaps
-from lowland.methods.shared.procrustes import procrustes
+from lowland.spectral.procrustes import procrustes
 from sample_tables import connections
 
 

@@ -18,7 +18,7 @@ from lowland.methods.manifold.hessian_lle import HessianLLE
 from lowland.methods.manifold.lle import LLE
 from lowland.methods.manifold.ltsa import LTSA
 from lowland.methods.manifold.modified_lle import ModifiedLLE
-from lowland.methods.shared.procrustes import procrustes
+from lowland.spectral.procrustes import procrustes
 
 ALL = [LLE, ModifiedLLE, HessianLLE, LTSA]
 FLAT = [ModifiedLLE, HessianLLE, LTSA]  # those that find both coordinates of a long sheet

@@ -18,9 +18,9 @@ from ...core.cost import dense_seconds, largest, sparse_seconds
 from ...core.errors import DataError, LowlandWarning
 from ...graph.geodesics import geodesic_cost
 from ...graph.patches import PATHS, landmark_weights, nearest_along
+from ...spectral.procrustes import procrustes
 from ..shared.landmarks import uniform
 from ..shared.neighborhood import Piece
-from ..shared.procrustes import procrustes
 
 Array = Any
 

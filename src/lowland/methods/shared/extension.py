@@ -9,7 +9,7 @@ import numpy as np
 
 from ...spectral import dense
 from ...spectral.distance import Scaled
-from .procrustes import procrustes
+from ...spectral.procrustes import procrustes
 
 Array = Any
 

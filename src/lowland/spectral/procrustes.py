@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import DataError
-from ...spectral import dense
+from ..core.errors import DataError
+from . import dense
 
 Array = Any
 

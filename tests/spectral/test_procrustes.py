@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland.methods.shared.procrustes import procrustes
+from lowland.spectral.procrustes import procrustes
 
 
 @pytest.mark.parametrize("reflect", [False, True])
