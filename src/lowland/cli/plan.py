@@ -42,8 +42,8 @@ def plan(
 ) -> Answer:
     """Estimate the cost of a reduction without running it: algorithm, memory, rough time, exact or approximate.
 
-    The times of a report, of an evaluation and of a comparison are estimated as well. Starting Python and reading the
-    file are not counted.
+    The times of a report, of an evaluation and of a comparison are estimated as well. Starting Python,
+    loading compiled code and reading the file are not counted.
 
     Example: lowland plan big.parquet --method pca --components 50
     """

@@ -64,7 +64,7 @@ def plan(
                 f"{type(model).__name__}: precomputed values for pairs are a square; these are {source.n_rows} × "
                 f"{source.n_features}"
             )
-        return _with_overhead(model._plan_rows(source), model, source.n_rows)
+        return _with_overhead(model._plan_rows(source), model, source.shape)
     if shape is None or len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"shape must be (rows, columns), both at least 1; got {shape}")
     rows, columns = shape
@@ -72,13 +72,14 @@ def plan(
         raise ValueError(f"density is the share of stored entries, in (0, 1]; got {density}")
     kind = working(np.dtype(np.float64 if dtype is None else dtype))
     table = DataShape(int(rows), int(columns), kind, 1.0 if density is None else density, density is not None)
-    return _with_overhead(model._plan(table), model, int(rows))
+    return _with_overhead(model._plan(table), model, table)
 
 
-def _with_overhead(cost: Plan, model: Reducer, n_rows: int | None) -> Plan:
-    """Return a plan with the time that arithmetic does not explain: checks, calls, and loops over rows."""
+def _with_overhead(cost: Plan, model: Reducer, shape: DataShape) -> Plan:
+    """Return a plan with the time that arithmetic does not explain: checks, calls, reading, and loops over rows."""
     fixed, per_row = model._overhead
-    return replace(cost, seconds=cost.seconds + fixed + per_row * (n_rows or 0))
+    more = fixed + per_row * (shape.n_rows or 0) + model._entry_seconds * shape.entries
+    return replace(cost, seconds=cost.seconds + more)
 
 
 def _know_length(source: RowSource, owner: str) -> None:

@@ -192,6 +192,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     _reads_again: ClassVar[bool] = False
     _streams: ClassVar[bool] = False  # whether blocks that can be read only once will do
     _overhead: ClassVar[tuple[float, float]] = (6e-3, 0.0)  # seconds of any fit, and of each row, beyond arithmetic
+    _entry_seconds: ClassVar[float] = 1e-8  # of each stored entry of the table: reading, checking and scaling it
     _units: ClassVar[units.Units] = {}  # empty: rows are never scaled
 
     _scaled_by: int = 0  # e, where a fit, or a view of a model, divides rows by 2^e
