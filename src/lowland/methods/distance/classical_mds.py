@@ -26,6 +26,7 @@ from ...spectral.solved import Scaling, Wanted
 from ..shared.distance_based import DistanceReducer
 from ..shared.extension import Triangulation, squared, to_principal_axes
 from ..shared.linear_map import tell
+from ..shared.map_warnings import note_disagreement, require_rank, warn_arbitrary_axes
 from ..shared.pair_units import degree, double_degree
 
 Array = Any
@@ -216,7 +217,8 @@ class ClassicalMDS(DistanceReducer):
         n = require_length(self, rows)
         count = min(n - 1, rows.n_features)
         floor = rounding_floor(max(n, rows.n_features), float(self.spectrum_[0]), float(self.spectrum_[0]), _EPS)
-        self._warn_arbitrary(self.spectrum_, float(space.solved.total), count, floor, record)
+        name, total = type(self).__name__, float(space.solved.total)
+        warn_arbitrary_axes(name, self.n_components, self.spectrum_, total, count, floor, record)
         self.map_, self.origin_ = np.ascontiguousarray(space.directions), space.solved.mean
         self.shift_ = np.zeros(len(space.values))
         fit = float(self.eigenvalues_.sum() / space.solved.total)
@@ -225,7 +227,7 @@ class ClassicalMDS(DistanceReducer):
             self.embedding_ = arrays.to_numpy(rows.map_blocks(self._row_map(), len(space.values)))
 
     def _fit_distances(self, rows: RowSource, record: Recorder) -> None:
-        rng = seed(self.random_state)
+        name, rng = type(self).__name__, seed(self.random_state)
         with record.stage("distances"):
             items = self._objects(rows)
             rule = self._bind(items)
@@ -237,10 +239,10 @@ class ClassicalMDS(DistanceReducer):
             record.note(algorithm="distances", solver=found.pairs.solver)
             record.note(iterations=found.pairs.products or None, residual=found.pairs.residual)
             record.tell_checked(found.pairs.checked)
-            self._require_rank(found.rank, self.n_components, record, zero=not bool(found.B.mean_squares.any()))
+            require_rank(name, self.n_components, found.rank, record, zero=not bool(found.B.mean_squares.any()))
             self.spectrum_, self.eigenvalues_ = found.spectrum, found.values
             self.additive_constant_ = placement.constant
-            self._warn_arbitrary(found.seen, found.B.trace(), len(D) - 1, found.floor, record)
+            warn_arbitrary_axes(name, self.n_components, found.seen, found.B.trace(), len(D) - 1, found.floor, record)
             record.evidence.update(found.evidence(rng))
             if self.additive is not None:
                 record.evidence["additive constant"] = self.additive_constant_
@@ -257,7 +259,7 @@ class ClassicalMDS(DistanceReducer):
             with record.stage("second landmarks"):
                 error = self._disagreement(rule, items, wanted, again, rng, scale=False)
             record.note(algorithm=f"{count} landmarks ({wanted.strategy})", approximate=True)
-            self._tell_disagreement(error, count, record)
+            note_disagreement(name, self.n_components, error, count, record)
         self.map_, self.origin_, self.shift_ = placement.map, placement.origin, placement.shift
 
     def _place_all(self, rows: RowSource, placement: Triangulation, record: Recorder) -> Triangulation:

@@ -18,6 +18,7 @@ from ...rows.object_rows import gather
 from ...rows.row_source import RowSource
 from ...rows.units import Units
 from ..shared.landmarks import LandmarkDefaults, Landmarks
+from ..shared.map_warnings import require_rank
 from ..shared.pair_units import degree
 from .placement import Placement
 from .stress import Stress, descend, filled, posed, require_connected, same_objects
@@ -229,7 +230,7 @@ class MetricMDS(StressReducer):
         """Return the distance below which weights grow no more: that of the closest pair that is apart, or near it."""
         apart = float(min(np.min(row, where=row > 0, initial=np.inf) for row in _pairs(D, given)))
         if np.isinf(apart):
-            self._require_rank(0, self.n_components, record)
+            require_rank(type(self).__name__, self.n_components, 0, record)
         closest = max(apart, self._floor(D))
         below = 0 if self.power_ == 0 else sum(int((row < closest).sum()) for row in _pairs(D, given))
         if below > 0:

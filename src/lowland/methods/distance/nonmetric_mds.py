@@ -16,6 +16,7 @@ from ...pairs.pairwise import Pairwise
 from ...rows.units import Units
 from ..shared.distance_based import REPLICA_ROWS
 from ..shared.landmarks import LandmarkDefaults, Landmarks
+from ..shared.map_warnings import note_disagreement
 from ..shared.pair_units import degree
 from .isotonic import Curve, OrderStress
 from .placement import Placement
@@ -196,4 +197,4 @@ class NonmetricMDS(StressReducer):
             return Placement(positions, curve=Curve(curve.x, curve.y / (1.0 - result.point.value)))
 
         error = self._disagreement(rule, items, wanted, again, rng, scale=True)
-        self._tell_disagreement(error, len(self.positions_), record)
+        note_disagreement(type(self).__name__, self.n_components, error, len(self.positions_), record)

@@ -21,6 +21,7 @@ from ...rows.units import Units
 from ...spectral.solve import DENSE_LIMIT
 from ..shared.distance_based import DistanceReducer
 from ..shared.landmarks import Landmarks
+from ..shared.map_warnings import require_rank
 from ..shared.pair_units import degree
 from .placement import Placement
 from .stress import Descent, Point, classical_start, random_start, shaken
@@ -204,7 +205,7 @@ class StressReducer(DistanceReducer):
         """Return the start that was asked for; ``size`` is the mean squared distance."""
         n, k = len(D), self.n_components
         if not size > 0:
-            self._require_rank(0, k, record)
+            require_rank(type(self).__name__, k, 0, record)
         if isinstance(self.init, str):
             if self.init == "random":
                 return random_start(size, n, k, rng)
@@ -232,7 +233,7 @@ class StressReducer(DistanceReducer):
         exact = max(_EXACT, 4 * self._precision[0])
         if X.shape[1] == self.n_components or problem(X).value > exact**2 * size:
             return shaken(X, self.n_components, rng)
-        self._require_rank(X.shape[1], self.n_components, record)
+        require_rank(type(self).__name__, self.n_components, X.shape[1], record)
         return X
 
     def _tell(self, result: Descent, record: Recorder) -> None:

@@ -20,10 +20,11 @@ from ...rows.units import Units
 from ...spectral.distance import scale
 from ...spectral.krylov import sizes
 from ...spectral.solve import DENSE_LIMIT, sign_of_columns
-from ..shared.distance_based import REPLICA_ROWS, DistanceReducer
+from ..shared.distance_based import REPLICA_ROWS
 from ..shared.extension import Triangulation, disagreement, to_principal_axes
 from ..shared.graph_based import Cost, Embedded, GraphReducer, Piece, Unfolding
 from ..shared.landmarks import LandmarkDefaults, Landmarks, uniform
+from ..shared.map_warnings import note_disagreement, warn_arbitrary_axes
 from ..shared.pair_units import degree, double_degree
 
 Array = Any
@@ -106,9 +107,6 @@ class Isomap(Unfolding):
 
     residual_variance_: Array
 
-    _warn_arbitrary = DistanceReducer._warn_arbitrary  # the same rules and words as for other distances
-    _tell_disagreement = DistanceReducer._tell_disagreement
-
     def __init__(
         self,
         n_components: int = 2,
@@ -170,7 +168,7 @@ class Isomap(Unfolding):
             piece.pop("residual variance")
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
-        n, wanted = piece.n, self._landmarks(piece.n)
+        name, n, wanted = type(self).__name__, piece.n, self._landmarks(piece.n)
         graph = piece.graph.symmetric()
         chosen = np.arange(n) if wanted is None else uniform(n, wanted.count, rng)
         with record.stage("shortest paths"):
@@ -180,7 +178,9 @@ class Isomap(Unfolding):
             mutual = D if wanted is None else D[chosen].astype(np.float64)
             check_size(mutual, "Isomap")
             found = scale(mutual, self.n_components_, float(np.finfo(kind).eps), rng)
-            self._warn_arbitrary(found.seen, found.B.trace(), len(mutual) - 1, found.floor, record)
+            warn_arbitrary_axes(
+                name, self.n_components, found.seen, found.B.trace(), len(mutual) - 1, found.floor, record
+            )
             if "goodness of fit" not in record.evidence:  # the largest piece comes first
                 record.evidence.update(found.evidence(rng))
         about = {"algorithm": "all shortest paths", "solver": found.pairs.solver, "residual": found.pairs.residual}
@@ -193,7 +193,7 @@ class Isomap(Unfolding):
             with record.stage("error"):
                 error = _disagreement(D, chosen, Y.shape[1], rng)
                 about["approximation_error"] = error
-                self._tell_disagreement(error, len(chosen) // 2, record)
+                note_disagreement(name, self.n_components, error, len(chosen) // 2, record)
             about |= {"algorithm": f"{len(chosen)} landmarks ({wanted.strategy})", "approximate": True}
         with record.stage("residual variance"):
             return _kept(D, chosen, Y, values, placement, about)

@@ -9,10 +9,10 @@ import numpy as np
 
 from ...contract.inputs import METRIC_INPUT, Compared, require_count, require_length
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule
-from ...contract.reducer import Recorder, Reducer
+from ...contract.reducer import Reducer
 from ...core import arrays
 from ...core.cost import DataShape, dense_seconds
-from ...core.errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
+from ...core.errors import DataError
 from ...core.settings import threads
 from ...pairs.distances import (
     METRICS,
@@ -35,7 +35,6 @@ from .pair_units import CALL_SECONDS, degree, of_anchors
 Array = Any
 
 REPLICA_ROWS = 2000  # rows on which the maps of two sets of landmarks are compared
-_FAR = 0.3  # two sets of landmarks whose maps differ by more of their size have not found one map
 
 
 class MetricName(Choice):
@@ -114,27 +113,6 @@ class DistanceReducer(Reducer):
             return pairs * CALL_SECONDS  # threads do not shorten it
         return dense_seconds(pairs * (2 * columns + 40), np.dtype(np.float64))
 
-    def _require_rank(self, rank: int, asked: int, record: Recorder, *, zero: bool = True) -> None:
-        """Refuse points that are all equal; warn where fewer coordinates exist than were asked for.
-
-        ``zero`` tells whether all distances are zero, where the rank is.
-        """
-        name = type(self).__name__
-        if rank == 0:
-            raise DataError(
-                f"{name}: the points have rank 0: all distances are zero, so all objects are equal to the metric; a "
-                "map needs at least two that differ"
-                if zero
-                else f"{name}: the points have rank 0: no eigenvalue of the distances is larger than their rounding; "
-                "give them with more digits"
-            )
-        if rank < asked:
-            record.warn(
-                f"{name}: the distances have rank {rank} (positive eigenvalues), below the {asked} components asked "
-                f"for; n_components_ is {rank}",
-                RankWarning,
-            )
-
     # -- training -----------------------------------------------------------------------------------------
 
     def _bind(self, items: Array) -> Pairwise:
@@ -176,37 +154,6 @@ class DistanceReducer(Reducer):
             D = square(metric(self.metric, kept, self.metric_state_), kept, stage="distances")
         check_size(D, type(self).__name__)
         return D
-
-    def _warn_arbitrary(self, values: Array, total: float, count: int, floor: float, record: Recorder) -> None:
-        """Warn where the last eigenvalue kept and the first left out are equal: any rotation of them is as good.
-
-        ``values`` are the leading ones of ``count``, whose sum is ``total``. Where the next one is not among them, the
-        mean of the others is what it is at least.
-        """
-        k = self.n_components
-        if count <= k or len(values) < k or not values[k - 1] > floor:
-            return
-        following = float(values[k]) if len(values) > k else (total - float(values[:k].sum())) / (count - k)
-        if values[k - 1] - following > floor:
-            return
-        last = int((values >= values[k - 1] - floor).sum())
-        text = f"; n_components={last} takes all that are" if len(values) >= count else ""
-        record.warn(
-            f"{type(self).__name__}: eigenvalues {k} and {k + 1} are equal ({values[k - 1]:.4g}), so the axes are "
-            f"arbitrary: other directions show as much of the distances as these{text}",
-            DegenerateWarning,
-        )
-
-    def _tell_disagreement(self, error: float, count: int, record: Recorder) -> None:
-        """Write the measured error of a fit by landmarks into the record; warn where it leaves little of the map."""
-        record.note(approximation_error=error)
-        if error > _FAR:
-            record.warn(
-                f"{type(self).__name__}: two sets of {count} landmarks do not agree on one map (approximation_error "
-                f"{error:.2g} of its size): take more landmarks, or landmarks=None; if it stays, the data do not "
-                f"single out one map of {self.n_components} dimensions, and another number of them may fit better",
-                LowlandWarning,
-            )
 
     def _disagreement(
         self,
