@@ -229,11 +229,9 @@ class ClassicalMDS(DistanceReducer):
     def _fit_distances(self, rows: RowSource, record: Recorder) -> None:
         name, rng = type(self).__name__, seed(self.random_state)
         with record.stage("distances"):
-            items = self._objects(rows)
-            rule = self._bind(items)
-            wanted = self._landmarks(len(items))
-            numbers = None if wanted is None else self._choose(rule, items, wanted, rng)
-            D = self._keep(items, numbers)
+            training = self._training(rows, rng)
+            rule, landmarks = training.rule, training.landmarks
+            D = self._keep(training.items, training.numbers)
         with record.stage("solve"):
             found, placement = _solve(D, self.n_components, self.additive, rule.eps, rng)
             record.note(algorithm="distances", solver=found.pairs.solver)
@@ -246,7 +244,7 @@ class ClassicalMDS(DistanceReducer):
             record.evidence.update(found.evidence(rng))
             if self.additive is not None:
                 record.evidence["additive constant"] = self.additive_constant_
-        if wanted is None:
+        if landmarks is None:
             self.embedding_ = found.points.astype(rows.dtype)
         else:
             count = len(self.anchors_)
@@ -257,16 +255,15 @@ class ClassicalMDS(DistanceReducer):
                 return _solve(D, self.embedding_.shape[1], self.additive, rule.eps, rng)[1].place
 
             with record.stage("second landmarks"):
-                error = self._disagreement(rule, items, wanted, again, rng, scale=False)
-            record.note(algorithm=f"{count} landmarks ({wanted.strategy})", approximate=True)
+                error = self._disagreement(training, landmarks, again, rng, scale=False)
+            record.note(algorithm=f"{count} landmarks ({landmarks.strategy})", approximate=True)
             note_disagreement(name, self.n_components, error, count, record)
         self.map_, self.origin_, self.shift_ = placement.map, placement.origin, placement.shift
 
     def _place_all(self, rows: RowSource, placement: Triangulation, record: Recorder) -> Triangulation:
         """Place every row and turn the map to the principal axes of all of them."""
         with record.stage("place"):
-            work = self._measure(placement.place)
-            found = rows.map_blocks(lambda block: arrays.like(work(block), block), len(placement.shift), np.float64)
+            found = rows.map_blocks(self._placing(placement.place), len(placement.shift), np.float64)
             Y = arrays.to_numpy(found)
             Y, self.eigenvalues_, placement = to_principal_axes(Y, placement)
             self.embedding_ = Y.astype(rows.dtype)
@@ -275,8 +272,7 @@ class ClassicalMDS(DistanceReducer):
     def _row_map(self) -> Callable[[Array], Array]:
         if len(self.anchors_):
             constants = (self.shift_, self.additive_, self.additive_constant_)
-            work = self._measure(Triangulation(self.map_, self.origin_, *constants).place)
-            return lambda block: arrays.like(work(block), block)
+            return self._placing(Triangulation(self.map_, self.origin_, *constants).place)
 
         def project(block: Array) -> Array:
             return arrays.less(block, self.origin_) @ arrays.like(self.map_, block, np.float64)

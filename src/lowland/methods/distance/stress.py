@@ -61,6 +61,11 @@ class Descent:
     converged: bool
 
     @property
+    def steps(self) -> int:
+        """The number of steps taken."""
+        return len(self.history) - 1
+
+    @property
     def pace(self) -> float:
         """The share of the value that the next Guttman step would still take off."""
         return self.point.gain / self.point.value if self.point.value > 0 else 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,29 @@ class MetricName(Choice):
 
 
 METRIC: Rule = AnyOf((MetricName((*METRICS, "precomputed")), FunctionRule()))
+
+
+class Training(NamedTuple):
+    """The training objects of a fit, the rule that compares them, and those of them that are landmarks.
+
+    ``items`` are rows, objects, or where ``precomputed`` the square of distances. An exact fit has no ``landmarks``,
+    and no ``numbers`` of them.
+    """
+
+    items: Array
+    rule: Pairwise
+    precomputed: bool
+    landmarks: Landmarks | None
+    numbers: Array | None
+
+    def between(self, a: Array, b: Array) -> Array:
+        """Return the distances of the objects numbered a to those numbered b."""
+        D = self.items[a[:, None], b] if self.precomputed else self.rule(self.items[a], self.items[b])
+        return arrays.to_numpy(D).astype(np.float64, copy=False)
+
+    def square(self, a: Array) -> Array:
+        """Return the mutual distances of the objects numbered a."""
+        return self.between(a, a) if self.precomputed else arrays.to_numpy(square(self.rule, self.items[a]))
 
 
 class DistanceReducer(Reducer):
@@ -115,6 +138,14 @@ class DistanceReducer(Reducer):
 
     # -- training -----------------------------------------------------------------------------------------
 
+    def _training(self, rows: RowSource, rng: np.random.Generator) -> Training:
+        """Return the training objects with the metric bound to them, and choose the landmarks."""
+        items = self._objects(rows)
+        rule = self._bind(items)
+        landmarks = self._landmarks(len(items))
+        numbers = None if landmarks is None else self._choose(rule, items, landmarks, rng)
+        return Training(items, rule, self._pairwise, landmarks, numbers)
+
     def _bind(self, items: Array) -> Pairwise:
         """Bind the metric to the training objects and keep what it learned of them."""
         self.metric_ = self._input.name(self)
@@ -157,9 +188,8 @@ class DistanceReducer(Reducer):
 
     def _disagreement(
         self,
-        rule: Pairwise,
-        items: Array,
-        asked: Landmarks,
+        training: Training,
+        landmarks: Landmarks,
         again: Callable[[Array, Array], Callable[[Array], Array]],
         rng: np.random.Generator,
         *,
@@ -169,7 +199,8 @@ class DistanceReducer(Reducer):
 
         ``again`` gets the distances and numbers of the second set, and returns what places rows by them.
         """
-        numbers, kept = self._choose(rule, items, asked, rng), self.anchors_
+        items, kept = training.items, self.anchors_
+        numbers = self._choose(training.rule, items, landmarks, rng)
         sample = np.sort(rng.permutation(len(items))[:REPLICA_ROWS])
         D = self._keep(items, numbers)
         if not D.any():  # equal objects, every one: no map
@@ -190,6 +221,11 @@ class DistanceReducer(Reducer):
             then = _checked(then, self.anchors_, self._takes_gaps)
         compare = against(rule, self.anchors_, then)
         return lambda block: compare(arrays.to_numpy(block))
+
+    def _placing(self, place: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        """Return the function that places a block by its distances to the anchors, in the block's array library."""
+        work = self._measure(place)
+        return lambda block: arrays.like(work(block), block)
 
 
 def _checked(then: Callable[[Array], Array] | None, anchors: Array, gaps: bool) -> Callable[[Array], Array]:
