@@ -377,7 +377,7 @@ def test_landmarks_cost_what_they_say(stress):
 
 @pytest.mark.parametrize("stress", ["raw", "sammon", "elastic"])
 def test_no_stress_has_no_error(stress, monkeypatch):
-    monkeypatch.setattr("lowland.methods.distance.stress_based._GROUPS", 4)
+    monkeypatch.setattr("lowland.methods.distance.pair_sample.GROUPS", 4)
     X = np.zeros((3000, 2))
     X[1234] = 1.0  # the pairs that are measured are all equal rows
     model = MetricMDS(1, stress=stress, landmarks="farthest:2").fit(X)
@@ -394,7 +394,8 @@ def test_measuring_takes_rows_in_proportion_to_the_landmarks(landmarks, rows, mo
         seen.append(problem.n)
         return lowest(problem, *arguments, **options)
 
-    monkeypatch.setattr("lowland.methods.distance.metric_mds.descend", descend)
+    for module in ("stress_fit", "metric_mds"):
+        monkeypatch.setattr(f"lowland.methods.distance.{module}.descend", descend)
     X = np.random.default_rng(0).standard_normal((2500, 3)) * [8, 4, 0.1]
     MetricMDS(landmarks=landmarks, max_iter=3, tol=1e-3).fit(X)
     assert seen == [landmarks, rows]

@@ -224,7 +224,7 @@ def test_landmarks_cost_what_they_say(rng):
 
 @pytest.mark.parametrize("landmarks", ["farthest:2", "uniform:30"])
 def test_no_stress_has_no_error(landmarks, monkeypatch):
-    monkeypatch.setattr("lowland.methods.distance.stress_based._GROUPS", 4)
+    monkeypatch.setattr("lowland.methods.distance.pair_sample.GROUPS", 4)
     X = np.zeros((3000, 2))
     X[1234] = 1.0  # the pairs that are measured are all equal rows
     X[:20] = 1.0 if landmarks == "uniform:30" else 0.0

@@ -26,6 +26,7 @@ from ...spectral.solved import ComponentRule, Scaling
 from ..shared.distance_based import DistanceReducer
 from ..shared.extension import Triangulation, squared, to_principal_axes
 from ..shared.linear_map import tell
+from ..shared.map_warnings import note_disagreement, require_rank, warn_arbitrary_axes
 from ..shared.pair_units import degree, double_degree
 
 Array = Any
@@ -216,7 +217,8 @@ class ClassicalMDS(DistanceReducer):
         n = require_length(self, rows)
         count = min(n - 1, rows.n_features)
         floor = rounding_floor(max(n, rows.n_features), float(self.spectrum_[0]), float(self.spectrum_[0]), _EPS)
-        self._warn_arbitrary(self.spectrum_, float(space.solved.total), count, floor, record)
+        name, total = type(self).__name__, float(space.solved.total)
+        warn_arbitrary_axes(name, self.n_components, self.spectrum_, total, count, floor, record)
         self.map_, self.origin_ = np.ascontiguousarray(space.directions), space.solved.mean
         self.shift_ = np.zeros(len(space.values))
         fit = float(self.eigenvalues_.sum() / space.solved.total)
@@ -225,26 +227,24 @@ class ClassicalMDS(DistanceReducer):
             self.embedding_ = arrays.to_numpy(rows.map_blocks(self._row_map(), len(space.values)))
 
     def _fit_distances(self, rows: RowSource, record: Recorder) -> None:
-        rng = seed(self.random_state)
+        name, rng = type(self).__name__, seed(self.random_state)
         with record.stage("distances"):
-            items = self._objects(rows)
-            rule = self._bind(items)
-            wanted = self._landmarks(len(items))
-            numbers = None if wanted is None else self._choose(rule, items, wanted, rng)
-            D = self._keep(items, numbers)
+            training = self._training(rows, rng)
+            rule, landmarks = training.rule, training.landmarks
+            D = self._keep(training.items, training.numbers)
         with record.stage("solve"):
             found, placement = _solve(D, self.n_components, self.additive, rule.eps, rng)
             record.note(algorithm="distances", solver=found.pairs.solver)
             record.note(iterations=found.pairs.products or None, residual=found.pairs.residual)
             record.tell_checked(found.pairs.checked)
-            self._require_rank(found.rank, self.n_components, record, zero=not bool(found.B.mean_squares.any()))
+            require_rank(name, self.n_components, found.rank, record, zero=not bool(found.B.mean_squares.any()))
             self.spectrum_, self.eigenvalues_ = found.spectrum, found.values
             self.additive_constant_ = placement.constant
-            self._warn_arbitrary(found.seen, found.B.trace(), len(D) - 1, found.floor, record)
+            warn_arbitrary_axes(name, self.n_components, found.seen, found.B.trace(), len(D) - 1, found.floor, record)
             record.evidence.update(found.evidence(rng))
             if self.additive is not None:
                 record.evidence["additive constant"] = self.additive_constant_
-        if wanted is None:
+        if landmarks is None:
             self.embedding_ = found.points.astype(rows.dtype)
         else:
             count = len(self.anchors_)
@@ -255,16 +255,15 @@ class ClassicalMDS(DistanceReducer):
                 return _solve(D, self.embedding_.shape[1], self.additive, rule.eps, rng)[1].place
 
             with record.stage("second landmarks"):
-                error = self._disagreement(rule, items, wanted, again, rng, scale=False)
-            record.note(algorithm=f"{count} landmarks ({wanted.strategy})", approximate=True)
-            self._tell_disagreement(error, count, record)
+                error = self._disagreement(training, landmarks, again, rng, scale=False)
+            record.note(algorithm=f"{count} landmarks ({landmarks.strategy})", approximate=True)
+            note_disagreement(name, self.n_components, error, count, record)
         self.map_, self.origin_, self.shift_ = placement.map, placement.origin, placement.shift
 
     def _place_all(self, rows: RowSource, placement: Triangulation, record: Recorder) -> Triangulation:
         """Place every row and turn the map to the principal axes of all of them."""
         with record.stage("place"):
-            work = self._measure(placement.place)
-            found = rows.map_blocks(lambda block: arrays.like(work(block), block), len(placement.shift), np.float64)
+            found = rows.map_blocks(self._placing(placement.place), len(placement.shift), np.float64)
             Y = arrays.to_numpy(found)
             Y, self.eigenvalues_, placement = to_principal_axes(Y, placement)
             self.embedding_ = Y.astype(rows.dtype)
@@ -273,8 +272,7 @@ class ClassicalMDS(DistanceReducer):
     def _row_map(self) -> Callable[[Array], Array]:
         if len(self.anchors_):
             constants = (self.shift_, self.additive_, self.additive_constant_)
-            work = self._measure(Triangulation(self.map_, self.origin_, *constants).place)
-            return lambda block: arrays.like(work(block), block)
+            return self._placing(Triangulation(self.map_, self.origin_, *constants).place)
 
         def project(block: Array) -> Array:
             return arrays.less(block, self.origin_) @ arrays.like(self.map_, block, np.float64)

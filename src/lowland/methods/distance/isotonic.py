@@ -21,7 +21,7 @@ from .stress import Point
 Array = Any
 
 TIE = 1e-12  # of a value itself: what differs by less, which rounding can do, is a tie
-_PIECE = 1 << 17  # pairs that one task goes over
+PAIRS_PER_TASK = 1 << 17
 
 
 def isotonic(y: Array, weights: Array | None = None) -> Array:
@@ -118,7 +118,9 @@ class OrderStress:
     def _over_pieces(self, work: Callable[[int, int], Array]) -> Iterator[Array]:
         """Run work(start, stop) over the pairs; its results come in order, so that sums have the same bits."""
         count = len(self.first)
-        return thread_pool.run(lambda start: work(start, min(start + _PIECE, count)), range(0, count, _PIECE))
+        return thread_pool.run(
+            lambda start: work(start, min(start + PAIRS_PER_TASK, count)), range(0, count, PAIRS_PER_TASK)
+        )
 
     def regress(self, d: Array) -> Array:
         """Return d̂ of the distances, in the order of the pairs."""

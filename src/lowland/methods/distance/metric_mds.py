@@ -10,29 +10,32 @@ import numpy as np
 from ...contract.parameters import AnyOf, ArrayRule, Choice, Nothing, Rule
 from ...contract.reducer import Recorder
 from ...core import arrays
+from ...core.cost import DataShape, Plan
 from ...core.errors import DataError, LowlandWarning
-from ...core.settings import threads
+from ...core.random import seed
 from ...pairs.distances import check_distances
-from ...pairs.pairwise import Pairwise, square
 from ...rows.object_rows import gather
 from ...rows.row_source import RowSource
 from ...rows.units import Units
+from ..shared.distance_based import DistanceReducer, Training
 from ..shared.landmarks import LandmarkDefaults, Landmarks
+from ..shared.map_warnings import require_rank
 from ..shared.pair_units import degree
+from .pair_sample import ratio_over_pairs
 from .placement import Placement
 from .stress import Stress, descend, filled, posed, require_connected, same_objects
-from .stress_based import StressReducer
+from .stress_cost import MetricCost, plan_stress
+from .stress_fit import STRESS_PARAMETERS, STRESS_STATE, StressFit, begin_fit
 
 Array = Any
 
 POWERS = {"raw": 0, "sammon": 1, "elastic": 2}
-_SUBSET, _WEIGHTED_SUBSET = 5000, 3000  # rows that are fitted exactly to see what landmarks cost, at most
-_FEWEST, _EACH = 1000, 4  # such rows at least, and for each landmark
-_EXCESS_STEPS, _EXCESS_TOL = 40, 1e-6  # of that fit: its start is near
-_REACH = 1e12  # the largest weight may be as many times the least one
+ALGORITHM = "SMACOF"
+REFIT_TOL = 1e-6  # of the exact fit of some rows that measures what landmarks cost
+MAX_WEIGHT_RATIO = 1e12  # of the largest weight to the least one
 
 
-class MetricMDS(StressReducer):
+class MetricMDS(DistanceReducer):
     """Points whose distances are as near as can be to those given: least squares on distances (Kruskal 1964).
 
     σ(X) = Σ_{i<j} w_ij (‖x_i − x_j‖ − δ_ij)², lowered by majorisation (SMACOF: de Leeuw 1977; de Leeuw & Heiser 1980)
@@ -92,20 +95,31 @@ class MetricMDS(StressReducer):
     """
 
     _parameters: ClassVar[Mapping[str, Rule]] = {
-        **StressReducer._parameters,
+        **DistanceReducer._parameters,
+        **STRESS_PARAMETERS,
         "stress": Choice(tuple(POWERS)),
         "weights": AnyOf((Nothing(), ArrayRule())),
     }
-    _state: ClassVar[tuple[str, ...]] = (*StressReducer._stress_state, "raw_stress_", "power_", "closest_")
+    _state: ClassVar[tuple[str, ...]] = (
+        *DistanceReducer._distance_state,
+        *STRESS_STATE,
+        "raw_stress_",
+        "power_",
+        "closest_",
+    )
     _units: ClassVar[Units] = {
-        **StressReducer._units,
+        **DistanceReducer._units,
+        "positions_": degree,
         "raw_stress_": lambda model: (2 - model.power_) * degree(model),
         "closest_": degree,
     }
     _landmark_defaults: ClassVar[LandmarkDefaults] = LandmarkDefaults(exact_below=5000, count=2000)
     _takes_gaps: ClassVar[bool] = True
-    _steps: ClassVar[int] = 80
 
+    positions_: Array
+    stress_: float
+    stress_history_: Array
+    n_iter_: int
     raw_stress_: float
     power_: int
     closest_: float
@@ -178,34 +192,33 @@ class MetricMDS(StressReducer):
             )
         return W
 
-    def _pair_bytes(self, given: bool) -> int:
+    # -- cost ---------------------------------------------------------------------------------------------
+
+    def _cost(self) -> MetricCost:
         weighted = self.weights is not None or self.stress != "raw"
-        return (0 if given else 8) + (16 if weighted else 0) + (32 if self.weights is not None else 0)
+        return MetricCost(self.n_components, self.max_iter, weighted=weighted, given=self.weights is not None)
 
-    def _subset(self, n: int, m: int) -> int:
-        """Return how many rows are fitted exactly to see what m landmarks cost."""
-        return min(n, _SUBSET if self.stress == "raw" else _WEIGHTED_SUBSET, max(_FEWEST, _EACH * m))
-
-    def _measuring_bytes(self, n: int, m: int) -> int:
-        return (8 if self.stress == "raw" else 32) * self._subset(n, m) ** 2
-
-    def _step_seconds(self, m: int) -> float:
-        weighted = self.weights is not None or self.stress != "raw"
-        pair = (1.2e-9 + 0.4e-9 * self.n_components) * (2.2 if weighted else 1.0) / threads()
-        return pair * m * m / 2 + (m * m * self.n_components * 1e-9 if weighted else 0.0)
-
-    def _start_seconds(self, m: int) -> float:
-        weighted = self.weights is not None or self.stress != "raw"
-        return super()._start_seconds(m) + (m**3 / 3 * 1e-10 if weighted else 0.0)  # Cholesky's factor, on one thread
-
-    def _measuring_seconds(self, n: int, m: int, columns: int) -> float:
-        rows = self._subset(n, m)
-        steps = min(_EXCESS_STEPS, self.max_iter) * self._step_seconds(rows)
-        return self._start_seconds(rows) + steps + self._compare_seconds(rows * rows / 2, columns)
+    def _plan(self, shape: DataShape) -> Plan:
+        return plan_stress(self, shape, ALGORITHM, self._cost())
 
     # -- the fit ------------------------------------------------------------------------------------------
 
-    def _solve(self, D: Array, numbers: Array | None, record: Recorder, rng: np.random.Generator) -> Array:
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        rng = seed(self.random_state)
+        fit, D = begin_fit(
+            self, rows, record, rng, algorithm=ALGORITHM, init=self.init, max_iter=self.max_iter, tol=self.tol
+        )
+        with record.stage("stress"):
+            self.positions_ = self._solve(D, fit, record, rng)
+            self.n_components_ = self.positions_.shape[1]
+        del D
+        self.embedding_ = fit.embed(self.positions_, rows, self._row_map, record)
+        if fit.training.landmarks is not None:
+            with record.stage("measure"):
+                self._measure_fit(fit.training, record, rng)
+
+    def _solve(self, D: Array, fit: StressFit, record: Recorder, rng: np.random.Generator) -> Array:
+        """Return the positions of points with these distances."""
         self.power_ = POWERS[self.stress]
         W = None if self.weights is None else self._given_weights(len(D))
         if W is not None:
@@ -214,11 +227,11 @@ class MetricMDS(StressReducer):
         self.closest_ = self._closest(D, W, record)
         problem = Stress(D, self._all_weights(D, W))
         mean_square = float(np.vdot(whole, whole)) / len(D) / (len(D) - 1)
-        X = self._start(whole, mean_square, numbers, record, rng)
+        X = fit.start(whole, mean_square, fit.training.numbers, record, rng)
         same = same_objects(D, W)
-        X = self._begin(problem, problem.size, X[same], record, rng)[same]
-        result = descend(problem, X, max_iter=self.max_iter, tol=self.tol, floor=1e-22 * problem.size)
-        self._tell(result, record)
+        result = fit.minimise(problem, problem.size, X, same, record, rng)
+        fit.note(result, record)
+        self.n_iter_ = result.steps
         self.raw_stress_ = float(result.point.value)
         self.stress_history_ = self._normalised(result.history, problem.size)
         self.stress_ = float(self.stress_history_[-1])
@@ -229,7 +242,7 @@ class MetricMDS(StressReducer):
         """Return the distance below which weights grow no more: that of the closest pair that is apart, or near it."""
         apart = float(min(np.min(row, where=row > 0, initial=np.inf) for row in _pairs(D, given)))
         if np.isinf(apart):
-            self._require_rank(0, self.n_components, record)
+            require_rank(type(self).__name__, self.n_components, 0, record)
         closest = max(apart, self._floor(D))
         below = 0 if self.power_ == 0 else sum(int((row < closest).sum()) for row in _pairs(D, given))
         if below > 0:
@@ -258,7 +271,7 @@ class MetricMDS(StressReducer):
 
     def _floor(self, D: Array) -> float:
         """Return the distance whose weight is as far above that of the largest one as the arithmetic bears."""
-        return 0.0 if self.power_ == 0 else float(D.max()) * _REACH ** (-1 / self.power_)
+        return 0.0 if self.power_ == 0 else float(D.max()) * MAX_WEIGHT_RATIO ** (-1 / self.power_)
 
     def _name_of_stress(self) -> str:
         return "Sammon's stress" if self.power_ == 1 else "stress-1"
@@ -266,14 +279,15 @@ class MetricMDS(StressReducer):
     def _normalised(self, value: Any, size: float) -> Any:
         return value / size if self.power_ == 1 else np.sqrt(value / size)
 
-    def _placement(self) -> Placement:
-        return Placement(self.positions_, self.power_, self.closest_)
+    # -- new rows -----------------------------------------------------------------------------------------
+
+    def _row_map(self) -> Callable[[Array], Array]:
+        return self._placing(Placement(self.positions_, self.power_, self.closest_))
 
     # -- what landmarks cost ------------------------------------------------------------------------------
 
-    def _measure_fit(
-        self, rule: Pairwise, items: Array, wanted: Landmarks, record: Recorder, rng: np.random.Generator
-    ) -> None:
+    def _measure_fit(self, training: Training, record: Recorder, rng: np.random.Generator) -> None:
+        """Measure the stress of the map of all rows, and the share of it that an exact fit would take off."""
         name = self._name_of_stress()
         record.evidence[f"{name} of the landmarks"] = self.stress_
 
@@ -281,26 +295,28 @@ class MetricMDS(StressReducer):
             w = self._weight(delta)
             return float((w * (d - delta) ** 2).sum()), float((w * delta**2).sum())
 
-        found = self._over_pairs(rule, items, terms, rng)
+        found = ratio_over_pairs(self.embedding_, training.between, terms, rng)
         self.stress_ = float(self._normalised(found.share, 1.0))
-        self.raw_stress_ = found.mean * len(items) * (len(items) - 1) / 2
+        n = len(self.embedding_)
+        self.raw_stress_ = found.mean * n * (n - 1) / 2
         record.evidence[name] = self.stress_
         record.evidence[f"{name}, standard error"] = found.error if self.power_ == 1 else found.root_error
         record.evidence["pairs measured"] = found.pairs
-        record.note(approximation_error=self._excess(rule, items, rng))
+        record.note(approximation_error=self._excess(training, rng))
 
-    def _excess(self, rule: Pairwise, items: Array, rng: np.random.Generator) -> float:
+    def _excess(self, training: Training, rng: np.random.Generator) -> float:
         """Measure the share of σ that an exact fit of a subset of the rows, started from here, takes off.
 
         Fewer rows adapt to their pairs better than all of them would, and a subset is a sample. So it is rather too
         large: 0.7 to 1.2 of the true value on tables with groups at 8000 rows (benchmarks/stochastic_mds.py), 1.7 on
         3000 rows that are alike in 10 directions.
         """
-        rows = np.sort(rng.permutation(len(items))[: self._subset(len(items), len(self.positions_))])
-        D = self._between(rule, items, rows, rows) if self._pairwise else arrays.to_numpy(square(rule, items[rows]))
+        n = len(self.embedding_)
+        rows = np.sort(rng.permutation(n)[: self._cost().refit_rows(n, len(self.positions_))])
+        D = training.square(rows)
         start = self.embedding_[rows].astype(np.float64)
         problem = Stress(D, self._all_weights(D))
-        history = descend(problem, start, max_iter=self.max_iter, tol=_EXCESS_TOL, stage="measure").history
+        history = descend(problem, start, max_iter=self.max_iter, tol=REFIT_TOL, stage="measure").history
         return float(1.0 - history[-1] / history[0]) if history[0] > 0 else 0.0
 
 

@@ -10,24 +10,29 @@ import numpy as np
 from ...contract.parameters import Choice, Rule
 from ...contract.reducer import Recorder
 from ...core import arrays
+from ...core.cost import DataShape, Plan
 from ...core.errors import DegenerateWarning
-from ...core.settings import threads
-from ...pairs.pairwise import Pairwise
+from ...core.random import seed
+from ...rows.row_source import RowSource
 from ...rows.units import Units
-from ..shared.distance_based import REPLICA_ROWS
+from ..shared.distance_based import DistanceReducer
 from ..shared.landmarks import LandmarkDefaults, Landmarks
+from ..shared.map_warnings import note_disagreement
 from ..shared.pair_units import degree
 from .isotonic import Curve, OrderStress
+from .pair_sample import ratio_over_pairs
 from .placement import Placement
-from .stress import Descent, descend, posed, same_objects
-from .stress_based import StressReducer
+from .stress import Descent, posed, same_objects
+from .stress_cost import NonmetricCost, plan_stress
+from .stress_fit import STRESS_PARAMETERS, STRESS_STATE, StressFit, begin_fit
 
 Array = Any
 
-_CLUMPED = 0.05  # share of pairs that may fall together, though they are not alike, before it is worth a warning
+ALGORITHM = "SMACOF with monotone regression"
+MAX_CLUMPED_SHARE = 0.05  # of the pairs that may fall together, though they are not alike, without a warning
 
 
-class NonmetricMDS(StressReducer):
+class NonmetricMDS(DistanceReducer):
     """Points whose distances have the order of those given, as nearly as can be (Shepard 1962; Kruskal 1964).
 
     S = √(Σ(d − d̂)²/Σd²) with d = ‖x_i − x_j‖ and d̂ the monotone regression of d on δ; only the order of δ counts.
@@ -82,15 +87,18 @@ class NonmetricMDS(StressReducer):
     """
 
     _parameters: ClassVar[Mapping[str, Rule]] = {
-        **StressReducer._parameters,
+        **DistanceReducer._parameters,
+        **STRESS_PARAMETERS,
         "ties": Choice(("primary", "secondary")),
     }
-    _state: ClassVar[tuple[str, ...]] = (*StressReducer._stress_state, "curve_")
-    _units: ClassVar[Units] = {**StressReducer._units, "curve_": degree}
-    _algorithm: ClassVar[str] = "SMACOF with monotone regression"
+    _state: ClassVar[tuple[str, ...]] = (*DistanceReducer._distance_state, *STRESS_STATE, "curve_")
+    _units: ClassVar[Units] = {**DistanceReducer._units, "positions_": degree, "curve_": degree}
     _landmark_defaults: ClassVar[LandmarkDefaults] = LandmarkDefaults(exact_below=2000)
-    _steps: ClassVar[int] = 100
 
+    positions_: Array
+    stress_: float
+    stress_history_: Array
+    n_iter_: int
     curve_: Array
 
     def __init__(
@@ -114,23 +122,30 @@ class NonmetricMDS(StressReducer):
         self.landmarks = landmarks
         self.random_state = random_state
 
-    def _pair_bytes(self, given: bool) -> int:
-        return (0 if given else 8) + 40
+    def _plan(self, shape: DataShape) -> Plan:
+        return plan_stress(self, shape, ALGORITHM, NonmetricCost(self.n_components, self.max_iter))
 
-    def _step_seconds(self, m: int) -> float:
-        regression, others = 2.5e-8, 1e-8 + 2e-9 * self.n_components  # of a pair; the first is on one thread
-        return (regression + others / threads()) * m * m / 2
+    # -- the fit ------------------------------------------------------------------------------------------
 
-    def _start_seconds(self, m: int) -> float:
-        return super()._start_seconds(m) + 2e-7 * m * m / 2  # sorting
+    def _fit(self, rows: RowSource, record: Recorder) -> None:
+        rng = seed(self.random_state)
+        fit, D = begin_fit(
+            self, rows, record, rng, algorithm=ALGORITHM, init=self.init, max_iter=self.max_iter, tol=self.tol
+        )
+        with record.stage("stress"):
+            self.positions_ = self._solve(D, fit, record, rng)
+            self.n_components_ = self.positions_.shape[1]
+        del D
+        self.embedding_ = fit.embed(self.positions_, rows, self._row_map, record)
+        if fit.training.landmarks is not None:
+            with record.stage("measure"):
+                self._measure_fit(fit, fit.training.landmarks, record, rng)
 
-    def _measuring_seconds(self, n: int, m: int, columns: int) -> float:
-        again = self._fit_seconds(m) + self._compare_seconds(m * m / 2, columns)
-        return again + self._place_seconds(min(n, REPLICA_ROWS), m, columns)
-
-    def _solve(self, D: Array, numbers: Array | None, record: Recorder, rng: np.random.Generator) -> Array:
-        result, problem, positions, curve = self._minimise(D, numbers, record, rng)
-        self._tell(result, record)
+    def _solve(self, D: Array, fit: StressFit, record: Recorder, rng: np.random.Generator) -> Array:
+        """Return the positions of points whose distances have the order of these."""
+        result, problem, positions, curve = self._minimise(D, fit, fit.training.numbers, record, rng)
+        fit.note(result, record)
+        self.n_iter_ = result.steps
         self.stress_history_ = np.sqrt(result.history)
         self.stress_ = float(self.stress_history_[-1])
         self.curve_ = np.stack([curve.x, curve.y, curve.y / (1.0 - self.stress_**2)])
@@ -139,13 +154,12 @@ class NonmetricMDS(StressReducer):
         return positions
 
     def _minimise(
-        self, D: Array, numbers: Array | None, record: Recorder, rng: np.random.Generator
+        self, D: Array, fit: StressFit, numbers: Array | None, record: Recorder, rng: np.random.Generator
     ) -> tuple[Descent, OrderStress, Array, Curve]:
-        X = self._start(D, float(np.vdot(D, D)) / D.size, numbers, record, rng)
+        X = fit.start(D, float(np.vdot(D, D)) / D.size, numbers, record, rng)
         problem = OrderStress(D, self.ties)
         same = same_objects(D)
-        X = self._begin(problem, 1.0, X[same], record, rng)[same]
-        result = descend(problem, X, max_iter=self.max_iter, tol=self.tol, floor=1e-22)
+        result = fit.minimise(problem, 1.0, X, same, record, rng)
         d = problem.distances(result.point.X)
         scale = float(problem.delta @ d) / problem.size
         return result, problem, posed(scale * result.point.X[same]), problem.curve(d, scale)
@@ -166,25 +180,34 @@ class NonmetricMDS(StressReducer):
         target = problem.regress(d)
         flat = float(np.std(target)) < 1e-3 < float(np.std(delta)) / float(np.mean(delta))
         record.evidence["pairs fallen together"] = clumped
-        if not tied and (clumped > _CLUMPED or flat):
-            what = f"{clumped:.0%} of the pairs fell together" if clumped > _CLUMPED else "all distances became equal"
+        if not tied and (clumped > MAX_CLUMPED_SHARE or flat):
+            what = (
+                f"{clumped:.0%} of the pairs fell together"
+                if clumped > MAX_CLUMPED_SHARE
+                else "all distances became equal"
+            )
             record.warn(
                 f"NonmetricMDS: the solution is degenerate: {what} though they differ, because their order alone "
                 f"allows it (stress-1 {self.stress_:.2g} says nothing here). Use MetricMDS, or fit each group alone",
                 DegenerateWarning,
             )
 
-    def _placement(self) -> Placement:
-        return Placement(self.positions_, curve=Curve(self.curve_[0], self.curve_[2]))
+    # -- new rows -----------------------------------------------------------------------------------------
 
-    def _measure_fit(
-        self, rule: Pairwise, items: Array, wanted: Landmarks, record: Recorder, rng: np.random.Generator
-    ) -> None:
+    def _row_map(self) -> Callable[[Array], Array]:
+        return self._placing(Placement(self.positions_, curve=Curve(self.curve_[0], self.curve_[2])))
+
+    # -- what landmarks cost ------------------------------------------------------------------------------
+
+    def _measure_fit(self, fit: StressFit, landmarks: Landmarks, record: Recorder, rng: np.random.Generator) -> None:
+        """Measure the stress of the map of all rows, and how far the map of other landmarks lies from it."""
         record.evidence["stress-1 of the landmarks"] = self.stress_
         curve = Curve(self.curve_[0], self.curve_[1])
-        found = self._over_pairs(
-            rule, items, lambda delta, d: (float(((d - curve(delta)) ** 2).sum()), float((d**2).sum())), rng
-        )
+
+        def terms(delta: Array, d: Array) -> tuple[float, float]:
+            return float(((d - curve(delta)) ** 2).sum()), float((d**2).sum())
+
+        found = ratio_over_pairs(self.embedding_, fit.training.between, terms, rng)
         self.stress_ = found.share**0.5
         record.evidence["stress-1"] = self.stress_
         record.evidence["stress-1, standard error"] = found.root_error
@@ -192,8 +215,8 @@ class NonmetricMDS(StressReducer):
 
         def again(D: Array, numbers: Array) -> Placement:
             D = np.ascontiguousarray(arrays.to_numpy(D), dtype=np.float64)
-            result, _, positions, curve = self._minimise(D, numbers, Recorder("NonmetricMDS"), rng)
+            result, _, positions, curve = self._minimise(D, fit, numbers, Recorder("NonmetricMDS"), rng)
             return Placement(positions, curve=Curve(curve.x, curve.y / (1.0 - result.point.value)))
 
-        error = self._disagreement(rule, items, wanted, again, rng, scale=True)
-        self._tell_disagreement(error, len(self.positions_), record)
+        error = self._disagreement(fit.training, landmarks, again, rng, scale=True)
+        note_disagreement(type(self).__name__, self.n_components, error, len(self.positions_), record)

@@ -28,8 +28,9 @@ from ...spectral.rounding import rounding_floor
 Array = Any
 
 EPS = float(np.finfo(np.float64).eps)
-_REMEMBERED = 10  # quasi-Newton pairs
-_WHOLE_PATHS, _TRIED = 1000, 128  # objects up to which all shortest paths are sought; objects tried beyond
+MAX_QUASI_NEWTON_PAIRS = 10
+MAX_ALL_PATHS_OBJECTS = 1000  # up to which all shortest paths are sought
+INTERMEDIATE_OBJECTS = 128  # beyond that: paths through one of so many
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,11 @@ class Descent:
     point: Point
     history: Array
     converged: bool
+
+    @property
+    def steps(self) -> int:
+        """The number of steps taken."""
+        return len(self.history) - 1
 
     @property
     def pace(self) -> float:
@@ -188,7 +194,7 @@ def _remember(pairs: list[tuple[Array, Array, Array, float]], old: Point, new: P
     curvature = float(np.vdot(moved, turned))
     if curvature > 1e-12 * np.linalg.norm(moved) * np.linalg.norm(turned):
         pairs.append((moved, turned, new.step - old.step, curvature))
-        del pairs[:-_REMEMBERED]
+        del pairs[:-MAX_QUASI_NEWTON_PAIRS]
 
 
 def _direction(point: Point, pairs: list[tuple[Array, Array, Array, float]]) -> Array:
@@ -253,7 +259,7 @@ def filled(D: Array, known: Array) -> Array:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra, shortest_path
 
-    if len(D) > _WHOLE_PATHS:
+    if len(D) > MAX_ALL_PATHS_OBJECTS:
         found = _through_few(D, known)
         if np.isfinite(found).all():
             return found
@@ -263,7 +269,7 @@ def filled(D: Array, known: Array) -> Array:
     if len(positive):  # a stored zero would mean no edge
         values = np.maximum(values, 1e-12 * positive.min())
     graph = csr_array((values, (i, j)), shape=D.shape)
-    if len(D) <= _WHOLE_PATHS:
+    if len(D) <= MAX_ALL_PATHS_OBJECTS:
         return np.where(known, D, shortest_path(graph, directed=False))
     for start in range(0, len(D), 64):
         part = slice(start, min(start + 64, len(D)))
@@ -274,14 +280,14 @@ def filled(D: Array, known: Array) -> Array:
 
 def _through_few(D: Array, known: Array) -> Array:
     """Return the distances, of unknown pairs by the shortest path through one of 128 objects; infinity if none."""
-    others = np.linspace(0, len(D) - 1, _TRIED).astype(int)
+    others = np.linspace(0, len(D) - 1, INTERMEDIATE_OBJECTS).astype(int)
     legs = np.where(known[:, others], D[:, others], np.inf)
     out = np.where(known, D, np.inf)
 
     def strip(start: int) -> None:
         part = slice(start, start + 64)
         paths = np.full((len(legs[part]), len(D)), np.inf)
-        for c in range(_TRIED):
+        for c in range(INTERMEDIATE_OBJECTS):
             np.minimum(paths, np.add.outer(legs[part, c], legs[:, c]), out=paths)
         np.copyto(out[part], paths, where=~known[part])
 

@@ -18,10 +18,10 @@ from ...rows.units import Units
 from ...spectral.distance import scale
 from ...spectral.solve import sign_of_columns
 from ...spectral.solve_costs import square_solve_cost
-from ..shared.distance_based import DistanceReducer
 from ..shared.extension import Triangulation, to_principal_axes
 from ..shared.graph_based import GRAPH_PARAMETERS, GRAPH_STATE, GRAPH_UNITS, Embedded, EmbeddingCost, GraphReducer
 from ..shared.landmarks import LandmarkDefaults, Landmarks, uniform
+from ..shared.map_warnings import note_disagreement, warn_arbitrary_axes
 from ..shared.neighborhood import Piece
 from ..shared.pair_units import degree, double_degree
 from .path_map import halves_disagreement, path_precision, place_all, place_by_paths, residual_variances
@@ -104,9 +104,6 @@ class Isomap(GraphReducer):
 
     residual_variance_: Array
 
-    _warn_arbitrary = DistanceReducer._warn_arbitrary  # the same rules and words as for other distances
-    _tell_disagreement = DistanceReducer._tell_disagreement
-
     def __init__(
         self,
         n_components: int = 2,
@@ -159,7 +156,7 @@ class Isomap(GraphReducer):
     # -- training -----------------------------------------------------------------------------------------
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
-        n, wanted = piece.n, self._landmarks(piece.n)
+        name, n, wanted = type(self).__name__, piece.n, self._landmarks(piece.n)
         graph = piece.graph.symmetric()
         chosen = np.arange(n) if wanted is None else uniform(n, wanted.count, rng)
         with record.stage("shortest paths"):
@@ -169,7 +166,9 @@ class Isomap(GraphReducer):
             mutual = D if wanted is None else D[chosen].astype(np.float64)
             check_size(mutual, "Isomap")
             found = scale(mutual, self.n_components_, float(np.finfo(kind).eps), rng)
-            self._warn_arbitrary(found.seen, found.B.trace(), len(mutual) - 1, found.floor, record)
+            warn_arbitrary_axes(
+                name, self.n_components, found.seen, found.B.trace(), len(mutual) - 1, found.floor, record
+            )
             if "goodness of fit" not in record.evidence:  # the largest piece comes first
                 record.evidence.update(found.evidence(rng))
         about = {"algorithm": "all shortest paths", "solver": found.pairs.solver, "residual": found.pairs.residual}
@@ -182,7 +181,7 @@ class Isomap(GraphReducer):
             with record.stage("error"):
                 error = halves_disagreement(D, chosen, Y.shape[1], rng)
                 about["approximation_error"] = error
-                self._tell_disagreement(error, len(chosen) // 2, record)
+                note_disagreement(name, self.n_components, error, len(chosen) // 2, record)
             about |= {"algorithm": f"{len(chosen)} landmarks ({wanted.strategy})", "approximate": True}
         with record.stage("residual variance"):
             return _kept(D, chosen, Y, values, placement, about)

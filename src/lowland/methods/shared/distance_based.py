@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ...contract.inputs import METRIC_INPUT, Compared, require_count, require_length
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule
-from ...contract.reducer import Recorder, Reducer
+from ...contract.reducer import Reducer
 from ...core import arrays
 from ...core.cost import DataShape, dense_seconds
-from ...core.errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
+from ...core.errors import DataError
 from ...core.settings import threads
 from ...pairs.distances import (
     METRICS,
@@ -35,7 +35,6 @@ from .pair_units import CALL_SECONDS, degree, of_anchors
 Array = Any
 
 REPLICA_ROWS = 2000  # rows on which the maps of two sets of landmarks are compared
-_FAR = 0.3  # two sets of landmarks whose maps differ by more of their size have not found one map
 
 
 class MetricName(Choice):
@@ -47,6 +46,29 @@ class MetricName(Choice):
 
 
 METRIC: Rule = AnyOf((MetricName((*METRICS, "precomputed")), FunctionRule()))
+
+
+class Training(NamedTuple):
+    """The training objects of a fit, the rule that compares them, and those of them that are landmarks.
+
+    ``items`` are rows, objects, or where ``precomputed`` the square of distances. An exact fit has no ``landmarks``,
+    and no ``numbers`` of them.
+    """
+
+    items: Array
+    rule: Pairwise
+    precomputed: bool
+    landmarks: Landmarks | None
+    numbers: Array | None
+
+    def between(self, a: Array, b: Array) -> Array:
+        """Return the distances of the objects numbered a to those numbered b."""
+        D = self.items[a[:, None], b] if self.precomputed else self.rule(self.items[a], self.items[b])
+        return arrays.to_numpy(D).astype(np.float64, copy=False)
+
+    def square(self, a: Array) -> Array:
+        """Return the mutual distances of the objects numbered a."""
+        return self.between(a, a) if self.precomputed else arrays.to_numpy(square(self.rule, self.items[a]))
 
 
 class DistanceReducer(Reducer):
@@ -114,28 +136,15 @@ class DistanceReducer(Reducer):
             return pairs * CALL_SECONDS  # threads do not shorten it
         return dense_seconds(pairs * (2 * columns + 40), np.dtype(np.float64))
 
-    def _require_rank(self, rank: int, asked: int, record: Recorder, *, zero: bool = True) -> None:
-        """Refuse points that are all equal; warn where fewer coordinates exist than were asked for.
-
-        ``zero`` tells whether all distances are zero, where the rank is.
-        """
-        name = type(self).__name__
-        if rank == 0:
-            raise DataError(
-                f"{name}: the points have rank 0: all distances are zero, so all objects are equal to the metric; a "
-                "map needs at least two that differ"
-                if zero
-                else f"{name}: the points have rank 0: no eigenvalue of the distances is larger than their rounding; "
-                "give them with more digits"
-            )
-        if rank < asked:
-            record.warn(
-                f"{name}: the distances have rank {rank} (positive eigenvalues), below the {asked} components asked "
-                f"for; n_components_ is {rank}",
-                RankWarning,
-            )
-
     # -- training -----------------------------------------------------------------------------------------
+
+    def _training(self, rows: RowSource, rng: np.random.Generator) -> Training:
+        """Return the training objects with the metric bound to them, and choose the landmarks."""
+        items = self._objects(rows)
+        rule = self._bind(items)
+        landmarks = self._landmarks(len(items))
+        numbers = None if landmarks is None else self._choose(rule, items, landmarks, rng)
+        return Training(items, rule, self._pairwise, landmarks, numbers)
 
     def _bind(self, items: Array) -> Pairwise:
         """Bind the metric to the training objects and keep what it learned of them."""
@@ -177,42 +186,10 @@ class DistanceReducer(Reducer):
         check_size(D, type(self).__name__)
         return D
 
-    def _warn_arbitrary(self, values: Array, total: float, count: int, floor: float, record: Recorder) -> None:
-        """Warn where the last eigenvalue kept and the first left out are equal: any rotation of them is as good.
-
-        ``values`` are the leading ones of ``count``, whose sum is ``total``. Where the next one is not among them, the
-        mean of the others is what it is at least.
-        """
-        k = self.n_components
-        if count <= k or len(values) < k or not values[k - 1] > floor:
-            return
-        following = float(values[k]) if len(values) > k else (total - float(values[:k].sum())) / (count - k)
-        if values[k - 1] - following > floor:
-            return
-        last = int((values >= values[k - 1] - floor).sum())
-        text = f"; n_components={last} takes all that are" if len(values) >= count else ""
-        record.warn(
-            f"{type(self).__name__}: eigenvalues {k} and {k + 1} are equal ({values[k - 1]:.4g}), so the axes are "
-            f"arbitrary: other directions show as much of the distances as these{text}",
-            DegenerateWarning,
-        )
-
-    def _tell_disagreement(self, error: float, count: int, record: Recorder) -> None:
-        """Write the measured error of a fit by landmarks into the record; warn where it leaves little of the map."""
-        record.note(approximation_error=error)
-        if error > _FAR:
-            record.warn(
-                f"{type(self).__name__}: two sets of {count} landmarks do not agree on one map (approximation_error "
-                f"{error:.2g} of its size): take more landmarks, or landmarks=None; if it stays, the data do not "
-                f"single out one map of {self.n_components} dimensions, and another number of them may fit better",
-                LowlandWarning,
-            )
-
     def _disagreement(
         self,
-        rule: Pairwise,
-        items: Array,
-        asked: Landmarks,
+        training: Training,
+        landmarks: Landmarks,
         again: Callable[[Array, Array], Callable[[Array], Array]],
         rng: np.random.Generator,
         *,
@@ -222,7 +199,8 @@ class DistanceReducer(Reducer):
 
         ``again`` gets the distances and numbers of the second set, and returns what places rows by them.
         """
-        numbers, kept = self._choose(rule, items, asked, rng), self.anchors_
+        items, kept = training.items, self.anchors_
+        numbers = self._choose(training.rule, items, landmarks, rng)
         sample = np.sort(rng.permutation(len(items))[:REPLICA_ROWS])
         D = self._keep(items, numbers)
         if not D.any():  # equal objects, every one: no map
@@ -243,6 +221,11 @@ class DistanceReducer(Reducer):
             then = _checked(then, self.anchors_, self._takes_gaps)
         compare = against(rule, self.anchors_, then)
         return lambda block: compare(arrays.to_numpy(block))
+
+    def _placing(self, place: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        """Return the function that places a block by its distances to the anchors, in the block's array library."""
+        work = self._measure(place)
+        return lambda block: arrays.like(work(block), block)
 
 
 def _checked(then: Callable[[Array], Array] | None, anchors: Array, gaps: bool) -> Callable[[Array], Array]:

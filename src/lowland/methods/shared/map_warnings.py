@@ -1,0 +1,68 @@
+"""What a fit says of a map made from distances: too few coordinates, arbitrary axes, landmarks that disagree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...contract.reducer import Recorder
+from ...core.errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
+
+Array = Any
+
+MAX_DISAGREEMENT = 0.3  # of the map's size: two sets of landmarks that differ by more have not found one map
+
+
+def require_rank(name: str, n_components: int, rank: int, record: Recorder, *, zero: bool = True) -> None:
+    """Refuse points that are all equal; warn where fewer coordinates exist than were asked for.
+
+    ``zero`` tells whether all distances are zero, where the rank is.
+    """
+    if rank == 0:
+        raise DataError(
+            f"{name}: the points have rank 0: all distances are zero, so all objects are equal to the metric; a "
+            "map needs at least two that differ"
+            if zero
+            else f"{name}: the points have rank 0: no eigenvalue of the distances is larger than their rounding; "
+            "give them with more digits"
+        )
+    if rank < n_components:
+        record.warn(
+            f"{name}: the distances have rank {rank} (positive eigenvalues), below the {n_components} components asked "
+            f"for; n_components_ is {rank}",
+            RankWarning,
+        )
+
+
+def warn_arbitrary_axes(
+    name: str, n_components: int, values: Array, total: float, count: int, floor: float, record: Recorder
+) -> None:
+    """Warn where the last eigenvalue kept and the first left out are equal: any rotation of them is as good.
+
+    ``values`` are the leading ones of ``count``, whose sum is ``total``. Where the next one is not among them, it is
+    at least the mean of the others. Values that differ by no more than ``floor`` are equal.
+    """
+    k = n_components
+    if count <= k or len(values) < k or not values[k - 1] > floor:
+        return
+    following = float(values[k]) if len(values) > k else (total - float(values[:k].sum())) / (count - k)
+    if values[k - 1] - following > floor:
+        return
+    last = int((values >= values[k - 1] - floor).sum())
+    text = f"; n_components={last} takes all that are" if len(values) >= count else ""
+    record.warn(
+        f"{name}: eigenvalues {k} and {k + 1} are equal ({values[k - 1]:.4g}), so the axes are "
+        f"arbitrary: other directions show as much of the distances as these{text}",
+        DegenerateWarning,
+    )
+
+
+def note_disagreement(name: str, n_components: int, error: float, count: int, record: Recorder) -> None:
+    """Record the measured error of a fit by ``count`` landmarks; warn where it leaves little of the map."""
+    record.note(approximation_error=error)
+    if error > MAX_DISAGREEMENT:
+        record.warn(
+            f"{name}: two sets of {count} landmarks do not agree on one map (approximation_error "
+            f"{error:.2g} of its size): take more landmarks, or landmarks=None; if it stays, the data do not "
+            f"single out one map of {n_components} dimensions, and another number of them may fit better",
+            LowlandWarning,
+        )
