@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib.util
 import json
 import subprocess
 import sys
@@ -23,7 +22,7 @@ import scipy.sparse as sp
 from .harness import ROOT, Figures, environment
 from .worker import resident
 
-SOLVERS = ("superlu", "cholesky", "pardiso")
+SOLVERS = ("superlu", "cholesky")
 Array = np.ndarray[Any, Any]
 
 
@@ -104,9 +103,6 @@ def main() -> None:
     print(f"{'solver':<10}" + "".join(f"{c:>10}" for c in columns))
     for n in given.n:
         for solver in given.solver:
-            if solver == "pardiso" and importlib.util.find_spec("pypardiso") is None:
-                print(f"{solver:<10}is not installed: pip install 'lowland[mkl]'")
-                continue
             r = run(n, given.k, solver)
             if "error" in r:
                 print(f"{solver:<10}{n:>10}  failed: {r['error']}", flush=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
 import pytest
 import scipy.linalg
@@ -11,14 +9,11 @@ import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
 from lowland import config
-from lowland.core.errors import MemoryLimitError, MissingExtraError, SolveError
+from lowland.core.errors import MemoryLimitError, SolveError
 from lowland.spectral import nullspace, reduced, smallest
 from lowland.spectral.factor import Structure
 
-needs_pardiso = pytest.mark.skipif(
-    importlib.util.find_spec("pypardiso") is None, reason="pypardiso is not installed: PARDISO was NOT checked"
-)
-SPARSE = ["superlu", "cholesky", pytest.param("pardiso", marks=needs_pardiso)]
+SPARSE = ["superlu", "cholesky"]
 
 
 # -- matrices ---------------------------------------------------------------------------------------------
@@ -437,14 +432,6 @@ def test_bad_arguments(change, message):
         given["null"] = None
     with pytest.raises(ValueError, match=message):
         smallest(given.pop("M"), given.pop("k"), **given)
-
-
-def test_pardiso_without_its_package_names_the_extra(monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "pypardiso", None)
-    with pytest.raises(MissingExtraError, match=r"lowland\[mkl\]"):
-        smallest(path(2000), 1, null=constant(2000), solver="pardiso")
 
 
 def test_the_matrix_stays_as_it_is():

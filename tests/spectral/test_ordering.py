@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,12 +9,8 @@ import scipy.sparse as sp
 from lowland import config
 from lowland.core.errors import MemoryLimitError, SolveError
 from lowland.spectral import factor as factors
-from lowland.spectral.factor import Cholesky, Pardiso, Structure, SuperLU
+from lowland.spectral.factor import Cholesky, Structure, SuperLU
 from lowland.spectral.ordering import analysed, followed, minimum_degree
-
-needs_pardiso = pytest.mark.skipif(
-    importlib.util.find_spec("pypardiso") is None, reason="pypardiso is not installed: PARDISO was NOT checked"
-)
 
 
 def grid(rows: int, columns: int) -> sp.csr_array:
@@ -171,7 +165,7 @@ def test_refuses_before_the_factor_is_made(monkeypatch):
 
 
 @pytest.mark.parametrize("shift", [-0.2, -50.0])
-@pytest.mark.parametrize("make", [Cholesky, SuperLU, pytest.param(Pardiso, marks=needs_pardiso)])
+@pytest.mark.parametrize("make", [Cholesky, SuperLU])
 def test_an_indefinite_matrix_has_no_factor(shift, make):
     with pytest.raises(SolveError, match="not positive definite"):
         make(grid(30, 30) + shift * sp.eye_array(900, format="csr"))
@@ -180,20 +174,6 @@ def test_an_indefinite_matrix_has_no_factor(shift, make):
 def test_a_matrix_without_a_diagonal_has_no_factor():
     with pytest.raises(SolveError, match="a diagonal entry is 0"):
         Cholesky(sp.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]])))
-
-
-@needs_pardiso
-def test_pardiso_agrees_to_rounding(A, rng):
-    B = rng.standard_normal((A.shape[0], 3))
-    made = Pardiso(A)
-    np.testing.assert_allclose(made.solve(B), Cholesky(A).solve(B), rtol=1e-10, atol=1e-12)
-    assert made.predicted >= np.count_nonzero(A.toarray()) / 2
-
-
-@needs_pardiso
-def test_pardiso_refuses_after_its_analysis():
-    with config(memory_limit="10kB"), pytest.raises(MemoryLimitError, match="take a nap"):
-        Pardiso(grid(40, 40), remedy="take a nap")
 
 
 def test_a_singular_matrix_has_no_lu():

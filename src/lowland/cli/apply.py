@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from ..core.command_line import command_line
 from ..data.formats import foreign_table
 from .answer import Answer, UsageError, note
 from .inputs import Input, default_names, read_coordinates, read_for
@@ -98,11 +98,10 @@ def transform(
         "limits": None if found is None else dict(found.limits),
         "missing": None if found is None else dict(found.missing),
     }
-    coordinates = str(out) if out is not None else "EMBEDDING.csv"
-    words = ["lowland", "inverse", str(model), coordinates, "--out", "restored.csv"]
-    if not _leads_back(fitted):
-        words = ["lowland", "info", str(model)]
-    return Answer(facts, summary, shlex.join(words), rows=_written(frame, out))
+    following = command_line("info", model)
+    if _leads_back(fitted):
+        following = command_line("inverse", model, out or "EMBEDDING.csv", out="restored.csv")
+    return Answer(facts, summary, following, rows=_written(frame, out))
 
 
 def _novelty(fitted: Reducer, given: Input) -> Novelty:
@@ -179,8 +178,7 @@ def inverse(
     facts = _facts(model, embedding, out, fitted, given, frame.columns[-len(names) :])
     made = f"{count(given.shape[0], 'row')} of {count(len(names), 'column')}"
     summary = f"{type(fitted).__name__} restored {made} from {count(given.shape[1], 'dimension')}."
-    words = ["lowland", "info", str(out) if out is not None else str(model)]
-    return Answer(facts, summary, shlex.join(words), rows=_written(frame, out))
+    return Answer(facts, summary, command_line("info", out or model), rows=_written(frame, out))
 
 
 def _check_order(model: Path, data: Path, place: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from ..core.command_line import command_line
 from ..core.errors import DataError, LowlandWarning
 from .answer import Answer, UsageError, note
 from .compare_table import ranking, skipped
@@ -19,7 +19,7 @@ from .inputs import Input, read_input
 from .model import find_method
 from .options import ColumnOptions, Common, DataFile, KeepOptions, split_names
 from .outputs import check_outputs
-from .wording import SCALED, UNITS, column_words, in_words, look, warn_of_square
+from .wording import SCALED, UNITS, in_words, look, warn_of_square
 
 if TYPE_CHECKING:
     import polars as pl
@@ -171,16 +171,15 @@ def compare(
         del parameters["metric"]
     found = perform(given, target, parameters)
     advice = found.recommend(prefer)
-    words = wanted.words() if again is None else {"--again": again}
-    words |= {"--prefer": prefer} if prefer != "balanced" else {}
-    words |= {"--target": target} if target is not None else {}
-    listed = [word for name, value in words.items() for word in ((name,) if value is True else (name, str(value)))]
-    files = _write(found, data, out, report, record, ["lowland", "compare", str(data), *listed, *column_words(chosen)])
+    same: dict[str, Any] = dict(vars(wanted)) if again is None else {"again": again}
+    same |= {"prefer": prefer if prefer != "balanced" else None, "target": target, **vars(chosen)}
+    files = _write(found, data, out, report, record, command_line("compare", data, **same, report=report))
     facts = _facts(found, advice, data) | files
     summary = in_words(str(advice), UNITS, given.source)
     following = _next(data, given, chosen, advice, target)
     if found.record["data"]["dominant"] is not None and again is None:
-        following = shlex.join(["lowland", "compare", str(data), "--scale", *listed, *column_words(chosen)])
+        same.pop("scale")  # None: of scaled columns none is dominant
+        following = command_line("compare", data, scale=True, **same)
     return Answer(facts, summary, following, shown=[ranking(found, advice), *skipped(found)])
 
 
@@ -329,7 +328,7 @@ def _write(
     out: Path | None,
     report: Path | None,
     record: Path | None,
-    command: Sequence[str],
+    command: str,
 ) -> dict[str, Any]:
     """Write the output files and return their paths."""
     from ..data.atomic import atomic_file
@@ -338,7 +337,7 @@ def _write(
     if out is not None:
         write_table(out, found.table())
     if report is not None:
-        found.to_html(report, title=f"Methods for {data.name}", command=shlex.join([*command, "--report", str(report)]))
+        found.to_html(report, title=f"Methods for {data.name}", command=command)
     if record is not None:
         with atomic_file(record) as file:
             file.write(json.dumps(found.record, indent=1).encode())
@@ -366,20 +365,27 @@ def _next(data: Path, given: Input, columns: ColumnOptions, advice: Recommendati
 
     stem = data.name.split(".")[0]
     mixed = _is_mixed(given)
-    color = ["--color", target] if target else []
-    chosen = column_words(columns)
+    color, chosen = target or None, vars(columns)
     if (mixed and advice.method != "pca") or advice.method == "famd":  # `reduce` takes text for it
         unfit = [name for name, why in given.left_out.items() if why in (_NAMES, _GAPS)]
-        chosen += [word for name in unfit for word in ("--drop", name_list([name]))]
+        chosen = {**chosen, "drop": [*columns.drop, *(name_list([name]) for name in unfit)]}
     first, source = "", str(data)
     if mixed and advice.method not in ("famd", "pca"):  # which takes the columns of numbers
         source = f"{stem}-coded.csv"
-        words = ["lowland", "reduce", str(data), "--method", "famd", "--components", str(_coded(given)), *chosen]
-        first, chosen = shlex.join([*words, *color, "--out", source]) + " && ", []
-    words = ["lowland", "reduce", source, "--method", advice.method, *chosen]
-    for name, value in advice.parameters.items():
-        words += ["--components", str(value)] if name == "n_components" else ["--set", f"{name}={_text(value)}"]
-    return first + shlex.join([*words, *color, "--out", f"{stem}-map.csv", "--report", f"{stem}-map.html"])
+        coded = command_line("reduce", data, method="famd", components=_coded(given), **chosen, color=color, out=source)
+        first, chosen = f"{coded} && ", {}
+    own = dict(advice.parameters)
+    return first + command_line(
+        "reduce",
+        source,
+        method=advice.method,
+        **chosen,
+        components=own.pop("n_components", None),
+        set=[f"{name}={_text(value)}" for name, value in own.items()],
+        color=color,
+        out=f"{stem}-map.csv",
+        report=f"{stem}-map.html",
+    )
 
 
 def _coded(given: Input) -> int:

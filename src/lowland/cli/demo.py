@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ..core.command_line import command_line
 from .answer import Answer, UsageError, note
 from .options import Common
 
@@ -64,11 +64,10 @@ def demo(
     place = found.maps[advice.key].Y
     axes = [f"{method(advice.method).class_name.lower()}{i}" for i in range(place.shape[1])]
     write_table(out, embedding_frame(place, axes, None, pl.DataFrame({"digit": labels})))
-    words = ["lowland", "reduce", str(file), "--method", advice.method, "--color", "digit", "--out", "map.csv"]
+    made = {"out": "map.csv", "report": "map.html", "model": "map.lowland"}
+    again = command_line("reduce", file, method=advice.method, color="digit", **made)
     commands = {
-        "A map of all digits with a report, and a model that places new digits:": shlex.join(
-            [*words, "--report", "map.html", "--model", "map.lowland"]
-        ),
+        "A map of all digits with a report, and a model that places new digits:": again,
         "What a table of your own holds:": "lowland info TABLE.csv",
         "Which method suits it:": "lowland compare TABLE.csv",
     }

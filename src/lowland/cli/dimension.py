@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
+from ..core.command_line import command_line
 from .answer import Answer, UsageError
 from .inputs import read_input
 from .options import ColumnOptions, Common, DataFile, KeepOptions, RowNames
 from .outputs import check_place
-from .wording import PRECOMPUTED, column_words, look, warn_of_square
+from .wording import PRECOMPUTED, look, warn_of_square
 
 if TYPE_CHECKING:
     from ..dimension import Estimate
@@ -98,8 +98,8 @@ def dimension(
         },
         "figure": figure,
     }
-    words = [*_reduction(found, metric, scale), *column_words(chosen), *(["--id", id] if id else [])]
-    again = shlex.join(["lowland", "reduce", str(data), *words, "--out", "embedding.csv"])
+    how = _reduction(found, metric, scale)
+    again = command_line("reduce", data, **how, **vars(chosen), id=id or None, out="embedding.csv")
     return Answer(facts, found.sentence, again, shown=[_grid(found)])
 
 
@@ -114,16 +114,15 @@ def _grid(found: Estimate) -> Grid:
     return grid
 
 
-def _reduction(found: Estimate, metric: str, scale: bool) -> list[str]:
+def _reduction(found: Estimate, metric: str, scale: bool) -> dict[str, Any]:
     """Return the method that the answer calls for, by the same metric: linear if that will do, else on neighbours."""
     true, flat = found.coordinates, max(1, round(found.consensus.get("linear", 0)))
     straight = metric in ("euclidean", "sqeuclidean")
     if straight and flat <= true:
-        return ["--method", "pca", "--components", str(flat), *(["--scale"] if scale else [])]
+        return {"method": "pca", "components": flat, "scale": scale}
     method, count = "isomap", true
     if metric in ("cosine", "correlation") and flat <= true:
         method, count = "classical_mds", flat
-    words = ["--method", method, "--components", str(count)]
-    if not straight:
-        return [*words, "--set", f"metric={metric}"]
-    return [*words, "--set", "metric=seuclidean"] if scale else words  # which divides columns as --scale does
+    if straight:
+        metric = "seuclidean"  # which divides columns as --scale does
+    return {"method": method, "components": count, "set": f"metric={metric}" if scale or not straight else None}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.text import Text
 
+from ..core.command_line import command_line
 from ..core.errors import DataError
 from .answer import Answer, UsageError, note
 from .inputs import Input, read_input
 from .model import build_model
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
 from .outputs import check_outputs
-from .wording import DATA, NO_SCALE, PRECOMPUTED, SCALED, UNITS, column_words, look, row_names, warn_of_square
+from .wording import DATA, NO_SCALE, PRECOMPUTED, SCALED, UNITS, look, row_names, warn_of_square
 
 if TYPE_CHECKING:
     import polars as pl
@@ -309,31 +309,30 @@ def _facts(given: Input, names: list[str], by: str | None, found: Report, named:
 
 def _again(data: Path, embedding: Path, columns: ColumnOptions, options: TrustOptions, out: Path | None) -> str:
     """Write the same look again, with the trust of each row."""
-    words = ["lowland", "evaluate", str(data), str(embedding), *column_words(columns)]
-    words += _words(options, "id", "groups", "neighbors", "metric", "anchors", "pre", "seed")
-    return shlex.join([*words, "--out", str(out or "trust.csv")])
+    same = _changed(options, "id", "groups", "neighbors", "metric", "anchors", "pre", "seed")
+    return command_line("evaluate", data, embedding, **vars(columns), **same, out=out or "trust.csv")
 
 
-def _words(options: TrustOptions, *names: str) -> list[str]:
-    """Write the options that are not the default; the metric of scaled columns as --scale."""
-    out: list[str] = []
+def _changed(options: TrustOptions, *names: str) -> dict[str, Any]:
+    """Return the options that are not the default; the metric of scaled columns as --scale."""
+    usual, changed = TrustOptions(), dict[str, Any]()
     for name in names:
         value = getattr(options, name)
         if name == "metric" and value == SCALED:
-            out.append("--scale")
-        elif value != getattr(TrustOptions(), name):
-            out += [f"--{name}", str(value)]
-    return out
+            changed["scale"] = True
+        elif value != getattr(usual, name):
+            changed[name] = value
+    return changed
 
 
 def _compare(data: Path, columns: ColumnOptions, options: TrustOptions, given: Input, components: int) -> str:
     """Write the search for another map of the same columns, seen in the same way; --pre has no like there."""
     from ..data.table import name_list
 
-    words = ["lowland", "compare", str(data), *column_words(columns)]
     names = () if given.table is None else given.table.names
+    drop, target = columns.drop, options.groups if options.groups in names else None
     if options.id is not None and options.id in names and not columns.columns and not given.pairwise:
-        words += ["--drop", name_list([options.id])]  # compare matches no rows, and a number would be compared
-    words += ["--target", options.groups] if options.groups is not None and options.groups in names else []
-    words += _words(options, "neighbors", "metric", "seed")
-    return shlex.join([*words, *(["--components", str(components)] if components != 2 else [])])
+        drop = (*drop, name_list([options.id]))  # compare matches no rows, and a number would be compared
+    same = _changed(options, "neighbors", "metric", "seed")
+    count = components if components != 2 else None
+    return command_line("compare", data, columns=columns.columns, drop=drop, target=target, **same, components=count)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
+from ..core.command_line import command_line
 from ..core.errors import DataError, ModelFileError
 from ..data.formats import READABLE, foreign_table
 from .answer import Answer
@@ -173,15 +173,15 @@ def _model(file: Path) -> Answer:
     ]
     facts = {"file": file, "kind": "model", "contents": held}
     summary = f"{file.name} is a fitted {held['class']} for {_takes(held)}.{_held(held)}"
-    words = ["lowland", "transform", str(file), "NEW.csv", "--out", "new-embedding.csv"]
+    following = command_line("transform", file, "NEW.csv", out="new-embedding.csv")
     if held["functions"]:
         function = held["functions"][0]
         summary += (
             f" Its {function} is a Python function, which a model file cannot store, so the command line cannot use "
             f"this model; in Python: lowland.load({str(file)!r}, {function}=…)."
         )
-        words = ["lowland", "methods", held["method"]]
-    return Answer(facts, summary, shlex.join(words), shown=[_grid(rows)])
+        following = command_line("methods", held["method"])
+    return Answer(facts, summary, following, shown=[_grid(rows)])
 
 
 def _takes(held: dict[str, Any]) -> str:

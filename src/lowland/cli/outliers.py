@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table as Grid
 
+from ..core.command_line import command_line
 from .answer import Answer, UsageError
 from .inputs import Input, read_input
 from .options import ColumnOptions, Common, DataFile, KeepOptions, RowNames
 from .outputs import check_kept, check_outputs
-from .wording import NAMES, PRECOMPUTED, SCALE, column_words, dominated, in_words, look, row_names, warn_of_square
+from .wording import NAMES, PRECOMPUTED, SCALE, dominated, in_words, look, row_names, warn_of_square
 
 if TYPE_CHECKING:
     from ..quality.outliers import Outliers
@@ -106,31 +106,25 @@ def outliers(
 
         write_table(keep, given.table.frame.filter(~found.mask))
     facts = {"data": data, **found.to_dict(), "out": out, "keep": keep}
-    words = [*column_words(columns or ColumnOptions()), *(["--id", id] if id else []), *(["--scale"] if scale else [])]
-    looks = {
-        "--neighbors": neighbors,
-        "--components": components,
-        "--metric": metric,
-        "--level": level,
-        "--seed": seed,
-    }
+    chosen = {**vars(columns or ColumnOptions()), "id": id or None}
+    looks = _changed(neighbors=neighbors, components=components, metric=metric, level=level, seed=seed)
     unclear = found.may_be_a_group or found.ranking is not None  # leaving such rows out is not proposed
     if pairwise:
-        words = ["reduce", str(data), "--method", "classical_mds", "--set", "metric=precomputed", "--out", "flat.csv"]
+        following = command_line("reduce", data, method="classical_mds", set="metric=precomputed", out="flat.csv")
     elif not scale and metric in ("euclidean", "sqeuclidean") and dominated(given):
-        words = ["outliers", str(data), *words, *_asked(looks), "--scale"]
+        following = command_line("outliers", data, **chosen, **looks, scale=True)
     elif len(found) and not unclear and keep is None and given.table is not None:
         clean = "clean.csv" if data.name != "clean.csv" else "cleaner.csv"
-        words = ["outliers", str(data), *words, *_asked(looks), "--keep", clean]
+        following = command_line("outliers", data, **chosen, scale=scale, **looks, keep=clean)
     else:
-        words = ["reduce", str(keep or data), *words, "--out", "flat.csv"]
-    return Answer(facts, _summary(found, keep), shlex.join(["lowland", *words]), shown=_shown(found))
+        following = command_line("reduce", keep or data, **chosen, scale=scale, out="flat.csv")
+    return Answer(facts, _summary(found, keep), following, shown=_shown(found))
 
 
-def _asked(looks: dict[str, Any]) -> list[str]:
-    """Return the words for what is not as usual."""
-    usual = {"--neighbors": 10, "--components": "auto", "--metric": "euclidean", "--level": 0.999, "--seed": 0}
-    return [str(word) for option, value in looks.items() if value != usual[option] for word in (option, value)]
+def _changed(**looks: Any) -> dict[str, Any]:
+    """Return the options that are not the default."""
+    usual = {"neighbors": 10, "components": "auto", "metric": "euclidean", "level": 0.999, "seed": 0}
+    return {name: value for name, value in looks.items() if value != usual[name]}
 
 
 def _work(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from ..core.command_line import command_line
 from .answer import Answer, UsageError, warn
 from .inputs import Input, read_input
 from .model import build_model, files_of, fill_in, find_method, run
@@ -53,22 +53,9 @@ class Job:
 
     def command(self, **files: str | None) -> str:
         """Write the command that does this again, with other files where they are named."""
-        words = ["lowland", "reduce", str(self.data), "--method", self.method.method]
-        words += ["--components", self.method.components] if self.method.components is not None else []
-        words += ["--scale"] if self.method.scale else []
-        for item in self.method.set:
-            words += ["--set", item]
-        for text in self.columns.columns:
-            words += ["--columns", text]
-        for text in self.columns.drop:
-            words += ["--drop", text]
-        words += ["--color", self.keep.color] if self.keep.color else []
-        words += ["--id", self.keep.id] if self.keep.id else []
-        words += ["--keep-columns"] if self.keep.keep_columns else []
-        for option in ("out", "model", "report"):
-            file = files.get(option, getattr(self, option))
-            words += [f"--{option}", str(file)] if file else []
-        return shlex.join(words)
+        kept = {name: value or None for name, value in vars(self.keep).items()}
+        made = {name: files.get(name, getattr(self, name)) for name in ("out", "model", "report")}
+        return command_line("reduce", self.data, **vars(self.method), **vars(self.columns), **kept, **made)
 
 
 def reduce(
@@ -221,7 +208,7 @@ def _next(job: Job) -> str:
     if not find_method(job.method.method).kept:
         if job.out is None:
             return job.command(out="embedding.csv")
-        return shlex.join(["lowland", "evaluate", str(job.data), str(job.out)])
+        return command_line("evaluate", job.data, job.out)
     if job.model is None:
         return job.command(model=f"{stem}.lowland")
-    return shlex.join(["lowland", "transform", str(job.model), "NEW.csv", "--out", "new-embedding.csv"])
+    return command_line("transform", job.model, "NEW.csv", out="new-embedding.csv")

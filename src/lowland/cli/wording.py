@@ -11,7 +11,6 @@ from typing import Any, TextIO
 from ..core.errors import DataError, LowlandWarning
 from .inputs import Input
 from .model import run
-from .options import ColumnOptions
 
 PRECOMPUTED = {"metric='precomputed'": "--metric precomputed"}
 SCALE = {"use scale=True": "add --scale"}
@@ -90,12 +89,6 @@ def row_names(given: Input) -> list[str]:
     first = None if given.table is None else given.table.first_line
     word, start = ("row", 0) if first is None else ("line", first)
     return [f"{word} {start + i}" for i in range(given.shape[0])]
-
-
-def column_words(columns: ColumnOptions) -> list[str]:
-    """Return the words that choose the same columns again."""
-    words = [word for text in columns.columns for word in ("--columns", text)]
-    return words + [word for text in columns.drop for word in ("--drop", text)]
 
 
 @contextmanager

@@ -9,10 +9,9 @@ from __future__ import annotations
 import ast
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -71,9 +70,6 @@ class ForeignReducer(Reducer):
 
     _wrapped: ClassVar[type]
     _components: ClassVar[str | None]
-    _defaults: ClassVar[Mapping[str, Any]]
-    _digest: ClassVar[str]  # of the defaults, by which copies find their class
-    _empty: ClassVar[Callable[..., ForeignReducer]]  # makes an object without its contents
 
     embedding_: Array
     estimator_: Any
@@ -172,7 +168,7 @@ class ForeignReducer(Reducer):
                 together = self._place(between)
                 alone, again = (_one_by_one(self._place, between) for _ in range(2))
                 self.row_by_row_ = bool(np.abs(alone - together).max() > _SAME * size)
-                anew = self._places()(known)
+                anew = self._placed(known)
         except Exception as error:  # whatever it is, the embedding stands; new rows are what may fail
             record.evidence["new rows"] = "its transform failed on few rows"
             record.warn(
@@ -198,9 +194,9 @@ class ForeignReducer(Reducer):
         with _named(self):
             return _table(self.estimator_.transform(rows.copy()), len(rows), self, self.n_components_)
 
-    def _places(self) -> Callable[[Array], Array]:
-        """Return what places rows of NumPy, one by one where their places would depend on each other."""
-        return partial(_one_by_one, self._place) if self.row_by_row_ else self._place
+    def _placed(self, rows: Array) -> Array:
+        """Return the places of rows of NumPy, found one by one where they would depend on each other."""
+        return _one_by_one(self._place, rows) if self.row_by_row_ else self._place(rows)
 
     def _row_map(self) -> Callable[[Array], Array]:
         if not hasattr(self.estimator_, "transform"):
@@ -210,11 +206,10 @@ class ForeignReducer(Reducer):
                 "(lowland.TSNE, UMAP, Isomap, …)"
             )
         lock = threading.Lock()  # blocks come from several threads, which another package need not be ready for
-        places = self._places()
 
         def place(block: Array) -> Array:
             with lock:
-                return arrays.like(places(arrays.to_numpy(block)), block)
+                return arrays.like(self._placed(arrays.to_numpy(block)), block)
 
         return place
 
@@ -225,10 +220,6 @@ class ForeignReducer(Reducer):
             tags.input_tags.positive_only = inner.input_tags.positive_only
             tags.non_deterministic = inner.non_deterministic
         return tags
-
-    def __reduce__(self) -> tuple[Any, ...]:  # the class was made here and has no name that a module knows
-        made = (self._wrapped, type(self).__name__, self._components, dict(self._defaults), self._digest)
-        return self._empty, made, self.__getstate__()
 
 
 class WithInverse(ForeignReducer):

@@ -37,11 +37,12 @@ def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, A
             f"{cls.__name__} has a parameter n_components beside {components}, and in Lowland both would go by that "
             "name: put a class with other names around it"
         )
-    values = {
-        name: _default(cls, name, defaults.get("n_components" if name == components else name, default), components)
-        for name, default in taken.items()
-    }
-    names = {"n_components" if name == components else name: value for name, value in values.items()}
+    names: dict[str, Any] = {}
+    for name, default in taken.items():
+        known = "n_components" if name == components else name
+        names[known] = defaults.get(known, default)
+        if names[known] is inspect.Parameter.empty:  # a method can be made without saying anything
+            raise ValueError(f"{cls.__name__} needs a value for {name}: give one in defaults={{{known!r}: …}}")
     if unknown := sorted(set(defaults) - set(names)):
         raise ValueError(f"{cls.__name__} has no parameter {unknown[0]!r}; it has {', '.join(names) or 'none'}")
     base = WithInverse if hasattr(cls, "inverse_transform") else ForeignReducer
@@ -50,7 +51,11 @@ def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, A
             f"{cls.__name__} has a parameter {mine[0]!r}, and a method of Lowland has something else by that name: put "
             "a class with other names around it"
         )
-    digest = _digest(defaults)
+    digest, kept = _digest(defaults), dict(defaults)
+
+    def __reduce__(self: ForeignReducer) -> tuple[Any, ...]:  # the class is made here: no module knows its name
+        return empty, (cls, type(self).__name__, components, kept, digest), self.__getstate__()
+
     made = type(
         title,
         (base,),
@@ -61,9 +66,7 @@ def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, A
             "_parameters": {name: Anything(cls.__name__) for name in names},
             "_wrapped": cls,
             "_components": components,
-            "_defaults": dict(defaults),
-            "_digest": digest,
-            "_empty": staticmethod(empty),
+            "__reduce__": __reduce__,
         },
     )
     _made[cls, title, components, digest] = made
@@ -121,14 +124,6 @@ def _arguments(cls: type) -> dict[str, Any]:
     if any(p.kind is inspect.Parameter.POSITIONAL_ONLY for p in found):
         raise TypeError(f"{cls.__name__} has parameters without names: put a class with named ones around it")
     return {p.name: p.default for p in found if p.kind not in loose}
-
-
-def _default(cls: type, name: str, value: Any, components: str | None) -> Any:
-    """Return the default of a parameter; a method can be made without saying anything."""
-    if value is inspect.Parameter.empty:
-        known = "n_components" if name == components else name
-        raise ValueError(f"{cls.__name__} needs a value for {name}: give one in defaults={{{known!r}: …}}")
-    return value
 
 
 def _constructor(values: Mapping[str, Any], title: str, cls: type) -> Callable[..., None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from ..core.command_line import command_line
 from .roles import identifiers, labels
 from .squares import missing_pairs, row_numbers
 from .table import Table, name_list, not_numeric
@@ -76,16 +76,17 @@ class Inspection:
         gaps = set(self.missing).difference(self.non_numeric, self.empty, drop, {color})
         method = "probabilistic_pca" if gaps else "pca"
         components = max(1, min(2, len({*self.reducible} - {color}), self.n_rows - 1))
-        words = ["lowland", "reduce", path, "--method", method, "--components", str(components)]
-        if self.dominated and method == "pca":  # the other one has no scale
-            words.append("--scale")
-        if drop:
-            words += ["--drop", name_list(drop)]
-        if name is not None:
-            words += ["--id", name]
-        if color is not None:
-            words += ["--color", color]
-        return shlex.join([*words, *_files(path)])
+        return command_line(
+            "reduce",
+            path,
+            method=method,
+            components=components,
+            scale=self.dominated and method == "pca",  # the other one has no scale
+            drop=name_list(drop) if drop else None,
+            id=name,
+            color=color,
+            **_files(path),
+        )
 
     @property
     def dominated(self) -> bool:
@@ -99,10 +100,8 @@ class Inspection:
     def _next_for_distances(self, path: str) -> str:
         """Write a command line that makes a map of a distance matrix."""
         method = "metric_mds" if self.missing_pairs else "classical_mds"
-        words = ["lowland", "reduce", path, "--method", method, "--components", "2", "--set", "metric=precomputed"]
-        if self.missing_pairs:
-            words += ["--set", "weights=known"]
-        return shlex.join([*words, *_files(path)])
+        given = ["metric=precomputed", "weights=known" if self.missing_pairs else None]
+        return command_line("reduce", path, method=method, components=2, set=given, **_files(path))
 
 
 @dataclass(frozen=True)
@@ -125,9 +124,8 @@ class MatrixInspection:
 
     def next_command(self, path: str) -> str:
         """Write a command line that reduces this matrix without making it dense."""
-        components = str(max(1, min(2, self.n_rows, self.n_columns)))
-        words = ["lowland", "reduce", path, "--method", "truncated_svd", "--components", components]
-        return shlex.join([*words, *_files(path)])
+        components = max(1, min(2, self.n_rows, self.n_columns))
+        return command_line("reduce", path, method="truncated_svd", components=components, **_files(path))
 
 
 @dataclass(frozen=True)
@@ -273,7 +271,7 @@ def _kind(dtype: pl.DataType) -> str:
     return "whole numbers" if dtype.is_integer() else "numbers"
 
 
-def _files(path: str) -> list[str]:
+def _files(path: str) -> dict[str, str]:
     """Name the outputs after the table."""
     stem = Path(path).name.split(".")[0]
-    return ["--out", f"{stem}-embedding.csv", "--report", f"{stem}-report.html"]
+    return {"out": f"{stem}-embedding.csv", "report": f"{stem}-report.html"}

@@ -14,9 +14,9 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 from numba.extending import intrinsic
 
-LANES = 16  # sources that share a search; 8 and 32 measured slower
+from ..core.jit import LOOP
 
-OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy"}
+LANES = 16  # sources that share a search; 8 and 32 measured slower
 LINE, PLANE, INTS, LONGS = nb.float64[::1], nb.float64[:, ::1], nb.int32[::1], nb.int64[::1]
 
 SAME = 2**63 - 1  # above all keys
@@ -78,7 +78,7 @@ def _relax(_: Any, label: Any, u: Any, v: Any, weight: Any) -> Any:
     return types.int64(label, types.int64, types.int64, types.float64), code
 
 
-@nb.njit([nb.void(INTS, keys, INTS, nb.int64, nb.int32, keys.dtype) for keys in (LONGS, LINE)], **OPTIONS)
+@nb.njit([nb.void(INTS, keys, INTS, nb.int64, nb.int32, keys.dtype) for keys in (LONGS, LINE)], **LOOP)
 def _rise(heap, keys, where, i, v, key):  # type: ignore[no-untyped-def]
     """Put v into the hole i of the heap, or above it."""
     while i > 0:
@@ -91,7 +91,7 @@ def _rise(heap, keys, where, i, v, key):  # type: ignore[no-untyped-def]
     heap[i], keys[i], where[v] = v, key, i
 
 
-@nb.njit([nb.void(INTS, keys, INTS, nb.int64) for keys in (LONGS, LINE)], **OPTIONS)
+@nb.njit([nb.void(INTS, keys, INTS, nb.int64) for keys in (LONGS, LINE)], **LOOP)
 def _sink(heap, keys, where, size):  # type: ignore[no-untyped-def]
     """Fill the hole at the top with the entry after the last, or with what is less."""
     v, key, i = heap[size], keys[size], 0
@@ -111,7 +111,7 @@ def _sink(heap, keys, where, size):  # type: ignore[no-untyped-def]
     heap[i], keys[i], where[v] = v, key, i
 
 
-@nb.njit(nb.int64(LONGS, INTS, LINE, nb.int32, nb.float64[:]), **OPTIONS)
+@nb.njit(nb.int64(LONGS, INTS, LINE, nb.int32, nb.float64[:]), **LOOP)
 def _search_one(indptr, indices, weights, source, label):  # type: ignore[no-untyped-def]
     """Fill label (N) with the distances from one source, each point looked at once (Dijkstra 1959)."""
     n = len(indptr) - 1
@@ -140,7 +140,7 @@ def _search_one(indptr, indices, weights, source, label):  # type: ignore[no-unt
     return looks
 
 
-@nb.njit(nb.int64(LONGS, INTS, LINE, INTS, PLANE), **OPTIONS)
+@nb.njit(nb.int64(LONGS, INTS, LINE, INTS, PLANE), **LOOP)
 def search(indptr, indices, weights, sources, label):  # type: ignore[no-untyped-def]
     """Fill label (N × 16) with the distances from 16 sources; returns how often a point was looked at.
 
@@ -185,7 +185,7 @@ _BLOCK = 256
 _ROWS = (nb.float64[:, :], nb.float32[:, :])
 
 
-@nb.njit([nb.void(PLANE, INTS, LONGS, out) for out in _ROWS], **OPTIONS)
+@nb.njit([nb.void(PLANE, INTS, LONGS, out) for out in _ROWS], **LOOP)
 def write(label, place, rows, out):  # type: ignore[no-untyped-def]
     """Write each lane into its row of the result; point j is point place[j] of the search."""
     n = len(place)
@@ -197,7 +197,7 @@ def write(label, place, rows, out):  # type: ignore[no-untyped-def]
                 row[j] = label[place[j], lane]
 
 
-@nb.njit(nb.void(LONGS, INTS, INTS, INTS), **OPTIONS)
+@nb.njit(nb.void(LONGS, INTS, INTS, INTS), **LOOP)
 def gather(indptr, indices, order, out):  # type: ignore[no-untyped-def]
     """Write the points in an order in which each 16 lie together: a point, and the free ones around it.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numba as nb
 
-OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy"}
+from ..core.jit import LOOP
 
 
 def _fixed(kind: Any) -> Any:
@@ -18,7 +18,7 @@ GRAPH = (STARTS, ENDS, LENGTHS)
 ENDS_OUT, LENGTHS_OUT = nb.int32[::1], nb.float64[::1]
 
 
-@nb.njit([nb.void(*GRAPH, nb.int64[::1], ENDS_OUT, LENGTHS_OUT)], **OPTIONS)
+@nb.njit([nb.void(*GRAPH, nb.int64[::1], ENDS_OUT, LENGTHS_OUT)], **LOOP)
 def reverse(indptr, indices, distances, heads, ends, lengths):  # type: ignore[no-untyped-def]
     """Write every edge the other way round; ``heads`` are the starts of the new lists and are moved to their ends."""
     for i in range(len(indptr) - 1):
@@ -29,7 +29,7 @@ def reverse(indptr, indices, distances, heads, ends, lengths):  # type: ignore[n
             heads[j] = at + 1
 
 
-@nb.njit([nb.void(ENDS_OUT, LENGTHS_OUT, nb.int64, nb.int64)], **OPTIONS)
+@nb.njit([nb.void(ENDS_OUT, LENGTHS_OUT, nb.int64, nb.int64)], **LOOP)
 def _sift(ends, lengths, root, n):  # type: ignore[no-untyped-def]
     end, d = ends[root], lengths[root]
     while True:
@@ -48,7 +48,7 @@ def _sift(ends, lengths, root, n):  # type: ignore[no-untyped-def]
     ends[root], lengths[root] = end, d
 
 
-@nb.njit([nb.void(STARTS, ENDS_OUT, LENGTHS_OUT, nb.int64, nb.int64)], **OPTIONS)
+@nb.njit([nb.void(STARTS, ENDS_OUT, LENGTHS_OUT, nb.int64, nb.int64)], **LOOP)
 def sort_lists(indptr, indices, distances, start, stop):  # type: ignore[no-untyped-def]
     """Sort lists by distance, then number: short ones by insertion, the long lists of hubs as a heap."""
     for i in range(start, stop):
@@ -70,7 +70,7 @@ def sort_lists(indptr, indices, distances, start, stop):  # type: ignore[no-unty
             _sift(ends, lengths, 0, last)
 
 
-@nb.njit([nb.void(*GRAPH, *GRAPH, nb.int64[::1], ENDS_OUT, LENGTHS_OUT, nb.int32[::1], nb.int64, nb.int64)], **OPTIONS)
+@nb.njit([nb.void(*GRAPH, *GRAPH, nb.int64[::1], ENDS_OUT, LENGTHS_OUT, nb.int32[::1], nb.int64, nb.int64)], **LOOP)
 def unite(pa, ia, da, pb, ib, db, counts, ends, lengths, seen, start, stop):  # type: ignore[no-untyped-def]
     """Merge two sorted lists of each point; of an edge in both the shorter stays. ``seen`` starts with −1.
 
@@ -93,7 +93,7 @@ def unite(pa, ia, da, pb, ib, db, counts, ends, lengths, seen, start, stop):  # 
         counts[i] = at - pa[i] - pb[i]
 
 
-@nb.njit([nb.void(STARTS, ENDS, LENGTHS, STARTS, ENDS_OUT, LENGTHS_OUT, nb.int64, nb.int64)], **OPTIONS)
+@nb.njit([nb.void(STARTS, ENDS, LENGTHS, STARTS, ENDS_OUT, LENGTHS_OUT, nb.int64, nb.int64)], **LOOP)
 def pack(begin, indices, distances, indptr, ends, lengths, start, stop):  # type: ignore[no-untyped-def]
     """Copy lists that begin anywhere one after another."""
     for i in range(start, stop):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from ..core.jit import LOOP
+
 _LONG, _INT, _REAL = nb.int64[::1], nb.int32[::1], nb.float64[::1]
-_OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 
-@nb.njit(nb.void(_LONG, _INT, _LONG, _LONG, _LONG, _LONG, nb.int64, nb.int64), **_OPTIONS)
+@nb.njit(nb.void(_LONG, _INT, _LONG, _LONG, _LONG, _LONG, nb.int64, nb.int64), **LOOP)
 def count_rows(indptr, members, first, patch, place, counts, start, stop):  # type: ignore[no-untyped-def]
     """Count the points that share a patch with each row from start to stop.
 
@@ -32,7 +33,7 @@ _SUM = nb.void(
 )  # fmt: skip
 
 
-@nb.njit(_SUM, **_OPTIONS)
+@nb.njit(_SUM, **LOOP)
 def add_rows(  # type: ignore[no-untyped-def]
     indptr, members, first, patch, place, F, complement, out_indptr, out_indices, out_data, start, stop
 ):

@@ -5,17 +5,18 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-# Exact distances are added up in the order of the columns and never contracted: NumPy must give the same bits.
-EXACT = {"nogil": True, "cache": True, "error_model": "numpy"}
+from ..core.jit import LOOP
+
 TABLES = [nb.types.Array(kind, 2, "C", readonly=True) for kind in (nb.float32, nb.float64)]
 NUMBERS = nb.types.Array(nb.int64, 1, "C", readonly=True)
 
 
-@nb.njit([nb.void(T, T, NUMBERS, NUMBERS, nb.float64[::1]) for T in TABLES], **EXACT)
+@nb.njit([nb.void(T, T, NUMBERS, NUMBERS, nb.float64[::1]) for T in TABLES], **LOOP)
 def pair_distances(A, X, i, j, out):  # type: ignore[no-untyped-def]
     """Write ‖A[i] − X[j]‖ for pairs of rows; four sums run side by side, since each has to wait for its last addition.
 
-    Of 60,000 columns an entry took 0.45 ns, one pair at a time 1.0 ns, with the same bits.
+    A sum runs in the order of the columns and is never contracted: NumPy must give the same bits. Of 60,000 columns an
+    entry took 0.45 ns, one pair at a time 1.0 ns.
     """
     whole = len(i) - len(i) % 4
     for p in range(0, whole, 4):
@@ -40,13 +41,12 @@ def pair_distances(A, X, i, j, out):  # type: ignore[no-untyped-def]
         out[p] = np.sqrt(total)
 
 
-QUICK = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
 KINDS, PLACES = (nb.float32, nb.float64), nb.int32[:, ::1]
 TAKING = [nb.void(T[:, ::1], T[::1], T[:, ::1], PLACES, nb.int64, nb.int64) for T in KINDS]
 _GROUP = 32  # values tested at once against their thresholds
 
 
-@nb.njit([nb.void(T[::1], nb.int32[::1], T, nb.int32) for T in KINDS], inline="always", **QUICK)
+@nb.njit([nb.void(T[::1], nb.int32[::1], T, nb.int32) for T in KINDS], inline="always", **LOOP)
 def _replace(heap, place, score, number):  # type: ignore[no-untyped-def]
     """Put a better score in the stead of the worst of a heap, which is at its root."""
     m, at = len(heap), 0
@@ -63,7 +63,7 @@ def _replace(heap, place, score, number):  # type: ignore[no-untyped-def]
     heap[at], place[at] = score, number
 
 
-@nb.njit([nb.int32(T[::1], T[::1], T) for T in KINDS], inline="always", **QUICK)
+@nb.njit([nb.int32(T[::1], T[::1], T) for T in KINDS], inline="always", **LOOP)
 def _hits(line, others, least):  # type: ignore[no-untyped-def]
     """Count the scores that beat the lesser of two thresholds; written so that it becomes vector instructions."""
     hits = np.int32(0)
@@ -74,7 +74,7 @@ def _hits(line, others, least):  # type: ignore[no-untyped-def]
     return hits
 
 
-@nb.njit(TAKING, **QUICK)
+@nb.njit(TAKING, **LOOP)
 def take_both(S, worst, heaps, places, a, b):  # type: ignore[no-untyped-def]
     """Offer the scores of the points a, a + 1, … (rows) with the points b, b + 1, … (columns) to the lists of both.
 
@@ -101,7 +101,7 @@ def take_both(S, worst, heaps, places, a, b):  # type: ignore[no-untyped-def]
         worst[mine] = least
 
 
-@nb.njit(TAKING, **QUICK)
+@nb.njit(TAKING, **LOOP)
 def take_rows(S, worst, heaps, places, a, b):  # type: ignore[no-untyped-def]
     """Offer the scores of the rows a, a + 1, … with the points b, b + 1, … to the lists of the rows."""
     rows, columns = S.shape

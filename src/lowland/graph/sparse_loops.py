@@ -5,12 +5,14 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from ..core.jit import LOOP
+
 NUMBERS = nb.types.Array(nb.int64, 1, "C", readonly=True)
 PLACES = nb.types.Array(nb.int32, 1, "C", readonly=True)
 STORED = (PLACES, PLACES, nb.types.Array(nb.float64, 1, "C", readonly=True))  # indptr, indices, data
 
 
-@nb.njit([nb.void(*STORED, *STORED, NUMBERS, NUMBERS, nb.float64[::1])], nogil=True, cache=True, error_model="numpy")
+@nb.njit([nb.void(*STORED, *STORED, NUMBERS, NUMBERS, nb.float64[::1])], **LOOP)
 def sparse_distances(indptr, indices, data, x_indptr, x_indices, x_data, i, j, out):  # type: ignore[no-untyped-def]
     """Write the distances of pairs of sparse rows with sorted columns; what neither stores adds nothing."""
     for p in range(len(i)):

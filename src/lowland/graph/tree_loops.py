@@ -5,12 +5,13 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy"}
+from ..core.jit import LOOP
+
 TABLE = nb.types.Array(nb.float64, 2, "C", readonly=True)
 NUMBERS = nb.types.Array(nb.int64, 1, "C", readonly=True)
 
 
-@nb.njit([nb.float64(TABLE, TABLE, nb.int64, nb.float64[::1])], inline="always", **OPTIONS)
+@nb.njit([nb.float64(TABLE, TABLE, nb.int64, nb.float64[::1])], inline="always", **LOOP)
 def _from_box(low, high, node, x):  # type: ignore[no-untyped-def]
     """Return the squared distance of a point from a box."""
     total = 0.0
@@ -27,7 +28,7 @@ def _from_box(low, high, node, x):  # type: ignore[no-untyped-def]
             nb.int64[::1], nb.int64[::1],
         )
     ],
-    **OPTIONS,
+    **LOOP,
 )  # fmt: skip
 def ways_out(X, order, labels, low, high, pure, size, rows, base, shift, best, inside, outside):  # type: ignore[no-untyped-def]
     """Find the shortest link from the components of some points to a point of another component.

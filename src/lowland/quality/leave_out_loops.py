@@ -5,12 +5,13 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from .ranks_loops import NUMBERS, PLACES, QUICK, TABLE, WHOLE
+from ..core.jit import LOOP
+from .ranks_loops import NUMBERS, PLACES, TABLE, WHOLE
 
 FLAT, COUNTS = nb.boolean[::1], nb.int64[:, ::1]
 
 
-@nb.njit([nb.void(WHOLE, WHOLE, NUMBERS, NUMBERS, nb.int64, WHOLE, NUMBERS)], **QUICK)
+@nb.njit([nb.void(WHOLE, WHOLE, NUMBERS, NUMBERS, nb.int64, WHOLE, NUMBERS)], **LOOP)
 def nearest_first(less, equal, fold, own, k, order, length):  # type: ignore[no-untyped-def]
     """Sort the points of each row by their ranks, and tell how many of them hold the k nearest without any fold.
 
@@ -42,7 +43,7 @@ def nearest_first(less, equal, fold, own, k, order, length):  # type: ignore[no-
         length[i] = end
 
 
-@nb.njit([nb.void(WHOLE, WHOLE, WHOLE, NUMBERS, NUMBERS, NUMBERS, COUNTS, COUNTS)], **QUICK)
+@nb.njit([nb.void(WHOLE, WHOLE, WHOLE, NUMBERS, NUMBERS, NUMBERS, COUNTS, COUNTS)], **LOOP)
 def ranks_by_fold(less, equal, order, fold, start, points, nearer, level):  # type: ignore[no-untyped-def]
     """Count for each point of a list how many of each fold are nearer, and as far: by one walk through its row."""
     seen = np.empty(nearer.shape[0], np.int64)
@@ -63,7 +64,7 @@ def ranks_by_fold(less, equal, order, fold, start, points, nearer, level):  # ty
                 level[fold[order[i, r]], c] += 1
 
 
-@nb.njit([nb.void(NUMBERS, FLAT, NUMBERS, NUMBERS, COUNTS, COUNTS, NUMBERS, TABLE, FLAT)], **QUICK)
+@nb.njit([nb.void(NUMBERS, FLAT, NUMBERS, NUMBERS, COUNTS, COUNTS, NUMBERS, TABLE, FLAT)], **LOOP)
 def add_ranks(start, first, fold, own, nearer, level, counts, out, enough):  # type: ignore[no-untyped-def]
     """Add up max(0, rank − k) over the k nearest of each row: with all points, then without each fold.
 
@@ -105,7 +106,7 @@ def add_ranks(start, first, fold, own, nearer, level, counts, out, enough):  # t
             enough[i] = enough[i] and seen >= k
 
 
-@nb.njit([nb.int64[::1](FLAT, PLACES, FLAT, nb.int16[::1], nb.int16[::1], nb.int64)], **QUICK)
+@nb.njit([nb.int64[::1](FLAT, PLACES, FLAT, nb.int16[::1], nb.int16[::1], nb.int64)], **LOOP)
 def rank_products(first, other, other_first, i, j, left):  # type: ignore[no-untyped-def]
     """Return Σ ab, Σ a² and Σ b² over the pairs without a fold, where a and b are twice their ranks around the mean.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-QUICK = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
+from ..core.jit import LOOP
+
 KINDS = (nb.float32, nb.float64)
 PLACES, NUMBERS, VALUES = nb.int32[::1], nb.int64[::1], nb.float64[::1]
 WHOLE, TABLE, FLAGS = nb.int32[:, ::1], nb.float64[:, ::1], nb.boolean[:, ::1]
@@ -15,7 +16,7 @@ _LARGEST = 4294967040.0  # below 2³² by more than rounding
 _FEW_KEYS = 2048  # values below which sorting by comparison is quicker
 
 
-@nb.njit([nb.types.UniTuple(nb.int32, 2)(T[::1], T, T) for T in KINDS], inline="always", **QUICK)
+@nb.njit([nb.types.UniTuple(nb.int32, 2)(T[::1], T, T) for T in KINDS], inline="always", **LOOP)
 def _above(line, near, far):  # type: ignore[no-untyped-def]
     """Count the scores above the one limit, and those not below the other; becomes vector instructions."""
     sure, perhaps = np.int32(0), np.int32(0)
@@ -26,7 +27,7 @@ def _above(line, near, far):  # type: ignore[no-untyped-def]
     return sure, perhaps
 
 
-@nb.njit([nb.void(T[::1], T, T, nb.uint8[::1]) for T in KINDS], inline="always", **QUICK)
+@nb.njit([nb.void(T[::1], T, T, nb.uint8[::1]) for T in KINDS], inline="always", **LOOP)
 def _mark(line, near, far, marks):  # type: ignore[no-untyped-def]
     """Mark the scores between two limits."""
     for j in range(len(line)):
@@ -34,7 +35,7 @@ def _mark(line, near, far, marks):  # type: ignore[no-untyped-def]
         marks[j] |= np.uint8(1) if (score >= far) & (score <= near) else np.uint8(0)
 
 
-@nb.njit([nb.int64(T[:, ::1], NUMBERS, T[::1], T[::1], NUMBERS, PLACES, PLACES) for T in KINDS], **QUICK)
+@nb.njit([nb.int64(T[:, ::1], NUMBERS, T[::1], T[::1], NUMBERS, PLACES, PLACES) for T in KINDS], **LOOP)
 def count_nearer(S, start, far, near, less, rows, columns):  # type: ignore[no-untyped-def]
     """Count for each question p the scores that are surely nearer: above ``near[p]``; return how many are left open.
 
@@ -65,7 +66,7 @@ def count_nearer(S, start, far, near, less, rows, columns):  # type: ignore[no-u
     return found
 
 
-@nb.njit([nb.void(PLACES, T[::1], VALUES, NUMBERS, T[::1], T[::1], VALUES, NUMBERS, NUMBERS) for T in KINDS], **QUICK)
+@nb.njit([nb.void(PLACES, T[::1], VALUES, NUMBERS, T[::1], T[::1], VALUES, NUMBERS, NUMBERS) for T in KINDS], **LOOP)
 def settle(rows, scores, d, start, far, near, wanted, less, equal):  # type: ignore[no-untyped-def]
     """Decide what was left open by the exact distances d, for those questions alone that left it open."""
     for c in range(len(d)):
@@ -77,7 +78,7 @@ def settle(rows, scores, d, start, far, near, wanted, less, equal):  # type: ign
                     equal[p] += 1
 
 
-@nb.njit([nb.void(VALUES, PLACES, nb.int64, nb.int64)], **QUICK)
+@nb.njit([nb.void(VALUES, PLACES, nb.int64, nb.int64)], **LOOP)
 def _sort_run(line, order, begin, end):  # type: ignore[no-untyped-def]
     """Sort a run of places by their values: a few by insertion, many by halves."""
     if end - begin > 16:
@@ -92,7 +93,7 @@ def _sort_run(line, order, begin, end):  # type: ignore[no-untyped-def]
         order[q] = place
 
 
-@nb.njit([nb.void(nb.uint32[::1], PLACES, nb.uint32[::1], PLACES, nb.int64[::1], nb.uint32)], **QUICK)
+@nb.njit([nb.void(nb.uint32[::1], PLACES, nb.uint32[::1], PLACES, nb.int64[::1], nb.uint32)], **LOOP)
 def _scatter(keys, order, next_keys, next_order, ends, shift):  # type: ignore[no-untyped-def]
     """Put keys in the order of one digit; ``ends`` counts those of each."""
     total = 0
@@ -104,7 +105,7 @@ def _scatter(keys, order, next_keys, next_order, ends, shift):  # type: ignore[n
         ends[digit] += 1
 
 
-@nb.njit([nb.void(VALUES, nb.int64, PLACES, nb.uint32[:, ::1], WHOLE, nb.int64[:, ::1])], **QUICK)
+@nb.njit([nb.void(VALUES, nb.int64, PLACES, nb.uint32[:, ::1], WHOLE, nb.int64[:, ::1])], **LOOP)
 def _sort_line(line, own, order, keys, room, ends):  # type: ignore[no-untyped-def]
     """Write the places of all values but one in ascending order.
 
@@ -144,7 +145,7 @@ def _sort_line(line, own, order, keys, room, ends):  # type: ignore[no-untyped-d
         begin = end
 
 
-@nb.njit([nb.void(TABLE, TABLE, nb.float64, NUMBERS, WHOLE, FLAGS)], **QUICK)
+@nb.njit([nb.void(TABLE, TABLE, nb.float64, NUMBERS, WHOLE, FLAGS)], **LOOP)
 def sort_rows(values, errors, floor, own, order, joined):  # type: ignore[no-untyped-def]
     """Sort the points of each row but its own, and tell of each whether it may be as near as one before it.
 
@@ -167,7 +168,7 @@ def sort_rows(values, errors, floor, own, order, joined):  # type: ignore[no-unt
             high = max(high, values[i, line[p]] + errors[i, line[p]])
 
 
-@nb.njit([nb.void(WHOLE, FLAGS, VALUES, WHOLE, WHOLE)], **QUICK)
+@nb.njit([nb.void(WHOLE, FLAGS, VALUES, WHOLE, WHOLE)], **LOOP)
 def assign(order, joined, d, less, equal):  # type: ignore[no-untyped-def]
     """Write for each point how many others are nearer, and how many as far (itself among them).
 
@@ -201,7 +202,7 @@ def assign(order, joined, d, less, equal):  # type: ignore[no-untyped-def]
             begin = end
 
 
-@nb.njit([nb.void(VALUES, NUMBERS, VALUES)], **QUICK)
+@nb.njit([nb.void(VALUES, NUMBERS, VALUES)], **LOOP)
 def sums(values, start, out):  # type: ignore[no-untyped-def]
     """Add up the values of each list from the least to the greatest: the same bits in whatever order they come."""
     for i in range(len(start) - 1):
@@ -211,7 +212,7 @@ def sums(values, start, out):  # type: ignore[no-untyped-def]
         out[i] = total
 
 
-@nb.njit([nb.void(PLACES, PLACES, PLACES, PLACES)], **QUICK)
+@nb.njit([nb.void(PLACES, PLACES, PLACES, PLACES)], **LOOP)
 def _by_rank(less, equal, order, filled):  # type: ignore[no-untyped-def]
     """Write the points in the order of their ranks, tied ones side by side; the row's own point is left out."""
     filled[:] = 0
@@ -221,7 +222,7 @@ def _by_rank(less, equal, order, filled):  # type: ignore[no-untyped-def]
             filled[less[j]] += 1
 
 
-@nb.njit([nb.void(WHOLE, WHOLE, WHOLE, WHOLE, NUMBERS, VALUES, TABLE, VALUES)], **QUICK)
+@nb.njit([nb.void(WHOLE, WHOLE, WHOLE, WHOLE, NUMBERS, VALUES, TABLE, VALUES)], **LOOP)
 def share_neighbors(less, equal, other_less, other_equal, sizes, weights, out, areas):  # type: ignore[no-untyped-def]
     """Write for each row the expected number T(K) of points among the K nearest on both sides, and Σ weights·T.
 
@@ -269,7 +270,7 @@ def share_neighbors(less, equal, other_less, other_equal, sizes, weights, out, a
         areas[i] = total
 
 
-@nb.njit([nb.void(WHOLE, WHOLE, WHOLE, WHOLE, TABLE, TABLE)], **QUICK)
+@nb.njit([nb.void(WHOLE, WHOLE, WHOLE, WHOLE, TABLE, TABLE)], **LOOP)
 def add_coranks(less, equal, other_less, other_equal, Q, corners):  # type: ignore[no-untyped-def]
     """Add the ranks of each row's points to Q; tied points are spread evenly over the ranks that they share.
 
@@ -292,7 +293,7 @@ def add_coranks(less, equal, other_less, other_equal, Q, corners):  # type: igno
             corners[end, other_end] += each
 
 
-@nb.njit([nb.void(TABLE, nb.float64, TABLE)], **QUICK)
+@nb.njit([nb.void(TABLE, nb.float64, TABLE)], **LOOP)
 def fill_corners(corners, least, Q):  # type: ignore[no-untyped-def]
     """Add to Q the sums of all corners above and to the left; what is below ``least`` is rounding, and nothing."""
     n = Q.shape[0]

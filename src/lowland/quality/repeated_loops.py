@@ -5,12 +5,12 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-QUICK = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
+from ..core.jit import LOOP
 
 VALUES, NUMBERS = nb.float64[::1], nb.int64[::1]
 
 
-@nb.njit([nb.void(T[:, ::1], nb.int64, nb.float64, VALUES) for T in (nb.float32, nb.float64)], **QUICK)
+@nb.njit([nb.void(T[:, ::1], nb.int64, nb.float64, VALUES) for T in (nb.float32, nb.float64)], **LOOP)
 def distances(X, a, floor, out):  # type: ignore[no-untyped-def]
     """Write the Euclidean distances of point a to all points, which are columns; those up to ``floor`` are 0.
 
@@ -27,7 +27,7 @@ def distances(X, a, floor, out):  # type: ignore[no-untyped-def]
         out[i] = 0.0 if d <= floor else d
 
 
-@nb.njit([nb.void(VALUES, NUMBERS, VALUES, NUMBERS, NUMBERS)], **QUICK)
+@nb.njit([nb.void(VALUES, NUMBERS, VALUES, NUMBERS, NUMBERS)], **LOOP)
 def weigh(d, weights, limits, less, equal):  # type: ignore[no-untyped-def]
     """Add up the weights of points nearer than each of some limits, which rise, and of points as far."""
     last = limits[-1]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-QUICK = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
+from ..core.jit import LOOP
+
 VALUES, TABLE = nb.float64[::1], nb.float64[:, ::1]
 
 
-@nb.njit(nb.float64(VALUES, VALUES, nb.int64), **QUICK)
+@nb.njit(nb.float64(VALUES, VALUES, nb.int64), **LOOP)
 def _fall(values, mass, i):  # type: ignore[no-untyped-def]
     """Return by how much eigenvalue i falls: the root x of 1 − Σ mass/(values − values[i] + x) between it and the next.
 
@@ -50,7 +51,7 @@ def _fall(values, mass, i):  # type: ignore[no-untyped-def]
     return x
 
 
-@nb.njit(nb.void(VALUES, TABLE, nb.int64, VALUES, VALUES), **QUICK)
+@nb.njit(nb.void(VALUES, TABLE, nb.int64, VALUES, VALUES), **LOOP)
 def left_out(values, masses, k, off, fallen):  # type: ignore[no-untyped-def]
     """Take each row z out of the scatter diag(values), of which ``masses`` holds z², and judge it by what is left.
 

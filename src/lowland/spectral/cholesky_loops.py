@@ -10,7 +10,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from .ordering_loops import IDX, OPTIONS, PTR
+from ..core.jit import LOOP
+from .ordering_loops import IDX, PTR
 
 VALUES = nb.types.Array(nb.float64, 1, "C", readonly=True)
 _LINE, _PLANE, _I8, _I4 = nb.float64[::1], nb.float64[:, ::1], nb.int64[::1], nb.int32[::1]
@@ -18,7 +19,7 @@ _PANEL = 48  # columns that are eliminated one by one before a product takes the
 _FEW = 512  # entries below which a loop is quicker than a call to BLAS
 
 
-@nb.njit(nb.int64(PTR, PTR, _I8, _I8), **OPTIONS)
+@nb.njit(nb.int64(PTR, PTR, _I8, _I8), **LOOP)
 def supernodes(parent, counts, first, height):  # type: ignore[no-untyped-def]
     """Write the first column and the front's size of each supernode; return how many there are.
 
@@ -52,7 +53,7 @@ def supernodes(parent, counts, first, height):  # type: ignore[no-untyped-def]
     return top
 
 
-@nb.njit(nb.void(PTR, IDX, PTR, PTR, PTR, PTR, PTR, _I4), **OPTIONS)
+@nb.njit(nb.void(PTR, IDX, PTR, PTR, PTR, PTR, PTR, _I4), **LOOP)
 def structure(indptr, indices, perm, inverse, first, above, begin, rows):  # type: ignore[no-untyped-def]
     """Write the sorted rows below each supernode: those of its columns in A and those that its children leave."""
     count = len(above)
@@ -83,7 +84,7 @@ def structure(indptr, indices, perm, inverse, first, above, begin, rows):  # typ
             head[above[s]] = s
 
 
-@nb.njit(nb.int64(_PLANE, _PLANE), **OPTIONS)
+@nb.njit(nb.int64(_PLANE, _PLANE), **LOOP)
 def eliminate(T, R):  # type: ignore[no-untyped-def]
     """Turn the columns of a front into those of the factor; return −1, or the column whose pivot is not positive."""
     n = T.shape[0]
@@ -118,7 +119,7 @@ def eliminate(T, R):  # type: ignore[no-untyped-def]
     return -1
 
 
-@nb.njit(nb.void(_PLANE, _PLANE), **OPTIONS)
+@nb.njit(nb.void(_PLANE, _PLANE), **LOOP)
 def take_away(R, U):  # type: ignore[no-untyped-def]
     """Subtract RᵀR from the upper triangle of U."""
     n, width = R.shape
@@ -139,7 +140,7 @@ def take_away(R, U):  # type: ignore[no-untyped-def]
                 U[a, b] -= product[a - i, b - i]
 
 
-@nb.njit(nb.void(PTR, IDX, VALUES, PTR, PTR, nb.int64, nb.int64, _I4, _I4, _PLANE, _PLANE), **OPTIONS)
+@nb.njit(nb.void(PTR, IDX, VALUES, PTR, PTR, nb.int64, nb.int64, _I4, _I4, _PLANE, _PLANE), **LOOP)
 def load(indptr, indices, data, perm, inverse, start, stop, rows, place, T, R):  # type: ignore[no-untyped-def]
     """Write the columns of A into an empty front, and in ``place`` where each of its rows stands."""
     n = stop - start
@@ -159,7 +160,7 @@ def load(indptr, indices, data, perm, inverse, start, stop, rows, place, T, R): 
                     R[c, at - n] += data[p]
 
 
-@nb.njit(nb.void(_PLANE, _I4, _I4, _PLANE, _PLANE, _PLANE), **OPTIONS)
+@nb.njit(nb.void(_PLANE, _I4, _I4, _PLANE, _PLANE, _PLANE), **LOOP)
 def extend_add(child, rows, place, T, R, U):  # type: ignore[no-untyped-def]
     """Add what a child leaves to its parent's front."""
     n = T.shape[0]
@@ -179,7 +180,7 @@ def extend_add(child, rows, place, T, R, U):  # type: ignore[no-untyped-def]
             U[at[i] - n, at[j] - n] += child[i, j]
 
 
-@nb.njit(nb.int64(PTR, PTR, PTR, nb.int64, nb.int64), **OPTIONS)
+@nb.njit(nb.int64(PTR, PTR, PTR, nb.int64, nb.int64), **LOOP)
 def room(first, begin, above, start, stop):  # type: ignore[no-untyped-def]
     """Return the numbers that the waiting updates of a subtree take at most."""
     waiting = np.zeros(stop - start, dtype=np.int64)  # of the children
@@ -197,7 +198,7 @@ _MATRIX = (PTR, IDX, VALUES, PTR, PTR)
 _TREE = (PTR, PTR, _I4, PTR, PTR)
 
 
-@nb.njit(nb.types.Tuple((nb.int64, _PLANE))(*_MATRIX, *_TREE, _LINE, nb.int64, nb.int64), **OPTIONS)
+@nb.njit(nb.types.Tuple((nb.int64, _PLANE))(*_MATRIX, *_TREE, _LINE, nb.int64, nb.int64), **LOOP)
 def factor_subtree(  # type: ignore[no-untyped-def]
     indptr, indices, data, perm, inverse, first, begin, rows, above, where, L, start, stop
 ):
@@ -238,7 +239,7 @@ def factor_subtree(  # type: ignore[no-untyped-def]
     return -1, stack[: width * width].copy().reshape((width, width))
 
 
-@nb.njit(nb.void(PTR, PTR, _I4, PTR, VALUES, _PLANE, nb.int64, nb.int64, nb.int64, _PLANE, _I4), **OPTIONS)
+@nb.njit(nb.void(PTR, PTR, _I4, PTR, VALUES, _PLANE, nb.int64, nb.int64, nb.int64, _PLANE, _I4), **LOOP)
 def forward(first, begin, rows, where, L, X, start, stop, end, beyond, place):  # type: ignore[no-untyped-def]
     """Solve with L for some columns; what belongs to rows from ``end`` on is added up in ``beyond``, by ``place``."""
     columns = X.shape[1]
@@ -274,7 +275,7 @@ def forward(first, begin, rows, where, L, X, start, stop, end, beyond, place):  
                         beyond[place[r], q] -= W[i, q]
 
 
-@nb.njit(nb.void(PTR, PTR, _I4, PTR, VALUES, _PLANE, nb.int64, nb.int64), **OPTIONS)
+@nb.njit(nb.void(PTR, PTR, _I4, PTR, VALUES, _PLANE, nb.int64, nb.int64), **LOOP)
 def backward(first, begin, rows, where, L, X, start, stop):  # type: ignore[no-untyped-def]
     """Solve with Lᵀ for the columns of a subtree; the rows above it are solved already."""
     columns = X.shape[1]

@@ -1,20 +1,19 @@
 """Factors of large sparse positive definite matrices: what they cost, then A⁻¹B for blocks of columns.
 
 `Cholesky` is our own: ordered beforehand, so that its size is known before it is made, half as large as an LU, and on
-all threads. `SuperLU` is SciPy's, the reference it is held to. `Pardiso` is MKL's, for those who have it.
+all threads. `SuperLU` is SciPy's: small matrices are done before `Cholesky` is compiled; tests compare the two.
 """
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..core import settings, thread_pool
+from ..core import thread_pool
 from ..core.cost import check_allocation
-from ..core.errors import MissingExtraError, SolveError
+from ..core.errors import SolveError
 from ..core.settings import report_progress
 from .ordering import analysed, pattern
 
@@ -255,44 +254,3 @@ class SuperLU:
     def solve(self, B: Array) -> Array:
         """Return A⁻¹ B."""
         return np.asarray(self._lu.solve(np.ascontiguousarray(B)))
-
-
-class Pardiso:
-    """MKL's PARDISO for symmetric positive definite matrices, through pypardiso; its analysis foretells the fill."""
-
-    name = "pardiso"
-
-    def __init__(self, A: Any, *, remedy: str = REMEDY) -> None:
-        import scipy.sparse as sp
-
-        try:
-            from pypardiso import PyPardisoSolver
-        except ImportError:
-            raise MissingExtraError("PARDISO needs pypardiso: pip install 'lowland[mkl]'") from None
-        self._A = sp.csr_matrix(sp.triu(A, format="csr"))
-        self._A.sort_indices()
-        self._solver = PyPardisoSolver(mtype=2)
-        weakref.finalize(self, self._solver.free_memory, everything=True)
-        self._solver.libmkl.MKL_Set_Num_Threads(settings.threads())
-        self._call(11, np.zeros((A.shape[0], 1)))
-        self.predicted = self._entries()
-        kilobytes = max(self._solver.get_iparm(15), self._solver.get_iparm(16) + self._solver.get_iparm(17))
-        check_allocation(1024 * kilobytes, f"the factor of a sparse matrix of {A.shape[0]:,} rows", remedy)
-        self._call(22, np.zeros((A.shape[0], 1)))
-        self.fill = self._entries()
-
-    def _entries(self) -> int:
-        return int(self._solver.get_iparm(18))
-
-    def _call(self, phase: int, B: Array) -> Array:
-        from pypardiso.pardiso_wrapper import PyPardisoError
-
-        self._solver.set_phase(phase)
-        try:
-            return np.asarray(self._solver._call_pardiso(self._A, B))
-        except PyPardisoError as error:
-            raise not_definite(str(error)) from None
-
-    def solve(self, B: Array) -> Array:
-        """Return A⁻¹ B."""
-        return self._call(33, np.asfortranarray(B))

@@ -25,7 +25,7 @@ from ..core import thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import SolveError
 from . import dense
-from .factor import REMEDY, Cholesky, Pardiso, SuperLU, not_definite
+from .factor import REMEDY, Cholesky, SuperLU, not_definite
 from .krylov import lanczos
 from .operators import Operator
 from .solve import DENSE_LIMIT, fix_signs
@@ -33,7 +33,7 @@ from .spmm import spmm
 
 Array = np.ndarray[Any, Any]
 
-SOLVERS = ("auto", "dense", "superlu", "cholesky", "pardiso")
+SOLVERS = ("auto", "dense", "superlu", "cholesky")
 SMALL = 5000  # rows up to which SuperLU is done before our own factor is compiled; even a dense factor is small then
 _EPS = float(np.finfo(np.float64).eps)
 _SHIFT = 64 * _EPS  # over ‖M‖: above the rounding of a factor, below the values that float64 can tell from 0
@@ -131,9 +131,9 @@ def smallest(
     k : how many pairs.
     null : (n, q) orthonormal columns that M maps to zero and that are not wanted.
     rng : of the start block; default seed 0.
-    solver : "auto", "dense" (LAPACK), "superlu" (SciPy), "cholesky" (our own factor) or "pardiso" (MKL). By
-        itself: dense up to 1500 rows or where more than a fifth of the pairs are wanted, superlu up to 5000,
-        cholesky above. Neither memory nor what is installed changes that.
+    solver : "auto", "dense" (LAPACK), "superlu" (SciPy) or "cholesky" (our own factor). By itself: dense up to 1500
+        rows or where more than a fifth of the pairs are wanted, superlu up to 5000, cholesky above. Memory does not
+        change that.
     remedy : what a user can do when the factor would pass the memory limit.
 
     Examples
@@ -243,7 +243,7 @@ def _factored(M: Any, norm: float, solver: str, remedy: str) -> tuple[Any, float
                 return _Dense(A), shift
             if solver == "superlu":
                 return SuperLU(A), shift
-            return (Cholesky if solver == "cholesky" else Pardiso)(A, remedy=remedy), shift
+            return Cholesky(A, remedy=remedy), shift
         except SolveError as error:
             failed = error
     raise failed

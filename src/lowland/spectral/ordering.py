@@ -2,7 +2,7 @@
 
 The order is multiple minimum degree (Liu 1985), SciPy's. Nested dissection by level sets, with smoothed cuts and
 minimum degree in its leaves, was tried instead: for neighbourhood matrices of a sheet it gave 1.25 times the fill at
-100,000 points and 1.19 times at a million, and took longer. PARDISO's dissection gave the same fill at 100,000.
+100,000 points and 1.19 times at a million, and took longer.
 """
 
 from __future__ import annotations

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba as nb
 import numpy as np
 
-OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+from ..core.jit import LOOP
+
 PTR = nb.types.Array(nb.int64, 1, "C", readonly=True)
 IDX = nb.types.Array(nb.int32, 1, "C", readonly=True)
 _I8 = nb.int64[::1]
 
 
-@nb.njit(nb.void(PTR, IDX, PTR, _I8), **OPTIONS)
+@nb.njit(nb.void(PTR, IDX, PTR, _I8), **LOOP)
 def elimination_tree(indptr, indices, perm, parent):  # type: ignore[no-untyped-def]
     """Write the parent of each column of the factor of A[perm][:, perm], −1 for roots (Liu 1986)."""
     n = len(perm)
@@ -32,7 +31,7 @@ def elimination_tree(indptr, indices, perm, parent):  # type: ignore[no-untyped-
                 j = above
 
 
-@nb.njit(nb.void(_I8, _I8), **OPTIONS)
+@nb.njit(nb.void(_I8, _I8), **LOOP)
 def postorder(parent, order):  # type: ignore[no-untyped-def]
     """Write the columns so that each follows its descendants at once, children in their own order."""
     n = len(parent)
@@ -60,7 +59,7 @@ def postorder(parent, order):  # type: ignore[no-untyped-def]
                 top += 1
 
 
-@nb.njit(nb.void(PTR, IDX, PTR, _I8, _I8), **OPTIONS)
+@nb.njit(nb.void(PTR, IDX, PTR, _I8, _I8), **LOOP)
 def column_counts(indptr, indices, perm, parent, counts):  # type: ignore[no-untyped-def]
     """Write the entries of each column of the factor, diagonal included, without forming it.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numba as nb
 
+from ..core.jit import LOOP
+
 _PLACES = nb.types.Array(nb.int32, 1, "C", readonly=True)
 _VALUES = nb.types.Array(nb.float64, 1, "C", readonly=True)
 _MATRIX = (_PLACES, _PLACES, _VALUES)  # indptr, indices, data
 
 
-@nb.njit([nb.void(*_MATRIX, *_MATRIX, nb.float64[:, ::1])], nogil=True, cache=True, error_model="numpy")
+@nb.njit([nb.void(*_MATRIX, *_MATRIX, nb.float64[:, ::1])], **LOOP)
 def add_products(a_indptr, a_rows, a_data, indptr, indices, data, out):  # type: ignore[no-untyped-def]
     """Add the product of two sparse matrices, the left one given by its columns, the right one by its rows.
 

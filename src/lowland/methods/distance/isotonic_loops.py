@@ -5,12 +5,13 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from .stress_loops import FIXED, LINE, OPTIONS, PLANE, TINY
+from ...core.jit import FAST_SUMS
+from .stress_loops import FIXED, LINE, PLANE, TINY
 
 _INDEX = nb.int32[::1]
 
 
-@nb.njit(nb.void(LINE, LINE, LINE), **OPTIONS)
+@nb.njit(nb.void(LINE, LINE, LINE), **FAST_SUMS)
 def pool_violators(y, w, out):  # type: ignore[no-untyped-def]
     """Write the nondecreasing values nearest to y, in the sense Σw(out − y)²."""
     n, top = len(y), -1
@@ -28,7 +29,7 @@ def pool_violators(y, w, out):  # type: ignore[no-untyped-def]
         out[first[b] : first[b + 1]] = mean[b]
 
 
-@nb.njit(nb.int64(LINE, nb.int64, nb.float64), **OPTIONS)
+@nb.njit(nb.int64(LINE, nb.int64, nb.float64), **FAST_SUMS)
 def level_end(ranked, start, share):  # type: ignore[no-untyped-def]
     """Return where the level ends that begins at ``start``: its values are within a share of the first, no chain."""
     stop, limit = start + 1, ranked[start] + share * ranked[start]
@@ -37,7 +38,7 @@ def level_end(ranked, start, share):  # type: ignore[no-untyped-def]
     return stop
 
 
-@nb.njit(nb.void(LINE, nb.float64, nb.int64[::1]), **OPTIONS)
+@nb.njit(nb.void(LINE, nb.float64, nb.int64[::1]), **FAST_SUMS)
 def number_levels(ranked, share, level):  # type: ignore[no-untyped-def]
     """Write the number of each sorted value's level."""
     start, count = 0, 0
@@ -47,7 +48,7 @@ def number_levels(ranked, share, level):  # type: ignore[no-untyped-def]
         start, count = stop, count + 1
 
 
-@nb.njit(nb.void(LINE, nb.int64[::1], nb.float64, LINE), **OPTIONS)
+@nb.njit(nb.void(LINE, nb.int64[::1], nb.float64, LINE), **FAST_SUMS)
 def mean_ranks(ranked, order, share, out):  # type: ignore[no-untyped-def]
     """Write the ranks of sorted values, less their mean, to the places of ``order``; a level shares the mean of its."""
     start, center = 0, (len(ranked) - 1) / 2.0
@@ -58,7 +59,7 @@ def mean_ranks(ranked, order, share, out):  # type: ignore[no-untyped-def]
         start = stop
 
 
-@nb.njit(nb.void(FIXED, _INDEX, _INDEX, LINE, nb.int64, nb.int64), **OPTIONS)
+@nb.njit(nb.void(FIXED, _INDEX, _INDEX, LINE, nb.int64, nb.int64), **FAST_SUMS)
 def pair_distances(X, first, second, d, start, stop):  # type: ignore[no-untyped-def]
     """Write the distances of the pairs (first, second) of rows of X."""
     k = X.shape[1]
@@ -69,7 +70,7 @@ def pair_distances(X, first, second, d, start, stop):  # type: ignore[no-untyped
         d[p] = np.sqrt(total)
 
 
-@nb.njit(nb.void(FIXED, _INDEX, _INDEX, LINE, LINE, PLANE, nb.int64, nb.int64), **OPTIONS)
+@nb.njit(nb.void(FIXED, _INDEX, _INDEX, LINE, LINE, PLANE, nb.int64, nb.int64), **FAST_SUMS)
 def pair_pulls(X, first, second, d, target, B, start, stop):  # type: ignore[no-untyped-def]
     """Add Σ_j (target/d)(x_i − x_j) to each row of B."""
     k = X.shape[1]
@@ -81,7 +82,7 @@ def pair_pulls(X, first, second, d, target, B, start, stop):  # type: ignore[no-
             B[second[p], c] -= v
 
 
-@nb.njit(nb.void(LINE, nb.int64[::1], nb.int64[::1]), **OPTIONS)
+@nb.njit(nb.void(LINE, nb.int64[::1], nb.int64[::1]), **FAST_SUMS)
 def sort_ties(d, place, edges):  # type: ignore[no-untyped-def]
     """Put each stretch of ``place`` between two edges in the order of d; quick where it nearly is (Shell's sort)."""
     for b in range(len(edges) - 1):

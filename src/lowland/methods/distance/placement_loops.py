@@ -8,10 +8,11 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from .stress_loops import FIXED, LINE, OPTIONS, PLANE, TINY
+from ...core.jit import FAST_SUMS
+from .stress_loops import FIXED, LINE, PLANE, TINY
 
 
-@nb.njit(nb.float64(FIXED, LINE, LINE, LINE, PLANE, LINE, PLANE), **OPTIONS)
+@nb.njit(nb.float64(FIXED, LINE, LINE, LINE, PLANE, LINE, PLANE), **FAST_SUMS)
 def terms(Z, target, weight, y, work, g, H):  # type: ignore[no-untyped-def]
     """Return f = Σw(d − t)², and half of its gradient g and Hessian H at y."""
     k, m = Z.shape
@@ -45,7 +46,7 @@ def terms(Z, target, weight, y, work, g, H):  # type: ignore[no-untyped-def]
     return f
 
 
-@nb.njit(nb.boolean(PLANE, LINE, LINE, nb.float64), **OPTIONS)
+@nb.njit(nb.boolean(PLANE, LINE, LINE, nb.float64), **FAST_SUMS)
 def newton(H, g, step, least):  # type: ignore[no-untyped-def]
     """Solve H step = −g by Cholesky, in place; False if H is not clearly positive definite."""
     k = len(g)
@@ -73,7 +74,7 @@ def newton(H, g, step, least):  # type: ignore[no-untyped-def]
     return True
 
 
-@nb.njit(nb.float64(FIXED, LINE, LINE, nb.float64, LINE, PLANE, PLANE, PLANE, nb.float64, LINE), **OPTIONS)
+@nb.njit(nb.float64(FIXED, LINE, LINE, nb.float64, LINE, PLANE, PLANE, PLANE, nb.float64, LINE), **FAST_SUMS)
 def descend(Z, target, weight, total, y, vectors, H, work, scale, seen):  # type: ignore[no-untyped-def]
     """Move y to a minimum of f and return f: Newton's step where it goes down, else Guttman's, which must.
 
@@ -115,7 +116,7 @@ def descend(Z, target, weight, total, y, vectors, H, work, scale, seen):  # type
     return f
 
 
-@nb.njit(nb.void(FIXED, LINE, LINE, LINE, LINE), **OPTIONS)
+@nb.njit(nb.void(FIXED, LINE, LINE, LINE, LINE), **FAST_SUMS)
 def pick(Z, delta, target, weight, y):  # type: ignore[no-untyped-def]
     """Set y to the anchor at distance 0; of several to the one that the other distances suit best."""
     k, m = Z.shape
@@ -137,7 +138,7 @@ def pick(Z, delta, target, weight, y):  # type: ignore[no-untyped-def]
 _SIGNATURE = nb.void(FIXED, FIXED, FIXED, PLANE, PLANE, nb.int64, nb.float64, nb.float64, LINE, PLANE)
 
 
-@nb.njit(_SIGNATURE, **OPTIONS)
+@nb.njit(_SIGNATURE, **FAST_SUMS)
 def place(Z, P, norms, delta, target, power, scale, closest, offset, out):  # type: ignore[no-untyped-def]
     """Place each row among the anchors Z (k × m); ``target`` is written over where a distance is not known."""
     k, m = Z.shape

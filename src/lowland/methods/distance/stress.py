@@ -201,8 +201,9 @@ def _direction(point: Point, pairs: list[tuple[Array, Array, Array, float]]) -> 
     """Return the two-loop quasi-Newton step; without pairs the relaxed Guttman step."""
     if not pairs:
         return -point.reach * point.step
+    # Not shared with MVU and ICA: V⁺ of each pair is kept and carried along, so there is no solve between the loops.
     g, step, used = point.gradient.copy(), point.step.copy(), []
-    for moved, turned, bent, curvature in reversed(pairs):  # step stays V⁺g, so that nothing needs to be solved
+    for moved, turned, bent, curvature in reversed(pairs):  # step stays V⁺g
         a = float(np.vdot(moved, g)) / curvature
         g -= a * turned
         step -= a * bent

@@ -9,9 +9,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-# Sums may be vectorised; NaN keeps its meaning. No loop both sums and stores: where it does, the compiled code looks
-# whether the arrays lie near each other and adds up in another order if so, and bits would depend on the allocator.
-OPTIONS = {"nogil": True, "cache": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
+from ...core.jit import FAST_SUMS
+
 TINY = 1e-200  # instead of a branch at distance 0: δ/d is then multiplied by a difference that is 0
 FIXED = nb.types.Array(nb.float64, 2, "C", readonly=True)
 LINE, PLANE = nb.float64[::1], nb.float64[:, ::1]
@@ -32,7 +31,7 @@ def spread(X, w, out, i):  # type: ignore[no-untyped-def]
 _SIGNATURE = nb.void(FIXED, FIXED, FIXED, nb.boolean, PLANE, PLANE, LINE, nb.int64, nb.int64)
 
 
-@nb.njit(_SIGNATURE, **OPTIONS)
+@nb.njit(_SIGNATURE, **FAST_SUMS)
 def guttman(X, D, W, weighted, B, V, sums, start, stop):  # type: ignore[no-untyped-def]
     """Go over the pairs (i, j > i) of the rows i from start to stop: add up B(X)X in B and VX in V.
 

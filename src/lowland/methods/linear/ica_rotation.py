@@ -348,6 +348,7 @@ class _Goal:
 
 def _direction(goal: _Goal, memory: deque[tuple[Array, Array]]) -> Array:
     """Return the L-BFGS direction, a skew matrix (Nocedal 1980)."""
+    # Not shared with stress and MVU: pairs without curvature are skipped here, and sums are pairwise, not BLAS's.
     Q, used = goal.gradient.copy(), []
     for E, Y in reversed(memory):
         rho = float((E * Y).sum())

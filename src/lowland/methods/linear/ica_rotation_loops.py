@@ -11,8 +11,8 @@ import math
 import numba as nb
 import numpy as np
 
-# Sums may be vectorised; NaN keeps its meaning.
-OPTIONS = {"nogil": True, "cache": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
+from ...core.jit import FAST_SUMS
+
 PLANE = nb.float64[:, ::1]
 SIGNATURE = nb.void(PLANE, PLANE, PLANE)
 
@@ -46,7 +46,7 @@ def exp(x):  # type: ignore[no-untyped-def]
     return p * np.int64((np.int64(n) + 1023) << 52).view(np.float64)
 
 
-@nb.njit(SIGNATURE, **OPTIONS)
+@nb.njit(SIGNATURE, **FAST_SUMS)
 def logcosh(Y, T, sums):  # type: ignore[no-untyped-def]
     """G = log cosh y, g = tanh y, g′ = 1 − tanh² y; with e = exp(−2|y|), G = |y| + log(1 + e) − log 2."""
     k, n = Y.shape
@@ -70,7 +70,7 @@ def logcosh(Y, T, sums):  # type: ignore[no-untyped-def]
         sums[2, i] = power
 
 
-@nb.njit(SIGNATURE, **OPTIONS)
+@nb.njit(SIGNATURE, **FAST_SUMS)
 def gauss(Y, T, sums):  # type: ignore[no-untyped-def]
     """G = −exp(−y²/2), g = y exp(−y²/2), g′ = (1 − y²) exp(−y²/2)."""
     k, n = Y.shape
@@ -88,7 +88,7 @@ def gauss(Y, T, sums):  # type: ignore[no-untyped-def]
         sums[0, i], sums[1, i], sums[2, i] = slope, value, power
 
 
-@nb.njit(SIGNATURE, **OPTIONS)
+@nb.njit(SIGNATURE, **FAST_SUMS)
 def cube(Y, T, sums):  # type: ignore[no-untyped-def]
     """G = y⁴/4, g = y³, g′ = 3y²."""
     k, n = Y.shape

@@ -223,6 +223,7 @@ def _settle(
 
 def _quasi_newton(G: Array, memory: list[tuple[Array, Array, float]], solve: Callable[[Array], Array]) -> Array:
     """Return the inverse Hessian times G, as the last steps tell it (two-loop recursion, Nocedal 1980)."""
+    # Not shared with stress and ICA: this one multiplies by 1/sᵀy, which rounds otherwise than their division.
     q, shares = G.copy(), []
     for s, y, inverse in reversed(memory):
         shares.append(inverse * np.vdot(s, q))

@@ -9,16 +9,15 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-# Sums may be vectorised; NaN keeps its meaning. No loop both sums and stores: where it does, the compiled code looks
-# whether the arrays lie near each other and adds up in another order if so, and bits would depend on the allocator.
-OPTIONS = {"nogil": True, "cache": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
+from ...core.jit import FAST_SUMS
+
 _STARTS, _ENDS = nb.int64[::1], nb.int32[::1]
 _LINE, _PLANE = nb.float64[::1], nb.float64[:, ::1]
 
 
 @nb.njit(
     nb.void(_STARTS, _ENDS, _LINE, _LINE, nb.float64, _PLANE, _PLANE, _LINE, nb.int64, nb.int64),
-    **OPTIONS,
+    **FAST_SUMS,
 )
 def pull(indptr, indices, squares, tension, rho, Y, G, sums, start, stop):  # type: ignore[no-untyped-def]
     """Write the gradient (L_w − I)Y with w = t + ρc into G; ``sums`` receives Σ|y|² and Σw²."""
@@ -43,7 +42,7 @@ def pull(indptr, indices, squares, tension, rho, Y, G, sums, start, stop):  # ty
 
 @nb.njit(
     nb.void(_STARTS, _ENDS, _LINE, _LINE, nb.float64, _PLANE, _PLANE, _LINE, nb.int64, nb.int64),
-    **OPTIONS,
+    **FAST_SUMS,
 )
 def along(indptr, indices, squares, tension, rho, Y, D, sums, start, stop):  # type: ignore[no-untyped-def]
     """Add up what f(Y + hD) is made of: Σyᵀd, Σ|d|², and the powers of h in Σw(h)², w(h) = w + ah + bh²."""
@@ -73,7 +72,7 @@ def along(indptr, indices, squares, tension, rho, Y, D, sums, start, stop):  # t
 
 @nb.njit(
     nb.void(_STARTS, _ENDS, _LINE, _LINE, nb.float64, _PLANE, _LINE, nb.int64, nb.int64),
-    **OPTIONS,
+    **FAST_SUMS,
 )
 def tighten(indptr, indices, squares, tension, rho, Y, sums, start, stop):  # type: ignore[no-untyped-def]
     """Add ρc to the tensions; ``sums`` receives Σ(|y_i − y_j| − d)², Σd² and Σtd² with the new tensions."""
@@ -90,7 +89,7 @@ def tighten(indptr, indices, squares, tension, rho, Y, sums, start, stop):  # ty
     sums[0], sums[1], sums[2] = error, size, work
 
 
-@nb.njit(nb.void(_STARTS, _ENDS, _LINE, _PLANE, _LINE, _LINE, nb.int64, nb.int64), **OPTIONS)
+@nb.njit(nb.void(_STARTS, _ENDS, _LINE, _PLANE, _LINE, _LINE, nb.int64, nb.int64), **FAST_SUMS)
 def misses(indptr, indices, squares, Y, errors, sums, start, stop):  # type: ignore[no-untyped-def]
     """Write ||y_i − y_j| − d|/d of each rod into ``errors``; ``sums`` receives their sum."""
     total = 0.0

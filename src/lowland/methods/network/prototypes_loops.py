@@ -5,11 +5,12 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from ...core.jit import LOOP
+
 _LINE, _PLANE, _LONG, _TABLE = nb.float64[::1], nb.float64[:, ::1], nb.int64[::1], nb.int64[:, ::1]
-_OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 
-@nb.njit(nb.float64(_LINE, _LINE), **_OPTIONS)
+@nb.njit(nb.float64(_LINE, _LINE), **LOOP)
 def squared(x, w):  # type: ignore[no-untyped-def]
     """Return |x − w|², added up in one order, so that a row's value does not depend on its batch."""
     total = 0.0
@@ -18,7 +19,7 @@ def squared(x, w):  # type: ignore[no-untyped-def]
     return total
 
 
-@nb.njit(nb.void(_PLANE, _LONG, _LINE, _PLANE), **_OPTIONS)
+@nb.njit(nb.void(_PLANE, _LONG, _LINE, _PLANE), **LOOP)
 def add_rows(Z, slots, weights, sums):  # type: ignore[no-untyped-def]
     """Add each row, times its weight, to the sum of its slot."""
     for i in range(len(Z)):
@@ -32,7 +33,7 @@ def add_rows(Z, slots, weights, sums):  # type: ignore[no-untyped-def]
         nb.void(_PLANE, _PLANE, rough, line, nb.int64, _LONG)
         for rough, line in ((nb.float32[:, ::1], nb.float32[::1]), (_PLANE, _LINE))
     ],
-    **_OPTIONS,
+    **LOOP,
 )
 def settle(Z, W, rough, slack, most, won):  # type: ignore[no-untyped-def]
     """Turn the nearest prototypes by products into the nearest, the first of equal ones.
@@ -57,7 +58,7 @@ def settle(Z, W, rough, slack, most, won):  # type: ignore[no-untyped-def]
         won[i] = best
 
 
-@nb.njit(nb.void(_PLANE, _PLANE, _PLANE, _LINE, _TABLE, _PLANE), **_OPTIONS)
+@nb.njit(nb.void(_PLANE, _PLANE, _PLANE, _LINE, _TABLE, _PLANE), **LOOP)
 def two_nearest(Z, W, rough, slack, units, squares):  # type: ignore[no-untyped-def]
     """Write the two nearest prototypes of each row and their squared distances, in the order of distance and number.
 
@@ -84,7 +85,7 @@ def two_nearest(Z, W, rough, slack, units, squares):  # type: ignore[no-untyped-
         squares[i, 0], squares[i, 1] = d1, d2 if d2 < np.inf else d1
 
 
-@nb.njit(nb.types.UniTuple(nb.float64, 2)(nb.float64, nb.float64, nb.float64), **_OPTIONS)
+@nb.njit(nb.types.UniTuple(nb.float64, 2)(nb.float64, nb.float64, nb.float64), **LOOP)
 def on_edge(da, db, length):  # type: ignore[no-untyped-def]
     """Return the place on an edge, 0 at a and 1 at b, that is nearest to a point, and its squared distance.
 
@@ -96,7 +97,7 @@ def on_edge(da, db, length):  # type: ignore[no-untyped-def]
     return s, (1.0 - s) * da + s * db - s * (1.0 - s) * length
 
 
-@nb.njit(nb.void(_LINE, _LINE, _LINE), **_OPTIONS)
+@nb.njit(nb.void(_LINE, _LINE, _LINE), **LOOP)
 def on_triangle(d, edges, out):  # type: ignore[no-untyped-def]
     """Write the barycentric weights of the point of a triangle that is nearest to a point, and its squared distance.
 
@@ -124,7 +125,7 @@ def on_triangle(d, edges, out):  # type: ignore[no-untyped-def]
         out[0], out[1], out[2], out[3] = 0.0, 1.0 - s, s, value
 
 
-@nb.njit(nb.void(_PLANE, _PLANE, _PLANE, _LINE, _LONG, _LONG, _TABLE, _PLANE, _LINE, _LONG, _TABLE, _PLANE), **_OPTIONS)
+@nb.njit(nb.void(_PLANE, _PLANE, _PLANE, _LINE, _LONG, _LONG, _TABLE, _PLANE, _LINE, _LONG, _TABLE, _PLANE), **LOOP)
 def nearest_on_mesh(  # type: ignore[no-untyped-def]
     Z, W, rough, slack, first, around, triangles, edges, room, nearest, corners, weights
 ):

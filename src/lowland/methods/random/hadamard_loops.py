@@ -5,7 +5,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
+from ...core.jit import LOOP
+
 KINDS = (nb.float32, nb.float64)
 SIGNS = nb.types.Array(nb.int8, 1, "C", readonly=True)
 PLACES = nb.types.Array(nb.int64, 1, "C", readonly=True)
@@ -13,7 +14,7 @@ _NEAR = 512  # lines of rows that stay in the first cache while all short stride
 SIDE = 8  # rows that are transformed side by side
 
 
-@nb.njit([nb.void(kind[::1], nb.int64, nb.int64) for kind in KINDS], **OPTIONS)
+@nb.njit([nb.void(kind[::1], nb.int64, nb.int64) for kind in KINDS], **LOOP)
 def _strides(a, first, last):  # type: ignore[no-untyped-def]
     """Do the butterflies of the strides first, 2 first, … below last, two at a time: half the passes over memory."""
     n, h = len(a), first
@@ -32,7 +33,7 @@ def _strides(a, first, last):  # type: ignore[no-untyped-def]
                 p[j], q[j] = u + v, u - v
 
 
-@nb.njit([nb.void(kind[::1], nb.int64) for kind in KINDS], **OPTIONS)
+@nb.njit([nb.void(kind[::1], nb.int64) for kind in KINDS], **LOOP)
 def walsh_hadamard(a, width):  # type: ignore[no-untyped-def]
     """Replace A (n × width, flat) by H A, H_ij = (−1)^(number of bits that i and j share); n is a power of two."""
     near = min(len(a), _NEAR * width)
@@ -48,7 +49,7 @@ def walsh_hadamard(a, width):  # type: ignore[no-untyped-def]
         )
         for kind in KINDS
     ],
-    **OPTIONS,
+    **LOOP,
 )
 def sampled_rows(X, signs, places, size, before, after, out):  # type: ignore[no-untyped-def]
     """Write after · H D (before · x) at some places for each row x, which zeros lengthen to a power of two.

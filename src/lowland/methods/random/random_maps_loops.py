@@ -9,7 +9,8 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
+from ...core.jit import LOOP
+
 KINDS = (nb.float32, nb.float64)
 PLACES = nb.types.Array(nb.int32, 2, "C", readonly=True)
 SIGNS = nb.types.Array(nb.int8, 2, "C", readonly=True)
@@ -20,7 +21,7 @@ FEW = 8  # rows that are quicker one by one
 
 @nb.njit(
     [nb.void(kind[::1], kind, PLACES, SIGNS, nb.int64) for kind in KINDS],
-    **OPTIONS,
+    **LOOP,
 )
 def _add(y, x, places, signs, j):  # type: ignore[no-untyped-def]
     """Add column j's entries, times x, to one row y of the result."""
@@ -33,7 +34,7 @@ def _add(y, x, places, signs, j):  # type: ignore[no-untyped-def]
         nb.void(nb.types.Array(kind, 2, "C", readonly=True), PLACES, SIGNS, nb.float64, nb.float64, kind[:, ::1])
         for kind in KINDS
     ],
-    **OPTIONS,
+    **LOOP,
 )
 def scattered_rows(X, places, signs, before, after, out):  # type: ignore[no-untyped-def]
     """Write after · Σ_j ±(before · x_j) at the places of each column j, for each row x."""
@@ -83,7 +84,7 @@ def scattered_rows(X, places, signs, before, after, out):  # type: ignore[no-unt
         for kind in KINDS
         for index in (nb.int32, nb.int64)
     ],
-    **OPTIONS,
+    **LOOP,
 )
 def scattered_sparse(values, columns, starts, places, signs, before, after, out):  # type: ignore[no-untyped-def]
     """Do the same for sparse rows: values and columns of row i lie between starts[i] and starts[i + 1]."""

@@ -1,0 +1,19 @@
+"""Command lines that Lowland suggests to a user."""
+
+import shlex
+
+
+def command_line(command: str, /, *files: object, **options: object) -> str:
+    """Write a command of Lowland, quoted for the shell.
+
+    None and False leave an option out, True writes it without a value, a list or tuple writes it once for each item.
+
+    >>> command_line("reduce", "my data.csv", method="pca", scale=True, set=["tol=0", "eps=1"], id=None)
+    "lowland reduce 'my data.csv' --method pca --scale --set tol=0 --set eps=1"
+    """
+    words = ["lowland", command, *map(str, files)]
+    for name, value in options.items():
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if each is not None and each is not False:
+                words += [f"--{name.replace('_', '-')}", *([] if each is True else [str(each)])]
+    return shlex.join(words)
