@@ -107,7 +107,7 @@ def test_blas_has_one_thread_inside_and_its_own_number_after(threads):
 
 def test_a_blas_that_is_loaded_later_is_limited_too():
     code = (
-        "from lowland import pool; list(pool.run(lambda i: i, range(2)))\n"
+        "from lowland.core import thread_pool as pool; list(pool.run(lambda i: i, range(2)))\n"
         "import scipy.linalg; from threadpoolctl import threadpool_info\n"
         "with pool.one_blas_thread():\n"
         "    print([x['num_threads'] for x in threadpool_info() if x['user_api'] == 'blas'])"
