@@ -9,16 +9,13 @@ import math
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.cost import DataShape
 from ..core.errors import DataError
 from ..pairs.distances import DEGREES, MOVABLE
 from ..rows.object_rows import ObjectRows, are_objects
 from ..rows.row_source import RowSource, as_rows, single_pass_error
-
-if TYPE_CHECKING:
-    from .reducer import Reducer
 
 _MOVABLE = (*MOVABLE, "rbf", "laplacian")  # metrics and kernels that a shift of all rows does not change
 
@@ -28,31 +25,31 @@ class Rows:
 
     needs_length = False  # whether the number of rows must be known before the plan
 
-    def takes_objects(self, model: Reducer) -> bool:
+    def takes_objects(self, model: Any) -> bool:
         """Tell whether rows may be any objects, which a function of the user's compares."""
         return False
 
-    def pairwise(self, model: Reducer) -> bool:
+    def pairwise(self, model: Any) -> bool:
         """Tell whether rows hold values for pairs, so that a fit takes a square of them."""
         return False
 
-    def fitted_pairwise(self, model: Reducer) -> bool:
+    def fitted_pairwise(self, model: Any) -> bool:
         """Tell whether the fit was on values for pairs, so that new rows hold values for the training objects."""
         return False
 
-    def has_units(self, model: Reducer) -> bool:
+    def has_units(self, model: Any) -> bool:
         """Tell whether rows may be scaled: whether the parameters mean the same in all units."""
         return bool(model._units)
 
-    def takes_means_off(self, model: Reducer) -> bool:
+    def takes_means_off(self, model: Any) -> bool:
         """Tell whether a constant added to a column changes nothing: then the size of a column is its spread."""
         return True
 
-    def source(self, model: Reducer, X: Any) -> RowSource:
+    def source(self, model: Any, X: Any) -> RowSource:
         """Turn input into a row source."""
         return as_rows(X, allow_nan=model._allow_nan, allow_sparse=model._allow_sparse, owner=type(model).__name__)
 
-    def remedy(self, model: Reducer) -> str:
+    def remedy(self, model: Any) -> str:
         """Say which columns new rows must have."""
         names = getattr(model, "feature_names_in_", None)
         if names is None:
@@ -74,27 +71,27 @@ class Compared(Rows):
     values: str = "its distances to"
     needs_length = True
 
-    def given(self, model: Reducer) -> Any:
+    def given(self, model: Any) -> Any:
         """Return the value of the parameter."""
         return getattr(model, self.parameter)
 
-    def takes_objects(self, model: Reducer) -> bool:  # noqa: D102
+    def takes_objects(self, model: Any) -> bool:  # noqa: D102
         return callable(self.given(model))
 
-    def pairwise(self, model: Reducer) -> bool:  # noqa: D102
+    def pairwise(self, model: Any) -> bool:  # noqa: D102
         return isinstance(given := self.given(model), str) and given == "precomputed"
 
-    def fitted_pairwise(self, model: Reducer) -> bool:  # noqa: D102
+    def fitted_pairwise(self, model: Any) -> bool:  # noqa: D102
         return self.kept(model) == "precomputed"
 
-    def has_units(self, model: Reducer) -> bool:  # noqa: D102
+    def has_units(self, model: Any) -> bool:  # noqa: D102
         given = self.given(model)
         return super().has_units(model) and isinstance(given, str) and given in DEGREES
 
-    def takes_means_off(self, model: Reducer) -> bool:  # noqa: D102
+    def takes_means_off(self, model: Any) -> bool:  # noqa: D102
         return self.given(model) in _MOVABLE
 
-    def source(self, model: Reducer, X: Any) -> RowSource:  # noqa: D102
+    def source(self, model: Any, X: Any) -> RowSource:  # noqa: D102
         if self.pairwise(model) and (count := _length_of_line(X)) is not None:
             self._refuse_line(model, count)
         if are_objects(X):
@@ -108,7 +105,7 @@ class Compared(Rows):
                 )
         return super().source(model, X)
 
-    def _refuse_line(self, model: Reducer, count: int) -> None:
+    def _refuse_line(self, model: Any, count: int) -> None:
         """Say how to make rows of values that stand in one line: one half of a square, or one new object's."""
         name = type(model).__name__
         if getattr(model, "n_features_in_", None) == count:
@@ -127,7 +124,7 @@ class Compared(Rows):
             f"{name}: precomputed values for pairs are a square matrix, and this is one line of {count} values; {hint}"
         )
 
-    def remedy(self, model: Reducer) -> str:  # noqa: D102
+    def remedy(self, model: Any) -> str:  # noqa: D102
         if not self.fitted_pairwise(model):
             return super().remedy(model)
         n = model.n_features_in_
@@ -137,11 +134,11 @@ class Compared(Rows):
 
     # -- the metric or kernel -----------------------------------------------------------------------------
 
-    def name(self, model: Reducer) -> str:
+    def name(self, model: Any) -> str:
         """Return the name of the metric or kernel as a fitted model keeps it: "function" for one of the user's."""
         return "function" if self.takes_objects(model) else str(self.given(model))
 
-    def fitted(self, model: Reducer) -> str | Callable[[Any, Any], Any]:
+    def fitted(self, model: Any) -> str | Callable[[Any, Any], Any]:
         """Return the metric or kernel of the fit.
 
         A function is not kept, since model files hold none: it is that of the parameter.
@@ -159,7 +156,7 @@ class Compared(Rows):
 METRIC_INPUT = Compared("metric", lambda model: model.metric_)
 
 
-def require_length(model: Reducer, rows: RowSource | DataShape) -> int:
+def require_length(model: Any, rows: RowSource | DataShape) -> int:
     """Return the number of rows; refuse blocks that can be read only once."""
     if rows.n_rows is None or not rows.reiterable:
         raise single_pass_error(type(model).__name__)

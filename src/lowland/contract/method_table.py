@@ -46,7 +46,7 @@ class Method:
     def title(self) -> str:
         """The name of the method as people write it.
 
-        >>> method("laplacian_eigenmaps").title, method("tsne").title
+        >>> find("laplacian_eigenmaps", METHODS).title, find("tsne", METHODS).title
         ('Laplacian eigenmaps', 't-SNE')
         """
         return _TITLES.get(self.name, self.class_name)

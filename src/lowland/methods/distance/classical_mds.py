@@ -18,10 +18,10 @@ from ...rows.row_source import RowSource, block_rows
 from ...rows.units import Units
 from ...spectral import rowspace
 from ...spectral.distance import Scaled, cailliez, cailliez_bytes, lingoes, scale
-from ...spectral.krylov import sizes
 from ...spectral.rounding import rounding_floor
 from ...spectral.route_costs import Reading
-from ...spectral.solve import DENSE_LIMIT, sign_of_columns
+from ...spectral.solve import sign_of_columns
+from ...spectral.solve_costs import square_solve_cost
 from ...spectral.solved import ComponentRule, Scaling
 from ..shared.distance_based import DistanceReducer
 from ..shared.extension import Triangulation, squared, to_principal_axes
@@ -175,11 +175,7 @@ class ClassicalMDS(DistanceReducer):
         if given and (self.additive is None or shape.dtype == np.float64):
             copies -= 1  # the data themselves
         parts = {"distances": 8 * m * m * copies, "rows": self._row_bytes(shape, m)}
-        if m <= DENSE_LIMIT:
-            part, size, flops = "eigenvectors", 8 * 5 * m * m, 15.0 * m**3
-        else:
-            basis = sizes(self.n_components, m).basis
-            part, size, flops = "Krylov basis", 8 * m * (basis + 64), 2.0 * m * m * (3 * basis + 300)
+        part, size, flops = square_solve_cost(m, self.n_components)
         if self.additive == "cailliez" and cailliez_bytes(m) > size:  # one after the other: the larger counts
             part, size = "additive constant", cailliez_bytes(m)
         parts[part] = size
