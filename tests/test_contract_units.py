@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 import lowland
-from lowland.rows.row_source import RowSource, units
+from lowland.rows import units
+from lowland.rows.row_source import RowSource
 
 SCALES = {np.float64: (-1060, -1000, -500, 500, 1000), np.float32: (-140, -130, 100)}
 told = pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")  # of few rows, and of numbers that pass the range

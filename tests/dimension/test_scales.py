@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowland.dimension.angles import Curve, Sums, curve, moments, plateau
+from lowland.dimension.angles import AngleSums, ScaleCurve, curve, moments, plateau
 
 
 def curve_of(values, distances=None):
@@ -14,7 +14,7 @@ def curve_of(values, distances=None):
     radius = 1.5 ** np.arange(n)
     d = v if distances is None else np.asarray(distances, dtype=float)
     draws = np.tile(v, (10, 1))
-    return Curve(2.0 ** np.arange(n), radius, v, v, d, np.zeros(n, bool), v, draws, draws)
+    return ScaleCurve(2.0 ** np.arange(n), radius, v, v, d, np.zeros(n, bool), v, draws, draws)
 
 
 def test_the_lowest_level_stretch_is_the_plateau():
@@ -53,7 +53,7 @@ def test_scales_of_a_draw_err_together():
     """A window over three scales of the very same moments is no surer than one of them."""
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((60, 8, 3))
-    one = Sums(8.0, moments(Z @ Z.transpose(0, 2, 1)), np.ones(60), 1.0, 60.0, 3.0)
+    one = AngleSums(8.0, moments(Z @ Z.transpose(0, 2, 1)), np.ones(60), 1.0, 60.0, 3.0)
     found = curve([one] * 5, np.random.default_rng(1))
     np.testing.assert_allclose(found.low, found.low[:, :1] * np.ones(5), rtol=1e-12)
     few = curve([one._replace(independent=10.0)] * 5, np.random.default_rng(1))
@@ -62,7 +62,7 @@ def test_scales_of_a_draw_err_together():
 
 def test_draws_of_many_anchors_are_made_in_parts(monkeypatch):
     Z = np.random.default_rng(0).standard_normal((60, 8, 3))
-    one = Sums(8.0, moments(Z @ Z.transpose(0, 2, 1)), np.ones(60), 1.0, 60.0, 3.0)
+    one = AngleSums(8.0, moments(Z @ Z.transpose(0, 2, 1)), np.ones(60), 1.0, 60.0, 3.0)
     whole = curve([one] * 3, np.random.default_rng(1))
     monkeypatch.setattr("lowland.dimension.angles._WEIGHTS", 7 * 60)
     parts = curve([one] * 3, np.random.default_rng(1))

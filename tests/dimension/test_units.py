@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from lowland import dimension
-from lowland.rows.row_source import units
+from lowland.rows import units
 
 RULES = (
     "variance_share",

@@ -16,7 +16,7 @@ from lowland.quality.neighbor_distance import condensed, distance_limit, normal_
 from lowland.quality.novelty_detection import novelty
 from lowland.quality.outliers import outliers
 from lowland.quality.residuals import new_law
-from lowland.quality.robust_pca import Axes, Bulk, angles, distinct_first, rest_of
+from lowland.quality.robust_pca import Bulk, RobustAxes, angles, distinct_first, rest_of
 from lowland.rows.row_source import as_rows
 
 
@@ -180,7 +180,7 @@ def test_two_equal_variances_rarely_pass_for_a_distinct_first_axis() -> None:
             X = np.random.default_rng(repeat).standard_normal((150, len(spread))) * spread
             values = np.linalg.eigvalsh(np.cov(X.T))[::-1]
             blank = np.empty(0)
-            told += distinct_first(Axes(blank, None, blank, values, values, values.sum(), blank, 150))
+            told += distinct_first(RobustAxes(blank, None, blank, values, values, values.sum(), blank, 150))
         return told
 
     assert passes(1, 1) <= 8  # 2 are expected

@@ -149,7 +149,7 @@ def test_scaled_columns_are_scaled_by_all_rows(rng):
 
 def test_a_comparison_scales_by_the_whole_table(rng):
     """Its sample and its training rows have other deviations; maps are measured against one space."""
-    from lowland.comparison.dataset import Given, read
+    from lowland.comparison.dataset import Dataset, read
 
     X = rng.normal(size=(900, 4)) * [1, 20, 1, 1]
     X[::90, 3] += 300
@@ -158,7 +158,7 @@ def test_a_comparison_scales_by_the_whole_table(rng):
     rows, metric = given.space
     assert metric == "euclidean"
     assert np.allclose(rows, X[given.numbers] / X.std(axis=0, ddof=1))
-    assert isinstance(given, Given)
+    assert isinstance(given, Dataset)
     scaled = lowland.compare(X, ["pca"], metric="seuclidean", budget=None, held_out=0.0).ranked()[0]
     plain = lowland.compare(X / X.std(axis=0, ddof=1), ["pca"], budget=None, held_out=0.0).ranked()[0]
     for name in ("trustworthiness", "continuity", "direct", "geodesic"):

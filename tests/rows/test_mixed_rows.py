@@ -15,9 +15,10 @@ import pytest
 import lowland
 from lowland.contract.parameters import ColumnList
 from lowland.core.errors import DataError
+from lowland.rows import columns
 from lowland.rows.columns import numbers_of as real
 from lowland.rows.mixed_rows import Levels, MixedRows, mixed_blocks, mixed_rows
-from lowland.rows.row_source import RowSource, columns
+from lowland.rows.row_source import RowSource
 
 NUMBERS = [1.5, 2.0, -1.0, 0.0, 4.0]
 COLOURS = ["red", "blue", "red", "Zinc", "blue"]

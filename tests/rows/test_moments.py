@@ -11,10 +11,11 @@ import scipy.sparse as sp
 from lowland import RowSource, config
 from lowland.core.arrays import to_numpy
 from lowland.core.errors import Cancelled, DataError, MemoryLimitError
+from lowland.rows import moments
 from lowland.rows.gram_sums import Scratch, subtract, symmetric_sum
 from lowland.rows.moments import ColumnMoments, Moments, RFactor, column_moments, r_factor
 from lowland.rows.moments import triangle as _triangle
-from lowland.rows.row_source import as_rows, block_rows, moments
+from lowland.rows.row_source import as_rows, block_rows
 
 KINDS = (Moments, RFactor, ColumnMoments)
 

@@ -41,7 +41,7 @@ def matrix_of_the_paper(X, lists, d):
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_the_matrix_is_that_of_the_paper(d, rng):
     X = cloud(rng)
-    patches = Patches.of_graph(HessianLLE(n_neighbors=14).fit(X)._search(X).graph(14))
+    patches = Patches.of_graph(PointMetric.of(HessianLLE(n_neighbors=14).fit(X)).search(X).graph(14))
     F = patches.over(Coordinates(X), lambda G: hessians(with_center(G), d), d * (d + 1) // 2)
     want = matrix_of_the_paper(X, patches.members.reshape(300, 15), d)
     np.testing.assert_allclose(patches.matrix(F).toarray(), want, atol=1e-8)

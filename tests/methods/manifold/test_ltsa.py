@@ -31,7 +31,7 @@ def dense_map(X, patches, d):
 @pytest.mark.parametrize(("shape", "d"), [("swiss_roll", 2), ("s_curve", 2), ("swiss_roll", 1)])
 def test_patches_without_their_centre_give_the_map_of_scikit_learn(shape, d):
     X, _ = getattr(lowland.data, shape)(400)
-    lists = LTSA(d, n_neighbors=12).fit(X)._search(X).graph(12).indices
+    lists = PointMetric.of(LTSA(d, n_neighbors=12).fit(X)).search(X).graph(12).indices
     patches = Patches(np.arange(401) * 12, lists)
     assert span_angle(dense_map(X, patches, d), theirs("ltsa", X, n_components=d)) < 1e-6
 
