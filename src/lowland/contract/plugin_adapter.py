@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -70,6 +70,7 @@ class ForeignReducer(Reducer):
 
     _wrapped: ClassVar[type]
     _components: ClassVar[str | None]
+    _defaults: ClassVar[Mapping[str, Any]]  # with which another process makes the class again
 
     embedding_: Array
     estimator_: Any

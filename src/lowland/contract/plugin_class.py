@@ -66,6 +66,7 @@ def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, A
             "_parameters": {name: Anything(cls.__name__) for name in names},
             "_wrapped": cls,
             "_components": components,
+            "_defaults": kept,
             "__reduce__": __reduce__,
         },
     )

@@ -111,6 +111,7 @@ def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: st
     """
     tests, columns = _Tests(k + size.block), size.block // 2
     run, since, needed = 0, -1, 0  # blocks until all was exact, until random directions joined, to go on from there
+    broke = False  # few distinct values: the first space held one copy of each, and random ones need as many blocks
     before: Array | None = None  # values that were locked
     while True:
         space.grow()
@@ -124,12 +125,12 @@ def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: st
         tests.done(space, worst, tol if since >= 0 or space.restarts else _EARLY)
         near = worst <= (_EARLY if tests.columns(worst, tol) <= _HOPE * (space.limit - space.m) else _LATE)
         if since < 0 and space.restarts == 0 and (space.replaced or near):
-            since = space.blocks
+            since, broke = space.blocks, space.replaced
             space.add_random(_WITNESSES)
         elif worst <= tol:
             run = run or space.blocks
             most = (size.basis - k) // max(size.block, space.width)
-            needed = min(-(-run // 2), most)
+            needed = min(run if broke else -(-run // 2), most)
             deep = depth >= needed and (depth >= most or _next_is_clear(space, found, sure))
             if since >= 0 and deep:
                 if _none_missed(space, found, sure, tol, before):
