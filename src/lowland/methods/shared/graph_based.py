@@ -82,7 +82,7 @@ GRAPH_STATE = (
     "n_components_",
 )
 GRAPH_UNITS: Units = {"anchors_": of_anchors, "metric_state_": 1, "square_": 1, "inverse_transform": 1}
-GRAPH_OVERHEAD = (0.012, 3e-5)  # seconds of any fit, and of each row
+GRAPH_OVERHEAD = (0.008, 3e-5)  # seconds of any fit, and of each row
 
 
 class GraphReducer(Reducer):
