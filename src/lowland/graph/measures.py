@@ -26,7 +26,7 @@ Rows = Any  # rows in the form that a measure wants
 EPS = float(np.finfo(np.float64).eps)
 _COLUMNS = 4096  # points compared at a time, and fewer of them
 SHIFTED_ENTRIES = 1 << 20  # entries shifted at a time: of wide rows a few, so that no copy of the table is made
-_GATHERED_ENTRIES = 1 << 22  # entries gathered at once
+_GATHERED_ENTRIES = 1 << 18  # entries gathered at once: they stay in the cache
 _FEW_COLUMNS = 64  # up to which a call for each column is quick enough
 _COMPILED = 1 << 22  # numbers above which the compiled loop repays its start
 _LEAST_SQUARE = 1e-300  # largest square of a set, below which those of near points underflow
@@ -184,11 +184,12 @@ def pair_distances(A: Array, X: Array, i: Array, j: Array) -> Array:
         return out
     total = np.zeros(len(i))
     if A.shape[1] > max(_FEW_COLUMNS, len(i)):  # wide rows: one call for many columns, and not one for each
-        for part in tiles(A.shape[1], max(1, SHIFTED_ENTRIES // max(1, len(i)))):
-            squares = A[i, part].astype(np.float64) - X[j, part]
+        for part in tiles(A.shape[1], max(1, _GATHERED_ENTRIES // max(1, len(i)))):
+            squares = A[i, part].astype(np.float64, copy=False)
+            squares -= X[j, part]
             squares *= squares
             squares[:, 0] += total
-            total = np.add.accumulate(squares, axis=1)[:, -1]  # one by one, where np.sum would add in pairs
+            total = np.add.accumulate(squares, axis=1)[:, -1].copy()  # one by one, where np.sum would add in pairs
         return np.sqrt(total)
     for c in range(A.shape[1]):
         difference = A[i, c].astype(np.float64) - X[j, c]
