@@ -247,7 +247,7 @@ def test_a_square_of_distances_is_told_once(run: Any, tmp_path: Path) -> None:
     np.save(tmp_path / "d.npy", np.linalg.norm(X[:, None] - X, axis=2))
     done = run("compare", "d.npy", "--methods", "pca", "--json")
     (told,) = [text for text in done.json["warnings"] if "distance matrix" in text]
-    assert told.endswith("add --metric precomputed")
+    assert told.endswith("use --metric precomputed")
 
 
 def test_gaps_are_told_with_what_helps_here(run: Any, tmp_path: Path) -> None:

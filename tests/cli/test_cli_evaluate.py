@@ -123,7 +123,7 @@ def test_distances_are_read_as_such(run: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "D.npy", lowland.data.cities()[0])
     square = ("--method", "classical_mds", "--set", "metric=precomputed")
     assert run("reduce", "D.npy", *square, "--out", "map.csv").code == 0
-    assert "add --metric precomputed" in run("evaluate", "D.npy", "map.csv", "--neighbors", 4).err
+    assert "use --metric precomputed" in run("evaluate", "D.npy", "map.csv", "--neighbors", 4).err
     done = run("evaluate", "D.npy", "map.csv", "--neighbors", 4, "--metric", "precomputed", "--json")
     assert "looks like" not in done.err
     assert done.json["measures"]["pearson"]["value"] > 0.99
@@ -152,7 +152,7 @@ def test_sparse_data(run: Run, tmp_path: Path) -> None:
         (("--pre", "pca"), 2, "write it as method:components"),
         (("--pre", "pcaa:2"), 2, "pcaa"),
         (("--pre", "pca:2", "--metric", "precomputed"), 2, "remove one of them"),
-        (("--neighbors", "29"), 3, "n_neighbors=29 is too large for 30 points"),
+        (("--neighbors", "29"), 3, "--neighbors 29 is too large for 30 points"),
         (("--id", "nobody"), 3, "neither table.csv nor map.csv has a column 'nobody' for --id"),
         (("--groups", "nobody"), 3, "neither table.csv nor map.csv has a column 'nobody' for --groups"),
         (("--out", "table.csv"), 2, "would overwrite"),
@@ -263,7 +263,7 @@ def test_a_square_is_warned_of_once_and_in_json_also_before_a_first_step(run: Ru
         told = run("evaluate", "D.npy", "map.csv", "--neighbors", 4, *words, "--json").json["warnings"]
         assert told == [
             "D.npy looks like a distance matrix but is used as a table of rows and columns; if it is one, "
-            "add --metric precomputed"
+            "use --metric precomputed"
         ]
 
 
@@ -271,7 +271,7 @@ def test_a_gap_in_the_data_has_a_place_and_a_remedy_that_there_is(run: Run, flat
     frame.with_columns(b=pl.when(pl.col("name") == "row3").then(None).otherwise("b")).write_csv("gap.csv")
     done = run("evaluate", "gap.csv", flat)
     assert done.code == 3
-    assert "gap.csv, line 5, column 'b': missing value: fill it, or leave the row out of data and map" in done.err
+    assert "gap.csv, line 5, column 'b': missing value: fill it or leave the row out of data and map" in done.err
 
 
 def test_a_column_of_another_unit_leads_to_a_look_in_like_units(run: Run, tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_a_column_of_another_unit_leads_to_a_look_in_like_units(run: Run, tmp_pa
     assert run("reduce", data, "--scale", "--out", flat).code == 0
     raw = run("evaluate", data, flat, "--json")
     assert "'proline' holds" in raw.err
-    assert "add --scale" in raw.err
+    assert "use --scale" in raw.err
     assert raw.json["next"] == f"lowland evaluate {data} {flat} --scale --out trust.csv"
     scaled = run("evaluate", data, flat, "--scale", "--json")
     assert scaled.json["measures"] == run("evaluate", data, flat, "--metric", "seuclidean", "--json").json["measures"]

@@ -145,13 +145,15 @@ def test_the_next_commands_lead_to_a_reduction_of_the_same_columns(run: Run, far
 
 def test_advice_is_in_the_words_of_the_command_line(run: Run, far: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "D.npy", lowland.data.cities()[0])
-    square = "D.npy looks like a distance matrix but is used as a table of rows and columns; if it is one, add --metric"
+    square = "D.npy looks like a distance matrix but is used as a table of rows and columns; if it is one, use --metric"
     assert run("outliers", "D.npy", "--neighbors", 3, "--json").json["warnings"] == [f"{square} precomputed"]
     table = pl.read_csv(far)
     table.with_columns(a=pl.col("a") * 1e4).write_csv("units.csv")
     answer = run("outliers", "units.csv", "--json").json
     (told,) = answer["warnings"]
-    assert told.endswith("if the columns have different units, add --scale")
+    assert told.endswith(
+        "if the columns have different units, use --scale, which divides each by its standard deviation"
+    )
     assert answer["next"] == "lowland outliers units.csv --scale"
     table.with_columns(a=pl.when(pl.col("site") == "site7").then(None).otherwise("a")).write_csv("gap.csv")
     done = run("outliers", "gap.csv")
@@ -165,7 +167,7 @@ def test_flagged_rows_are_called_by_their_line_and_what_is_missing_has_a_way_out
     assert run("reduce", "old.csv", "--components", 1, "--out", "flat.csv", "--model", "m.lowland").code == 0
     done = run("transform", "m.lowland", far, "--flag", "--out", "new.csv")
     assert "1 of 80 rows is unlike the training rows: line 6." in done.err
-    assert "PCA stores no training rows; neighbour-based methods such as isomap do" in done.err
+    assert "PCA stores no training rows; use a method that stores them, such as Isomap" in done.err
     assert "novelty" not in done.err
     named = run("transform", "m.lowland", far, "--flag", "--id", "site", "--out", "new.csv", "--json").json
     assert named["summary"].endswith("unlike the training rows: site4.")

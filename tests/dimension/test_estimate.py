@@ -216,7 +216,7 @@ def test_bad_input_is_refused():
     with pytest.raises(DataError, match=r"estimate: n_neighbors=.* take at most 19"):
         estimate(np.eye(20), n_neighbors=(15, 90))
     for things, metric in ((1 - np.eye(20), "precomputed"), (["a"] * 20, lambda a, b: 1.0)):
-        with pytest.raises(ValueError, match="scale=True divides columns"):
+        with pytest.raises(ValueError, match="scale=True applies to columns"):
             estimate(things, metric=metric, scale=True)
 
 

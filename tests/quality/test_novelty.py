@@ -137,7 +137,8 @@ def test_t2_and_spe_are_told_apart() -> None:
     assert found.novel.tolist() == [False, True, True]
     assert found.sentence.startswith("2 of 3 rows are unlike the training rows")
     assert found.table().columns == ["t2", "spe", "novel"]
-    assert found.missing == {"distance": "PCA stores no training rows; give them as novelty(…, X_train=…)"}
+    ways = "give them as X_train=… or use a method that stores them, such as Isomap"
+    assert found.missing == {"distance": f"PCA stores no training rows; {ways}"}
 
 
 def test_the_distance_to_the_training_rows_needs_them() -> None:

@@ -253,7 +253,7 @@ def test_errors_say_which_side_they_are_about():
     for name, given in (("X", (gap, X)), ("Y", (X, gap))):
         with pytest.raises(lowland.DataError) as caught:
             quality.report(*given)
-        expected = f"report, {name} contains NaN at row 4, column 1: fill it, or leave the row out of data and map"
+        expected = f"report, {name} contains NaN at row 4, column 1: fill it or leave the row out of data and map"
         assert str(caught.value) == expected
         assert (caught.value.row, caught.value.column) == (4, 1)
     with pytest.raises(lowland.DataError, match=r"^trustworthiness, Y: Expected a 2-D table .* shape \(20,\)"):

@@ -131,7 +131,7 @@ def test_levels_of_several_types_have_one_order():
     ids=["pandas", "NA", "category", "polars", "lists"],
 )
 def test_missing_categories_are_refused_with_their_place_or_are_a_level(gap):
-    with pytest.raises(DataError, match="category is missing at row 1, column 1") as caught:
+    with pytest.raises(DataError, match="missing category at row 1, column 1") as caught:
         mixed_rows(gap).learn()
     assert (caught.value.row, caught.value.column) == (1, 1)
     found = mixed_rows(gap, missing="level").learn()
@@ -148,7 +148,7 @@ def test_a_number_that_is_missing_or_none_is_named(rng):
     table[:, 0] = ["a", "b"] * 15_000
     blocks = [table[:20_000], table[20_000:].copy()]
     blocks[1][5, 1] = "oops"
-    with pytest.raises(DataError, match=r"row 20005, column 1: 'oops' is not a number.*name it in categorical"):
+    with pytest.raises(DataError, match=r"'oops', which is not a number .* at row 20005, column 1: if .*categorical"):
         mixed_rows(lambda: blocks).learn()
 
 
@@ -166,7 +166,9 @@ def test_what_is_neither_number_nor_category():
 def test_unseen_levels():
     levels = Levels((1,), (["a", "b"],))
     source = mixed_rows(pl.DataFrame({"x": [1.0, 2.0], "k": ["b", "c"]}))
-    with pytest.raises(DataError, match=r"the level 'c' at row 1, column 1 \('k'\) was not seen .* saw 'a', 'b'"):
+    with pytest.raises(
+        DataError, match=r"the level 'c', which was not seen .* saw 'a', 'b'.* at row 1, column 1 \('k'\)"
+    ):
         rows_of(source.coded(levels))
     np.testing.assert_array_equal(rows_of(source.coded(levels, "ignore")), [[1.0, 1], [2.0, -1]])
 
@@ -204,7 +206,7 @@ def test_blocks_with_and_without_names():
         found = mixed_rows(lambda blocks=blocks: blocks).learn()
         assert found.levels.values == (["a", "b"],)
         assert found.mean[0] == 2.0
-    with pytest.raises(DataError, match=r"missing at row 2, column 1 \('k'\)"):
+    with pytest.raises(DataError, match=r"missing category at row 2, column 1 \('k'\)"):
         mixed_rows(lambda: [frame, plain]).learn()
 
 
@@ -228,7 +230,7 @@ def test_a_long_block_is_coded_by_pieces(long, monkeypatch):
     assert found.levels == mixed_rows(long).learn().levels
     gap = long.clone()
     gap[20_000, "k"] = None
-    with pytest.raises(DataError, match="missing at row 20000"):
+    with pytest.raises(DataError, match="missing category at row 20000"):
         mixed_rows(lambda: [gap]).learn()
 
 

@@ -18,6 +18,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ..core.errors import LowlandError
+from ..core.message import Message
+from .wording import in_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -118,6 +120,8 @@ def plain(value: Any) -> Any:
     >>> plain({"share": float("nan"), "file": Path("a.csv"), "counts": (1, 2)})
     {'share': None, 'file': 'a.csv', 'counts': [1, 2]}
     """
+    if isinstance(value, Message):
+        return in_words(value)
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, Path):

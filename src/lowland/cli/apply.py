@@ -15,7 +15,7 @@ from .inputs import Input, default_names, read_coordinates, read_for
 from .model import run
 from .options import Common, DataFile, IdColumn, KeepColumns, KeepOptions, ModelIn, OutFile
 from .outputs import check_kept, check_outputs, is_table
-from .wording import NO_ROWS, in_words, look, row_names
+from .wording import in_words, row_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -108,8 +108,8 @@ def _novelty(fitted: Reducer, given: Input) -> Novelty:
     """Compare the rows with the training rows; measures that are not available are listed on stderr."""
     from ..quality.novelty_detection import novelty
 
-    found: Novelty = look(lambda rows: novelty(fitted, rows, names=row_names(given)), given, NO_ROWS)
-    found = replace(found, missing={name: in_words(why, NO_ROWS, "") for name, why in found.missing.items()})
+    found: Novelty = run(lambda rows: novelty(fitted, rows, names=row_names(given)), given)
+    found = replace(found, missing={name: in_words(why) for name, why in found.missing.items()})
     for reason in dict.fromkeys(found.missing.values()):
         lacking = " and ".join(name for name, why in found.missing.items() if why == reason)
         note(f"not available: {lacking} ({reason})")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from ..core.command_line import command_line
-from ..core.errors import DataError, LowlandWarning
+from ..core.errors import DataError
 from .answer import Answer, UsageError, note
 from .compare_table import ranking, skipped
 from .inputs import Input, read_input
-from .model import find_method
+from .model import find_method, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, split_names
 from .outputs import check_outputs
-from .wording import SCALED, UNITS, in_words, look, warn_of_square
+from .wording import SCALED, in_words, warn_of_square
 
 if TYPE_CHECKING:
     import polars as pl
@@ -171,16 +170,16 @@ def compare(
         del parameters["metric"]
     found = perform(given, target, parameters)
     advice = found.recommend(prefer)
+    advice = replace(advice, reasons=tuple(in_words(text) for text in advice.reasons))
     same: dict[str, Any] = dict(vars(wanted)) if again is None else {"again": again}
     same |= {"prefer": prefer if prefer != "balanced" else None, "target": target, **vars(chosen)}
     files = _write(found, data, out, report, record, command_line("compare", data, **same, report=report))
     facts = _facts(found, advice, data) | files
-    summary = in_words(str(advice), UNITS, given.source)
     following = _next(data, given, chosen, advice, target)
     if found.record["data"]["dominant"] is not None and again is None:
         same.pop("scale")  # None: of scaled columns none is dominant
         following = command_line("compare", data, scale=True, **same)
-    return Answer(facts, summary, following, shown=[ranking(found, advice), *skipped(found)])
+    return Answer(facts, str(advice), following, shown=[ranking(found, advice), *skipped(found)])
 
 
 def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, text: bool) -> Input:
@@ -247,12 +246,10 @@ def perform(given: Input, target: str | None, asked: dict[str, Any]) -> Comparis
         def few(stage: str, done: int, total: int | None) -> Any:
             return outer(stage, done, total) if stage in _TOLD else None
 
-        with settings.config(progress=None if outer is None else few), warnings.catch_warnings():
-            # the file was looked at already, and the remedy is another here
-            warnings.filterwarnings("ignore", ".*looks like a distance matrix", LowlandWarning)
+        with settings.config(progress=None if outer is None else few):
             return work(rows, target=classes, **asked)
 
-    found: Comparison = look(told, given, UNITS)
+    found: Comparison = run(told, given)
     return found
 
 

@@ -11,9 +11,10 @@ from rich.table import Table as Grid
 from ..core.command_line import command_line
 from .answer import Answer, UsageError
 from .inputs import read_input
+from .model import run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, RowNames
 from .outputs import check_place
-from .wording import PRECOMPUTED, look, warn_of_square
+from .wording import warn_of_square
 
 if TYPE_CHECKING:
     from ..dimension import Estimate
@@ -81,7 +82,7 @@ def dimension(
     def work(rows: Any) -> Estimate:
         return estimate(rows, metric=metric, scale=scale, random_state=seed)
 
-    found: Estimate = look(work, given, PRECOMPUTED | {"scale them (scale=True)": "add --scale"})
+    found: Estimate = run(work, given)
     if figure is not None:
         from ..data.atomic import atomic_file
 

@@ -12,12 +12,13 @@ from rich.text import Text
 
 from ..core.command_line import command_line
 from ..core.errors import DataError
+from ..core.message import SCALED_METRIC, settings_of
 from .answer import Answer, UsageError, note
 from .inputs import Input, read_input
-from .model import build_model
+from .model import build_model, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
 from .outputs import check_outputs
-from .wording import DATA, NO_SCALE, PRECOMPUTED, SCALED, UNITS, look, row_names, warn_of_square
+from .wording import SCALED, row_names, warn_of_square
 
 if TYPE_CHECKING:
     import polars as pl
@@ -136,7 +137,7 @@ def evaluate(
     facts = {**_facts(given, names, by, found, named), **files}
     summary = found.sentence + (_order(shared, same) if found.by_chance else "")
     chosen = columns or ColumnOptions()
-    if any("metric='seuclidean'" in text for text in found.warnings):
+    if any(SCALED_METRIC in settings_of(text) for text in found.warnings):
         following = _again(data, embedding, chosen, replace(options, metric=SCALED), out)
     elif found.is_poor and not found.by_chance:
         following = _compare(data, chosen, options, given, len(names))
@@ -271,7 +272,7 @@ def _measure(given: Input, Y: Any, labels: pl.Series | None, asked: _Asked) -> t
         )
         return found, asked.points(X, Y, found)
 
-    return look(work, given, PRECOMPUTED | NO_SCALE | UNITS | DATA)  # type: ignore[no-any-return]
+    return run(work, given)  # type: ignore[no-any-return]
 
 
 def _write(out: Path, points: Pointwise, given: Input, options: TrustOptions) -> None:

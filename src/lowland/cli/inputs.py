@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 import shlex
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -11,9 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import DataError, LowlandWarning
+from ..core.errors import CellError, DataError, LowlandWarning
+from ..core.message import Item, Message, Part, parts_of
 from .answer import UsageError, note
 from .options import ColumnOptions, KeepOptions, split_names
+from .wording import without_function
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from ..contract.reducer import Reducer
     from ..data.table import MixedSelection, Selection, Table
 
-_ARRAY_WORDS = re.compile(r"^(?:Input X|it) contains (\w+)")
+
+_MISSING = {"NaN": "missing value", "a missing category": "missing category"}
 
 
 @dataclass(frozen=True)
@@ -37,32 +39,24 @@ class Input:
     id: str | None = None
     pairwise: bool = False
 
-    def locate(self, error: ValueError) -> str:
+    def locate(self, error: ValueError) -> Message:
         """Say what is wrong and where in the file, as the file counts and not as the library's arrays do."""
-        row, column, text = getattr(error, "row", None), getattr(error, "column", None), str(error)
-        name = None if column is None else f"x{column}" if self.names is None else self.names[column]
-        if row is None or column is None or name is None:
-            if name is not None and repr(name) not in text:
-                text = re.sub(rf"\bcolumn {column}\b", lambda found: f"{found[0]} ({name!r})", text, count=1)
-            return f"{self.source}: {self._with_names(text)}"
-        for place in (f" at row {row}, column {column} ({name!r})", f" at row {row}, column {column}"):
-            text = text.replace(place, "")  # the message starts with the place in the file
-        text = _ARRAY_WORDS.sub(lambda found: "missing value" if found[1] == "NaN" else f"it contains {found[1]}", text)
-        where = f"{self.source}, row {row}, column {name!r}" if self.table is None else self.table.place(row, name)
-        return f"{where}: {text}"
+        if isinstance(error, CellError) and error.row is not None and error.column is not None:
+            name = f"x{error.column}" if self.names is None else self.names[error.column]
+            place = f"{self.source}, row {error.row}, column {name!r}"
+            if self.table is not None:
+                place = self.table.place(error.row, name)
+            what = _MISSING.get(error.what, f"it contains {error.what.rstrip(',')}")
+            return Message(f"{place}: {what}: ", error.advice)
+        text = without_function(error.args[0] if error.args else "")
+        return Message(f"{self.source}: ", *(self._named(part) for part in parts_of(text)))
 
-    def _with_names(self, text: str) -> str:
-        """Put the objects' names beside the numbers that an error about pairs counts them by."""
-        text = text.replace("weights=~np.isnan(D)", "--set weights=known")  # the same wish on the command line
-        names = self.labels() if self.pairwise else None
-        if names is None:
-            return text
-
-        def named(match: re.Match[str]) -> str:
-            number = int(match[2])
-            return f"{match[0]} ({names[number]})" if number < len(names) else match[0]
-
-        return re.sub(r"\b(row|column|object) (\d+)\b", named, text)
+    def _named(self, part: str | Part) -> str | Part:
+        """Put the object's name beside its number."""
+        names = self.labels() if self.pairwise and isinstance(part, Item) else None
+        if names is None or not isinstance(part, Item) or part.number >= len(names):
+            return part
+        return f"{part} ({names[part.number]})"
 
     def labels(self) -> list[str] | None:
         """Return a name for each row: the identifier, or of a square the names of its columns; None without names."""

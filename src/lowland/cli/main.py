@@ -15,6 +15,7 @@ from typing import Any, TextIO
 
 from ..core.errors import DataError, LowlandError, LowlandWarning, MissingExtraError, ModelFileError
 from .answer import Answer, UsageError, fail, show, show_json, warn
+from .wording import in_words, speaking
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,7 +33,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    """Run one command; its outcome, good or bad, is told."""
+    """Run one command, with its options in the messages."""
+    with speaking(lambda: _options(words)):
+        return _outcome(words)
+
+
+def _outcome(words: list[str]) -> int:
+    """Run one command and print its outcome, good or bad."""
     from cyclopts import CycloptsError
 
     from .app import COMMANDS, app
@@ -112,10 +119,19 @@ def exit_code(error: Exception) -> int:
 
 def _describe(error: Exception) -> str:
     if isinstance(error, LowlandError):
-        return str(error)
+        return in_words(error.args[0]) if error.args else str(error)
     if isinstance(error, OSError):
         return f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
     return f"unexpected {type(error).__name__}: {error} (run again with --debug to see the traceback)"
+
+
+def _options(words: Sequence[str]) -> list[str]:
+    """Return the names of the options of the command that is called."""
+    from .app import COMMANDS, app
+
+    if not words or words[0] not in COMMANDS:
+        return []
+    return [name for argument in app[words[0]].assemble_argument_collection() for name in argument.names]
 
 
 def _help_for(words: Sequence[str]) -> str:
@@ -142,9 +158,10 @@ def _plain_warnings() -> Iterator[list[str]]:
         ) -> Any:
             if not issubclass(category, LowlandWarning):
                 return usual(message, category, filename, lineno, file, line)
-            if str(message) not in messages:
-                messages.append(str(message))
-                warn(str(message))
+            text = in_words(message.args[0] if isinstance(message, Warning) else message)
+            if text not in messages:
+                messages.append(text)
+                warn(text)
             return None
 
         warnings.showwarning = plainly

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..contract import registry
 from ..contract.parameters import Rule, parse, takes_array
-from ..core.errors import DataError
+from ..core.errors import DataError, DistanceMatrixWarning
 from .answer import UsageError
 from .inputs import read_array
 from .options import MethodOptions
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .inputs import Input
 
 DEFAULT_COMPONENTS = "2"
-_PYTHON_CLASS = "use ProbabilisticPCA, which takes missing values"
 _KNOWN = "known"  # --set weights=known: the pairs whose distance is not missing
 
 
@@ -45,7 +44,7 @@ def build_model(options: MethodOptions) -> Reducer:
     except DataError:
         raise
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(error.args[0]) from error
     model = cls(**values)
     if known and not model._pairwise:
         raise UsageError("weights=known ignores missing distances and requires --set metric=precomputed")
@@ -107,25 +106,11 @@ def _assignments(options: MethodOptions) -> dict[str, str]:
     return texts
 
 
-def run(work: Callable[[Any], Any], given: Input, settable: Iterable[str] = ()) -> Any:
-    """Call the library on rows from a file, with progress; errors name the place in the file.
-
-    ``settable`` are the parameters that --set takes: advice on them is written as an option.
-    """
-    with progress_bar():
+def run(work: Callable[[Any], Any], given: Input) -> Any:
+    """Call the library on rows from a file, with progress; errors name the place in the file."""
+    with progress_bar(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DistanceMatrixWarning)  # commands look for one in the file themselves
         try:
             return work(given.rows)
         except ValueError as error:  # the parameters were checked before, so it is the data that do not fit
-            raise DataError(_as_options(given.locate(error), settable)) from error
-
-
-def _as_options(text: str, names: Iterable[str]) -> str:
-    """Write the parameters that a message advises as options.
-
-    >>> _as_options("fill it, or take missing='level'", ["missing"])
-    'fill it, or take --set missing=level'
-    """
-    known = "|".join(map(re.escape, names))
-    if known:
-        text = text.replace(_PYTHON_CLASS, "use --method probabilistic_pca, which accepts missing values")
-    return re.sub(rf"\b({known})='(\w+)'", r"--set \1=\2", text) if known else text
+            raise DataError(given.locate(error)) from error

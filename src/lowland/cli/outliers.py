@@ -12,9 +12,10 @@ from rich.table import Table as Grid
 from ..core.command_line import command_line
 from .answer import Answer, UsageError
 from .inputs import Input, read_input
+from .model import run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, RowNames
 from .outputs import check_kept, check_outputs
-from .wording import NAMES, PRECOMPUTED, SCALE, dominated, in_words, look, row_names, warn_of_square
+from .wording import dominated, row_names, warn_of_square
 
 if TYPE_CHECKING:
     from ..quality.outliers import Outliers
@@ -87,18 +88,17 @@ def outliers(
 
     Example: lowland outliers iris.csv --keep clean.csv
     """
-    check_outputs(out=out, inputs=(data,))
-    _check_keep(keep, tuple(path for path in (data, out) if path is not None))
+    check_outputs(out=out, keep=keep, inputs=(data,))
     pairwise = metric == "precomputed"
     given = read_input(data, columns or ColumnOptions(), KeepOptions(id=id), pairwise=pairwise)
     if keep is not None and (given.table is None or pairwise):
         what = "a distance matrix" if pairwise else "a sparse matrix"
         raise UsageError(f"--keep {keep}: {given.source} is {what}; --keep requires a table")
     if keep is not None and given.table is not None:
-        check_kept(keep, None, given.table.frame)
+        check_kept(keep, None, given.table.frame, "--keep")
     work = _work(given, neighbors, components, scale, metric, level, seed)
     warn_of_square(given)
-    found: Outliers = look(work, given, PRECOMPUTED | SCALE | NAMES)
+    found: Outliers = run(work, given)
     if out is not None:
         _write_measures(found, out)
     if keep is not None and given.table is not None:
@@ -143,7 +143,7 @@ def _work(
     try:
         check_parameters(neighbors, count, level, "auto")
     except ValueError as error:
-        raise UsageError(in_words(str(error), NAMES, "")) from error
+        raise UsageError(error.args[0]) from error
 
     def work(rows: Any) -> Outliers:
         return find(
@@ -158,13 +158,6 @@ def _work(
         )
 
     return work
-
-
-def _check_keep(keep: Path | None, inputs: tuple[Path, ...]) -> None:
-    try:
-        check_outputs(out=keep, inputs=inputs)
-    except UsageError as error:
-        raise UsageError(str(error).replace("--out", "--keep")) from None
 
 
 def _write_measures(found: Outliers, out: Path) -> None:

@@ -21,6 +21,7 @@ def is_table(path: Path) -> bool:
 def check_outputs(
     *,
     out: Path | None = None,
+    keep: Path | None = None,
     model: Path | None = None,
     report: Path | None = None,
     inputs: tuple[Path, ...] = (),
@@ -29,8 +30,9 @@ def check_outputs(
     """Raise `UsageError` if an output cannot be written where and as it was asked for."""
     if json and out is None:
         raise UsageError("--json prints to stdout, so the data must be written to a file: add --out FILE")
-    if out is not None and not out.name.lower().endswith(WRITABLE):
-        raise UsageError(f"--out {out}: the name must end in one of {', '.join(WRITABLE)}")
+    for option, path in (("--out", out), ("--keep", keep)):
+        if path is not None and not path.name.lower().endswith(WRITABLE):
+            raise UsageError(f"{option} {path}: the name must end in one of {', '.join(WRITABLE)}")
     if model is not None and (is_table(model) or model.suffix.lower() in (".html", ".htm")):
         raise UsageError(
             f"--model {model}: this file extension is for tables and reports; use a name such as model.lowland"
@@ -38,7 +40,7 @@ def check_outputs(
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--report {report}: the name must end in .html")
     taken = {_key(path): str(path) for path in inputs}
-    for option, path in (("--out", out), ("--model", model), ("--report", report)):
+    for option, path in (("--out", out), ("--keep", keep), ("--model", model), ("--report", report)):
         if path is None:
             continue
         check_place(option, path)
@@ -47,7 +49,7 @@ def check_outputs(
         taken[_key(path)] = f"{option} {path}"
 
 
-def check_kept(out: Path | None, ids: pl.Series | None, kept: pl.DataFrame | None) -> None:
+def check_kept(out: Path | None, ids: pl.Series | None, kept: pl.DataFrame | None, option: str = "--out") -> None:
     """Raise `UsageError` if the columns that go along cannot be held by the kind of file asked for."""
     from ..data.table import not_numeric
 
@@ -57,7 +59,7 @@ def check_kept(out: Path | None, ids: pl.Series | None, kept: pl.DataFrame | Non
     wrong = [column.name for column in columns if not_numeric(column.dtype) is not None]
     if wrong:
         raise UsageError(
-            f"--out {out} can store only numbers, and these columns are not numeric: {', '.join(wrong)}; "
+            f"{option} {out} can store only numbers, and these columns are not numeric: {', '.join(wrong)}; "
             "use .csv or .parquet, or do not keep them"
         )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from ..core.command_line import command_line
 from .answer import Answer
 from .inputs import read_input
 from .model import build_model, fill_in, find_method, run
@@ -57,7 +58,7 @@ def plan(
     categories = "categories" in find_method(options.method).needs
     given = read_input(data, chosen, KeepOptions(), pairwise=model._pairwise, categories=categories)
     fill_in(model, options, given)
-    cost = run(lambda rows: cost_of(model, rows), given, model._parameters)
+    cost = run(lambda rows: cost_of(model, rows), given)
     limit = memory_limit()
     fits = cost.bytes <= limit
     further = _further(model, given)
@@ -106,7 +107,6 @@ def _next(data: Path, options: MethodOptions, chosen: ColumnOptions, model: Redu
         return Job(data, options, chosen, KeepOptions()).command(out="embedding.csv")
     if "landmarks" in model._parameters and not any(item.startswith("landmarks") for item in options.set):
         fewer = replace(options, set=(*options.set, "landmarks=500"))
-        words = Job(data, fewer, chosen, KeepOptions()).command()
-        return words.replace("lowland reduce", "lowland plan", 1)
+        return command_line("plan", data, **vars(fewer), **vars(chosen))
     limit = f"LOWLAND_MEMORY_LIMIT={math.ceil(cost.bytes / 1e9)}GB"
     return f"{limit} {Job(data, options, chosen, KeepOptions()).command(out='embedding.csv')}"

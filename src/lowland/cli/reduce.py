@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from ..core.command_line import command_line
-from .answer import Answer, UsageError, warn
+from .answer import Answer, UsageError
 from .inputs import Input, read_input
 from .model import build_model, files_of, fill_in, find_method, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions, OutFile
 from .outputs import check_kept, check_outputs
+from .wording import warn_of_square
 
 if TYPE_CHECKING:
     import polars as pl
@@ -99,10 +100,11 @@ def perform(job: Job) -> Answer:
     categories = "categories" in find_method(job.method.method).needs
     given = read_input(job.data, job.columns, job.keep, pairwise=fitted._pairwise, categories=categories)
     fill_in(fitted, job.method, given)
-    _warn_of_square(fitted, given)
+    if hasattr(fitted, "metric"):
+        warn_of_square(given)
     ids, kept = given.kept(job.keep)
     check_kept(job.out, ids, kept)
-    embedding = run(fitted.fit_transform, given, fitted._parameters)
+    embedding = run(fitted.fit_transform, given)
     frame = embedding_frame(embedding, [str(name) for name in fitted.get_feature_names_out()], ids, kept)
     frame = _with_pieces(frame, fitted)
     page = None if job.report is None else run(lambda rows: _page(job, fitted, embedding, given, rows), given)
@@ -116,19 +118,6 @@ def perform(job: Job) -> Answer:
         write_page(job.report, page)
     summary = sentence(fitted, given.shape[0])
     return Answer(_facts(job, fitted, given), summary, _next(job), rows=frame if job.out is None else None)
-
-
-def _warn_of_square(fitted: Reducer, given: Input) -> None:
-    """Say so where a table is plainly one of distances, and is about to be read as rows."""
-    from ..data.squares import missing_pairs
-
-    if given.pairwise or given.table is None or not hasattr(fitted, "metric"):
-        return
-    if missing_pairs(given.table) is not None:
-        warn(
-            f"{given.source} looks like a distance matrix but is used as a table of rows and columns; if it is one, "
-            "add --set metric=precomputed"
-        )
 
 
 def _with_pieces(frame: pl.DataFrame, fitted: Reducer) -> pl.DataFrame:

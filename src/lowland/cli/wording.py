@@ -1,62 +1,84 @@
-"""Library messages rewritten for the command line: options for parameters, lines of the file for rows."""
+"""The library's messages in the words of the command line: options for parameters, and advice that it can offer."""
 
 from __future__ import annotations
 
-import re
+import shlex
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
 
-from ..core.errors import DataError, LowlandWarning
-from .inputs import Input
-from .model import run
+from ..core.errors import DistanceMatrixWarning
+from ..core.message import KNOWN_PAIRS, Estimator, Message, Part, Setting, parts_of
 
-PRECOMPUTED = {"metric='precomputed'": "--metric precomputed"}
-SCALE = {"use scale=True": "add --scale"}
-NO_SCALE = {"use scale=True": "divide each by its standard deviation first"}
+if TYPE_CHECKING:
+    from .inputs import Input
+
 SCALED = "seuclidean"  # the metric that --scale stands for
-UNITS = {"use metric='seuclidean'": "add --scale"}
-NO_ROWS = {"give them as novelty(…, X_train=…)": "neighbour-based methods such as isomap do"}
-NAMES = {
-    "n_neighbors=": "--neighbors ",
-    "n_neighbors": "--neighbors",
-    "n_components=": "--components ",
-    "n_components": "--components",
-    "level must": "--level must",
-    "remove scale=True": "remove --scale",
-}
-DATA = {"distances in X": "distances in the data", "reduce X": "reduce the data"}
-_EVERYWHERE = {
-    "fill it, leave the row out, or use ProbabilisticPCA, which takes missing values": "fill it or leave the row out",
-}
-
-_FUNCTION = re.compile(r"^(compare|dimension|outliers|report): ")
-_PYTHON = re.compile(r"^\w+, X (?=looks like|contains)")
+_RENAMED = {"n_neighbors": "neighbors", "n_components": "components", "random_state": "seed"}
+_FUNCTIONS = ("compare", "dimension", "estimate", "novelty", "outliers", "report")  # that commands call
+_OPTIONS: ContextVar[Callable[[], Iterable[str]]] = ContextVar("options", default=tuple)
 
 
-def look(work: Callable[[Any], Any], given: Input, words: Mapping[str, str]) -> Any:
-    """Call the library as `run` does, with its warnings and errors rewritten for this command."""
-
-    def told(rows: Any) -> Any:
-        try:
-            return work(rows)
-        except DataError as error:
-            raise DataError(in_words(str(error), words, "it"), row=error.row, column=error.column) from error
-
-    with _warnings(words, given.source):
-        return run(told, given)
+@contextmanager
+def speaking(options: Callable[[], Iterable[str]]) -> Iterator[None]:
+    """Word messages for a command with these options, such as --neighbors; they are asked for when one is needed."""
+    token = _OPTIONS.set(options)
+    try:
+        yield
+    finally:
+        _OPTIONS.reset(token)
 
 
-def in_words(text: str, words: Mapping[str, str], subject: str) -> str:
-    """Replace Python parameters by options, and X by the name of the file.
+def in_words(text: str) -> str:
+    """Return a message of the library in the words of the command that runs; other texts as they are.
 
-    >>> in_words("outliers, X looks like a distance matrix; add metric='precomputed'", PRECOMPUTED, "D.npy")
-    'D.npy looks like a distance matrix; add --metric precomputed'
+    >>> with speaking(lambda: ["--neighbors", "--metric", "--scale"]):
+    ...     in_words(Message("outliers: ", Setting("n_neighbors", 20), " must be less than 15"))
+    ...     in_words(Message("use ", Setting("metric", "seuclidean")))
+    '--neighbors 20 must be less than 15'
+    'use --scale'
+    >>> with speaking(lambda: ["--method", "--set"]):
+    ...     in_words(Message("use ", Setting("landmarks", 500), " or ", Estimator("LandmarkMDS")))
+    'use --set landmarks=500 or LandmarkMDS'
     """
-    for python, option in (_EVERYWHERE | dict(words)).items():
-        text = text.replace(python, option)
-    return _PYTHON.sub(f"{subject} ", _FUNCTION.sub("", text))
+    text = without_function(text)
+    return text.worded(_word) if isinstance(text, Message) else text
+
+
+def without_function(text: str) -> str:
+    """Return a message without the name of the function that Python puts before it: here the command is known."""
+    first, *others = parts_of(text)
+    for name in _FUNCTIONS if isinstance(first, str) else ():
+        if str(first).startswith(f"{name}: "):
+            return Message(str(first).removeprefix(f"{name}: "), *others)
+    return text
+
+
+def _word(part: Part) -> str | None:
+    """Return the words of a part; None where this command has none."""
+    options = frozenset(_OPTIONS.get()())
+    if isinstance(part, Setting):
+        return _option(part, options)
+    if isinstance(part, Estimator) and "--method" in options:
+        from ..contract.method_table import METHODS
+
+        return next((f"--method {row.name}" for row in METHODS if row.class_name == part.name), None)
+    return None
+
+
+def _option(setting: Setting, options: frozenset[str]) -> str | None:
+    """Return the option that sets a parameter, with its value."""
+    if (setting.name, setting.value) == ("metric", SCALED) and {"--metric", "--scale"} <= options:
+        return "--scale"
+    name = f"--{_RENAMED.get(setting.name, setting.name).replace('_', '-')}"
+    value = "known" if setting.value == KNOWN_PAIRS else str(setting.value)
+    if name in options:
+        return name if setting.value in (..., True) else f"{name} {shlex.quote(value)}"
+    if "--set" in options:
+        return f"--set {setting.name}" + ("" if setting.value is ... else f"={shlex.quote(value)}")
+    return None
 
 
 def warn_of_square(given: Input) -> None:
@@ -66,7 +88,7 @@ def warn_of_square(given: Input) -> None:
     from ..data.squares import missing_pairs, square_words
 
     if missing_pairs(given.table) is not None:
-        warnings.warn(square_words(given.source, "add --metric precomputed"), LowlandWarning, stacklevel=2)
+        warnings.warn(square_words(given.source), DistanceMatrixWarning, stacklevel=2)
 
 
 def dominated(given: Input) -> bool:
@@ -75,7 +97,7 @@ def dominated(given: Input) -> bool:
 
     from ..core.dominance import dominant_columns
 
-    table = getattr(given.rows, "array", None)
+    table: Any = getattr(given.rows, "array", None)
     if given.pairwise or not isinstance(table, np.ndarray) or table.dtype.kind not in "fiub":
         return False
     return dominant_columns(np.var(table, axis=0, dtype=np.float64)) is not None
@@ -89,24 +111,3 @@ def row_names(given: Input) -> list[str]:
     first = None if given.table is None else given.table.first_line
     word, start = ("row", 0) if first is None else ("line", first)
     return [f"{word} {start + i}" for i in range(given.shape[0])]
-
-
-@contextmanager
-def _warnings(words: Mapping[str, str], source: str) -> Iterator[None]:
-    with warnings.catch_warnings():
-        usual = warnings.showwarning
-
-        def told(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
-            if issubclass(category, LowlandWarning):
-                message = category(in_words(str(message), words, source))
-            usual(message, category, filename, lineno, file, line)
-
-        warnings.showwarning = told
-        yield

@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..contract.reducer import level_of_the_caller
-from ..core.errors import DataError, DominantColumnWarning
+from ..core.errors import CellError, DataError, DominantColumnWarning
+from ..core.message import SCALED_METRIC, Advice, Message
 from ..pairs.distances import learn
 from ..quality.spaces import famd_axes
 
@@ -173,13 +174,13 @@ def _coded(rows: Any, fitted: Array, numbers: Array) -> tuple[Array, Array | Non
     except DataError as error:
         if error.row is None:
             raise _whole_rows(error) from error
-        place = int(places[error.row])
-        text = str(error).replace(f"row {error.row}", f"row {place}", 1)
-        raise _whole_rows(DataError(text, row=place, column=error.column)) from error
+        if not isinstance(error, CellError):
+            raise
+        raise _whole_rows(error.changed(row=int(places[error.row]))) from error
 
 
 def _dominant(kind: str, metric: str, rows: Array, names: Sequence[str] | None) -> str | None:
-    """Warn where one column alone decides what is near, and return what was said."""
+    """Warn where one column alone decides what is near, and return what `dominant_words` says of it."""
     from ..core.dominance import dominant_words
 
     if kind != "rows" or metric not in ("euclidean", "sqeuclidean"):
@@ -187,12 +188,16 @@ def _dominant(kind: str, metric: str, rows: Array, names: Sequence[str] | None) 
     found = dominant_words(np.var(rows, axis=0, dtype=np.float64), names)
     if found is None:
         return None
-    text = (
-        f"{found}, which mostly decides which rows are near; if the columns have different units, use "
-        "metric='seuclidean', which divides each by its standard deviation"
-    )
-    warnings.warn(f"compare: {text}", DominantColumnWarning, stacklevel=level_of_the_caller())
-    return text
+    text = Message("compare: ", decides_alone(found))
+    warnings.warn(text, DominantColumnWarning, stacklevel=level_of_the_caller())
+    return found
+
+
+def decides_alone(words: str) -> Message:
+    """Return the warning about a column that outweighs the others in the compared distances."""
+    from ..core.dominance import dominance
+
+    return dominance(words, "so it mostly decides which rows are near", SCALED_METRIC)
 
 
 def _parts(n: int, held_out: float, rng: np.random.Generator) -> tuple[Array, Array, Array]:
@@ -270,16 +275,9 @@ def _kind(X: Any, metric: str) -> tuple[str, Array]:
 
 def _whole_rows(error: DataError) -> DataError:
     """Say what helps against a gap here: a method that takes gaps cannot be compared with the others on them."""
-    text = str(error)
-    for remedy in (
-        "use ProbabilisticPCA, which takes missing values",
-        "make missing ones a level of their own with missing='level'",
-    ):
-        text = text.replace(
-            f"fill it, leave the row out, or {remedy}",
-            "fill it or leave the row out, for methods are compared on whole rows",
-        )
-    return DataError(text, row=error.row, column=error.column)
+    if not isinstance(error, CellError) or error.what not in ("NaN", "a missing category"):
+        return error
+    return error.changed(advice=Advice("fill it", "leave the row out, since methods are compared on whole rows"))
 
 
 def _require_variety(kind: str, rows: Any) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 from ..contract import registry
 from ..core.errors import LowlandError
 from ..core.formatting import count, format_seconds
+from ..core.message import Message
 from ..quality.verdicts import DIRECT, GEODESIC, Verdict
 from . import ranking
 from .budget import OUT_OF_TIME
 from .candidates import EXCLUDED, Candidate
+from .dataset import decides_alone
 from .ranking import SIDES, WORDS, Entry, Judge
 
 # Of candidates that tie, the simplest is taken: linear maps before nonlinear ones, networks last.
@@ -271,8 +273,8 @@ def _rows_reasons(record: Mapping[str, Any], done: Sequence[Entry]) -> list[str]
     """Say what the figures are of: a column that outweighs all others, and rows that are not all of them."""
     rows, out = record["rows"], list[str]()
     if record["data"]["dominant"] is not None:
-        text = record["data"]["dominant"]
-        out.append(f"{text[0].upper()}{text[1:]}.")
+        words = record["data"]["dominant"]
+        out.append(Message(decides_alone(f"{words[0].upper()}{words[1:]}"), "."))
     if rows["compared"] < rows["all"]:
         out.append(f"Compared on a random sample of {rows['compared']:,} of {rows['all']:,} rows.")
     bound = [e["key"] for e in done if SIDES[1] not in e["criteria"]["local"]]

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..contract.parameters import Integer
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from . import candidates
 from .candidates import Candidate
 from .dataset import Dataset
@@ -54,11 +55,11 @@ class Request:
     def against(self, given: Dataset) -> Request:
         """Return the same with what the data decide; raise what only shows with them."""
         if self.n_neighbors is not None and self.n_neighbors > given.n - 2:
-            raise DataError(
-                f"compare: n_neighbors={self.n_neighbors} is too many for {given.n} rows; give at most {given.n - 2}"
-            )
+            many = f" is too many for {given.n} rows; give at most {given.n - 2}"
+            raise DataError(Message("compare: ", Setting("n_neighbors", self.n_neighbors), many))
         if given.kind != "distances" and self.n_components > given.n_columns:
-            raise DataError(f"compare: n_components={self.n_components} is more than the {given.n_columns} columns")
+            many = f" is more than the {given.n_columns} columns"
+            raise DataError(Message("compare: ", Setting("n_components", self.n_components), many))
         return replace(self, n_neighbors=self.n_neighbors or min(NEIGHBORS, given.n // 4))
 
     def candidates(self, kind: str) -> tuple[list[Candidate], dict[str, str]]:

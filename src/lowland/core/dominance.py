@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .formatting import format_share
+from .message import Message, Setting
 
 MOST = 0.75  # more than this of three columns or more is said in any case
 MOST_OF_TWO = 0.95  # one of two columns nearly always has the larger part
@@ -71,3 +72,14 @@ def dominant_words(variances: Any, names: Sequence[Any] | None) -> str | None:
     named = [str(column) if names is None else repr(str(names[column])) for column in columns]
     subject = f"column {named[0]}" if len(named) == 1 else f"the pair of columns {named[0]} and {named[1]}"
     return f"{subject} holds {format_share(share)} of the variance"
+
+
+def dominance(words: str, effect: str, remedy: Setting) -> Message:
+    """Return the warning that one or two columns dominate: the words of `dominant_words`, the effect and the remedy.
+
+    >>> text = dominance("column 0 holds 97 % of the variance", "so axis 1 repeats it", Setting("scale", True))
+    >>> print(text.split("; ")[1])
+    if the columns have different units, use scale=True, which divides each by its standard deviation
+    """
+    units = "; if the columns have different units, use ", remedy, ", which divides each by its standard deviation"
+    return Message(f"{words}, {effect}", *units)

@@ -5,6 +5,12 @@ Every message says what happened, the likely cause and the next step.
 
 from __future__ import annotations
 
+from typing import Any
+
+from .message import Advice, Message, Part
+
+FILL = Advice("fill it", "leave the row out")
+
 
 class LowlandError(Exception):
     """Base of every error that Lowland raises by itself."""
@@ -19,6 +25,43 @@ class DataError(LowlandError, ValueError):
     def __init__(self, message: str, *, row: int | None = None, column: int | None = None) -> None:
         super().__init__(message)
         self.row, self.column = row, column
+
+
+class CellError(DataError):
+    """One cell cannot be used: it is missing, infinite, no number, or a level that the fit did not see.
+
+    ``what`` is what the cell contains, ``advice`` what helps; ``name`` is the name of its column, if any.
+
+    >>> print(CellError("NaN", FILL, row=2, column=0))
+    Input X contains NaN at row 2, column 0: fill it or leave the row out
+    """
+
+    def __init__(
+        self,
+        what: str,
+        advice: str | Part,
+        *,
+        row: int,
+        column: int,
+        name: object = None,
+        subject: str = "Input X",
+    ) -> None:
+        place = f"row {row}, column {column}" + ("" if name is None else f" ({str(name)!r})")
+        super().__init__(Message(f"{subject} contains {what} at {place}: ", advice), row=row, column=column)
+        self.what, self.advice, self.name, self.subject = what, advice, name, subject
+
+    def changed(self, **changes: Any) -> CellError:
+        """Return the same error of another row or subject, or with other advice."""
+        own = {key: getattr(self, key) for key in ("what", "advice", "row", "column", "name", "subject")} | changes
+        return CellError(own.pop("what"), own.pop("advice"), **own)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _cell_error, (self.__dict__,)
+
+
+def _cell_error(fields: dict[str, Any]) -> CellError:
+    own = dict(fields)
+    return CellError(own.pop("what"), own.pop("advice"), **own)
 
 
 class ScaleError(DataError):
@@ -55,6 +98,10 @@ class Cancelled(LowlandError):
 
 class LowlandWarning(UserWarning):
     """Base of every warning that Lowland gives by itself."""
+
+
+class DistanceMatrixWarning(LowlandWarning):
+    """A distance matrix is used as a table of rows."""
 
 
 class RankWarning(LowlandWarning):

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ..core.errors import LowlandWarning
+from ..core.errors import DistanceMatrixWarning
+from ..core.message import Message, Setting
 from .roles import called_identifier
 from .table import ArrayTable, Table
 
@@ -96,21 +97,25 @@ def missing_pairs(table: Table) -> int | None:
     return missing // 2 if 2 * apart > known > 0 else None
 
 
-def warn_of_square(items: Any, owner: str, remedy: str = "add metric='precomputed'", *, stacklevel: int = 3) -> None:
+PRECOMPUTED = Message("use ", Setting("metric", "precomputed"))
+
+
+def warn_of_square(items: Any, owner: str, remedy: Message = PRECOMPUTED, *, stacklevel: int = 3) -> None:
     """Warn if the input is a distance matrix and is about to be used as rows."""
     if not hasattr(items, "__array__") or len(items.shape) != 2 or items.shape[0] != items.shape[1]:
         return  # lists, sparse rows and sources of rows have no such form
     if missing_pairs(ArrayTable(np.asarray(items), owner)) is not None:
-        warnings.warn(square_words(owner, remedy), LowlandWarning, stacklevel=stacklevel)
+        warnings.warn(square_words(owner, remedy), DistanceMatrixWarning, stacklevel=stacklevel)
 
 
-def square_words(owner: str, remedy: str) -> str:
+def square_words(owner: str, remedy: Message = PRECOMPUTED) -> Message:
     """Return the warning that a distance matrix is used as rows.
 
-    >>> square_words("D.npy", "add --metric precomputed").split(";")[0]
+    >>> square_words("D.npy").split(";")[0]
     'D.npy looks like a distance matrix but is used as a table of rows and columns'
     """
-    return f"{owner} looks like a distance matrix but is used as a table of rows and columns; if it is one, {remedy}"
+    said = f"{owner} looks like a distance matrix but is used as a table of rows and columns; if it is one, "
+    return Message(said, remedy)
 
 
 def known_pairs(X: NDArray[Any]) -> NDArray[np.bool_]:

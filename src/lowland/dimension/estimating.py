@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.dominance import dominant_words
+from ..core.dominance import dominance, dominant_words
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..core.measure import Measure
+from ..core.message import SCALE, Message
 from ..core.random import seed
 from ..graph.neighbors import objects
 from ..rows.object_rows import are_objects, gather
@@ -30,7 +31,6 @@ from .result import Estimate
 
 Array = Any
 
-_SCALE = "if the columns have different units, scale them (scale=True)"
 # metrics under which the spectrum is that of the same rows, and what shows as many dimensions as that has
 _LINEAR: dict[Any, str] = dict.fromkeys(("euclidean", "sqeuclidean"), "PCA") | dict.fromkeys(
     ANGLES, "a linear method of unit rows"
@@ -142,7 +142,8 @@ def _table(X: Any, metric: Spec, scale: bool, random_state: int | None) -> tuple
     """Return the rows as they are compared, scaled and of unit length where asked for, and their spectrum."""
     if metric == "precomputed" or are_objects(X):
         if scale:
-            raise ValueError("estimate: scale=True divides columns, and distances and objects have none; leave it out")
+            none = " applies to columns, and a distance matrix has none; remove it"
+            raise ValueError(Message("estimate: ", SCALE, none))
         return X, None
     from ..data.squares import warn_of_square
 
@@ -298,6 +299,6 @@ def _dominant(spectrum: Variances) -> list[str]:
     words = None if spectrum.columns is None else dominant_words(spectrum.columns, spectrum.names)
     if words is None:
         return []
-    text = f"{words}, so the estimate mostly describes it; {_SCALE}"
-    warnings.warn(f"dimension: {text}", DominantColumnWarning, stacklevel=3)
+    text = dominance(words, "so the estimate mostly describes it", SCALE)
+    warnings.warn(Message("dimension: ", text), DominantColumnWarning, stacklevel=3)
     return [text]

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from ..core import arrays, settings
 from ..core.cost import DataShape, dense_seconds
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from ..pairs.distances import check_distances, check_function, learn, row_bytes
 from ..pairs.distances import metric as bind
 from ..rows.object_rows import ObjectRows, are_objects, gather
@@ -190,8 +191,12 @@ def _check_count(k: int, n: int) -> int:
         raise DataError(f"n_neighbors must be a whole number of at least 1; it is {k!r}")
     if k >= n:
         raise DataError(
-            f"n_neighbors={k} must be less than the number of rows, {n}: a row has {n - 1} others; "
-            f"use n_neighbors={max(1, min(10, n - 1))} or more rows"
+            Message(
+                Setting("n_neighbors", k),
+                f" must be less than the number of rows, {n}: a row has {n - 1} others; use ",
+                Setting("n_neighbors", max(1, min(10, n - 1))),
+                " or more rows",
+            )
         )
     return int(k)
 

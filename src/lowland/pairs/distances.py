@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError, ScaleError
+from ..core.message import KNOWN_PAIRS, Estimator, Item, Message, Setting
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, check_symmetric, refuse_missing, short, tiles
 
 _CANCELLED_SHARE = 1e-6  # of the squared norms: below it a product has lost six of its sixteen digits
@@ -288,8 +289,8 @@ def check_distances(D: Array, owner: str, known: Array | None = None) -> None:
     ``known`` marks the pairs that count, where some are missing.
     """
 
-    other = "" if owner == "MetricMDS" else "MetricMDS(metric='precomputed') with "
-    remedy = f"{other}weights=~np.isnan(D) leaves such pairs out"
+    other = Message("") if owner == "MetricMDS" else Message(Estimator("MetricMDS"), " with ")
+    remedy = Message(other, Setting("weights", KNOWN_PAIRS), " leaves such pairs out")
 
     def check(block: Array, rows: slice, columns: slice) -> None:
         if block.min() >= 0 and block.max() < np.inf:  # false for NaN, too; a mask only where it is needed
@@ -302,14 +303,15 @@ def check_distances(D: Array, owner: str, known: Array | None = None) -> None:
                 refuse_missing(D, owner, "distance", "D", remedy)
             i, j = np.argwhere(bad)[0]
             what = "is negative" if block[i, j] < 0 else "is no number"
-            place = f"row {rows.start + i}, column {columns.start + j}"
-            raise DataError(f"{owner}: a distance {what}: {block[i, j]:g} at {place}")
+            place = Item("row", rows.start + int(i)), ", ", Item("column", columns.start + int(j))
+            raise DataError(Message(f"{owner}: a distance {what}: {block[i, j]:g} at ", *place))
 
     slack = check_symmetric(D, owner, "distances", "D", known=known, check=check)
     own = np.abs(arrays.to_numpy(arrays.namespace(D).linalg.diagonal(D)))
     if own.max() > slack:
         worst = int(own.argmax())
-        raise DataError(f"{owner}: object {worst} has distance {own[worst]:g} to itself; it must be zero")
+        said = f" has distance {own[worst]:g} to itself; it must be zero"
+        raise DataError(Message(f"{owner}: ", Item("object", worst), said))
 
 
 def check_size(D: Array, owner: str) -> None:

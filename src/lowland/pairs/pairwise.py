@@ -15,6 +15,7 @@ import numpy as np
 from ..core import arrays, thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
+from ..core.message import Item, Message
 
 Array = Any
 Prepared = Any
@@ -249,10 +250,10 @@ def check_symmetric(
         if one_half(M, lambda values: values == 0):
             twice = "" if not np.asarray(_diagonal(M)).any() else f" - np.diag(np.diag({letter}))"
             remedy = f"one half is all zero, so use {letter} + {letter}.T{twice}"
-        raise DataError(
-            f"{owner}: the {what} are not symmetric: {float(M[i, j]):g} at row {i}, column {j}, and "
-            f"{float(M[j, i]):g} the other way; {remedy}"
-        )
+        place = Item("row", i), ", ", Item("column", j)
+        first, back = (f"{float(value):g}" for value in (M[i, j], M[j, i]))
+        said = f"the {what} are not symmetric: {first} at ", *place, f", and {back} the other way; {remedy}"
+        raise DataError(Message(f"{owner}: ", *said))
     return slack
 
 
@@ -263,7 +264,7 @@ def one_half(M: Array, test: Callable[[Array], Array]) -> bool:
     return below != above
 
 
-def refuse_missing(M: Array, owner: str, what: str, letter: str, remedy: str) -> None:
+def refuse_missing(M: Array, owner: str, what: str, letter: str, remedy: str | Message) -> None:
     """Refuse precomputed values of which some are NaN; ``remedy`` says what to do where it is not just one half."""
     for part in tiles(len(M), 256):
         found = np.argwhere(np.isnan(arrays.to_numpy(M[part])))
@@ -272,7 +273,8 @@ def refuse_missing(M: Array, owner: str, what: str, letter: str, remedy: str) ->
         if one_half(M, np.isnan):
             remedy = f"one half is all NaN, so use np.fmax({letter}, {letter}.T)"
         i, j = part.start + int(found[0][0]), int(found[0][1])
-        raise DataError(f"{owner}: the {what} at row {i}, column {j} is missing (NaN); {remedy}")
+        place = Item("row", i), ", ", Item("column", j)
+        raise DataError(Message(f"{owner}: the {what} at ", *place, " is missing (NaN); ", remedy))
 
 
 def _diagonal(M: Array) -> Array:

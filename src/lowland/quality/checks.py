@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 
 
 def is_whole(value: Any, least: int) -> bool:
@@ -17,13 +18,14 @@ def is_whole(value: Any, least: int) -> bool:
 def check_level(level: Any, owner: str) -> None:
     """Refuse a level that is no share between a half and one."""
     if isinstance(level, bool) or not isinstance(level, numbers.Real) or not 0.5 < float(level) < 1:
-        raise ValueError(f"{owner}: level must be a number in (0.5, 1), such as 0.999; it is {level!r}")
+        limits = f" must be a number in (0.5, 1), such as 0.999; it is {level!r}"
+        raise ValueError(Message(f"{owner}: ", Setting("level"), limits))
 
 
 def check_neighbors(k: Any, owner: str) -> None:
     """Refuse a number of neighbours that is none."""
     if not is_whole(k, 1):
-        raise ValueError(f"{owner}: n_neighbors must be a whole number ≥ 1; it is {k!r}")
+        raise ValueError(Message(f"{owner}: ", Setting("n_neighbors"), f" must be a whole number ≥ 1; it is {k!r}"))
 
 
 def row_names(names: Sequence[Any] | None, X: Any, n: int, owner: str) -> tuple[str, ...] | None:

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..contract.reducer import level_of_the_caller
 from ..core import thread_pool
-from ..core.dominance import dominant_words
+from ..core.dominance import dominance, dominant_words
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..core.measure import Z95, Measure
+from ..core.message import SCALED_METRIC, Message
 from ..graph.measures import BoundMetric, EuclideanRows
 from ..pairs.pairwise import tiles
 from .anchors import check_seed
@@ -99,9 +100,9 @@ def warn_of_concentration(contrast: Measure, owner: str) -> str | None:
     if not contrast.high < LOW:
         return None
     text = (
-        f"{owner}: distances in X hardly differ (the mean distance to the nearest neighbour is {1 / contrast:.0%} of "
-        "the mean distance), so nearest neighbours are mostly random; reduce X to fewer columns first (for example "
-        "with PCA), or use another metric"
+        f"{owner}: distances in the data hardly differ (the mean distance to the nearest neighbour is "
+        f"{1 / contrast:.0%} of the mean distance), so nearest neighbours are mostly random; reduce the data to fewer "
+        "columns first (for example with PCA), or use another metric"
     )
     warnings.warn(text, LowlandWarning, stacklevel=level_of_the_caller())
     return text
@@ -117,9 +118,6 @@ def warn_of_dominance(side: BoundMetric, names: Sequence[Any] | None, owner: str
     found = dominant_words(spread, names)
     if found is None:
         return None
-    text = (
-        f"{owner}: {found}, so it dominates the distances in the data; if the columns have different units, "
-        "use metric='seuclidean', which divides each by its standard deviation"
-    )
+    text = Message(f"{owner}: ", dominance(found, "so it dominates the distances in the data", SCALED_METRIC))
     warnings.warn(text, DominantColumnWarning, stacklevel=level_of_the_caller())
     return text

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..contract.reducer import Reducer
 from ..core import arrays, thread_pool
 from ..core.errors import DataError
+from ..core.message import Advice, Code, Message, Setting
 from ..core.random import seed
 from ..rows.object_rows import gather, unpacked
 from ..rows.row_source import as_rows
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
 Array = Any
 
 NAMES = ("t2", "spe", "distance")
-_GIVE = "give them as novelty(…, X_train=…)"
+_GIVE = Advice(
+    Message("give them as ", Setting("X_train", Code("…"))),
+    "use a method that stores them, such as Isomap",
+    before="; ",
+)
 _TAIL_QUANTILE = 0.9  # quantile of the training rows' own distances from which on their tail is exponential
 _LEFT = 10  # rows beyond the number of components: of fewer, limits of SPE differ by several times
 _ORTHONORMAL = 1e-4  # directions farther from orthonormal than float32 leaves them are no principal axes
@@ -146,7 +151,8 @@ def novelty(
     >>> X = rng.standard_normal((200, 1)) @ [[3.0, 2.0, 1.0]] + 0.1 * rng.standard_normal((200, 3))
     >>> found = novelty(lowland.PCA(1).fit(X), [[3.0, 2.0, 1.0], [60.0, 40.0, 20.0], [0.0, 0.0, 2.0]])
     >>> found.novel.tolist(), found.missing
-    ([False, True, True], {'distance': 'PCA stores no training rows; give them as novelty(…, X_train=…)'})
+    ([False, True, True], {'distance': 'PCA stores no training rows; give them as X_train=… or use a \
+method that stores them, such as Isomap'})
     >>> bool(found.spe[2] > found.limits["spe"]), bool(found.t2[2] > found.limits["t2"])
     (True, False)
 
@@ -302,9 +308,9 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
         return _enough(_Near(crowd("euclidean", items, k), items, scale), name)
     held: Any = unpacked(getattr(model, "anchors_", None))
     if held is not None and not hasattr(model, "metric_"):
-        return f"{name} compares training rows with a kernel; {_GIVE}"
+        return Message(f"{name} compares training rows with a kernel", _GIVE)
     if held is None or held.shape[0] == 0:
-        return f"{name} stores no training rows; {_GIVE}"
+        return Message(f"{name} stores no training rows", _GIVE)
     if getattr(model, "_fitted_pairwise", False):
         square = getattr(model, "square_", None)
         if square is None:

@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays, thread_pool
-from ..core.dominance import dominant_words
+from ..core.dominance import dominance, dominant_words
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
+from ..core.message import SCALE, Message, Setting
 from ..core.random import seed
 from ..graph.neighbors import objects
 from ..rows.object_rows import are_objects, take
@@ -141,9 +142,9 @@ class _Asked:
 def _by_distances(X: Any, asked: _Asked) -> Outliers:
     """Judge objects of which only distances are known."""
     if asked.scale:
-        raise DataError("outliers: a distance matrix has no columns to scale; remove scale=True")
+        raise DataError(Message("outliers: a distance matrix has no columns to scale; remove ", SCALE))
     if asked.n_components != "auto":
-        raise DataError("outliers: a distance matrix has no principal axes; remove n_components")
+        raise DataError(Message("outliers: a distance matrix has no principal axes; remove ", Setting("n_components")))
     square = asked.metric == "precomputed"
     items = objects(X, asked.metric, "outliers")
     if sp.issparse(items):
@@ -225,9 +226,9 @@ def _count(asked: _Asked, rows: RowSource) -> int | None:
     count, n = int(asked.n_components), rows.count()
     most = max(1, min(rows.n_features, n // ROWS_EACH))
     if count > most:
+        large = f" is too large for {n} rows and {rows.n_features} columns; use at most {most} (no more than one "
         raise DataError(
-            f"outliers: n_components={count} is too large for {n} rows and {rows.n_features} columns; use at most "
-            f"{most} (no more than one component for every {ROWS_EACH} rows)"
+            Message("outliers: ", Setting("n_components", count), large, f"component for every {ROWS_EACH} rows)")
         )
     return count
 
@@ -358,7 +359,8 @@ def check_parameters(k: int, n_components: int | str, level: float, anchors: int
     check_neighbors(k, "outliers")
     check_level(level, "outliers")
     if n_components != "auto" and not is_whole(n_components, 1):
-        raise ValueError(f"outliers: n_components must be a whole number ≥ 1 or 'auto'; it is {n_components!r}")
+        least = f" must be a whole number ≥ 1 or 'auto'; it is {n_components!r}"
+        raise ValueError(Message("outliers: ", Setting("n_components"), least))
     if anchors is not None and anchors != "auto" and not is_whole(anchors, LEAST):
         raise ValueError(f"outliers: anchors must be a whole number ≥ {LEAST}, 'auto' or None; it is {anchors!r}")
 
@@ -370,14 +372,12 @@ def _require_rows(n: int) -> None:
 
 def _require_neighbors(k: int, n: int) -> None:
     if k >= n:
-        raise DataError(f"outliers: n_neighbors={k} must be less than the number of rows searched ({n})")
+        few = f" must be less than the number of rows searched ({n})"
+        raise DataError(Message("outliers: ", Setting("n_neighbors", k), few))
 
 
 def _warn_dominant(axes: RobustAxes, names: Sequence[str] | None) -> None:
     found = dominant_words(axes.columns, names)
     if found is not None:
-        warnings.warn(
-            f"outliers: {found}, so it dominates the distances; if the columns have different units, use scale=True",
-            DominantColumnWarning,
-            stacklevel=4,
-        )
+        text = dominance(found, "so it dominates the distances", SCALE)
+        warnings.warn(Message("outliers: ", text), DominantColumnWarning, stacklevel=4)

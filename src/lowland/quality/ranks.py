@@ -19,6 +19,7 @@ import numpy as np
 from ..core import settings, thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from ..graph.measures import BoundMetric
 from ..pairs.pairwise import tiles
 from .anchors import Anchors, choose
@@ -110,10 +111,9 @@ def check_count(k: Any, n: int, owner: str) -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise ValueError(f"{owner}: n_neighbors must be a whole number of at least 1; it is {k!r}")
     if k > n - 2:
-        raise DataError(
-            f"{owner}: n_neighbors={k} is too large for {n} points: with all {n - 1} others as neighbours there is "
-            f"nothing to tell apart; the largest allowed is {n - 2}, and {max(1, min(10, n // 4))} is a good choice"
-        )
+        large = f" is too large for {n} points: with all {n - 1} others as neighbours there is nothing to tell apart"
+        usual = f"; the largest allowed is {n - 2}, and {max(1, min(10, n // 4))} is a good choice"
+        raise DataError(Message(f"{owner}: ", Setting("n_neighbors", k), large + usual))
     return int(k)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..contract.reducer import level_of_the_caller
-from ..core.errors import DataError
+from ..core.errors import FILL, CellError, DataError
+from ..core.message import Advice, Message, Part
 from ..graph.measures import BoundMetric, EuclideanRows, RuleRows, SparseRows, SquareRows, measure
 from ..graph.neighbors import objects
 from ..pairs.distances import check_function
@@ -23,7 +24,7 @@ Metric = str | Callable[[Any, Any], Any]
 
 _SURE = 1e-10  # relative error above which a product's distance is taken from differences instead
 _GATHERED_ENTRIES = 1 << 22  # numbers gathered at a time
-_BOTH = "fill it, or leave the row out of data and map"
+_BOTH = Advice("fill it", "leave the row out of data and map")
 
 
 class Sides(NamedTuple):
@@ -81,30 +82,27 @@ def famd_axes(X: Any) -> Any:
 
 
 @contextmanager
-def naming(owner: str, remedy: str = "fill it or leave the row out") -> Iterator[None]:
+def naming(owner: str, remedy: Part = FILL) -> Iterator[None]:
     """Let errors about cells and shapes say whose they are, with a remedy that there is here.
 
     What checks the rows of a fit calls all of them X and advises another method, which is no choice of a measure.
 
     >>> with naming("report, Y"):
-    ...     raise DataError("Input X contains NaN at row 2, column 0: use ProbabilisticPCA.", row=2, column=0)
+    ...     raise CellError("NaN", "use ProbabilisticPCA", row=2, column=0)
     Traceback (most recent call last):
-    lowland.core.errors.DataError: report, Y contains NaN at row 2, column 0: fill it or leave the row out
+    lowland.core.errors.CellError: report, Y contains NaN at row 2, column 0: fill it or leave the row out
     """
     try:
         yield
+    except CellError as error:
+        raise error.changed(subject=owner, advice=remedy) from None
     except DataError as error:
-        text, known = str(error), "Input X contains "
-        if text.startswith(owner.split(",")[0]):
+        if str(error).startswith(owner.split(",")[0]):
             raise
-        if text.startswith(known):
-            text = f"{owner} contains {text.removeprefix(known).rpartition(': ')[0]}: {remedy}"
-        else:
-            text = f"{owner}: {text}"
-        raise DataError(text, row=error.row, column=error.column) from None
+        raise DataError(Message(f"{owner}: ", error.args[0]), row=error.row, column=error.column) from None
 
 
-def one_side(X: Any, metric: Metric, owner: str, remedy: str = "fill it or leave the row out") -> BoundMetric:
+def one_side(X: Any, metric: Metric, owner: str, remedy: Part = FILL) -> BoundMetric:
     """Return points that can be compared, checked; ``owner`` is whom errors name, ``remedy`` what they advise."""
     square = isinstance(metric, str) and metric == "precomputed"
     if square and sp.issparse(X):
@@ -119,9 +117,9 @@ def one_side(X: Any, metric: Metric, owner: str, remedy: str = "fill it or leave
         items = objects(X, metric, owner)
         found = measure(metric, items, None)
     if not square:
-        from ..data.squares import warn_of_square
+        from ..data.squares import PRECOMPUTED, warn_of_square
 
-        wish = "give the coordinates of the points" if is_map else "add metric='precomputed'"
+        wish = Message("give the coordinates of the points") if is_map else PRECOMPUTED
         warn_of_square(items, owner, wish, stacklevel=level_of_the_caller() + 1)
     if callable(metric) and isinstance(found, RuleRows):
         check_function(found.rule, items, owner)

@@ -142,9 +142,8 @@ def _data(found: Comparison) -> str:
 
 def _again(found: Comparison, command: str | None) -> str:
     """Tell how to repeat it; the record is part of the page, for a page is what people keep."""
-    call = 'lowland.compare(X, record=json.load(open("record.json")))'
-    target = found.record["settings"]["target"]
-    call = call if target is None else call.replace("(X, ", "(X, target=…, ")
+    target = "" if found.record["settings"]["target"] is None else "target=…, "
+    call = f'lowland.compare(X, {target}record=json.load(open("record.json")))'
     return page.section(
         "Reproduce this comparison",
         *([page.command(command)] if command else []),

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays
-from ..core.errors import DataError
+from ..core.errors import CellError
+from ..core.message import Advice, Estimator, Message
 
 Array = Any
 
@@ -56,10 +57,9 @@ def require_finite(block: Block, allow_nan: bool = False) -> None:
         row, column = divmod(int(found[0]), block.rows.shape[1])
     value = arrays.to_numpy(values).ravel()[found[0]]
     what = "NaN" if np.isnan(value) else f"infinity ({value})"
-    row, name = row + block.start, "" if block.names is None else f" ({block.names[column]!r})"
-    remedy = (
-        "fill it, leave the row out, or use ProbabilisticPCA, which takes missing values"
-        if np.isnan(value)
-        else "replace it or leave the row out"
-    )
-    raise DataError(f"Input X contains {what} at row {row}, column {column}{name}: {remedy}.", row=row, column=column)
+    advice = Advice("replace it", "leave the row out")
+    if np.isnan(value):
+        other = Message("use ", Estimator("ProbabilisticPCA"), ", which takes missing values")
+        advice = Advice("fill it", "leave the row out", other)
+    name = None if block.names is None else block.names[column]
+    raise CellError(what, advice, row=row + block.start, column=column, name=name)

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError
+from ..core.message import Advice, Message, Setting
 from . import conversion
 from .conversion import is_missing
 from .row_source import RowSource
@@ -48,6 +49,10 @@ class TableBlock:
     def n_rows(self) -> int:
         """The number of rows."""
         return len(self.columns[0]) if self.columns else 0
+
+    def name(self, number: int) -> str | None:
+        """Return the name of a column; None where columns have no names."""
+        return None if self.names is None else self.names[number]
 
     def label(self, number: int) -> str:
         """Name a column for messages."""
@@ -195,8 +200,8 @@ def numbers_of(piece: TableBlock, j: int) -> Array:
         return values
 
     def no_number(i: int, value: Any, error: Exception) -> NoReturn:
-        row, remedy = piece.start + i, "if it is a category, name it in categorical"
-        conversion.refuse(f"row {row}, {piece.label(j)}", value, error, remedy, row, j)
+        advice = Advice(Message("if it is a category, name the column in ", Setting("categorical")))
+        conversion.refuse(value, error, advice, piece.start + i, j, piece.name(j))
 
     return conversion.cells(values, no_number)
 

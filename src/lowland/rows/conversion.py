@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays
-from ..core.errors import DataError
+from ..core.errors import CellError, DataError
+from ..core.message import Advice
 
 Array = Any
 
@@ -76,16 +77,16 @@ def _from_objects(array: Array) -> Array:
             try:
                 float(value)
             except (TypeError, ValueError) as error:
-                refuse(f"row {i}, column {j}", value, error, "convert it or leave the column out", i, j)
+                refuse(value, error, Advice("convert it", "leave the column out"), i, j)
         raise
 
 
-def refuse(place: str, value: Any, error: Exception, remedy: str, row: int, column: int) -> NoReturn:
+def refuse(value: Any, error: Exception, advice: Advice, row: int, column: int, name: str | None = None) -> NoReturn:
     """Name the cell that is no number; as scikit-learn does, objects are a TypeError and text is a ValueError."""
-    message = f"{place}: {value!r} is not a number ({error}); {remedy}"
+    cell = CellError(f"{value!r}, which is not a number ({error}),", advice, row=row, column=column, name=name)
     if isinstance(error, TypeError):
-        raise TypeError(message) from None
-    raise DataError(message, row=row, column=column) from None
+        raise TypeError(str(cell)) from None
+    raise cell from None
 
 
 def sparse(X: Any) -> Any:
@@ -106,7 +107,7 @@ def column(name: str, number: int, values: np.ndarray[Any, Any]) -> np.ndarray[A
         return values.astype(np.float64)
 
     def no_number(i: int, value: Any, error: Exception) -> NoReturn:
-        refuse(f"column {name!r}, row {i}", value, error, "leave the column out or encode it", i, number)
+        refuse(value, error, Advice("leave the column out", "encode it"), i, number, name)
 
     return cells(values, no_number)
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..core import arrays, thread_pool
 from ..core.cost import DataShape, check_allocation
-from ..core.errors import DataError
+from ..core.errors import FILL, CellError, DataError
+from ..core.message import Advice, Message, Setting
 from . import columns
 from .block import Block
 from .columns import ColumnRequest, Level, TableBlock, one_of
@@ -178,9 +179,7 @@ class MixedRows(RowSource):
             table[:, j] = columns.numbers_of(piece, j)
             if np.isnan(table[:, j]).any():  # here, for a method that takes gaps among numbers takes no categories
                 i = piece.start + int(np.isnan(table[:, j]).argmax())
-                raise DataError(
-                    f"Input X contains NaN at row {i}, {piece.label(j)}: fill it or leave the row out", row=i, column=j
-                )
+                raise CellError("NaN", FILL, row=i, column=j, name=piece.name(j))
         return table
 
     def _codes(self, piece: TableBlock, j: int) -> tuple[Array, list[Level]]:
@@ -188,12 +187,9 @@ class MixedRows(RowSource):
         codes, levels = columns.codes_of(piece, j)
         if self._missing == "error" and (codes < 0).any():
             i = piece.start + int((codes < 0).argmax())
-            raise DataError(
-                f"the category is missing at row {i}, {piece.label(j)}: fill it, leave the row out, or make missing "
-                "ones a level of their own with missing='level'",
-                row=i,
-                column=j,
-            )
+            level = Message("make missing ones a level of their own with ", Setting("missing", "level"))
+            advice = Advice("fill it", "leave the row out", level)
+            raise CellError("a missing category", advice, row=i, column=j, name=piece.name(j))
         return codes, levels
 
 
@@ -361,12 +357,9 @@ def _rank(level: Level) -> tuple[int, Level]:
 def _refuse_unseen(piece: TableBlock, i: int, j: int, level: Level, known: list[Level]) -> NoReturn:
     row = piece.start + i
     listed = ", ".join(repr(value) for value in known[:6]) + (f", … ({len(known)} in all)" if len(known) > 6 else "")
-    raise DataError(
-        f"the level {level!r} at row {row}, {piece.label(j)} was not seen by the fit, which saw {listed}; correct it, "
-        "or let the column say nothing of such a row with unseen='ignore'",
-        row=row,
-        column=j,
-    )
+    ignore = Message("let the column say nothing of such a row with ", Setting("unseen", "ignore"))
+    what = f"the level {level!r}, which was not seen by the fit (it saw {listed}),"
+    raise CellError(what, Advice("correct it", ignore), row=row, column=j, name=piece.name(j))
 
 
 __all__ = ["PIECE_ROWS", "Learned", "Levels", "MixedRows", "mixed_blocks", "mixed_rows"]

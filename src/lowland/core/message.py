@@ -1,0 +1,171 @@
+"""Messages as data: text with parts that Python and the command line word differently.
+
+`str` of a message is what Python says. A surface with other words, such as the command line, goes through the parts:
+a parameter that Python calls ``n_neighbors=20`` is an option there, and advice that it cannot offer is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+class Part:
+    """A part of a message that surfaces word differently; `str` gives Python's words."""
+
+
+@dataclass(frozen=True)
+class Code(Part):
+    """A value that is an expression in Python.
+
+    >>> str(Setting("weights", Code("~np.isnan(D)")))
+    'weights=~np.isnan(D)'
+    """
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+KNOWN_PAIRS = Code("~np.isnan(D)")  # weights that leave out the pairs whose distance is missing
+
+
+@dataclass(frozen=True)
+class Setting(Part):
+    """A parameter, alone or with a value.
+
+    >>> str(Setting("n_neighbors", 20)), str(Setting("metric", "cosine")), str(Setting("level"))
+    ('n_neighbors=20', "metric='cosine'", 'level')
+    """
+
+    name: str
+    value: Any = ...
+
+    def __str__(self) -> str:
+        return self.name if self.value is ... else f"{self.name}={self.value!r}"
+
+
+SCALE, SCALED_METRIC = Setting("scale", True), Setting("metric", "seuclidean")  # what weighs all columns alike
+
+
+@dataclass(frozen=True)
+class Estimator(Part):
+    """The class of a method.
+
+    >>> str(Estimator("ProbabilisticPCA"))
+    'ProbabilisticPCA'
+    """
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Item(Part):
+    """A row, column or object by its number, counted from 0; a surface may know its name.
+
+    >>> str(Item("object", 3))
+    'object 3'
+    """
+
+    kind: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.number}"
+
+
+@dataclass(frozen=True, init=False)
+class Advice(Part):
+    """What helps: one of several actions. A surface leaves out the actions that it does not offer.
+
+    >>> str(Advice("fill it", "leave the row out"))
+    'fill it or leave the row out'
+    >>> str(Advice("fill it", "leave the row out", Message("use ", Estimator("ProbabilisticPCA"))))
+    'fill it, leave the row out, or use ProbabilisticPCA'
+    """
+
+    actions: tuple[str | Message, ...]
+    before: str = ""
+
+    def __init__(self, *actions: str | Message, before: str = "") -> None:
+        object.__setattr__(self, "actions", actions)
+        object.__setattr__(self, "before", before)
+
+    def __str__(self) -> str:
+        return self.before + _either([str(action) for action in self.actions])
+
+    def worded(self, word: Callable[[Part], str | None]) -> str:
+        """Return the actions in other words, without those of which a part has none."""
+        texts = [text for text in (_wording(action, word) for action in self.actions) if text is not None]
+        return self.before + _either(texts) if texts else ""
+
+
+class Message(str):
+    """A text made of strings and parts; nested messages are taken apart.
+
+    >>> text = Message("LLE: ", Setting("n_neighbors", 20), " must be less than 15")
+    >>> print(text)
+    LLE: n_neighbors=20 must be less than 15
+    >>> text.worded(lambda part: "--set n_neighbors=20" if isinstance(part, Setting) else None)
+    'LLE: --set n_neighbors=20 must be less than 15'
+    """
+
+    parts: tuple[str | Part, ...]
+
+    def __new__(cls, *parts: str | Part) -> Message:
+        """Join the parts in Python's words."""
+        flat = tuple(inner for part in parts for inner in parts_of(part))
+        self = super().__new__(cls, "".join(str(part) for part in flat))
+        self.parts = flat
+        return self
+
+    def worded(self, word: Callable[[Part], str | None]) -> str:
+        """Return the text in other words; where ``word`` returns None for a part, Python's words stay."""
+        return "".join(_shown(part, word) for part in self.parts)
+
+    def settings(self) -> Iterator[Setting]:
+        """Go through the parameters that the message names, those in its advice included."""
+        for part in self.parts:
+            if isinstance(part, Setting):
+                yield part
+            elif isinstance(part, Advice):
+                for action in part.actions:
+                    yield from settings_of(action)
+
+
+def parts_of(text: str | Part) -> tuple[str | Part, ...]:
+    """Return the parts of a message, or the one part that a plain text is."""
+    return text.parts if isinstance(text, Message) else (text,)
+
+
+def settings_of(text: str) -> Iterator[Setting]:
+    """Go through the parameters that a text names, as far as it is a message.
+
+    >>> Setting("scale", True) in settings_of(Message("use ", Setting("scale", True)))
+    True
+    """
+    return text.settings() if isinstance(text, Message) else iter(())
+
+
+def _either(texts: list[str]) -> str:
+    if len(texts) < 3:
+        return " or ".join(texts)
+    return f"{', '.join(texts[:-1])}, or {texts[-1]}"
+
+
+def _shown(part: str | Part, word: Callable[[Part], str | None]) -> str:
+    if isinstance(part, Advice):
+        return part.worded(word)
+    text = word(part) if isinstance(part, Part) else None
+    return str(part) if text is None else text
+
+
+def _wording(action: str | Message, word: Callable[[Part], str | None]) -> str | None:
+    """Return an action in other words; None where one of its parts has none."""
+    texts = [part if isinstance(part, str) else word(part) for part in parts_of(action)]
+    return None if None in texts else "".join(text for text in texts if text is not None)
