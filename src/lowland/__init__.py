@@ -19,10 +19,12 @@ __version__ = "0.1.0"
 _HOME = {
     **{row.class_name: row.module.removeprefix(f"{__name__}.") for row in _METHODS},
     "Cancelled": "core.errors",
+    "CellError": "core.errors",
     "DataError": "core.errors",
     "DegenerateWarning": "core.errors",
     "DisconnectedError": "core.errors",
     "DisconnectedWarning": "core.errors",
+    "DistanceMatrixWarning": "core.errors",
     "DominantColumnWarning": "core.errors",
     "IndefiniteWarning": "core.errors",
     "LowlandError": "core.errors",
@@ -72,10 +74,12 @@ if TYPE_CHECKING:
     from .core.cost import Plan
     from .core.errors import (
         Cancelled,
+        CellError,
         DataError,
         DegenerateWarning,
         DisconnectedError,
         DisconnectedWarning,
+        DistanceMatrixWarning,
         DominantColumnWarning,
         IndefiniteWarning,
         LowlandError,

@@ -9,7 +9,7 @@ import pytest
 from lowland.cli.app import COMMANDS
 from lowland.cli.main import _options
 from lowland.cli.wording import in_words, speaking
-from lowland.core.message import KNOWN_PAIRS, SCALE, SCALED_METRIC, Estimator, Message, Setting
+from lowland.core.message import KNOWN_PAIRS, SCALE, SCALED_METRIC, Configuration, Estimator, Message, Setting
 
 
 def words(command, *parts):
@@ -46,6 +46,10 @@ def test_parameters_are_named_as_the_command_does(command, setting, expected):
 def test_methods_are_options_where_one_can_be_chosen():
     assert words("reduce", "use ", Estimator("ProbabilisticPCA")) == "use --method probabilistic_pca"
     assert words("outliers", "use ", Estimator("ProbabilisticPCA")) == "use ProbabilisticPCA"
+
+
+def test_limits_are_set_in_the_environment():
+    assert words("reduce", "set ", Configuration("memory_limit", "3GB")) == "set LOWLAND_MEMORY_LIMIT=3GB"
 
 
 def test_functions_are_not_named_and_methods_are():

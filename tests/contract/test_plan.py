@@ -98,8 +98,7 @@ def test_a_plan_beyond_the_limit_names_figure_part_limit_and_remedy(small):
         small.require()
     assert str(error.value) == (
         "PCA by covariance would take 3 GB (most of it for scatter matrix: 2 GB), and the limit is 3 GB. "
-        "To go on: do less, or raise the limit with "
-        'lowland.config(memory_limit="3GB") or LOWLAND_MEMORY_LIMIT.'
+        "To go on: do less, or raise the limit with lowland.config(memory_limit='3GB')."
     )
     assert isinstance(error.value, MemoryError)
     with pytest.raises(MemoryLimitError, match=r"would take 5 B, and the limit is 4 B"):

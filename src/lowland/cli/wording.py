@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DistanceMatrixWarning
-from ..core.message import KNOWN_PAIRS, Estimator, Message, Part, Setting, parts_of
+from ..core.message import KNOWN_PAIRS, Configuration, Estimator, Message, Part, Setting, parts_of
 
 if TYPE_CHECKING:
     from .inputs import Input
@@ -61,6 +61,8 @@ def _word(part: Part) -> str | None:
     options = frozenset(_OPTIONS.get()())
     if isinstance(part, Setting):
         return _option(part, options)
+    if isinstance(part, Configuration) and options:
+        return f"LOWLAND_{part.name.upper()}={part.value}"
     if isinstance(part, Estimator) and "--method" in options:
         from ..contract.method_table import METHODS
 

@@ -13,6 +13,7 @@ import numpy as np
 from . import settings
 from .errors import MemoryLimitError
 from .formatting import format_bytes, format_seconds
+from .message import Configuration, Message
 
 # Arithmetic of one modest core, for the rough seconds of a plan (64-bit; 32-bit counts double).
 FLOPS_PER_CORE = 2.5e10
@@ -70,11 +71,16 @@ class Plan:
         limit = settings.memory_limit() if limit is None else limit
         if self.bytes > limit:
             largest = max(self.parts, key=lambda name: self.parts[name], default="")
+            most = f" (most of it for {largest}: {format_bytes(self.parts[largest])})" if largest else ""
             raise MemoryLimitError(
-                f"{self.method} by {self.algorithm} would take {format_bytes(self.bytes)}"
-                + (f" (most of it for {largest}: {format_bytes(self.parts[largest])})" if largest else "")
-                + f", and the limit is {format_bytes(limit)}. To go on: {self.remedy}, or raise the limit with"
-                f' lowland.config(memory_limit="{math.ceil(self.bytes / 1e9)}GB") or LOWLAND_MEMORY_LIMIT.'
+                Message(
+                    f"{self.method} by {self.algorithm} would take {format_bytes(self.bytes)}{most}, and the limit is "
+                    f"{format_bytes(limit)}. To go on: ",
+                    self.remedy,
+                    ", or raise the limit with ",
+                    Configuration("memory_limit", f"{math.ceil(self.bytes / 1e9)}GB"),
+                    ".",
+                )
             )
 
     def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be copied or sent to a process by itself
@@ -118,9 +124,8 @@ def check_allocation(nbytes: int, what: str, remedy: str) -> None:
         return
     limit = settings.memory_limit()
     if nbytes > limit:
-        raise MemoryLimitError(
-            f"{what} would take {format_bytes(nbytes)}, and the limit is {format_bytes(limit)}. To go on: {remedy}."
-        )
+        much = f"{what} would take {format_bytes(nbytes)}, and the limit is {format_bytes(limit)}. To go on: "
+        raise MemoryLimitError(Message(much, remedy, "."))
 
 
 def largest(*stages: Mapping[str, int]) -> dict[str, int]:

@@ -51,6 +51,21 @@ SCALE, SCALED_METRIC = Setting("scale", True), Setting("metric", "seuclidean")  
 
 
 @dataclass(frozen=True)
+class Configuration(Part):
+    """A setting of the process; on the command line it is an environment variable.
+
+    >>> str(Configuration("memory_limit", "2GB"))
+    "lowland.config(memory_limit='2GB')"
+    """
+
+    name: str
+    value: Any
+
+    def __str__(self) -> str:
+        return f"lowland.config({self.name}={self.value!r})"
+
+
+@dataclass(frozen=True)
 class Estimator(Part):
     """The class of a method.
 
