@@ -11,11 +11,11 @@ from cyclopts import Parameter
 from ..core.command_line import command_line
 from ..data.formats import foreign_table
 from .answer import Answer, UsageError, note
-from .inputs import Input, default_names, read_coordinates, read_for
+from .inputs import Input, default_names, read_coordinates, read_for, row_names
 from .model import run
 from .options import Common, DataFile, IdColumn, KeepColumns, KeepOptions, ModelIn, OutFile
 from .outputs import check_kept, check_outputs, is_table
-from .wording import in_words, row_names
+from .wording import in_words
 
 if TYPE_CHECKING:
     import polars as pl

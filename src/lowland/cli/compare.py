@@ -14,11 +14,11 @@ from ..core.command_line import command_line
 from ..core.errors import DataError
 from .answer import Answer, UsageError, note
 from .compare_table import ranking, skipped
-from .inputs import Input, read_input
+from .inputs import Input, read_input, warn_of_square
 from .model import find_method, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, split_names
 from .outputs import check_outputs
-from .wording import SCALED, in_words, warn_of_square
+from .wording import SCALED, in_words
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,11 +10,10 @@ from rich.table import Table as Grid
 
 from ..core.command_line import command_line
 from .answer import Answer, UsageError
-from .inputs import read_input
+from .inputs import read_input, warn_of_square
 from .model import run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, RowNames
 from .outputs import check_place
-from .wording import warn_of_square
 
 if TYPE_CHECKING:
     from ..dimension import Estimate

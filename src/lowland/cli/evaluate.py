@@ -14,11 +14,11 @@ from ..core.command_line import command_line
 from ..core.errors import DataError
 from ..core.message import SCALED_METRIC, settings_of
 from .answer import Answer, UsageError, note
-from .inputs import Input, read_input
+from .inputs import Input, read_input, row_names, warn_of_square
 from .model import build_model, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
 from .outputs import check_outputs
-from .wording import SCALED, row_names, warn_of_square
+from .wording import SCALED
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import CellError, DataError, LowlandWarning
+from ..core.errors import CellError, DataError, DistanceMatrixWarning, LowlandWarning
 from ..core.message import Item, Message, Part, parts_of
 from .answer import UsageError, note
 from .options import ColumnOptions, KeepOptions, split_names
@@ -198,6 +198,38 @@ def read_coordinates(model: Reducer, path: Path) -> Input:
             stacklevel=2,
         )
     return replace(_dense(table, selection), rows=selection.X)
+
+
+def warn_of_square(given: Input) -> None:
+    """Warn if a table is a distance matrix and is about to be used as rows."""
+    if given.pairwise or given.table is None:
+        return
+    from ..data.squares import missing_pairs, square_words
+
+    if missing_pairs(given.table) is not None:
+        warnings.warn(square_words(given.source), DistanceMatrixWarning, stacklevel=2)
+
+
+def dominated(given: Input) -> bool:
+    """Tell whether one column or two hold most of the variance, by the warnings' rule: the next step should scale."""
+    import numpy as np
+
+    from ..core.dominance import dominant_columns
+
+    table: Any = getattr(given.rows, "array", None)
+    if given.pairwise or not isinstance(table, np.ndarray) or table.dtype.kind not in "fiub":
+        return False
+    return dominant_columns(np.var(table, axis=0, dtype=np.float64)) is not None
+
+
+def row_names(given: Input) -> list[str]:
+    """Return what each row is called: its identifier, or its place in the file, as errors about data have it."""
+    labels = given.labels()
+    if labels is not None:
+        return labels
+    first = None if given.table is None else given.table.first_line
+    word, start = ("row", 0) if first is None else ("line", first)
+    return [f"{word} {start + i}" for i in range(given.shape[0])]
 
 
 def _tell_left_out(selection: Selection | MixedSelection) -> None:

@@ -11,11 +11,10 @@ from rich.table import Table as Grid
 
 from ..core.command_line import command_line
 from .answer import Answer, UsageError
-from .inputs import Input, read_input
+from .inputs import Input, dominated, read_input, row_names, warn_of_square
 from .model import run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, RowNames
 from .outputs import check_kept, check_outputs
-from .wording import dominated, row_names, warn_of_square
 
 if TYPE_CHECKING:
     from ..quality.outliers import Outliers

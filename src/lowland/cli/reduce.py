@@ -10,11 +10,10 @@ from cyclopts import Parameter
 
 from ..core.command_line import command_line
 from .answer import Answer, UsageError
-from .inputs import Input, read_input
+from .inputs import Input, read_input, warn_of_square
 from .model import build_model, files_of, fill_in, find_method, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions, OutFile
 from .outputs import check_kept, check_outputs
-from .wording import warn_of_square
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,8 +5,8 @@ on one thread, and results are taken in order (`thread_pool`). ``random_state=No
 data, parameters and seed therefore give the same bits on any number of threads. Memory and installed extras never
 change a result; they only refuse.
 
-**Messages.** Errors and warnings hold the parameter, method or cell that they name as a part of a `message.Message`. Its
-`str` is Python's wording (``n_neighbors=20``); the command line words the parts by its own options (``--neighbors 20``)
+**Messages.** Errors and warnings hold the parameter, method or cell that they name as a part of a `message.Message`.
+Its `str` is Python's wording (``n_neighbors=20``); the command line words the parts by its options (``--neighbors 20``)
 and leaves out advice that it cannot offer. No surface edits the text of another.
 
 **Upward references.** Results of lower floors draw themselves through the table in `show`, the only one that names
