@@ -64,6 +64,7 @@ def wrap(cls: type, title: str, components: str | None, defaults: Mapping[str, A
             "__module__": cls.__module__,
             "__init__": _constructor(names, title, cls),
             "_parameters": {name: Anything(cls.__name__) for name in names},
+            "_state": (),  # a model file holds no object of another package
             "_wrapped": cls,
             "_components": components,
             "_defaults": kept,

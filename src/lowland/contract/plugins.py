@@ -173,7 +173,7 @@ def _admit(
         family,
         summary or f"{first_line(cls)} (from {cls.__module__.partition('.')[0]})",
         needs=_needs(ready),
-        kept=bool(ready._state),
+        kept=set(ready._state) > {"n_components_"},
         cls=ready,
         origin=origin,
     )

@@ -25,6 +25,8 @@ from .inputs import Rows
 
 Array = Any
 
+_KEPT_APART = ("fit_info_", "n_features_in_", "exponent_")  # by model files, under names of their own
+
 
 @dataclass(frozen=True)
 class FitInfo:
@@ -179,14 +181,15 @@ def level_of_the_caller() -> int:
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base of every method: scikit-learn's conventions, a plan before, a record after, row-wise `transform`.
 
-    A subclass declares ``_parameters`` (the limits of its constructor's arguments), ``_state`` (the learned
-    attributes that a model file holds), ``_units`` (those that change with the unit of the rows: see `units`) and
-    ``_reads_again`` (a fit reads the rows more than once), and writes ``_plan``, ``_fit`` and ``_row_map``.
+    A subclass declares ``_parameters`` (the limits of its constructor's arguments), its learned attributes as
+    annotations (``components_: Array``; a model file holds those that a fit has set), ``_units`` (those that change
+    with the unit of the rows: see `units`) and ``_reads_again`` (a fit reads the rows more than once), and writes
+    ``_plan``, ``_fit`` and ``_row_map``.
     """
 
     _input: ClassVar[Rows] = Rows()
     _parameters: ClassVar[Mapping[str, parameters.Rule]] = {}
-    _state: ClassVar[tuple[str, ...]] = ()
+    _state: ClassVar[tuple[str, ...]] = ()  # what a model file holds: the annotated names that end in _
     _allow_nan: ClassVar[bool] = False
     _allow_sparse: ClassVar[bool] = False
     _reads_again: ClassVar[bool] = False
@@ -204,6 +207,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if "_state" not in vars(cls):
+            bases = [Reducer, *reversed(cls.__mro__)]
+            learned = [name for base in bases for name in vars(base).get("__annotations__", {}) if name[-1] == "_"]
+            cls._state = tuple(dict.fromkeys(name for name in learned if name not in _KEPT_APART))
         units.measure(cls)
 
     # -- what a subclass writes ---------------------------------------------------------------------------

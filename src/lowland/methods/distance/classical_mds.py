@@ -88,16 +88,6 @@ class ClassicalMDS(DistanceReducer):
         **DistanceReducer._parameters,
         "additive": AnyOf((Nothing(), Choice(("cailliez", "lingoes")))),
     }
-    _state: ClassVar[tuple[str, ...]] = (
-        *DistanceReducer._distance_state,
-        "eigenvalues_",
-        "spectrum_",
-        "additive_",
-        "additive_constant_",
-        "map_",
-        "origin_",
-        "shift_",
-    )
 
     eigenvalues_: Array
     spectrum_: Array

@@ -25,7 +25,7 @@ from .pair_sample import ratio_over_pairs
 from .placement import Placement
 from .stress import Stress, descend, filled, posed, require_connected, same_objects
 from .stress_cost import MetricCost, plan_stress
-from .stress_fit import STRESS_PARAMETERS, STRESS_STATE, StressFit, begin_fit
+from .stress_fit import STRESS_PARAMETERS, StressFit, begin_fit
 
 Array = Any
 
@@ -100,13 +100,6 @@ class MetricMDS(DistanceReducer):
         "stress": Choice(tuple(POWERS)),
         "weights": AnyOf((Nothing(), ArrayRule())),
     }
-    _state: ClassVar[tuple[str, ...]] = (
-        *DistanceReducer._distance_state,
-        *STRESS_STATE,
-        "raw_stress_",
-        "power_",
-        "closest_",
-    )
     _units: ClassVar[Units] = {
         **DistanceReducer._units,
         "positions_": degree,

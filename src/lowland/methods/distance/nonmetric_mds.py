@@ -24,7 +24,7 @@ from .pair_sample import ratio_over_pairs
 from .placement import Placement
 from .stress import Descent, posed, same_objects
 from .stress_cost import NonmetricCost, plan_stress
-from .stress_fit import STRESS_PARAMETERS, STRESS_STATE, StressFit, begin_fit
+from .stress_fit import STRESS_PARAMETERS, StressFit, begin_fit
 
 Array = Any
 
@@ -91,7 +91,6 @@ class NonmetricMDS(DistanceReducer):
         **STRESS_PARAMETERS,
         "ties": Choice(("primary", "secondary")),
     }
-    _state: ClassVar[tuple[str, ...]] = (*DistanceReducer._distance_state, *STRESS_STATE, "curve_")
     _units: ClassVar[Units] = {**DistanceReducer._units, "positions_": degree, "curve_": degree}
     _landmark_defaults: ClassVar[LandmarkDefaults] = LandmarkDefaults(exact_below=2000)
 

@@ -31,7 +31,6 @@ STRESS_PARAMETERS: Mapping[str, Rule] = {
     "tol": Real(0, 1, closed=True),
 }
 # ``positions_`` holds the coordinates of the anchors: all training points, or landmarks.
-STRESS_STATE = ("positions_", "stress_", "stress_history_", "n_iter_")
 
 MAX_SOLVED_STRESS = 1e-7  # of the size of the distances: a start with no more is the solution
 MAX_UNREPORTED_PACE = 1e-6  # share of the stress that one more step may take off without a warning

@@ -82,16 +82,6 @@ class NeighborEmbedding(Reducer):
         "metric": METRIC,
         "random_state": RANDOM_STATE,
     }
-    _state: ClassVar[tuple[str, ...]] = (
-        "anchors_",
-        "metric_",
-        "metric_state_",
-        "neighbors_",
-        "square_",
-        "pieces_",
-        "embedding_",
-        "n_components_",
-    )
     _units: ClassVar[Units] = {"anchors_": of_anchors, "metric_state_": 1, "square_": 1}
     _least: ClassVar[int] = 4  # points below which there is nothing to optimise
 

@@ -101,7 +101,6 @@ class TSNE(NeighborEmbedding):
         "learning_rate": AnyOf((Choice(("auto",)), Real(0))),
         "init": INIT,
     }
-    _state: ClassVar[tuple[str, ...]] = (*NeighborEmbedding._state, "perplexity_", "n_iter_")
 
     perplexity_: float
     n_iter_: int

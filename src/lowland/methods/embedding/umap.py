@@ -91,7 +91,6 @@ class UMAP(NeighborEmbedding):
         "n_epochs": AnyOf((Nothing(), Integer(1))),
         "init": INIT,
     }
-    _state: ClassVar[tuple[str, ...]] = (*NeighborEmbedding._state, "curve_")
 
     curve_: Array
 

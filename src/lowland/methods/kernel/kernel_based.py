@@ -47,20 +47,6 @@ class KernelReducer(Reducer):
     """
 
     _input: ClassVar[Compared] = Compared("kernel", lambda model: model.kernel_["name"], "its kernel values with")
-    _kernel_state: ClassVar[tuple[str, ...]] = (
-        "eigenvalues_",
-        "embedding_",
-        "kernel_",
-        "gamma_",
-        "anchors_",
-        "dual_",
-        "mean_weights_",
-        "kernel_mean_",
-        "shift_",
-        "ridge_",
-        "n_components_",
-    )
-
     _units: ClassVar[Units] = {
         "eigenvalues_": _degree,
         "embedding_": _root,

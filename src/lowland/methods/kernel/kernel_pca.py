@@ -104,7 +104,6 @@ class KernelPCA(KernelReducer):
         "preimage": AnyOf((Nothing(), Choice(("auto", "ridge", "fixed-point")))),
         "random_state": RANDOM_STATE,
     }
-    _state: ClassVar[tuple[str, ...]] = (*KernelReducer._kernel_state, "spectrum_", "n_samples_")
     _units: ClassVar[Units] = {
         **KernelReducer._units,
         **dict.fromkeys(
@@ -227,7 +226,7 @@ class KernelPCA(KernelReducer):
         else:
             Y = self._fit_landmarks(rows, chosen, record, draws[1], draws[2])
         self.n_components_ = len(self.eigenvalues_)
-        self.embedding_ = Y.astype(rows.dtype)
+        self.embedding_ = Y.astype(rows.dtype, order="C")
         self.ridge_ = None
         if way_back is not None and self.shift_ is not None:
             with record.stage("pre-images"):
@@ -302,7 +301,7 @@ class KernelPCA(KernelReducer):
     def _learn(self, found: Components, record: Recorder, algorithm: str, doubt: str) -> None:
         """Keep the subspace and tell how it was found."""
         expansion, pairs, r = found.expansion, found.pairs, len(found.values)
-        self.dual_, self.mean_weights_ = expansion.dual, expansion.weights
+        self.dual_, self.mean_weights_ = np.ascontiguousarray(expansion.dual), expansion.weights
         self.kernel_mean_, self.eigenvalues_, self.spectrum_ = expansion.mean, found.values, found.spectrum
         record.note(
             algorithm=algorithm,

@@ -101,19 +101,6 @@ class FAMD(LinearReducer):
         "random_state": RANDOM_STATE,
     }
     _units: ClassVar[Units] = {"mean_": 1, "scale_": 1, "inverse_transform": 1, "residual": 1}  # of tables of numbers
-    _state: ClassVar[tuple[str, ...]] = (
-        "components_",
-        "eigenvalues_",
-        "explained_variance_ratio_",
-        "mean_",
-        "scale_",
-        "spectrum_",
-        "total_variance_",
-        "categorical_columns_",
-        "categorical_levels_",
-        "n_components_",
-        "n_samples_",
-    )
     _allow_sparse: ClassVar[bool] = False
 
     components_: Array

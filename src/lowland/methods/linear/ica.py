@@ -108,16 +108,6 @@ class ICA(LinearReducer):
         "w_init": AnyOf((Nothing(), ArrayRule())),
         "random_state": RANDOM_STATE,
     }
-    _state: ClassVar[tuple[str, ...]] = (
-        "components_",
-        "mixing_",
-        "mean_",
-        "whitening_",
-        "negentropy_",
-        "n_iter_",
-        "n_components_",
-        "n_samples_",
-    )
 
     _units: ClassVar[Units] = {
         "components_": lambda model: _unit(model) - 1,

@@ -21,7 +21,6 @@ from ..shared.neighborhood import Piece
 from ..shared.pair_units import degree
 from .projections import (
     PROJECTION_PARAMETERS,
-    PROJECTION_STATE,
     PROJECTION_UNITS,
     EdgeWeights,
     fit_projection,
@@ -93,7 +92,6 @@ class LPP(LinearReducer):
         "weights": Choice(("heat", "binary")),
         "bandwidth": BANDWIDTH,
     }
-    _state: ClassVar[tuple[str, ...]] = (*PROJECTION_STATE, "bandwidth_")
     _units: ClassVar[Units] = {**PROJECTION_UNITS, "bandwidth_": degree}
 
     bandwidth_: float

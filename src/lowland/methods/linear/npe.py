@@ -21,7 +21,6 @@ from ..shared.linear_map import Compressor, LinearReducer
 from ..shared.neighborhood import Piece
 from .projections import (
     PROJECTION_PARAMETERS,
-    PROJECTION_STATE,
     PROJECTION_UNITS,
     EdgeWeights,
     fit_projection,
@@ -80,7 +79,6 @@ class NPE(LinearReducer):
     _input: ClassVar[Compared] = METRIC_INPUT
     _overhead: ClassVar[tuple[float, float]] = GRAPH_OVERHEAD
     _parameters: ClassVar[Mapping[str, Rule]] = PROJECTION_PARAMETERS
-    _state: ClassVar[tuple[str, ...]] = PROJECTION_STATE
     _units: ClassVar[Units] = PROJECTION_UNITS
 
     components_: Array

@@ -25,23 +25,15 @@ from ..shared.linear_map import Compressor, LinearReducer, check_count, tell, wa
 
 Array = Any
 
-_LEARNED = (
-    "components_",
-    "explained_variance_",
-    "explained_variance_ratio_",
-    "singular_values_",
-    "mean_",
-    "scale_",
-    "spectrum_",
-    "total_variance_",
-    "n_components_",
-    "n_samples_",
-)
-
 
 def _unit(model: Any) -> int:
     """Return the power of the rows' unit that coordinates have: none where columns are divided by their deviations."""
     return 1 if model.scale_ is None else 0
+
+
+def _results(model: Any) -> tuple[str, ...]:
+    """Return the learned attributes that are solved from an accumulator."""
+    return (*(name for name in model._state if name != "accumulator_"), "fit_info_")
 
 
 class PCA(LinearReducer):
@@ -111,7 +103,6 @@ class PCA(LinearReducer):
         "ddof": Integer(0),
         "random_state": RANDOM_STATE,
     }
-    _state: ClassVar[tuple[str, ...]] = (*_LEARNED, "accumulator_")
     _units: ClassVar[Units] = {
         "mean_": 1,
         "scale_": 1,
@@ -199,16 +190,16 @@ class PCA(LinearReducer):
             if first:
                 self._forget()
             raise
-        for name in (*_LEARNED, "fit_info_"):
+        for name in _results(self):
             self.__dict__.pop(name, None)
         return self
 
     def __getattr__(self, name: str) -> Any:
         # Reached only for names that are not set: after partial_fit, solve when a result is first read.
-        if name in (*_LEARNED, "fit_info_") and "accumulator_" in vars(self):
+        if "accumulator_" in vars(self) and name in _results(self):
             model = self._in_fit_units()
             model._solve_accumulator()
-            self.__dict__.update({learned: vars(model)[learned] for learned in (*_LEARNED, "fit_info_")})
+            self.__dict__.update({learned: vars(model)[learned] for learned in _results(self)})
             return getattr(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

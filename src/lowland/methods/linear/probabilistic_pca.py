@@ -104,19 +104,6 @@ class ProbabilisticPCA(LinearReducer):
         "noise variance": 2,
         **dict.fromkeys(("weights", "inverse_transform", "residual", "fill", "sample"), 1),
     }
-    _state: ClassVar[tuple[str, ...]] = (
-        "components_",
-        "explained_variance_",
-        "explained_variance_ratio_",
-        "noise_variance_",
-        "mean_",
-        "spectrum_",
-        "total_variance_",
-        "log_likelihood_",
-        "n_components_",
-        "n_samples_",
-        "n_iter_",
-    )
 
     components_: Array
     explained_variance_: Array

@@ -56,7 +56,6 @@ PROJECTION_PARAMETERS: Mapping[str, Rule] = {
     "metric": Choice(METRICS),
     "disconnected": Choice(("bridge", "error")),  # one linear map is one map for all components: none is separate
 }
-PROJECTION_STATE = ("components_", "mean_", "eigenvalues_", "metric_", "neighbors_", "rank_", "n_components_")
 PROJECTION_UNITS: Units = {"components_": -1, "mean_": 1, "inverse_transform": 1, "residual": 1}
 
 

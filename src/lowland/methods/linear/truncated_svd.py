@@ -83,19 +83,6 @@ class TruncatedSVD(LinearReducer):
         "solver": Choice(("auto", *ROUTES)),
         "random_state": RANDOM_STATE,
     }
-    _state: ClassVar[tuple[str, ...]] = (
-        "components_",
-        "singular_values_",
-        "U_",
-        "explained_variance_",
-        "explained_variance_ratio_",
-        "energy_ratio_",
-        "energy_",
-        "column_sums_",
-        "lost_energy_",
-        "n_components_",
-        "n_samples_",
-    )
 
     components_: Array
     singular_values_: Array

@@ -18,7 +18,6 @@ from ...rows.units import Units
 from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
 from ..shared.laplacian_map import (
     LAPLACIAN_PARAMETERS,
-    LAPLACIAN_STATE,
     LAPLACIAN_UNITS,
     about_harmonics,
     bandwidth_of,
@@ -93,7 +92,6 @@ class DiffusionMaps(GraphReducer):
         "alpha": Real(0, 1, closed=True),
         "n_steps": Real(0, 1e6, closed=True),
     }
-    _state: ClassVar[tuple[str, ...]] = LAPLACIAN_STATE
     _units: ClassVar[Units] = LAPLACIAN_UNITS
     _keeps_square: ClassVar[bool] = False
     _keeps_lengths: ClassVar[bool] = False

@@ -19,7 +19,7 @@ from ...spectral.distance import scale
 from ...spectral.solve import sign_of_columns
 from ...spectral.solve_costs import square_solve_cost
 from ..shared.extension import Triangulation, to_principal_axes
-from ..shared.graph_based import GRAPH_PARAMETERS, GRAPH_STATE, GRAPH_UNITS, Embedded, EmbeddingCost, GraphReducer
+from ..shared.graph_based import GRAPH_PARAMETERS, GRAPH_UNITS, Embedded, EmbeddingCost, GraphReducer
 from ..shared.landmarks import LandmarkDefaults, Landmarks, uniform
 from ..shared.map_warnings import note_disagreement, warn_arbitrary_axes
 from ..shared.neighborhood import Piece
@@ -91,7 +91,6 @@ class Isomap(GraphReducer):
         "landmarks": LandmarkRule(("uniform",)),
         "ties": Choice(("cut", "keep")),
     }
-    _state: ClassVar[tuple[str, ...]] = (*GRAPH_STATE, "residual_variance_")
     _units: ClassVar[Units] = {
         **GRAPH_UNITS,
         "embedding_": degree,

@@ -19,7 +19,6 @@ from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
 from ..shared.laplacian_map import (
     EDGES_PER_NEIGHBOR,
     LAPLACIAN_PARAMETERS,
-    LAPLACIAN_STATE,
     LAPLACIAN_UNITS,
     about_harmonics,
     bandwidth_of,
@@ -94,7 +93,6 @@ class LaplacianEigenmaps(GraphReducer):
         "landmarks": LANDMARKS,
         "weights": Choice(("heat", "binary")),
     }
-    _state: ClassVar[tuple[str, ...]] = LAPLACIAN_STATE
     _units: ClassVar[Units] = LAPLACIAN_UNITS
     _keeps_square: ClassVar[bool] = False
     _keeps_lengths: ClassVar[bool] = False

@@ -12,7 +12,7 @@ from ...contract.reducer import Recorder
 from ...core.cost import DataShape
 from ...graph.patches import Patches, barycentric, noise_ridge
 from ...rows.row_source import RowSource
-from ..shared.graph_based import GRAPH_PARAMETERS, GRAPH_STATE, Embedded, EmbeddingCost, GraphReducer
+from ..shared.graph_based import GRAPH_PARAMETERS, Embedded, EmbeddingCost, GraphReducer
 from ..shared.neighborhood import Piece
 from .patch_alignment import PatchAlignment
 
@@ -77,7 +77,6 @@ class LLE(GraphReducer):
         **GRAPH_PARAMETERS,
         "reg": AnyOf((Choice(("auto",)), Real(0))),
     }
-    _state: ClassVar[tuple[str, ...]] = (*GRAPH_STATE, "reg_")
 
     reg_: float | str
 

@@ -110,19 +110,6 @@ class Autoencoder(Reducer):
         "random_state": RANDOM_STATE,
     }
     _units: ClassVar[Units] = {"mean_": 1, "scale_": 1, "inverse_transform": 1}
-    _state: ClassVar[tuple[str, ...]] = (
-        "encoder_",
-        "decoder_",
-        "mean_",
-        "scale_",
-        "loss_curve_",
-        "validation_curve_",
-        "best_epoch_",
-        "n_iter_",
-        "n_components_",
-        "n_samples_",
-        "activation_",
-    )
 
     _reads_again: ClassVar[bool] = True
 

@@ -115,15 +115,6 @@ class SOM(Reducer):
         "quantization_error": _length,
         "quantisation error": _length,
     }
-    _state: ClassVar[tuple[str, ...]] = (
-        "codebook_",
-        "mean_",
-        "scale_",
-        "grid_",
-        "topology_",
-        "n_components_",
-        "n_samples_",
-    )
 
     _reads_again: ClassVar[bool] = True
     _overhead: ClassVar[tuple[float, float]] = (0.08, 0.0)

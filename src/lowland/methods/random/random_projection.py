@@ -87,15 +87,6 @@ class RandomProjection(LinearReducer):
         "random_state": RANDOM_STATE,
     }
     _units: ClassVar[Units] = {"mean_": 1, "transform": 1, "inverse_transform": 1, "residual": 1}
-    _state: ClassVar[tuple[str, ...]] = (
-        "kind_",
-        "matrix_",
-        "positions_",
-        "signs_",
-        "mean_",
-        "n_components_",
-        "n_samples_",
-    )
 
     kind_: str
     matrix_: Array  # gaussian: D × k

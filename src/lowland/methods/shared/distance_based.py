@@ -86,7 +86,6 @@ class DistanceReducer(Reducer):
         "landmarks": LandmarkRule(("uniform", "farthest", "kmeans++")),
         "random_state": RANDOM_STATE,
     }
-    _distance_state: ClassVar[tuple[str, ...]] = ("anchors_", "metric_", "metric_state_", "embedding_", "n_components_")
     _units: ClassVar[Units] = {"anchors_": of_anchors, "metric_state_": 1, "embedding_": degree, "transform": degree}
     _input: ClassVar[Compared] = METRIC_INPUT
     _landmark_defaults: ClassVar[LandmarkDefaults] = LandmarkDefaults()

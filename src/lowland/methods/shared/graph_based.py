@@ -69,18 +69,6 @@ GRAPH_PARAMETERS: Mapping[str, Rule] = {
     "disconnected": Choice(("bridge", "separate", "error")),
     "random_state": RANDOM_STATE,
 }
-GRAPH_STATE = (
-    "anchors_",
-    "metric_",
-    "metric_state_",
-    "neighbors_",
-    "square_",
-    "pieces_",
-    "eigenvalues_",
-    "component_labels_",
-    "embedding_",
-    "n_components_",
-)
 GRAPH_UNITS: Units = {"anchors_": of_anchors, "metric_state_": 1, "square_": 1, "inverse_transform": 1}
 GRAPH_OVERHEAD = (0.008, 3e-5)  # seconds of any fit, and of each row
 
@@ -96,7 +84,6 @@ class GraphReducer(Reducer):
     _allow_sparse: ClassVar[bool] = True
     _overhead: ClassVar[tuple[float, float]] = GRAPH_OVERHEAD
     _parameters: ClassVar[Mapping[str, Rule]] = GRAPH_PARAMETERS
-    _state: ClassVar[tuple[str, ...]] = GRAPH_STATE
     _units: ClassVar[Units] = GRAPH_UNITS
     _needs_columns: ClassVar[bool] = False  # whether a map of more coordinates than columns would be made up
     _keeps_lengths: ClassVar[bool] = True  # else the coordinates of a component have variance 1, whatever its units
@@ -285,7 +272,7 @@ def side_by_side(pieces: list[Piece], maps: list[Embedded], n_components: int) -
     gap = _COMPONENT_GAP * float(np.mean(widths)) if len(maps) > 1 else 0.0
     out, start = [], 0.0
     for piece, e, width in zip(pieces, maps, widths, strict=True):
-        Y = np.pad(e.points, ((0, 0), (0, n_components - e.points.shape[1])))
+        Y = np.pad(np.ascontiguousarray(e.points), ((0, 0), (0, n_components - e.points.shape[1])))
         offset = np.zeros(n_components)
         if len(maps) > 1:
             offset[0] = start - Y[:, 0].min()

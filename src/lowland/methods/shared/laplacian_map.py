@@ -17,14 +17,13 @@ from ...graph.laplacian import Harmonics, edge_weights, median_distance
 from ...rows.units import Units
 from ...spectral.factor_costs import factor_entries, solve_cost
 from .eigenspaces import warn_concentrated, warn_cut
-from .graph_based import GRAPH_PARAMETERS, GRAPH_STATE, GRAPH_UNITS, Embedded, EmbeddingCost
+from .graph_based import GRAPH_PARAMETERS, GRAPH_UNITS, Embedded, EmbeddingCost
 from .pair_units import degree
 
 Array = Any
 
 BANDWIDTH: Rule = AnyOf((Choice(("median",)), Real(0)))
 LAPLACIAN_PARAMETERS: Mapping[str, Rule] = {**GRAPH_PARAMETERS, "bandwidth": BANDWIDTH}
-LAPLACIAN_STATE = (*GRAPH_STATE, "bandwidth_")
 LAPLACIAN_UNITS: Units = {**GRAPH_UNITS, "bandwidth_": degree, "bandwidth": degree}
 EDGES_PER_NEIGHBOR = 1.2  # of the symmetric graph of a sheet, for each neighbour in a list; at most there are 2
 _INVISIBLE_ANGLE = 1e-6  # of the eigenvectors: what pictures do not show
