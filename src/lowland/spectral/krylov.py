@@ -305,7 +305,7 @@ def small_symmetric(A: Operator, k: int, largest: bool) -> KrylovResult:
     if largest:
         values, vectors = xp.flip(values, axis=0), xp.flip(vectors, axis=1)
     top = max(least, float(xp.max(xp.abs(values[:k]))))  # ‖A‖ from below, so that a residual is never flattered
-    return KrylovResult(None, values[:k], vectors[:, :k], products, True, top)
+    return KrylovResult(None, xp.asarray(values[:k], copy=True), vectors[:, :k], products, True, top)
 
 
 def _small_singular(A: Operator, k: int) -> KrylovResult:
