@@ -37,7 +37,7 @@ _HOME = {
     "SolveError": "core.errors",
     "WriteError": "core.errors",
     "Comparison": "comparison",
-    "FitInfo": "contract.reducer",
+    "FitInfo": "contract.fit_info",
     "Measure": "core.measure",
     "Plan": "core.cost",
     "Reducer": "contract.reducer",
@@ -67,8 +67,9 @@ if TYPE_CHECKING:
     from . import data, dimension, graph, quality, spectral
     from .comparison import Comparison, compare
     from .contract import functions, registry
+    from .contract.fit_info import FitInfo
     from .contract.plan import plan
-    from .contract.reducer import FitInfo, Reducer
+    from .contract.reducer import Reducer
     from .contract.registry import register
     from .core import settings
     from .core.cost import Plan

@@ -14,23 +14,21 @@ def test_the_default_is_rows_of_numbers():
     model = lowland.PCA()
     assert type(model._input) is Rows
     assert not model._pairwise
-    assert not model._input.takes_objects(model)
 
 
 @pytest.mark.parametrize(
-    ("metric", "name", "pairwise", "objects"),
+    ("metric", "name", "pairwise"),
     [
-        ("cityblock", "cityblock", False, False),
-        ("precomputed", "precomputed", True, False),
-        (lambda a, b: 0.0, "function", False, True),
+        ("cityblock", "cityblock", False),
+        ("precomputed", "precomputed", True),
+        (lambda a, b: 0.0, "function", False),
     ],
     ids=["by name", "precomputed", "function"],
 )
-def test_a_metric_decides_what_may_be_given(metric, name, pairwise, objects):
+def test_a_metric_decides_what_may_be_given(metric, name, pairwise):
     model = lowland.ClassicalMDS(metric=metric)
     assert METRIC_INPUT.name(model) == name
     assert model._pairwise is pairwise
-    assert METRIC_INPUT.takes_objects(model) is objects
 
 
 def test_a_fitted_model_keeps_its_metric(rng):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..contract.reducer import level_of_the_caller
+from ..contract.fit_info import level_of_the_caller
 from ..core.errors import CellError, DataError, DominantColumnWarning
 from ..core.message import SCALED_METRIC, Advice, Message
 from ..pairs.distances import learn

@@ -1,14 +1,8 @@
-"""The contract that every method keeps: `Reducer` and the record of a fit, `FitInfo`."""
+"""The contract that every method keeps: `Reducer`."""
 
 from __future__ import annotations
 
-import inspect
-import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -16,166 +10,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core import arrays, memory, thread_pool
 from ..core.cost import DataShape, Plan
-from ..core.errors import DataError, LowlandWarning, RankWarning, ScaleError
-from ..core.formatting import format_bytes
+from ..core.errors import DataError, LowlandWarning, ScaleError
+from ..pairs.distances import DEGREES, MOVABLE
 from ..rows import units
 from ..rows.row_source import RowSource, as_rows, single_pass_error
 from . import parameters
+from .fit_info import FitInfo, Recorder
 from .inputs import Rows
 
 Array = Any
 
+_MOVABLE = (None, *MOVABLE, "rbf", "laplacian")  # rules that a shift of all rows does not change; None is plain rows
 _KEPT_APART = ("fit_info_", "n_features_in_", "exponent_")  # by model files, under names of their own
-
-
-@dataclass(frozen=True)
-class FitInfo:
-    """What a fit did and how far it can be trusted; immutable, printed as a small table.
-
-    ``residual`` is the measured relative error of the eigen- or singular pairs, ``approximation_error`` the
-    measured error of an approximate algorithm, ``seconds`` the time of each stage, ``peak_bytes`` the memory
-    the process grew by; ``evidence`` maps further names (share of variance, …) to values.
-    """
-
-    method: str
-    algorithm: str
-    solver: str = ""
-    iterations: int | None = None
-    residual: float | None = None
-    approximate: bool = False
-    approximation_error: float | None = None
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    peak_bytes: int | None = None
-    warnings: tuple[str, ...] = ()
-    evidence: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "seconds", MappingProxyType(dict(self.seconds)))
-        object.__setattr__(self, "evidence", MappingProxyType(dict(self.evidence)))
-        object.__setattr__(self, "warnings", tuple(self.warnings))
-
-    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be copied or sent to a process by itself
-        return FitInfo.from_dict, (self.to_dict(),)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values."""
-        out = {f.name: getattr(self, f.name) for f in fields(self)}
-        out.update(seconds=dict(self.seconds), evidence=dict(self.evidence), warnings=list(self.warnings))
-        return out
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build the record from plain values; names it does not know are left out."""
-        known = {f.name for f in fields(cls)}
-        return cls(**{name: value for name, value in values.items() if name in known})
-
-    def rows(self) -> list[tuple[str, str]]:
-        """Return (name, text) pairs for a table."""
-        out = [("method", self.method), ("algorithm", self.algorithm)]
-        if self.solver:
-            out.append(("solver", self.solver))
-        if self.iterations is not None:
-            out.append(("iterations", str(self.iterations)))
-        if self.residual is not None:
-            out.append(("residual", f"{self.residual:.2g}"))
-        out.append(("approximate", "yes" if self.approximate else "no"))
-        if self.approximation_error is not None:
-            out.append(("approximation error", f"{self.approximation_error:.3g}"))
-        total = sum(self.seconds.values())
-        stages = ", ".join(f"{name} {value:.2g}" for name, value in self.seconds.items())
-        out.append(("seconds", f"{total:.2g}" + (f" ({stages})" if stages else "")))
-        if self.peak_bytes is not None:
-            out.append(("memory", format_bytes(self.peak_bytes)))
-        for name, value in self.evidence.items():
-            out.append((name, f"{value:.4g}" if isinstance(value, float) else str(value)))
-        out.extend(("warning", text) for text in self.warnings)
-        return out
-
-    def __str__(self) -> str:
-        rows = self.rows()
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        cells = "".join(f"<tr><th>{escape(n)}</th><td>{escape(t)}</td></tr>" for n, t in self.rows())
-        return f"<table>{cells}</table>"
-
-
-class Recorder:
-    """Collects what `FitInfo` will hold while a fit runs; knows the plan that the fit follows."""
-
-    def __init__(self, method: str, plan: Plan | None = None) -> None:
-        self.plan = plan
-        self.values: dict[str, Any] = {"method": method, "algorithm": ""}
-        self.seconds: dict[str, float] = {}
-        self.messages: list[str] = []
-        self.evidence: dict[str, Any] = {}
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Time one stage."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-
-    def warn(self, message: str, category: type[Warning]) -> None:
-        """Warn the caller and keep the message in the record."""
-        self.messages.append(message)
-        warnings.warn(message, category, stacklevel=level_of_the_caller())
-
-    def warn_short(
-        self,
-        rank: int,
-        asked: int | None,
-        unseen: float = 0.0,
-        remedy: str = "solver='svd' squares nothing",
-        what: str = "the data",
-    ) -> None:
-        """Warn that the data have fewer components than were asked for; None asks for all.
-
-        ``unseen`` is the share of the largest singular value below which none was seen, where only squares were kept;
-        ``what`` has the rank.
-        """
-        method, few = self.values["method"], "" if asked is None else f", below the {asked} components asked for"
-        text = (
-            f"{what} have at least rank {rank}{few}: the rows were added up as squares, in which a singular value "
-            f"below {unseen:.1g} of the largest cannot be told from rounding; {remedy}"
-            if unseen
-            else f"{what} have rank {rank}{few}"
-        )
-        self.warn(f"{method}: {text}; n_components_ is {rank}", RankWarning)
-
-    def tell_checked(self, blocks: int | None) -> None:
-        """Say that a Krylov method looked for missed eigenpairs; of several solves the first, the largest, counts."""
-        if blocks is not None:
-            self.evidence.setdefault("missed eigenpairs", f"none found; checked (randomised) with {blocks} blocks")
-
-    def note(self, **values: Any) -> None:
-        """Set fields of the record."""
-        self.values.update(values)
-
-    def info(self, peak_bytes: int | None) -> FitInfo:
-        """Close the record."""
-        return FitInfo(
-            **self.values,
-            seconds=self.seconds,
-            peak_bytes=peak_bytes,
-            warnings=tuple(self.messages),
-            evidence=self.evidence,
-        )
-
-
-def level_of_the_caller() -> int:
-    """Return the stack level, seen from the function that asks, of the first line that is not a library's own."""
-    frame, level = inspect.currentframe(), 0
-    libraries = ("lowland", "sklearn", "contextlib")
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in libraries:
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -253,9 +99,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Array:
         """Reduce rows, new or old, one by one: the result for a row does not depend on its neighbours."""
         check_is_fitted(self)
-        model = self._in_fit_units()
-        found = model._rows(X, reset=False).map_blocks(model._row_map(), self.n_components_)
-        return units.in_rows_units(self, found, "transform")
+        model = units.fit_view(self)
+        Y = model._rows(X, reset=False).map_blocks(model._row_map(), self.n_components_)
+        return units.in_rows_units(self, Y, "transform")
 
     def _source(self, X: Any) -> RowSource:
         """Turn input into a row source."""
@@ -292,29 +138,20 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _has_units(self) -> bool:
         """Tell whether rows may be scaled: whether these parameters mean the same in all units."""
-        return self._input.has_units(self)
+        rule = self._input.rule(self)
+        return bool(self._units) and (rule is None or (isinstance(rule, str) and rule in DEGREES))
+
+    def _takes_means_off(self) -> bool:
+        """Tell whether a constant added to a column changes nothing: then the size of a column is its spread."""
+        return self._input.rule(self) in _MOVABLE
 
     def _exponent_of(self, rows: RowSource, *, sure: bool = False) -> int:
         """Return e, where a fit divides these rows by 2^e."""
         return units.exponent_of(rows, spread=self._takes_means_off(), sure=sure) if self._has_units() else 0
 
-    def _takes_means_off(self) -> bool:
-        """Tell whether a constant added to a column changes nothing: then the size of a column is its spread."""
-        return self._input.takes_means_off(self)
-
     def _in_unit(self, value: Any, power: units.Power) -> Any:
         """Return a parameter, given in a power of the rows' unit, in that of the fit."""
         return units.times(value, -round(self._scaled_by * power))
-
-    def _in_fit_units(self) -> Self:
-        """Return a view of the model whose rows and learned attributes are in the unit of the fit."""
-        exponent = vars(self).get("exponent_", 0)
-        if not exponent:
-            return self
-        view = object.__new__(type(self))
-        view.__dict__.update(vars(self), _scaled_by=exponent)
-        del view.__dict__["exponent_"]
-        return view
 
     def _keep_unit(self, exponent: int, record: Recorder | None = None) -> None:
         """Store the unit of the fit: from now on, attributes are read in that of the rows."""
@@ -350,12 +187,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             cost = self._plan_rows(source)
             cost.require()
             record = Recorder(type(self).__name__, cost)
-            with (
-                memory.watch(cost.bytes) as peak,
-                thread_pool.one_blas_thread(),
-            ):  # the same bits on any machine's threads
+            with memory.watch(cost.bytes) as peak, thread_pool.one_blas_thread():  # the same bits on any machine
                 self._fit(source, record)
-            self._keep_unit(exponent, record)
+            if exponent:
+                self._keep_unit(exponent, record)
         except ScaleError:
             again = self._exponent_of(source, sure=True) if not exponent and source.reiterable else 0
             self._forget()
@@ -373,20 +208,20 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     @property
     def _pairwise(self) -> bool:
         """Tell whether rows hold values for pairs, so that a fit takes a square of them."""
-        return self._input.pairwise(self)
+        return isinstance(rule := self._input.rule(self), str) and rule == "precomputed"
 
     @property
     def _fitted_pairwise(self) -> bool:
         """Tell whether the fit was on values for pairs, so that new rows hold values for the training objects."""
-        return self._input.fitted_pairwise(self)
+        return self._input.kept(self) == "precomputed"
 
     def _needs_length(self) -> bool:
         """Tell whether the number of rows must be known before the plan; a silent source is then read once more."""
         return self._input.needs_length
 
     def _forget(self) -> None:
-        given = self._get_param_names()  # a parameter of another package may end so, such as lambda_
-        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__") and n not in given]:
+        parameters = self._get_param_names()  # one of another package may end so, such as lambda_
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("__") and n not in parameters]:
             delattr(self, name)
 
     @property

@@ -131,10 +131,12 @@ def _place(where: str) -> Iterator[None]:
 
 def _record(model: Reducer, arrays: Arrays) -> dict[str, Any]:
     """Turn the model into the header's JSON values; what is an array goes to ``arrays``."""
+    from ..rows.units import fit_view
+
     rules = type(model)._parameters
     given = {name: _parameter(name, value, rules.get(name)) for name, value in model.get_params(deep=False).items()}
     _check_parameters(type(model), given)
-    held = model._in_fit_units()
+    held = fit_view(model)
     learned = {name: getattr(held, name) for name in model._state if hasattr(held, name)}
     if held is not model:
         learned[_EXPONENT] = model.exponent_
@@ -155,7 +157,7 @@ def _record(model: Reducer, arrays: Arrays) -> dict[str, Any]:
 
 def _build(record: Mapping[str, Any], arrays: Arrays, called: Mapping[str, Any]) -> Reducer:
     """Build the model that a checked file describes."""
-    from ..contract.reducer import FitInfo
+    from ..contract.fit_info import FitInfo
 
     cls = _method(record).load()
     stored = {name: decode(value, arrays) for name, value in record["parameters"].items()}

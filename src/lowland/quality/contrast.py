@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contract.reducer import level_of_the_caller
+from ..contract.fit_info import level_of_the_caller
 from ..core import thread_pool
 from ..core.dominance import dominance, dominant_words
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..contract.reducer import level_of_the_caller
+from ..contract.fit_info import level_of_the_caller
 from ..core.errors import FILL, CellError, DataError
 from ..core.message import Advice, Message, Part
 from ..graph.measures import BoundMetric, EuclideanRows, RuleRows, SparseRows, SquareRows, measure

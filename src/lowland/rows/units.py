@@ -82,6 +82,16 @@ def in_rows_units(model: Any, value: Any, name: str) -> Any:
     return times(value, round(exponent * power(model, name))) if exponent else value
 
 
+def fit_view(model: Any) -> Any:
+    """Return a view of a model whose rows and learned attributes are in the unit of the fit."""
+    if not (exponent := vars(model).get("exponent_", 0)):
+        return model
+    view = object.__new__(type(model))
+    view.__dict__.update(vars(model), _scaled_by=exponent)
+    del view.__dict__["exponent_"]
+    return view
+
+
 def scaled_back(name: str) -> Callable[[Method], Method]:
     """Let a method compute in the unit of the fit, and return its result in that of the rows.
 
@@ -92,7 +102,7 @@ def scaled_back(name: str) -> Callable[[Method], Method]:
     def decorate(method: Method) -> Method:
         @functools.wraps(method)
         def work(model: Any, *args: Any, **kwargs: Any) -> Any:
-            return in_rows_units(model, method(model._in_fit_units(), *args, **kwargs), name)
+            return in_rows_units(model, method(fit_view(model), *args, **kwargs), name)
 
         return cast(Method, work)
 

@@ -15,8 +15,8 @@ from lowland.contract.registry import METHODS
 from lowland.core.cost import DataShape
 from lowland.graph import neighbors
 from lowland.graph.neighbors import neighbor_graph
+from lowland.graph.points import PointMetric
 from lowland.methods.linear import projections
-from lowland.methods.shared.point_metric import PointMetric
 
 CLASSES = [
     cls

@@ -6,16 +6,20 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland.contract.reducer import Recorder
-from lowland.methods.shared.neighborhood import components_of_points, count_neighbors, learn_neighborhood
+from lowland.contract.fit_info import Recorder
+from lowland.methods.shared.neighborhood import (
+    components_of_points,
+    count_neighbors,
+    keep_neighborhood,
+    learn_neighborhood,
+    pieces_of,
+)
 from lowland.rows.row_source import as_rows
 
 
-def learned(X, model=None, **options):
+def learned(X, model=None):
     model, record = model or lowland.LLE(n_neighbors=3), Recorder("LLE")
-    found = learn_neighborhood(
-        model, as_rows(X), record, lambda n, record: count_neighbors(model, n, record), **options
-    )
+    found = learn_neighborhood(model, as_rows(X), record, lambda n, record: count_neighbors(model, n, record))
     return found, record
 
 
@@ -31,12 +35,18 @@ def test_nothing_is_stored_before_it_is_kept(rng):
     model = lowland.LLE(n_neighbors=3)
     found, _ = learned(rng.standard_normal((10, 2)), model)
     assert not [name for name in vars(model) if name.endswith("_")]
-    found.keep(model)
+    keep_neighborhood(model, found, square=True)
     assert (model.metric_, model.neighbors_, model.square_) == ("euclidean", 3, None)
 
 
-def test_rows_that_are_not_kept(rng):
-    assert learned(rng.standard_normal((10, 2)), keeps_rows=False)[0].anchors is None
+@pytest.mark.parametrize("square", [True, False])
+def test_precomputed_distances_are_kept_if_new_rows_need_them(square, rng):
+    X = rng.standard_normal((10, 2))
+    D = np.linalg.norm(X[:, None] - X, axis=2)
+    model = lowland.LLE(n_neighbors=3, metric="precomputed")
+    keep_neighborhood(model, learned(D, model)[0], square=square)
+    np.testing.assert_array_equal(model.anchors_, np.arange(10))
+    assert (model.square_ is not None) is square
 
 
 @pytest.mark.parametrize("policy", ["bridge", "separate"])
@@ -45,7 +55,7 @@ def test_components_as_the_policy_says(policy, rng):
     model = lowland.LLE(n_neighbors=3, disconnected=policy)
     found, record = learned(X, model)
     with pytest.warns(lowland.DisconnectedWarning, match="falls into 2 pieces"):
-        pieces, labels = found.pieces(model, lambda n: False, record)
+        pieces, labels = pieces_of(model, found, record)
     np.testing.assert_array_equal(labels, [0] * 8 + [1] * 6)
     assert [piece.n for piece in pieces] == ([14] if policy == "bridge" else [8, 6])
 
@@ -55,7 +65,7 @@ def test_an_error_if_components_are_refused(rng):
     model = lowland.LLE(n_neighbors=3, disconnected="error")
     found, record = learned(X, model)
     with pytest.raises(lowland.DisconnectedError, match="'bridge' or 'separate'"):
-        found.pieces(model, lambda n: False, record)
+        pieces_of(model, found, record)
 
 
 def test_fewer_points_than_coordinates():

@@ -28,6 +28,7 @@ from ...graph.components import by_size, components
 from ...graph.geometry import EdgeLengths
 from ...graph.graph import Graph, starts
 from ...graph.neighbors import searcher
+from ...graph.points import Neighborhood, Piece
 from ...rows.row_source import RowSource, as_rows
 from ...rows.units import Units
 from ...spectral.dual import gram_seconds
@@ -40,7 +41,7 @@ from ...spectral.solved import ComponentRule, Scaling
 from ...spectral.walks import scaled
 from ..shared.distance_based import METRIC
 from ..shared.graph_based import GRAPH_OVERHEAD, Embedded, EmbeddingCost, graph_plan, small_map
-from ..shared.neighborhood import Neighborhood, Piece, components_of_points, learn_neighborhood
+from ..shared.neighborhood import components_of_points, keep_neighborhood, learn_neighborhood
 from ..shared.pair_units import of_anchors
 from ..shared.placing import NewRows
 
@@ -151,8 +152,8 @@ class NeighborEmbedding(Reducer):
         self._library()
         rng = seed(self.random_state)
         with record.stage("neighbours"):
-            hood = learn_neighborhood(self, rows, record, self._count_neighbors, keeps_square=False)
-        hood.keep(self)
+            hood = learn_neighborhood(self, rows, record, self._count_neighbors)
+        keep_neighborhood(self, hood, square=False)
         graph, points = hood.graph, hood.points
         self.n_components_ = components_of_points(self, n, graph.n, record)
         numbers = np.arange(graph.n)
@@ -222,7 +223,7 @@ class NeighborEmbedding(Reducer):
 
     def _row_map(self) -> Callable[[Array], Array]:
         new, state = NewRows(self), self.pieces_[0]
-        search, points, k = new.search(None), state["points"], min(state["k"], len(state["points"]))
+        search, points, k = new.search(), state["points"], min(state["k"], len(state["points"]))
         joining = cache(lambda: self._joining(state))  # needs the library; rows of the training set need neither
 
         def place(block: Array) -> Array:

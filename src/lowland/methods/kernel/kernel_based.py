@@ -46,7 +46,7 @@ class KernelReducer(Reducer):
     of the regression that leads back to rows (both None where objects are no rows).
     """
 
-    _input: ClassVar[Compared] = Compared("kernel", lambda model: model.kernel_["name"], "its kernel values with")
+    _input: ClassVar[Compared] = Compared("kernel", "its kernel values with")
     _units: ClassVar[Units] = {
         "eigenvalues_": _degree,
         "embedding_": _root,

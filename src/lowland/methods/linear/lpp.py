@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...contract.fit_info import Recorder
 from ...contract.inputs import METRIC_INPUT, Compared
 from ...contract.parameters import Choice, Rule
-from ...contract.reducer import Recorder
 from ...core.cost import DataShape, Plan
 from ...graph.laplacian import affinity, degrees
+from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ...rows.units import Units
 from ..shared.graph_based import GRAPH_OVERHEAD
 from ..shared.laplacian_map import BANDWIDTH, bandwidth_of
 from ..shared.linear_map import Compressor, LinearReducer
-from ..shared.neighborhood import Piece
 from ..shared.pair_units import degree
 from .projections import (
     PROJECTION_PARAMETERS,

@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ...contract.fit_info import Recorder
 from ...contract.inputs import METRIC_INPUT, Compared
 from ...contract.parameters import Rule
-from ...contract.reducer import Recorder
 from ...core.cost import DataShape, Plan
 from ...graph.geometry import around_seconds
 from ...graph.patches import Patches, barycentric
+from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ...rows.units import Units
 from ..shared.graph_based import GRAPH_OVERHEAD
 from ..shared.linear_map import Compressor, LinearReducer
-from ..shared.neighborhood import Piece
 from .projections import (
     PROJECTION_PARAMETERS,
     PROJECTION_UNITS,

@@ -16,7 +16,7 @@ from ...core.errors import DataError, LowlandWarning
 from ...core.random import seed
 from ...rows.moments import Accumulator, Moments, RFactor
 from ...rows.row_source import RowSource
-from ...rows.units import Units, scaled, scaled_back
+from ...rows.units import Units, fit_view, scaled, scaled_back
 from ...spectral import rowspace
 from ...spectral.routes import degrees
 from ...spectral.rowspace import ROUTES, RowSpace
@@ -197,7 +197,7 @@ class PCA(LinearReducer):
     def __getattr__(self, name: str) -> Any:
         # Reached only for names that are not set: after partial_fit, solve when a result is first read.
         if "accumulator_" in vars(self) and name in _results(self):
-            model = self._in_fit_units()
+            model = fit_view(self)
             model._solve_accumulator()
             self.__dict__.update({learned: vars(model)[learned] for learned in _results(self)})
             return getattr(self, name)

@@ -14,15 +14,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...contract.fit_info import Recorder
 from ...contract.inputs import require_length
 from ...contract.parameters import Choice, Rule
-from ...contract.reducer import Recorder
 from ...core import thread_pool
 from ...core.cost import DataShape, Plan, dense_seconds, sparse_seconds
 from ...core.errors import DataError
 from ...core.random import seed
 from ...core.settings import threads
 from ...graph.neighbors import approximate, search_cost
+from ...graph.points import Piece
 from ...pairs.distances import METRICS
 from ...rows.row_source import RowSource, as_rows, block_rows
 from ...rows.units import Units
@@ -34,7 +35,7 @@ from ...spectral.solve import sign_of_columns
 from ...spectral.solved import ComponentRule, Scaling
 from ..shared.graph_based import GRAPH_PARAMETERS
 from ..shared.linear_map import Compressor, check_count
-from ..shared.neighborhood import Piece, count_neighbors, learn_neighborhood, require_neighbors
+from ..shared.neighborhood import count_neighbors, learn_neighborhood, pieces_of, require_neighbors
 
 Array = Any
 
@@ -126,11 +127,9 @@ def fit_projection(
     if n == 1:
         raise DataError(f"{owner}: there is only 1 sample, and so no neighbour; give more rows")
     with record.stage("neighbours"):
-        hood = learn_neighborhood(
-            model, rows, record, lambda n, record: count_neighbors(model, n, record), keeps_rows=False
-        )
+        hood = learn_neighborhood(model, rows, record, lambda n, record: count_neighbors(model, n, record))
     with record.stage("pieces"):
-        ((piece,), _) = hood.pieces(model, lambda n: False, record)
+        ((piece,), _) = pieces_of(model, hood, record)
     points, k = hood.points, hood.n_neighbors
     del hood  # the graph may have been bridged
     with record.stage("weights"):

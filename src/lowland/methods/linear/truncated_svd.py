@@ -16,7 +16,7 @@ from ...core.errors import DataError
 from ...core.random import seed
 from ...core.settings import report_progress
 from ...rows.row_source import RowSource, as_rows, block_rows, require_finite
-from ...rows.units import Units, scaled
+from ...rows.units import Units, fit_view, scaled
 from ...spectral import dense, rowspace
 from ...spectral.routes import rank_tolerance
 from ...spectral.rowspace import ROUTES
@@ -194,7 +194,7 @@ class TruncatedSVD(LinearReducer):
             source = self._rows(rows, reset=fresh)
             if fresh:
                 self._keep_unit(self._exponent_of(source))
-            model = self._in_fit_units()  # the update works on what was learned, in its own units
+            model = fit_view(self)  # the update works on what was learned, in its own units
             model._update(scaled(source, -vars(self).get("exponent_", 0)), fresh)
             self.__dict__.update({name: value for name, value in vars(model).items() if name != "_scaled_by"})
         except BaseException:

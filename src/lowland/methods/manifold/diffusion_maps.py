@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...contract.fit_info import Recorder
 from ...contract.parameters import Real, Rule
-from ...contract.reducer import Recorder
 from ...core.cost import DataShape
 from ...core.errors import DataError
 from ...graph.geometry import Geometry
 from ...graph.laplacian import affinity, harmonics, without_density
+from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ...rows.units import Units
 from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
@@ -26,7 +27,6 @@ from ..shared.laplacian_map import (
     nystrom,
     with_bandwidth,
 )
-from ..shared.neighborhood import Piece
 
 Array = Any
 

@@ -7,16 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...contract.fit_info import Recorder
 from ...contract.parameters import Rule
-from ...contract.reducer import Recorder
 from ...core.cost import DataShape
 from ...graph.patches import Patches, affine, hessians, with_center
+from ...graph.points import Piece
 from ..shared.graph_based import GRAPH_PARAMETERS, Embedded, EmbeddingCost, GraphReducer
-from ..shared.neighborhood import Piece, count_neighbors
-from .landmark_map import LANDMARKS, LandmarkMap
-from .patch_alignment import PatchAlignment
+from .landmark_map import LANDMARKS
+from .patch_alignment import align, alignment_cost, count_patch_neighbors
 
 Array = Any
+
+_ALGORITHM = "Hessians"
 
 
 class HessianLLE(GraphReducer):
@@ -91,25 +93,23 @@ class HessianLLE(GraphReducer):
         self.disconnected = disconnected
         self.random_state = random_state
 
-    def _alignment(self) -> PatchAlignment:
-        columns = self.n_components * (self.n_components + 1) // 2
-        return PatchAlignment("HessianLLE", "Hessians", self.n_components, columns, LandmarkMap.of(self))
-
     def _count_neighbors(self, n: int, record: Recorder) -> int:
-        LandmarkMap.of(self).check(n)
-        d = self.n_components
-        return self._alignment().require_neighbors(count_neighbors(self, n, record), 1 + d + d * (d + 1) // 2, n)
+        return count_patch_neighbors(self, n, 1 + self.n_components + self._second, record)
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
-        return self._alignment().embed(piece, self._matrix, self.n_components_, self.neighbors_, record, rng)
+        d, patches = self.n_components, Patches.of_graph(piece.graph)
+        with record.stage("patches"):
+            forms = patches.over(piece.geometry, lambda G: hessians(with_center(G), d), self._second, stage="Hessians")
+            M = patches.matrix(forms)
+        return align(self, _ALGORITHM, piece, M, record, rng)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
-        return self._alignment().cost(shape, n, k)
+        return alignment_cost(self, _ALGORITHM, shape, n, k, columns=self._second)
+
+    @property
+    def _second(self) -> int:
+        """Number of second derivatives."""
+        return self.n_components * (self.n_components + 1) // 2
 
     def _weigh(self, G: Array) -> Array:
         return affine(G, self.n_components_)
-
-    def _matrix(self, piece: Piece, patches: Patches) -> Any:
-        d = self.n_components
-        forms = patches.over(piece.geometry, lambda G: hessians(with_center(G), d), d * (d + 1) // 2, stage="Hessians")
-        return patches.matrix(forms)

@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...contract.fit_info import Recorder
 from ...contract.parameters import Choice, LandmarkRule, Rule
-from ...contract.reducer import Recorder
 from ...core.cost import DataShape, dense_seconds
 from ...core.errors import DataError
 from ...graph.geodesics import geodesic_cost, geodesics
 from ...graph.geometry import Geometry
+from ...graph.points import Piece
 from ...pairs.distances import check_size
 from ...rows.units import Units
 from ...spectral.distance import scale
@@ -22,7 +23,6 @@ from ..shared.extension import Triangulation, to_principal_axes
 from ..shared.graph_based import GRAPH_PARAMETERS, GRAPH_UNITS, Embedded, EmbeddingCost, GraphReducer
 from ..shared.landmarks import LandmarkDefaults, Landmarks, uniform
 from ..shared.map_warnings import note_disagreement, warn_arbitrary_axes
-from ..shared.neighborhood import Piece
 from ..shared.pair_units import degree, double_degree
 from .path_map import halves_disagreement, path_precision, place_all, place_by_paths, residual_variances
 

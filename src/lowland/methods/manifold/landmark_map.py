@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from ...contract.fit_info import Recorder
 from ...contract.parameters import AnyOf, Integer, Nothing, Rule
-from ...contract.reducer import Recorder
 from ...core.cost import dense_seconds, largest, sparse_seconds
 from ...core.errors import DataError, LowlandWarning
 from ...graph.geodesics import geodesic_cost
 from ...graph.patches import PATHS, landmark_weights, nearest_along
+from ...graph.points import Piece
 from ...spectral.procrustes import procrustes
 from ..shared.landmarks import uniform
-from ..shared.neighborhood import Piece
 
 Array = Any
 
@@ -41,7 +41,7 @@ class LandmarkMap:
     @classmethod
     def of(cls, model: Any) -> LandmarkMap:
         """Return the landmarks that a model asks for."""
-        return cls(type(model).__name__, model.landmarks, model.n_components)
+        return cls(type(model).__name__, getattr(model, "landmarks", None), model.n_components)
 
     def check(self, n: int) -> None:
         """Refuse a number of landmarks that cannot span the map, or that saves nothing."""

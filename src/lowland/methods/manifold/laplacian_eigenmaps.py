@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...contract.fit_info import Recorder
 from ...contract.parameters import Choice, Rule
-from ...contract.reducer import Recorder
 from ...core.cost import DataShape
 from ...graph.geometry import Geometry
 from ...graph.graph import Graph
 from ...graph.laplacian import REMEDY, affinity, harmonics, harmonics_of
+from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ...rows.units import Units
 from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
@@ -27,7 +28,7 @@ from ..shared.laplacian_map import (
     nystrom,
     with_bandwidth,
 )
-from ..shared.neighborhood import Piece, count_neighbors
+from ..shared.neighborhood import count_neighbors
 from .landmark_map import LANDMARKS, LandmarkMap
 
 Array = Any

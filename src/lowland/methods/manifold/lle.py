@@ -7,16 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...contract.fit_info import Recorder
 from ...contract.parameters import AnyOf, Choice, Real, Rule
-from ...contract.reducer import Recorder
 from ...core.cost import DataShape
 from ...graph.patches import Patches, barycentric, noise_ridge
+from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ..shared.graph_based import GRAPH_PARAMETERS, Embedded, EmbeddingCost, GraphReducer
-from ..shared.neighborhood import Piece
-from .patch_alignment import PatchAlignment
+from .patch_alignment import align, alignment_cost
 
 Array = Any
+
+_ALGORITHM = "barycentric weights"
 
 
 class LLE(GraphReducer):
@@ -105,17 +107,14 @@ class LLE(GraphReducer):
         r = noise_ridge(G, self.n_components_) if isinstance(self.reg_, str) else self.reg_
         return barycentric(G, r)
 
-    def _alignment(self) -> PatchAlignment:
-        return PatchAlignment("LLE", "barycentric weights", self.n_components, columns=1)
-
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
-        return self._alignment().embed(piece, self._matrix, self.n_components_, self.neighbors_, record, rng)
-
-    def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
-        return self._alignment().cost(shape, n, k)
-
-    def _matrix(self, piece: Piece, patches: Patches) -> Any:
         def rows(G: Array) -> Array:  # of I − W
             return np.pad(-self._weigh(G), ((0, 0), (1, 0)), constant_values=1.0)[:, :, None]
 
-        return patches.matrix(patches.over(piece.geometry, rows, 1, stage="weights"))
+        with record.stage("patches"):
+            patches = Patches.of_graph(piece.graph)
+            M = patches.matrix(patches.over(piece.geometry, rows, 1, stage="weights"))
+        return align(self, _ALGORITHM, piece, M, record, rng)
+
+    def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
+        return alignment_cost(self, _ALGORITHM, shape, n, k, columns=1)

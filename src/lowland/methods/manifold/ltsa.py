@@ -7,16 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...contract.fit_info import Recorder
 from ...contract.parameters import Rule
-from ...contract.reducer import Recorder
 from ...core.cost import DataShape
 from ...graph.patches import Patches, affine, tangent_frames, with_center
+from ...graph.points import Piece
 from ..shared.graph_based import GRAPH_PARAMETERS, Embedded, EmbeddingCost, GraphReducer
-from ..shared.neighborhood import Piece, count_neighbors
-from .landmark_map import LANDMARKS, LandmarkMap
-from .patch_alignment import PatchAlignment
+from .landmark_map import LANDMARKS
+from .patch_alignment import align, alignment_cost, count_patch_neighbors
 
 Array = Any
+
+_ALGORITHM = "tangent alignment"
 
 
 class LTSA(GraphReducer):
@@ -90,25 +92,18 @@ class LTSA(GraphReducer):
         self.disconnected = disconnected
         self.random_state = random_state
 
-    def _alignment(self) -> PatchAlignment:
-        columns = self.n_components + 1
-        return PatchAlignment("LTSA", "tangent alignment", self.n_components, columns, LandmarkMap.of(self))
-
     def _count_neighbors(self, n: int, record: Recorder) -> int:
-        LandmarkMap.of(self).check(n)
-        k = count_neighbors(self, n, record)
-        return self._alignment().require_neighbors(k, self.n_components + 1, n)
+        return count_patch_neighbors(self, n, self.n_components + 1, record)
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
-        return self._alignment().embed(piece, self._matrix, self.n_components_, self.neighbors_, record, rng)
+        d, patches = self.n_components, Patches.of_graph(piece.graph)
+        with record.stage("patches"):
+            frames = patches.over(piece.geometry, lambda G: tangent_frames(with_center(G), d), d + 1, stage="tangents")
+            M = patches.matrix(frames, complement=True)
+        return align(self, _ALGORITHM, piece, M, record, rng)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
-        return self._alignment().cost(shape, n, k)
+        return alignment_cost(self, _ALGORITHM, shape, n, k, columns=self.n_components + 1)
 
     def _weigh(self, G: Array) -> Array:
         return affine(G, self.n_components_)
-
-    def _matrix(self, piece: Piece, patches: Patches) -> Any:
-        d = self.n_components
-        frames = patches.over(piece.geometry, lambda G: tangent_frames(with_center(G), d), d + 1, stage="tangents")
-        return patches.matrix(frames, complement=True)

@@ -7,16 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...contract.fit_info import Recorder
 from ...contract.parameters import Rule
-from ...contract.reducer import Recorder
 from ...core.cost import DataShape
 from ...graph.patches import Patches, affine, flatness, several_weights
+from ...graph.points import Piece
 from ..shared.graph_based import GRAPH_PARAMETERS, Embedded, EmbeddingCost, GraphReducer
-from ..shared.neighborhood import Piece, count_neighbors
-from .landmark_map import LANDMARKS, LandmarkMap
-from .patch_alignment import PatchAlignment
+from .landmark_map import LANDMARKS
+from .patch_alignment import align, alignment_cost, count_patch_neighbors
 
 Array = Any
+
+_ALGORITHM = "several weights a point"
 
 
 class ModifiedLLE(GraphReducer):
@@ -90,24 +92,16 @@ class ModifiedLLE(GraphReducer):
         self.disconnected = disconnected
         self.random_state = random_state
 
-    def _alignment(self, k: int) -> PatchAlignment:
-        columns = max(1, k - self.n_components)
-        return PatchAlignment(
-            "ModifiedLLE", "several weights a point", self.n_components, columns, LandmarkMap.of(self), copies=8
-        )
-
     def _count_neighbors(self, n: int, record: Recorder) -> int:
-        LandmarkMap.of(self).check(n)
-        k = count_neighbors(self, n, record)
-        return self._alignment(k).require_neighbors(k, self.n_components + 1, n)
+        return count_patch_neighbors(self, n, self.n_components + 1, record)
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
-        return self._alignment(self.neighbors_).embed(
-            piece, self._matrix, self.n_components_, self.neighbors_, record, rng
-        )
+        with record.stage("patches"):
+            M = self._matrix(piece, Patches.of_graph(piece.graph))
+        return align(self, _ALGORITHM, piece, M, record, rng)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
-        return self._alignment(k).cost(shape, n, k)
+        return alignment_cost(self, _ALGORITHM, shape, n, k, columns=max(1, k - self.n_components), copies=8)
 
     def _weigh(self, G: Array) -> Array:
         return affine(G, self.n_components_)

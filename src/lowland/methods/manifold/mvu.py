@@ -8,14 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...contract.fit_info import Recorder
 from ...contract.parameters import AnyOf, Choice, Integer, Rule
-from ...contract.reducer import Recorder
 from ...core import thread_pool
 from ...core.cost import DataShape, check_allocation, dense_seconds, largest, sparse_seconds
 from ...core.errors import DataError, NotConvergedWarning
 from ...graph.geodesics import geodesics
 from ...graph.graph import Graph
 from ...graph.patches import require_apart
+from ...graph.points import Piece
 from ...rows.units import Units
 from ...spectral import dense
 from ...spectral.factor_costs import factor_entries, solve_cost
@@ -23,7 +24,6 @@ from ...spectral.nullspace import smallest
 from ...spectral.solve import fix_signs
 from ..shared.graph_based import GRAPH_PARAMETERS, GRAPH_UNITS, Embedded, EmbeddingCost, GraphReducer
 from ..shared.laplacian_map import EDGES_PER_NEIGHBOR
-from ..shared.neighborhood import Piece
 from ..shared.pair_units import degree, double_degree
 from .mvu_descent import Rods, unfold
 from .mvu_program import EDGE_LIMIT, PROGRAM_LIMIT, full_gram, gram_in_basis

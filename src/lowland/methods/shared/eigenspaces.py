@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...contract.reducer import Recorder
+from ...contract.fit_info import Recorder
 from ...core.errors import DegenerateWarning, LowlandWarning
 
 Array = Any
@@ -26,11 +26,9 @@ def warn_cut(name: str, k: int, whole: int | None, record: Recorder) -> None:
 
 
 def warn_concentrated(name: str, V: Array, remedy: str, record: Recorder) -> None:
-    """Warn of a coordinate that is large for a few points and near zero for the others.
-
-    1/Σv⁴ of a centred unit vector counts those few: it is n/1.8 for even coordinates.
-    """
+    """Warn of a coordinate that is large for a few points and near zero for the others."""
     V = V[:, :_COORDINATES_SHOWN] - V[:, :_COORDINATES_SHOWN].mean(axis=0)
+    # 1/Σv⁴ of a centred unit vector counts those few: it is n/1.8 for even coordinates.
     few = (V**2).sum(axis=0) ** 2 / np.maximum((V**4).sum(axis=0), np.finfo(np.float64).tiny)
     worst = int(few.argmin())
     if few[worst] < max(_CONCENTRATED_SHARE * len(V), min(_CONCENTRATED_POINTS, len(V) / 10)):

@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ...contract.fit_info import Recorder
 from ...contract.inputs import METRIC_INPUT, Compared, require_count, require_length
 from ...contract.parameters import RANDOM_STATE, Choice, Integer, Rule
-from ...contract.reducer import Recorder, Reducer
+from ...contract.reducer import Reducer
 from ...core import arrays
 from ...core.cost import DataShape, Plan, largest
 from ...core.errors import DataError
@@ -23,12 +24,21 @@ from ...graph.geodesics import geodesics
 from ...graph.geometry import EdgeLengths, Geometry
 from ...graph.neighbors import approximate, search_cost
 from ...graph.patches import barycentric
+from ...graph.points import Piece
 from ...rows.object_rows import gather
-from ...rows.row_source import RowSource, as_rows
+from ...rows.row_source import RowSource
 from ...rows.units import Units, power, scaled_back, times
 from ...spectral import dense
 from .distance_based import METRIC
-from .neighborhood import SMALL_MAP, Piece, components_of_points, count_neighbors, learn_neighborhood, require_neighbors
+from .neighborhood import (
+    SMALL_MAP,
+    components_of_points,
+    count_neighbors,
+    keep_neighborhood,
+    learn_neighborhood,
+    pieces_of,
+    require_neighbors,
+)
 from .pair_units import of_anchors
 from .placing import NewRows, by_weights, points_of, rows_from_map, training_points
 
@@ -94,6 +104,7 @@ class GraphReducer(Reducer):
     n_neighbors: int
     metric: str | Callable[[Any, Any], Any]
     disconnected: str
+    ties: str = "cut"  # what happens to neighbours at the distance of the last one
     random_state: Any
 
     anchors_: Any
@@ -116,10 +127,6 @@ class GraphReducer(Reducer):
         """Return what `_embed` takes for n points with k neighbours each."""
         raise NotImplementedError
 
-    def _ties(self) -> str:
-        """Return what happens to neighbours at the distance of the last one."""
-        return "cut"
-
     def _count_neighbors(self, n: int, record: Recorder) -> int:
         """Return the number of neighbours for n distinct points."""
         return count_neighbors(self, n, record)
@@ -141,54 +148,41 @@ class GraphReducer(Reducer):
         if n > 1:  # fit reports the one-row case
             require_neighbors(self, n, "rows")
         k = max(1, min(self.n_neighbors, n - 1))
-        remedy = ", or set landmarks=2000" if "landmarks" in self._parameters else ""
-        return graph_plan(self, shape, k, self._embed_cost(shape, n, k), self._keeps_square, remedy)
+        return graph_plan(self, shape, k, self._embed_cost(shape, n, k), self._keeps_square)
 
     # -- training -----------------------------------------------------------------------------------------
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        n = require_length(self, rows)
+        n, rng = require_length(self, rows), seed(self.random_state)
         require_count(self, rows.shape, n - 1, "the number of points less one")
-        if self._needs_columns and not (self._pairwise or self._input.takes_objects(self)):
+        if self._needs_columns and not (self._pairwise or callable(self.metric)):
             require_count(self, rows.shape, rows.n_features, "the number of columns")
-        rng = seed(self.random_state)
         with record.stage("neighbours"):
-            found = learn_neighborhood(
-                self, rows, record, self._count_neighbors, ties=self._ties(), keeps_square=self._keeps_square
-            )
-        found.keep(self)
-        self.n_components_ = components_of_points(self, n, found.graph.n, record)
+            hood = learn_neighborhood(self, rows, record, self._count_neighbors, self.ties)
+        keep_neighborhood(self, hood, square=self._keeps_square)
+        self.n_components_ = components_of_points(self, n, hood.graph.n, record)
         with record.stage("pieces"):
-            pieces, labels = found.pieces(self, self._is_small, record)
-        one = len(pieces) == 1
-        maps = [self._embed(p, record, rng) if one or not self._is_small(p.n) else self._small(p) for p in pieces]
+            pieces, labels = pieces_of(self, hood, record)
+        few = self.n_components + 1 if len(pieces) > 1 else 0  # maps of as many points fill all dimensions
+        maps = [self._embed(p, record, rng) if p.n > few else self._small(p) for p in pieces]
         self._tell(maps, record)
-        for name, value in maps[0].learned.items():
-            setattr(self, name, value)
         self.pieces_ = side_by_side(pieces, maps, self.n_components_)
-        self.embedding_ = points_of(self.pieces_, self.n_components_)[found.inverse].astype(rows.dtype)
-        self.component_labels_ = labels[found.inverse]
-
-    def _is_small(self, n: int) -> bool:
-        """Tell whether one component of several has so few points that all maps of it fill its dimensions."""
-        return n <= self.n_components + 1
+        self.embedding_ = points_of(self.pieces_, self.n_components_)[hood.inverse].astype(rows.dtype)
+        self.component_labels_ = labels[hood.inverse]
 
     def _small(self, piece: Piece) -> Embedded:
-        """Return a component of few points as its distances say (classical scaling)."""
+        """Return one component of several that has few points, as its distances say (classical scaling)."""
         return small_map(piece, self.n_components_, keeps_lengths=self._keeps_lengths)
 
     def _tell(self, maps: list[Embedded], record: Recorder) -> None:
-        """Write what the components say into the record: the text of the first one, the worst residual."""
-        first = maps[0]
-        self.eigenvalues_ = first.values
-        rank = max(e.points.shape[1] for e in maps)
+        """Learn what the first component, the largest, says, and the rank; record the worst residual and error."""
+        first, rank = maps[0], max(e.points.shape[1] for e in maps)
         if rank < self.n_components_:
             record.warn_short(rank, self.n_components, what=self._ranked)
-        self.n_components_ = rank
+        self.__dict__.update(first.learned, n_components_=rank, eigenvalues_=first.values)
         record.note(**{"algorithm": SMALL_MAP, **first.about})
         for name in ("residual", "approximate", "approximation_error"):
-            values = [e.about[name] for e in maps if e.about.get(name) is not None]
-            if values:
+            if values := [e.about[name] for e in maps if e.about.get(name) is not None]:
                 record.note(**{name: max(values)})
         if "neighbour recall" in record.evidence:  # however well the rest was solved
             record.note(approximate=True)
@@ -212,41 +206,29 @@ class GraphReducer(Reducer):
                 f"{'distances' if anchors is None else 'objects'}"
             )
         kind = self.embedding_.dtype
-        Y, points = self._coordinates(Y), points_of(self.pieces_, self.n_components_).astype(kind)
-        return rows_from_map(Y, self._as_shown(points).astype(np.float64), anchors, self.neighbors_).astype(kind)
+        Y, points = arrays.to_numpy(gather(self._reduced(Y))), points_of(self.pieces_, self.n_components_).astype(kind)
+        Y, points = Y.astype(np.float64), self._as_shown(points).astype(np.float64)
+        return rows_from_map(Y, points, anchors, self.neighbors_).astype(kind)
 
     def _as_shown(self, points: Array) -> Array:
         """Return points with the digits that users see: the smallest numbers of a type have fewer of them."""
         exponent = round(self._scaled_by * power(self, "transform"))
         return times(times(points, exponent), -exponent)
 
-    def _coordinates(self, Y: Any) -> Array:
-        """Return points of the map, checked."""
-        rows = gather(self._scaled_back(as_rows(Y, allow_sparse=False, owner=type(self).__name__)))
-        if rows.shape[1] != self.n_components_:
-            raise DataError(f"points of the map must have {self.n_components_} columns; these have {rows.shape[1]}")
-        return arrays.to_numpy(rows).astype(np.float64)
 
-
-def graph_plan(model: Any, shape: DataShape, k: int, cost: EmbeddingCost, keeps_square: bool, remedy: str = "") -> Plan:
+def graph_plan(model: Any, shape: DataShape, k: int, cost: EmbeddingCost, keeps_square: bool) -> Plan:
     """Return the plan of a fit on the graph of k neighbours, with what embedding costs."""
-    n, d = shape.n_rows or 1, model.n_components
-    name, given = model._input.name(model), model._pairwise
+    n, d, name, owner = shape.n_rows or 1, model.n_components, model._input.name(model), type(model).__name__
     parts, seconds = search_cost(shape, k, name)
-    rows = 8 * n if given else int(shape.entries * shape.dtype.itemsize * (1.5 if shape.sparse else 1))
-    square = 8 * n * n if given and keeps_square and not shape.sparse else 0
-    kept = {"graph": 12 * n * k, "anchors": rows + square, "embedding": 3 * 8 * n * d}
+    rows = 8 * n if model._pairwise else int(shape.entries * shape.dtype.itemsize * (1.5 if shape.sparse else 1))
+    rows += 8 * n * n if model._pairwise and keeps_square and not shape.sparse else 0
+    kept = {"graph": 12 * n * k, "anchors": rows, "embedding": 3 * 8 * n * d}
     parts = largest(parts, {**kept, **cost.parts})  # the search is over when maps are made
-    return Plan(
-        method=type(model).__name__,
-        algorithm=cost.algorithm,
-        bytes=sum(parts.values()) + shape.copied + shape.gathered,
-        seconds=seconds + cost.seconds,
-        approximate=cost.approximate or approximate(shape, name),
-        model_bytes=rows + square + 2 * 8 * n * d + 4 * n + cost.model_bytes,
-        parts=parts,
-        remedy=f"use fewer rows or neighbours{remedy}",
-    )
+    size = sum(parts.values()) + shape.copied + shape.gathered
+    model_bytes = rows + 2 * 8 * n * d + 4 * n + cost.model_bytes
+    exact = not (cost.approximate or approximate(shape, name))
+    remedy = "use fewer rows or neighbours" + (", or set landmarks=2000" if "landmarks" in model._parameters else "")
+    return Plan(owner, cost.algorithm, size, seconds + cost.seconds, not exact, model_bytes, parts, remedy)
 
 
 def small_map(piece: Piece, n_components: int, *, keeps_lengths: bool = True) -> Embedded:
@@ -266,16 +248,21 @@ def small_map(piece: Piece, n_components: int, *, keeps_lengths: bool = True) ->
     return Embedded(Y, values)
 
 
-def side_by_side(pieces: list[Piece], maps: list[Embedded], n_components: int) -> list[dict[str, Array]]:
-    """Lay the components side by side along the first axis; return each with what places new rows in it."""
-    widths = [float(np.ptp(e.points[:, 0])) if e.points.shape[1] else 0.0 for e in maps]
-    gap = _COMPONENT_GAP * float(np.mean(widths)) if len(maps) > 1 else 0.0
-    out, start = [], 0.0
-    for piece, e, width in zip(pieces, maps, widths, strict=True):
-        Y = np.pad(np.ascontiguousarray(e.points), ((0, 0), (0, n_components - e.points.shape[1])))
-        offset = np.zeros(n_components)
-        if len(maps) > 1:
-            offset[0] = start - Y[:, 0].min()
-            start += width + gap
-        out.append({"numbers": piece.numbers, "points": Y, "offset": offset, **e.state})
+def side_by_side(pieces: list[Piece], maps: list[Embedded], k: int) -> list[dict[str, Array]]:
+    """Return each component with what places new rows in it; several lie side by side along the first axis."""
+    out = []
+    for piece, e in zip(pieces, maps, strict=True):
+        Y = np.pad(np.ascontiguousarray(e.points), ((0, 0), (0, k - e.points.shape[1])))
+        out.append({"numbers": piece.numbers, "points": Y, "offset": np.zeros(k), **e.state})
+    if len(out) > 1:
+        _lay_apart(out)
     return out
+
+
+def _lay_apart(pieces: list[dict[str, Array]]) -> None:
+    """Set the offsets of components along the first axis, a tenth of their mean width between them."""
+    widths = [float(np.ptp(piece["points"][:, 0])) for piece in pieces]
+    start, gap = 0.0, _COMPONENT_GAP * float(np.mean(widths))
+    for piece, width in zip(pieces, widths, strict=True):
+        piece["offset"][0] = start - piece["points"][:, 0].min()
+        start += width + gap

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ...contract.fit_info import Recorder
 from ...contract.parameters import AnyOf, Choice, Real, Rule
-from ...contract.reducer import Recorder
 from ...core.cost import DataShape, sparse_seconds
 from ...core.errors import NotConvergedWarning
 from ...graph.graph import Graph

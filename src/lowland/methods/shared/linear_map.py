@@ -13,7 +13,7 @@ from ...contract.reducer import Recorder, Reducer
 from ...core import arrays
 from ...core.dominance import dominant_words
 from ...core.errors import DataError, DominantColumnWarning, NotConvergedWarning
-from ...rows.units import power, scaled_back, times
+from ...rows.units import fit_view, power, scaled_back, times
 from ...spectral.rowspace import RowSpace
 
 Array = Any
@@ -39,7 +39,7 @@ class LinearReducer(Reducer):
     def compressor(self) -> Compressor:
         """Return A, a, B, b of the linear compressor: y = A x + a, and x′ = B y + b, the closest row it can make."""
         check_is_fitted(self)
-        found, exponent = self._in_fit_units()._compressor(), vars(self).get("exponent_", 0)
+        found, exponent = fit_view(self)._compressor(), vars(self).get("exponent_", 0)
         out = power(self, "transform")
         powers = (out - 1, out, 1 - out, 1)
         return Compressor(*(times(part, round(exponent * p)) for part, p in zip(found, powers, strict=True)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...contract.reducer import Recorder
+from ...contract.fit_info import Recorder
 from ...core.errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
 
 Array = Any

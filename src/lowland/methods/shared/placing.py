@@ -10,12 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...core import arrays, thread_pool
-from ...graph.geometry import Coordinates, EdgeLengths, Geometry
+from ...graph.geometry import Coordinates, Geometry
 from ...graph.neighbors import searcher
 from ...graph.patches import barycentric
-from ...graph.precomputed import nearest_given
+from ...graph.points import PointMetric, take
 from ...rows.object_rows import unpacked
-from .point_metric import PointMetric, take
 
 Array = Any
 
@@ -30,20 +29,18 @@ class NewRows:
     """
 
     def __init__(self, model: Any) -> None:
-        self.metric, self.pieces = PointMetric.of(model), model.pieces_
-        self.anchors = training_points(model)
-        self._columns = model.anchors_
+        self.metric, self.points, self.pieces = fitted_metric(model), training_points(model), model.pieces_
         self._neighbors, self._n_components = model.neighbors_, model.n_components_
+        self._anchors = model.anchors_ if self.metric.precomputed else self.points
 
     def row_map(self, place: Place) -> Callable[[Array], Array]:
-        """Return what places rows, each in the component of its nearest training point.
-
-        The searches are built anew for each call, since model files hold none: under a second for a million points.
-        """
+        """Return what places rows; searches are built anew, since model files hold none (a million points: < 1 s)."""
         placer = cache(lambda number: self._placer(number, place))  # of many components few may be asked for
-        if len(self.pieces) == 1:
-            return self.alike(placer(0))
-        home = self.search(None)
+        return self.alike(placer(0) if len(self.pieces) == 1 else self._by_component(placer))
+
+    def _by_component(self, placer: Callable[[int], Callable[[Array], Array]]) -> Callable[[Array], Array]:
+        """Return what places each row in the component of its nearest training point."""
+        home = self.search()
         labels = np.empty(sum(len(piece["numbers"]) for piece in self.pieces), dtype=np.int64)
         for number, piece in enumerate(self.pieces):
             labels[piece["numbers"]] = number
@@ -56,7 +53,7 @@ class NewRows:
                 out[mine] = placer(number)(rows[mine])
             return out
 
-        return self.alike(work)
+        return work
 
     def alike(self, work: Callable[[Array], Array]) -> Callable[[Array], Array]:
         """Return ``work`` for blocks of any kind: sparse or dense as the training points are, on any device."""
@@ -71,42 +68,38 @@ class NewRows:
         """Return rows sparse or dense as the training points are; rows of distances and objects as they are."""
         sparse = sp.issparse(block)
         rows: Array = block if sparse else arrays.to_numpy(block)
-        if self.metric.precomputed or self.anchors.ndim != 2 or sparse == sp.issparse(self.anchors):
+        if self.metric.precomputed or self.points.ndim != 2 or sparse == sp.issparse(self.points):
             return rows
         return rows.toarray() if sparse else sp.csr_array(rows)
 
-    def search(self, numbers: Array | None) -> Callable[[Array, int], tuple[Array, Array]]:
+    def search(self, numbers: Any = slice(None)) -> Callable[[Array, int], tuple[Array, Array]]:
         """Return the search of new rows for their neighbours among all training points, or those numbered."""
-        if self.metric.precomputed:
-            columns = self._columns if numbers is None else self._columns[numbers]
-            return lambda block, k: nearest_given(block, columns, k)
-        points = self.anchors if numbers is None else self.anchors[numbers]
-        return self.metric.search(points).query
+        return self.metric.query(self._anchors if len(self.pieces) == 1 else self._anchors[numbers])
 
     def _placer(self, number: int, place: Place) -> Callable[[Array], Array]:
         """Return the function that places a block of rows in a component."""
         state = self.pieces[number]
-        numbers = None if len(self.pieces) == 1 else state["numbers"]
-        search = self.search(numbers)
-        k = min(self._neighbors, len(state["numbers"]))
-        if self.anchors is None:
-            geometry: Geometry = EdgeLengths(self.metric.owner)
-        else:
-            some = self.anchors if numbers is None else take(self.anchors, numbers, self.metric.precomputed)
-            geometry = self.metric.geometry(some)
+        search, k = self.search(state["numbers"]), min(self._neighbors, len(state["numbers"]))
+        mine = None if self.points is None else take(self.points, state["numbers"], self.metric.precomputed)
+        geometry = self.metric.geometry(mine)
 
         def work(block: Array) -> Array:
             neighbors, distances = search(block, k)
             known = np.isfinite(distances).sum(axis=1)  # a sparse row of distances may hold fewer than k
             Y = np.empty((len(known), self._n_components))
             for count in np.unique(known).tolist():
-                mine = slice(None) if known.min() == count == known.max() else np.flatnonzero(known == count)
-                Y[mine] = place(state, geometry, block[mine], neighbors[mine, :count], distances[mine, :count])
+                rows = slice(None) if known.min() == known.max() else np.flatnonzero(known == count)
+                Y[rows] = place(state, geometry, block[rows], neighbors[rows, :count], distances[rows, :count])
             same = distances[:, 0] == 0
             Y[same] = state["points"][neighbors[same, 0]]  # a training row returns to its place
             return Y + state["offset"]
 
         return work
+
+
+def fitted_metric(model: Any) -> PointMetric:
+    """Return the metric of a fitted model."""
+    return PointMetric(type(model).__name__, model._input.fitted(model), model.metric_state_)
 
 
 def training_points(model: Any) -> Array:

@@ -1,0 +1,182 @@
+"""Points and the graph of their neighbours: equal objects are one point, and so are objects at distance zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core.arrays import to_numpy
+from ..core.errors import DataError
+from ..pairs.distances import check_distances, check_function, learn, metric
+from .components import bridge
+from .distinct import distinct, numbered
+from .geometry import Coordinates, EdgeLengths, Geometry, Metric, Square
+from .graph import Graph
+from .measures import comparable
+from .neighbors import Searcher, searcher
+from .precomputed import GivenDistances, merged, nearest_given
+
+Array = Any
+Rule = str | Callable[[Any, Any], Any]
+
+_UNIT_METRICS = ("euclidean", "sqeuclidean", "cityblock", "chebyshev")  # in which a large column hides the others
+_DOMINANT_RANGE = 100  # times the range of any other column: those change its distances by a ten-thousandth
+
+
+@dataclass(frozen=True)
+class PointMetric:
+    """A metric by name or as a function, and what it learned of the rows; ``owner`` names the method in messages."""
+
+    owner: str
+    metric: Rule
+    state: Mapping[str, Array]
+
+    @property
+    def precomputed(self) -> bool:
+        """Tell whether distances are given."""
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def search(self, points: Array, start: int = 0) -> Searcher:
+        """Return the search; ``start`` is where an approximate graph begins, and nothing else depends on it."""
+        return searcher(self.metric, points, dict(self.state), rng_seed=start)
+
+    def query(self, points: Array) -> Callable[[Array, int], tuple[Array, Array]]:
+        """Return the search of new rows for the nearest points; of given distances, points are numbers of columns."""
+        if self.precomputed:
+            return lambda block, k: nearest_given(block, points, k)
+        return self.search(points).query
+
+    def geometry(self, points: Array | None) -> Geometry:
+        """Return inner products around points, from coordinates or from distances, which None leaves unknown."""
+        if points is None or (self.precomputed and sp.issparse(points)):
+            return EdgeLengths(self.owner)
+        if self.precomputed:
+            return Square(points)
+        if isinstance(self.metric, str) and self.metric == "euclidean":
+            return Coordinates(points)
+        return Metric(metric(self.metric, points, dict(self.state)), points)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A connected set of points: the graph among them, nearest first, and what is known of their geometry."""
+
+    graph: Graph
+    geometry: Geometry
+    numbers: Array  # of its points among all
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return self.graph.n
+
+
+@dataclass(frozen=True)
+class PointSet:
+    """Distinct points among objects.
+
+    ``first`` holds the number of each point's first object, ``inverse`` the number of each object's point.
+    """
+
+    metric: PointMetric
+    points: Array
+    first: Array
+    inverse: Array
+
+    @classmethod
+    def of(cls, items: Array, rule: Rule, owner: str) -> PointSet:
+        """Find the distinct points of rows, objects, or a square of distances; the metric learns from all rows.
+
+        >>> PointSet.of(np.array([[1.0], [2.0], [1.0]]), "euclidean", "LLE").inverse.tolist()
+        [0, 1, 0]
+        """
+        compared = PointMetric(owner, rule, {})
+        if compared.precomputed and sp.issparse(items):  # which objects are equal shows in its edges
+            everyone = np.arange(items.shape[0])
+            return cls(compared, items, everyone, everyone)
+        items = items if sp.issparse(items) else to_numpy(items)
+        if compared.precomputed:
+            check_distances(items, owner)
+        first, inverse = distinct(comparable(rule, items), square=compared.precomputed)
+        if len(first) > 1 and not compared.precomputed:  # of equal rows nothing can be learned, and they are refused
+            if callable(rule):
+                check_function(metric(rule, items, {}), items, owner)
+            else:
+                compared = PointMetric(owner, rule, learn(rule, items))
+        return cls(compared, take(items, first, compared.precomputed), first, inverse)
+
+    def dominant_column(self) -> int | None:
+        """Return the column that alone decides which points are neighbours, if there is one."""
+        if self.metric.metric not in _UNIT_METRICS or sp.issparse(self.points) or self.points.shape[1] < 2:
+            return None
+        with np.errstate(over="ignore"):  # rows that large are refused by the search, with advice
+            spread = np.ptp(self.points, axis=0).astype(np.float64)
+        top = int(spread.argmax())
+        return top if spread[top] > _DOMINANT_RANGE * np.delete(spread, top).max() else None
+
+    def search(self, start: int = 0) -> Searcher:
+        """Return the search among the points."""
+        if self.metric.precomputed and sp.issparse(self.points) and len(self.first) < len(self.inverse):
+            return GivenDistances(self.points, self.first)
+        return self.metric.search(self.points, start)
+
+    def neighbors(self, count: Callable[[int], int], ties: str = "cut", start: int = 0) -> Neighborhood:
+        """Return the graph of neighbours, once points at distance zero are one; ``count`` is their number for n points.
+
+        >>> lattice = PointSet.of(np.arange(5.0)[:, None], "euclidean", "LLE")
+        >>> lattice.neighbors(lambda n: 2).graph.degrees.tolist()
+        [2, 2, 2, 2, 2]
+        """
+        found = self
+        while True:
+            if len(found.first) < 2:
+                raise DataError(f"{self.metric.owner}: all rows are equal (rank 0); give rows that differ")
+            k = count(len(found.first))
+            graph = found.search(start).graph(k, ties=ties)
+            if (graph.distances > 0).all():
+                return Neighborhood(self.metric, found.points, found.first, found.inverse, graph, k)
+            found = found._merged(graph)
+
+    def _merged(self, graph: Graph) -> PointSet:
+        """Return the points when those at distance zero are one."""
+        zero = graph.csr((graph.distances == 0).astype(float))
+        zero.eliminate_zeros()
+        first, labels = numbered(sp.csgraph.connected_components(zero, directed=False)[1])
+        if self.metric.precomputed and sp.issparse(self.points):
+            points = merged(self.points, labels, len(first))
+        else:
+            points = take(self.points, first, self.metric.precomputed)
+        return PointSet(self.metric, points, self.first[first], labels[self.inverse])
+
+
+@dataclass(frozen=True)
+class Neighborhood(PointSet):
+    """Distinct points and the graph of their neighbours."""
+
+    graph: Graph
+    n_neighbors: int
+
+    def whole(self) -> Piece:
+        """Return all points as one piece, whose graph is connected."""
+        return Piece(self.graph, self.metric.geometry(self.points), np.arange(self.graph.n))
+
+    def bridged(self, labels: Array) -> tuple[Piece, int]:
+        """Return all points as one piece, its components joined by the shortest links, and the number of links."""
+        graph, links = bridge(self.graph, self.search(), labels)
+        return Piece(graph, self.metric.geometry(self.points), np.arange(graph.n)), links
+
+    def split(self, labels: Array) -> list[Piece]:
+        """Return a piece for each component."""
+        geometry = self.metric.geometry(self.points)
+        return [Piece(part, geometry.part(numbers), numbers) for part, numbers in self.graph.split(labels)]
+
+
+def take(items: Array, numbers: Array, square: bool) -> Array:
+    """Return some of the objects; of a square of distances rows and columns."""
+    if len(numbers) == items.shape[0]:
+        return items
+    return items[numbers][:, numbers] if square else items[numbers]
