@@ -19,11 +19,8 @@ from ..rows.row_source import RowSource, as_rows, single_pass_error
 class Rows:
     """Rows of numbers."""
 
+    parameter: str = ""  # of the metric or kernel that compares rows
     needs_length = False  # whether the number of rows must be known before the plan
-
-    def rule(self, model: Any) -> Any:
-        """Return the metric or kernel that compares rows, as it was given; None where there is none."""
-        return None
 
     def kept(self, model: Any) -> str:
         """Return the name of the metric or kernel of a fitted model."""
@@ -54,9 +51,6 @@ class Compared(Rows):
     values: str = "its distances to"
     needs_length = True
 
-    def rule(self, model: Any) -> Any:  # noqa: D102
-        return getattr(model, self.parameter)
-
     def kept(self, model: Any) -> str:  # noqa: D102
         learned = getattr(model, f"{self.parameter}_")
         return str(learned["name"] if isinstance(learned, dict) else learned)
@@ -65,15 +59,16 @@ class Compared(Rows):
         if model._pairwise and (count := _length_of_line(X)) is not None:
             raise self._error_of_line(model, count)
         if are_objects(X) and not model._pairwise:
-            if not callable(self.rule(model)):
+            if not callable(getattr(model, self.parameter)):
                 raise self._error_of_objects(model)
             return ObjectRows(X)
         return super().source(model, X)
 
     def _error_of_objects(self, model: Any) -> DataError:
+        given = f"{self.parameter}={getattr(model, self.parameter)!r}"
         return DataError(
-            f"{type(model).__name__}: these are texts or other objects, and {self.parameter}={self.rule(model)!r} "
-            f"compares rows of numbers: give {self.parameter}= a function of two objects, or make a table of them"
+            f"{type(model).__name__}: these are texts or other objects, and {given} compares rows of numbers: give "
+            f"{self.parameter}= a function of two objects, or make a table of them"
         )
 
     def _error_of_line(self, model: Any, count: int) -> DataError:
@@ -106,13 +101,13 @@ class Compared(Rows):
 
     def name(self, model: Any) -> str:
         """Return the name of the metric or kernel as a fitted model keeps it: "function" for one of the user's."""
-        return "function" if callable(rule := self.rule(model)) else str(rule)
+        return "function" if callable(rule := getattr(model, self.parameter)) else str(rule)
 
     def fitted(self, model: Any) -> Any:
         """Return the metric or kernel of the fit; a function is that of the parameter, since model files hold none."""
         if (name := self.kept(model)) != "function":
             return name
-        if not callable(rule := self.rule(model)):
+        if not callable(rule := getattr(model, self.parameter)):
             raise DataError(f"the fit had a function as {self.parameter}, which is now {rule!r}; fit the model again")
         return rule
 

@@ -297,7 +297,7 @@ def _heard(record: Recorder) -> Iterator[None]:
         yield
     texts = [" ".join(str(w.message).split()) for w in heard if not issubclass(w.category, _FOR_AUTHORS)]
     for text in dict.fromkeys(texts):
-        record.warn(f"{record.values['method']}: {text}", LowlandWarning)
+        record.warn(f"{record.method}: {text}", LowlandWarning)
 
 
 @contextmanager

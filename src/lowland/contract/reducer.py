@@ -114,10 +114,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             validate_data(self, source.named(), reset=reset, skip_check_array=True)
         except ValueError as error:  # against an earlier fit: with reset any columns are taken
             raise DataError(f"{str(error).rstrip()}\n{self._input.remedy(self)}") from None
-        source = source if reset else units.scaled(source, -self._scaled_by)
         if self._pairwise if reset else self._fitted_pairwise:
             source.allow_nan = True  # what to do about a missing pair is not what to do about a missing cell
-        return source
+        return source if reset else units.scaled(source, -self._scaled_by)
 
     def _reduced(self, X: Any, *, allow_nan: bool = False) -> RowSource:
         """Turn reduced rows into a row source, one column for each component."""
@@ -138,12 +137,12 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _has_units(self) -> bool:
         """Tell whether rows may be scaled: whether these parameters mean the same in all units."""
-        rule = self._input.rule(self)
+        rule = getattr(self, self._input.parameter, None)  # a metric or kernel; plain rows have none
         return bool(self._units) and (rule is None or (isinstance(rule, str) and rule in DEGREES))
 
     def _takes_means_off(self) -> bool:
         """Tell whether a constant added to a column changes nothing: then the size of a column is its spread."""
-        return self._input.rule(self) in _MOVABLE
+        return getattr(self, self._input.parameter, None) in _MOVABLE
 
     def _exponent_of(self, rows: RowSource, *, sure: bool = False) -> int:
         """Return e, where a fit divides these rows by 2^e."""
@@ -208,7 +207,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     @property
     def _pairwise(self) -> bool:
         """Tell whether rows hold values for pairs, so that a fit takes a square of them."""
-        return isinstance(rule := self._input.rule(self), str) and rule == "precomputed"
+        return isinstance(rule := getattr(self, self._input.parameter, None), str) and rule == "precomputed"
 
     @property
     def _fitted_pairwise(self) -> bool:
@@ -230,8 +229,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._allow_sparse
-        tags.input_tags.allow_nan = self._allow_nan
+        tags.input_tags.sparse, tags.input_tags.allow_nan = self._allow_sparse, self._allow_nan
         tags.input_tags.pairwise = self._pairwise
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -176,7 +176,7 @@ class Neighborhood(PointSet):
 
 
 def take(items: Array, numbers: Array, square: bool) -> Array:
-    """Return some of the objects; of a square of distances rows and columns."""
-    if len(numbers) == items.shape[0]:
+    """Return some of the objects; of a square of distances rows and columns, and None of one that was not kept."""
+    if items is None or len(numbers) == items.shape[0]:
         return items
     return items[numbers][:, numbers] if square else items[numbers]

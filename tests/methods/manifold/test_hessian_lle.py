@@ -10,7 +10,7 @@ import lowland
 from lowland.graph.geometry import Coordinates
 from lowland.graph.patches import Patches, hessians, with_center
 from lowland.methods.manifold.hessian_lle import HessianLLE
-from lowland.methods.shared.placing import fitted_metric
+from lowland.methods.shared.placing import NewRows
 
 
 def span_angle(A, B):
@@ -41,7 +41,7 @@ def matrix_of_the_paper(X, lists, d):
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_the_matrix_is_that_of_the_paper(d, rng):
     X = cloud(rng)
-    patches = Patches.of_graph(fitted_metric(HessianLLE(n_neighbors=14).fit(X)).search(X).graph(14))
+    patches = Patches.of_graph(NewRows(HessianLLE(n_neighbors=14).fit(X)).metric.search(X).graph(14))
     F = patches.over(Coordinates(X), lambda G: hessians(with_center(G), d), d * (d + 1) // 2)
     want = matrix_of_the_paper(X, patches.members.reshape(300, 15), d)
     np.testing.assert_allclose(patches.matrix(F).toarray(), want, atol=1e-8)
@@ -51,7 +51,7 @@ def test_the_matrix_is_that_of_the_paper(d, rng):
 def test_the_map_is_the_small_end(d, rng):
     X = cloud(rng)
     model = HessianLLE(d, n_neighbors=14).fit(X)
-    lists = Patches.of_graph(fitted_metric(model).search(X).graph(14)).members.reshape(300, 15)
+    lists = Patches.of_graph(NewRows(model).metric.search(X).graph(14)).members.reshape(300, 15)
     values, V = np.linalg.eigh(matrix_of_the_paper(X, lists, d))
     np.testing.assert_allclose(model.eigenvalues_, values[1 : d + 1], rtol=1e-6)
     assert span_angle(model.embedding_, V[:, 1 : d + 1]) < 1e-6

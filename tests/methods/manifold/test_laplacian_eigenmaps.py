@@ -349,5 +349,5 @@ def test_a_bad_number_of_landmarks(rng):
 
 
 def test_a_map_of_a_few_points_is_told():
-    with pytest.warns(lowland.LowlandWarning, match=r"coordinate 2 tells about \d+ of 2000 points.*larger bandwidth"):
+    with pytest.warns(lowland.LowlandWarning, match=r"coordinate 2 separates about \d+ of 2000.*larger bandwidth"):
         LaplacianEigenmaps().fit(lowland.data.fishbowl(2000)[0])

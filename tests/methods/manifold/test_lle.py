@@ -10,7 +10,7 @@ import lowland
 from lowland.graph.geometry import Coordinates
 from lowland.graph.patches import RIDGE, barycentric
 from lowland.methods.manifold.lle import LLE
-from lowland.methods.shared.placing import fitted_metric
+from lowland.methods.shared.placing import NewRows
 
 
 def span_angle(A, B):
@@ -35,7 +35,7 @@ def test_the_same_map_as_scikit_learn(d):
 def test_neighbours_make_up_points_on_the_map():
     X, _ = lowland.data.s_curve(500)
     model = LLE(reg=1e-3).fit(X)
-    lists = fitted_metric(model).search(X).graph(10).indices.reshape(500, 10)
+    lists = NewRows(model).metric.search(X).graph(10).indices.reshape(500, 10)
     w = barycentric(Coordinates(X).around(np.arange(500), lists), RIDGE)
     rest = model.embedding_ - (w[:, None, :] @ model.embedding_[lists])[:, 0]
     np.testing.assert_allclose((rest**2).sum(axis=0) / 500, model.eigenvalues_, rtol=1e-4)
@@ -44,7 +44,7 @@ def test_neighbours_make_up_points_on_the_map():
 def test_new_rows_are_made_up_as_training_rows_are():
     X, _ = lowland.data.s_curve(500)
     model, new = LLE(reg=0.01).fit(X), X[:50] + 0.01
-    near = fitted_metric(model).search(X).query(new, 10)[0]
+    near = NewRows(model).metric.search(X).query(new, 10)[0]
     Z = X[near] - new[:, None]
     w = barycentric(Z @ Z.transpose(0, 2, 1), 0.01)
     np.testing.assert_allclose(model.transform(new), (w[:, None] @ model.embedding_[near])[:, 0], atol=1e-10)

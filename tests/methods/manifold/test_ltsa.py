@@ -10,7 +10,7 @@ import lowland
 from lowland.graph.geometry import Coordinates
 from lowland.graph.patches import Patches, tangent_frames, with_center
 from lowland.methods.manifold.ltsa import LTSA
-from lowland.methods.shared.placing import fitted_metric
+from lowland.methods.shared.placing import NewRows
 
 
 def span_angle(A, B):
@@ -31,7 +31,7 @@ def dense_map(X, patches, d):
 @pytest.mark.parametrize(("shape", "d"), [("swiss_roll", 2), ("s_curve", 2), ("swiss_roll", 1)])
 def test_patches_without_their_centre_give_the_map_of_scikit_learn(shape, d):
     X, _ = getattr(lowland.data, shape)(400)
-    lists = fitted_metric(LTSA(d, n_neighbors=12).fit(X)).search(X).graph(12).indices
+    lists = NewRows(LTSA(d, n_neighbors=12).fit(X)).metric.search(X).graph(12).indices
     patches = Patches(np.arange(401) * 12, lists)
     assert span_angle(dense_map(X, patches, d), theirs("ltsa", X, n_components=d)) < 1e-6
 
@@ -40,5 +40,5 @@ def test_patches_without_their_centre_give_the_map_of_scikit_learn(shape, d):
 def test_the_map_is_that_of_patches_with_their_centre(d):
     X, _ = lowland.data.swiss_roll(400)
     model = LTSA(d, n_neighbors=12).fit(X)
-    patches = Patches.of_graph(fitted_metric(model).search(X).graph(12))
+    patches = Patches.of_graph(NewRows(model).metric.search(X).graph(12))
     assert span_angle(dense_map(X, patches, d), model.embedding_) < 1e-6

@@ -309,7 +309,7 @@ def test_a_coordinate_of_a_few_points_is_told():
     low, high = np.quantile(truth, 0.35, axis=0), np.quantile(truth, 0.65, axis=0)
     kept = ~((truth > low) & (truth < high)).all(axis=1)  # leaves a clump in a corner
     with pytest.warns(
-        lowland.LowlandWarning, match=r"coordinate 2 tells about \d of 3632 points .* more neighbours than 10"
+        lowland.LowlandWarning, match=r"coordinate 2 separates about \d of 3632 points .* more neighbours than 10"
     ):
         HessianLLE(n_neighbors=10).fit(X[kept])
 
@@ -351,7 +351,7 @@ def test_coordinates_below_rounding_are_told():
 @pytest.mark.parametrize(
     ("Model", "d", "k"), [(LLE, 2, 30), (ModifiedLLE, 2, 40), (HessianLLE, 4, 24), (LTSA, 6, 12)], ids=str
 )
-@pytest.mark.filterwarnings("ignore:.*sets about")  # such points have no tangents of so few dimensions
+@pytest.mark.filterwarnings("ignore:.*separates about")  # such points have no tangents of so few dimensions
 def test_the_plan_knows_how_wide_the_forms_are(Model, d, k, rng, monkeypatch):
     sizes, over, planned, patch_cost = [], Patches.over, [], patch_alignment.patch_cost
 
@@ -498,7 +498,7 @@ def test_a_factor_that_does_not_fit_names_landmarks(rng):
 def test_maps_that_set_a_few_points_apart_are_told(rng):
     X = np.random.default_rng(2).normal(size=(200, 6))
     for cls in (LTSA, HessianLLE, ModifiedLLE):
-        with pytest.warns(lowland.LowlandWarning, match=r"tells about [1-4] of 200 points from the others"):
+        with pytest.warns(lowland.LowlandWarning, match=r"separates about [1-4] of 200 points from the others"):
             cls().fit(X)
 
 

@@ -18,8 +18,6 @@ from .patch_alignment import align, alignment_cost, count_patch_neighbors
 
 Array = Any
 
-_ALGORITHM = "Hessians"
-
 
 class HessianLLE(GraphReducer):
     """The functions of least curvature along the data: Hessian eigenmaps (Donoho & Grimes 2003).
@@ -72,6 +70,7 @@ class HessianLLE(GraphReducer):
     True
     """
 
+    _algorithm: ClassVar[str] = "Hessians"
     _keeps_lengths: ClassVar[bool] = False
     _needs_columns: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {**GRAPH_PARAMETERS, "landmarks": LANDMARKS}
@@ -101,10 +100,10 @@ class HessianLLE(GraphReducer):
         with record.stage("patches"):
             forms = patches.over(piece.geometry, lambda G: hessians(with_center(G), d), self._second, stage="Hessians")
             M = patches.matrix(forms)
-        return align(self, _ALGORITHM, piece, M, record, rng)
+        return align(self, piece, M, record, rng)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
-        return alignment_cost(self, _ALGORITHM, shape, n, k, columns=self._second)
+        return alignment_cost(self, shape, n, k, columns=self._second)
 
     @property
     def _second(self) -> int:

@@ -122,9 +122,6 @@ class Isomap(GraphReducer):
         self.ties = ties
         self.random_state = random_state
 
-    def _ties(self) -> str:
-        return self.ties
-
     def _landmarks(self, n: int) -> Landmarks | None:
         """Return the landmarks of a fit of n points; None where it is exact."""
         found, k = _LANDMARKS.of(self, n), self.n_components
@@ -132,12 +129,10 @@ class Isomap(GraphReducer):
             return None
         if found.count < 2 * (k + 1):
             raise DataError(
-                f"Isomap: {found.count} landmarks are too few for n_components={k}: take at least {2 * (k + 1)}, two "
-                "sets that span as many dimensions and so tell the error of the map; better 4 for each component"
+                f"Isomap: {found.count} landmarks are too few for n_components={k}: take at least {2 * (k + 1)}, for "
+                "two maps whose difference measures the error; better 4 for each component"
             )
         return found
-
-    # -- cost ---------------------------------------------------------------------------------------------
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
         wanted, d = self._landmarks(n), self.n_components
@@ -148,14 +143,11 @@ class Isomap(GraphReducer):
         parts[name] = size
         flops += 4.0 * n * m * (d + 8)  # residual variances and placement
         algorithm = "all shortest paths" if wanted is None else f"{m} landmarks ({wanted.strategy})"
-        model = itemsize * n * m + 8 * m * (d + 1)
         seconds += dense_seconds(flops, np.dtype(np.float64))
-        return EmbeddingCost(algorithm, parts, seconds, model, approximate=wanted is not None)
-
-    # -- training -----------------------------------------------------------------------------------------
+        return EmbeddingCost(algorithm, parts, seconds, itemsize * n * m + 8 * m * (d + 1), wanted is not None)
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
-        name, n, wanted = type(self).__name__, piece.n, self._landmarks(piece.n)
+        name, n, k, wanted = type(self).__name__, piece.n, self.n_components, self._landmarks(piece.n)
         graph = piece.graph.symmetric()
         chosen = np.arange(n) if wanted is None else uniform(n, wanted.count, rng)
         with record.stage("shortest paths"):
@@ -165,23 +157,21 @@ class Isomap(GraphReducer):
             mutual = D if wanted is None else D[chosen].astype(np.float64)
             check_size(mutual, "Isomap")
             found = scale(mutual, self.n_components_, float(np.finfo(kind).eps), rng)
-            warn_arbitrary_axes(
-                name, self.n_components, found.seen, found.B.trace(), len(mutual) - 1, found.floor, record
-            )
+            warn_arbitrary_axes(name, k, found.seen, found.B.trace(), len(mutual) - 1, found.floor, record)
             if "goodness of fit" not in record.evidence:  # the largest piece comes first
                 record.evidence.update(found.evidence(rng))
+            record.tell_checked(found.pairs.checked)
         about = {"algorithm": "all shortest paths", "solver": found.pairs.solver, "residual": found.pairs.residual}
         about["iterations"] = found.pairs.products or None
-        record.tell_checked(found.pairs.checked)
         Y, values, placement = found.points, found.values, Triangulation.of(found)
         if wanted is not None:
             with record.stage("place"):
                 Y, values, placement = to_principal_axes(place_all(D, placement), placement)
             with record.stage("error"):
                 error = halves_disagreement(D, chosen, Y.shape[1], rng)
-                about["approximation_error"] = error
-                note_disagreement(name, self.n_components, error, len(chosen) // 2, record)
-            about |= {"algorithm": f"{len(chosen)} landmarks ({wanted.strategy})", "approximate": True}
+                note_disagreement(name, k, error, len(chosen) // 2, record)
+            about |= {"approximate": True, "approximation_error": error}
+            about["algorithm"] = f"{len(chosen)} landmarks ({wanted.strategy})"
         with record.stage("residual variance"):
             return _kept(D, chosen, Y, values, placement, about)
 
@@ -195,17 +185,13 @@ class Isomap(GraphReducer):
         found = scale(D, self.n_components_, float(np.finfo(np.float64).eps), np.random.default_rng(0))
         return _kept(D, everyone, found.points, found.values, Triangulation.of(found), {})
 
-    # -- new rows -----------------------------------------------------------------------------------------
-
     def _place(
         self, state: dict[str, Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
     ) -> Array:
         return place_by_paths(state, neighbors, distances)
 
 
-def _kept(
-    D: Array, chosen: Array, Y: Array, values: Array, placement: Triangulation, about: dict[str, Any]
-) -> Embedded:
+def _kept(D: Array, chosen: Array, Y: Array, values: Array, placement: Triangulation, about: Any) -> Embedded:
     """Return a finished map, its columns signed by the one rule, with what new rows and the record need."""
     signs = sign_of_columns(Y)
     Y = Y * signs

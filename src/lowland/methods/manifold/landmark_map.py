@@ -30,6 +30,12 @@ _LANDMARKS_PER_POINT = 10  # that make up a point: LTSA's maps of swiss rolls we
 _LARGE_ERROR = 0.3  # of the map's size: an error that leaves little of it
 
 
+def landmark_count(model: Any, n: int) -> int | None:
+    """Return the landmarks of a component of n points; None where it is solved exactly."""
+    count = getattr(model, "landmarks", None)
+    return None if count is None or count >= n else int(count)
+
+
 @dataclass(frozen=True)
 class LandmarkMap:
     """The parameter ``landmarks`` of a method: None is exact, a number is that many, drawn by the seed."""
@@ -41,7 +47,7 @@ class LandmarkMap:
     @classmethod
     def of(cls, model: Any) -> LandmarkMap:
         """Return the landmarks that a model asks for."""
-        return cls(type(model).__name__, getattr(model, "landmarks", None), model.n_components)
+        return cls(type(model).__name__, model.landmarks, model.n_components)
 
     def check(self, n: int) -> None:
         """Refuse a number of landmarks that cannot span the map, or that saves nothing."""
@@ -58,10 +64,6 @@ class LandmarkMap:
                 f"{self.owner}: landmarks={self.landmarks} must be less than the number of distinct rows, {n}; "
                 "landmarks=None is exact"
             )
-
-    def count(self, n: int) -> int | None:
-        """Return the landmarks of a component of n points; None where it is solved exactly."""
-        return None if self.landmarks is None or self.landmarks >= n else int(self.landmarks)
 
     def solve(
         self, piece: Piece, count: int, record: Recorder, rng: np.random.Generator, solve: Callable[[Any, int], Any]

@@ -29,7 +29,7 @@ from ..shared.laplacian_map import (
     with_bandwidth,
 )
 from ..shared.neighborhood import count_neighbors
-from .landmark_map import LANDMARKS, LandmarkMap
+from .landmark_map import LANDMARKS, LandmarkMap, landmark_count
 
 Array = Any
 
@@ -139,14 +139,15 @@ class LaplacianEigenmaps(GraphReducer):
         sigma = self._sigma(piece.graph)
         with record.stage("weights"):
             W = affinity(piece.graph, sigma)
-        landmarks, k = LandmarkMap.of(self), self.n_components_
-        count = landmarks.count(piece.n)
+        k, count = self.n_components_, landmark_count(self, piece.n)
         if count is None:
             with record.stage("solve"):
                 found = harmonics(W, k, rng, remedy=_REMEDY)
             about = about_harmonics("LaplacianEigenmaps", k, found, record)
         else:
-            found, error = landmarks.solve(piece, count, record, rng, lambda Z, smooth: harmonics_of(W, Z, k, smooth))
+            found, error = LandmarkMap.of(self).solve(
+                piece, count, record, rng, lambda Z, smooth: harmonics_of(W, Z, k, smooth)
+            )
             about = about_harmonics("LaplacianEigenmaps", k, found, record, loose=np.inf)
             about |= {"algorithm": _algorithm(count), "approximate": True, "approximation_error": error}
         state = {"bandwidth": sigma, "factor": 1 - found.values}
@@ -161,12 +162,11 @@ class LaplacianEigenmaps(GraphReducer):
         return nystrom(state, neighbors, distances)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
-        exact, landmarks = laplacian_cost(shape, n, k, self.n_components), LandmarkMap.of(self)
-        count = landmarks.count(n)
+        exact, count = laplacian_cost(shape, n, k, self.n_components), landmark_count(self, n)
         if count is None:
             return exact
         entries = 4 * EDGES_PER_NEIGHBOR * n * k  # weights, Laplacian, and copies of them
-        parts, seconds = landmarks.cost(n, count, k, entries)
+        parts, seconds = LandmarkMap.of(self).cost(n, count, k, entries)
         return EmbeddingCost(_algorithm(count), parts, seconds, exact.model_bytes, approximate=True)
 
 

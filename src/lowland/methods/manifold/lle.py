@@ -18,8 +18,6 @@ from .patch_alignment import align, alignment_cost
 
 Array = Any
 
-_ALGORITHM = "barycentric weights"
-
 
 class LLE(GraphReducer):
     """Points that are made up of their neighbours as the rows are (Roweis & Saul 2000).
@@ -73,6 +71,7 @@ class LLE(GraphReducer):
     True
     """
 
+    _algorithm: ClassVar[str] = "barycentric weights"
     _keeps_lengths: ClassVar[bool] = False
     _needs_columns: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {
@@ -104,8 +103,7 @@ class LLE(GraphReducer):
         super()._fit(rows, record)
 
     def _weigh(self, G: Array) -> Array:
-        r = noise_ridge(G, self.n_components_) if isinstance(self.reg_, str) else self.reg_
-        return barycentric(G, r)
+        return barycentric(G, noise_ridge(G, self.n_components_) if isinstance(self.reg_, str) else self.reg_)
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
         def rows(G: Array) -> Array:  # of I − W
@@ -114,7 +112,7 @@ class LLE(GraphReducer):
         with record.stage("patches"):
             patches = Patches.of_graph(piece.graph)
             M = patches.matrix(patches.over(piece.geometry, rows, 1, stage="weights"))
-        return align(self, _ALGORITHM, piece, M, record, rng)
+        return align(self, piece, M, record, rng)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
-        return alignment_cost(self, _ALGORITHM, shape, n, k, columns=1)
+        return alignment_cost(self, shape, n, k, columns=1)

@@ -18,8 +18,6 @@ from .patch_alignment import align, alignment_cost, count_patch_neighbors
 
 Array = Any
 
-_ALGORITHM = "tangent alignment"
-
 
 class LTSA(GraphReducer):
     """Points whose patches are affine maps of their tangent coordinates (Zhang & Zha 2004).
@@ -71,6 +69,7 @@ class LTSA(GraphReducer):
     True
     """
 
+    _algorithm: ClassVar[str] = "tangent alignment"
     _keeps_lengths: ClassVar[bool] = False
     _needs_columns: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {**GRAPH_PARAMETERS, "landmarks": LANDMARKS}
@@ -100,10 +99,10 @@ class LTSA(GraphReducer):
         with record.stage("patches"):
             frames = patches.over(piece.geometry, lambda G: tangent_frames(with_center(G), d), d + 1, stage="tangents")
             M = patches.matrix(frames, complement=True)
-        return align(self, _ALGORITHM, piece, M, record, rng)
+        return align(self, piece, M, record, rng)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
-        return alignment_cost(self, _ALGORITHM, shape, n, k, columns=self.n_components + 1)
+        return alignment_cost(self, shape, n, k, columns=self.n_components + 1)
 
     def _weigh(self, G: Array) -> Array:
         return affine(G, self.n_components_)

@@ -18,8 +18,6 @@ from .patch_alignment import align, alignment_cost, count_patch_neighbors
 
 Array = Any
 
-_ALGORITHM = "several weights a point"
-
 
 class ModifiedLLE(GraphReducer):
     """LLE with several weight vectors a point, which together determine the map better than one (Zhang & Wang 2006).
@@ -71,6 +69,7 @@ class ModifiedLLE(GraphReducer):
     True
     """
 
+    _algorithm: ClassVar[str] = "several weights a point"
     _keeps_lengths: ClassVar[bool] = False
     _needs_columns: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {**GRAPH_PARAMETERS, "landmarks": LANDMARKS}
@@ -98,10 +97,10 @@ class ModifiedLLE(GraphReducer):
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
         with record.stage("patches"):
             M = self._matrix(piece, Patches.of_graph(piece.graph))
-        return align(self, _ALGORITHM, piece, M, record, rng)
+        return align(self, piece, M, record, rng)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
-        return alignment_cost(self, _ALGORITHM, shape, n, k, columns=max(1, k - self.n_components), copies=8)
+        return alignment_cost(self, shape, n, k, columns=max(1, k - self.n_components), copies=8)
 
     def _weigh(self, G: Array) -> Array:
         return affine(G, self.n_components_)

@@ -20,7 +20,9 @@ from ...spectral.nullspace import Small, reduced, smallest
 from ..shared.eigenspaces import warn_concentrated, warn_cut
 from ..shared.graph_based import Embedded, EmbeddingCost
 from ..shared.neighborhood import count_neighbors
-from .landmark_map import LandmarkMap
+from .landmark_map import LandmarkMap, landmark_count
+
+Array = Any
 
 _FEWER = "take fewer rows or neighbours, or reduce the rows with PCA first"
 _REMEDY = {  # where the factor does not fit, by whether the method has landmarks
@@ -44,17 +46,17 @@ def count_patch_neighbors(model: Any, n: int, least: int, record: Recorder) -> i
     return k
 
 
-def align(model: Any, algorithm: str, piece: Piece, M: Any, record: Recorder, rng: np.random.Generator) -> Embedded:
+def align(model: Any, piece: Piece, M: Any, record: Recorder, rng: np.random.Generator) -> Embedded:
     """Return the coordinates of a component: the small end of the sum M of its local forms, without constants."""
     name, n, k, neighbors = type(model).__name__, piece.n, model.n_components_, model.neighbors_
-    count = LandmarkMap.of(model).count(n)
+    count, null = landmark_count(model, n), np.full((n, 1), n**-0.5)
     if count is None:
         with record.stage("solve"):
-            small = smallest(M, k, null=_constants(n), rng=rng, remedy=_REMEDY["landmarks" in model._parameters])
+            small = smallest(M, k, null=null, rng=rng, remedy=_REMEDY["landmarks" in model._parameters])
         record.tell_checked(small.checked)
-        about = {"algorithm": algorithm, "iterations": small.products or None, "residual": small.residual}
+        about = {"algorithm": model._algorithm, "iterations": small.products or None, "residual": small.residual}
     else:
-        small, about = _by_landmarks(model, algorithm, piece, M, count, record, rng)
+        small, about = _by_landmarks(model, piece, M, null, count, record, rng)
     remedy = f"take more neighbours than {neighbors}" if neighbors < n - 1 else _ALL_NEIGHBORS
     if small.whole != k or (small.residual > _VISIBLE_ANGLE and count is None):  # landmarks have an error of their own
         _warn_undetermined(name, small, k, remedy, record)
@@ -64,19 +66,14 @@ def align(model: Any, algorithm: str, piece: Piece, M: Any, record: Recorder, rn
 
 
 def _by_landmarks(
-    model: Any, algorithm: str, piece: Piece, M: Any, count: int, record: Recorder, rng: np.random.Generator
+    model: Any, piece: Piece, M: Any, null: Array, count: int, record: Recorder, rng: np.random.Generator
 ) -> tuple[Small, dict[str, Any]]:
     """Return the small end of M on maps through landmarks, and what the record should say of it."""
-    k, null = model.n_components_, _constants(piece.n)
     small, error = LandmarkMap.of(model).solve(
-        piece, count, record, rng, lambda Z, smooth: reduced(M, Z, k, null=null, smooth=smooth)
+        piece, count, record, rng, lambda Z, smooth: reduced(M, Z, model.n_components_, null=null, smooth=smooth)
     )
-    about = {"algorithm": f"{algorithm}, {count} landmarks", "approximate": True, "approximation_error": error}
+    about = {"algorithm": f"{model._algorithm}, {count} landmarks", "approximate": True, "approximation_error": error}
     return small, {**about, "residual": small.backward}
-
-
-def _constants(n: int) -> Any:
-    return np.full((n, 1), n**-0.5)
 
 
 def _warn_undetermined(name: str, small: Small, k: int, remedy: str, record: Recorder) -> None:
@@ -92,17 +89,14 @@ def _warn_undetermined(name: str, small: Small, k: int, remedy: str, record: Rec
     )
 
 
-def alignment_cost(
-    model: Any, algorithm: str, shape: DataShape, n: int, k: int, columns: int, copies: int = 5
-) -> EmbeddingCost:
+def alignment_cost(model: Any, shape: DataShape, n: int, k: int, columns: int, copies: int = 5) -> EmbeddingCost:
     """Return what embedding n points takes; forms have so many ``columns`` for a member, threads ``copies`` of G."""
-    landmarks, entries = LandmarkMap.of(model), n * min(n, 3 * (k + 1))  # of M for a sheet; fewer in more dimensions
     patches, seconds = patch_cost(shape, n, k, columns, copies)
-    if (count := landmarks.count(n)) is not None:
-        parts, solving = landmarks.cost(n, count, k, entries)
-        return EmbeddingCost(
-            f"{algorithm}, {count} landmarks", largest(patches, parts), seconds + solving, approximate=True
-        )
+    entries = n * min(n, 3 * (k + 1))  # of M for a sheet; points of more dimensions share fewer patches
+    if (count := landmark_count(model, n)) is not None:
+        parts, solving = LandmarkMap.of(model).cost(n, count, k, entries)
+        algorithm, parts = f"{model._algorithm}, {count} landmarks", largest(patches, parts)
+        return EmbeddingCost(algorithm, parts, seconds + solving, approximate=True)
     matrices = {"matrix": 2 * 12 * entries, **solve_cost(n, entries / n, model.n_components)}  # and M + σI
     seconds += sparse_seconds(150.0 * factor_entries(n, entries / n))
-    return EmbeddingCost(algorithm, largest(patches, matrices), seconds)
+    return EmbeddingCost(model._algorithm, largest(patches, matrices), seconds)

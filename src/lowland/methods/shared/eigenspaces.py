@@ -32,9 +32,6 @@ def warn_concentrated(name: str, V: Array, remedy: str, record: Recorder) -> Non
     few = (V**2).sum(axis=0) ** 2 / np.maximum((V**4).sum(axis=0), np.finfo(np.float64).tiny)
     worst = int(few.argmin())
     if few[worst] < max(_CONCENTRATED_SHARE * len(V), min(_CONCENTRATED_POINTS, len(V) / 10)):
-        record.warn(
-            f"{name}: coordinate {worst + 1} tells about {max(1, round(float(few[worst])))} of {len(V)} points from "
-            "the others, which lie nearly in one place: these few share too few neighbours with the rest; "
-            f"{remedy}",
-            LowlandWarning,
-        )
+        points = f"about {max(1, round(float(few[worst])))} of {len(V)} points"
+        text = f"coordinate {worst + 1} separates {points} from the others, which lie nearly in one place"
+        record.warn(f"{name}: {text}: these few share too few neighbours with the rest; {remedy}", LowlandWarning)

@@ -104,7 +104,6 @@ class GraphReducer(Reducer):
     n_neighbors: int
     metric: str | Callable[[Any, Any], Any]
     disconnected: str
-    ties: str = "cut"  # what happens to neighbours at the distance of the last one
     random_state: Any
 
     anchors_: Any
@@ -158,7 +157,7 @@ class GraphReducer(Reducer):
         if self._needs_columns and not (self._pairwise or callable(self.metric)):
             require_count(self, rows.shape, rows.n_features, "the number of columns")
         with record.stage("neighbours"):
-            hood = learn_neighborhood(self, rows, record, self._count_neighbors, self.ties)
+            hood = learn_neighborhood(self, rows, record, self._count_neighbors)
         keep_neighborhood(self, hood, square=self._keeps_square)
         self.n_components_ = components_of_points(self, n, hood.graph.n, record)
         with record.stage("pieces"):

@@ -15,7 +15,6 @@ from ...core.errors import (
     DisconnectedWarning,
     DominantColumnWarning,
     LowlandWarning,
-    RankWarning,
 )
 from ...core.random import seed
 from ...graph.components import components
@@ -24,20 +23,19 @@ from ...rows.object_rows import gather, packed
 from ...rows.row_source import RowSource
 
 Array = Any
+Count = Callable[[int, Recorder], int]
 
 NEIGHBORS = 10  # the default; where there are no more rows than that, each is the neighbour of all others
 SMALL_MAP = "classical scaling"  # of components of few points
 
 
-def learn_neighborhood(
-    model: Any, rows: RowSource, record: Recorder, count: Callable[[int, Recorder], int], ties: str = "cut"
-) -> Neighborhood:
+def learn_neighborhood(model: Any, rows: RowSource, record: Recorder, count: Count) -> Neighborhood:
     """Return the distinct points of the rows and their graph; ``count`` is the number of neighbours for n points."""
     points = PointSet.of(gather(rows, sparse=True), model.metric, type(model).__name__)
     if (column := points.dominant_column()) is not None:
         _warn_dominant(model, column, record)
     start = 0 if model.random_state is None else int(seed(model.random_state).integers(2**31))
-    hood = points.neighbors(lambda n: count(n, record), ties, start)
+    hood = points.neighbors(lambda n: count(n, record), getattr(model, "ties", "cut"), start)
     record.evidence |= {"neighbours": hood.n_neighbors, "neighbour search": hood.graph.algorithm}
     if hood.graph.recall is not None:
         record.evidence["neighbour recall"] = hood.graph.recall
@@ -125,7 +123,5 @@ def count_neighbors(model: Any, n: int, record: Recorder) -> int:
 def components_of_points(model: Any, rows: int, n: int, record: Recorder) -> int:
     """Return how many coordinates n distinct points of so many rows can have; warn if fewer than asked for."""
     if n <= model.n_components:
-        text = f"of {rows} rows only {n} are distinct, of rank {n - 1} at most, below the {model.n_components}"
-        rest = f"components asked for; n_components_ is {n - 1}"
-        record.warn(f"{type(model).__name__}: {text} {rest}", RankWarning)
+        record.warn_short(n - 1, model.n_components, what=f"of {rows} rows only {n} are distinct; these")
     return min(int(model.n_components), n - 1)

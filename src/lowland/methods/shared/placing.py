@@ -29,7 +29,8 @@ class NewRows:
     """
 
     def __init__(self, model: Any) -> None:
-        self.metric, self.points, self.pieces = fitted_metric(model), training_points(model), model.pieces_
+        self.metric = PointMetric(type(model).__name__, model._input.fitted(model), model.metric_state_)
+        self.points, self.pieces = training_points(model), model.pieces_
         self._neighbors, self._n_components = model.neighbors_, model.n_components_
         self._anchors = model.anchors_ if self.metric.precomputed else self.points
 
@@ -80,8 +81,7 @@ class NewRows:
         """Return the function that places a block of rows in a component."""
         state = self.pieces[number]
         search, k = self.search(state["numbers"]), min(self._neighbors, len(state["numbers"]))
-        mine = None if self.points is None else take(self.points, state["numbers"], self.metric.precomputed)
-        geometry = self.metric.geometry(mine)
+        geometry = self.metric.geometry(take(self.points, state["numbers"], self.metric.precomputed))
 
         def work(block: Array) -> Array:
             neighbors, distances = search(block, k)
@@ -95,11 +95,6 @@ class NewRows:
             return Y + state["offset"]
 
         return work
-
-
-def fitted_metric(model: Any) -> PointMetric:
-    """Return the metric of a fitted model."""
-    return PointMetric(type(model).__name__, model._input.fitted(model), model.metric_state_)
 
 
 def training_points(model: Any) -> Array:
