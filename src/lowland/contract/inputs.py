@@ -108,7 +108,7 @@ class Compared(Rows):
         if (name := self.kept(model)) != "function":
             return name
         if not callable(rule := getattr(model, self.parameter)):
-            raise DataError(f"the model was fitted with a function as {self.parameter}, which is now {rule!r}; fit it again")
+            raise DataError(f"fitted with a function as {self.parameter}, which is now {rule!r}; fit it again")
         return rule
 
 
