@@ -160,6 +160,15 @@ class Neighborhood(PointSet):
     graph: Graph
     n_neighbors: int
 
+    def evidence(self) -> dict[str, Any]:
+        """Return how the neighbours were found, for the record of a fit."""
+        out = {"neighbours": self.n_neighbors, "neighbour search": self.graph.algorithm}
+        if self.graph.recall is not None:
+            out["neighbour recall"] = self.graph.recall
+        if self.graph.n < len(self.inverse):
+            out["distinct rows"] = self.graph.n
+        return out
+
     def whole(self) -> Piece:
         """Return all points as one piece, whose graph is connected."""
         return Piece(self.graph, self.metric.geometry(self.points), np.arange(self.graph.n))

@@ -40,7 +40,7 @@ from .neighborhood import (
     require_neighbors,
 )
 from .pair_units import of_anchors
-from .placing import NewRows, by_weights, points_of, rows_from_map, training_points
+from .placing import NewRows, points_of, rows_from_map, training_points, weights_of_new
 
 Array = Any
 
@@ -134,7 +134,8 @@ class GraphReducer(Reducer):
         self, state: dict[str, Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
     ) -> Array:
         """Return the coordinates of new rows whose neighbours in a component have these numbers and distances."""
-        return by_weights(self._weigh, state["points"], geometry, block, neighbors, distances)
+        w = weights_of_new(self._weigh, geometry, block, neighbors, distances)
+        return (w[:, None, :] @ state["points"][neighbors])[:, 0, :]
 
     def _weigh(self, G: Array) -> Array:
         """Return the weights that make up points from their neighbours, for inner products G around them."""
@@ -183,8 +184,6 @@ class GraphReducer(Reducer):
         for name in ("residual", "approximate", "approximation_error"):
             if values := [e.about[name] for e in maps if e.about.get(name) is not None]:
                 record.note(**{name: max(values)})
-        if "neighbour recall" in record.evidence:  # however well the rest was solved
-            record.note(approximate=True)
 
     # -- new rows -----------------------------------------------------------------------------------------
 

@@ -36,12 +36,9 @@ def learn_neighborhood(model: Any, rows: RowSource, record: Recorder, count: Cou
         _warn_dominant(model, column, record)
     start = 0 if model.random_state is None else int(seed(model.random_state).integers(2**31))
     hood = points.neighbors(lambda n: count(n, record), getattr(model, "ties", "cut"), start)
-    record.evidence |= {"neighbours": hood.n_neighbors, "neighbour search": hood.graph.algorithm}
+    record.evidence |= hood.evidence()
     if hood.graph.recall is not None:
-        record.evidence["neighbour recall"] = hood.graph.recall
         record.note(approximate=True, approximation_error=1 - hood.graph.recall)
-    if hood.graph.n < len(hood.inverse):
-        record.evidence["distinct rows"] = hood.graph.n
     return hood
 
 

@@ -57,21 +57,17 @@ class NewRows:
         return work
 
     def alike(self, work: Callable[[Array], Array]) -> Callable[[Array], Array]:
-        """Return ``work`` for blocks of any kind: sparse or dense as the training points are, on any device."""
+        """Return ``work`` for blocks of any kind: made sparse or dense as the training rows are, on any device."""
+        tables = not self.metric.precomputed and self.points.ndim == 2  # not distances or objects
 
         def map_block(block: Array) -> Array:
-            Y = work(self._as_points(block))
-            return Y if sp.issparse(block) else arrays.like(Y, block)
+            sparse = sp.issparse(block)
+            rows: Array = block if sparse else arrays.to_numpy(block)
+            if tables and sparse != sp.issparse(self.points):
+                rows = rows.toarray() if sparse else sp.csr_array(rows)
+            return work(rows) if sparse else arrays.like(work(rows), block)
 
         return map_block
-
-    def _as_points(self, block: Array) -> Array:
-        """Return rows sparse or dense as the training points are; rows of distances and objects as they are."""
-        sparse = sp.issparse(block)
-        rows: Array = block if sparse else arrays.to_numpy(block)
-        if self.metric.precomputed or self.points.ndim != 2 or sparse == sp.issparse(self.points):
-            return rows
-        return rows.toarray() if sparse else sp.csr_array(rows)
 
     def search(self, numbers: Any = slice(None)) -> Callable[[Array, int], tuple[Array, Array]]:
         """Return the search of new rows for their neighbours among all training points, or those numbered."""
@@ -108,14 +104,6 @@ def points_of(pieces: list[dict[str, Array]], n_components: int) -> Array:
     for piece in pieces:
         Y[piece["numbers"]] = piece["points"] + piece["offset"]
     return Y
-
-
-def by_weights(
-    weigh: Callable[[Array], Array], points: Array, geometry: Geometry, block: Array, neighbors: Array, distances: Array
-) -> Array:
-    """Return new rows as means of their neighbours' coordinates, with the weights that ``weigh`` finds for the rows."""
-    weights = weights_of_new(weigh, geometry, block, neighbors, distances)
-    return (weights[:, None, :] @ points[neighbors])[:, 0, :]
 
 
 def weights_of_new(
