@@ -125,7 +125,7 @@ def test_beside_a_record_nothing_is_asked(rng, at_once):
 
 
 WHOLE = {"format": 1, "data": {}, "evidence": None, "without_evidence": "", "candidates": [], "settings": {}}
-SETTINGS = dict.fromkeys((*running._ASKED, "budget", "target"))
+SETTINGS = dict.fromkeys((*running.ASKED, "budget", "target"))
 DATA = dict.fromkeys(("shape", "dtype", "sha256", "kind"))
 
 

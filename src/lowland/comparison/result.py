@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import DataError, LowlandError
 from ..core.show import show
 from .candidates import Candidate
-from .maps import Map
+from .measuring import Map
 from .ranking import SIDES, Judge, seconds
 from .recommendation import Recommendation, recommend
 

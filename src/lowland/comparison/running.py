@@ -15,16 +15,15 @@ from ..core.errors import DataError, LowlandWarning
 from .budget import Clock, parse_seconds
 from .candidates import EXCLUDED, Candidate, with_scaled_pca
 from .dataset import Dataset, read
-from .maps import Map
+from .measuring import Map
 from .process import Worker, send_guests
-from .request import Request
+from .request import ASKED, Request
 from .schedule import FORMAT, Run
 
 BUDGET = "5min"
-_ASKED = ("n_components", "metric", "n_neighbors", "sample", "held_out", "random_state")  # settings of a record
 _PARTS: dict[str, tuple[str, ...]] = {  # what a record has, as far as it is read again
     "data": ("shape", "dtype", "sha256", "kind"),
-    "settings": (*_ASKED, "budget", "target"),
+    "settings": (*ASKED, "budget", "target"),
     "evidence": (),
     "without_evidence": (),
     "candidates": ("method", "parameters", "kind", "status", "reason"),
@@ -58,7 +57,7 @@ def begin(X: Any, target: Any, asked: Request, budget: float | str | None) -> Ou
             run.look(worker)
             run.all_of(worker, queue)
             if not run.done():
-                run.cheapest(worker, queue)
+                run.cheapest(worker)
             if automatic:
                 run.search(worker)
             run.count_dimensions(worker)
@@ -84,7 +83,7 @@ def again(X: Any, target: Any, record: Mapping[str, Any]) -> Outcome:
     if (target is None) != (told["target"] is None):
         need = "no target" if told["target"] is None else f"the target {told['target']!r}"
         raise DataError(f"compare: the record is of a comparison with {need}; give the same")
-    asked = Request(**{name: told[name] for name in _ASKED}, methods="auto")
+    asked = Request(**{name: told[name] for name in ASKED}, methods="auto")
     asked.check()
     given, fingerprint = read(X, target, asked.metric, asked.sample, asked.held_out, asked.random_state)
     for name in ("shape", "dtype", "sha256", "target"):
