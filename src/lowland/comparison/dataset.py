@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
+import pickle
 import warnings
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -86,42 +86,19 @@ class Dataset:
         return self.numeric
 
     def store(self, folder: Path) -> None:
-        """Write all that a process needs to a folder; numbers are read back without a copy."""
-        if sp.issparse(self.rows):
-            sp.save_npz(folder / "rows.npz", self.rows, compressed=False)
-        else:
+        """Write all that a process needs to a folder of our own; dense rows are read back without a copy."""
+        dense = not sp.issparse(self.rows)
+        if dense:
             np.save(folder / "rows.npy", self.rows, allow_pickle=False)
-        if self.numeric is not None:
-            np.save(folder / "numeric.npy", self.numeric, allow_pickle=False)
-        codes = np.zeros(0, dtype=np.int64) if self.target is None else self.target.codes
-        deviations = np.zeros(0) if self.deviations is None else self.deviations
-        np.savez(folder / "parts.npz", numbers=self.numbers, held=self.held, fold=self.fold, paired=self.paired,
-                 codes=codes, deviations=deviations)  # fmt: skip
-        about = {
-            "kind": self.kind,
-            "n_rows": self.n_rows,
-            "n_columns": self.n_columns,
-            "metric": self.metric,
-            "target": None if self.target is None else [self.target.name, list(self.target.names)],
-        }
-        (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
+        (folder / "dataset.pickle").write_bytes(pickle.dumps(replace(self, rows=None) if dense else self))
 
     @classmethod
     def restore(cls, folder: Path) -> Dataset:
         """Read what `store` wrote."""
-        about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-        if (folder / "rows.npz").exists():
-            rows = sp.csr_array(sp.load_npz(folder / "rows.npz"))
-        else:
-            rows = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
-        with np.load(folder / "parts.npz", allow_pickle=False) as stored:
-            parts = {name: stored[name] for name in stored.files}
-        codes, named = parts.pop("codes"), about.pop("target")
-        parts["deviations"] = parts["deviations"] if len(parts["deviations"]) else None
-        target = None if named is None else Target(named[0], codes, tuple(named[1]))
-        file = folder / "numeric.npy"
-        numeric = np.load(file, mmap_mode="r", allow_pickle=False) if file.exists() else None
-        return cls(rows=rows, target=target, numeric=numeric, **about, **parts)
+        found: Dataset = pickle.loads((folder / "dataset.pickle").read_bytes())
+        if found.rows is not None:
+            return found
+        return replace(found, rows=np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False))
 
 
 def read(
