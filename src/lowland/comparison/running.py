@@ -22,10 +22,9 @@ from .schedule import FORMAT, Run
 
 BUDGET = "5min"
 _PARTS: dict[str, tuple[str, ...]] = {  # what a record has, as far as it is read again
+    "": ("data", "settings", "evidence", "without_evidence", "candidates"),
     "data": ("shape", "dtype", "sha256", "kind"),
     "settings": (*ASKED, "budget", "target"),
-    "evidence": (),
-    "without_evidence": (),
     "candidates": ("method", "parameters", "kind", "status", "reason"),
 }
 
@@ -122,18 +121,14 @@ def settings_of(record: Any) -> Mapping[str, Any]:
         raise ValueError(f"compare: a record is a dict, as `Comparison.record` is; got {type(record).__name__}")
     if record.get("format") != FORMAT:
         raise ValueError(f"compare: the record has format {record.get('format')!r}; this version reads {FORMAT}")
-    missing = [name for name in _PARTS if name not in record]
-    parts = {name: record.get(name) for name in ("settings", "data")}
     entries = record.get("candidates")
-    if isinstance(entries, list):
-        parts |= {f"candidates[{i}]": entry for i, entry in enumerate(entries)}
-    elif entries is not None:
-        missing.append("candidates[0]")
+    parts = {"": record, "settings": record.get("settings"), "data": record.get("data")}
+    parts |= {f"candidates[{i}]": entry for i, entry in enumerate(entries if isinstance(entries, list) else [None])}
     for name, part in parts.items():
-        needed = _PARTS["candidates"] if name.startswith("candidates") else _PARTS[name]
-        missing += [f"{name}.{key}" for key in needed if not isinstance(part, Mapping) or key not in part]
-    if missing:
-        raise ValueError(f"compare: the record has no {missing[0]!r}; give the whole `Comparison.record`")
+        for key in _PARTS[name.partition("[")[0]]:
+            if not isinstance(part, Mapping) or key not in part:
+                place = f"{name}.{key}" if name else key
+                raise ValueError(f"compare: the record has no {place!r}; give the whole `Comparison.record`")
     told: Mapping[str, Any] = record["settings"]
     return told
 
