@@ -30,7 +30,7 @@ FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 LOOSE = {"__init__", "__main__"}  # all that lies outside a room
 
 # Tables of module paths, which name what stands above them so that nothing need be imported before it is used.
-TABLES = {"lowland.core.show": "drawers of results", "lowland.contract.method_table": "classes of methods"}
+TABLES = {"lowland.core.show": "drawers of results"}
 ENTRY_POINTS = "lowland.methods"  # a group of entry points, not the module
 # A loop that a lazy import closes: blocks with text become mixed rows, which are row sources.
 LOOPS = {("lowland.rows.row_source", "lowland.rows.mixed_rows")}
@@ -101,6 +101,10 @@ def test_tables_name_modules_that_exist(table):
     paths = {text for text in strings if " " not in text and text != ENTRY_POINTS}
     assert len(paths) >= 4
     assert paths <= set(modules())
+
+
+def test_methods_name_modules_that_exist():
+    assert {row.module for row in METHODS} <= set(modules())
 
 
 def circles(links: dict[str, set[str]]) -> list[list[str]]:

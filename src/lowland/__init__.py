@@ -15,27 +15,16 @@ from .contract.method_table import METHODS as _METHODS
 
 __version__ = "0.1.0"
 
+_ERRORS = (
+    *("Cancelled", "CellError", "DataError", "DegenerateWarning", "DisconnectedError", "DisconnectedWarning"),
+    *("DistanceMatrixWarning", "DominantColumnWarning", "IndefiniteWarning", "LowlandError", "LowlandWarning"),
+    *("MemoryLimitError", "MissingExtraError", "ModelFileError", "NotConvergedWarning", "RankWarning", "SolveError"),
+    "WriteError",
+)
 # Where each public name lives; classes of methods come from their table. Nothing is imported before it is used.
 _HOME = {
     **{row.class_name: row.module.removeprefix(f"{__name__}.") for row in _METHODS},
-    "Cancelled": "core.errors",
-    "CellError": "core.errors",
-    "DataError": "core.errors",
-    "DegenerateWarning": "core.errors",
-    "DisconnectedError": "core.errors",
-    "DisconnectedWarning": "core.errors",
-    "DistanceMatrixWarning": "core.errors",
-    "DominantColumnWarning": "core.errors",
-    "IndefiniteWarning": "core.errors",
-    "LowlandError": "core.errors",
-    "LowlandWarning": "core.errors",
-    "MemoryLimitError": "core.errors",
-    "MissingExtraError": "core.errors",
-    "ModelFileError": "core.errors",
-    "NotConvergedWarning": "core.errors",
-    "RankWarning": "core.errors",
-    "SolveError": "core.errors",
-    "WriteError": "core.errors",
+    **dict.fromkeys(_ERRORS, "core.errors"),
     "Comparison": "comparison",
     "FitInfo": "contract.fit_info",
     "Measure": "core.measure",

@@ -382,7 +382,7 @@ def test_columns_of_text_are_coded(rng, at_once):
         ({"held_out": 0.9}, "from 0 to 0.5"),
         ({"sample": 3}, "sample must be a whole number ≥ 20"),
         ({"random_state": -1}, "random_state must be"),
-        ({"target": [1, 2]}, "2 values for 600 rows"),
+        ({"target": [1, 2]}, "the target 'target' has 2 labels for 600 points"),
         ({"target": np.linspace(0, 1, 600)}, "cut them into classes"),
         ({"target": np.arange(600)}, "has 600 different values in 600 rows"),
         ({"target": np.zeros(600)}, "has 1 different values"),

@@ -39,7 +39,7 @@ class Toy(Reducer):
 
 @pytest.fixture(autouse=True)
 def _toy_is_registered(monkeypatch):
-    row = registry.Method("toy", "Toy", __name__, "linear", "For tests.")
+    row = registry.Method("toy", "Toy", "linear", "For tests.", module=__name__)
     monkeypatch.setattr(plugins, "METHODS", (*registry.METHODS, row))
 
 

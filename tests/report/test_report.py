@@ -16,7 +16,7 @@ from lowland.plots import scatter, scree
 from lowland.plots.coloring import GROUPS_MOST, Groups, Scale, read_colors
 from lowland.plots.scatter import LABELS_MOST, RASTER_ABOVE, places
 from lowland.plots.style import PALETTE
-from lowland.report import render_report, write_report
+from lowland.report import render_report, write_page
 from lowland.report.facts import axis_labels, explanations, quality, top_loadings
 from lowland.report.svg import inline_svg
 
@@ -154,7 +154,7 @@ def test_pictures_have_a_title_and_a_description_for_screen_readers(fitted: lowl
 def test_the_same_input_gives_the_same_bytes(fitted: lowland.PCA, tmp_path: Path) -> None:
     Y = fitted.transform(model_rows(fitted))
     for name in ("a.html", "b.html"):
-        write_report(tmp_path / name, fitted, Y, title="Points", data_summary={"rows": 60})
+        write_page(tmp_path / name, render_report(fitted, Y, title="Points", data_summary={"rows": 60}))
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.html", "b.html"]
 
@@ -170,7 +170,7 @@ def test_a_failed_write_leaves_the_old_report(
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(lowland.LowlandError, match="No space left"):
-        write_report(file, fitted, rows()[:, :2], title="Points", data_summary={})
+        write_page(file, render_report(fitted, rows()[:, :2], title="Points", data_summary={}))
     assert file.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.html"]
 

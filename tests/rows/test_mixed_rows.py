@@ -179,7 +179,7 @@ def test_blocks_of_other_columns_are_refused():
         mixed_rows(lambda: [frame, frame[["k", "x"]]]).learn()
     with pytest.raises(DataError, match="block 2 has 1 columns; block 0 had 2"):
         mixed_rows(lambda: [frame, frame[:0], frame[["k"]]]).learn()
-    with pytest.raises(DataError, match="reads the rows twice"):
+    with pytest.raises(DataError, match="reads the rows several times"):
         mixed_rows(iter([frame]))
 
 

@@ -15,39 +15,12 @@ from ..contract import registry
 # Cheap and different first, so that a small budget still gives a useful answer: a linear map, geodesics, the two
 # embeddings of neighbours, then the rest by cost. The first table suits rows, the second a square of distances.
 _ROWS = (
-    "pca",
-    "isomap",
-    "tsne",
-    "laplacian_eigenmaps",
-    "umap",
-    "ltsa",
-    "kernel_pca",
-    "metric_mds",
-    "diffusion_maps",
-    "modified_lle",
-    "lle",
-    "hessian_lle",
-    "lpp",
-    "npe",
-    "som",
-    "nonmetric_mds",
-    "autoencoder",
-    "mvu",
+    *("pca", "isomap", "tsne", "laplacian_eigenmaps", "umap", "ltsa", "kernel_pca", "metric_mds", "diffusion_maps"),
+    *("modified_lle", "lle", "hessian_lle", "lpp", "npe", "som", "nonmetric_mds", "autoencoder", "mvu"),
 )
 _DISTANCES = (
-    "classical_mds",
-    "isomap",
-    "tsne",
-    "laplacian_eigenmaps",
-    "umap",
-    "metric_mds",
-    "nonmetric_mds",
-    "ltsa",
-    "diffusion_maps",
-    "modified_lle",
-    "lle",
-    "hessian_lle",
-    "mvu",
+    *("classical_mds", "isomap", "tsne", "laplacian_eigenmaps", "umap", "metric_mds", "nonmetric_mds", "ltsa"),
+    *("diffusion_maps", "modified_lle", "lle", "hessian_lle", "mvu"),
 )
 ORDER = {
     "rows": _ROWS,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
+import pickle
 import warnings
-from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from ..contract.fit_info import level_of_the_caller
 from ..core.errors import CellError, DataError, DominantColumnWarning
 from ..core.message import SCALED_METRIC, Advice, Message
 from ..pairs.distances import learn
+from ..quality.anchors import labels
 from ..quality.spaces import famd_axes
 
 Array = Any
@@ -86,42 +87,19 @@ class Dataset:
         return self.numeric
 
     def store(self, folder: Path) -> None:
-        """Write all that a process needs to a folder; numbers are read back without a copy."""
-        if sp.issparse(self.rows):
-            sp.save_npz(folder / "rows.npz", self.rows, compressed=False)
-        else:
+        """Write all that a process needs to a folder of our own; dense rows are read back without a copy."""
+        dense = not sp.issparse(self.rows)
+        if dense:
             np.save(folder / "rows.npy", self.rows, allow_pickle=False)
-        if self.numeric is not None:
-            np.save(folder / "numeric.npy", self.numeric, allow_pickle=False)
-        codes = np.zeros(0, dtype=np.int64) if self.target is None else self.target.codes
-        deviations = np.zeros(0) if self.deviations is None else self.deviations
-        np.savez(folder / "parts.npz", numbers=self.numbers, held=self.held, fold=self.fold, paired=self.paired,
-                 codes=codes, deviations=deviations)  # fmt: skip
-        about = {
-            "kind": self.kind,
-            "n_rows": self.n_rows,
-            "n_columns": self.n_columns,
-            "metric": self.metric,
-            "target": None if self.target is None else [self.target.name, list(self.target.names)],
-        }
-        (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
+        (folder / "dataset.pickle").write_bytes(pickle.dumps(replace(self, rows=None) if dense else self))
 
     @classmethod
     def restore(cls, folder: Path) -> Dataset:
         """Read what `store` wrote."""
-        about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-        if (folder / "rows.npz").exists():
-            rows = sp.csr_array(sp.load_npz(folder / "rows.npz"))
-        else:
-            rows = np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False)
-        with np.load(folder / "parts.npz", allow_pickle=False) as stored:
-            parts = {name: stored[name] for name in stored.files}
-        codes, named = parts.pop("codes"), about.pop("target")
-        parts["deviations"] = parts["deviations"] if len(parts["deviations"]) else None
-        target = None if named is None else Target(named[0], codes, tuple(named[1]))
-        file = folder / "numeric.npy"
-        numeric = np.load(file, mmap_mode="r", allow_pickle=False) if file.exists() else None
-        return cls(rows=rows, target=target, numeric=numeric, **about, **parts)
+        found: Dataset = pickle.loads((folder / "dataset.pickle").read_bytes())
+        if found.rows is not None:
+            return found
+        return replace(found, rows=np.load(folder / "rows.npy", mmap_mode="r", allow_pickle=False))
 
 
 def read(
@@ -227,8 +205,8 @@ def _apart(X: Any, target: Any) -> tuple[Any, tuple[str, Any] | None]:
         return X, (str(getattr(target, "name", None) or "target"), target)
     import narwhals as nw
 
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
+    frame = data_frame(X)
+    if frame is None:
         raise DataError(f"compare: target={target!r} names a column, and the rows are no data frame; give its values")
     if target not in frame.columns:
         raise DataError(
@@ -237,14 +215,20 @@ def _apart(X: Any, target: Any) -> tuple[Any, tuple[str, Any] | None]:
     return nw.to_native(frame.drop(target)), (target, frame.get_column(target).to_list())
 
 
-def column_names(X: Any) -> list[str] | None:
-    """Return the names of the columns of a data frame or a source of rows; None where they have none."""
+def data_frame(X: Any) -> Any:
+    """Return a data frame of any package as one of narwhals; None where X is something else."""
     import narwhals as nw
 
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Return the names of the columns of a data frame or a source of rows; None where they have none."""
     from ..rows.row_source import RowSource
 
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    names = X.names if isinstance(X, RowSource) else frame.columns if isinstance(frame, nw.DataFrame) else None
+    frame = data_frame(X)
+    names = X.names if isinstance(X, RowSource) else None if frame is None else frame.columns
     return None if names is None else [str(name) for name in names]
 
 
@@ -299,61 +283,35 @@ def _require_variety(kind: str, rows: Any) -> None:
 
 def _table(X: Any) -> Any:
     """Return columns of text and numbers as a polars data frame, or an array of objects; rows can be taken of both."""
-    import narwhals as nw
-
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return frame.to_polars() if isinstance(frame, nw.DataFrame) else np.asarray(X, dtype=object)
+    frame = data_frame(X)
+    return np.asarray(X, dtype=object) if frame is None else frame.to_polars()
 
 
 def numeric_columns(rows: Any, categorical: Sequence[int]) -> Array | None:
     """Return the columns of a table that are no categories, as numbers; None where there are none."""
-    import narwhals as nw
-
-    frame = nw.from_native(rows, eager_only=True, pass_through=True)
     kept = [i for i in range(rows.shape[1]) if i not in set(categorical)]
     if not kept:
         return None
-    table = frame[:, kept].to_numpy() if isinstance(frame, nw.DataFrame) else np.asarray(rows, dtype=object)[:, kept]
+    table = rows[:, kept] if isinstance(rows, np.ndarray) else rows[:, kept].to_numpy()
     return np.ascontiguousarray(table.astype(np.float64))
 
 
 def _classes(name: str, values: Any, n: int) -> Target:
     """Read a target: few different values, text or whole numbers; missing ones are left out."""
     listed = _listed(values)
-    if not isinstance(listed, list) or len(listed) != n:
-        size = len(listed) if isinstance(listed, list) else 1
-        raise DataError(f"compare: the target has {size} values for {n} rows; give one class a row")
-    listed = [value.item() if isinstance(value, np.generic) else value for value in listed]
-    for value in listed:
-        if (isinstance(value, Collection) and not isinstance(value, str | bytes)) or not isinstance(value, Hashable):
-            raise _no_class(name, value)
-    known = [value for value in listed if not _missing(value)]
-    if any(isinstance(value, float) and not value.is_integer() for value in known):
+    if isinstance(listed, list) and any(isinstance(v, float) and v % 1 > 0 for v in listed):
         raise DataError(
             f"compare: the target {name!r} holds numbers that are no classes; cut them into classes first, with "
             "numpy.digitize for instance"
         )
-    try:  # numbers first, then what else there is, each sort apart
-        levels = sorted(set(known), key=lambda v: ("" if isinstance(v, int | float) else type(v).__name__, v))
-    except TypeError:
-        raise _no_class(name, next(v for v in known if not isinstance(v, int | float | str))) from None
-    if not 2 <= len(levels) <= min(_MOST_CLASSES, len(known) // 2):
+    names, codes = labels(values, n, "compare", f"the target {name!r}")
+    known = int((codes >= 0).sum())
+    if not 2 <= len(names) <= min(_MOST_CLASSES, known // 2):
         raise DataError(
-            f"compare: the target {name!r} has {len(levels)} different values in {len(known)} rows; a target has at "
-            f"least 2 classes, at most {_MOST_CLASSES}, of 2 rows and more on average"
+            f"compare: the target {name!r} has {len(names)} different values in {known} rows; a target has at least 2 "
+            f"classes, at most {_MOST_CLASSES}, of 2 rows and more on average"
         )
-    code = {value: i for i, value in enumerate(levels)}
-    codes = np.array([-1 if _missing(value) else code[value] for value in listed], dtype=np.int64)
-    names = [str(value) for value in levels]
-    alike = {text for text in names if names.count(text) > 1}  # such as 1 and "1"
-    return Target(name, codes, tuple(repr(v) if text in alike else text for v, text in zip(levels, names, strict=True)))
-
-
-def _no_class(name: str, value: Any) -> DataError:
-    return DataError(
-        f"compare: the target {name!r} holds a {type(value).__name__}; a class is a text or a whole number, one for "
-        "each row"
-    )
+    return Target(name, codes, tuple(map(str, names)))
 
 
 def _listed(values: Any) -> Any:
@@ -361,16 +319,6 @@ def _listed(values: Any) -> Any:
     if isinstance(values, list | tuple):
         return list(values)
     return values.to_list() if hasattr(values, "to_list") else np.asarray(values).tolist()
-
-
-def _missing(value: Any) -> bool:
-    """Tell whether a value is None, or NaN, NaT and the like: such a one does not equal itself."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas' NA does not even tell
-        return True
 
 
 def _require_classes(target: Target, held: Array) -> None:

@@ -31,6 +31,14 @@ class Placed:
 
 
 @dataclass(frozen=True)
+class Map:
+    """A map for pictures: the places of some rows, and their numbers in the table."""
+
+    Y: Array
+    rows: Array
+
+
+@dataclass(frozen=True)
 class _Side:
     """Rows that are judged and the rows among which: places in the map, the judged ones counted among the others."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from ..contract import registry
@@ -44,36 +43,18 @@ class Recommendation:
     ties: tuple[str, ...]
     not_good_for: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
-
-    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be copied or sent to a process by itself
-        return _restored, tuple(self.to_dict().values())
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        return {
-            "key": self.key,
-            "method": self.method,
-            "parameters": dict(self.parameters),
-            "prefer": self.prefer,
-            "verdict": self.verdict,
-            "space": self.space,
-            "reasons": list(self.reasons),
-            "ties": list(self.ties),
-            "not_good_for": list(self.not_good_for),
-        }
+        told = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        return told | {"parameters": dict(self.parameters)}
 
     @property
     def call(self) -> str:
         """The call that makes the model."""
         row = registry.method(self.method)
         inner = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        return (
-            f"lowland.registry.method({row.name!r}).load()({inner})"
-            if _guest(row)
-            else f"lowland.{row.class_name}({inner})"
-        )
+        guest = isinstance(row, registry.Guest)
+        return f"lowland.{f'registry.method({row.name!r}).load()' if guest else row.class_name}({inner})"
 
     @property
     def title(self) -> str:
@@ -86,15 +67,6 @@ class Recommendation:
             lines.append(f"Statistically tied with: {', '.join(self.ties)}.")
         lines += [f"Not suited for: {text}" for text in self.not_good_for]
         return "\n".join(lines)
-
-
-def _restored(*values: Any) -> Recommendation:
-    plain: list[Any] = [tuple(value) if isinstance(value, list) else value for value in values]
-    return Recommendation(*plain)
-
-
-def _guest(row: registry.Method) -> bool:
-    return isinstance(row, registry.Guest)
 
 
 def recommend(record: Mapping[str, Any], prefer: str = "balanced") -> Recommendation:
@@ -129,7 +101,7 @@ def recommend(record: Mapping[str, Any], prefer: str = "balanced") -> Recommenda
     return Recommendation(
         chosen["key"],
         chosen["method"],
-        chosen["parameters"],
+        dict(chosen["parameters"]),
         prefer,
         verdict(chosen).sentence(),
         space(record),

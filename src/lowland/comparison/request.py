@@ -14,6 +14,7 @@ from . import candidates
 from .candidates import Candidate
 from .dataset import Dataset
 
+ASKED = ("n_components", "metric", "n_neighbors", "sample", "held_out", "random_state")  # what a record keeps
 NEIGHBORS = 10  # in a neighbourhood; of few rows a quarter of them
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import DataError, LowlandError
 from ..core.show import show
 from .candidates import Candidate
-from .maps import Map
+from .measuring import Map
 from .ranking import SIDES, Judge, seconds
 from .recommendation import Recommendation, recommend
 
@@ -22,6 +22,7 @@ Array = Any
 
 
 _DISTANCES = ("direct", "geodesic")
+_NOT_DONE = ("method", "status", "reason")  # what the table says of a candidate that did not finish
 
 
 class Comparison:
@@ -106,16 +107,10 @@ class Comparison:
         for entry in self.record["candidates"]:
             if entry["status"] != "done":
                 rows.append(
-                    {
-                        "candidate": entry["key"],
-                        "method": entry["method"],
-                        "status": entry["status"],
-                        "reason": entry["reason"],
-                    }
+                    {"candidate": entry["key"], **{name: entry[name] for name in ("method", "status", "reason")}}
                 )
-        kinds: dict[str, Any] = {"rank": pl.Int64, "candidate": pl.String, "method": pl.String, "status": pl.String}
-        kinds |= {"score": pl.Float64, "behind": pl.Float64, "behind_low": pl.Float64, "behind_high": pl.Float64}
-        kinds["tied"] = pl.Boolean
+        kinds: dict[str, Any] = {"rank": pl.Int64, **dict.fromkeys(("candidate", "method", "status"), pl.String)}
+        kinds |= {**dict.fromkeys(("score", "behind", "behind_low", "behind_high"), pl.Float64), "tied": pl.Boolean}
         kinds |= {f"{name}{end}": pl.Float64 for name in names for end in ("", "_low", "_high")}
         kinds |= dict.fromkeys((*_DISTANCES, "training", "held_out", "seconds", "whole_seconds"), pl.Float64)
         kinds["reason"] = pl.String
@@ -165,13 +160,13 @@ class Comparison:
         import narwhals as nw
         import numpy as np
 
-        from .dataset import column_names
+        from .dataset import column_names, data_frame
 
         if self.record["data"]["kind"] == "distances":
             return X
         wanted, name = self.record["data"]["shape"][1], self.record["settings"]["target"]
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-        named = isinstance(frame, nw.DataFrame) and name in frame.columns
+        frame = data_frame(X)
+        named = frame is not None and name in frame.columns
         shape = X.shape if hasattr(X, "shape") else np.shape(X)
         width = shape[1] if len(shape) == 2 else 0
         if named and width == wanted + 1:

@@ -15,18 +15,16 @@ from ..core.errors import DataError, LowlandWarning
 from .budget import Clock, parse_seconds
 from .candidates import EXCLUDED, Candidate, with_scaled_pca
 from .dataset import Dataset, read
-from .maps import Map
+from .measuring import Map
 from .process import Worker, send_guests
-from .request import Request
+from .request import ASKED, Request
 from .schedule import FORMAT, Run
 
 BUDGET = "5min"
-_ASKED = ("n_components", "metric", "n_neighbors", "sample", "held_out", "random_state")  # settings of a record
 _PARTS: dict[str, tuple[str, ...]] = {  # what a record has, as far as it is read again
+    "": ("data", "settings", "evidence", "without_evidence", "candidates"),
     "data": ("shape", "dtype", "sha256", "kind"),
-    "settings": (*_ASKED, "budget", "target"),
-    "evidence": (),
-    "without_evidence": (),
+    "settings": (*ASKED, "budget", "target"),
     "candidates": ("method", "parameters", "kind", "status", "reason"),
 }
 
@@ -58,7 +56,7 @@ def begin(X: Any, target: Any, asked: Request, budget: float | str | None) -> Ou
             run.look(worker)
             run.all_of(worker, queue)
             if not run.done():
-                run.cheapest(worker, queue)
+                run.cheapest(worker)
             if automatic:
                 run.search(worker)
             run.count_dimensions(worker)
@@ -84,7 +82,7 @@ def again(X: Any, target: Any, record: Mapping[str, Any]) -> Outcome:
     if (target is None) != (told["target"] is None):
         need = "no target" if told["target"] is None else f"the target {told['target']!r}"
         raise DataError(f"compare: the record is of a comparison with {need}; give the same")
-    asked = Request(**{name: told[name] for name in _ASKED}, methods="auto")
+    asked = Request(**{name: told[name] for name in ASKED}, methods="auto")
     asked.check()
     given, fingerprint = read(X, target, asked.metric, asked.sample, asked.held_out, asked.random_state)
     for name in ("shape", "dtype", "sha256", "target"):
@@ -123,18 +121,14 @@ def settings_of(record: Any) -> Mapping[str, Any]:
         raise ValueError(f"compare: a record is a dict, as `Comparison.record` is; got {type(record).__name__}")
     if record.get("format") != FORMAT:
         raise ValueError(f"compare: the record has format {record.get('format')!r}; this version reads {FORMAT}")
-    missing = [name for name in _PARTS if name not in record]
-    parts = {name: record.get(name) for name in ("settings", "data")}
     entries = record.get("candidates")
-    if isinstance(entries, list):
-        parts |= {f"candidates[{i}]": entry for i, entry in enumerate(entries)}
-    elif entries is not None:
-        missing.append("candidates[0]")
+    parts = {"": record, "settings": record.get("settings"), "data": record.get("data")}
+    parts |= {f"candidates[{i}]": entry for i, entry in enumerate(entries if isinstance(entries, list) else [None])}
     for name, part in parts.items():
-        needed = _PARTS["candidates"] if name.startswith("candidates") else _PARTS[name]
-        missing += [f"{name}.{key}" for key in needed if not isinstance(part, Mapping) or key not in part]
-    if missing:
-        raise ValueError(f"compare: the record has no {missing[0]!r}; give the whole `Comparison.record`")
+        for key in _PARTS[name.partition("[")[0]]:
+            if not isinstance(part, Mapping) or key not in part:
+                place = f"{name}.{key}" if name else key
+                raise ValueError(f"compare: the record has no {place!r}; give the whole `Comparison.record`")
     told: Mapping[str, Any] = record["settings"]
     return told
 

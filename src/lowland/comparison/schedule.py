@@ -1,4 +1,17 @@
-"""Candidates in turn, each in a process that can be ended, within a budget; and the record of it all."""
+"""Candidates in turn, each in a process that can be ended, within a budget; and the record of it all.
+
+The rules of time:
+
+1. The look at the data may take half of the time left.
+2. Candidates run in their order. Each may take its share of the time left (`Clock.share`), the last one all of it.
+   While others wait, time to start another process is kept back: whoever takes longer is ended with the process.
+3. A candidate whose plan is longer than its share waits until the others have run. Then it may take 1.5 times its plan,
+   as far as there is time; it is not begun if its plan is longer than that time.
+4. If none finished for want of time, the one with the shortest plan runs all the same, for 60 s or ten times its plan.
+5. Other settings of the five best methods are tried while twice the time of the first try is left, and a tenth of the
+   budget for counting dimensions, which comes last.
+6. Compiling counts against no time, and nothing begins in the last 2 % of the budget.
+"""
 
 from __future__ import annotations
 
@@ -20,24 +33,20 @@ from . import candidates
 from .budget import OUT_OF_TIME, Clock
 from .candidates import Candidate
 from .dataset import Dataset
-from .maps import Map
+from .measuring import Map
 from .process import Worker
 from .ranking import Judge
-from .request import Request
+from .request import ASKED, Request
 
 FORMAT = 1  # of records
-_LOOK = 0.5  # share of the budget that the look at the data may take: all judgement stands on it
-_DIMENSIONS = 0.1  # share of the budget that the search leaves for counting the dimensions
-_RESTART = 1.5  # times what a process took to start that is left for another where a job may have to be ended
-_FIRST = 0.2  # share of the time left that must remain before a restart, else the first candidate may take all
-_ROUGH = 1.5  # times its plan that a candidate may take which is longer than its share: plans are rough
-_STOP = 0.02  # share of the budget below which no further candidate is begun
+_LOOK = 0.5  # share of the time left that the look at the data may take: all judgement depends on it
+_RESTART = 1.5  # times what a process took to start: what is kept back for another one
+_ROUGH = 1.5  # times its plan that a late candidate may take: plans are rough
+_LEAST_SECONDS, _TIMES_PLAN = 60.0, 10.0  # for the candidate that runs although the budget was too small for all
 _SEARCHED = 5  # methods, the best of the first round, whose settings are searched
 _AGAIN = 2.0  # times what a method took at first that must be left for another of its settings
-_LEAST_SECONDS, _TIMES_PLAN = (
-    60.0,
-    10.0,
-)  # seconds, and times its plan, that the cheapest may take where the budget had room for none
+_DIMENSIONS = 0.1  # share of the budget that the search leaves for counting the dimensions
+_STOP = 0.02  # share of the budget in which nothing is begun any more
 _USED_UP = "the budget was used up"
 _MAP_ROWS = 2000  # rows of each map that are kept for pictures
 _KEPT_OF_ANSWERS = (
@@ -70,7 +79,7 @@ class Run:
         """Look at the data; without time for it maps are judged by direct distances."""
         job = {"do": "look", "n_neighbors": self.asked.n_neighbors, "random_state": self.asked.random_state}
         failed = self._ready(worker, "look at the data")
-        seconds = min(_LOOK * self.clock.left, self._before_restart())
+        seconds = min(_LOOK * self.clock.left, self.clock.left - self.restart)
         if failed is None and seconds <= 0:
             failed = "there was no time to look at the data and then to try a method"
         if failed is None:
@@ -102,20 +111,16 @@ class Run:
         self.restart = max(self.restart, _RESTART * (self.clock.spent - before))
         return failed
 
-    def _before_restart(self) -> float:
-        """Return the seconds after which a job must be ended for there to be time for another process."""
-        return self.clock.left - self.restart
-
     def all_of(self, worker: Worker, queue: Sequence[Candidate]) -> None:
-        """Run candidates in turn; those whose plans are longer than their shares come last, for they may get more."""
-        late: list[Candidate] = []
-        for place, candidate in enumerate(queue):
-            settings.report_progress("compare", place - len(late), len(queue))
-            if not self.one(worker, candidate, len(queue) - place + len(late), late=False):
-                late.append(candidate)
-        for place, candidate in enumerate(late):
-            settings.report_progress("compare", len(queue) - len(late) + place, len(queue))
-            self.one(worker, candidate, len(late) - place)
+        """Run candidates in turn, those last whose plans are longer than their shares."""
+        before, late = len(self.entries), list[Candidate]()
+        for batch in (queue, late):
+            for place, candidate in enumerate(batch):
+                settings.report_progress("compare", len(self.entries) - before, len(queue))
+                if batch is late:
+                    self.one(worker, candidate, len(late) - place)
+                elif not self.one(worker, candidate, len(queue) - place + len(late), late=False):
+                    late.append(candidate)
         settings.report_progress("compare", len(queue), len(queue))
 
     def search(self, worker: Worker) -> None:
@@ -145,23 +150,31 @@ class Run:
         Return False where its plan is longer than its share, so that others should come first; once it is ``late`` it
         may take what is there.
         """
-        whole, reason = self._whole(candidate)
-        reason = reason or self._ready(worker, candidate.key)
-        planned, unplanned = self._planned(candidate) if reason is None else (0.0, None)
-        reason, share = reason or unplanned, self._share(waiting)
-        if reason is None and planned > share:
+        whole, planned, reason = self._estimate(candidate)
+        reason = (_USED_UP if self._used_up else reason) or self._ready(worker, candidate.key)
+        seconds, most = self._limits(waiting)
+        if reason is None and planned > seconds:
             if not late:
                 return False
-            most = self.clock.left if waiting <= 1 or not self.done() else self._before_restart()
-            share = min(_ROUGH * planned, most)
+            seconds = min(_ROUGH * planned, most)
             if planned > most:
-                told, left = format_seconds(planned), format_seconds(max(most, 0.0))
+                told, left = format_seconds(planned), format_seconds(most)
                 reason = f"the plan says {told}, and it could have {left} of the budget"
         if reason is not None:
             self.skip(candidate, reason)
             return True
-        self.note(candidate, {**self._fit(worker, candidate, share, len(self.entries)), **whole})
+        self.note(candidate, {**self._fit(worker, candidate, seconds, len(self.entries)), **whole})
         return True
+
+    def _limits(self, waiting: int) -> tuple[float, float]:
+        """Return the share of the first of so many candidates, and the most that leaves time to start a process.
+
+        Where there is no such time nobody could follow, so it may take all.
+        """
+        left, before = self.clock.left, self.clock.left - self.restart
+        if waiting <= 1 or before <= 0:
+            return left, left
+        return min(self.clock.share(waiting), before), before
 
     def _fit(self, worker: Worker, candidate: Candidate, seconds: float, number: int) -> dict[str, Any]:
         """Have a candidate fitted and measured within some seconds."""
@@ -180,77 +193,47 @@ class Run:
             return {"status": "failed", "error": "its map has no distances or neighbours to measure"}
         return answer
 
-    def cheapest(self, worker: Worker, queue: Sequence[Candidate]) -> None:
+    def cheapest(self, worker: Worker) -> None:
         """Run the candidate with the shortest plan although the budget was too small for all of them.
 
         Methods of other packages have no plan that could be trusted, and may never end.
         """
-        own = {row.name for row in registry.METHODS}
-        late = {e["key"]: i for i, e in enumerate(self.entries) if any(word in e["reason"] for word in OUT_OF_TIME)}
-        plans = []
-        for place, candidate in enumerate(queue):
-            if candidate.key in late and candidate.method in own:
-                whole, reason = self._of_all_rows(candidate)
-                seconds, unplanned = self._planned(candidate) if reason is None else (0.0, None)
-                if reason is None and unplanned is None:
-                    plans.append((seconds, place, candidate, whole))
-        for seconds, _, candidate, whole in sorted(plans, key=lambda one: one[:2]):
+        own, plans = {row.name for row in registry.METHODS}, []
+        for entry in self.entries:
+            if entry["method"] in own and any(word in entry["reason"] for word in OUT_OF_TIME):
+                candidate = Candidate(entry["method"], entry["parameters"], entry["kind"])
+                whole, seconds, reason = self._estimate(candidate)
+                if reason is None:
+                    plans.append((seconds, entry["number"], candidate, whole))
+        for seconds, number, candidate, whole in sorted(plans, key=lambda plan: plan[:2]):
             if worker.ready(np.inf, _relay(candidate.key)) is not None:
                 return
-            number = late[candidate.key]
             answer = self._fit(worker, candidate, max(_LEAST_SECONDS, _TIMES_PLAN * seconds), number)
             if answer["status"] == "done":
                 self.note(candidate, {**answer, **whole, "over_budget": True}, number)
                 return
 
-    def _share(self, waiting: int) -> float:
-        """Return the seconds for a candidate: its share, and what measuring took so far on top of it.
-
-        The last may take all. While others wait, time is left to start a process for them, where there is that much.
-        Before there is an answer a candidate may take half of all, and all where hardly a start of another process, or
-        none, could follow it.
-        """
-        left, before, done = self.clock.left, self._before_restart(), self.done()
-        if waiting <= 1 or (not done and before < _FIRST * left):
-            return left
-        if not done:
-            return min(max(self.clock.share(waiting), left / 2), before)
-        measuring = max(float(entry["seconds"]["measure"]) for entry in done)
-        return min(self.clock.share(waiting) + measuring, max(before, left / 2))
-
-    def _whole(self, candidate: Candidate) -> tuple[dict[str, Any], str | None]:
-        """Return what a candidate's plan says of all rows, and why it is not begun: no class, no memory, no time."""
+    def _estimate(self, candidate: Candidate) -> tuple[dict[str, Any], float, str | None]:
+        """Return what the plan says of all rows, its seconds for the fitted rows, and why a candidate cannot run."""
         if candidate.method in self.unsent:
-            return {}, self.unsent[candidate.method]
-        if self._used_up:
-            return {}, _USED_UP
-        return self._of_all_rows(candidate)
-
-    def _of_all_rows(self, candidate: Candidate) -> tuple[dict[str, Any], str | None]:
-        """Return what the plan says of all rows, and why that cannot be."""
+            return {}, 0.0, self.unsent[candidate.method]
         try:
             whole = self._plan(candidate, self.given.n_rows)
-        except MissingExtraError as error:
-            return {}, str(error)
+            fitted = self._plan(candidate, self.given.n - int(self.given.held.sum()))
+        except (MissingExtraError, ValueError) as error:  # such as fewer rows than these settings need
+            return {}, 0.0, str(error)
         except Exception as error:  # such as a package that is installed but broken
-            return {}, f"it has no plan: {type(error).__name__}: {error}"
+            return {}, 0.0, f"it has no plan: {type(error).__name__}: {error}"
         told = {
             "whole_seconds": float(whole.seconds),
             "whole_algorithm": whole.algorithm,
             "whole_approximate": bool(whole.approximate),
         }
-        limit = settings.memory_limit()
-        if whole.bytes <= limit:
-            return told, None
-        needed = format_bytes(whole.bytes)
-        return told, (f"all {self.given.n_rows:,} rows would take {needed}, and the limit is {format_bytes(limit)}")
-
-    def _planned(self, candidate: Candidate) -> tuple[float, str | None]:
-        """Return the seconds that a candidate's plan says of the rows that are fitted, or why it cannot be."""
-        try:
-            return float(self._plan(candidate, self.given.n - int(self.given.held.sum())).seconds), None
-        except ValueError as error:  # what is fitted has fewer rows than the table, too few for these settings
-            return 0.0, str(error)
+        limit, reason = settings.memory_limit(), None
+        if whole.bytes > limit:
+            needed = format_bytes(whole.bytes)
+            reason = f"all {self.given.n_rows:,} rows would take {needed}, and the limit is {format_bytes(limit)}"
+        return told, float(fitted.seconds), reason
 
     def _plan(self, candidate: Candidate, n: int) -> Plan:
         """Return the cost of fitting so many of the rows."""
@@ -295,12 +278,7 @@ class Run:
             "versions": _versions(),
             "data": {**fingerprint, "kind": given.kind},
             "settings": {
-                "n_components": self.asked.n_components,
-                "metric": self.asked.metric,
-                "n_neighbors": self.asked.n_neighbors,
-                "sample": self.asked.sample,
-                "held_out": self.asked.held_out,
-                "random_state": self.asked.random_state,
+                **{name: getattr(self.asked, name) for name in ASKED},
                 "budget": budget,
                 "target": None if given.target is None else given.target.name,
             },

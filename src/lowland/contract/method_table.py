@@ -1,6 +1,6 @@
-"""The table of built-in methods: a row each, with what the method needs and can do.
+"""The table of built-in methods: a row each, with what the method needs.
 
-A row names the module of the class; nothing is imported before a class is asked for.
+A class is imported when it is first used: that of a row is in ``lowland.methods.FAMILY.NAME``.
 """
 
 from __future__ import annotations
@@ -30,17 +30,21 @@ class Method:
 
     ``needs`` is what `fit` takes: "rows" of numbers; "rows, objects or distances" and "rows, objects or kernel" mean
     rows, any objects with a function of two of them, or a precomputed square; "rows or categories": columns may hold
-    texts. ``extra`` is the optional group of packages that it needs.
+    texts. ``extra`` is the optional group of packages that it needs, ``module`` where its class is.
     """
 
     name: str
     class_name: str
-    module: str
     family: str
     summary: str
     needs: str = "rows"
     extra: str = ""
     kept: bool = True  # whether a model file can hold it
+    module: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.module:
+            object.__setattr__(self, "module", f"lowland.methods.{self.family}.{self.name}")
 
     @property
     def title(self) -> str:
@@ -88,191 +92,55 @@ _TITLES = {  # of the methods whose class has another name
     "tsne": "t-SNE",
 }
 
+_PAIRS = "rows, objects or distances"
+
 METHODS: tuple[Method, ...] = (
-    Method(
-        "pca",
-        "PCA",
-        "lowland.methods.linear.pca",
-        "linear",
-        "Principal component analysis: the directions of largest variance.",
-    ),
-    Method(
-        "truncated_svd",
-        "TruncatedSVD",
-        "lowland.methods.linear.truncated_svd",
-        "linear",
-        "Truncated singular value decomposition, uncentred: LSI for term counts and other sparse tables.",
-    ),
-    Method(
-        "classical_mds",
-        "ClassicalMDS",
-        "lowland.methods.distance.classical_mds",
-        "distance",
-        "Classical multidimensional scaling: points from distances; for Euclidean rows the same as PCA.",
-        needs="rows, objects or distances",
-    ),
-    Method(
-        "metric_mds",
-        "MetricMDS",
-        "lowland.methods.distance.metric_mds",
-        "distance",
-        "Metric multidimensional scaling: points whose distances fit the given ones best; weights, missing pairs.",
-        needs="rows, objects or distances",
-    ),
-    Method(
-        "nonmetric_mds",
-        "NonmetricMDS",
-        "lowland.methods.distance.nonmetric_mds",
-        "distance",
-        "Non-metric multidimensional scaling: points whose distances keep the order of the given ones.",
-        needs="rows, objects or distances",
-    ),
-    Method(
-        "kernel_pca",
-        "KernelPCA",
-        "lowland.methods.kernel.kernel_pca",
-        "kernel",
-        "Kernel PCA: principal components in the feature space of a kernel; curved structure, any objects.",
-        needs="rows, objects or kernel",
-    ),
-    Method(
-        "probabilistic_pca",
-        "ProbabilisticPCA",
-        "lowland.methods.linear.probabilistic_pca",
-        "linear",
-        "Probabilistic PCA: a Gaussian model with few directions; takes and fills missing values.",
-    ),
-    Method(
-        "lpp",
-        "LPP",
-        "lowland.methods.linear.lpp",
-        "linear",
-        "Locality preserving projections: the linear map that keeps neighbours together.",
-        needs="rows",
-    ),
-    Method(
-        "npe",
-        "NPE",
-        "lowland.methods.linear.npe",
-        "linear",
-        "Neighbourhood preserving embedding: the linear map that keeps each point the same mean of its neighbours.",
-        needs="rows",
-    ),
-    Method(
-        "isomap",
-        "Isomap",
-        "lowland.methods.manifold.isomap",
-        "manifold",
-        "Isomap: distances along the data, by shortest paths between neighbours, then a map of them.",
-        needs="rows, objects or distances",
-    ),
-    Method(
-        "lle",
-        "LLE",
-        "lowland.methods.manifold.lle",
-        "manifold",
-        "Locally linear embedding: each point stays the same mean of its neighbours.",
-        needs="rows, objects or distances",
-    ),
-    Method(
-        "modified_lle",
-        "ModifiedLLE",
-        "lowland.methods.manifold.modified_lle",
-        "manifold",
-        "Modified LLE: several sets of weights for each point; straighter maps than LLE.",
-        needs="rows, objects or distances",
-    ),
-    Method(
-        "hessian_lle",
-        "HessianLLE",
-        "lowland.methods.manifold.hessian_lle",
-        "manifold",
-        "Hessian eigenmaps: coordinates without curvature along the data; sheets with holes.",
-        needs="rows, objects or distances",
-    ),
-    Method(
-        "ltsa",
-        "LTSA",
-        "lowland.methods.manifold.ltsa",
-        "manifold",
-        "Local tangent space alignment: tangent planes of all points, fitted together.",
-        needs="rows, objects or distances",
-    ),
-    Method(
-        "laplacian_eigenmaps",
-        "LaplacianEigenmaps",
-        "lowland.methods.manifold.laplacian_eigenmaps",
-        "manifold",
-        "Laplacian eigenmaps: the smoothest functions on the neighbour graph; clusters and rings.",
-        needs="rows, objects or distances",
-    ),
-    Method(
-        "diffusion_maps",
-        "DiffusionMaps",
-        "lowland.methods.manifold.diffusion_maps",
-        "manifold",
-        "Diffusion maps: distances of random walks on the neighbour graph, at any time scale.",
-        needs="rows, objects or distances",
-    ),
-    Method(
-        "mvu",
-        "MVU",
-        "lowland.methods.manifold.mvu",
-        "manifold",
-        "Maximum variance unfolding: points pulled apart as far as distances to neighbours allow.",
-        needs="rows, objects or distances",
-    ),
-    Method(
-        "ica",
-        "ICA",
-        "lowland.methods.linear.ica",
-        "linear",
-        "Independent component analysis: the sources of a mixture, as independent of each other as can be.",
-    ),
-    Method(
-        "random_projection",
-        "RandomProjection",
-        "lowland.methods.random.random_projection",
-        "random",
-        "Random projection: fewer columns, with all distances kept within a bound; costs one product.",
-    ),
-    Method(
-        "famd",
-        "FAMD",
-        "lowland.methods.linear.famd",
-        "linear",
-        "Factor analysis of mixed data: numbers and categories weighted fairly; MCA where all are categories.",
-        needs="rows or categories",
-    ),
-    Method(
-        "som",
-        "SOM",
-        "lowland.methods.network.som",
-        "network",
-        "Self-organising map: a grid of prototypes laid through the rows.",
-    ),
-    Method(
-        "autoencoder",
-        "Autoencoder",
-        "lowland.methods.network.autoencoder",
-        "network",
-        "Autoencoder: a neural network that squeezes rows through a few numbers and rebuilds them.",
-        extra="torch",
-    ),
-    Method(
-        "tsne",
-        "TSNE",
-        "lowland.methods.embedding.tsne",
-        "embedding",
-        "t-SNE, by openTSNE: neighbours stay together; clusters, not distances between them.",
-        needs="rows, objects or distances",
-    ),
-    Method(
-        "umap",
-        "UMAP",
-        "lowland.methods.embedding.umap",
-        "embedding",
-        "UMAP, by umap-learn: a fuzzy neighbour graph drawn in a few dimensions.",
-        needs="rows, objects or distances",
-    ),
-)
+    Method("pca", "PCA", "linear", "Principal component analysis: the directions of largest variance."),
+    Method("truncated_svd", "TruncatedSVD", "linear",
+           "Truncated singular value decomposition, uncentred: LSI for term counts and other sparse tables."),
+    Method("classical_mds", "ClassicalMDS", "distance",
+           "Classical multidimensional scaling: points from distances; for Euclidean rows the same as PCA.", _PAIRS),
+    Method("metric_mds", "MetricMDS", "distance",
+           "Metric multidimensional scaling: points whose distances fit the given ones best; weights, missing pairs.",
+           _PAIRS),
+    Method("nonmetric_mds", "NonmetricMDS", "distance",
+           "Non-metric multidimensional scaling: points whose distances keep the order of the given ones.", _PAIRS),
+    Method("kernel_pca", "KernelPCA", "kernel",
+           "Kernel PCA: principal components in the feature space of a kernel; curved structure, any objects.",
+           "rows, objects or kernel"),
+    Method("probabilistic_pca", "ProbabilisticPCA", "linear",
+           "Probabilistic PCA: a Gaussian model with few directions; takes and fills missing values."),
+    Method("lpp", "LPP", "linear", "Locality preserving projections: the linear map that keeps neighbours together."),
+    Method("npe", "NPE", "linear",
+           "Neighbourhood preserving embedding: the linear map that keeps each point the same mean of its neighbours."),
+    Method("isomap", "Isomap", "manifold",
+           "Isomap: distances along the data, by shortest paths between neighbours, then a map of them.", _PAIRS),
+    Method("lle", "LLE", "manifold",
+           "Locally linear embedding: each point stays the same mean of its neighbours.", _PAIRS),
+    Method("modified_lle", "ModifiedLLE", "manifold",
+           "Modified LLE: several sets of weights for each point; straighter maps than LLE.", _PAIRS),
+    Method("hessian_lle", "HessianLLE", "manifold",
+           "Hessian eigenmaps: coordinates without curvature along the data; sheets with holes.", _PAIRS),
+    Method("ltsa", "LTSA", "manifold",
+           "Local tangent space alignment: tangent planes of all points, fitted together.", _PAIRS),
+    Method("laplacian_eigenmaps", "LaplacianEigenmaps", "manifold",
+           "Laplacian eigenmaps: the smoothest functions on the neighbour graph; clusters and rings.", _PAIRS),
+    Method("diffusion_maps", "DiffusionMaps", "manifold",
+           "Diffusion maps: distances of random walks on the neighbour graph, at any time scale.", _PAIRS),
+    Method("mvu", "MVU", "manifold",
+           "Maximum variance unfolding: points pulled apart as far as distances to neighbours allow.", _PAIRS),
+    Method("ica", "ICA", "linear",
+           "Independent component analysis: the sources of a mixture, as independent of each other as can be."),
+    Method("random_projection", "RandomProjection", "random",
+           "Random projection: fewer columns, with all distances kept within a bound; costs one product."),
+    Method("famd", "FAMD", "linear",
+           "Factor analysis of mixed data: numbers and categories weighted fairly; MCA where all are categories.",
+           "rows or categories"),
+    Method("som", "SOM", "network", "Self-organising map: a grid of prototypes laid through the rows."),
+    Method("autoencoder", "Autoencoder", "network",
+           "Autoencoder: a neural network that squeezes rows through a few numbers and rebuilds them.", extra="torch"),
+    Method("tsne", "TSNE", "embedding",
+           "t-SNE, by openTSNE: neighbours stay together; clusters, not distances between them.", _PAIRS),
+    Method("umap", "UMAP", "embedding",
+           "UMAP, by umap-learn: a fuzzy neighbour graph drawn in a few dimensions.", _PAIRS),
+)  # fmt: skip

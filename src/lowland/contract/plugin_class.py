@@ -1,4 +1,8 @@
-"""The class of a method, made of a class of another package: its parameters, and what cannot be taken in."""
+"""The class of a method, made of a class of another package: its parameters, and what cannot be taken in.
+
+Each has a class of its own, and not one adapter with the other class as a parameter: `clone`, `get_params` and
+the printed form of scikit-learn read the parameters from the signature of a class's constructor.
+"""
 
 from __future__ import annotations
 

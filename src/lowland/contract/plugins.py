@@ -169,11 +169,11 @@ def _admit(
     _guests[key] = Guest(
         key,
         ready.__name__,
-        cls.__module__,
         family,
         summary or f"{first_line(cls)} (from {cls.__module__.partition('.')[0]})",
         needs=_needs(ready),
         kept=set(ready._state) > {"n_components_"},
+        module=cls.__module__,
         cls=ready,
         origin=origin,
     )

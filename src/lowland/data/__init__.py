@@ -8,36 +8,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-_HOME = {
-    "ArrayTable": "table",
-    "Inspection": "inspection",
-    "MatrixInspection": "inspection",
-    "Selection": "table",
-    "Table": "table",
-    "check_output": "writing",
-    "circle": "shapes",
-    "cities": "places",
-    "digits": "samples",
-    "embedding_frame": "writing",
-    "fishbowl": "shapes",
-    "flat_grid": "shapes",
-    "inspect_matrix": "inspection",
-    "inspect_table": "inspection",
-    "low_rank": "samples",
-    "noisy_circle": "samples",
-    "punctured_sphere": "shapes",
-    "read_any": "reading",
-    "read_matrix": "reading",
-    "read_table": "reading",
-    "s_curve": "samples",
-    "spheres": "samples",
-    "swiss_hole": "shapes",
-    "swiss_roll": "samples",
-    "write_table": "writing",
-}
+from ..core.lazy import lazy_names
 
 __all__ = [
     "ArrayTable",
@@ -76,14 +49,15 @@ if TYPE_CHECKING:
     from .table import ArrayTable, Selection, Table
     from .writing import check_output, embedding_frame, write_table
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'lowland.data' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        ".inspection": "Inspection MatrixInspection inspect_matrix inspect_table",
+        ".places": "cities",
+        ".reading": "read_any read_matrix read_table",
+        ".samples": "digits low_rank noisy_circle s_curve spheres swiss_roll",
+        ".shapes": "circle fishbowl flat_grid punctured_sphere swiss_hole",
+        ".table": "ArrayTable Selection Table",
+        ".writing": "check_output embedding_frame write_table",
+    },
+)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ..spectral.parallel_analysis import parallel_analysis
@@ -13,23 +14,6 @@ if TYPE_CHECKING:
     from .neighbors import levina_bickel, two_nn
     from .result import Estimate
     from .spectrum import Advice, advice
-
-_HOMES = {
-    "Advice": ".spectrum",
-    "Estimate": ".result",
-    "advice": ".spectrum",
-    "broken_stick": ".linear",
-    "correlation_dimension": ".correlation",
-    "estimate": ".estimating",
-    "gavish_donoho": ".linear",
-    "largest_gap": ".linear",
-    "levina_bickel": ".neighbors",
-    "minka": ".linear",
-    "parallel_analysis": "..spectral.parallel_analysis",
-    "participation_ratio": ".linear",
-    "two_nn": ".neighbors",
-    "variance_share": ".linear",
-}
 
 __all__ = [
     "Advice",
@@ -48,13 +32,16 @@ __all__ = [
     "variance_share",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    # Neighbour searches and solvers are loaded when they are asked for: a spectrum's shares need neither.
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name], __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+# Neighbour searches and solvers are loaded when they are used: a spectrum needs neither.
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "..spectral.parallel_analysis": "parallel_analysis",
+        ".correlation": "correlation_dimension",
+        ".estimating": "estimate",
+        ".linear": "broken_stick gavish_donoho largest_gap minka participation_ratio variance_share",
+        ".neighbors": "levina_bickel two_nn",
+        ".result": "Estimate",
+        ".spectrum": "Advice advice",
+    },
+)

@@ -10,42 +10,15 @@ True
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..core.lazy import lazy_names
 
 # Functions that share their name with a module are imported at once: the module's import would hide them otherwise.
 from .outliers import outliers
 from .pointwise import Pointwise, pointwise
 from .report import Report, report
 from .shepard import Shepard, shepard
-
-_HOME = {
-    "HeldOut": "models",
-    "Novelty": "novelty_detection",
-    "Outliers": "outlier_result",
-    "Purity": "purity",
-    "RnxCurve": "rank_curves",
-    "Stability": "refits",
-    "continuity": "rank_measures",
-    "coranking": "rank_curves",
-    "distance_correlation": "pair_measures",
-    "distance_error": "pair_measures",
-    "held_out": "models",
-    "kruskal_stress": "pair_measures",
-    "lcmc": "rank_measures",
-    "neighbor_purity": "purity",
-    "neighborhood_overlap": "rank_measures",
-    "novelty": "novelty_detection",
-    "geodesic_correlation": "geodesics",
-    "procrustes": "..spectral.procrustes",
-    "reconstruction_error": "reconstruction",
-    "relative_contrast": "contrast",
-    "residual_variance": "pair_measures",
-    "rnx_curve": "rank_curves",
-    "sammon_stress": "pair_measures",
-    "stability": "refits",
-    "trustworthiness": "rank_measures",
-}
 
 __all__ = [
     "HeldOut",
@@ -96,15 +69,20 @@ if TYPE_CHECKING:
     from .reconstruction import reconstruction_error
     from .refits import Stability, stability
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'lowland.quality' has no attribute {name!r}")
-    home = _HOME[name]
-    value = getattr(importlib.import_module(home if home.startswith(".") else f".{home}", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "..spectral.procrustes": "procrustes",
+        ".contrast": "relative_contrast",
+        ".geodesics": "geodesic_correlation",
+        ".models": "HeldOut held_out",
+        ".novelty_detection": "Novelty novelty",
+        ".outlier_result": "Outliers",
+        ".pair_measures": "distance_correlation distance_error kruskal_stress residual_variance sammon_stress",
+        ".purity": "Purity neighbor_purity",
+        ".rank_curves": "RnxCurve coranking rnx_curve",
+        ".rank_measures": "continuity lcmc neighborhood_overlap trustworthiness",
+        ".reconstruction": "reconstruction_error",
+        ".refits": "Stability stability",
+    },
+)

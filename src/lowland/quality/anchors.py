@@ -191,15 +191,17 @@ class Labels(NamedTuple):
         return np.flatnonzero(self.codes == code)
 
 
-def labels(groups: Any, n: int, owner: str = "quality") -> Labels:
+def labels(groups: Any, n: int, owner: str = "quality", what: str = "groups") -> Labels:
     """Read groups: one label a point; a point whose label is missing (None, NaN, NaT, NA) is in no group.
+
+    Errors call them ``what``.
 
     >>> labels(["b", "a", None, "b"], 4)
     Labels(names=('a', 'b'), codes=array([ 1,  0, -1,  1]))
     """
     if isinstance(groups, Labels):
         return groups
-    given = _listed(groups, n, owner)
+    given = _listed(groups, n, owner, what)
     seen: dict[Any, int] = {}
     codes = np.empty(n, dtype=np.int64)
     for i, label in enumerate(given):
@@ -207,27 +209,27 @@ def labels(groups: Any, n: int, owner: str = "quality") -> Labels:
             codes[i] = -1 if _missing(label) else seen.setdefault(label, len(seen))
         except (TypeError, ValueError):  # not hashable, or an array that cannot be compared with itself
             raise DataError(
-                f"{owner}: the label of point {i} in groups is a {type(label).__name__}; a label is one value, such as "
+                f"{owner}: the label of point {i} in {what} is a {type(label).__name__}; a label is one value, such as "
                 "a word or a number"
             ) from None
     if not seen:
-        raise DataError(f"{owner}: none of the {n} points has a label in groups; give some labels, or groups=None")
+        raise DataError(f"{owner}: none of the {n} points has a label in {what}; give some labels, or leave {what} out")
     if len(seen) > MOST_GROUPS:
         raise DataError(
-            f"{owner}: groups has {len(seen)} different labels for {n} points, of which at most {MOST_GROUPS} can be "
+            f"{owner}: {what} has {len(seen)} different labels for {n} points, of which at most {MOST_GROUPS} can be "
             "told apart; labels are for classes, not for the names of single points"
         )
-    names = _ordered(seen, owner)
+    names = _ordered(seen, owner, what)
     place = np.empty(len(names) + 1, dtype=np.int64)
     place[[seen[name] for name in names]], place[-1] = np.arange(len(names)), -1
     return Labels(names, place[codes])
 
 
-def _listed(groups: Any, n: int, owner: str) -> list[Any]:
+def _listed(groups: Any, n: int, owner: str, what: str) -> list[Any]:
     """Return the labels as a list of one for each point."""
     shape = getattr(groups, "shape", None)
     if isinstance(shape, tuple) and len(shape) != 1:
-        raise DataError(f"{owner}: groups must hold one label for each point; its shape is {shape}, not ({n},)")
+        raise DataError(f"{owner}: {what} must hold one label for each point; its shape is {shape}, not ({n},)")
     if getattr(getattr(groups, "dtype", None), "kind", "") in ("M", "m"):
         given = list(groups)  # as a plain list, times of nanoseconds would be numbers
     else:
@@ -237,9 +239,9 @@ def _listed(groups: Any, n: int, owner: str) -> list[Any]:
         try:
             given = list(groups if plain is None else plain())
         except TypeError:
-            raise DataError(f"{owner}: groups must hold one label for each point; it is {groups!r}") from None
+            raise DataError(f"{owner}: {what} must hold one label for each point; it is {groups!r}") from None
     if len(given) != n:
-        raise DataError(f"{owner}: groups has {len(given)} labels for {n} points; give one for each point")
+        raise DataError(f"{owner}: {what} has {len(given)} labels for {n} points; give one for each point")
     return given
 
 
@@ -253,13 +255,13 @@ def _missing(label: Any) -> bool:
         return True
 
 
-def _ordered(names: Iterable[Any], owner: str) -> tuple[Any, ...]:
+def _ordered(names: Iterable[Any], owner: str, what: str) -> tuple[Any, ...]:
     """Return names in order; refuse those that read the same, as a table and a file could not tell them apart."""
     read: dict[str, Any] = {}
     for name in names:
         other = read.setdefault(str(name), name)
         if other is not name:
-            raise DataError(f"{owner}: the labels {other!r} and {name!r} in groups read the same; rename one of them")
+            raise DataError(f"{owner}: the labels {other!r} and {name!r} in {what} read the same; rename one of them")
     try:
         return tuple(sorted(read.values()))
     except TypeError:  # labels of several kinds have no order of their own

@@ -17,7 +17,7 @@ from ..core.message import SCALE, Message, Setting
 from ..core.random import seed
 from ..graph.neighbors import objects
 from ..rows.object_rows import are_objects, take
-from ..rows.row_source import RowSource, as_rows
+from ..rows.row_source import RowSource, as_rows, single_pass_error
 from ..spectral.solved import ComponentRule
 from .checks import check_level, check_neighbors, is_whole, row_names
 from .limits import Limit
@@ -173,10 +173,7 @@ def _by_rows(X: Any, asked: _Asked) -> Outliers:
 
     rows = as_rows(arrays.to_numpy(X) if arrays.is_foreign(X) else X, owner="outliers")
     if not rows.reiterable:
-        raise DataError(
-            "outliers reads the rows several times, and this iterator of blocks can be read only once; give a function "
-            "that returns a new iterator"
-        )
+        raise single_pass_error("outliers")
     n = rows.count()
     _require_rows(n)
     names = row_names(asked.names, X, n, "outliers")

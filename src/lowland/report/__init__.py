@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .html import render_report, write_report
+from .html import render_report, write_page
 
-__all__ = ["render_report", "write_report"]
+__all__ = ["render_report", "write_page"]

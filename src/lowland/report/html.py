@@ -22,58 +22,6 @@ if TYPE_CHECKING:
     from ..contract.reducer import Reducer
 
 
-def write_report(
-    path: str | os.PathLike[str],
-    model: Reducer,
-    embedding: ArrayLike,
-    *,
-    X: Any = None,
-    color: Any = None,
-    color_name: str | None = None,
-    names: Sequence[str] | None = None,
-    title: str,
-    data_summary: Mapping[str, object],
-    command: str | None = None,
-) -> None:
-    """Write the report of a fitted model to one HTML file, whole or not at all.
-
-    Parameters
-    ----------
-    path : file to write; an existing one is replaced when the new one is complete.
-    model : the fitted model.
-    embedding : the coordinates it gave, one row a point.
-    X : the rows that it was fitted on (or their distances); with them the report measures how reliable the map is.
-    color, color_name : a column that colours the points, and its name.
-    names : a name for each point, written beside it if there are few, otherwise shown on hover.
-    title : heading of the page.
-    data_summary : facts about the data, by name, such as ``{"file": "iris.csv", "rows": 150}``.
-    command : the command line that reproduces the result.
-
-    Examples
-    --------
-    >>> import lowland, pathlib, tempfile
-    >>> X = [[1.0, 0.0, 2.0], [2.0, 1.0, 0.0], [0.0, 2.0, 1.5]]
-    >>> model = lowland.PCA(n_components=2).fit(X)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "points.html")
-    ...     write_report(file, model, model.transform(X), X=X, title="Three points", data_summary={"rows": 3})
-    ...     file.read_text(encoding="utf-8")[:15]
-    '<!doctype html>'
-    """
-    text = render_report(
-        model,
-        embedding,
-        X=X,
-        color=color,
-        color_name=color_name,
-        names=names,
-        title=title,
-        data_summary=data_summary,
-        command=command,
-    )
-    write_page(path, text)
-
-
 def render_report(
     model: Reducer,
     embedding: ArrayLike,
@@ -86,7 +34,27 @@ def render_report(
     data_summary: Mapping[str, object],
     command: str | None = None,
 ) -> str:
-    """Return the text of the report; see `write_report`. The same input gives the same text."""
+    """Return the report of a fitted model as the text of one HTML file; the same input gives the same text.
+
+    Parameters
+    ----------
+    model : the fitted model.
+    embedding : the coordinates it gave, one row a point.
+    X : the rows that it was fitted on (or their distances); with them the report measures how reliable the map is.
+    color, color_name : a column that colours the points, and its name.
+    names : a name for each point, written beside it if there are few, otherwise shown on hover.
+    title : heading of the page.
+    data_summary : facts about the data, by name, such as ``{"file": "iris.csv", "rows": 150}``.
+    command : the command line that reproduces the result.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X = [[1.0, 0.0, 2.0], [2.0, 1.0, 0.0], [0.0, 2.0, 1.5]]
+    >>> model = lowland.PCA(n_components=2).fit(X)
+    >>> render_report(model, model.transform(X), X=X, title="Three points", data_summary={"rows": 3})[:15]
+    '<!doctype html>'
+    """
     Y = np.asarray(embedding)
     spectrum = spectrum_of(model)
     pieces = [page.heading(title), page.paragraph(sentence(model, len(Y)), "lead")]

@@ -21,7 +21,7 @@ from . import columns
 from .block import Block
 from .columns import ColumnRequest, Level, TableBlock, one_of
 from .moments import column_moments
-from .row_source import BlockRows, RowSource, as_rows, require_names
+from .row_source import BlockRows, RowSource, as_rows, require_names, single_pass_error
 
 Array = Any
 
@@ -246,10 +246,7 @@ def mixed_rows(
     """
     asked = ColumnRequest(() if isinstance(categorical, str) else tuple(categorical), only)
     if isinstance(X, Iterator) or (isinstance(X, RowSource) and not X.reiterable):
-        raise DataError(
-            f"{owner} reads the rows twice, first for the levels, and these blocks can be read only once; give a "
-            "function that starts a new reading, as in RowSource.from_blocks(function)"
-        )
+        raise single_pass_error(owner)  # the levels are read first
     if isinstance(X, MixedRows):
         return X if X.given is None else _of_blocks(X.given, asked, X.n_rows, missing) or X
     if isinstance(X, BlockRows):  # as they were given: a block knows its categories, its numbers do not

@@ -179,20 +179,6 @@ def smallest(
     )  # fmt: skip
 
 
-def expected_bytes(n: int, degree: float) -> int:
-    """Return the memory that `smallest` takes for n rows of about ``degree`` entries each, for plans made without M.
-
-    For points of a sheet a factor stores up to ½·degree·log₂n entries a row: right within a factor of 2 from 6,000 to a
-    million points. Higher dimensions take more; the exact size is known, and checked, before a factor is made.
-
-    >>> round(expected_bytes(1_000_000, 30) / 1e9, 1)
-    3.2
-    """
-    if n <= DENSE_LIMIT:
-        return 4 * 8 * n * n
-    return int(8 * n * (min(n / 2, 0.5 * degree * np.log2(n)) + 100))  # 100: the Krylov basis and the structure
-
-
 def _checked(M: Any) -> tuple[Any, float]:
     """Return M in CSR and float64, exactly symmetric, with a bound of its norm; refuse what is not symmetric."""
     M = sp.csr_array(M, dtype=np.float64)

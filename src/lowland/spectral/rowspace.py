@@ -18,7 +18,7 @@ from ..core import arrays, thread_pool
 from ..core.cost import DataShape, check_allocation
 from ..core.errors import DataError
 from ..rows.moments import Accumulator
-from ..rows.row_source import RowSource
+from ..rows.row_source import RowSource, single_pass_error
 from . import routes
 from .rounding import rounding_floor, varies
 from .route_costs import cost
@@ -98,7 +98,7 @@ def decompose(
     """Return the leading row space; ``solver`` is one of `ROUTES`, auto, or lanczos for values of one size."""
     name = route(rows.shape, wanted) if solver == "auto" else solver
     if name in ("gram", "krylov", "power") and not rows.reiterable:
-        raise DataError(f"solver={name!r} reads the rows several times; these blocks can be read only once")
+        raise single_pass_error(f"solver={name!r}")
     with thread_pool.one_blas_thread():
         solved = getattr(routes, name)(rows, wanted, scaling, rng)
         if name in ("covariance", "gram", "lanczos") and rows.reiterable:

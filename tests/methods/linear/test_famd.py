@@ -355,7 +355,7 @@ def test_blocks_with_texts_are_a_row_source(table):
 
 
 def test_blocks_that_can_be_read_once_are_refused(table):
-    with pytest.raises(DataError, match="reads the rows twice"):
+    with pytest.raises(DataError, match="reads the rows several times"):
         lowland.FAMD().fit(table.iter_slices(100))
 
 

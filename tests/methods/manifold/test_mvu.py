@@ -9,7 +9,8 @@ from lowland.core.errors import DataError, DisconnectedError, DisconnectedWarnin
 from lowland.graph.neighbors import neighbor_graph
 from lowland.methods.manifold.mvu import MVU
 from lowland.methods.manifold.mvu_descent import Rods, unfold
-from lowland.methods.manifold.mvu_program import exact_gram, full_gram
+from lowland.methods.manifold.mvu_program import full_gram
+from mvu_reference import exact_gram
 
 KEPT = "error of neighbours' distances"
 ON_MAP = "error of neighbours' distances on the map"
