@@ -19,7 +19,7 @@ from ..shared.distance_based import DistanceReducer
 from ..shared.landmarks import LandmarkDefaults, Landmarks
 from ..shared.map_warnings import note_disagreement
 from ..shared.pair_units import degree
-from .isotonic import Curve, OrderStress
+from .order_stress import Curve, OrderStress
 from .pair_sample import ratio_over_pairs
 from .placement import Placement
 from .stress import Descent, posed, same_objects
