@@ -12,8 +12,8 @@ from sklearn.datasets import load_digits
 
 import lowland
 from lowland import DegenerateWarning, NonmetricMDS
-from lowland.methods.distance.order_stress import Curve
 from lowland.methods.distance.metric_mds import MetricMDS
+from lowland.methods.distance.order_stress import Curve
 from lowland.methods.distance.placement import Placement
 from lowland.spectral.procrustes import procrustes
 from sample_tables import REFERENCE
