@@ -12,8 +12,7 @@ from scipy.spatial.distance import cdist, pdist
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import lowland
-from lowland.methods.distance import classical_mds
-from lowland.methods.shared import distance_based
+from lowland.methods.shared import distance_based, extension
 from lowland.spectral.procrustes import procrustes
 from sample_tables import REFERENCE
 
@@ -444,7 +443,7 @@ def test_blas_has_one_thread_all_through_a_fit(rng, monkeypatch):
         seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["internal_api"] == "openblas")
         return 1.0
 
-    monkeypatch.setattr(classical_mds, "cailliez", constant)
+    monkeypatch.setattr(extension, "cailliez", constant)
     D = cdist(X := rng.standard_normal((30, 3)), X, "cityblock")
     with threadpool_limits(2, user_api="blas"):
         lowland.ClassicalMDS(metric="precomputed", additive="cailliez").fit(D)

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core import arrays
+from ...core.cost import check_allocation
 from ...spectral import dense
-from ...spectral.distance import Scaled
+from ...spectral.distance import Scaled, cailliez, lingoes, scale
 from ...spectral.procrustes import procrustes
 
 Array = Any
@@ -43,6 +45,22 @@ class Triangulation:
         return Triangulation(
             self.map @ rotation, self.origin, (self.shift - center) @ rotation, self.kind, self.constant
         )
+
+
+def scale_anchors(
+    D: Array, k: int, additive: str | None, eps: float, rng: np.random.Generator
+) -> tuple[Scaled, Triangulation]:
+    """Scale anchors by their distances, made Euclidean first if ``additive`` says how; return also what places others.
+
+    ``eps`` is the precision of the metric.
+    """
+    constant, eps = 0.0, max(eps, float(np.finfo(arrays.dtype_of(D)).eps))
+    if additive is not None:
+        constant = cailliez(D, eps) if additive == "cailliez" else lingoes(D, rng)
+        check_allocation(8 * len(D) ** 2, "corrected distances", "use landmarks=1000")
+        D = np.sqrt(squared(arrays.to_numpy(D), additive, constant))
+    anchors = scale(D, k, eps, rng)
+    return anchors, Triangulation.of(anchors, additive, constant)
 
 
 def to_principal_axes(Y: Array, placement: Triangulation) -> tuple[Array, Array, Triangulation]:
