@@ -21,9 +21,8 @@ import scipy.linalg
 from ...core import thread_pool
 from ...core.errors import DataError
 from ...core.settings import report_progress
-from ...spectral import dense, eigen, fix_signs
-from ...spectral.distance import DistanceGram
-from ...spectral.rounding import rounding_floor
+from ...spectral import dense, fix_signs
+from ...spectral.distance import scale
 
 Array = Any
 
@@ -201,7 +200,8 @@ def _direction(point: Point, pairs: list[tuple[Array, Array, Array, float]]) -> 
     """Return the two-loop quasi-Newton step; without pairs the relaxed Guttman step."""
     if not pairs:
         return -point.reach * point.step
-    # Not shared with MVU and ICA: V⁺ of each pair is kept and carried along, so there is no solve between the loops.
+    # Not shared with MVU and ICA, which apply an inverse between the loops: here that would be one more solve with V in
+    # each step. Instead V⁺ of each pair is kept and carried along.
     g, step, used = point.gradient.copy(), point.step.copy(), []
     for moved, turned, bent, curvature in reversed(pairs):  # step stays V⁺g
         a = float(np.vdot(moved, g)) / curvature
@@ -221,15 +221,12 @@ def _direction(point: Point, pairs: list[tuple[Array, Array, Array, float]]) -> 
 def classical_start(D: Array, k: int, rng: np.random.Generator, eps: float = EPS, row_eps: float = 0.0) -> Array:
     """Return the configuration of classical MDS: at most k columns, those of eigenvalues above rounding.
 
-    ``eps`` is the precision of the distances, ``row_eps`` that of the rows they were taken of: rounded rows are points
-    still, and what rounding adds to them has eigenvalues of its squared size.
+    ``eps`` is the precision of the distances, ``row_eps`` that of the rows they were taken of: rounding errors of rows
+    add eigenvalues of their squared size.
     """
-    n, B = len(D), DistanceGram(D)
-    pairs = eigen(B, min(k, n - 1), solver="krylov", rng=rng)  # LAPACK would take longer than the descent
-    largest = max(float(pairs.values[0]), 0.0)
-    floor = max(10 * n * max(EPS, row_eps**2) * largest, rounding_floor(n, largest, B.squares.norm(), eps))
-    keep = pairs.values > floor
-    return pairs.vectors[:, keep] * np.sqrt(pairs.values[keep])
+    found = scale(D, k, eps, rng, solver="krylov")  # LAPACK would take longer than the descent
+    keep = found.values > 10 * len(D) * max(EPS, row_eps**2) * found.values.max(initial=0.0)
+    return found.vectors[:, keep] * np.sqrt(found.values[keep])
 
 
 def random_start(size: float, n: int, k: int, rng: np.random.Generator) -> Array:
