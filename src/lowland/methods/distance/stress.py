@@ -67,7 +67,7 @@ class Descent:
 
     @property
     def pace(self) -> float:
-        """The share of the value that the next Guttman step would still take off."""
+        """The share by which the next Guttman step would lower the value."""
         return self.point.gain / self.point.value if self.point.value > 0 else 0.0
 
 
@@ -154,8 +154,8 @@ def _factor_of_v(W: Array) -> Any:
     except np.linalg.LinAlgError:
         least, most = W.min(where=W > 0, initial=np.inf), W.max()
         raise DataError(
-            f"the weights of pairs go from {least:.2g} to {most:.2g}, further than the arithmetic reaches; "
-            "raise the least ones, or set them to 0 to leave their pairs out"
+            f"the weights of pairs range from {least:.2g} to {most:.2g}, too far for double precision; raise the least "
+            "weights, or set them to 0 to ignore their pairs"
         ) from None
 
 
@@ -168,7 +168,7 @@ def descend(
     floor: float = 0.0,
     stage: str = "stress",
 ) -> Descent:
-    """Lower a value from X until Guttman's step would take off no more than the share ``tol`` of it, or ``floor``."""
+    """Lower a value from X until Guttman's step would lower it by no more than the share ``tol``, or ``floor``."""
     with thread_pool.one_blas_thread():
         point = evaluate(X)
         history, pairs = [point.value], list[tuple[Array, Array, Array, float]]()
@@ -179,7 +179,7 @@ def descend(
             if pairs and not trial.value < point.value:
                 pairs.clear()
                 trial = evaluate(point.X - point.reach * point.step)
-            if not trial.value < point.value:  # rounding has the last word
+            if not trial.value < point.value:  # only rounding is left
                 return Descent(point, np.array(history), True)
             _remember(pairs, point, trial)
             point = trial
@@ -235,7 +235,7 @@ def random_start(size: float, n: int, k: int, rng: np.random.Generator) -> Array
 
 
 def shaken(X: Array, k: int, rng: np.random.Generator) -> Array:
-    """Return X about its mean with k columns, no two rows on one spot: coinciding points have no direction to part in.
+    """Return X about its mean with k columns, no two rows equal: the gradient does not separate coinciding points.
 
     Where columns are missing or rows coincide, every row is moved by about a thousandth of the extent of X.
     """
@@ -312,8 +312,8 @@ def require_connected(known: Array, owner: str) -> None:
         named.append(f"{len(members)} ({text})")
     raise DataError(
         f"{owner}: the pairs with a weight leave {count} groups of objects that no pair connects, "
-        f"of sizes {'; '.join(named)}{'; …' if count > 4 else ''}: "
-        "nothing says how they lie to each other. Give some pairs between them a weight, or fit each group by itself"
+        f"of sizes {'; '.join(named)}{'; …' if count > 4 else ''}, "
+        "so their relative position is unknown. Give some pairs between them a weight, or fit each group separately"
     )
 
 
@@ -344,7 +344,7 @@ def _alike(weights: Array | None, i: int, j: int) -> bool:
 
 
 def posed(X: Array) -> Array:
-    """Return X about its mean, along its principal axes, signed by the one rule: distances say no more than that."""
+    """Return X centred, along its principal axes, signed by the one rule: distances determine no more than that."""
     X = X - X.mean(axis=0)
     _, _, V = dense.svd(X)
     return fix_signs(X @ V)

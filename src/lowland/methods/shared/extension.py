@@ -75,7 +75,7 @@ def disagreement(one: Array, other: Array, *, scale: bool) -> float:
     """Return the error of either of two independent maps of the same points: how far they lie apart, over √2."""
     k = max(one.shape[1], other.shape[1])
     one, other = (np.pad(Y, ((0, 0), (0, k - Y.shape[1]))) for Y in (one, other))
-    if not (np.ptp(one, axis=0).any() and np.ptp(other, axis=0).any()):  # a map of equal points tells nothing
+    if not (np.ptp(one, axis=0).any() and np.ptp(other, axis=0).any()):  # maps of equal points cannot be compared
         return 1.0
     return procrustes(one, other, scale=scale).error / 2**0.5
 
