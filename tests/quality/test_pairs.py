@@ -14,7 +14,7 @@ from sklearn.isotonic import IsotonicRegression
 
 import lowland
 from lowland import quality
-from lowland.methods.distance.isotonic import OrderStress, levels
+from lowland.methods.distance.order_stress import OrderStress, levels
 from lowland.quality.contrast import contrast_of
 from lowland.quality.pair_values import scaled_sammon
 from lowland.quality.pairs import ALL_ORDERED, PairTable, Pilot, pair_sums

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from ..core import thread_pool
 from ..graph.components import components
 from ..graph.neighbors import searcher
-from ..methods.distance.isotonic import isotonic
 from ..spectral import dense
 
 Array = Any
@@ -152,6 +152,6 @@ def one_hump(ranked: Array) -> Array:
     mode = int(np.argmin(ranked[half:] - ranked[: len(ranked) - half])) + half // 2
     gaps = np.diff(ranked)
     left, right = gaps[:mode][::-1], gaps[mode:]
-    gaps = np.concatenate([isotonic(side) if len(side) else side for side in (left, right)])
+    gaps = np.concatenate([isotonic_regression(side).x if len(side) else side for side in (left, right)])
     gaps[:mode] = gaps[:mode][::-1].copy()
     return ranked[0] + np.concatenate([[0.0], np.cumsum(gaps)])

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
-from ..methods.distance.isotonic import TIE, isotonic, levels
+from ..methods.distance.order_stress import TIE, levels
 from .pairs import (
     COUNT,
     SUM_E,
@@ -123,7 +124,7 @@ def gap(s: Array, pilot: Pilot) -> float:
 def monotone_fit(delta: Array, d: Array) -> tuple[Array, Array]:
     """Return the order of δ (equal δ in the order of d) and, in it, the nondecreasing values nearest to d."""
     order = _primary_order(delta, d)
-    return order, isotonic(d[order])
+    return order, isotonic_regression(d[order]).x
 
 
 def _primary_order(delta: Array, d: Array) -> Array:
@@ -152,7 +153,7 @@ def monotone_stress(delta: Array, d: Array) -> float:
 
 def _ranks(values: Array) -> Array:
     """Return ranks around their mean; equal values share the mean of theirs."""
-    from ..methods.distance.isotonic_loops import mean_ranks
+    from ..methods.distance.order_stress_loops import mean_ranks
 
     order = np.argsort(values)
     out = np.empty(len(values))

@@ -140,10 +140,10 @@ class Scaled:
         return told
 
 
-def scale(D: Array, k: int, eps: float, rng: np.random.Generator) -> Scaled:
+def scale(D: Array, k: int, eps: float, rng: np.random.Generator, solver: str = "auto") -> Scaled:
     """Find the k leading coordinates of points with distances D, known to ``eps``.
 
-    There are fewer where fewer eigenvalues are positive beyond rounding.
+    There are fewer where fewer eigenvalues are positive beyond rounding. "auto" finds all eigenvalues of few points.
 
     >>> D = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
     >>> Y = scale(D, 2, 1e-16, np.random.default_rng(0)).points
@@ -151,7 +151,7 @@ def scale(D: Array, k: int, eps: float, rng: np.random.Generator) -> Scaled:
     5.0
     """
     n, B = len(D), DistanceGram(D)
-    pairs = eigen(B, n - 1 if n <= DENSE_LIMIT else k, rng=rng)
+    pairs = eigen(B, n - 1 if n <= DENSE_LIMIT and solver == "auto" else min(k, n - 1), solver=solver, rng=rng)
     values = arrays.to_numpy(pairs.values)
     floor = rounding_floor(n, float(np.abs(values).max(initial=0.0)), B.squares.norm(), eps)
     rank = int((values[:k] > floor).sum()) if B.mean_squares.any() else 0  # of zeros nothing but rounding is left

@@ -12,8 +12,7 @@ from scipy.spatial.distance import cdist, pdist
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import lowland
-from lowland.methods.distance import classical_mds
-from lowland.methods.shared import distance_based
+from lowland.methods.shared import distance_based, extension
 from lowland.spectral.procrustes import procrustes
 from sample_tables import REFERENCE
 
@@ -185,7 +184,7 @@ def spoiled(D, *changes):
             r"distance at row 4, column 2 is missing \(NaN\); MetricMDS.* with weights=~np.isnan\(D\)",
         ),
         (lambda D: spoiled(D, (6, 6, 0.5)), r"object 6 has distance 0.5 to itself"),
-        (np.zeros_like, r"rank 0: all distances are zero, so all objects are equal"),
+        (np.zeros_like, r"rank 0: all distances are zero, so the metric sees equal objects"),
         (np.triu, r"not symmetric.*one half is all zero, so use D \+ D.T$"),
         (lambda D: np.where(np.tri(12, k=-1), np.nan, D), r"one half is all NaN, so use np.fmax\(D, D.T\)"),
     ],
@@ -243,7 +242,7 @@ def test_equal_eigenvalues_make_axes_arbitrary(n):
     with pytest.warns(lowland.DegenerateWarning, match=r"eigenvalues 2 and 3 are equal \(4.5\), so the axes are arb"):
         model = lowland.ClassicalMDS(metric="precomputed").fit(D)
     assert "axes are arbitrary" in model.fit_info_.warnings[0]
-    assert ("n_components=29 takes all" in model.fit_info_.warnings[0]) == (n == 30)
+    assert ("n_components=29 includes all" in model.fit_info_.warnings[0]) == (n == 30)
 
 
 def test_axes_are_arbitrary_only_where_equal_ones_are_left_out():
@@ -398,7 +397,9 @@ def test_a_row_of_a_frame_alone_goes_where_it_went(method, metric, rng):
 @pytest.mark.parametrize("method", [lowland.ClassicalMDS, lowland.MetricMDS, lowland.NonmetricMDS])
 def test_fewer_landmarks_than_components(method, rng):
     X = rng.standard_normal((60, 8))
-    with pytest.raises(lowland.DataError, match=r"4 landmarks span 3 dimensions.*more landmarks than n_components=4"):
+    with pytest.raises(
+        lowland.DataError, match=r"4 landmarks span at most 3 dimensions.*more landmarks than n_components=4"
+    ):
         method(4, metric="cityblock", landmarks=4).fit(X)
     assert method(4, metric="cityblock", landmarks="auto")._landmarks(20_000).count == method._landmark_defaults.count
     assert method(700, metric="cityblock", landmarks="auto")._landmarks(20_000).count == 2800
@@ -444,7 +445,7 @@ def test_blas_has_one_thread_all_through_a_fit(rng, monkeypatch):
         seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["internal_api"] == "openblas")
         return 1.0
 
-    monkeypatch.setattr(classical_mds, "cailliez", constant)
+    monkeypatch.setattr(extension, "cailliez", constant)
     D = cdist(X := rng.standard_normal((30, 3)), X, "cityblock")
     with threadpool_limits(2, user_api="blas"):
         lowland.ClassicalMDS(metric="precomputed", additive="cailliez").fit(D)

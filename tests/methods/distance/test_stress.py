@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist, pdist, squareform
-from sklearn.isotonic import isotonic_regression
 
 import lowland
-from lowland.methods.distance.isotonic import Curve, OrderStress, isotonic
+from lowland.methods.distance.order_stress import Curve, OrderStress
 from lowland.methods.distance.placement import Placement
 from lowland.methods.distance.stress import (
     Stress,
@@ -84,13 +83,6 @@ def test_plain_relaxed_majorisation_is_slower_and_no_lower(D, rng):
     for _ in range(len(fast.history)):
         point = problem(point.X - point.step)
     assert fast.point.value < point.value
-
-
-def test_isotonic_is_scikit_learns(rng):
-    y, w = rng.standard_normal(500).cumsum(), rng.random(500) + 0.1
-    np.testing.assert_allclose(isotonic(y), isotonic_regression(y), atol=1e-12)
-    np.testing.assert_allclose(isotonic(y, w), isotonic_regression(y, sample_weight=w), atol=1e-12)
-    assert isotonic(np.array([3.0])).tolist() == [3.0]
 
 
 def test_both_rules_for_ties_on_a_worked_example():

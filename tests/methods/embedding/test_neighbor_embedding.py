@@ -302,7 +302,7 @@ def test_a_plan_allows_what_the_fit_takes(Model):
 @quiet
 def test_few_objects_in_pieces_are_refused_or_drawn(Model):
     pairs = sp.csr_array(sp.block_diag([[[0.0, 1.0], [1.0, 0.0]]] * 2))
-    with pytest.raises(lowland.DataError, match=r"4 points .* fall into pieces .* ask for 2 at most"):
+    with pytest.raises(lowland.DataError, match=r"4 points .* do not connect them .* n_components=2 at most"):
         Model(3, metric="precomputed").fit(pairs)
     assert np.isfinite(Model(2, metric="precomputed").fit(pairs).embedding_).all()
 

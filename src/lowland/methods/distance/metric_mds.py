@@ -36,10 +36,10 @@ MAX_WEIGHT_RATIO = 1e12  # of the largest weight to the least one
 
 
 class MetricMDS(DistanceReducer):
-    """Points whose distances are as near as can be to those given: least squares on distances (Kruskal 1964).
+    """Points whose distances approximate those of the data by least squares (Kruskal 1964).
 
     σ(X) = Σ_{i<j} w_ij (‖x_i − x_j‖ − δ_ij)², lowered by majorisation (SMACOF: de Leeuw 1977; de Leeuw & Heiser 1980)
-    with quasi-Newton acceleration; it never rises. w is 1, 1/δ for Sammon's mapping (Sammon 1969) or 1/δ² for elastic
+    with quasi-Newton acceleration; σ never rises. w is 1, 1/δ for Sammon's mapping (Sammon 1969) or 1/δ² for elastic
     scaling (McGee 1966), times the weights given. A new row is placed where its own share of σ is least.
 
     Parameters
@@ -47,19 +47,19 @@ class MetricMDS(DistanceReducer):
     n_components : int
         Number of coordinates.
     metric : str or callable
-        A metric of SciPy by name; "precomputed": X is the square of distances, and new rows are distances to the
+        A metric of SciPy by name; "precomputed": X is the matrix of distances, and new rows are distances to the
         training objects; or a function of two objects or two blocks, and then objects may be anything.
     stress : str
         "raw" fits long distances best, "sammon" errors in proportion to √δ, "elastic" in proportion to δ.
     weights : (N, N) array or None
-        How much each pair counts, or a mask of the pairs that are known. Pairs of weight 0 are not looked at: their
-        precomputed distance may be NaN. A distance of 0 is a distance. Weights take an exact fit.
+        Weight of each pair, or a mask of the known pairs. Pairs of weight 0 are ignored: their precomputed distance
+        may be NaN. A distance of 0 is a distance. With weights the fit is exact.
     init : str or (N, k) array
         "classical" MDS, "random", or a start of your own.
     max_iter : int
         Largest number of steps.
     tol : float
-        Stop when a Guttman step would take off no more than this share of σ.
+        Stop when a Guttman step would lower σ by no more than this share of it.
     landmarks : int, str or None
         None: exact. "auto": exact for up to 5000 rows or where weights are given, else 2000 landmarks
         (4 for each component, if more). Or a number, or "uniform:500", "farthest:500", "kmeans++:500".
@@ -81,7 +81,7 @@ class MetricMDS(DistanceReducer):
     power_, closest_ : int, float
         A distance δ of a new row weighs max(δ, ``closest_``) to the power −``power_``.
     n_iter_, n_components_ : int
-        Steps taken, coordinates found.
+        Number of steps, number of coordinates.
     fit_info_ : FitInfo
         Its ``residual`` is ‖X − Γ(X)‖/‖X‖, 0 at a stationary point.
 
@@ -140,16 +140,14 @@ class MetricMDS(DistanceReducer):
         self.landmarks = landmarks
         self.random_state = random_state
 
-    # -- what is given ------------------------------------------------------------------------------------
+    # -- input ----------------------------------------------------------------------------------------
 
     def _landmarks(self, n: int) -> Landmarks | None:
         if self.weights is None:
             return super()._landmarks(n)
         if self.landmarks in (None, "auto"):
             return None
-        raise DataError(
-            "MetricMDS: weights are for pairs of training rows, which landmarks leave out; use landmarks=None"
-        )
+        raise DataError("MetricMDS: weights of pairs need an exact fit, not landmarks; use landmarks=None")
 
     def _objects(self, rows: RowSource) -> Array:
         items = gather(rows)
@@ -176,7 +174,9 @@ class MetricMDS(DistanceReducer):
         bad = ~(W >= 0) | np.isinf(W)
         if bad.any():
             i, j = np.argwhere(bad)[0]
-            raise DataError(f"MetricMDS: the weight at row {i}, column {j} is {W[i, j]}; weights are finite and ≥ 0")
+            raise DataError(
+                f"MetricMDS: the weight at row {i}, column {j} is {W[i, j]}; weights must be finite and ≥ 0"
+            )
         if not np.array_equal(W, W.T):
             i, j = np.argwhere(W != W.T)[0]
             raise DataError(
@@ -198,9 +198,7 @@ class MetricMDS(DistanceReducer):
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         rng = seed(self.random_state)
-        fit, D = begin_fit(
-            self, rows, record, rng, algorithm=ALGORITHM, init=self.init, max_iter=self.max_iter, tol=self.tol
-        )
+        fit, D = begin_fit(self, rows, record, rng, ALGORITHM)
         with record.stage("stress"):
             self.positions_ = self._solve(D, fit, record, rng)
             self.n_components_ = self.positions_.shape[1]
@@ -232,7 +230,7 @@ class MetricMDS(DistanceReducer):
         return posed(result.point.X[same])
 
     def _closest(self, D: Array, given: Array | None, record: Recorder) -> float:
-        """Return the distance below which weights grow no more: that of the closest pair that is apart, or near it."""
+        """Return the distance below which weights do not grow: the least positive one, or the `_floor`."""
         apart = float(min(np.min(row, where=row > 0, initial=np.inf) for row in _pairs(D, given)))
         if np.isinf(apart):
             require_rank(type(self).__name__, self.n_components, 0, record)
@@ -240,9 +238,8 @@ class MetricMDS(DistanceReducer):
         below = 0 if self.power_ == 0 else sum(int((row < closest).sum()) for row in _pairs(D, given))
         if below > 0:
             record.warn(
-                f"MetricMDS: {below} pairs of different rows have distance 0 or nearly so (beside the largest), to "
-                f"which stress={self.stress!r} would give weight without bound; they weigh as much as a pair "
-                f"{closest:.3g} apart",
+                f"MetricMDS: {below} pairs of different rows have distance 0 or nearly 0, where the weights of "
+                f"stress={self.stress!r} are unbounded; these pairs get the weight of distance {closest:.3g}",
                 LowlandWarning,
             )
         return closest
@@ -263,7 +260,7 @@ class MetricMDS(DistanceReducer):
         return np.maximum(delta, max(self.closest_, floor)) ** -self.power_
 
     def _floor(self, D: Array) -> float:
-        """Return the distance whose weight is as far above that of the largest one as the arithmetic bears."""
+        """Return the distance whose weight is `MAX_WEIGHT_RATIO` times that of the largest one."""
         return 0.0 if self.power_ == 0 else float(D.max()) * MAX_WEIGHT_RATIO ** (-1 / self.power_)
 
     def _name_of_stress(self) -> str:
@@ -280,7 +277,7 @@ class MetricMDS(DistanceReducer):
     # -- what landmarks cost ------------------------------------------------------------------------------
 
     def _measure_fit(self, training: Training, record: Recorder, rng: np.random.Generator) -> None:
-        """Measure the stress of the map of all rows, and the share of it that an exact fit would take off."""
+        """Measure the stress of the map of all rows, and the share by which an exact fit would lower it."""
         name = self._name_of_stress()
         record.evidence[f"{name} of the landmarks"] = self.stress_
 
@@ -298,11 +295,11 @@ class MetricMDS(DistanceReducer):
         record.note(approximation_error=self._excess(training, rng))
 
     def _excess(self, training: Training, rng: np.random.Generator) -> float:
-        """Measure the share of σ that an exact fit of a subset of the rows, started from here, takes off.
+        """Measure the share by which an exact fit of a subset of the rows, started from here, lowers σ.
 
-        Fewer rows adapt to their pairs better than all of them would, and a subset is a sample. So it is rather too
-        large: 0.7 to 1.2 of the true value on tables with groups at 8000 rows (benchmarks/stochastic_mds.py), 1.7 on
-        3000 rows that are alike in 10 directions.
+        Fewer rows adapt to their pairs better than all of them would, so the share tends to be too large: 0.7 to 1.2
+        of the true value on tables with groups at 8000 rows (benchmarks/stochastic_mds.py), 1.7 on 3000 rows that
+        vary equally in 10 directions.
         """
         n = len(self.embedding_)
         rows = np.sort(rng.permutation(n)[: self._cost().refit_rows(n, len(self.positions_))])

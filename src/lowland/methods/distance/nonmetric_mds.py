@@ -19,7 +19,7 @@ from ..shared.distance_based import DistanceReducer
 from ..shared.landmarks import LandmarkDefaults, Landmarks
 from ..shared.map_warnings import note_disagreement
 from ..shared.pair_units import degree
-from .isotonic import Curve, OrderStress
+from .order_stress import Curve, OrderStress
 from .pair_sample import ratio_over_pairs
 from .placement import Placement
 from .stress import Descent, posed, same_objects
@@ -29,11 +29,11 @@ from .stress_fit import STRESS_PARAMETERS, StressFit, begin_fit
 Array = Any
 
 ALGORITHM = "SMACOF with monotone regression"
-MAX_CLUMPED_SHARE = 0.05  # of the pairs that may fall together, though they are not alike, without a warning
+MAX_COLLAPSED_SHARE = 0.05  # of pairs that may collapse, though their dissimilarity is not small, without a warning
 
 
 class NonmetricMDS(DistanceReducer):
-    """Points whose distances have the order of those given, as nearly as can be (Shepard 1962; Kruskal 1964).
+    """Points whose distances keep the order of the dissimilarities (Shepard 1962; Kruskal 1964).
 
     S = √(Σ(d − d̂)²/Σd²) with d = ‖x_i − x_j‖ and d̂ the monotone regression of d on δ; only the order of δ counts.
     Lowered by majorisation with optimal scaling (de Leeuw 1977) and quasi-Newton acceleration. A new row is placed by
@@ -44,7 +44,7 @@ class NonmetricMDS(DistanceReducer):
     n_components : int
         Number of coordinates.
     metric : str or callable
-        A metric of SciPy by name; "precomputed": X is the square of dissimilarities, and new rows are dissimilarities
+        A metric of SciPy by name; "precomputed": X is the matrix of dissimilarities, and new rows are dissimilarities
         to the training objects; or a function of two objects or two blocks, and then objects may be anything.
     ties : str
         "primary": equal δ may have different d̂; "secondary": they have the same.
@@ -53,7 +53,7 @@ class NonmetricMDS(DistanceReducer):
     max_iter : int
         Largest number of steps.
     tol : float
-        Stop when a Guttman step would take off no more than this share of S².
+        Stop when a Guttman step would lower S² by no more than this share of it.
     landmarks : int, str or None
         None: exact. "auto": exact for up to 2000 rows, else 1000 landmarks (4 for each component, if more). Or
         a number, or "uniform:500", "farthest:500", "kmeans++:500".
@@ -73,9 +73,9 @@ class NonmetricMDS(DistanceReducer):
     positions_ : array
         Coordinates of the points that new rows are placed among.
     n_iter_, n_components_ : int
-        Steps taken, coordinates found.
+        Number of steps, number of coordinates.
     fit_info_ : FitInfo
-        Its evidence has the share of pairs that fell together.
+        Its evidence has the share of pairs that collapsed to nearly one point.
 
     Examples
     --------
@@ -128,9 +128,7 @@ class NonmetricMDS(DistanceReducer):
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         rng = seed(self.random_state)
-        fit, D = begin_fit(
-            self, rows, record, rng, algorithm=ALGORITHM, init=self.init, max_iter=self.max_iter, tol=self.tol
-        )
+        fit, D = begin_fit(self, rows, record, rng, ALGORITHM)
         with record.stage("stress"):
             self.positions_ = self._solve(D, fit, record, rng)
             self.n_components_ = self.positions_.shape[1]
@@ -164,30 +162,31 @@ class NonmetricMDS(DistanceReducer):
         return result, problem, posed(scale * result.point.X[same]), problem.curve(d, scale)
 
     def _warn_degenerate(self, problem: OrderStress, result: Descent, record: Recorder) -> None:
-        """Say so where points that are not alike fell together, or all distances became equal."""
+        """Warn where points that are not alike collapsed to one, or all distances became equal."""
         tied = problem.level[-1] == 0 and problem.n > self.n_components + 1
         if tied:
             record.warn(
-                "NonmetricMDS: all dissimilarities are equal (tied), so their order says nothing: "
+                "NonmetricMDS: all dissimilarities are equal (tied), so there is no order to keep: "
                 + ("every map has stress 0" if self.ties == "primary" else "no axis is better than another")
-                + ". Look at the dissimilarities, or give more digits of them",
+                + ". Check the dissimilarities, or give them with more digits",
                 DegenerateWarning,
             )
         d, delta = problem.distances(result.point.X), problem.delta
         apart = delta > 0.1 * np.sqrt(np.mean(delta**2))
-        clumped = float(np.mean(apart & (d < 0.02)))
+        collapsed = float(np.mean(apart & (d < 0.02)))
         target = problem.regress(d)
         flat = float(np.std(target)) < 1e-3 < float(np.std(delta)) / float(np.mean(delta))
-        record.evidence["pairs fallen together"] = clumped
-        if not tied and (clumped > MAX_CLUMPED_SHARE or flat):
+        record.evidence["pairs fallen together"] = collapsed
+        if not tied and (collapsed > MAX_COLLAPSED_SHARE or flat):
             what = (
-                f"{clumped:.0%} of the pairs fell together"
-                if clumped > MAX_CLUMPED_SHARE
+                f"{collapsed:.0%} of the pairs collapsed to one point"
+                if collapsed > MAX_COLLAPSED_SHARE
                 else "all distances became equal"
             )
             record.warn(
-                f"NonmetricMDS: the solution is degenerate: {what} though they differ, because their order alone "
-                f"allows it (stress-1 {self.stress_:.2g} says nothing here). Use MetricMDS, or fit each group alone",
+                f"NonmetricMDS: the solution is degenerate: {what} though their dissimilarities differ, because their "
+                f"order alone allows it (stress-1 {self.stress_:.2g} does not show this). Use MetricMDS, or fit each "
+                "group separately",
                 DegenerateWarning,
             )
 

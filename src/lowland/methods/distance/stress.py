@@ -21,9 +21,8 @@ import scipy.linalg
 from ...core import thread_pool
 from ...core.errors import DataError
 from ...core.settings import report_progress
-from ...spectral import dense, eigen, fix_signs
-from ...spectral.distance import DistanceGram
-from ...spectral.rounding import rounding_floor
+from ...spectral import dense, fix_signs
+from ...spectral.distance import scale
 
 Array = Any
 
@@ -68,7 +67,7 @@ class Descent:
 
     @property
     def pace(self) -> float:
-        """The share of the value that the next Guttman step would still take off."""
+        """The share by which the next Guttman step would lower the value."""
         return self.point.gain / self.point.value if self.point.value > 0 else 0.0
 
 
@@ -155,8 +154,8 @@ def _factor_of_v(W: Array) -> Any:
     except np.linalg.LinAlgError:
         least, most = W.min(where=W > 0, initial=np.inf), W.max()
         raise DataError(
-            f"the weights of pairs go from {least:.2g} to {most:.2g}, further than the arithmetic reaches; "
-            "raise the least ones, or set them to 0 to leave their pairs out"
+            f"the weights of pairs range from {least:.2g} to {most:.2g}, too far for double precision; raise the least "
+            "weights, or set them to 0 to ignore their pairs"
         ) from None
 
 
@@ -169,7 +168,7 @@ def descend(
     floor: float = 0.0,
     stage: str = "stress",
 ) -> Descent:
-    """Lower a value from X until Guttman's step would take off no more than the share ``tol`` of it, or ``floor``."""
+    """Lower a value from X until Guttman's step would lower it by no more than the share ``tol``, or ``floor``."""
     with thread_pool.one_blas_thread():
         point = evaluate(X)
         history, pairs = [point.value], list[tuple[Array, Array, Array, float]]()
@@ -180,7 +179,7 @@ def descend(
             if pairs and not trial.value < point.value:
                 pairs.clear()
                 trial = evaluate(point.X - point.reach * point.step)
-            if not trial.value < point.value:  # rounding has the last word
+            if not trial.value < point.value:  # only rounding is left
                 return Descent(point, np.array(history), True)
             _remember(pairs, point, trial)
             point = trial
@@ -201,7 +200,8 @@ def _direction(point: Point, pairs: list[tuple[Array, Array, Array, float]]) -> 
     """Return the two-loop quasi-Newton step; without pairs the relaxed Guttman step."""
     if not pairs:
         return -point.reach * point.step
-    # Not shared with MVU and ICA: V⁺ of each pair is kept and carried along, so there is no solve between the loops.
+    # Not shared with MVU and ICA, which apply an inverse between the loops: here that would be one more solve with V in
+    # each step. Instead V⁺ of each pair is kept and carried along.
     g, step, used = point.gradient.copy(), point.step.copy(), []
     for moved, turned, bent, curvature in reversed(pairs):  # step stays V⁺g
         a = float(np.vdot(moved, g)) / curvature
@@ -221,15 +221,12 @@ def _direction(point: Point, pairs: list[tuple[Array, Array, Array, float]]) -> 
 def classical_start(D: Array, k: int, rng: np.random.Generator, eps: float = EPS, row_eps: float = 0.0) -> Array:
     """Return the configuration of classical MDS: at most k columns, those of eigenvalues above rounding.
 
-    ``eps`` is the precision of the distances, ``row_eps`` that of the rows they were taken of: rounded rows are points
-    still, and what rounding adds to them has eigenvalues of its squared size.
+    ``eps`` is the precision of the distances, ``row_eps`` that of the rows they were taken of: rounding errors of rows
+    add eigenvalues of their squared size.
     """
-    n, B = len(D), DistanceGram(D)
-    pairs = eigen(B, min(k, n - 1), solver="krylov", rng=rng)  # LAPACK would take longer than the descent
-    largest = max(float(pairs.values[0]), 0.0)
-    floor = max(10 * n * max(EPS, row_eps**2) * largest, rounding_floor(n, largest, B.squares.norm(), eps))
-    keep = pairs.values > floor
-    return pairs.vectors[:, keep] * np.sqrt(pairs.values[keep])
+    found = scale(D, k, eps, rng, solver="krylov")  # LAPACK would take longer than the descent
+    keep = found.values > 10 * len(D) * max(EPS, row_eps**2) * found.values.max(initial=0.0)
+    return found.vectors[:, keep] * np.sqrt(found.values[keep])
 
 
 def random_start(size: float, n: int, k: int, rng: np.random.Generator) -> Array:
@@ -238,7 +235,7 @@ def random_start(size: float, n: int, k: int, rng: np.random.Generator) -> Array
 
 
 def shaken(X: Array, k: int, rng: np.random.Generator) -> Array:
-    """Return X about its mean with k columns, no two rows on one spot: coinciding points have no direction to part in.
+    """Return X about its mean with k columns, no two rows equal: the gradient does not separate coinciding points.
 
     Where columns are missing or rows coincide, every row is moved by about a thousandth of the extent of X.
     """
@@ -315,8 +312,8 @@ def require_connected(known: Array, owner: str) -> None:
         named.append(f"{len(members)} ({text})")
     raise DataError(
         f"{owner}: the pairs with a weight leave {count} groups of objects that no pair connects, "
-        f"of sizes {'; '.join(named)}{'; …' if count > 4 else ''}: "
-        "nothing says how they lie to each other. Give some pairs between them a weight, or fit each group by itself"
+        f"of sizes {'; '.join(named)}{'; …' if count > 4 else ''}, "
+        "so their relative position is unknown. Give some pairs between them a weight, or fit each group separately"
     )
 
 
@@ -347,7 +344,7 @@ def _alike(weights: Array | None, i: int, j: int) -> bool:
 
 
 def posed(X: Array) -> Array:
-    """Return X about its mean, along its principal axes, signed by the one rule: distances say no more than that."""
+    """Return X centred, along its principal axes, signed by the one rule: distances determine no more than that."""
     X = X - X.mean(axis=0)
     _, _, V = dense.svd(X)
     return fix_signs(X @ V)

@@ -30,10 +30,9 @@ STRESS_PARAMETERS: Mapping[str, Rule] = {
     "max_iter": Integer(1),
     "tol": Real(0, 1, closed=True),
 }
-# ``positions_`` holds the coordinates of the anchors: all training points, or landmarks.
 
 MAX_SOLVED_STRESS = 1e-7  # of the size of the distances: a start with no more is the solution
-MAX_UNREPORTED_PACE = 1e-6  # share of the stress that one more step may take off without a warning
+MAX_UNREPORTED_PACE = 1e-6  # share by which one more step may lower the stress without a warning
 FLOOR = 1e-22  # of the size of the distances: a decrease of the stress by no more is rounding
 
 
@@ -94,7 +93,7 @@ class StressFit:
         return X
 
     def note(self, result: Descent, record: Recorder) -> None:
-        """Write the minimisation into the record, and warn where it was stopped on its way."""
+        """Write the minimisation into the record, and warn where it stopped before it converged."""
         point = result.point
         record.note(
             algorithm=self.algorithm,
@@ -104,8 +103,8 @@ class StressFit:
         )
         if not result.converged and result.pace > MAX_UNREPORTED_PACE:
             record.warn(
-                f"{self.method}: after max_iter={self.max_iter} steps the stress still falls by "
-                f"{result.pace:.1g} of itself with each; raise max_iter, or tol to be content with less",
+                f"{self.method}: after max_iter={self.max_iter} steps the stress still falls by a share of "
+                f"{result.pace:.1g} a step; raise max_iter, or raise tol to stop earlier without this warning",
                 NotConvergedWarning,
             )
 
@@ -127,18 +126,13 @@ class StressFit:
 
 
 def begin_fit(
-    model: DistanceReducer,
-    rows: RowSource,
-    record: Recorder,
-    rng: np.random.Generator,
-    *,
-    algorithm: str,
-    init: Any,
-    max_iter: int,
-    tol: float,
+    model: Any, rows: RowSource, record: Recorder, rng: np.random.Generator, algorithm: str
 ) -> tuple[StressFit, Array]:
-    """Compare the training objects of a model; return its fit, and the distances of the anchors in float64."""
-    name, k = type(model).__name__, model.n_components
+    """Compare the training objects of a model; return its fit, and the distances of the anchors in float64.
+
+    The model has the `STRESS_PARAMETERS`.
+    """
+    name, k, init = type(model).__name__, model.n_components, model.init
     _check_init(name, init, check_shape(model, rows.shape), k)
     with record.stage("distances"):
         training = model._training(rows, rng)
@@ -147,7 +141,7 @@ def begin_fit(
         D = np.ascontiguousarray(D.T if D.flags.f_contiguous else D, dtype=np.float64)  # Dᵀ is D, without a copy
     if not isinstance(init, str):
         init = model._in_unit(np.array(arrays.to_numpy(init), dtype=np.float64), degree(model))
-    return StressFit(name, algorithm, k, init, max_iter, tol, training, *eps), D
+    return StressFit(name, algorithm, k, init, model.max_iter, model.tol, training, *eps), D
 
 
 def check_shape(model: DistanceReducer, shape: DataShape) -> int:
@@ -169,7 +163,7 @@ def _check_init(name: str, init: Any, n: int, n_components: int) -> None:
             f"its shape is {X.shape}"
         )
     if X.dtype.kind not in "fiub" or not np.isfinite(X).all():
-        raise DataError(f"{name}: init holds a value that is no finite number")
+        raise DataError(f"{name}: init has a value that is not a finite number")
 
 
 def _eps(values: Array) -> float:

@@ -1,8 +1,8 @@
-"""What t-SNE and UMAP share: points and neighbours of our own, a start, and the library that moves the points.
+"""What t-SNE and UMAP share: neighbours, a start, and the library that moves the points.
 
-Neighbours, starts and checks are Lowland's, so any metric, sparse rows, objects and given distances do; the libraries
-only optimise. Distances and starts are rounded before: steps by the thousand would turn the last bit of a sum into
-another picture.
+Neighbours, starts and checks are Lowland's, so any metric, sparse rows, objects and precomputed distances work; the
+libraries only optimise. Distances and starts are rounded first: over thousands of steps the last bit of a sum would
+lead to another map.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ Array = Any
 
 INIT: Rule = Choice(("pca", "spectral", "random"))
 _NEIGHBORS_COMPARED = 10  # neighbours looked for on the map
-_SAMPLE = 1000  # points that are asked for them
+_SAMPLE = 1000  # points whose neighbours are compared
 _GRID = 2.0**24  # steps in which a start is rounded
-_START_TOLERANCE = 1e-4  # of eigenvectors that are only where points begin
+_START_TOLERANCE = 1e-4  # of eigenvectors that are only a start
 _ROOM = 0.45  # half the width of a piece in its cell
 _FEW_POINTS_MAP = "classical scaling"  # of too few points to move
 
 
 def package(name: str, owner: str) -> Any:
-    """Return a module of another package, without what it has to say about packages of its own."""
+    """Return a module of another package; warnings of its import are not shown."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -70,7 +70,7 @@ def package(name: str, owner: str) -> Any:
 
 
 class NeighborEmbedding(Reducer):
-    """A map that only keeps neighbours together. A graph in pieces is no problem: the pieces repel each other.
+    """A map that only keeps neighbours together. The graph need not be connected: components repel each other.
 
     Subclasses write `_library`, `_check_neighbors`, `_optimized`, `_joining` and `_embed_cost`.
     """
@@ -85,6 +85,7 @@ class NeighborEmbedding(Reducer):
     }
     _units: ClassVar[Units] = {"anchors_": of_anchors, "metric_state_": 1, "square_": 1}
     _least: ClassVar[int] = 4  # points below which there is nothing to optimise
+    _remedy: ClassVar[str]  # where the optimisation diverges
 
     n_components: int
     n_neighbors: int
@@ -115,7 +116,7 @@ class NeighborEmbedding(Reducer):
         raise NotImplementedError
 
     def _check_neighbors(self, n: int, what: str) -> None:
-        """Refuse parameters that n points, or fewer, cannot have; ``what`` is counted."""
+        """Refuse parameters that n points do not allow; ``what`` names the points."""
         raise NotImplementedError
 
     def _count_neighbors(self, n: int, record: Recorder) -> int:
@@ -129,9 +130,9 @@ class NeighborEmbedding(Reducer):
     # -- cost ---------------------------------------------------------------------------------------------
 
     def _plan(self, shape: DataShape) -> Plan:
-        """Say the cost, or refuse what no rows of that number allow: a fit would, and later."""
+        """Return the cost; refuse parameters that this number of rows does not allow, as a fit would."""
         n = shape.n_rows or 0
-        if n > 1:  # of a single row the fit tells, in the words that scikit-learn's checks want
+        if n > 1:  # fit reports the one-row case, in the words that scikit-learn's checks expect
             require_count(self, shape, n - 1, "the number of points less one")
             self._check_neighbors(n, "rows")
         k = max(1, min(self.n_neighbors, max(1, n) - 1))
@@ -162,7 +163,7 @@ class NeighborEmbedding(Reducer):
         else:
             found = self._optimized(graph, points, record, rng)
         if not np.isfinite(found.points).all():
-            raise SolveError(f"{type(self).__name__}: the points flew apart; fit with other parameters")
+            raise SolveError(f"{type(self).__name__}: the optimisation diverged; {self._remedy}")
         record.note(**found.about)
         if "neighbour recall" in record.evidence:
             record.note(approximate=True)
@@ -178,13 +179,14 @@ class NeighborEmbedding(Reducer):
         """Lay out a few points by their distances; new rows go to the nearest of them."""
         if isinstance(piece.geometry, EdgeLengths) and components(piece.graph).any():
             raise DataError(
-                f"{type(self).__name__}: {piece.n} points whose known distances fall into pieces are too few for "
-                f"n_components={self.n_components}; store more distances, or ask for {max(1, piece.n - 2)} at most"
+                f"{type(self).__name__}: {piece.n} points whose known distances do not connect them are too few for "
+                f"n_components={self.n_components}; store more distances, or use n_components="
+                f"{max(1, piece.n - 2)} at most"
             )
         record.warn(
-            f"{type(self).__name__}: {piece.n} distinct rows are too few to be moved: a map of {self.n_components} "
-            f"coordinates needs {self._fewest} or more. These are laid out by their distances (classical scaling), and "
-            "the parameters of neighbours and steps have no say",
+            f"{type(self).__name__}: {piece.n} distinct rows are too few to optimise: a map of {self.n_components} "
+            f"coordinates needs {self._fewest} or more. They are placed by classical scaling of their distances, and "
+            "the parameters of neighbours and steps have no effect",
             LowlandWarning,
         )
         found = small_map(piece, self.n_components_)
@@ -284,8 +286,8 @@ def kept(
 ) -> tuple[float, int]:
     """Return the share of the k nearest neighbours that are among the k nearest on the map, too, and k.
 
-    Some points are asked. k is 10: where the graph has fewer neighbours, ``looked_up`` finds them; without it k is as
-    many as each of these points has, since few of many places on the map are easier to keep.
+    A sample of points is compared. k is 10: where the graph has fewer neighbours, ``looked_up`` finds them; without it
+    k is the least number that the sampled points have.
 
     >>> from lowland.graph import neighbor_graph
     >>> X = np.random.default_rng(0).standard_normal((50, 2))
@@ -368,7 +370,7 @@ def spectral(W: Any, d: int, rng: np.random.Generator) -> Array:
 
 
 def _leading(W: Any, d: int, rng: np.random.Generator) -> Array:
-    """Return the eigenvectors of a connected piece, loosely; chance where it has too few points for them."""
+    """Return eigenvectors of a connected component, to a loose tolerance; random where it has too few points."""
     if W.shape[0] < d + 2:
         return rng.uniform(-1, 1, (W.shape[0], d))
     D = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()

@@ -42,16 +42,16 @@ class TSNE(NeighborEmbedding):
     p_j|i ∝ exp(−d_ij²/(2σ_i²)) with perplexity 2^H(p_·|i);   p_ij = (p_j|i + p_i|j)/2N;
     q_ij ∝ 1/(1 + |y_i − y_j|²);   Y minimises KL(p ‖ q) = Σ p_ij log(p_ij/q_ij).
 
-    Clusters and neighbours can be read off the map; distances between clusters and their sizes can not.
+    Clusters and neighbours can be read off the map; sizes of clusters and distances between them cannot.
 
     Parameters
     ----------
     n_components : int
         Number of coordinates: 1, 2 or 3.
     perplexity : float
-        How many neighbours a point has in effect, at least 1; its 3·perplexity nearest are looked at.
+        Effective number of neighbours of a point, at least 1; its 3·perplexity nearest are used.
     metric : str or callable
-        A metric of SciPy by name; "precomputed": X is the square of distances, dense or sparse; or a function of two
+        A metric of SciPy by name; "precomputed": X is the matrix of distances, dense or sparse; or a function of two
         objects.
     max_iter : int
         Steps in all. The first third, at most 250, draws clusters together.
@@ -72,7 +72,7 @@ class TSNE(NeighborEmbedding):
     embedding_ : (N, k) array
         The training points.
     perplexity_ : float
-        The one used: less than the default where there are few rows.
+        The perplexity of the fit: less than the default where there are few rows.
     n_components_ : int
         Number of coordinates.
     n_iter_ : int
@@ -101,6 +101,8 @@ class TSNE(NeighborEmbedding):
         "learning_rate": AnyOf((Choice(("auto",)), Real(0))),
         "init": INIT,
     }
+
+    _remedy: ClassVar[str] = "lower learning_rate or early_exaggeration"
 
     perplexity_: float
     n_iter_: int
@@ -162,13 +164,13 @@ class TSNE(NeighborEmbedding):
         self.n_iter_ = self.max_iter
 
     def _check_neighbors(self, n: int, what: str) -> None:
-        if self.perplexity < 1:  # not among the limits: scikit-learn's checks want to hear of a single row before that
-            raise DataError(f"TSNE: perplexity={self.perplexity:g} must be at least 1: no point has fewer neighbours")
+        if self.perplexity < 1:  # no declared limit: scikit-learn's checks expect the error of a single row first
+            raise DataError(f"TSNE: perplexity={self.perplexity:g} must be at least 1, the number of one neighbour")
         others = n - 1
         if n >= self._least and self.perplexity != PERPLEXITY and self.perplexity >= others:
             raise DataError(
                 f"TSNE: perplexity={self.perplexity:g} must be less than the number of {what} less 1, {others}: "
-                f"a third of it, {others / 3:.3g}, is plenty"
+                f"use at most a third of it, {others / 3:.3g}"
             )
 
     def _count_neighbors(self, n: int, record: Recorder) -> int:
@@ -180,7 +182,7 @@ class TSNE(NeighborEmbedding):
         else:
             self.perplexity_ = max(1.0, others / 3)
             record.warn(
-                f"TSNE: there are only {n} distinct rows, too few for a perplexity of {PERPLEXITY:g}; taken is "
+                f"TSNE: there are only {n} distinct rows, too few for a perplexity of {PERPLEXITY:g}; perplexity_ is "
                 f"{self.perplexity_:.3g}",
                 LowlandWarning,
             )
@@ -201,7 +203,7 @@ class TSNE(NeighborEmbedding):
         done = 0
 
         def watched(embedding: Array, P: Any, *, should_eval_error: bool, n_jobs: int, **options: Any) -> Any:
-            """Tell of each step. Threads add up the divergence, not the forces, in an order of their own."""
+            """Report each step. With threads the order of the divergence's sum varies, that of the forces does not."""
             nonlocal done
             if not should_eval_error:
                 settings.report_progress("t-SNE", done, self.max_iter)

@@ -39,7 +39,7 @@ class UMAP(NeighborEmbedding):
     w_ij = w_j|i + w_i|j − w_j|i w_i|j;   v_ij = 1/(1 + a |y_i − y_j|^2b);
     Y lowers the cross entropy Σ w log(w/v) + (1 − w) log((1 − w)/(1 − v)), edge by edge in random steps.
 
-    Clusters and neighbours can be read off the map; distances between clusters and their sizes hardly.
+    Clusters and neighbours can be read off the map; sizes of clusters and distances between them only roughly.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class UMAP(NeighborEmbedding):
     n_neighbors : int
         Size of a neighbourhood, the point itself counted, as umap-learn counts. Few show detail, many the whole.
     metric : str or callable
-        A metric of SciPy by name; "precomputed": X is the square of distances, dense or sparse; or a function of two
+        A metric of SciPy by name; "precomputed": X is the matrix of distances, dense or sparse; or a function of two
         objects.
     min_dist : float
         How close points may lie on the map, at most ``spread``.
@@ -91,6 +91,8 @@ class UMAP(NeighborEmbedding):
         "n_epochs": AnyOf((Nothing(), Integer(1))),
         "init": INIT,
     }
+
+    _remedy: ClassVar[str] = "use a spread near 1 and a smaller min_dist"
 
     curve_: Array
 
@@ -241,13 +243,13 @@ def curve(min_dist: float, spread: float) -> tuple[float, float]:
         a = float(a * np.float64(spread) ** (-2 * b))
     if not 0 < a < np.inf:
         raise ValueError(
-            f"UMAP: spread={spread:g} is too far from 1 to compute with; divide it and min_dist by {spread:g}"
+            f"UMAP: spread={spread:g} is too far from 1 for the arithmetic; divide spread and min_dist by {spread:g}"
         )
     return a, b
 
 
 class _Rate(float):
-    """The length of steps. umap-learn multiplies it once an epoch, and each time the progress is told."""
+    """The length of steps. umap-learn multiplies it once an epoch, which reports the progress."""
 
     epochs: int
     done: int

@@ -18,19 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from ...core import arrays, settings, thread_pool
-from ...core.cost import DataShape
+from ...core import arrays, thread_pool
 from ...core.errors import DataError
-from ...pairs import distances
 from ...pairs.distances import SquaredEuclidean
-from ...pairs.kernels import Kernel
-from ...pairs.pairwise import TILE, Array, cut, half, length, square, tiles
+from ...pairs.kernels import Kernel, kernel
+from ...pairs.pairwise import Array, cut, half, length, square, tiles
 from ...rows.moments import Moments
 from ...rows.object_rows import MappedRows
-from ...rows.row_source import RowSource, block_rows
+from ...rows.row_source import RowSource
 from ...spectral import Dense, DoublyCentered, Pairs, eigen
 from ...spectral.density import absolute_trace
-from ...spectral.krylov import sizes
 from ...spectral.rounding import rounding_floor
 from ...spectral.solve import DENSE_LIMIT
 from ..shared.landmarks import whitener
@@ -53,23 +50,78 @@ class Expansion:
     mean: Array
     norm: float
 
-    def coordinates(self, rule: Kernel, anchors: Array) -> Any:
-        """Return the function that maps a block of objects to rows [y, k_xᵀa], with few kernel rows held at once."""
-        prepared = rule.prepare(anchors)
-        maps = np.column_stack([self.dual, self.weights])
 
-        def place(block: Array) -> Array:
-            new = rule.prepare(block)
-            out = np.empty((length(new), maps.shape[1]))
-            for part in tiles(length(new)):
-                kernel = rule.between(cut(new, part), prepared)
-                centered = np.zeros((-(-len(kernel) // _LANES) * _LANES, len(maps)))
-                np.subtract(kernel, self.mean, out=centered[: len(kernel)])
-                out[part] = (centered @ maps)[: len(kernel)]
-            out[:, -1] += self.norm  # aᵀ(k_x − c) + aᵀc
-            return out
+class FeatureMap:
+    """The projection of objects on the subspace: y = Mᵀ(k_x − c), and the part of φ(x) that it leaves out."""
 
-        return place
+    def __init__(self, rule: Kernel, anchors: Array, expansion: Expansion) -> None:
+        self.rule, self.expansion = rule, expansion
+        self._anchors = rule.prepare(anchors)
+        self._maps = np.column_stack([expansion.dual, expansion.weights])
+
+    @classmethod
+    def of(cls, model: Any) -> FeatureMap:
+        """Return the map of a fitted model."""
+        a, c = model.mean_weights_, model.kernel_mean_
+        return cls(fitted_kernel(model, model.anchors_), model.anchors_, Expansion(model.dual_, a, c, float(a @ c)))
+
+    def coordinates(self, block: Array) -> Array:
+        """Return y of each object of a block."""
+        return self._project(host(block))[:, :-1]
+
+    def missed(self, block: Array) -> Array:
+        """Return ‖φ(x) − Πφ(x)‖² of each object: k(x, x) − 2k_xᵀa + ‖φ̄‖² − ‖y‖²."""
+        block = host(block)
+        found = self._project(block)
+        Y, s = found[:, :-1], found[:, -1]
+        return (self.rule.diagonal(block) - 2 * s + self.expansion.norm - (Y * Y).sum(axis=1)).clip(0)
+
+    def distance_error(self, items: Array) -> float:
+        """Return the mean over pairs of d_ij − d̂_ij: distances in feature space less those of the coordinates."""
+        items, rule, flat = host(items), self.rule, SquaredEuclidean(0.0)
+        if len(items) < 2:
+            raise DataError("a distance error needs at least two rows")
+        own, prepared, n = rule.diagonal(items), rule.prepare(items), len(items)
+        parts = thread_pool.run(lambda part: self.coordinates(items[part]), tiles(n))
+        reduced = flat.prepare(np.concatenate(list(parts)))
+
+        def total(pair: tuple[slice, slice]) -> float:
+            a, b = pair
+            d2 = own[a, None] + own[None, b] - 2 * rule.between(cut(prepared, a), cut(prepared, b))
+            off = np.sqrt(d2.clip(0)) - np.sqrt(flat.between(cut(reduced, a), cut(reduced, b)))
+            return float(np.triu(off, 1).sum() if a == b else off.sum())
+
+        pairs = half(n)
+        return sum(thread_pool.run(total, pairs, stage="distances", total=len(pairs))) / (n * (n - 1) / 2)
+
+    def _project(self, block: Array) -> Array:
+        """Return rows [y, k_xᵀa], with few rows of the kernel held at once."""
+        new = self.rule.prepare(block)
+        out = np.empty((length(new), self._maps.shape[1]))
+        for part in tiles(length(new)):
+            K = self.rule.between(cut(new, part), self._anchors)
+            centered = np.zeros((-(-len(K) // _LANES) * _LANES, len(self._maps)))
+            np.subtract(K, self.expansion.mean, out=centered[: len(K)])
+            out[part] = (centered @ self._maps)[: len(K)]
+        out[:, -1] += self.expansion.norm  # aᵀ(k_x − c) + aᵀc
+        return out
+
+
+def fitted_kernel(model: Any, objects: Array) -> Kernel:
+    """Return the kernel of a fit as it compares rows with these objects."""
+    return kernel(
+        model._input.fitted(model),
+        objects,
+        gamma=1.0 if model.gamma_ is None else model.gamma_,
+        degree=model.kernel_["degree"],
+        coef0=model.kernel_["coef0"],
+        shift=0.0 if model.shift_ is None else model.shift_,
+    )
+
+
+def host(block: Array) -> Array:
+    """Return a block as a NumPy array; it may hold any objects."""
+    return block if isinstance(block, np.ndarray) else arrays.to_numpy(block)
 
 
 @dataclass(frozen=True)
@@ -134,7 +186,7 @@ def from_pairs(
     if rank == 0:
         raise DataError(_NEGATIVE + doubt if negative is not None and negative.least < -floor else _FLAT)
     kept = min(k, rank)
-    dual = U[:, :kept] / np.sqrt(values[:kept])
+    dual = np.ascontiguousarray(U[:, :kept] / np.sqrt(values[:kept]))
     expansion = Expansion(dual, np.full(n, 1 / n), c, float(c.mean()))
     return Components(expansion, values[:kept], values, pairs, total, negative)
 
@@ -204,55 +256,3 @@ def from_landmarks(rule: Kernel, rows: RowSource, anchors: Array, k: int, rng: n
         missed / own,
         missed / (missed + shown) if rule.psd else None,
     )
-
-
-def distance_error(rule: Kernel, items: Array, Y: Array) -> float:
-    """Return the mean over pairs of d_ij − d̂_ij: distances in feature space less those of the reduced rows Y."""
-    own, prepared, flat = rule.diagonal(items), rule.prepare(items), SquaredEuclidean(0.0)
-    reduced, n = flat.prepare(Y), len(Y)
-
-    def total(pair: tuple[slice, slice]) -> float:
-        a, b = pair
-        d2 = own[a, None] + own[None, b] - 2 * rule.between(cut(prepared, a), cut(prepared, b))
-        off = np.sqrt(d2.clip(0)) - np.sqrt(flat.between(cut(reduced, a), cut(reduced, b)))
-        return float(np.triu(off, 1).sum() if a == b else off.sum())
-
-    pairs = half(n)
-    return sum(thread_pool.run(total, pairs, stage="distances", total=len(pairs))) / (n * (n - 1) / 2)
-
-
-# -- cost --------------------------------------------------------------------------------------------------------
-
-
-def row_bytes(shape: DataShape) -> int:
-    """Return the bytes of an entry of rows that a kernel compares: as it wants them, in float64, and as a copy."""
-    return distances.row_bytes("euclidean", shape.dtype.itemsize) + shape.dtype.itemsize
-
-
-def cost_of_pairs(shape: DataShape, k: int, *, given: bool) -> tuple[dict[str, int], float]:
-    """Return the pieces of memory of a solve over all pairs, and its arithmetic; ``given``: K is the data."""
-    n = shape.n_rows or 1
-    basis = sizes(k, n).basis + sizes(k, n).block
-    whole = n <= DENSE_LIMIT or basis > n or 5 * k > n
-    parts = {
-        "kernel matrix": 0 if given and n > DENSE_LIMIT else n * n * (8 if n <= DENSE_LIMIT else shape.dtype.itemsize),
-        "eigenvectors": 8 * 5 * n * n if whole else 8 * n * (basis + 3 * k),
-        "rows": 0 if given else n * shape.n_features * row_bytes(shape),
-    }
-    solve = 12.0 * n**3 if whole else 4.0 * basis * n * (n + basis)
-    return parts, n * n * (shape.n_features + 20.0) + solve
-
-
-def cost_of_landmarks(shape: DataShape, count: int) -> tuple[dict[str, int], dict[str, int], float]:
-    """Return the pieces of memory of choosing landmarks, of the pass through them, and the arithmetic of both."""
-    n, d = shape.n_rows or 1, shape.n_features
-    tried = min(n, max(20_000, 20 * count))
-    rows = min(n, block_rows(count + 1))
-    choose = {"candidates": tried * (8 * (count + count // 5) + d * (16 + 2 * shape.dtype.itemsize))}
-    solve = {
-        "features of blocks": 8 * rows * (count + 1) * (5 * settings.threads() + 2)
-        + 16 * min(rows, TILE) * d * settings.threads(),
-        "landmarks' matrices": 8 * 6 * count * count,
-    }
-    flops = tried * count * (d + count) + n * count * (2.0 * d + 40.0 + 3.0 * count) + 12.0 * count**3
-    return choose, solve, flops

@@ -12,7 +12,7 @@ is nearer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from ...core import arrays, settings, thread_pool
 from ...core.cost import DataShape
+from ...core.errors import DataError
 from ...core.settings import report_progress
 from ...pairs.distances import SquaredEuclidean, squared_norms
 from ...pairs.kernels import Exponential, median_gamma
@@ -28,7 +29,7 @@ from ...rows.block import block_rows
 from ...rows.row_source import RowSource
 from ...spectral import dense
 from ..shared.landmarks import uniform
-from .feature_space import Expansion
+from .feature_space import Expansion, FeatureMap
 
 CENTERS = 500  # Gaussians of the ridge at most
 _STRENGTHS = 41  # tried from the largest eigenvalue down to 1e-10 of it
@@ -62,14 +63,51 @@ class Ridge:
     def _bumps(self) -> Exponential:
         return Exponential(SquaredEuclidean(0.0), self.gamma)
 
-    def state(self) -> dict[str, Any]:
-        """Return plain values from which `Ridge` can be rebuilt by name."""
-        return dict(vars(self))
 
-    @classmethod
-    def restore(cls, state: Mapping[str, Any]) -> Ridge:
-        """Rebuild from `state`."""
-        return cls(**state)
+def choose_preimage(preimage: str | None, kernel: Any, *, vectors: bool) -> str | None:
+    """Return how pre-images are found: "ridge", "fixed-point", or None where objects are not rows of numbers."""
+    gaussian = isinstance(kernel, str) and kernel == "rbf"
+    if preimage == "fixed-point" and not gaussian:
+        raise DataError(f"preimage='fixed-point' is for kernel='rbf', not {kernel!r}; use 'ridge' or None")
+    if not vectors and preimage in ("ridge", "fixed-point"):
+        raise DataError(
+            "pre-images are rows of numbers, and these objects are known by their kernel alone; use preimage=None"
+        )
+    if preimage != "auto":
+        return preimage
+    return None if not vectors else "fixed-point" if gaussian else "ridge"
+
+
+def way_back(model: Any, features: FeatureMap) -> Callable[[Array], Array]:
+    """Return the function from reduced rows to rows of a fitted model, in float64."""
+    if model.ridge_ is None:
+        raise DataError(
+            "the model was fitted with preimage=None, so it cannot return to rows; fit it with preimage='auto'"
+            if model.shift_ is not None
+            else "objects that are known by their kernel alone have no pre-image; only rows of numbers have one"
+        )
+    back: Any = (ridge := Ridge(**model.ridge_))
+    if model.kernel_["preimage"] == "fixed-point":
+        exact = not model.fit_info_.approximate
+        Y = model.dual_ * model.eigenvalues_ if exact else features.coordinates(model.anchors_)
+        back = FixedPoint(features.rule, model.anchors_, features.expansion, Y, ridge)
+    return lambda block: back(_doubles(block))
+
+
+def squared_errors(model: Any) -> Callable[[Array], Array]:
+    """Return the function that gives the mean squared error of the pre-image of each row of a block."""
+    features = FeatureMap.of(model)
+    back = way_back(model, features)
+
+    def errors(block: Array) -> Array:
+        off = _doubles(block) - back(features.coordinates(block))
+        return arrays.like((off * off).mean(axis=1, keepdims=True), block)
+
+    return errors
+
+
+def _doubles(block: Array) -> Array:
+    return arrays.to_numpy(block).astype(np.float64, copy=False)
 
 
 def fit_ridge(rows: RowSource, Y: Array, shift: Array, centers: int, rng: np.random.Generator) -> Ridge:
@@ -191,7 +229,9 @@ def _penalised(S: Array, T: Array, total: float, H: Array, n: int, free: int) ->
 class FixedPoint:
     """The rows whose Gaussian features are nearest to φ̄ + Σ y_i v_i, where φ̄ and v_i are expanded over anchors."""
 
-    def __init__(self, kernel: Exponential, anchors: Array, expansion: Expansion, Y: Array, start: Ridge) -> None:
+    def __init__(
+        self, kernel: Any, anchors: Array, expansion: Expansion, Y: Array, start: Callable[[Array], Array]
+    ) -> None:
         self.kernel, self.anchors, self.expansion, self.start = kernel, anchors.astype(np.float64), expansion, start
         self.prepared = kernel.prepare(self.anchors)
         # φ(z_j)ᵀ(φ̄ + Σ y_i v_i) = c_j + (Y_j + q)ᵀy for an anchor z_j with coordinates Y_j

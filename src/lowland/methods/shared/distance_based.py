@@ -51,7 +51,7 @@ METRIC: Rule = AnyOf((MetricName((*METRICS, "precomputed")), FunctionRule()))
 class Training(NamedTuple):
     """The training objects of a fit, the rule that compares them, and those of them that are landmarks.
 
-    ``items`` are rows, objects, or where ``precomputed`` the square of distances. An exact fit has no ``landmarks``,
+    ``items`` are rows, objects, or where ``precomputed`` the matrix of distances. An exact fit has no ``landmarks``,
     and no ``numbers`` of them.
     """
 
@@ -113,8 +113,8 @@ class DistanceReducer(Reducer):
         found, k = self._landmark_defaults.of(self, n), self.n_components
         if found is not None and found.count <= k and found.count < n:
             raise DataError(
-                f"{type(self).__name__}: {found.count} landmarks span {found.count - 1} dimensions at most; take more "
-                f"landmarks than n_components={k}, better 4 for each"
+                f"{type(self).__name__}: {found.count} landmarks span at most {found.count - 1} dimensions; use more "
+                f"landmarks than n_components={k}, preferably 4 for each"
             )
         return found
 
@@ -155,20 +155,20 @@ class DistanceReducer(Reducer):
         return rule
 
     def _objects(self, rows: RowSource) -> Array:
-        """Return all training objects: rows, objects, or the checked square of distances."""
+        """Return all training objects: rows, objects, or the checked matrix of distances."""
         items = gather(rows)
         if self._pairwise:
             check_distances(items, type(self).__name__)
         return items
 
-    def _choose(self, rule: Pairwise, items: Array, asked: Landmarks, rng: np.random.Generator) -> Array:
+    def _choose(self, rule: Pairwise, items: Array, landmarks: Landmarks, rng: np.random.Generator) -> Array:
         """Return the numbers of the landmarks."""
-        if asked.strategy == "uniform":
-            return uniform(len(items), asked.count, rng)
-        spread = farthest if asked.strategy == "farthest" else kmeans_plus_plus
+        if landmarks.strategy == "uniform":
+            return uniform(len(items), landmarks.count, rng)
+        spread = farthest if landmarks.strategy == "farthest" else kmeans_plus_plus
         if self._pairwise:
             raise DataError("precomputed distances take landmarks='uniform:…' or a number")
-        return spread(rule, items, asked.count, rng)
+        return spread(rule, items, landmarks.count, rng)
 
     def _keep(self, items: Array, numbers: Array | None) -> Array:
         """Keep the anchors: all training objects (None) or those numbered; returns their mutual distances."""
@@ -202,7 +202,7 @@ class DistanceReducer(Reducer):
         numbers = self._choose(training.rule, items, landmarks, rng)
         sample = np.sort(rng.permutation(len(items))[:REPLICA_ROWS])
         D = self._keep(items, numbers)
-        if not D.any():  # equal objects, every one: no map
+        if not D.any():  # all objects are equal: no map
             self.anchors_ = kept
             return 1.0
         place = self._measure(again(D, numbers))

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core import arrays
+from ...core.cost import check_allocation
 from ...spectral import dense
-from ...spectral.distance import Scaled
+from ...spectral.distance import Scaled, cailliez, lingoes, scale
 from ...spectral.procrustes import procrustes
 
 Array = Any
@@ -45,6 +47,22 @@ class Triangulation:
         )
 
 
+def scale_anchors(
+    D: Array, k: int, additive: str | None, eps: float, rng: np.random.Generator
+) -> tuple[Scaled, Triangulation]:
+    """Scale anchors by their distances, made Euclidean first if ``additive`` says how; return also what places others.
+
+    ``eps`` is the precision of the metric.
+    """
+    constant, eps = 0.0, max(eps, float(np.finfo(arrays.dtype_of(D)).eps))
+    if additive is not None:
+        constant = cailliez(D, eps) if additive == "cailliez" else lingoes(D, rng)
+        check_allocation(8 * len(D) ** 2, "corrected distances", "use landmarks=1000")
+        D = np.sqrt(squared(arrays.to_numpy(D), additive, constant))
+    anchors = scale(D, k, eps, rng)
+    return anchors, Triangulation.of(anchors, additive, constant)
+
+
 def to_principal_axes(Y: Array, placement: Triangulation) -> tuple[Array, Array, Triangulation]:
     """Centre a map and turn it to its principal axes; return it, its sums of squares, and what places others on it."""
     center = Y.mean(axis=0)
@@ -57,7 +75,7 @@ def disagreement(one: Array, other: Array, *, scale: bool) -> float:
     """Return the error of either of two independent maps of the same points: how far they lie apart, over √2."""
     k = max(one.shape[1], other.shape[1])
     one, other = (np.pad(Y, ((0, 0), (0, k - Y.shape[1]))) for Y in (one, other))
-    if not (np.ptp(one, axis=0).any() and np.ptp(other, axis=0).any()):  # a map of equal points tells nothing
+    if not (np.ptp(one, axis=0).any() and np.ptp(other, axis=0).any()):  # maps of equal points cannot be compared
         return 1.0
     return procrustes(one, other, scale=scale).error / 2**0.5
 

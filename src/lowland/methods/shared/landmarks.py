@@ -71,17 +71,17 @@ def candidates(n: int, count: int, rng: np.random.Generator) -> np.ndarray[Any, 
 
 
 def uniform(n: int, count: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
-    """Return rows drawn without preference, in order."""
+    """Return rows drawn uniformly, in order."""
     return np.sort(rng.choice(n, count, replace=False))
 
 
 def farthest(metric: Pairwise, items: Array, count: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
-    """Return rows that are each as far as can be from those before (max-min)."""
+    """Return rows, each the farthest from those chosen before (max-min)."""
     return _spread(metric, items, count, rng, greedy=True)
 
 
 def kmeans_plus_plus(metric: Pairwise, items: Array, count: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
-    """Return rows drawn with a chance that grows with the squared distance to those before."""
+    """Return rows drawn with probability proportional to the squared distance to those chosen before."""
     return _spread(metric, items, count, rng, greedy=False)
 
 
@@ -110,7 +110,7 @@ def _distances_to(last: Array, compare: list[Callable[[Array], Array]]) -> Array
 
 @thread_pool.one_blas_thread()
 def rpcholesky(kernel: Kernel, items: Array, count: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
-    """Return pivots of a randomly pivoted Cholesky factor: each drawn with a chance that is what it still lacks.
+    """Return pivots of a randomly pivoted Cholesky factor: each is drawn in proportion to its residual diagonal.
 
     Proposals come in blocks and are accepted one by one, so that the work is matrix products (Chen, Epperly, Tropp,
     Webber 2022; Epperly, Tropp, Webber 2024). Stops early when the kernel is exhausted.
@@ -129,7 +129,7 @@ def rpcholesky(kernel: Kernel, items: Array, count: int, rng: np.random.Generato
         H = H - F[proposed, : len(chosen)] @ F[proposed, : len(chosen)].T
         accepted = _accept(H, rng, floor)[: count - len(chosen)]
         if not accepted:
-            missing[proposed] = 0.0  # rounding had kept them alive
+            missing[proposed] = 0.0  # only rounding was left of them
             continue
         new = proposed[accepted]
         done = len(chosen)
@@ -142,13 +142,13 @@ def rpcholesky(kernel: Kernel, items: Array, count: int, rng: np.random.Generato
         report_progress("landmarks", len(chosen), count)
     if not chosen:
         raise DataError(
-            f"the kernel of every object with itself is zero (rank 0): there is nothing to choose from{kernel.doubt}"
+            f"the kernel of every object with itself is zero (rank 0), so no landmarks can be chosen{kernel.doubt}"
         )
     return np.sort(rows[np.array(chosen)])
 
 
 def _accept(H: Array, rng: np.random.Generator, floor: float) -> list[int]:
-    """Accept each proposal with the share of its value that those accepted before it have left."""
+    """Accept each proposal with the probability of its residual after those accepted before it, over its value."""
     S = H.copy()
     offered = np.diagonal(H).copy()
     accepted = []

@@ -1,4 +1,4 @@
-"""What a fit says of a map made from distances: too few coordinates, arbitrary axes, landmarks that disagree."""
+"""Warnings about a map made from distances: too few coordinates, arbitrary axes, landmarks that disagree."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def require_rank(name: str, n_components: int, rank: int, record: Recorder, *, z
     """
     if rank == 0:
         raise DataError(
-            f"{name}: the points have rank 0: all distances are zero, so all objects are equal to the metric; a "
+            f"{name}: the points have rank 0: all distances are zero, so the metric sees equal objects; a "
             "map needs at least two that differ"
             if zero
-            else f"{name}: the points have rank 0: no eigenvalue of the distances is larger than their rounding; "
-            "give them with more digits"
+            else f"{name}: the points have rank 0: no eigenvalue of the distances exceeds rounding error; "
+            "give the distances with more digits"
         )
     if rank < n_components:
         record.warn(
@@ -48,21 +48,21 @@ def warn_arbitrary_axes(
     if values[k - 1] - following > floor:
         return
     last = int((values >= values[k - 1] - floor).sum())
-    text = f"; n_components={last} takes all that are" if len(values) >= count else ""
+    text = f"; n_components={last} includes all equal ones" if len(values) >= count else ""
     record.warn(
         f"{name}: eigenvalues {k} and {k + 1} are equal ({values[k - 1]:.4g}), so the axes are "
-        f"arbitrary: other directions show as much of the distances as these{text}",
+        f"arbitrary: rotated ones explain the distances equally well{text}",
         DegenerateWarning,
     )
 
 
 def note_disagreement(name: str, n_components: int, error: float, count: int, record: Recorder) -> None:
-    """Record the measured error of a fit by ``count`` landmarks; warn where it leaves little of the map."""
+    """Record the measured error of a fit by ``count`` landmarks; warn where it is large."""
     record.note(approximation_error=error)
     if error > MAX_DISAGREEMENT:
         record.warn(
-            f"{name}: two sets of {count} landmarks do not agree on one map (approximation_error "
-            f"{error:.2g} of its size): take more landmarks, or landmarks=None; if it stays, the data do not "
-            f"single out one map of {n_components} dimensions, and another number of them may fit better",
+            f"{name}: two sets of {count} landmarks do not agree on one map (approximation_error {error:.2g} of its "
+            f"size). Use more landmarks, or landmarks=None; if the warning stays, no map of {n_components} dimensions "
+            "is clearly the best, and another n_components may fit better",
             LowlandWarning,
         )

@@ -1,7 +1,7 @@
-"""Monotone regression, and the stress of distances that need only keep an order.
+"""Kruskal's stress-1: the stress of a map that only has to keep the order of the dissimilarities.
 
-Kruskal's stress-1 is S = √(Σ(d − d̂)²/Σd²), d̂ the nondecreasing function of δ nearest to d. With primary ties equal δ
-may have different d̂ (and are put in the order of d first); with secondary ties they share one (Kruskal 1964a, b).
+S = √(Σ(d − d̂)²/Σd²), where d̂ is the nondecreasing function of δ nearest to d. With primary ties equal δ may have
+different d̂ (and are put in the order of d first); with secondary ties they share one (Kruskal 1964a, b).
 
 d̂ is a projection, so Σd̂² = Σdd̂ and α = Σdd̂/Σd² = 1 − S². For d̂ held fixed, Guttman's transform Γ of X lowers S at
 the best scale, and so does 2Γ/α − X; the next d̂ lowers it again. The gradient of S² is (2/Σd²) V(αX − Γ).
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from ...core import thread_pool
 from .stress import Point
@@ -24,20 +25,6 @@ TIE = 1e-12  # of a value itself: what differs by less, which rounding can do, i
 PAIRS_PER_TASK = 1 << 17
 
 
-def isotonic(y: Array, weights: Array | None = None) -> Array:
-    """Return the nondecreasing values nearest to y by least squares (pool adjacent violators).
-
-    >>> isotonic(np.array([1.0, 3.0, 2.0, 4.0])).tolist()
-    [1.0, 2.5, 2.5, 4.0]
-    """
-    from .isotonic_loops import pool_violators
-
-    y = np.ascontiguousarray(y, dtype=np.float64)
-    out = np.empty_like(y)
-    pool_violators(y, np.ones_like(y) if weights is None else np.ascontiguousarray(weights, dtype=np.float64), out)
-    return out
-
-
 def levels(ranked: Array) -> Array:
     """Return for each sorted value the number of its level: values within `TIE` of the first of them are one.
 
@@ -46,7 +33,7 @@ def levels(ranked: Array) -> Array:
     >>> levels(np.array([0.0, 0.1 + 0.2, 0.3, 1.0, 1e15])).tolist()
     [0, 1, 1, 2, 3]
     """
-    from .isotonic_loops import number_levels
+    from .order_stress_loops import number_levels
 
     out = np.empty(len(ranked), dtype=np.int64)
     number_levels(np.ascontiguousarray(ranked, dtype=np.float64), TIE, out)
@@ -88,7 +75,7 @@ class OrderStress:
 
     def __call__(self, X: Array) -> Point:
         """Return the point at which Σd² is the number of pairs."""
-        from .isotonic_loops import pair_pulls
+        from .order_stress_loops import pair_pulls
 
         X, d = self._scaled(X)
         target = self.regress(d)
@@ -105,7 +92,7 @@ class OrderStress:
         return Point(X, value, gradient, gradient / self.n, self.size / alpha)
 
     def _scaled(self, X: Array) -> tuple[Array, Array]:
-        from .isotonic_loops import pair_distances
+        from .order_stress_loops import pair_distances
 
         X = np.ascontiguousarray(X - X.mean(axis=0))
         d = np.empty(len(self.first))
@@ -126,15 +113,15 @@ class OrderStress:
         """Return d̂ of the distances, in the order of the pairs."""
         if self._secondary:
             means = np.bincount(self.level, weights=d) / self._counts
-            return isotonic(means, self._counts)[self.level]
+            return isotonic_regression(means, weights=self._counts).x[self.level]
         if not len(self._tied):
-            return isotonic(d)
-        from .isotonic_loops import sort_ties
+            return isotonic_regression(d).x
+        from .order_stress_loops import sort_ties
 
         place, y = self._place.copy(), d.copy()
         sort_ties(d, place, self._stretches)  # only the stretches of equal δ: the others are in their order
         y[self._tied] = d[place]
-        fitted = isotonic(y)
+        fitted = isotonic_regression(y).x
         fitted[place] = fitted[self._tied]
         self._place = place  # the next distances are near these
         return fitted

@@ -11,24 +11,6 @@ from .stress_loops import FIXED, LINE, PLANE, TINY
 _INDEX = nb.int32[::1]
 
 
-@nb.njit(nb.void(LINE, LINE, LINE), **FAST_SUMS)
-def pool_violators(y, w, out):  # type: ignore[no-untyped-def]
-    """Write the nondecreasing values nearest to y, in the sense Σw(out − y)²."""
-    n, top = len(y), -1
-    mean, weight, first = np.empty(n), np.empty(n), np.empty(n + 1, dtype=np.int64)
-    for i in range(n):
-        top += 1
-        mean[top], weight[top], first[top] = y[i], w[i], i
-        while top > 0 and mean[top - 1] >= mean[top]:
-            total = weight[top - 1] + weight[top]
-            mean[top - 1] = (weight[top - 1] * mean[top - 1] + weight[top] * mean[top]) / total
-            weight[top - 1] = total
-            top -= 1
-    first[top + 1] = n
-    for b in range(top + 1):
-        out[first[b] : first[b + 1]] = mean[b]
-
-
 @nb.njit(nb.int64(LINE, nb.int64, nb.float64), **FAST_SUMS)
 def level_end(ranked, start, share):  # type: ignore[no-untyped-def]
     """Return where the level ends that begins at ``start``: its values are within a share of the first, no chain."""

@@ -1,0 +1,171 @@
+"""A fit of kernel PCA: the training objects, their kernel or landmarks, and what the record says of the solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...contract.inputs import require_count, require_length
+from ...contract.reducer import Recorder
+from ...core import thread_pool
+from ...core.cost import DataShape
+from ...core.errors import IndefiniteWarning, NotConvergedWarning, RankWarning
+from ...pairs.kernels import FILL, MEDIAN_ROWS, SCALED, GivenKernel, Kernel, check_function, median_gamma, median_rows
+from ...pairs.pairwise import check_symmetric, refuse_missing, square
+from ...rows.object_rows import gather, take
+from ...rows.row_source import Block, RowSource, as_rows
+from ...spectral.solve import DENSE_LIMIT, sign_of_columns
+from ..shared import landmarks
+from .feature_space import Components, FeatureMap, Negative, fitted_kernel, from_landmarks, from_pairs, host
+
+Array = Any
+
+LANDMARKS = landmarks.LandmarkDefaults(strategy="rpcholesky")
+CHECKED_OBJECTS = 16  # on which a user's function is checked before landmarks are chosen
+MAX_BELIEVED_NEGATIVE = 0.5  # share of negative eigenvalues above which the values look like distances
+
+
+@dataclass(frozen=True)
+class KernelFit:
+    """The solution of one fit: the objects that new rows are compared with, the components, all rows' coordinates."""
+
+    algorithm: str
+    anchors: Array
+    found: Components
+    embedding: Array
+    doubt: str  # what to say where the kernel looks like a distance
+
+    def note(self, n_components: int, gamma: float | None, record: Recorder) -> None:
+        """Record how the components were found; warn where they are few, inaccurate, or the kernel is indefinite."""
+        found, pairs, rank = self.found, self.found.pairs, len(self.found.values)
+        record.note(
+            algorithm=self.algorithm,
+            solver=pairs.solver,
+            iterations=pairs.products or None,
+            residual=pairs.residual,
+            approximate=found.error is not None,
+            approximation_error=found.error,
+        )
+        record.tell_checked(pairs.checked)
+        if gamma is not None:
+            record.evidence["gamma"] = gamma
+        record.evidence["share of variance"] = float(found.values.sum() / found.total)
+        if found.centered_error is not None:
+            record.evidence["missed of the centred trace, at most"] = found.centered_error
+        if rank < n_components:
+            record.warn(
+                f"KernelPCA: the centred kernel has rank {rank}, below the {n_components} components asked for; "
+                f"n_components_ is {rank}",
+                RankWarning,
+            )
+        if not pairs.converged:
+            record.warn(
+                f"KernelPCA: the solver stopped before its tolerance (residual {pairs.residual:.2g}); "
+                "raise n_components, or use landmarks",
+                NotConvergedWarning,
+            )
+        if found.negative is not None:
+            _note_negative(found.negative, self.doubt, record)
+
+
+def _note_negative(negative: Negative, doubt: str, record: Recorder) -> None:
+    of = "" if negative.excess is None else " of the landmarks"  # these were chosen for their positive part
+    record.evidence[f"least eigenvalue{of}"] = negative.least
+    record.evidence[f"negative share of the spectrum{of}"] = negative.share
+    if negative.count is not None:
+        record.evidence["negative eigenvalues"] = negative.count
+    if negative.excess is not None:
+        record.evidence["share by which landmarks pass k(x, x)"] = negative.excess
+    if not negative.found:
+        return
+    text = (
+        f"the least eigenvalue{of} is {negative.least:.3g}, and negative eigenvalues are {negative.share:.2g} of Σ|λ|"
+    )
+    if negative.excess is not None:
+        text += f"; projected on the landmarks, rows are too long by {negative.excess:.2g} of the trace"
+    record.warn(
+        f"KernelPCA: the kernel is not positive semidefinite: {text}. Only the positive part is used, so distances "
+        "in the embedding are not those of the kernel" + (doubt if negative.share > MAX_BELIEVED_NEGATIVE else ""),
+        IndefiniteWarning,
+    )
+
+
+def choose_landmarks(model: Any, shape: DataShape) -> landmarks.Landmarks | None:
+    """Return how landmarks are chosen, None for an exact fit; refuse more components than there can be."""
+    n = require_length(model, shape)
+    chosen = LANDMARKS.of(model, n)
+    if chosen is not None and chosen.count < n:
+        require_count(model, shape, chosen.count, "the number of landmarks")
+    else:
+        require_count(model, shape, n - 1, "n_samples − 1")
+    return chosen
+
+
+def learn_gamma(kernel: Any, gamma: Any, rows: RowSource, rng: np.random.Generator) -> float | None:
+    """Return γ, from the median distance where ``gamma`` says so; None for a kernel without one."""
+    if kernel not in SCALED:
+        return None
+    if gamma != "median":
+        return float(gamma)
+    n = rows.count()
+    sample = gather(rows) if n <= MEDIAN_ROWS else take(rows, median_rows(n, rng))  # few rows are not copied
+    return median_gamma(kernel, sample, n)
+
+
+def fit_kernel(
+    model: Any, rows: RowSource, chosen: landmarks.Landmarks | None, record: Recorder, draws: list[np.random.Generator]
+) -> KernelFit:
+    """Solve for the components of the training rows, over all pairs (no landmarks ``chosen``) or through landmarks."""
+    n, k, given = rows.count(), model.n_components, model._pairwise
+    if chosen is None:
+        with record.stage("kernel"):
+            items = host(gather(rows))
+            dtype = np.dtype(np.float64) if n <= DENSE_LIMIT else rows.dtype  # of few rows the copy is small
+            rule = _training_kernel(model, items)
+            K = items.astype(dtype, copy=False) if given else square(rule, items, dtype=dtype, stage="kernel")
+            anchors = np.arange(n) if given else items.copy()
+        with record.stage("solve"):
+            found = from_pairs(K, k, psd=rule.psd, rng=draws[0], eps=rule.eps, doubt=rule.doubt)
+        return KernelFit("all pairs", anchors, found, found.expansion.dual * found.values, rule.doubt)
+    with record.stage("landmarks"):
+        few = np.unique(np.linspace(0, n - 1, CHECKED_OBJECTS).astype(int))
+        rule = _training_kernel(model, host(gather(rows) if given else take(rows, few)))
+        rows = as_rows(np.arange(n)[:, None]) if given else rows
+        anchors = landmarks.choose(rule, rows, chosen, draws[1])
+        anchors = rule.prepare(anchors) if given else anchors
+    with record.stage("features"):
+        found = from_landmarks(rule, rows, anchors, k, draws[0])
+    with record.stage("embedding"):
+        coordinates, Y = FeatureMap(rule, anchors, found.expansion).coordinates, np.empty((n, len(found.values)))
+
+        def fill(block: Block) -> None:
+            Y[block.start : block.start + len(block.rows)] = coordinates(block.rows)
+
+        for _ in thread_pool.run(fill, rows.blocks(), stage="embedding", total=rows.block_count()):
+            pass
+        signs = sign_of_columns(Y)  # by all rows, as in an exact fit
+        found = replace(found, expansion=replace(found.expansion, dual=found.expansion.dual * signs))
+    return KernelFit(f"{len(anchors)} landmarks ({chosen.strategy})", anchors, found, Y * signs, rule.doubt)
+
+
+def _training_kernel(model: Any, items: Array) -> Kernel:
+    """Return the kernel of training objects; a matrix of kernel values or a user's function is checked first."""
+    if model._pairwise:
+        _check_square(items)
+        return GivenKernel(items)
+    rule = fitted_kernel(model, items)
+    if callable(model.kernel):
+        check_function(rule, items, "KernelPCA")
+    return rule
+
+
+def _check_square(K: Array) -> None:
+    """Require a square symmetric matrix without missing values."""
+
+    def check(block: Array, _rows: slice, _columns: slice) -> None:
+        if np.isnan(block.sum()):  # or entries of both signs that overflow
+            refuse_missing(K, "KernelPCA", "kernel value", "K", FILL)
+
+    check_symmetric(K, "KernelPCA", "kernel values", "K", check=check)
