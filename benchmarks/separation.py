@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.decomposition import FastICA
 
 import lowland
-from lowland.methods.linear import ica_rotation
+from lowland.methods.linear import ica_reliability, ica_rotation
 
 Array = Any
 
@@ -82,7 +82,7 @@ def judge(X: Array, unmixing: Array) -> tuple[float, float]:
     Y = (X - X.mean(axis=0)) @ unmixing.T
     seen = ica_rotation.White([np.ascontiguousarray((Y / Y.std(axis=0)).T)]).look(np.eye(len(unmixing)), "logcosh")
     turn = ica_rotation.fixed_point(seen)[0]
-    return turn, float(np.abs(seen.value - ica_rotation.gaussian("logcosh")[0]).sum())
+    return turn, float(np.abs(seen.value - ica_reliability.gaussian("logcosh")[0]).sum())
 
 
 def separate(sizes: list[tuple[int, int]]) -> None:

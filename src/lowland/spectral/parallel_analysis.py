@@ -13,7 +13,9 @@ from ..core.random import seed
 from ..core.settings import report_progress
 from ..pairs.pairwise import short
 from . import dense
+from .routes import degrees
 from .solve import DENSE_LIMIT
+from .solved import Solved
 from .variances import Variances, leading, variances_of
 
 Array = np.ndarray[Any, Any]
@@ -101,6 +103,13 @@ def parallel_analysis(
         found = _behind(X, n_rows, columns)
     count = above_null(found, columns, seed(random_state), draws=draws, quantile=quantile)
     return Measure(max(1, count), max(1, count.low), max(1, count.high))
+
+
+def parallel_count(solved: Solved, ddof: int, rng: np.random.Generator) -> int:
+    """Return how many components of decomposed rows parallel analysis keeps."""
+    variances = solved.variances if solved.scale is None else np.where(solved.variances > 0, 1.0, 0.0)
+    spectrum, n = solved.spectrum / degrees(solved.weight, ddof), max(2, round(solved.weight))
+    return int(parallel_analysis(spectrum, n, variances, random_state=int(rng.integers(2**31))))
 
 
 def _checked(variances: Any) -> Any:

@@ -48,6 +48,17 @@ class RowSpace:
     left: Array | None = None
     unseen: float = 0.0
 
+    def variances(self, ddof: int) -> tuple[Array, Array, float, Array]:
+        """Return λ = σ²/(N − ddof) of the components, their shares of the total, the total, and all λ computed."""
+        solved, divisor = self.solved, self.solved.weight - ddof
+        if divisor <= 0:
+            raise DataError(
+                f"the weights sum to {solved.weight:g}, which leaves no degree of freedom with ddof={ddof}; "
+                "scale them to sum to the number of rows, or use ddof=0"
+            )
+        values, total = self.values**2 / divisor, solved.total / divisor
+        return values, values / total, total, solved.spectrum / divisor
+
 
 def table() -> list[tuple[str, str]]:
     """Return the routes and when ``auto`` takes them; the first match wins."""

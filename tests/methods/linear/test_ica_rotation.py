@@ -9,18 +9,8 @@ import pytest
 
 import lowland
 from lowland.methods.linear import ica_rotation
-from lowland.methods.linear.ica_rotation import (
-    CONTRASTS,
-    White,
-    expected_error,
-    fastica,
-    gaussian,
-    like_noise,
-    picard,
-    polar,
-    search_limit,
-    separate,
-)
+from lowland.methods.linear.ica_reliability import expected_error, gaussian, like_noise, search_limit
+from lowland.methods.linear.ica_rotation import CONTRASTS, White, fastica, picard, polar, separate
 
 FUNCTIONS = {
     "logcosh": (lambda y: np.logaddexp(y, -y) - np.log(2), np.tanh, lambda y: 1 - np.tanh(y) ** 2),

@@ -171,7 +171,7 @@ def test_partial_fit_refuses(rng):
 
 def test_partial_fit_after_fit_begins_anew_and_says_so(rng):
     X = rng.standard_normal((50, 5))
-    with pytest.warns(lowland.LowlandWarning, match="begins anew with these rows alone"):
+    with pytest.warns(lowland.LowlandWarning, match="starts again with these rows alone"):
         model = lowland.PCA(2).fit(X).partial_fit(X[:20])
     np.testing.assert_allclose(model.eigenvalues_, lowland.PCA(2).fit(X[:20]).eigenvalues_, rtol=1e-10)
     assert model.partial_fit(X[20:]).n_samples_ == 50

@@ -8,19 +8,19 @@ leading directions by the way that suits their shape, and `cost` says what that 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...core import thread_pool
-from ...core.cost import DataShape
+from ...core import arrays, thread_pool
+from ...core.cost import DataShape, Plan
 from ...core.errors import DataError
 from ...core.settings import report_progress, threads
 from ...rows.gram_sums import square_zeros
-from ...rows.mixed_rows import PIECE_ROWS, Learned
+from ...rows.mixed_rows import PIECE_ROWS, Learned, MixedRows
 from ...rows.moments import Moments
 from ...rows.object_rows import MappedRows
 from ...rows.row_source import ArrayRows, RowSource, block_rows
@@ -36,7 +36,6 @@ MEETING_ROWS = 1 << 16  # rows whose levels are counted at a time: many beside t
 WIDEST = 10_000  # coded columns whose scatter, 0.8 GB, is made; more are multiplied row by row
 REREAD = 1e10  # N·C² up to which rows are written out where counts cannot see the last wanted value: a few seconds
 _CENTRED = Scaling(center=True, scale=False, ddof=0)  # coded rows bring their weights along
-_DIGITS = 1e-6  # of itself, what an eigenvalue may be wrong by without a word
 _AT_A_TIME = 1 << 18  # entries of the scatter that are centred at a time
 
 
@@ -62,6 +61,11 @@ class Layout:
         widths[chosen] = sizes
         rest = np.setdiff1d(np.arange(n_features), chosen)
         return cls(chosen, rest, np.cumsum(widths) - widths, np.repeat(np.arange(n_features), widths))
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of the table."""
+        return len(self.first)
 
     @property
     def width(self) -> int:
@@ -111,6 +115,41 @@ class Layout:
         out = np.zeros((len(rows), self.width))
         np.put_along_axis(out, places, values, axis=1)
         return out
+
+    def row_map(self, A: Array, mean: Array) -> Callable[[Array], Array]:
+        """Return the map of blocks of numbers and codes to A(c − mean), c being the coded row.
+
+        A code of −1, a level that the fit did not see, adds nothing.
+        """
+        A, at = A.T, self.first[self.numeric]
+        spans = [self.span(j) for j in self.categorical]
+        centred = [A[span] - mean[span] @ A[span] for span in spans]
+        tables = [np.vstack([table, np.zeros((1, A.shape[1]))]) for table in centred]
+
+        def place(block: Array) -> Array:
+            Y = (block[:, self.numeric].astype(np.float64) - mean[at]) @ A[at]
+            for j, table in zip(self.categorical, tables, strict=True):
+                Y += table[block[:, j].astype(np.intp)]
+            return Y
+
+        return place
+
+    def decoded(self, coded: Array) -> Array:
+        """Return numbers and codes of levels of coded rows: a category has the level of its largest value."""
+        coded = arrays.to_numpy(coded)
+        out = coded[:, self.first]
+        for j in self.categorical:
+            out[:, j] = coded[:, self.span(j)].argmax(axis=1)
+        return out
+
+    def labelled(self, rows: Array, levels: Sequence[list[Any]]) -> Array:
+        """Return numbers and codes as a table of objects, with levels in the place of codes."""
+        table = rows.astype(object)
+        for j, known in zip(self.categorical, levels, strict=True):
+            choice = np.empty(len(known), dtype=object)
+            choice[:] = known
+            table[:, j] = choice[rows[:, j].astype(np.intp)]
+        return table
 
     def sparse(self, source: RowSource, mean: Array, scale: Array) -> Any:
         """Return all coded rows as one CSR matrix: a value and a place for each cell of the table."""
@@ -215,6 +254,22 @@ def check_count(k: int, n_numbers: int, found: Learned, owner: str) -> None:
         )
 
 
+def plan(rows: MixedRows, found: Learned, k: int, remedy: str) -> Plan:
+    """Return the plan of a fit to rows whose levels are known."""
+    check_count(k, len(rows.numeric), found, "FAMD")
+    shape = coded_shape(found.n_rows, rows.n_features, len(rows.numeric) + found.n_levels)
+    parts, seconds = cost(shape, rows.n_features, k)
+    return Plan(
+        method="FAMD",
+        algorithm=way(shape, k),
+        bytes=sum(parts.values()) + rows.shape.copied,
+        seconds=seconds,
+        model_bytes=k * shape.n_features * 8 + 66 * shape.n_features + 40 * k,
+        parts=parts,
+        remedy=remedy,
+    )
+
+
 def coded_shape(n: int, d: int, width: int) -> DataShape:
     """Say the shape of N coded rows of D columns; they are sparse unless they are few cells.
 
@@ -257,9 +312,10 @@ def cost(shape: DataShape, d: int, k: int) -> tuple[dict[str, int], float]:
 
 
 def solve(
-    layout: Layout, coded: RowSource, shape: DataShape, mean: Array, scale: Array, k: int, rng: np.random.Generator
+    layout: Layout, coded: RowSource, n: int, mean: Array, scale: Array, k: int, rng: np.random.Generator
 ) -> RowSpace:
-    """Return the row space of the coded rows, which are written out only where they are few or very wide."""
+    """Return the row space of N coded rows, which are written out only where they are few or very wide."""
+    shape = coded_shape(n, coded.n_features, layout.width)
     name, wanted = way(shape, k), ComponentRule(count=k)
     table: RowSource = MappedRows(coded, lambda block: layout.dense(block, mean, scale), layout.width)
     if name == "counts":
@@ -270,26 +326,6 @@ def solve(
     if shape.sparse:
         table = ArrayRows(layout.sparse(coded, mean, scale))
     return rowspace.decompose(table, wanted, _CENTRED, solver=_solver(name), rng=rng)
-
-
-def unseen(space: RowSpace, asked: int) -> str:
-    """Say which axes are too small for counts, which are squares and right to eps of the first eigenvalue; else ""."""
-    if not space.solved.doubt:
-        return ""
-    found, eps = len(space.values), float(np.finfo(np.float64).eps)
-    if space.short:
-        return (
-            f"{found} of the {asked} axes asked for are shown; the others have less than "
-            f"{space.solved.tolerance**2:.1g} of the first eigenvalue, below what counts of so large a table can tell "
-            f"from nothing; n_components_ is {found}"
-        )
-    share = float(space.values[-1] / space.values[0]) ** 2
-    if eps <= _DIGITS * share:
-        return ""
-    return (
-        f"the last eigenvalue is {share:.1g} of the first, and counts of so large a table tell it to {eps / share:.1g} "
-        "of itself only; ask for fewer axes, or fit fewer rows"
-    )
 
 
 def _solver(name: str) -> str:
@@ -305,8 +341,8 @@ __all__ = [
     "check_count",
     "coded_shape",
     "cost",
+    "plan",
     "solve",
-    "unseen",
     "way",
     "weights",
 ]

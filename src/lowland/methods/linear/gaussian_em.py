@@ -7,17 +7,26 @@ matrix is inverted, so a small σ² costs no digits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ...core import thread_pool
+from ...contract.reducer import Recorder
+from ...core import arrays, thread_pool
+from ...core.cost import check_allocation
+from ...core.errors import NotConvergedWarning
+from ...core.settings import report_progress
+from ...rows.row_source import RowSource
 from ...spectral import dense
+from ...spectral.routes import rank_tolerance, square_tolerance
+from ...spectral.rowspace import RowSpace
 from ...spectral.solve import fix_signs
-from .missing_patterns import Batch, by_pattern
+from .missing_patterns import Batch, Patterns, batches, by_pattern
 
 Array = np.ndarray[Any, Any]
+BlockMap = Callable[[Any], Any]
 
 NOISE_FLOOR = 1e-12  # of the first eigenvalue: EM on data without noise would shrink σ² for ever
 _EPS = float(np.finfo(np.float64).eps)
@@ -44,6 +53,14 @@ class Model:
         """V (Λ − σ²I)^½."""
         return np.asarray(self.V * np.sqrt((self.values - self.noise).clip(0)))
 
+    def largest_likelihood(self, n: int) -> float:
+        """Return the log-likelihood of n rows of this covariance: −n/2 (D ln 2π + Σ ln λ + (D − k) ln σ² + D)."""
+        d, k = self.V.shape
+        if d > k and self.noise <= 0:
+            return float("inf")
+        tail = (d - k) * np.log(self.noise) if d > k else 0.0
+        return float(-0.5 * n * (d * np.log(2 * np.pi) + np.log(self.values).sum() + tail + d))
+
     def significant(self, floor: float) -> Model:
         """Return the model without directions and noise of at most ``floor`` times the first value."""
         tiny = floor * float(self.values[0])
@@ -57,6 +74,31 @@ def closed_form(S: Array, k: int) -> Model:
     values, vectors = dense.eigh(S)
     values, vectors = values[::-1].clip(0), vectors[:, ::-1]
     return Model(values[:k], fix_signs(vectors[:, :k]), float(values[k:].sum()), values)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A model of n rows: their mean, variances of the columns, log-likelihood, steps of EM, what else to record."""
+
+    model: Model
+    mean: Array
+    variances: Array
+    n: int
+    likelihood: float
+    steps: int = 1
+    evidence: Mapping[str, float] = field(default_factory=dict)
+
+
+def from_space(space: RowSpace) -> Estimate:
+    """Return the estimate for decomposed rows, in closed form."""
+    solved, n = space.solved, space.solved.weight
+    values = space.values**2 / n
+    if solved.complete:  # the difference below would leave rounding where there is no noise
+        left = float(solved.spectrum[len(values) :].sum()) / n
+    else:
+        left = max(solved.total / n - float(values.sum()), 0.0)
+    model = Model(values, space.directions, left, solved.spectrum / n)
+    return Estimate(model, solved.mean, solved.variances, solved.n_rows, model.largest_likelihood(solved.n_rows))
 
 
 @dataclass(frozen=True)
@@ -122,6 +164,108 @@ def expected_moments(groups: list[Batch], mean: Array, model: Model) -> tuple[Ar
     n = sum(float(batch.n.sum()) for batch in groups)
     shift = first / n
     return mean + shift, second / n - shift[:, None] * shift[None, :], likelihood
+
+
+def from_patterns(
+    rows: RowSource, names: Sequence[Any] | None, k: int, record: Recorder, *, tol: float, max_iter: int
+) -> Estimate:
+    """Return the estimate for rows read once: by EM, or in closed form where no value turns out missing."""
+    d = rows.n_features
+    check_allocation(4 * 8 * d * d, f"the covariance of {d} columns with missing values", "reduce fewer columns")
+    patterns = Patterns(d, names)
+    with record.stage("patterns"):
+        patterns.collect(rows)
+    n, (mean, S), variances = patterns.n_rows, patterns.start(), patterns.column_moments()[1]
+    if not patterns.missing:
+        least = max(square_tolerance(d), rank_tolerance(n, d, rows.dtype))
+        model = closed_form(S, k).significant(least**2)
+        if len(model.values) < k:
+            record.warn_short(len(model.values), k, least, "one array is not squared")
+        record.note(algorithm="closed form", solver="dense")
+        return Estimate(model, mean, variances, n, model.largest_likelihood(n))
+    with record.stage("EM"), thread_pool.one_blas_thread():
+        mean, model, history = expectation_maximisation(patterns, mean, closed_form(S, k), record, tol, max_iter)
+    model = model.significant(10 * NOISE_FLOOR)
+    if len(model.values) < k:
+        record.warn_short(len(model.values), k)
+    gain = abs(history[-1] - history[-2]) / int(patterns.seen.sum()) if len(history) > 1 else None
+    record.note(algorithm="EM", solver="dense", iterations=len(history), residual=gain)
+    likelihood = float("inf") if model.noise == 0 and len(model.values) < d else history[-1]
+    evidence = {"missing": patterns.missing / (n * d), "patterns": len(patterns.groups)}
+    return Estimate(model, mean, variances, n, likelihood, len(history), evidence)
+
+
+def expectation_maximisation(
+    patterns: Patterns, mean: Array, model: Model, record: Recorder, tol: float, max_iter: int
+) -> tuple[Array, Model, list[float]]:
+    """Return the mean and the model that EM ends with, and the log-likelihood before each step."""
+    history, k = list[float](), len(model.values)
+    groups = batches(patterns.groups.values(), patterns.n_features)
+    for step in range(1, max_iter + 1):
+        next_mean, S, likelihood = expected_moments(groups, mean, model)
+        history.append(likelihood)
+        report_progress("EM", step, max_iter)
+        # Compared with the number of values: the likelihood itself changes with the units of the columns.
+        if step > 1 and history[-1] - history[-2] <= tol * int(patterns.seen.sum()):
+            break
+        if step < max_iter:
+            mean, model = next_mean, closed_form(S, k)
+    else:
+        record.warn(
+            f"ProbabilisticPCA: EM did not converge in max_iter={max_iter} steps; raise max_iter or tol",
+            NotConvergedWarning,
+        )
+    return mean, model, history
+
+
+# -- rows with gaps -------------------------------------------------------------------------------------------------
+
+
+def projection(project: BlockMap, W: Array, mean: Array, noise: float) -> BlockMap:
+    """Return the map of blocks to E[z | observed part]; ``project`` maps rows without gaps."""
+
+    def work(block: Any) -> Any:
+        xp = arrays.namespace(block)
+        if not bool(xp.any(xp.isnan(block))):
+            return project(block)
+        rows = arrays.to_numpy(block).astype(np.float64)
+        Z = posterior(rows, W, mean, noise)
+        complete = ~np.isnan(rows).any(axis=1)
+        Z[complete] = project(rows[complete])  # the same map whatever rows stand beside it
+        return arrays.like(Z, block, np.float64)
+
+    return work
+
+
+def reconstruction(rebuild: BlockMap) -> BlockMap:
+    """Return the map of blocks z to E[x | z]; a missing coordinate has its prior mean, 0."""
+
+    def work(block: Any) -> Any:
+        xp = arrays.namespace(block)
+        return rebuild(xp.where(xp.isnan(block), xp.zeros_like(block), block))
+
+    return work
+
+
+def filling(project: BlockMap, rebuild: BlockMap) -> BlockMap:
+    """Return the map of blocks that fills gaps with E[x | observed part]."""
+
+    def work(block: Any) -> Any:
+        xp, rows = arrays.namespace(block), arrays.cast(block, np.float64)
+        return xp.where(xp.isnan(rows), rebuild(project(block)), rows)
+
+    return work
+
+
+def log_density(W: Array, mean: Array, noise: float, lost: float) -> BlockMap:
+    """Return the map of blocks to the log-likelihood of each row, less ``lost`` for each observed value."""
+
+    def work(block: Any) -> Any:
+        rows = arrays.to_numpy(block).astype(np.float64)
+        density = log_likelihood(rows, W, mean, noise) - lost * (~np.isnan(rows)).sum(axis=1)
+        return arrays.like(density[:, None], block, np.float64)
+
+    return work
 
 
 def posterior(X: Array, W: Array, mean: Array, noise: float) -> Array:

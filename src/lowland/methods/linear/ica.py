@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypedDict
+from dataclasses import replace
+from operator import attrgetter
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...contract.parameters import RANDOM_STATE, AnyOf, ArrayRule, Choice, Integer, Nothing, Real, Rule
 from ...contract.reducer import Recorder
-from ...core import arrays
-from ...core.cost import DataShape, Plan, check_allocation, dense_seconds, largest
-from ...core.errors import DataError, NotConvergedWarning
+from ...core.cost import DataShape, Plan, check_allocation, largest
+from ...core.errors import NotConvergedWarning
 from ...core.random import seed
-from ...core.settings import threads
 from ...rows.row_source import RowSource
 from ...rows.units import Units
-from ...spectral import dense, rowspace
-from ...spectral.routes import rank_tolerance
+from ...spectral import rowspace
 from ...spectral.rowspace import RowSpace
 from ...spectral.solve import sign_of_columns
 from ...spectral.solved import ComponentRule, Scaling
-from ..shared.linear_map import Compressor, LinearReducer, check_count
-from . import ica_rotation
-from .ica_rotation import CONTRASTS, Separation, expected_error, gaussian, like_noise, panel_rows, warm_rows
+from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan
+from . import ica_reliability, ica_rotation
+from .ica_rotation import CONTRASTS, Separation
 
 Array = Any
 
-_PASSES = 40  # over the rows, in a usual fit
-_LAST = 5  # over all rows, after a start on some of them
+_REMEDY = "ask for fewer components, or fit fewer rows"
 
 
 def _unit(model: Any) -> int:
     """Return the power of the rows' unit that sources have."""
     return 1 if model.whiten == "arbitrary-variance" else 0
-
-
-class _Options(TypedDict):
-    contrast: str
-    tol: float
-    max_iter: int
 
 
 class ICA(LinearReducer):
@@ -74,17 +66,13 @@ class ICA(LinearReducer):
         of largest magnitude in each row is positive.
     mixing_ : array (D, k)
         A: each column is what one source adds to a row. The pseudo-inverse of ``components_``.
-    mean_ : array (D,)
-        What is subtracted from rows, in float64.
-    whitening_ : array (k, D)
-        K: makes rows white.
+    mean_, whitening_ : array (D,), array (k, D)
+        m, in float64; K.
     negentropy_ : array (k,)
         (E[G(s)] − E[G(ν)])² with a Gaussian ν and s of variance 1: how far from Gaussian each source is.
-    n_iter_, n_components_, n_samples_ : int
-        Steps on all rows; sources; rows seen.
-    fit_info_ : FitInfo
-        What was run; ``residual`` is the angle that the next step would turn; ``evidence`` tells how much of one source
-        is expected in another and how many sources look like noise: two Gaussian ones cannot be told apart.
+    n_iter_, n_components_, n_samples_, fit_info_ : int, int, int, FitInfo
+        Steps on all rows; sources; rows seen; what was run: ``residual`` is the angle of the next step, ``evidence``
+        says how much of another source each is expected to hold, and how many look like noise.
 
     Examples
     --------
@@ -108,15 +96,12 @@ class ICA(LinearReducer):
         "w_init": AnyOf((Nothing(), ArrayRule())),
         "random_state": RANDOM_STATE,
     }
-
     _units: ClassVar[Units] = {
+        **LINEAR_UNITS,
         "components_": lambda model: _unit(model) - 1,
         "mixing_": lambda model: 1 - _unit(model),
-        "mean_": 1,
         "whitening_": -1,
-        "transform": lambda model: _unit(model),
-        "inverse_transform": 1,
-        "residual": 1,
+        "transform": _unit,
     }
 
     components_: Array
@@ -138,64 +123,42 @@ class ICA(LinearReducer):
         w_init: Any = None,
         random_state: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.contrast = contrast
-        self.whiten = whiten
-        self.max_iter = max_iter
-        self.tol = tol
-        self.w_init = w_init
-        self.random_state = random_state
+        self.n_components, self.contrast, self.whiten = n_components, contrast, whiten
+        self.max_iter, self.tol, self.w_init, self.random_state = max_iter, tol, w_init, random_state
 
     def _needs_length(self) -> bool:
         return True
 
     def _plan(self, shape: DataShape) -> Plan:
-        n, d, count = shape.n_rows or 1, shape.n_features, self.n_components
-        check_count("ICA", count, shape.n_rows, d)
-        k = min(n, d, count or d)
-        route = rowspace.route(shape, ComponentRule(count=count))
-        axes, seconds = rowspace.cost(route, shape, k)
-        warm, block = warm_rows(k), min(n, panel_rows(k, d))
-        at_once = min(threads(), -(-n // block))
-        white = {
-            "white rows": 8 * n * k,
-            "whitening": 8 * at_once * block * (k + d) + 3 * 8 * k * d,
-        }
-        separating = {
-            "white rows": 8 * n * k,
-            "rows of the start": 2 * 8 * warm * k if n >= 4 * warm else 0,
-            "estimates": 8 * at_once * block * 2 * k + 8 * k * k * (2 * threads() + 30) + 5 * 8 * k * d,
-        }
-        parts = largest(axes, white, separating)
-        passes = _LAST + _PASSES * warm / n if n >= 4 * warm else _PASSES
-        flops = passes * n * (4.0 * k * k + 120.0 * k)
-        return Plan(
-            method="ICA",
+        axes = linear_plan(self, shape, self.n_components, remedy=_REMEDY)
+        d, k = shape.n_features, self.n_components or min(shape.n_rows or 1, shape.n_features)
+        whitening, separating, seconds = ica_rotation.cost(shape, k)
+        parts = largest(axes.parts, whitening, separating)
+        return replace(
+            axes,
             algorithm="FastICA, Picard-O",
             bytes=sum(parts.values()) + shape.copied,
-            seconds=seconds + dense_seconds(flops + 2.0 * n * d * k, np.dtype(np.float64)),
+            seconds=axes.seconds + seconds,
             model_bytes=3 * k * d * shape.dtype.itemsize + 8 * d + 8 * k,
             parts=parts,
-            remedy="ask for fewer components, or fit fewer rows",
         )
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         rng = seed(self.random_state)
-        check_count("ICA", self.n_components, rows.count(), rows.n_features)
         with record.stage("principal axes"):
-            wanted = ComponentRule(count=self.n_components)
-            space = rowspace.decompose(rows, wanted, Scaling(True, False, 0), rng=rng)
+            rule = ComponentRule(count=self.n_components)
+            space = rowspace.decompose(rows, rule, Scaling(True, False, 0), rng=rng)
         self._tell(space, record)
         root = np.sqrt(space.solved.n_rows)
         K, K_inverse = (space.directions / space.values * root).T, space.directions * space.values / root
         with record.stage("whitening"):
-            check_allocation(8 * rows.count() * len(K), "the white rows", "ask for fewer components, or fit fewer rows")
+            check_allocation(8 * rows.count() * len(K), "the white rows", _REMEDY)
             white = ica_rotation.whitened(rows, space.solved.mean, K)
         with record.stage("separation"):
-            options = _Options(contrast=self.contrast, tol=self.tol, max_iter=self.max_iter)
-            W = ica_rotation.start(white, self._first(len(K), rng), rng, **options)
-            found = ica_rotation.separate(white, W, **options)
-        self._judge(found, white.n, record)
+            options: dict[str, Any] = {"contrast": self.contrast, "tol": self.tol, "max_iter": self.max_iter}
+            W = ica_rotation.first_rotation(self.w_init, len(K), rng)
+            found = ica_rotation.separate(white, ica_rotation.start(white, W, rng, **options), **options)
+        ica_reliability.judge(found, white.n, self.contrast, self.tol, record)
         self._learn(found, K, K_inverse, space, rows.dtype)
 
     def _tell(self, space: RowSpace, record: Recorder) -> None:
@@ -211,45 +174,9 @@ class ICA(LinearReducer):
                 NotConvergedWarning,
             )
 
-    def _first(self, k: int, rng: np.random.Generator) -> Array:
-        """Return the orthogonal matrix that the first step turns."""
-        if self.w_init is None:
-            return ica_rotation.polar(rng.standard_normal((k, k)))
-        W = np.asarray(arrays.to_numpy(self.w_init), dtype=np.float64)
-        if W.shape != (k, k) or not np.isfinite(W).all():
-            raise DataError(
-                f"ICA: w_init must be a finite {k} × {k} matrix, one row for each source; its shape is {W.shape}"
-            )
-        s = dense.svd(W)[1]
-        rank = int((s > rank_tolerance(k, k, np.float64) * s[0]).sum())
-        if rank < k:
-            raise DataError(
-                f"ICA: w_init has rank {rank}, below its {k} rows, so no one orthogonal matrix is nearest to it; give "
-                "rows that are linearly independent"
-            )
-        return ica_rotation.polar(W)
-
-    def _judge(self, found: Separation, n: int, record: Recorder) -> None:
-        """Write down how far the sources can be trusted."""
-        record.note(iterations=found.iterations, residual=found.turn)
-        record.evidence["expected share of another source"] = float(expected_error(found.seen, n).max())
-        record.evidence["sources like Gaussian noise"] = like_noise(found.seen.value, n, self.contrast)
-        if not found.converged:
-            remedy = (
-                "Further steps gain nothing: that is rounding, and tol is below it. Raise tol"
-                if found.resting
-                else "Raise max_iter, or ask for fewer components: sources that are nearly Gaussian hardly hold their "
-                "place"
-            )
-            record.warn(
-                f"ICA: after {found.iterations} steps the next would still turn a source by {found.turn:.2g} rad "
-                f"(tol={self.tol:g}). {remedy}",
-                NotConvergedWarning,
-            )
-
     def _learn(self, found: Separation, K: Array, K_inverse: Array, space: RowSpace, dtype: Any) -> None:
         """Order, scale and sign the sources."""
-        negentropy = (found.seen.value - gaussian(self.contrast)[0]) ** 2
+        negentropy = (found.seen.value - ica_reliability.gaussian(self.contrast)[0]) ** 2
         order = np.argsort(-negentropy, kind="stable")
         W = found.W[order]
         unmixing, mixing = W @ K, K_inverse @ W.T
@@ -263,14 +190,7 @@ class ICA(LinearReducer):
         self.mean_, self.negentropy_ = space.solved.mean, negentropy[order]
         self.n_iter_, self.n_components_, self.n_samples_ = found.iterations, len(K), space.solved.n_rows
 
-    @property
-    def unmixing_(self) -> Array:
-        """The same as ``components_``."""
-        return self.components_
-
-    def _offset(self) -> Array:
-        return self.mean_
+    unmixing_ = property(attrgetter("components_"), doc="The same as ``components_``.")
 
     def _compressor(self) -> Compressor:
-        A = self.components_.astype(np.float64)
-        return Compressor(A, -A @ self.mean_, self.mixing_.astype(np.float64), self.mean_)
+        return Compressor.about(self.mean_, self.components_.astype(np.float64), self.mixing_.astype(np.float64))

@@ -29,11 +29,14 @@ from typing import Any
 import numpy as np
 
 from ...core import arrays, thread_pool
-from ...core.settings import report_progress
+from ...core.cost import DataShape, dense_seconds
+from ...core.errors import DataError
+from ...core.settings import report_progress, threads
 from ...rows.block import Block, block_rows
 from ...rows.gram_sums import Scratch
 from ...rows.row_source import RowSource
 from ...spectral import dense
+from ...spectral.routes import rank_tolerance
 
 Array = Any
 
@@ -45,59 +48,9 @@ _FLEXIBLE = 20  # steps in which a source may change sides of the Gaussian; then
 _HALVINGS = 12  # of a step that does not descend
 _FLOOR = 0.01  # least curvature of a pair, as a share of the largest
 _IDLE = 8  # steps without any gain after which a search has come to rest
+_PASSES = 40  # over the rows, in a usual fit
+_LAST_PASSES = 5  # over all rows, after a start on some of them
 _FINE = 1e-9  # turns below this fall from step to step, or are rounding; larger ones of FastICA may go in circles
-_NATURE = {  # G itself, for the Gaussian's value
-    "logcosh": lambda y: np.logaddexp(y, -y) - np.log(2.0),
-    "exp": lambda y: -np.exp(-(y**2) / 2),
-    "cube": lambda y: y**4 / 4,
-}
-
-
-def gaussian(contrast: str) -> tuple[float, float]:
-    """Return the mean of G over n standardised Gaussian values as n grows, and √n times its standard deviation.
-
-    Sources have mean 0 and variance 1 in the very rows that are averaged, so only the part of G(ν) that 1, ν and ν²
-    do not explain makes the mean vary. The trapezium rule is exact to rounding.
-
-    >>> mean, deviation = gaussian("cube")
-    >>> round(mean, 12), round(deviation**2, 12)
-    (0.75, 1.5)
-    """
-    y = np.linspace(-14, 14, 2801)
-    p = np.exp(-(y**2) / 2)
-    p /= p.sum()
-    G = _NATURE[contrast](y)
-    left = G.copy()
-    for known in (np.ones_like(y), y, (y**2 - 1) / np.sqrt(2)):  # orthonormal under the Gaussian
-        left -= float(p @ (G * known)) * known
-    return float(p @ G), float(np.sqrt(p @ left**2))
-
-
-def like_noise(value: Array, n: int, contrast: str) -> int:
-    """Return how many sources look as Gaussian noise does after a search among n rows, given their E[G].
-
-    A search turns p Gaussian sources away from the Gaussian, the further the more directions there are. So the p
-    nearest ones are noise if the furthest of them lies within the `search_limit` of p; the largest such p is returned.
-
-    >>> like_noise(np.array([0.75, 0.76, 0.9]), 10_000, "cube")
-    2
-    """
-    mean, deviation = gaussian(contrast)
-    far = np.sort(np.abs(value - mean)) * np.sqrt(n) / deviation
-    within = np.flatnonzero(far <= search_limit(np.arange(1, len(far) + 1), n, contrast))
-    return int(within[-1]) + 1 if len(within) else 0
-
-
-def search_limit(p: Array, n: int, contrast: str) -> Array:
-    """Return the standard errors that the furthest of p Gaussian sources hardly ever passes after a search of n rows.
-
-    3 + 0.55(p − 1)^0.85, fitted to simulated searches of 300 to 30,000 rows for up to 40 sources. Where rows are few, a
-    direction through a single row does more, above all under "cube": of n rows the longest hardly passes
-    r² = p + 2√(p ln n) + 2 ln n (Laurent, Massart 2000), and G(r)/n is what it adds to the mean.
-    """
-    mean, deviation = gaussian(contrast)
-    longest = np.sqrt(p + 2 * np.sqrt(p * np.log(n)) + 2 * np.log(n))
-    return np.maximum(3 + 0.55 * (p - 1.0) ** 0.85, (_NATURE[contrast](longest) - mean) / (deviation * np.sqrt(n)))
 
 
 @dataclass(frozen=True)
@@ -383,16 +336,36 @@ def _descend(
     return None
 
 
-def expected_error(seen: Pass, n: int) -> Array:
-    """Return how much of source j is expected in estimate i (k × k, RMS), for n independent rows.
+def cost(shape: DataShape, k: int) -> tuple[dict[str, int], dict[str, int], float]:
+    """Return the memory of whitening and of the search for k sources, and the rough seconds of both."""
+    n, d = shape.n_rows or 1, shape.n_features
+    warm, block = warm_rows(k), min(n, panel_rows(k, d))
+    at_once = min(threads(), -(-n // block))
+    whitening = {"white rows": 8 * n * k, "whitening": 8 * at_once * block * (k + d) + 3 * 8 * k * d}
+    separating = {
+        "white rows": 8 * n * k,
+        "rows of the start": 2 * 8 * warm * k if n >= 4 * warm else 0,
+        "estimates": 8 * at_once * block * 2 * k + 8 * k * k * (2 * threads() + 30) + 5 * 8 * k * d,
+    }
+    passes = _LAST_PASSES + _PASSES * warm / n if n >= 4 * warm else _PASSES
+    flops = passes * n * (4.0 * k * k + 120.0 * k)
+    return whitening, separating, dense_seconds(flops + 2.0 * n * d * k, np.dtype(np.float64))
 
-    The asymptotic variance of symmetric FastICA: (γᵢ + γⱼ + κⱼ²)/(n(|κᵢ| + |κⱼ|)²) with γ = E[g²] − E[gy]² (Tichavský,
-    Koldovský, Oja 2006). Picard-O has the same optimum. Where nothing tells two sources apart it is large; 1 at most.
-    """
-    kappa = np.abs(seen.curvature)
-    gamma = np.maximum(seen.power - np.diag(seen.C) ** 2, 0.0)
-    above = gamma[:, None] + gamma[None, :] + kappa[None, :] ** 2
-    below = n * (kappa[:, None] + kappa[None, :]) ** 2
-    out = np.sqrt(np.divide(above, below, out=np.ones_like(above), where=below > above))
-    np.fill_diagonal(out, 0.0)
-    return out
+
+def first_rotation(w_init: Any, k: int, rng: np.random.Generator) -> Array:
+    """Return the orthogonal matrix that the search starts from: the one nearest to ``w_init``, or a random one."""
+    if w_init is None:
+        return polar(rng.standard_normal((k, k)))
+    W = np.asarray(arrays.to_numpy(w_init), dtype=np.float64)
+    if W.shape != (k, k) or not np.isfinite(W).all():
+        raise DataError(
+            f"ICA: w_init must be a finite {k} × {k} matrix, one row for each source; its shape is {W.shape}"
+        )
+    s = dense.svd(W)[1]
+    rank = int((s > rank_tolerance(k, k, np.float64) * s[0]).sum())
+    if rank < k:
+        raise DataError(
+            f"ICA: w_init has rank {rank}, below its {k} rows, so no one orthogonal matrix is nearest to it; give "
+            "rows that are linearly independent"
+        )
+    return polar(W)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,16 +18,16 @@ from ...core.random import seed
 from ...core.settings import report_progress
 from ...rows.row_source import RowSource, as_rows, block_rows, require_finite
 from ...rows.units import Units, fit_view, scaled
-from ...spectral import dense, rowspace
-from ...spectral.routes import rank_tolerance
+from ...spectral import rowspace
 from ...spectral.rowspace import ROUTES
-from ...spectral.solve import sign_of_columns
 from ...spectral.solved import ComponentRule, Scaling
-from ..shared.linear_map import Compressor, LinearReducer, check_count, tell
+from ...spectral.svd_update import Decomposition
+from ..shared.linear_map import Compressor, LinearReducer, check_count, linear_plan, tell
 
 Array = Any
 
 _DENSE_ENTRIES = 1 << 24  # an update works on dense rows: 128 MB of them at a time
+_TYPICAL_ROWS = 10**6  # assumed for the plan of a stream of unknown length
 
 
 class TruncatedSVD(LinearReducer):
@@ -35,7 +36,7 @@ class TruncatedSVD(LinearReducer):
     X ≈ U Σ Vᵀ;   y = Vᵀx;   x̂ = V y.
 
     For a table of documents × terms, the rows of U are documents, the columns of Vᵀ terms, Σ the strength of
-    each concept. Sparse rows stay sparse. Components are ordered by singular value.
+    each concept. Sparse rows stay sparse.
 
     Parameters
     ----------
@@ -56,16 +57,10 @@ class TruncatedSVD(LinearReducer):
         Σ, in descending order.
     explained_variance_, explained_variance_ratio_ : array (k,)
         Variances of the coordinates UΣ, and their share of the total variance of the columns.
-    energy_ : float
-        ‖X‖², the sum of all squared entries.
-    energy_ratio_ : array (k,)
-        σ² over ‖X‖², the share of the table itself.
-    lost_energy_ : float
-        What `partial_fit` has cut off so far, in units of ‖X‖².
-    n_components_, n_samples_ : int
-        Triplets kept, rows seen.
-    fit_info_ : FitInfo
-        What was run and how exact it is.
+    energy_, energy_ratio_, lost_energy_ : float, array (k,), float
+        ‖X‖², the sum of all squared entries; the shares σ²/‖X‖²; the part of ‖X‖² that `partial_fit` has cut off.
+    n_components_, n_samples_, fit_info_ : int, int, FitInfo
+        Triplets kept; rows seen; what was run and how exact it is.
 
     Examples
     --------
@@ -83,21 +78,15 @@ class TruncatedSVD(LinearReducer):
         "solver": Choice(("auto", *ROUTES)),
         "random_state": RANDOM_STATE,
     }
+    _units: ClassVar[Units] = {
+        **dict.fromkeys(("singular_values_", "transform", "inverse_transform", "residual"), 1),
+        **dict.fromkeys(("explained_variance_", "energy_", "lost_energy_"), 2),
+    }
 
     components_: Array
     singular_values_: Array
     U_: Array
     explained_variance_: Array
-    _units: ClassVar[Units] = {
-        "singular_values_": 1,
-        "explained_variance_": 2,
-        "energy_": 2,
-        "lost_energy_": 2,
-        "transform": 1,
-        "inverse_transform": 1,
-        "residual": 1,
-    }
-
     explained_variance_ratio_: Array
     energy_ratio_: Array
     energy_: float
@@ -106,9 +95,7 @@ class TruncatedSVD(LinearReducer):
     n_samples_: int
 
     def __init__(self, n_components: int = 2, *, solver: str = "auto", random_state: int | None = None) -> None:
-        self.n_components = n_components
-        self.solver = solver
-        self.random_state = random_state
+        self.n_components, self.solver, self.random_state = n_components, solver, random_state
 
     def _takes_means_off(self) -> bool:
         return False
@@ -117,65 +104,45 @@ class TruncatedSVD(LinearReducer):
         return True  # U has a row for each row
 
     def _plan(self, shape: DataShape) -> Plan:
-        check_count("TruncatedSVD", self.n_components, shape.n_rows, shape.n_features)
-        wanted = ComponentRule(count=self.n_components)
-        name = rowspace.route(shape, wanted) if self.solver == "auto" else self.solver
-        n = shape.n_rows or 10**6
-        k = min(self.n_components, n, shape.n_features)
-        parts, seconds = rowspace.cost(name, shape, k, altered=True)
-        if name != "krylov":
-            parts["left vectors"] = 16 * n * k
-        return Plan(
-            method="TruncatedSVD",
-            algorithm=name,
-            bytes=sum(parts.values()) + shape.copied,
-            seconds=seconds,
-            model_bytes=8 * (n + shape.n_features) * k,
-            parts=parts,
-            remedy="ask for fewer components",
-        )
+        plan = linear_plan(self, shape, self.n_components, altered=True, remedy="ask for fewer components")
+        n, k = shape.n_rows or _TYPICAL_ROWS, self.n_components
+        left = {} if plan.algorithm == "krylov" else {"left vectors": 16 * n * k}  # a Krylov solver finds them anyway
+        model, parts = 8 * (n + shape.n_features) * k, {**plan.parts, **left}
+        return replace(plan, bytes=plan.bytes + sum(left.values()), model_bytes=model, parts=parts)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        check_count("TruncatedSVD", self.n_components, rows.n_rows, rows.n_features)
         if not rows.reiterable:
             raise DataError(
                 "TruncatedSVD keeps U and reads the rows twice; give a function that starts a new reading, "
                 "or add the blocks with partial_fit"
             )
         with record.stage("solve"):
-            space = rowspace.decompose(
-                rows,
-                ComponentRule(count=self.n_components),
-                Scaling(center=False, ddof=0),
-                solver=self.solver,
-                rng=seed(self.random_state),
-                want_left=True,
-            )
+            rule, scaling, rng = ComponentRule(count=self.n_components), Scaling(False, ddof=0), seed(self.random_state)
+            space = rowspace.decompose(rows, rule, scaling, solver=self.solver, rng=rng, want_left=True)
         tell(record, space, self.n_components, "TruncatedSVD")
         solved = space.solved
-        self.n_samples_ = solved.n_rows
-        self.energy_, self.lost_energy_ = solved.total, 0.0
-        self.column_sums_ = np.stack([solved.mean * solved.weight, solved.variances * solved.weight])
-        self._learn(np.asarray(space.left), space.values, space.directions, rows.dtype)
+        columns = np.stack([solved.mean * solved.weight, solved.variances * solved.weight])
+        sums = solved.n_rows, solved.total, 0.0, columns
+        self._learn(Decomposition(np.asarray(space.left), space.values, space.directions, *sums), rows.dtype)
         record.evidence["share of the table"] = float(self.energy_ratio_.sum())
 
-    def _learn(self, U: Array, s: Array, V: Array, dtype: Any) -> None:
-        self.n_components_ = len(s)
-        self.U_, self.components_ = U.astype(dtype), np.array(V.T, dtype=dtype, order="C")
-        self.singular_values_ = s
+    def _learn(self, found: Decomposition, dtype: Any) -> None:
+        U, s = found.U, found.s
+        self.n_components_, self.n_samples_, self.singular_values_ = len(s), found.n, s
+        self.U_, self.components_ = U.astype(dtype), np.array(found.V.T, dtype=dtype, order="C")
+        self.energy_, self.lost_energy_, self.column_sums_ = found.energy, found.lost, found.columns
         self.explained_variance_ = s**2 * U.var(axis=0)  # σ²/n − mean² would lose its digits to a large mean
-        total = float(self.column_sums_[1].sum()) / self.n_samples_
+        total = float(found.columns[1].sum()) / found.n
         self.explained_variance_ratio_ = self.explained_variance_ / total if total > 0 else 0 * s
-        self.energy_ratio_ = s**2 / self.energy_
+        self.energy_ratio_ = s**2 / found.energy
 
     def partial_fit(self, X: Any, y: None = None) -> Self:
         """Add rows to the decomposition without a refit (Zha & Simon 1999).
 
-        The triplets of [UΣVᵀ; X′] are found from a small matrix. The first call is `fit`, unless the rows are
-        fewer than n_components or can be read only once. The result is exact while the rank of all rows stays
-        within n_components. Beyond that, what the updates cut off is summed in ``lost_energy_``, and
-        ``fit_info_.approximation_error`` is its share of ‖X‖²: a fit to all rows at once would hold at most
-        that much more. A call that fails leaves the model as it was.
+        The triplets of [UΣVᵀ; X′] come from a small matrix, exactly while the rank of all rows stays within
+        n_components. Beyond that ``lost_energy_`` sums what is cut off; a fit to all rows at once would hold at most
+        that much more of ‖X‖², a share of ``fit_info_.approximation_error``. The first call is `fit`, unless the rows
+        are fewer than n_components or can be read only once. A call that fails leaves the model as it was.
 
         >>> import numpy as np, lowland
         >>> X = np.outer([1.0, 2.0, 3.0, 4.0], [3.0, 4.0])
@@ -204,63 +171,29 @@ class TruncatedSVD(LinearReducer):
         return self
 
     def _update(self, rows: RowSource, fresh: bool) -> None:
-        record = Recorder(type(self).__name__)
+        record, d = Recorder(type(self).__name__), rows.n_features
         if fresh:
-            self._start_empty(rows)
-        size = max(self.n_components, min(block_rows(rows.n_features), _DENSE_ENTRIES // rows.n_features))
+            check_count("TruncatedSVD", self.n_components, None, d)  # further rows may come
+        dtype = rows.dtype if fresh else self.components_.dtype
         with record.stage("update"), thread_pool.one_blas_thread():
-            for block in rows.blocks(size):
+            for block in rows.blocks(max(self.n_components, min(block_rows(d), _DENSE_ENTRIES // d))):
                 report_progress("update", block.start, rows.n_rows)
                 require_finite(block)
                 X = block.rows.toarray() if rows.sparse else arrays.to_numpy(block.rows)
-                self._add_rows(X.astype(np.float64))
+                held = Decomposition.empty(d) if fresh else self._decomposition()
+                self._learn(held.with_rows(X.astype(np.float64), self.n_components, dtype), dtype)
+                fresh = False
         if self.n_components_ == 0:
-            raise DataError("all values are zero (rank 0): start with rows that are not")
+            raise DataError("all values are zero (rank 0); start with rows that are not")
         error = self.lost_energy_ / self.energy_
         record.note(algorithm="update", solver="dense", approximate=error > 0, approximation_error=error)
         record.evidence["share of the table"] = float(self.energy_ratio_.sum())
         self.fit_info_ = record.info(None)
 
-    def _start_empty(self, rows: RowSource) -> None:
-        """Set the decomposition of no rows at all."""
-        d = rows.n_features
-        check_count("TruncatedSVD", self.n_components, None, d)  # further rows may come
-        self.n_samples_, self.energy_, self.lost_energy_ = 0, 0.0, 0.0
-        self.column_sums_ = np.zeros((2, d))
-        self.singular_values_ = np.empty(0)
-        self.U_, self.components_ = np.empty((0, 0), dtype=rows.dtype), np.empty((0, d), dtype=rows.dtype)
-
-    def _add_rows(self, rows: Array) -> None:
-        V, s, U = self.components_.T.astype(np.float64), self.singular_values_, self.U_.astype(np.float64)
-        k, dtype = len(s), self.components_.dtype
-        inside = rows @ V  # m × k: what the known concepts explain of the new rows
-        rest = rows - inside @ V.T
-        again = rest @ V  # once more: a small rest is not yet orthogonal to the known concepts
-        inside, rest = inside + again, rest - again @ V.T
-        outside, R = dense.orthonormal(rest.T)  # D × min(m, D): directions that are new
-        P, values, Q = dense.svd(np.block([[np.diag(s), np.zeros((k, len(R)))], [inside, R.T]]))
-        tolerance = rank_tolerance(len(U) + len(rows), len(V), dtype)
-        rank = int((values > tolerance * values[0]).sum())
-        keep = min(self.n_components, rank)
-        right = np.hstack([V, outside]) @ Q[:, :keep]
-        left = np.vstack([U @ P[:k, :keep], P[k:, :keep]])
-        signs = sign_of_columns(right)
-        self.lost_energy_ += float((values[keep:rank] ** 2).sum())
-        self.energy_ += float((rows**2).sum())
-        self._add_columns(rows)
-        self._learn(left * signs, values[:keep], right * signs, dtype)
-
-    def _add_columns(self, rows: Array) -> None:
-        """Merge the columns' sums and centred squares of new rows."""
-        n, m = self.n_samples_, len(rows)
-        mean = rows.mean(axis=0)
-        delta = mean - self.column_sums_[0] / max(n, 1)
-        squares = self.column_sums_[1] + ((rows - mean) ** 2).sum(axis=0) + delta**2 * (n * m / (n + m))
-        self.column_sums_ = np.stack([self.column_sums_[0] + m * mean, squares])
-        self.n_samples_ = n + m
-
-    def _offset(self) -> Array:
-        return np.zeros(self.n_features_in_)
+    def _decomposition(self) -> Decomposition:
+        U, V = self.U_.astype(np.float64), self.components_.T.astype(np.float64)
+        sums = self.n_samples_, self.energy_, self.lost_energy_, self.column_sums_
+        return Decomposition(U, self.singular_values_, V, *sums)
 
     def _compressor(self) -> Compressor:
         V = self.components_.astype(np.float64)

@@ -212,8 +212,7 @@ class SOM(Reducer):
         self.mean_, self.scale_, self.n_samples_ = solved.mean, solved.scale, solved.n_rows
         self.n_components_, self.grid_, self.topology_ = 2, grid.shape, grid.topology
         if not self.scale:
-            names = getattr(self, "feature_names_in_", None)
-            warn_dominant(record, solved.variances, names, "SOM", "use scale=True")
+            warn_dominant(self, record, solved.variances, "use scale=True")
         unit = width(np.sqrt(solved.total / solved.n_rows))  # training in it has no numbers too large or too small
         with record.stage("training"):
             prepare = partial(self._prepare, unit=unit)

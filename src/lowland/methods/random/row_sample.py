@@ -1,13 +1,15 @@
-"""One reading of rows for a method that need not see them again: their number and mean, and a random sample."""
+"""One reading of rows: their number and mean, and a random sample on which a map's distortion is measured."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...core import arrays, thread_pool
+from ...pairs.distances import SquaredEuclidean
 from ...rows.block import Block
 from ...rows.row_source import RowSource
 
@@ -22,6 +24,15 @@ class RowSample:
     def __init__(self, d: int) -> None:
         self.count, self.mean, self.differ = 0, np.zeros(d), False
         self.sample: Any = None
+
+    def distortion(self, project: Callable[[Array], Array]) -> Array:
+        """Return the relative error of the squared distances of the sample's pairs after a map; equal rows left out."""
+        X = self.sample
+        largest = abs(X).max()  # the squares of huge or tiny rows would not be numbers
+        X = X / (largest or X.dtype.type(1))
+        true, kept = _squared_distances(X), _squared_distances(project(X))
+        different = true > 0
+        return np.abs(kept[different] / true[different] - 1.0)
 
 
 def read(rows: RowSource, rng: np.random.Generator) -> RowSample:
@@ -73,3 +84,20 @@ def _differ(rows: Array, first: Array) -> bool:
         return bool((arrays.to_numpy(rows) != first).any())
     repeated = sp.csr_array(np.ones((rows.shape[0], 1), dtype=rows.dtype)) @ first
     return bool((rows - repeated).count_nonzero())
+
+
+def _squared_distances(X: Array) -> Array:
+    """Return the squared distances of all pairs of rows, one of each, in float64."""
+    i, j = np.triu_indices(X.shape[0], 1)
+    if not sp.issparse(X):
+        rule = SquaredEuclidean(X.mean(axis=0, dtype=np.float64))
+        prepared = rule.prepare(X)
+        return rule.between(prepared, prepared)[i, j]
+    X = X.astype(np.float64)
+    lengths = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    squares, sums = (X @ X.T).toarray()[i, j], lengths[i] + lengths[j]
+    squares = sums - 2 * squares
+    near = squares < 1e-6 * sums  # the product has lost their digits
+    difference = X[i[near]] - X[j[near]]
+    squares[near] = np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
+    return squares

@@ -1,4 +1,4 @@
-"""What the linear methods share: a row maps to A x + a, and back by B y + b."""
+"""Linear methods: a row x maps to A x + a, and coordinates y back to B y + b; their plans, checks and warnings."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...contract.reducer import Recorder, Reducer
 from ...core import arrays
+from ...core.cost import DataShape, Plan
 from ...core.dominance import dominant_words
 from ...core.errors import DataError, DominantColumnWarning, NotConvergedWarning
-from ...rows.units import fit_view, power, scaled_back, times
+from ...rows.units import Units, fit_view, power, scaled_back, times
+from ...spectral import rowspace
 from ...spectral.rowspace import RowSpace
+from ...spectral.solved import ComponentRule
 
 Array = Any
+
+
+LINEAR_UNITS: Units = {"mean_": 1, "inverse_transform": 1, "residual": 1}  # of every method that subtracts a mean
 
 
 class Compressor(NamedTuple):
@@ -27,9 +33,14 @@ class Compressor(NamedTuple):
     B: Array
     b: Array
 
+    @classmethod
+    def about(cls, mean: Array, A: Array, B: Array) -> Compressor:
+        """Return the maps y = A (x − m) and x′ = m + B y."""
+        return cls(A, -A @ mean, B, mean)
+
 
 class LinearReducer(Reducer):
-    """A reducer whose two ways are affine; subclasses give `_compressor` and `_offset`."""
+    """A reducer whose maps to and from the components are affine; a subclass writes `_compressor`."""
 
     _allow_sparse: ClassVar[bool] = True
 
@@ -37,7 +48,7 @@ class LinearReducer(Reducer):
         return getattr(self, "solver", "auto") in ("gram", "krylov", "power")
 
     def compressor(self) -> Compressor:
-        """Return A, a, B, b of the linear compressor: y = A x + a, and x′ = B y + b, the closest row it can make."""
+        """Return A, a, B, b of the linear compressor: y = A x + a, and the reconstruction x′ = B y + b."""
         check_is_fitted(self)
         found, exponent = fit_view(self)._compressor(), vars(self).get("exponent_", 0)
         out = power(self, "transform")
@@ -49,8 +60,8 @@ class LinearReducer(Reducer):
         raise NotImplementedError
 
     def _offset(self) -> Array:
-        """Return what is subtracted from rows before they are multiplied (zeros where nothing is)."""
-        raise NotImplementedError
+        """Return what is subtracted from dense rows before they are multiplied."""
+        return self.mean_ if self._takes_means_off() else np.zeros(self.n_features_in_)
 
     def _row_map(self) -> Callable[[Array], Array]:
         A, a, *_ = self._compressor()
@@ -65,7 +76,7 @@ class LinearReducer(Reducer):
 
     @scaled_back("inverse_transform")
     def inverse_transform(self, X: Any) -> Array:
-        """Map reduced rows back to the original columns: b + B y, the closest rows the model can make."""
+        """Map reduced rows back to the original columns: B y + b."""
         source = self._reduced(X, allow_nan=self._allow_nan)
         return source.map_blocks(self._inverse_map(), self.n_features_in_)
 
@@ -80,12 +91,12 @@ class LinearReducer(Reducer):
 
     @scaled_back("residual")
     def residual(self, X: Any) -> Array:
-        """Return x − x̂: the rows without their linear component."""
+        """Return x − x̂: the rows less their reconstruction."""
         check_is_fitted(self)
         source = self._rows(X, reset=False)
         if source.sparse:
             raise DataError(
-                "the residual of sparse rows is dense: give a dense array with X.toarray() if it fits in memory"
+                "the residual of sparse rows is dense; give a dense array, X.toarray(), if it fits in memory"
             )
         there, back = self._row_map(), self._inverse_map()
         return source.map_blocks(lambda block: arrays.cast(block, np.float64) - back(there(block)), self.n_features_in_)
@@ -99,6 +110,28 @@ def check_count(owner: str, count: int | None, n: int | None, d: int) -> None:
         raise DataError(
             f"{owner}: n_components={count} is more than min(rows, columns) = {limit}{where}; ask for {limit} at most"
         )
+
+
+def linear_plan(model: Reducer, shape: DataShape, count: int | None, *, altered: bool = False, remedy: str) -> Plan:
+    """Return the plan of decomposing the rows into ``count`` directions (None: all), by the model's ``solver``.
+
+    ``altered`` says that the rows are scaled, or not centred.
+    """
+    n, d = shape.n_rows, shape.n_features
+    check_count(type(model).__name__, count, n, d)
+    solver = getattr(model, "solver", "auto")
+    route = rowspace.route(shape, ComponentRule(count=count)) if solver == "auto" else solver
+    k = count or min(n or d, d)
+    parts, seconds = rowspace.cost(route, shape, k, altered=altered)
+    return Plan(
+        method=type(model).__name__,
+        algorithm=route,
+        bytes=sum(parts.values()) + shape.copied,
+        seconds=seconds,
+        model_bytes=k * d * shape.dtype.itemsize + 16 * d + 40 * k,
+        parts=parts,
+        remedy=remedy,
+    )
 
 
 def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> None:
@@ -121,12 +154,12 @@ def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> No
         )
 
 
-def warn_dominant(record: Recorder, variances: Array, names: Any, owner: str, remedy: str) -> None:
-    """Warn when one or two unscaled columns hold most of the variance."""
-    found = dominant_words(variances, names)
-    if found is not None:
+def warn_dominant(model: Reducer, record: Recorder, variances: Array, remedy: str) -> None:
+    """Warn if one or two unscaled columns hold most of the variance."""
+    words = dominant_words(variances, getattr(model, "feature_names_in_", None))
+    if words is not None:
         record.warn(
-            f"{owner}: {found}, so the leading components mostly repeat it; if the columns have different units, "
-            f"{remedy}",
+            f"{type(model).__name__}: {words}, so the leading components mostly repeat it; if the columns have "
+            f"different units, {remedy}",
             DominantColumnWarning,
         )

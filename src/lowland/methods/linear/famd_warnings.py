@@ -1,0 +1,79 @@
+"""What FAMD warns of: columns that are no categories, axes that are arbitrary, axes that counts cannot see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...contract.reducer import Recorder
+from ...core.errors import LowlandWarning, RankWarning
+from ...rows.columns import like_dates
+from ...rows.mixed_rows import Learned, MixedRows
+from ...spectral import rowspace
+from ...spectral.rowspace import RowSpace
+
+_FEWEST_IDENTIFIERS = 10  # levels from which on a column may be an identifier of rows
+_DIGITS = 1e-6  # relative error of an eigenvalue that is not reported
+
+
+def warn_columns(rows: MixedRows, found: Learned, record: Recorder) -> None:
+    """Warn of identifiers, which would dominate the axes, and of dates, whose order and distances would be lost."""
+    for j, levels in zip(rows.categorical, found.levels.values, strict=True):
+        name = str(j) if rows.names is None else repr(rows.names[j])
+        if len(levels) >= _FEWEST_IDENTIFIERS and 2 * len(levels) > found.n_rows:
+            record.warn(
+                f"FAMD: column {name} has {len(levels)} levels in {found.n_rows} rows: it seems to name the rows, "
+                "and such a column fills the axes with its own differences; leave it out",
+                LowlandWarning,
+            )
+        if like_dates(levels):
+            record.warn(
+                f"FAMD: column {name} holds texts that look like dates ({levels[0]}), and each date is a level by "
+                "itself; turn them into numbers such as days since a start, or leave the column out",
+                LowlandWarning,
+            )
+
+
+def warn_axes(space: RowSpace, eigenvalues: Any, asked: int, single: bool, record: Recorder) -> None:
+    """Warn of axes too small for counts, and of a last axis whose eigenvalue is that of the first one left out.
+
+    ``single`` says that the table is one category.
+    """
+    text = _unseen(space, asked)
+    if text:
+        record.warn(f"FAMD: {text}", RankWarning if space.short else LowlandWarning)
+    tied = rowspace.tied(space)
+    if tied is None:
+        return
+    whole = " or ".join(str(count) for count in (tied[0], tied[-1] + 1) if count)
+    record.warn(
+        f"FAMD: axes {tied[0] + 1} to {tied[-1] + 1} have one eigenvalue ({eigenvalues[-1]:.4g}), and "
+        f"{len(eigenvalues)} axes cut through them: which of their directions are shown is arbitrary; "
+        + (
+            "a single category has no axes, since all its levels are equally far apart"
+            if single
+            else f"ask for {whole}"
+        ),
+        LowlandWarning,
+    )
+
+
+def _unseen(space: RowSpace, asked: int) -> str:
+    """Say which axes are too small for counts, which are squares and right to eps of the first eigenvalue; else ""."""
+    if not space.solved.doubt:
+        return ""
+    found, eps = len(space.values), float(np.finfo(np.float64).eps)
+    if space.short:
+        return (
+            f"{found} of the {asked} axes asked for are shown; the others have less than "
+            f"{space.solved.tolerance**2:.1g} of the first eigenvalue, below what counts of so large a table can tell "
+            f"from nothing; n_components_ is {found}"
+        )
+    share = float(space.values[-1] / space.values[0]) ** 2
+    if eps <= _DIGITS * share:
+        return ""
+    return (
+        f"the last eigenvalue is {share:.1g} of the first, and counts of so large a table tell it to {eps / share:.1g} "
+        "of itself only; ask for fewer axes, or fit fewer rows"
+    )
