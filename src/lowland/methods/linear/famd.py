@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,18 +16,12 @@ from ...core.random import seed
 from ...rows.mixed_rows import Levels, MixedRows, mixed_rows
 from ...rows.row_source import RowSource, as_rows
 from ...rows.units import Units
-from ...spectral import rowspace
-from ...spectral.solved import ComponentRule, Scaling
-from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan, tell
-from . import famd_coding
-from .famd_coding import Layout
-from .famd_warnings import warn_axes, warn_columns
+from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan
+from .famd_coding import REMEDY, Layout, decompose, plan_rows
+from .famd_warnings import categories_of, tell_axes
 
 Array = Any
 Column = str | int
-
-_NUMBERS = Scaling(center=True, scale=True, ddof=0)  # numbers alone: PCA of the correlations
-_REMEDY = "leave out columns of many levels"
 
 
 class FAMD(LinearReducer):
@@ -60,14 +53,10 @@ class FAMD(LinearReducer):
     components_, coded_names_ : array (k, C), list of str
         V as rows, over the coded columns: one for a number, one a level for a category, in the table's order; their
         names, such as "colour=red".
-    eigenvalues_, explained_variance_ratio_ : array (k,)
-        λ, the variance (1/N) of each coordinate; λ over the sum of all.
-    levels_ : dict
-        Levels of each categorical column, sorted: numbers, then texts, then None.
-    mean_, scale_ : array (C,)
-        m and s of numbers, p and √p of levels.
-    spectrum_, total_variance_ : array, float
-        The eigenvalues that were computed, and the sum of all.
+    eigenvalues_, explained_variance_ratio_, spectrum_, total_variance_ : array (k,), array (k,), array, float
+        λ, the variance (1/N) of each coordinate; λ over the sum of all; all λ that were computed; their sum.
+    levels_, mean_, scale_ : dict, array (C,), array (C,)
+        Levels of each category, sorted: numbers, texts, None; m and s of numbers, p and √p of levels.
     n_components_, n_samples_, fit_info_ : int, int, FitInfo
         Axes kept; rows seen; what was run and how exact it is.
 
@@ -78,8 +67,6 @@ class FAMD(LinearReducer):
     >>> model = lowland.FAMD(n_components=2).fit(rows)
     >>> model.levels_
     {1: ['blue', 'green', 'red']}
-    >>> model.contributions().sum(axis=0).round(12).tolist()
-    [1.0, 1.0]
     >>> model.inverse_transform(model.transform(rows))[:, 1].tolist()
     ['red', 'red', 'blue', 'blue', 'green']
     """
@@ -122,11 +109,11 @@ class FAMD(LinearReducer):
 
     def _rows(self, X: Any, *, reset: bool) -> RowSource:
         """Return rows as a fit takes them, or, of a fitted model, as numbers and codes of levels."""
-        if reset or not self.categorical_columns_:
-            return super()._rows(X if reset else as_rows(X, allow_sparse=False, owner="FAMD"), reset=reset)
-        chosen = mixed_rows(X, self.categorical_columns_, only=True, missing=self.missing, owner="FAMD")
-        rows = super()._rows(chosen, reset=False)
-        levels = Levels(tuple(self.categorical_columns_), tuple(self.categorical_levels_))
+        if reset:
+            return super()._rows(X, reset=True)
+        columns, options = self.categorical_columns_, {"missing": self.missing, "owner": "FAMD"}
+        X = mixed_rows(X, columns, only=True, **options) if columns else as_rows(X, allow_sparse=False, owner="FAMD")
+        rows, levels = super()._rows(X, reset=False), Levels(tuple(columns), tuple(self.categorical_levels_))
         return rows.coded(levels, self.unseen) if isinstance(rows, MixedRows) else rows
 
     @property
@@ -135,44 +122,26 @@ class FAMD(LinearReducer):
         return Layout.of(self.n_features_in_, self.categorical_columns_, [*map(len, self.categorical_levels_)])
 
     def _plan(self, shape: DataShape) -> Plan:
-        k = min(self.n_components, shape.n_features, shape.n_rows or shape.n_features)
-        return linear_plan(self, shape, k, remedy=_REMEDY)
+        k = min(self.n_components, shape.n_features, shape.n_rows or shape.n_features)  # levels may be more columns
+        return linear_plan(self, shape, k, remedy=REMEDY)
 
     def _plan_rows(self, rows: RowSource) -> Plan:
-        """Plan for the coded columns: a table of categories is read once, to count its levels."""
-        if isinstance(rows, MixedRows):
-            return famd_coding.plan(rows, rows.learn(), self.n_components, _REMEDY)
-        return linear_plan(self, rows.shape, self.n_components, remedy=_REMEDY)
+        return plan_rows(self, rows)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         k, rng = self.n_components, seed(self.random_state)
-        if isinstance(rows, MixedRows):
-            found = rows.learn()
-            record.seconds["levels"] = found.seconds
-            warn_columns(rows, found, record)
-            self.categorical_columns_ = list(rows.categorical)
-            self.categorical_levels_ = [list(levels) for levels in found.levels.values]
-            self.mean_, self.scale_ = mean, scale = famd_coding.weights(self._layout, found)
-            with record.stage("solve"):
-                coded = rows.coded(found.levels)
-                space = famd_coding.solve(self._layout, coded, found.n_rows, mean, scale, k, rng)
-        else:
-            with record.stage("solve"):
-                space = rowspace.decompose(rows, ComponentRule(count=k), _NUMBERS, rng=rng)
-            self.categorical_columns_, self.categorical_levels_ = [], []
-            self.mean_, self.scale_ = space.solved.mean, space.solved.scale
-        told = replace(space, short=space.short and not space.solved.doubt, unseen=0.0)  # `warn_axes` words the rest
-        tell(record, told, k, "FAMD")
+        columns, levels = self.categorical_columns_, self.categorical_levels_ = categories_of(rows, record)
+        with record.stage("solve"):
+            space, self.mean_, self.scale_ = decompose(rows, k, rng)
         self.n_components_, self.n_samples_ = len(space.values), space.solved.n_rows
         self.components_ = np.ascontiguousarray(space.directions.T).astype(rows.dtype)
         self.eigenvalues_, self.explained_variance_ratio_, self.total_variance_, self.spectrum_ = space.variances(0)
-        categories = len(self.categorical_columns_)
-        warn_axes(space, self.eigenvalues_, k, rows.n_features == categories == 1, record)
+        tell_axes(space, self.eigenvalues_, k, rows.n_features == len(columns) == 1, record)
         record.evidence["share of variance"] = float(self.explained_variance_ratio_.sum())
-        record.evidence |= {"components": self.n_components_, "columns of numbers": rows.n_features - categories}
-        record.evidence |= {"columns of categories": categories, "levels": sum(map(len, self.categorical_levels_))}
+        record.evidence |= {"components": self.n_components_, "columns of numbers": rows.n_features - len(columns)}
+        record.evidence |= {"columns of categories": len(columns), "levels": sum(map(len, levels))}
 
-    def _compressor(self) -> Compressor:  # for coded rows: numbers, and 1 or 0 for each level
+    def _compressor(self) -> Compressor:  # of coded rows: numbers, and 1 or 0 for each level
         V = self.components_.astype(np.float64)
         return Compressor.about(self.mean_, V / self.scale_, (V * self.scale_).T)
 
@@ -200,12 +169,10 @@ class FAMD(LinearReducer):
     @property
     def levels_(self) -> dict[Column, list[Any]]:
         """Levels of each categorical column, by its name, or its number where there are no names."""
-        return dict(zip(self._categories(), self.categorical_levels_, strict=True))
-
-    def _categories(self) -> list[Column]:
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        return [j if names is None else str(names[j]) for j in self.categorical_columns_]
+        columns = [j if names is None else str(names[j]) for j in self.categorical_columns_]
+        return dict(zip(columns, self.categorical_levels_, strict=True))
 
     @property
     def coded_names_(self) -> list[str]:
@@ -215,8 +182,7 @@ class FAMD(LinearReducer):
 
     def contributions(self) -> Array:
         """Return (D, k) each column's share of each axis: v², added up over a column's levels. An axis sums to 1."""
-        first = self._layout.first
-        return np.add.reduceat(self.components_.T.astype(np.float64) ** 2, first, axis=0)
+        return np.add.reduceat(self.components_.T.astype(np.float64) ** 2, self._layout.first, axis=0)
 
     def column_coordinates(self) -> Array:
         """Return (D, k) λ times the contributions: r² of a number and the axis, η² of a category (between 0 and 1)."""
@@ -226,7 +192,7 @@ class FAMD(LinearReducer):
         """Return for each categorical column the (levels, k) mean coordinates of the rows of each level: λ v/√p."""
         spans = [self._layout.span(j) for j in self._layout.categorical]
         centres = self.components_.T.astype(np.float64) * self.eigenvalues_ / self.scale_[:, None]
-        return {name: centres[span] for name, span in zip(self._categories(), spans, strict=True)}
+        return {name: centres[span] for name, span in zip(self.levels_, spans, strict=True)}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

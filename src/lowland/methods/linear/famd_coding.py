@@ -29,13 +29,16 @@ from ...spectral.routes import deviations
 from ...spectral.rowspace import RowSpace
 from ...spectral.solve import DENSE_LIMIT
 from ...spectral.solved import ComponentRule, Scaling
+from ..shared.linear_map import linear_plan
 
 Array = Any
 
+REMEDY = "leave out columns of many levels"
 MEETING_ROWS = 1 << 16  # rows whose levels are counted at a time: many beside the pairs of levels
 WIDEST = 10_000  # coded columns whose scatter, 0.8 GB, is made; more are multiplied row by row
 REREAD = 1e10  # N·C² up to which rows are written out where counts cannot see the last wanted value: a few seconds
 _CENTRED = Scaling(center=True, scale=False, ddof=0)  # coded rows bring their weights along
+_STANDARD = Scaling(center=True, scale=True, ddof=0)  # numbers alone: PCA of the correlations
 _AT_A_TIME = 1 << 18  # entries of the scatter that are centred at a time
 
 
@@ -254,8 +257,12 @@ def check_count(k: int, n_numbers: int, found: Learned, owner: str) -> None:
         )
 
 
-def plan(rows: MixedRows, found: Learned, k: int, remedy: str) -> Plan:
-    """Return the plan of a fit to rows whose levels are known."""
+def plan_rows(model: Any, rows: RowSource) -> Plan:
+    """Return the plan of a fit; a table of categories is read once, to count its levels."""
+    k = model.n_components
+    if not isinstance(rows, MixedRows):
+        return linear_plan(model, rows.shape, k, remedy=REMEDY)
+    found = rows.learn()
     check_count(k, len(rows.numeric), found, "FAMD")
     shape = coded_shape(found.n_rows, rows.n_features, len(rows.numeric) + found.n_levels)
     parts, seconds = cost(shape, rows.n_features, k)
@@ -266,7 +273,7 @@ def plan(rows: MixedRows, found: Learned, k: int, remedy: str) -> Plan:
         seconds=seconds,
         model_bytes=k * shape.n_features * 8 + 66 * shape.n_features + 40 * k,
         parts=parts,
-        remedy=remedy,
+        remedy=REMEDY,
     )
 
 
@@ -311,6 +318,17 @@ def cost(shape: DataShape, d: int, k: int) -> tuple[dict[str, int], float]:
     return parts, seconds + 2e-7 * n * d
 
 
+def decompose(rows: RowSource, k: int, rng: np.random.Generator) -> tuple[RowSpace, Array, Array]:
+    """Return the row space of a table, and mean and scale of its coded columns; numbers alone need no coding."""
+    if not isinstance(rows, MixedRows):
+        space = rowspace.decompose(rows, ComponentRule(count=k), _STANDARD, rng=rng)
+        return space, space.solved.mean, space.solved.scale
+    found = rows.learn()
+    layout = Layout.of(rows.n_features, rows.categorical, [*map(len, found.levels.values)])
+    mean, scale = weights(layout, found)
+    return solve(layout, rows.coded(found.levels), found.n_rows, mean, scale, k, rng), mean, scale
+
+
 def solve(
     layout: Layout, coded: RowSource, n: int, mean: Array, scale: Array, k: int, rng: np.random.Generator
 ) -> RowSpace:
@@ -331,18 +349,3 @@ def solve(
 def _solver(name: str) -> str:
     """Return the route that a way takes: values of indicators are of one size, so that squares lose nothing."""
     return "lanczos" if name == "krylov" else name
-
-
-__all__ = [
-    "MEETING_ROWS",
-    "REREAD",
-    "WIDEST",
-    "Layout",
-    "check_count",
-    "coded_shape",
-    "cost",
-    "plan",
-    "solve",
-    "way",
-    "weights",
-]

@@ -1,7 +1,8 @@
-"""What FAMD warns of: columns that are no categories, axes that are arbitrary, axes that counts cannot see."""
+"""What FAMD records and warns of: categories, arbitrary axes, axes that counts cannot see."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,26 @@ from ...contract.reducer import Recorder
 from ...core.errors import LowlandWarning, RankWarning
 from ...rows.columns import like_dates
 from ...rows.mixed_rows import Learned, MixedRows
+from ...rows.row_source import RowSource
 from ...spectral import rowspace
 from ...spectral.rowspace import RowSpace
+from ..shared.linear_map import tell
 
 _FEWEST_IDENTIFIERS = 10  # levels from which on a column may be an identifier of rows
 _DIGITS = 1e-6  # relative error of an eigenvalue that is not reported
 
 
-def warn_columns(rows: MixedRows, found: Learned, record: Recorder) -> None:
+def categories_of(rows: RowSource, record: Recorder) -> tuple[list[int], list[list[Any]]]:
+    """Return the columns of categories and the levels of each; warn of those that should not be categories."""
+    if not isinstance(rows, MixedRows):
+        return [], []
+    found = rows.learn()
+    record.seconds["levels"] = found.seconds
+    _warn_columns(rows, found, record)
+    return list(rows.categorical), [list(levels) for levels in found.levels.values]
+
+
+def _warn_columns(rows: MixedRows, found: Learned, record: Recorder) -> None:
     """Warn of identifiers, which would dominate the axes, and of dates, whose order and distances would be lost."""
     for j, levels in zip(rows.categorical, found.levels.values, strict=True):
         name = str(j) if rows.names is None else repr(rows.names[j])
@@ -35,11 +48,12 @@ def warn_columns(rows: MixedRows, found: Learned, record: Recorder) -> None:
             )
 
 
-def warn_axes(space: RowSpace, eigenvalues: Any, asked: int, single: bool, record: Recorder) -> None:
-    """Warn of axes too small for counts, and of a last axis whose eigenvalue is that of the first one left out.
+def tell_axes(space: RowSpace, eigenvalues: Any, asked: int, single: bool, record: Recorder) -> None:
+    """Record the solve; warn of axes too small for counts, and of a last axis tied with the first one left out.
 
     ``single`` says that the table is one category.
     """
+    tell(record, replace(space, short=space.short and not space.solved.doubt, unseen=0.0), asked, "FAMD")
     text = _unseen(space, asked)
     if text:
         record.warn(f"FAMD: {text}", RankWarning if space.short else LowlandWarning)
