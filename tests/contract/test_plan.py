@@ -311,7 +311,7 @@ def test_a_second_decomposition_that_does_not_fit_is_refused(rng):
     assert scatter < 0.9 * factor
     with (
         config(memory_limit=(scatter + factor) // 2),
-        pytest.raises(MemoryLimitError, match="singular values that small"),
+        pytest.raises(MemoryLimitError, match="singular values much smaller"),
     ):
         lowland.PCA(600).fit(X)
 

@@ -212,12 +212,12 @@ def test_scale_gives_every_column_the_same_weight():
 
 
 def test_a_spectrum_is_that_of_so_many_columns():
-    with pytest.raises(ValueError, match="3 eigenvalues are above zero, which n_columns=2"):
+    with pytest.raises(ValueError, match="3 eigenvalues are positive, more than n_columns=2"):
         minka([3.0, 2.0, 1.0], 50, 2)
     for count in (0, 2.5, True):
         with pytest.raises(ValueError, match="n_columns is a whole number of at least 1"):
             broken_stick([3.0, 2.0, 1.0], 50, count)
-    with pytest.raises(ValueError, match="n_columns goes with a spectrum"):
+    with pytest.raises(ValueError, match="n_columns can be given only with a spectrum"):
         minka(np.eye(5), n_columns=5)
 
 
@@ -282,7 +282,7 @@ def test_bad_spectra_are_refused(rule):
 def test_number_of_rows_belongs_to_a_spectrum():
     with pytest.raises(DataError, match="give n_rows"):
         gavish_donoho([3.0, 1.0])
-    with pytest.raises(ValueError, match="rows count themselves"):
+    with pytest.raises(ValueError, match="only with a spectrum, not with rows"):
         minka(np.eye(5), 5)
     for count in (1, 10.5, True):
         with pytest.raises(ValueError, match="n_rows is a whole number of at least 2"):
