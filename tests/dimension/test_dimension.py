@@ -200,7 +200,9 @@ def test_bad_variances_and_draws_are_refused():
     for variances in ([-1.0, 2.0, 2.0], [np.nan, 1.0, 1.0], [], [[1.0, 1.0, 1.0]]):
         with pytest.raises(DataError, match="variances must be finite, nonnegative, one per column"):
             parallel_analysis(spectrum, 50, variances)
-    with pytest.raises(ValueError, match=r"^parallel_analysis: variances has 2 entries, but 3 eigenvalues are positive"):
+    with pytest.raises(
+        ValueError, match=r"^parallel_analysis: variances has 2 entries, but 3 eigenvalues are positive"
+    ):
         parallel_analysis(spectrum, 50, [1.0, 2.0])
     with pytest.raises(ValueError, match=r"^parallel_analysis: the sum of 5 variances is 5, .* 3 eigen"):
         parallel_analysis(spectrum, 50, np.ones(5))
