@@ -77,7 +77,7 @@ def test_an_unseen_level_is_named_by_its_line(run, mixed, model):
     done = run("transform", model, mixed, "--out", "flat.csv")
     assert done.code == 3
     assert (
-        "mixed.csv, line 6, column 'kind': it contains the level 'purple', which was not seen by the fit"
+        "mixed.csv, line 6, column 'kind': it contains the level 'purple', which the training rows do not have"
         in " ".join(done.err.split())
     )
 
@@ -113,7 +113,7 @@ def test_advice_on_gaps_is_written_as_options_and_fits_mixed_tables(run, tmp_pat
     done = run("reduce", "gap.csv", "--method", "famd", "--out", "o.csv")
     assert done.code == 3
     assert "gap.csv, line 3, column 'kind': missing category: fill it, " in done.err
-    assert "a level of their own with --set missing=level" in done.err
+    assert "a separate level with --set missing=level" in done.err
     assert run("reduce", "gap.csv", "--method", "famd", "--set", "missing=level", "--out", "o.csv").code == 0
     frame.with_columns(age=pl.Series([1.0, 2.0, None, 3.0]), kind=pl.Series(list("abab"))).write_csv("gap.csv")
     done = run("reduce", "gap.csv", "--method", "famd", "--out", "o.csv")

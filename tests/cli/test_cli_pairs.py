@@ -267,7 +267,7 @@ def test_a_model_of_texts_says_that_it_holds_them_and_needs_python(run: Run, tab
     assert run("info", "words.lowland", "--json").json["contents"]["objects"] == 5
     used = run("transform", "words.lowland", table)
     assert used.code == 3
-    assert "the command line cannot use such a model" in said(used)
+    assert "the command line cannot use this model" in said(used)
     assert "lowland.load(path, metric=…)" in said(used)
 
 

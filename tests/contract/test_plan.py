@@ -97,11 +97,11 @@ def test_a_plan_beyond_the_limit_names_figure_part_limit_and_remedy(small):
     with pytest.raises(MemoryLimitError) as error, config(memory_limit=3 * GB - 1):
         small.require()
     assert str(error.value) == (
-        "PCA by covariance would take 3 GB (most of it for scatter matrix: 2 GB), and the limit is 3 GB. "
-        "To go on: do less, or raise the limit with lowland.config(memory_limit='3GB')."
+        "PCA by covariance would take 3 GB (largest part: scatter matrix, 2 GB); the memory limit is 3 GB. "
+        "To continue: do less, or raise the limit with lowland.config(memory_limit='3GB')."
     )
     assert isinstance(error.value, MemoryError)
-    with pytest.raises(MemoryLimitError, match=r"would take 5 B, and the limit is 4 B"):
+    with pytest.raises(MemoryLimitError, match=r"would take 5 B; the memory limit is 4 B"):
         Plan("M", "a", 5, 0.0).require(4)
 
 
@@ -110,7 +110,7 @@ def test_single_allocations_are_checked_too():
         check_allocation(10**6, "the matrix", "do less")
         with pytest.raises(
             MemoryLimitError,
-            match=r"the matrix would take 1\.5 MB, .* limit is 1 MB.*do less",
+            match=r"the matrix would take 1\.5 MB; the memory limit is 1 MB.*do less",
         ):
             check_allocation(1_500_000, "the matrix", "do less")
 
@@ -311,7 +311,7 @@ def test_a_second_decomposition_that_does_not_fit_is_refused(rng):
     assert scatter < 0.9 * factor
     with (
         config(memory_limit=(scatter + factor) // 2),
-        pytest.raises(MemoryLimitError, match="singular values that small"),
+        pytest.raises(MemoryLimitError, match="singular values much smaller"),
     ):
         lowland.PCA(600).fit(X)
 

@@ -1,4 +1,4 @@
-"""Messages: parts that surfaces word differently, and errors that carry them."""
+"""Messages: parts with more than one wording, and errors that carry them."""
 
 import copy
 import pickle

@@ -179,9 +179,9 @@ def test_same_seed_same_count_and_null():
 
 def test_more_than_the_limit_is_refused_with_a_way_out():
     """In words that fit the function, an estimate, and PCA, which all may be asked for it."""
-    with pytest.raises(DataError, match=r"^parallel analysis .* limited to 1500 dimensions \(here 1501\); use another"):
+    with pytest.raises(DataError, match=r"^parallel analysis .* limited to 1500 dimensions; got 1501. Use another"):
         parallel_analysis(np.ones(1501), 10_000, np.ones(1501))
-    with pytest.raises(DataError, match=r"here 1501"):
+    with pytest.raises(DataError, match=r"got 1501"):
         parallel_analysis(np.ones(1501), 1502, np.full(5000, 1501 / 5000))
 
 
@@ -198,20 +198,22 @@ def test_two_rows_have_one_component():
 def test_bad_variances_and_draws_are_refused():
     spectrum = [2.0, 0.7, 0.3]
     for variances in ([-1.0, 2.0, 2.0], [np.nan, 1.0, 1.0], [], [[1.0, 1.0, 1.0]]):
-        with pytest.raises(DataError, match="one for each column, finite and not negative"):
+        with pytest.raises(DataError, match="variances must be finite, nonnegative, one per column"):
             parallel_analysis(spectrum, 50, variances)
-    with pytest.raises(ValueError, match=r"^parallel_analysis: variances has 2 entries, and 3 eigenvalues are above"):
+    with pytest.raises(
+        ValueError, match=r"^parallel_analysis: variances has 2 entries, but 3 eigenvalues are positive"
+    ):
         parallel_analysis(spectrum, 50, [1.0, 2.0])
-    with pytest.raises(ValueError, match=r"^parallel_analysis: variances has 5 entries, whose sum is 5, .* 3 eigen"):
+    with pytest.raises(ValueError, match=r"^parallel_analysis: the sum of 5 variances is 5, .* 3 eigen"):
         parallel_analysis(spectrum, 50, np.ones(5))
     assert parallel_analysis(spectrum, 50, np.full(5, 0.6)) >= 1  # of five columns that span three dimensions
-    with pytest.raises(ValueError, match=r"^parallel_analysis: variances go with eigenvalues; rows have their own"):
+    with pytest.raises(ValueError, match=r"^parallel_analysis: variances can be given only with eigenvalues"):
         parallel_analysis(np.eye(20), variances=np.ones(20))
-    with pytest.raises(ValueError, match=r"^parallel_analysis: n_rows goes with a spectrum"):
+    with pytest.raises(ValueError, match=r"^parallel_analysis: n_rows can be given only with a spectrum"):
         parallel_analysis(np.eye(20), 20)
     for draws in (0, -1, 2.5, True):
-        with pytest.raises(ValueError, match="draws is a whole number of at least 1"):
+        with pytest.raises(ValueError, match="draws must be a whole number of at least 1"):
             parallel_analysis(spectrum, 50, draws=draws)
     for quantile in (0.0, 1.0):
-        with pytest.raises(ValueError, match="quantile lies between"):
+        with pytest.raises(ValueError, match="quantile must be between"):
             parallel_analysis(spectrum, 50, quantile=quantile)

@@ -212,12 +212,12 @@ def test_scale_gives_every_column_the_same_weight():
 
 
 def test_a_spectrum_is_that_of_so_many_columns():
-    with pytest.raises(ValueError, match="3 eigenvalues are above zero, which n_columns=2"):
+    with pytest.raises(ValueError, match="3 eigenvalues are positive, more than n_columns=2"):
         minka([3.0, 2.0, 1.0], 50, 2)
     for count in (0, 2.5, True):
-        with pytest.raises(ValueError, match="n_columns is a whole number of at least 1"):
+        with pytest.raises(ValueError, match="n_columns must be a whole number of at least 1"):
             broken_stick([3.0, 2.0, 1.0], 50, count)
-    with pytest.raises(ValueError, match="n_columns goes with a spectrum"):
+    with pytest.raises(ValueError, match="n_columns can be given only with a spectrum"):
         minka(np.eye(5), n_columns=5)
 
 
@@ -269,7 +269,7 @@ def test_minkas_interval_widens_where_evidence_is_thin():
 @pytest.mark.parametrize("rule", [variance_share, broken_stick, minka])
 def test_bad_spectra_are_refused(rule):
     for spectrum, message in (
-        ([1.0, 2.0], "must descend"),
+        ([1.0, 2.0], "must be in descending order"),
         ([1.0, -0.5], "number 1 is -0.5"),
         ([np.nan, 1.0], "number 0 is nan"),
         ([0.0, 0.0], "do not vary"),
@@ -280,12 +280,12 @@ def test_bad_spectra_are_refused(rule):
 
 
 def test_number_of_rows_belongs_to_a_spectrum():
-    with pytest.raises(DataError, match="give n_rows"):
+    with pytest.raises(DataError, match="pass n_rows"):
         gavish_donoho([3.0, 1.0])
-    with pytest.raises(ValueError, match="rows count themselves"):
+    with pytest.raises(ValueError, match="only with a spectrum, not with rows"):
         minka(np.eye(5), 5)
     for count in (1, 10.5, True):
-        with pytest.raises(ValueError, match="n_rows is a whole number of at least 2"):
+        with pytest.raises(ValueError, match="n_rows must be a whole number of at least 2"):
             minka([3.0, 1.0], count)
 
 

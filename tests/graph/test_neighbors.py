@@ -381,7 +381,7 @@ def test_sparse_ties_are_exact(rng):
 
 @pytest.mark.parametrize("spec", ["cityblock", lambda a, b: 0.0], ids=["cityblock", "function"])
 def test_sparse_rows_take_few_metrics(spec):
-    with pytest.raises(lowland.DataError, match=r"sparse rows are compared by 'euclidean'.*toarray"):
+    with pytest.raises(lowland.DataError, match=r"sparse rows support the metrics 'euclidean'.*toarray"):
         neighbor_graph(sp.eye_array(9).tocsr(), 2, metric=spec)
 
 
@@ -402,9 +402,9 @@ def test_a_square_of_distances(rng):
     want = nearest(D[:4] + 1, 3, itself=True)
     np.testing.assert_array_equal(indices, want[0])
     np.testing.assert_array_equal(distances, want[1])
-    with pytest.raises(lowland.DataError, match=r"120 objects.*have 7"):
+    with pytest.raises(lowland.DataError, match=r"120 objects.*got 7"):
         points.query(D[:2, :7], 3)
-    with pytest.raises(lowland.DataError, match="negative or no number: -1 at row 1"):
+    with pytest.raises(lowland.DataError, match="negative or not a number: -1 at row 1"):
         points.query(D[:2] * [[1], [0]] - [[0], [1]], 3)
 
 
@@ -440,10 +440,13 @@ def test_objects_at_a_stored_zero_keep_the_distances_that_each_knows():
     ("change", "message"),
     [
         (lambda D: D[:4], "must be a square matrix; this one is 4 × 5"),
-        (lambda D: D + sp.csr_array(([3.0], ([0], [3])), shape=(5, 5)), r"one at row 0, column 3 and none the other"),
+        (
+            lambda D: D + sp.csr_array(([3.0], ([0], [3])), shape=(5, 5)),
+            r"one at row 0, column 3, but none in the transpose",
+        ),
         (lambda D: D + sp.csr_array(([3.0], ([0], [1])), shape=(5, 5)), r"not symmetric: 4 at row 0, column 1, and 1"),
         (lambda D: -D, r"is negative: -1 at row 0, column 1"),
-        (lambda D: D * np.nan, r"is no number: nan at row 0"),
+        (lambda D: D * np.nan, r"is not a number: nan at row 0"),
         (lambda D: square([(0, 1, 1.0), (3, 4, 1.0)]), r"row 2 has no stored distance to any other \(1 such rows\)"),
     ],
     ids=["not square", "one way", "asymmetric", "negative", "nan", "isolated"],

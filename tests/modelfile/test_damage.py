@@ -1,4 +1,4 @@
-"""Files that are cut off, altered or of another program."""
+"""Files that are truncated, altered or of another program."""
 
 import os
 import pickle
@@ -18,7 +18,7 @@ def test_cut_at_every_byte(file):
     data = file.read_bytes()
     for end in range(len(data)):
         file.write_bytes(data[:end])
-        with pytest.raises(ModelFileError, match=r"toy\.lowland: .*(cut off|broken off)"):
+        with pytest.raises(ModelFileError, match=r"toy\.lowland: .*(truncated|incomplete)"):
             modelfile.load(file)
     file.write_bytes(data)
     assert modelfile.load(file).n_features_in_ == 3
@@ -57,7 +57,7 @@ def test_absurd_header_length_allocates_nothing(tmp_path, length, refused):
         out.truncate(4000 if length == 5000 else 300_000_000)  # sparse: takes no room on the disk
     tracemalloc.start()
     try:
-        refused(path, "cut off" if length == 5000 else "no Lowland model")
+        refused(path, "truncated" if length == 5000 else "not a Lowland model")
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -70,7 +70,7 @@ def test_absurd_header_length_allocates_nothing(tmp_path, length, refused):
         (b"PK\x03\x04" + b"\0" * 50, ["zip archive"]),
         (pickle.dumps(FitInfo("Toy", "direct"), protocol=4), ["pickle", "never loads"]),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0" * 50, ["PNG"]),
-        (b"x,y\n" + b"1,2\n" * 100, ["no Lowland model"]),
+        (b"x,y\n" + b"1,2\n" * 100, ["not a Lowland model"]),
         (b'{"a": 1, "b": 2}\n' * 50, ["JSON text", "converted to .csv or .parquet"]),
         (b"PAR1" + b"\0" * 50, ["Parquet table"]),
         (safetensors.numpy.save({"w": np.zeros(3)}), ["safetensors", "another program"]),
@@ -89,7 +89,7 @@ def test_a_pickle_is_not_run(tmp_path, refused):
             return os.mkdir, (str(tmp_path / "bang"),)
 
     (tmp_path / "bomb").write_bytes(pickle.dumps(Bomb()))
-    refused(tmp_path / "bomb", "no Lowland model")
+    refused(tmp_path / "bomb", "not a Lowland model")
     assert not (tmp_path / "bang").exists()
 
 

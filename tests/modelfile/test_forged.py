@@ -215,4 +215,4 @@ def test_forged_fit_info(file, value):
 )
 def test_forged_features(file, change, refused):
     forge(file, lambda record: record.update(change))
-    refused(file, "impossible")
+    refused(file, "invalid")

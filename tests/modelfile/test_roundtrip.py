@@ -201,9 +201,9 @@ def test_functions_go_by_name_or_are_given(tmp_path):
     file = tmp_path / "words.lowland"
     lowland.save(model, file)
     assert modelfile.describe(file)["parameters"]["kernel"] == "a function"
-    with pytest.raises(lowland.ModelFileError, match=r"holds no code.*lowland.load\(path, kernel=…\)"):
+    with pytest.raises(lowland.ModelFileError, match=r"contain no code.*lowland.load\(path, kernel=…\)"):
         lowland.load(file)
-    with pytest.raises(lowland.ModelFileError, match="'metric' was given to load"):
+    with pytest.raises(lowland.ModelFileError, match="'metric' was passed to load"):
         lowland.load(file, kernel=letters, metric=letters)
     again = lowland.load(file, kernel=letters)
     np.testing.assert_array_equal(again.transform(["tac", "dot"]), model.transform(["tac", "dot"]))
@@ -217,6 +217,6 @@ def test_functions_go_by_name_or_are_given(tmp_path):
 
 def test_objects_that_are_no_texts(tmp_path):
     model = lowland.KernelPCA(2, kernel=letters).fit([("a", "b"), ("b", "c"), ("c", "a")])
-    with pytest.raises(lowland.ModelFileError, match=r"object 0 of anchors_ is a tuple.*only texts"):
+    with pytest.raises(lowland.ModelFileError, match=r"object 0 of anchors_ is a tuple.*only objects that are text"):
         lowland.save(model, tmp_path / "x.lowland")
     assert list(tmp_path.iterdir()) == []

@@ -105,9 +105,9 @@ def test_columns_of_numbers_can_be_categories():
         np.testing.assert_array_equal(rows_of(source.coded(source.learn().levels)), [[0.5, 1], [1.5, 0], [2.5, 1]])
     torch = pytest.importorskip("torch")
     np.testing.assert_array_equal(coded(torch.from_numpy(X), categorical=[1]), [[0.5, 1], [1.5, 0], [2.5, 1]])
-    with pytest.raises(DataError, match="'kk', which is no name or number of the 2 columns; did you mean 'k'"):
+    with pytest.raises(DataError, match="'kk', not a name or number of one of the 2 columns; did you mean 'k'"):
         mixed_rows(frame, ["kk"])
-    with pytest.raises(DataError, match="categorical has 2, which is no name"):
+    with pytest.raises(DataError, match="categorical has 2, not a name"):
         mixed_rows(X, [2])
 
 
@@ -155,9 +155,9 @@ def test_a_number_that_is_missing_or_none_is_named(rng):
 def test_what_is_neither_number_nor_category():
     with pytest.raises(TypeError, match=r"row 1, column 0: .*argument must be a string or a number"):
         mixed_rows(np.array([["a"], [{"b": 1}]], dtype=object)).learn()
-    with pytest.raises(DataError, match=r"column 0 \('day'\) holds dates or times"):
+    with pytest.raises(DataError, match=r"column 0 \('day'\) contains dates or times"):
         mixed_rows(pl.DataFrame({"day": [datetime.date(2020, 1, 1)], "k": ["a"]}))
-    with pytest.raises(DataError, match=r"column 1 \('l'\) holds List"):
+    with pytest.raises(DataError, match=r"column 1 \('l'\) contains List"):
         mixed_rows(pl.DataFrame({"k": ["a"], "l": [[1, 2]]}))
     with pytest.raises(DataError, match="0 sample"):
         mixed_rows(pl.DataFrame({"k": []}, schema={"k": pl.String}))
@@ -167,7 +167,7 @@ def test_unseen_levels():
     levels = Levels((1,), (["a", "b"],))
     source = mixed_rows(pl.DataFrame({"x": [1.0, 2.0], "k": ["b", "c"]}))
     with pytest.raises(
-        DataError, match=r"the level 'c', which was not seen .* saw 'a', 'b'.* at row 1, column 1 \('k'\)"
+        DataError, match=r"the level 'c', which the training .* have 'a', 'b'.* at row 1, column 1 \('k'\)"
     ):
         rows_of(source.coded(levels))
     np.testing.assert_array_equal(rows_of(source.coded(levels, "ignore")), [[1.0, 1], [2.0, -1]])
@@ -188,7 +188,7 @@ def test_blocks_that_know_no_method_take_its_wishes_later():
     source = mixed_blocks([frame])
     assert mixed_rows(source, ["x"], missing="level").learn().levels.values == ([1, 2], ["a", "b", None])
     assert mixed_blocks([frame[["x"]]]) is None
-    with pytest.raises(DataError, match="'k' holds categories, and this method takes numbers only"):
+    with pytest.raises(DataError, match="'k' contains categories, and this method needs numbers"):
         lowland.PCA().fit(source)
 
 
@@ -212,7 +212,7 @@ def test_blocks_with_and_without_names():
 
 def test_no_block_is_rounded_to_the_precision_of_the_first():
     single, double = (pd.DataFrame({"x": np.array([0.1, 0.3], dtype=kind), "k": list("ab")}) for kind in ("f4", "f8"))
-    with pytest.raises(DataError, match="block 2 is float64; block 0 was float32: give all in one precision"):
+    with pytest.raises(DataError, match="block 2 is float64; block 0 was float32: use the same dtype for all"):
         mixed_rows(lambda: [single, single[:0], double]).learn()
     found = mixed_rows(lambda: [double, single]).learn()
     assert found.mean[0] == pytest.approx((0.1 + 0.3 + float(np.float32(0.1)) + float(np.float32(0.3))) / 4, rel=1e-15)
@@ -269,7 +269,7 @@ def test_decimals_and_fractions_are_numbers():
 )
 def test_values_that_can_be_texts_are_told_so(column):
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "k": column})
-    with pytest.raises(TypeError, match=r"row 0, column 1 \('k'\): .* is no category.*astype\(str\)"):
+    with pytest.raises(TypeError, match=r"row 0, column 1 \('k'\): .* is not a category.*astype\(str\)"):
         mixed_rows(frame).learn()
     frame["k"] = frame["k"].astype(str)
     assert len(mixed_rows(frame).learn().levels.values[0]) == column.nunique()

@@ -43,7 +43,7 @@ def test_a_series_of_texts_is_as_good_as_a_list(kind: str) -> None:
 def test_a_frame_of_one_column_of_texts_is_told_to_give_the_column(library: str) -> None:
     frame = pytest.importorskip(library).DataFrame({"word": WORDS})
     with pytest.raises(
-        lowland.DataError, match=r"its one column 'word' holds texts: give the column alone, X\['word'\]"
+        lowland.DataError, match=r"its only column 'word' contains text: pass the column itself, X\['word'\]"
     ):
         lowland.ClassicalMDS(metric=differing).fit(frame)
 

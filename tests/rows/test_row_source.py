@@ -81,7 +81,7 @@ def test_tensors_lose_their_gradients(rng):
     np.testing.assert_array_equal(found.numpy(), expected.numpy())
     weights = torch.arange(30.0, requires_grad=True)
     assert lowland.PCA(2).fit(RowSource.from_blocks([tracked], n_rows=30), sample_weight=weights).n_samples_ == 29
-    with pytest.raises(DataError, match=r"give X\.to_dense\(\)"):
+    with pytest.raises(DataError, match=r"pass X\.to_dense\(\)"):
         as_rows(plain.to_sparse())
 
 
@@ -108,12 +108,12 @@ def test_names_reach_the_model(rng):
 
 @pytest.mark.parametrize("names", [["a"], ["a", "b", "c"], ["a", "a"], [0, 1], "a"])
 def test_names_must_fit_the_columns(names):
-    with pytest.raises(DataError, match=r"names must be 2 different texts, one for each column; these are"):
+    with pytest.raises(DataError, match=r"names must be 2 distinct strings, one for each column; got"):
         RowSource.from_array(X6, names=names)
 
 
 def test_one_array_is_no_iterator():
-    with pytest.raises(DataError, match="for blocks there is from_blocks"):
+    with pytest.raises(DataError, match="use from_blocks for blocks"):
         RowSource.from_array(iter([X6]))
 
 
@@ -178,9 +178,9 @@ def test_arrays_of_floats_are_not_copied():
         (Path("table.csv"), r"not a file name.*read_table\('table\.csv'\)"),
         (pl.Series([1.0, 2.0]), "got 1-D data of shape"),
         (pd.Series([1.0, 2.0]), "got 1-D data of shape"),
-        (pl.LazyFrame({"a": [1.0]}), r"give it as X\.collect\(\)"),
+        (pl.LazyFrame({"a": [1.0]}), r"pass X\.collect\(\)"),
         (pd.DataFrame(X6, columns=["a", "a"]), "'a' 2 times: rename the columns"),
-        (iter([]), "the iterator was empty"),
+        (iter([]), "the iterator or all of its blocks are empty"),
     ],
     ids=lambda value: None if isinstance(value, str) else type(value).__name__,  # the same in every process
 )
@@ -253,7 +253,7 @@ def test_functions_and_lists_can_be_read_again_and_an_iterator_once():
     once = RowSource.from_blocks(iter([X6]))
     assert not once.reiterable
     np.testing.assert_array_equal(joined(once), X6)
-    with pytest.raises(DataError, match="read only once and were read already"):
+    with pytest.raises(DataError, match="read only once and were already read"):
         joined(once)
 
 
@@ -283,7 +283,7 @@ def test_a_function_that_does_not_start_anew_is_found_out():
     pieces = iter([X6[:3], X6[3:]])
     source = RowSource.from_blocks(lambda: pieces)
     joined(source)
-    with pytest.raises(DataError, match=r"second reading.* no rows"):
+    with pytest.raises(DataError, match=r"second pass.* no rows"):
         joined(source)
 
 
@@ -291,14 +291,14 @@ def test_a_reading_of_another_length_is_found_out():
     lengths = iter([6, 5])
     source = RowSource.from_blocks(lambda: iter([X6[: next(lengths)]]))
     assert source.count() == 6
-    with pytest.raises(DataError, match=r"the blocks hold 5 rows; .* 6"):
+    with pytest.raises(DataError, match=r"the blocks have 5 rows, .*6"):
         joined(source)
 
 
 @pytest.mark.parametrize("said", [5, 7])
 def test_a_wrong_number_of_rows_is_found_out(said):
     source = RowSource.from_blocks(lambda: iter([X6[:4], X6[4:]]), n_rows=said)
-    with lowland.config(threads=1), pytest.raises(DataError, match=f"n_rows said {said}"):
+    with lowland.config(threads=1), pytest.raises(DataError, match=f"but n_rows={said}"):
         source.map_blocks(lambda rows: rows, 2)
 
 

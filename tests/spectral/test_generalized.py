@@ -113,7 +113,7 @@ def test_refusals(C, D, make):
         ((C, D, N + 1), f"k must be from 1 to {N}; got {N + 1}"),
         ((C, D[:5, :5], 1), "square and of one size"),
         ((C[:, :5], D, 1), "square and of one size"),
-        ((crooked, D, 1), r"C is not symmetric.*numpy\.linalg\.eig\(C\), or scipy\.linalg\.eig\(C, D\)"),
+        ((crooked, D, 1), r"C is not symmetric.*numpy\.linalg\.eig\(C\) or scipy\.linalg\.eig\(C, D\)"),
         ((C, crooked, 1), "D is not symmetric"),
         ((gap, D, 1), "C contains NaN"),
         ((C, singular, 1), "D is not positive definite.*range of D"),

@@ -1,4 +1,4 @@
-"""One table of solvers; sorted, signed and certified pairs from all of them."""
+"""The table of solvers; sorted, signed pairs with a measured residual from all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy, torch, CuPy: namespace and device, nothing else."""
+"""Namespaces, devices and dtypes of NumPy, torch and CuPy arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = Any
 
 
 def is_foreign(x: Any) -> bool:
-    """Tell whether x is an array of torch or CuPy; neither library is imported to find out."""
+    """Return whether x is a torch or CuPy array, without importing either library."""
     for name, kind in (("torch", "Tensor"), ("cupy", "ndarray")):
         module = sys.modules.get(name)
         if module is not None and isinstance(x, getattr(module, kind)):
@@ -29,12 +29,12 @@ def namespace(*arrays: Array) -> Any:
 
 
 def dtype_of(x: Array) -> np.dtype[Any]:
-    """Return the dtype of x as a NumPy dtype, whatever the library."""
+    """Return the dtype of an array of any library as a NumPy dtype."""
     return np.dtype(str(x.dtype).rpartition(".")[2])
 
 
 def to_numpy(x: Array) -> np.ndarray[Any, Any]:
-    """Bring an array to NumPy (from a device if need be)."""
+    """Return an array as a NumPy array, copied from the device if needed."""
     if not is_foreign(x):
         return np.asarray(x)
     if hasattr(x, "get"):  # CuPy
@@ -43,12 +43,12 @@ def to_numpy(x: Array) -> np.ndarray[Any, Any]:
 
 
 def detached(x: Array) -> Array:
-    """Return a tensor without its history of gradients; any other array as it is."""
+    """Return a tensor detached from its gradients; any other array unchanged."""
     return x.detach() if hasattr(x, "detach") else x
 
 
 def like(x: Any, reference: Array, dtype: Any = None) -> Array:
-    """Return x as an array of the reference's library and device; its dtype is kept unless given."""
+    """Return x as an array of the reference's library and device; ``dtype=None`` keeps the dtype of x."""
     if not is_foreign(reference):
         return np.asarray(to_numpy(x), dtype=dtype)
     xp = namespace(reference)
@@ -60,13 +60,13 @@ def like(x: Any, reference: Array, dtype: Any = None) -> Array:
         x = array_api_compat.to_device(x, device)
         return x if target is None else xp.astype(x, target, copy=False)
     host = np.ascontiguousarray(x)
-    if not host.flags.writeable or min(host.strides, default=0) < 0:  # torch takes neither
+    if not host.flags.writeable or min(host.strides, default=0) < 0:  # torch accepts neither
         host = host.copy()
     return xp.asarray(host, dtype=target, device=device)
 
 
 def cast(x: Array, dtype: Any) -> Array:
-    """Return x in another dtype, without a copy where it has it already."""
+    """Return x in another dtype; no copy if it already has it."""
     if not is_foreign(x):
         return x.astype(dtype, copy=False)
     xp = namespace(x)
@@ -74,7 +74,7 @@ def cast(x: Array, dtype: Any) -> Array:
 
 
 def less(x: Array, shift: Array) -> Array:
-    """Return x − shift in float64; NumPy needs no copy of x in float64 for that.
+    """Return x − shift in float64; for NumPy without a float64 copy of x.
 
     >>> less(np.array([3.0], dtype=np.float32), np.array([1.0]))
     array([2.])

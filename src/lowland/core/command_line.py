@@ -4,9 +4,9 @@ import shlex
 
 
 def command_line(command: str, /, *files: object, **options: object) -> str:
-    """Write a command of Lowland, quoted for the shell.
+    """Return a Lowland command, quoted for the shell.
 
-    None and False leave an option out, True writes it without a value, a list or tuple writes it once for each item.
+    None and False omit an option, True writes it without a value, a list or tuple repeats it for each item.
 
     >>> command_line("reduce", "my data.csv", method="pca", scale=True, set=["tol=0", "eps=1"], id=None)
     "lowland reduce 'my data.csv' --method pca --scale --set tol=0 --set eps=1"

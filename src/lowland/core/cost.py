@@ -1,4 +1,4 @@
-"""Costs of work before it is done: `Plan`, rough seconds, and the one memory limit."""
+"""Estimated cost of work: `Plan`, rough seconds, and the check against the memory limit."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .errors import MemoryLimitError
 from .formatting import format_bytes, format_seconds
 from .message import Configuration, Message
 
-# Arithmetic of one modest core, for the rough seconds of a plan (64-bit; 32-bit counts double).
+# Operations per second of one modest core, in float64; float32 is twice as fast.
 FLOPS_PER_CORE = 2.5e10
 SPARSE_FLOPS_PER_CORE = 1.0e9
-_TRIFLE = 1 << 16  # bytes so few that asking the system what is free costs more; thousands of small pieces do
+_MIN_CHECKED_BYTES = 1 << 16  # smaller allocations are frequent, and reading the free memory costs more than they do
 
 
 @dataclass(frozen=True)
 class DataShape:
-    """What a plan needs to know of the data. ``n_rows`` is None where a stream does not say its length."""
+    """Shape, type and storage of the data, as a plan needs them; ``n_rows`` is None for a stream of unknown length."""
 
     n_rows: int | None
     n_features: int
@@ -31,8 +31,8 @@ class DataShape:
     density: float = 1.0
     sparse: bool = False
     reiterable: bool = True
-    copied: int = 0  # bytes that were or will be taken to turn the input into an array
-    blocks: bool = False  # rows come in blocks, so that one array of them is a copy
+    copied: int = 0  # bytes needed to convert the input to an array
+    blocks: bool = False  # rows come in blocks: one array of all of them is a copy
 
     @property
     def entries(self) -> int:
@@ -41,7 +41,7 @@ class DataShape:
 
     @property
     def gathered(self) -> int:
-        """Bytes that one array of all rows takes beyond the data: none where they are one already."""
+        """Bytes of one array of all rows; 0 if the data are one array already."""
         return self.entries * (self.dtype.itemsize + (4 if self.sparse else 0)) if self.blocks else 0
 
 
@@ -49,9 +49,8 @@ class DataShape:
 class Plan:
     """The cost of a fit, before it is run.
 
-    ``bytes`` is the peak of memory that the fit takes beyond the data it is given, ``model_bytes`` what the
-    fitted model keeps, ``seconds`` a rough guess for this machine's number of threads; ``parts`` names the
-    largest pieces of memory.
+    ``bytes`` is the peak memory of the fit in addition to the data, ``model_bytes`` the memory of the fitted model,
+    ``seconds`` a rough estimate for this machine's number of threads; ``parts`` lists the largest allocations.
     """
 
     method: str
@@ -67,15 +66,15 @@ class Plan:
         object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
 
     def require(self, limit: int | None = None) -> None:
-        """Raise `MemoryLimitError` if the plan passes the limit (default: the one in force)."""
+        """Raise `MemoryLimitError` if the plan exceeds the limit (default: the current one)."""
         limit = settings.memory_limit() if limit is None else limit
         if self.bytes > limit:
             largest = max(self.parts, key=lambda name: self.parts[name], default="")
-            most = f" (most of it for {largest}: {format_bytes(self.parts[largest])})" if largest else ""
+            most = f" (largest part: {largest}, {format_bytes(self.parts[largest])})" if largest else ""
             raise MemoryLimitError(
                 Message(
-                    f"{self.method} by {self.algorithm} would take {format_bytes(self.bytes)}{most}, and the limit is "
-                    f"{format_bytes(limit)}. To go on: ",
+                    f"{self.method} by {self.algorithm} would take {format_bytes(self.bytes)}{most}; the memory limit "
+                    f"is {format_bytes(limit)}. To continue: ",
                     self.remedy,
                     ", or raise the limit with ",
                     Configuration("memory_limit", f"{math.ceil(self.bytes / 1e9)}GB"),
@@ -83,7 +82,7 @@ class Plan:
                 )
             )
 
-    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be copied or sent to a process by itself
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
         return Plan, tuple(dict(self.parts) if f.name == "parts" else getattr(self, f.name) for f in fields(self))
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,21 +114,21 @@ class Plan:
 
 
 def check_allocation(nbytes: int, what: str, remedy: str) -> None:
-    """Raise `MemoryLimitError` if one piece of memory alone would pass the limit.
+    """Raise `MemoryLimitError` if one allocation alone would exceed the limit.
 
-    Plans refuse before a fit begins; this stands before each large allocation, for data whose size shows only
-    while they stream in, and as a second lock should a plan be wrong.
+    Plans are checked before a fit begins. This check precedes each large allocation: the size of a stream is not known
+    in advance, and a plan can be wrong.
     """
-    if nbytes <= _TRIFLE and not settings.limit_is_given():
+    if nbytes <= _MIN_CHECKED_BYTES and not settings.limit_is_given():
         return
     limit = settings.memory_limit()
     if nbytes > limit:
-        much = f"{what} would take {format_bytes(nbytes)}, and the limit is {format_bytes(limit)}. To go on: "
-        raise MemoryLimitError(Message(much, remedy, "."))
+        size = f"{what} would take {format_bytes(nbytes)}; the memory limit is {format_bytes(limit)}. To continue: "
+        raise MemoryLimitError(Message(size, remedy, "."))
 
 
 def largest(*stages: Mapping[str, int]) -> dict[str, int]:
-    """Return the stage that takes most memory, of stages that follow one another; pieces of no size are left out.
+    """Return the one of several successive stages that needs the most memory, without its empty parts.
 
     >>> largest({"pairs": 5}, {"rows": 4, "copy": 3, "weights": 0})
     {'rows': 4, 'copy': 3}
@@ -139,10 +138,10 @@ def largest(*stages: Mapping[str, int]) -> dict[str, int]:
 
 
 def dense_seconds(flops: float, dtype: np.dtype[Any]) -> float:
-    """Turn dense arithmetic into rough seconds."""
+    """Return the rough seconds of dense arithmetic."""
     return flops / (FLOPS_PER_CORE * settings.threads() * (8 // dtype.itemsize))
 
 
 def sparse_seconds(flops: float) -> float:
-    """Turn sparse arithmetic into rough seconds."""
+    """Return the rough seconds of sparse arithmetic."""
     return flops / (SPARSE_FLOPS_PER_CORE * settings.threads())

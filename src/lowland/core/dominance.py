@@ -1,4 +1,4 @@
-"""When one column or two hold most of the variance, a reduction mostly repeats them: one rule for all who say so."""
+"""One or two columns with most of the variance, which a reduction mostly repeats: the rule of every such warning."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 from .formatting import format_share
 from .message import Message, Setting
 
-MOST = 0.75  # more than this of three columns or more is said in any case
-MOST_OF_TWO = 0.95  # one of two columns nearly always has the larger part
-HALF = 0.5  # less than this, and the other columns outweigh it
-TIMES_THE_OTHERS = 9.0  # a standard deviation three times that of the others
-LIKE_THE_FIRST = 0.25  # half its standard deviation: such a second column is named with the first
-FEWEST_FOR_A_PAIR = 5  # among fewer columns two are about half of all, and a plane in three is no matter of units
+_ALWAYS_DOMINANT = 0.75  # share of the variance, with three or more columns
+_DOMINANT_OF_TWO = 0.95  # with two columns one of them nearly always has the larger share
+_MIN_SHARE = 0.5  # with a smaller share the other columns outweigh it
+_TIMES_THE_MEAN = 9.0  # variance as a multiple of the others' mean: three times their standard deviation
+_SECOND_TO_FIRST = 0.25  # a second column with this share of the first one's variance is reported with it
+_MIN_COLUMNS_FOR_A_PAIR = 5  # two of fewer columns are about half of the table, whatever their units
 
 
 def dominant_columns(variances: Any) -> tuple[tuple[int, ...], float] | None:
-    """Return the one or two columns that hold most of the variance and their share, or None where none do.
+    """Return the one or two columns with most of the variance and their share, or None if no column dominates.
 
     A column dominates if it holds more than all others together and its variance is more than nine times their mean.
-    Of D columns that is a share of max(1/2, 9/(8 + D)): 69 % of 5, 60 % of 7, half of 10 or more. From 75 % on it
-    always does. So a share that is large only because there are few columns is not reported: iris, four lengths in
-    one unit, has a column with 68 % (6 times the mean of the others); the flight number of nycflights, 63 % of 13
-    columns (21 times), is reported. Two columns dominate by the same rule, together more than half and each more than
-    nine times the mean of the others, unless the first does so alone and the second is far smaller.
+    With D columns that is a share above max(1/2, 9/(8 + D)): 69 % of 5, 60 % of 7, half of 10 or more. Above 75 % it
+    always does. A share that is large only because there are few columns is therefore not reported: iris, four lengths
+    in one unit, has a column with 68 % (6 times the mean of the others); the flight number of nycflights, 63 % of 13
+    columns (21 times), is reported. Two columns dominate if together they hold more than half and each is more than
+    nine times the mean of the others, unless the first dominates alone and the second is far smaller.
 
     >>> dominant_columns([1.0, 100.0, 2.0])
     ((1,), 0.970873786407767)
@@ -40,25 +40,25 @@ def dominant_columns(variances: Any) -> tuple[tuple[int, ...], float] | None:
         return None
     first, second = (int(i) for i in np.argsort(-values, kind="stable")[:2])
     one, both = float(values[first] / total), float((values[first] + values[second]) / total)
-    alone = one > _most_of_one(varying, len(values))
-    if varying >= FEWEST_FOR_A_PAIR and not (alone and values[second] < LIKE_THE_FIRST * values[first]):
+    alone = one > _dominant_share(varying, len(values))
+    if varying >= _MIN_COLUMNS_FOR_A_PAIR and not (alone and values[second] < _SECOND_TO_FIRST * values[first]):
         others = (1 - both) * total / (varying - 2)
-        if both > HALF and values[second] > TIMES_THE_OTHERS * others:
+        if both > _MIN_SHARE and values[second] > _TIMES_THE_MEAN * others:
             return (first, second), both
     return ((first,), one) if alone else None
 
 
-def _most_of_one(varying: int, width: int) -> float:
-    """Return the share from which one column dominates; constant columns count only towards the case of two."""
+def _dominant_share(varying: int, width: int) -> float:
+    """Return the share above which one column dominates; ``width`` includes the constant columns."""
     if width == 2:
-        return MOST_OF_TWO
-    return min(MOST, max(HALF, TIMES_THE_OTHERS / (TIMES_THE_OTHERS + varying - 1)))
+        return _DOMINANT_OF_TWO
+    return min(_ALWAYS_DOMINANT, max(_MIN_SHARE, _TIMES_THE_MEAN / (_TIMES_THE_MEAN + varying - 1)))
 
 
 def dominant_words(variances: Any, names: Sequence[Any] | None) -> str | None:
-    """Say which one or two columns hold most of the variance, and how much; None where none do.
+    """Return a sentence on the one or two columns with most of the variance, or None if no column dominates.
 
-    Either way the subject is singular, so that a sentence can go on with "it".
+    The subject is always singular, so that the next clause can say "it".
 
     >>> dominant_words([1.0, 100.0, 2.0], ["age", "income", "height"])
     "column 'income' holds 97.1 % of the variance"
@@ -75,7 +75,7 @@ def dominant_words(variances: Any, names: Sequence[Any] | None) -> str | None:
 
 
 def dominance(words: str, effect: str, remedy: Setting) -> Message:
-    """Return the warning that one or two columns dominate: the words of `dominant_words`, the effect and the remedy.
+    """Return the warning that columns dominate: the sentence of `dominant_words`, the effect and the remedy.
 
     >>> text = dominance("column 0 holds 97 % of the variance", "so axis 1 repeats it", Setting("scale", True))
     >>> print(text.split("; ")[1])

@@ -1,6 +1,6 @@
-"""Errors and warnings of our own, so that callers can catch what they can act on.
+"""Errors and warnings of Lowland, by what a caller can do about them.
 
-Every message says what happened, the likely cause and the next step.
+Every message gives what happened, the likely cause and the next step.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ FILL = Advice("fill it", "leave the row out")
 
 
 class LowlandError(Exception):
-    """Base of every error that Lowland raises by itself."""
+    """Base class of Lowland's errors."""
 
 
 class DataError(LowlandError, ValueError):
     """The data cannot be used as given; the message names the row, the column or the file.
 
-    ``row`` and ``column`` count from 0; they are None where the error has no single place.
+    ``row`` and ``column`` count from 0; they are None if the error does not concern one cell.
     """
 
     def __init__(self, message: str, *, row: int | None = None, column: int | None = None) -> None:
@@ -28,9 +28,9 @@ class DataError(LowlandError, ValueError):
 
 
 class CellError(DataError):
-    """One cell cannot be used: it is missing, infinite, no number, or a level that the fit did not see.
+    """One cell cannot be used: it is missing, infinite, not a number, or a category absent from the training rows.
 
-    ``what`` is what the cell contains, ``advice`` what helps; ``name`` is the name of its column, if any.
+    ``what`` describes the content of the cell, ``advice`` the remedy; ``name`` is the column name, if any.
 
     >>> print(CellError("NaN", FILL, row=2, column=0))
     Input X contains NaN at row 2, column 0: fill it or leave the row out
@@ -51,7 +51,7 @@ class CellError(DataError):
         self.what, self.advice, self.name, self.subject = what, advice, name, subject
 
     def changed(self, **changes: Any) -> CellError:
-        """Return the same error of another row or subject, or with other advice."""
+        """Return a copy of the error with another row, subject or advice."""
         own = {key: getattr(self, key) for key in ("what", "advice", "row", "column", "name", "subject")} | changes
         return CellError(own.pop("what"), own.pop("advice"), **own)
 
@@ -65,27 +65,27 @@ def _cell_error(fields: dict[str, Any]) -> CellError:
 
 
 class ScaleError(DataError):
-    """Squares of the values pass the range of floating point: they are too large, or too small, to be added up."""
+    """Squares of the values overflow or underflow: the values are too large or too small."""
 
 
 class DisconnectedError(DataError):
-    """The neighbour graph falls into pieces, and ``disconnected="error"`` was asked for."""
+    """The neighbour graph has more than one connected component, and ``disconnected="error"``."""
 
 
 class SolveError(LowlandError, ArithmeticError):
-    """An eigenproblem could not be solved to its tolerance; nothing is returned in place of the answer."""
+    """An eigenproblem was not solved to its tolerance; no result is returned."""
 
 
 class MemoryLimitError(LowlandError, MemoryError):
-    """The work would pass the memory limit; raised before anything is allocated."""
+    """The work would exceed the memory limit; raised before the allocation."""
 
 
 class ModelFileError(LowlandError, ValueError):
-    """A model file is truncated, altered, foreign or from a newer format."""
+    """A model file is truncated, altered, of another program or of a newer format."""
 
 
 class WriteError(LowlandError, OSError):
-    """A file cannot be written: the disk is full, its folder is missing or not ours. ``errno`` is the system's."""
+    """A file cannot be written: full disk, missing folder, no permission. ``errno`` is the system's."""
 
 
 class MissingExtraError(LowlandError, ImportError):
@@ -93,11 +93,11 @@ class MissingExtraError(LowlandError, ImportError):
 
 
 class Cancelled(LowlandError):
-    """The progress callback asked to stop; nothing was written and the model stays unfitted."""
+    """The progress callback cancelled the work; nothing was written and the model is not fitted."""
 
 
 class LowlandWarning(UserWarning):
-    """Base of every warning that Lowland gives by itself."""
+    """Base class of Lowland's warnings."""
 
 
 class DistanceMatrixWarning(LowlandWarning):
@@ -105,24 +105,24 @@ class DistanceMatrixWarning(LowlandWarning):
 
 
 class RankWarning(LowlandWarning):
-    """The data have fewer dimensions than were asked for."""
+    """The data have fewer dimensions than ``n_components``."""
 
 
 class DominantColumnWarning(LowlandWarning):
-    """One unscaled column owns most of the variance, so the axes only repeat it."""
+    """One or two unscaled columns hold most of the variance, so the axes mostly repeat them."""
 
 
 class DegenerateWarning(LowlandWarning):
-    """The order of the distances was kept by letting different points fall together: the map says little."""
+    """Different points coincide in the map, which preserves the order of the distances but little else."""
 
 
 class DisconnectedWarning(LowlandWarning):
-    """The neighbour graph falls into pieces; the message says what was done about it."""
+    """The neighbour graph has more than one connected component; the message says how they were handled."""
 
 
 class IndefiniteWarning(LowlandWarning):
-    """A kernel is not positive semidefinite: part of it cannot be shown as distances."""
+    """A kernel is not positive semidefinite: part of it has no Euclidean representation."""
 
 
 class NotConvergedWarning(LowlandWarning):
-    """An iteration stopped before its tolerance; the achieved residual is in ``fit_info_``."""
+    """An iteration stopped before reaching its tolerance; the residual is in ``fit_info_``."""

@@ -21,7 +21,7 @@ _UNITS = {
 
 
 def parse_bytes(text: float | str) -> int:
-    """Read a size such as ``"8GB"``, ``"512 MiB"`` or a number of bytes.
+    """Return the bytes of a size such as ``"8GB"``, ``"512 MiB"`` or a number.
 
     >>> parse_bytes("1.5 GiB")
     1610612736
@@ -42,7 +42,7 @@ def parse_bytes(text: float | str) -> int:
 
 
 def format_bytes(n: float) -> str:
-    """Write a number of bytes as people read it.
+    """Return a number of bytes as text.
 
     >>> format_bytes(1_230_000_000)
     '1.23 GB'
@@ -55,7 +55,7 @@ def format_bytes(n: float) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """Write a rough time as people read it.
+    """Return a rough time as text.
 
     >>> [format_seconds(s) for s in (2e-6, 0.25, 600, 7200, 1e6)]
     ['< 0.01 s', 'about 0.25 s', 'about 10 min', 'about 2 h', 'about 12 days']
@@ -69,7 +69,7 @@ def format_seconds(seconds: float) -> str:
 
 
 def format_share(share: float) -> str:
-    """Write a share so that only the whole reads as 100 %.
+    """Return a share as a percentage; only 1 is rounded to 100 %.
 
     >>> format_share(0.6123), format_share(0.99999), format_share(1.0)
     ('61.2 %', 'more than 99.9 %', '100 %')
@@ -80,7 +80,7 @@ def format_share(share: float) -> str:
 
 
 def count(n: int, noun: str) -> str:
-    """Write a number of things.
+    """Return a number with its noun, in the plural if needed.
 
     >>> count(1, "row"), count(1500, "row")
     ('1 row', '1,500 rows')

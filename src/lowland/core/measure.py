@@ -1,26 +1,26 @@
-"""A number that says how sure it is."""
+"""`Measure`: a float with its confidence interval."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-Z95 = 1.959963984540054  # of a normal value, 95 % lie within so many standard deviations
+Z95 = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
 
 
 class Measure(float):
-    """A measured value: a float that also carries its 95 % interval and whether all of the data went into it.
+    """A float with its 95 % confidence interval, and whether it was computed from all of the data.
 
     Parameters
     ----------
     value : float
-        The value; a `Measure` is this number in all arithmetic and comparisons.
+        The value; arithmetic and comparisons use it.
     low, high : float, optional
-        The interval that holds the true value in 95 of 100 cases; default: the value itself.
+        The 95 % confidence interval; default: the value itself.
     exact : bool
-        Whether the value was computed from all points. Then, if it describes these very points (such as the
-        trustworthiness of a map), the interval is the value; if it estimates something behind them (such as their true
-        dimension), the interval is that of the estimate.
+        Whether the value was computed from all points. A statistic of these points (such as the trustworthiness of a
+        map) then has no uncertainty and its interval is the value; an estimate of a property of their distribution
+        (such as its dimension) keeps an interval.
     groups : mapping, optional
         The same measure for each group of points.
 
@@ -47,12 +47,12 @@ class Measure(float):
         exact: bool = True,
         groups: Mapping[Any, Measure] | None = None,
     ) -> Measure:
-        """Make a measure."""
+        """Create a measure."""
         out = super().__new__(cls, value)
         out.low = float(value if low is None else low)
         out.high = float(value if high is None else high)
         if out.low > out or out.high < out:
-            raise ValueError(f"the interval [{out.low:g}, {out.high:g}] does not hold the value {float(value):g}")
+            raise ValueError(f"the interval [{out.low:g}, {out.high:g}] does not contain the value {float(value):g}")
         out.exact, out.groups = bool(exact), groups
         return out
 
@@ -78,7 +78,7 @@ class Measure(float):
         return plain
 
     def overlaps(self, other: float) -> bool:
-        """Tell whether the intervals of two measures meet, so that their order says nothing.
+        """Return whether the intervals of two measures overlap.
 
         >>> Measure(0.9, 0.8, 1.0).overlaps(Measure(0.7, 0.6, 0.85))
         True

@@ -1,4 +1,4 @@
-"""How much memory a piece of work took, measured."""
+"""Measured peak memory of a block of code."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-_WORTH_WATCHING = 32_000_000  # below this a sampling thread would only measure noise
+_MIN_SAMPLED_BYTES = 32_000_000  # with less, a sampling thread would measure only noise
 
 
 @dataclass
 class Peak:
-    """The growth of memory, filled in when the watch ends; None where the system does not tell."""
+    """The growth of memory, set when the block ends; None if the system does not report it."""
 
     bytes: int | None = None
 
 
 def resident(pid: int | None = None) -> int | None:
-    """Return the resident memory of a process, by default this one, in bytes (Linux), else None."""
+    """Return the resident memory of a process, by default this one, in bytes; None outside Linux."""
     try:
         with open(f"/proc/{'self' if pid is None else pid}/statm") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -31,8 +31,8 @@ def resident(pid: int | None = None) -> int | None:
 def watch(planned: int, every: float = 0.005) -> Iterator[Peak]:
     """Measure the peak growth of resident memory while the block runs.
 
-    Work planned to be large is sampled from a thread of its own, since the kernel's high-water mark cannot be
-    reset without disturbing other observers; small work is measured at its end.
+    Large work is sampled by a thread, since resetting the kernel's high-water mark would disturb other observers;
+    small work is measured at its end.
     """
     peak, before = Peak(), resident()
     if before is None:
@@ -45,7 +45,7 @@ def watch(planned: int, every: float = 0.005) -> Iterator[Peak]:
         while not done.wait(every):
             highest = max(highest, resident() or 0)
 
-    thread = threading.Thread(target=sample, daemon=True) if planned >= _WORTH_WATCHING else None
+    thread = threading.Thread(target=sample, daemon=True) if planned >= _MIN_SAMPLED_BYTES else None
     if thread is not None:
         thread.start()
     try:

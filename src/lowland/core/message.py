@@ -1,7 +1,7 @@
 """Messages as data: text with parts that Python and the command line word differently.
 
-`str` of a message is what Python says. A surface with other words, such as the command line, goes through the parts:
-a parameter that Python calls ``n_neighbors=20`` is an option there, and advice that it cannot offer is left out.
+`str` of a message is its Python wording. The command line words the parts itself: the parameter ``n_neighbors=20``
+becomes an option, and advice that it cannot offer is left out.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 
 class Part:
-    """A part of a message that surfaces word differently; `str` gives Python's words."""
+    """A part of a message with more than one wording; `str` is the Python wording."""
 
 
 @dataclass(frozen=True)
 class Code(Part):
-    """A value that is an expression in Python.
+    """A value written as a Python expression.
 
     >>> str(Setting("weights", Code("~np.isnan(D)")))
     'weights=~np.isnan(D)'
@@ -29,7 +29,7 @@ class Code(Part):
         return self.text
 
 
-KNOWN_PAIRS = Code("~np.isnan(D)")  # weights that leave out the pairs whose distance is missing
+KNOWN_PAIRS = Code("~np.isnan(D)")  # weights of 0 for the pairs whose distance is missing
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Setting(Part):
         return self.name if self.value is ... else f"{self.name}={self.value!r}"
 
 
-SCALE, SCALED_METRIC = Setting("scale", True), Setting("metric", "seuclidean")  # what weighs all columns alike
+SCALE, SCALED_METRIC = Setting("scale", True), Setting("metric", "seuclidean")  # both weight all columns equally
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Estimator(Part):
 
 @dataclass(frozen=True)
 class Item(Part):
-    """A row, column or object by its number, counted from 0; a surface may know its name.
+    """A row, column or object by its number, counted from 0; the command line may use its name.
 
     >>> str(Item("object", 3))
     'object 3'
@@ -96,7 +96,7 @@ class Item(Part):
 
 @dataclass(frozen=True, init=False)
 class Advice(Part):
-    """What helps: one of several actions. A surface leaves out the actions that it does not offer.
+    """Alternative remedies. The command line leaves out those that it does not offer.
 
     >>> str(Advice("fill it", "leave the row out"))
     'fill it or leave the row out'
@@ -115,13 +115,13 @@ class Advice(Part):
         return self.before + _either([str(action) for action in self.actions])
 
     def worded(self, word: Callable[[Part], str | None]) -> str:
-        """Return the actions in other words, without those of which a part has none."""
+        """Return the actions as worded by ``word``, without those that have a part for which it returns None."""
         texts = [text for text in (_wording(action, word) for action in self.actions) if text is not None]
         return self.before + _either(texts) if texts else ""
 
 
 class Message(str):
-    """A text made of strings and parts; nested messages are taken apart.
+    """A text made of strings and parts; nested messages are flattened.
 
     >>> text = Message("LLE: ", Setting("n_neighbors", 20), " must be less than 15")
     >>> print(text)
@@ -133,18 +133,18 @@ class Message(str):
     parts: tuple[str | Part, ...]
 
     def __new__(cls, *parts: str | Part) -> Message:
-        """Join the parts in Python's words."""
+        """Join the parts in their Python wording."""
         flat = tuple(inner for part in parts for inner in parts_of(part))
         self = super().__new__(cls, "".join(str(part) for part in flat))
         self.parts = flat
         return self
 
     def worded(self, word: Callable[[Part], str | None]) -> str:
-        """Return the text in other words; where ``word`` returns None for a part, Python's words stay."""
+        """Return the text as worded by ``word``; a part for which it returns None keeps its Python wording."""
         return "".join(_shown(part, word) for part in self.parts)
 
     def settings(self) -> Iterator[Setting]:
-        """Go through the parameters that the message names, those in its advice included."""
+        """Iterate over the parameters that the message names, including those in its advice."""
         for part in self.parts:
             if isinstance(part, Setting):
                 yield part
@@ -154,12 +154,12 @@ class Message(str):
 
 
 def parts_of(text: str | Part) -> tuple[str | Part, ...]:
-    """Return the parts of a message, or the one part that a plain text is."""
+    """Return the parts of a message; a plain text is its own only part."""
     return text.parts if isinstance(text, Message) else (text,)
 
 
 def settings_of(text: str) -> Iterator[Setting]:
-    """Go through the parameters that a text names, as far as it is a message.
+    """Iterate over the parameters that a message names; a plain text has none.
 
     >>> Setting("scale", True) in settings_of(Message("use ", Setting("scale", True)))
     True
@@ -181,6 +181,6 @@ def _shown(part: str | Part, word: Callable[[Part], str | None]) -> str:
 
 
 def _wording(action: str | Message, word: Callable[[Part], str | None]) -> str | None:
-    """Return an action in other words; None where one of its parts has none."""
+    """Return an action as worded by ``word``, or None if ``word`` returns None for one of its parts."""
     texts = [part if isinstance(part, str) else word(part) for part in parts_of(action)]
     return None if None in texts else "".join(text for text in texts if text is not None)

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def seed(random_state: Any) -> np.random.Generator:
-    """Return the generator of a fit. None means seed 0: the same call gives the same result."""
+    """Return a random generator; None means seed 0."""
     if random_state is None:
         return np.random.default_rng(0)
     if isinstance(random_state, np.random.Generator):

@@ -18,7 +18,7 @@ ProgressCallback = Callable[[str, int, int | None], object]
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings in force; see `config`."""
+    """The current settings; see `config`."""
 
     memory_limit: int | None = None
     threads: int | None = None
@@ -30,7 +30,7 @@ _UNSET: Any = object()
 
 
 class _Restore:
-    """What `config` returns: leave it alone, or use it in ``with`` to restore the former settings."""
+    """Restores the former settings at the end of ``with config(...)``; without ``with`` it does nothing."""
 
     def __init__(self, former: Settings) -> None:
         self._former = former
@@ -57,13 +57,13 @@ def config(
 ) -> _Restore:
     """Set the memory limit, the number of threads or the progress callback for this process.
 
-    A setting that is not named keeps its value; ``None`` gives its default back.
+    A setting that is not passed keeps its value; ``None`` restores its default.
 
     Parameters
     ----------
     memory_limit : int (bytes) or str such as "8GB"; default: the environment's
-        ``LOWLAND_MEMORY_LIMIT``, else 80 % of what the machine or its cgroup has free.
-        Work that would pass it raises `MemoryLimitError` before it allocates.
+        ``LOWLAND_MEMORY_LIMIT``, else 80 % of the memory that the machine or its cgroup has free.
+        Work that would exceed it raises `MemoryLimitError` before it allocates.
     threads : int; default: the environment's ``LOWLAND_THREADS``, else the cores this process may use.
         Results do not depend on it.
     progress : callable ``(stage, done, total)``, called by every long loop; ``total`` is None where it
@@ -80,9 +80,9 @@ def config(
     if memory_limit is not _UNSET:
         change["memory_limit"] = None if memory_limit is None else parse_bytes(memory_limit)
     if threads is not _UNSET:
-        given: Any = threads
-        whole = isinstance(given, numbers.Integral) and not isinstance(given, bool)
-        if given is not None and (not whole or given < 1):
+        number: Any = threads
+        whole = isinstance(number, numbers.Integral) and not isinstance(number, bool)
+        if number is not None and (not whole or number < 1):
             raise ValueError(f"threads must be a whole number of at least 1, or None; got {threads!r}")
         change["threads"] = None if threads is None else int(threads)
     if progress is not _UNSET:
@@ -95,12 +95,12 @@ def config(
 
 
 def current() -> dict[str, Any]:
-    """Return the settings that were set by `config`, as a dictionary (None: default)."""
+    """Return the settings made by `config` as a dictionary (None: default)."""
     return {f.name: getattr(_current, f.name) for f in fields(_current)}
 
 
 def memory_limit() -> int:
-    """Return the memory limit in force, in bytes."""
+    """Return the current memory limit in bytes."""
     if _current.memory_limit is not None:
         return _current.memory_limit
     text = os.environ.get("LOWLAND_MEMORY_LIMIT")
@@ -113,18 +113,18 @@ def memory_limit() -> int:
 
 
 def limit_is_given() -> bool:
-    """Tell whether a memory limit was set, and is not what happens to be free."""
+    """Return whether the memory limit was set by `config` or the environment."""
     return _current.memory_limit is not None or bool(os.environ.get("LOWLAND_MEMORY_LIMIT"))
 
 
 def threads() -> int:
-    """Return the number of threads in force."""
+    """Return the current number of threads."""
     if _current.threads is not None:
         return _current.threads
     text = os.environ.get("LOWLAND_THREADS")
     if text:
         if not text.isdecimal() or int(text) < 1:
-            raise ValueError(f"LOWLAND_THREADS must be a whole number of at least 1; it is {text!r}")
+            raise ValueError(f"LOWLAND_THREADS must be a whole number of at least 1; got {text!r}")
         return int(text)
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
@@ -132,20 +132,20 @@ def threads() -> int:
 
 
 def report_progress(stage: str, done: int, total: int | None) -> None:
-    """Tell the callback how far a long loop is; raise `Cancelled` if it answers ``False``."""
+    """Call the progress callback; raise `Cancelled` if it returns ``False``."""
     if _current.progress is not None and _current.progress(stage, done, total) is False:
         raise Cancelled(f"cancelled in {stage!r} after {done} of {total if total is not None else '?'} steps")
 
 
 def free_memory() -> int:
-    """Return the bytes this process may still take: the machine's or its cgroup's, whichever is less."""
+    """Return the free memory of the machine or of this process's cgroup, whichever is less, in bytes."""
     free = _machine_free()
     group = _cgroup_free(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
     return free if group is None else min(free, group)
 
 
 def _machine_free(meminfo: Path = Path("/proc/meminfo")) -> int:
-    """Return what the kernel calls available; elsewhere half of the machine, or 2 GiB where the system does not say."""
+    """Return Linux's MemAvailable; on other systems half of the physical memory, or 2 GiB if it is unknown."""
     for line in meminfo.read_text().splitlines() if meminfo.exists() else ():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
@@ -155,12 +155,12 @@ def _machine_free(meminfo: Path = Path("/proc/meminfo")) -> int:
 
 
 def _cgroup_free(root: Path, membership: Path) -> int | None:
-    """Read the tightest limit on the way from this process's cgroup to the root, v2 or v1."""
+    """Return the least free memory of this process's cgroup and its ancestors (v1 or v2)."""
     try:
         lines = [line.split(":", 2) for line in membership.read_text().splitlines()]
     except OSError:
         return None
-    found: list[int] = []
+    free: list[int] = []
     for _, controllers, path in (line for line in lines if len(line) == 3):
         if controllers == "":
             base, limit_file, used_file = root, "memory.max", "memory.current"
@@ -174,8 +174,8 @@ def _cgroup_free(root: Path, membership: Path) -> int | None:
                 break
             limit, used = _number(folder / limit_file), _number(folder / used_file)
             if limit is not None and used is not None and limit < 2**60:
-                found.append(max(0, limit - used + _reclaimable(folder)))
-    return min(found, default=None)
+                free.append(max(0, limit - used + _reclaimable(folder)))
+    return min(free, default=None)
 
 
 def _number(file: Path) -> int | None:
@@ -186,7 +186,7 @@ def _number(file: Path) -> int | None:
 
 
 def _reclaimable(folder: Path) -> int:
-    """Return the file cache that the kernel would drop before it runs out."""
+    """Return the bytes of file cache that the kernel can reclaim."""
     try:
         for line in (folder / "memory.stat").read_text().splitlines():
             name, _, value = line.partition(" ")

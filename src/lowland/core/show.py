@@ -1,7 +1,6 @@
-"""The one way up: results load what draws them by name.
+"""Plots and pages by name, for results of lower layers that have ``figure`` and ``to_html``.
 
-Results of lower floors have ``figure`` and ``to_html``; the pictures and pages stand on the top floor. Only this table
-names them, and nothing is imported before it is drawn.
+Only this table names modules of higher layers, and they are imported on first use.
 """
 
 from __future__ import annotations
@@ -19,6 +18,6 @@ DRAWERS = {
 
 
 def show(what: str, *args: Any, **options: Any) -> Any:
-    """Draw or write something by the name in `DRAWERS`."""
+    """Call the plot or page that `DRAWERS` lists under this name."""
     module, name = DRAWERS[what]
     return getattr(importlib.import_module(module), name)(*args, **options)

@@ -1,8 +1,8 @@
-"""One pool of threads for all of Lowland.
+"""The thread pool that all of Lowland shares.
 
-Work is cut into pieces that do not depend on the number of threads, each piece runs BLAS on one thread, and
-results are taken in order: so the same input gives the same bits on any number of threads, and nothing
-oversubscribes the machine.
+Work is split into tasks that do not depend on the number of threads, each task runs BLAS on one thread, and results
+are combined in order. The same input therefore gives the same bits on any number of threads, and the machine is not
+oversubscribed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _lock = threading.Lock()
 _executors: dict[int, ThreadPoolExecutor] = {}
 _inside = threading.local()
 _controller: Any = None
-_modules = 0  # loaded when the controller looked for libraries
+_modules = 0  # number of modules loaded when the controller was created
 _limit: Any = None
 _limited = 0  # callers inside `one_blas_thread`
 _ENTRIES_PER_TASK = 1 << 18  # entries of a matrix that one task multiplies
@@ -38,30 +38,30 @@ _ENTRIES_PER_TASK = 1 << 18  # entries of a matrix that one task multiplies
 def _executor(size: int) -> ThreadPoolExecutor:
     with _lock:
         if size not in _executors:
-            _executors.clear()  # not shut down: another caller may be using the old one, which ends with its last use
+            _executors.clear()  # not shut down: another caller may still be using the old one
             _executors[size] = ThreadPoolExecutor(size, thread_name_prefix="lowland")
         return _executors[size]
 
 
-def _start_anew() -> None:
-    """Forget the parent's threads, which do not survive a fork, and its lock, which one of them may have held."""
+def _reset_after_fork() -> None:
+    """Drop the parent's threads, which do not survive a fork, and its lock, which one of them may have held."""
     global _lock
     _lock = threading.Lock()
     _executors.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_anew)
+    os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread inside: its sums then do not depend on the machine, and our pool does not collide."""
+    """Limit BLAS to one thread: its sums do not depend on the machine, and the pool does not oversubscribe it."""
     global _controller, _modules, _limit, _limited
-    with _lock:  # the limit is the process's: the first caller sets it, the last one takes it back, in any order
+    with _lock:  # the limit is process-wide: the first caller sets it, the last one to leave restores it
         if _limited == 0:
-            if _modules != len(sys.modules):  # one that came since may have brought a BLAS of its own
-                import scipy.linalg  # noqa: F401  (does so, too)
+            if _modules != len(sys.modules):  # a newer one may have loaded another BLAS
+                import scipy.linalg  # noqa: F401  (loads one)
                 from threadpoolctl import ThreadpoolController
 
                 _controller, _modules = ThreadpoolController(), len(sys.modules)
@@ -74,16 +74,16 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _limited -= 1
             if _limited == 0:
-                _take_control()  # the last caller need not be in the thread of the first
+                _take_control()  # the last caller may be in another thread than the first
                 _limit.restore_original_limits()
-                _take_control()  # and leave it to whoever sets a limit next
+                _take_control()  # release control for the next caller
 
 
 def _take_control() -> None:
     """Let this thread set the number of BLAS threads.
 
-    threadpoolctl 3.8 lets only one thread set that of OpenBLAS, the first one that did, and ignores all others without
-    a word: a fit in any other thread would then run BLAS on all cores, which adds up in another order.
+    threadpoolctl 3.8 lets only the first thread that set it change the number of OpenBLAS threads, and silently ignores
+    all others: a fit in another thread would then run BLAS on all cores, which sums in another order.
     """
     for library in _controller.lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
@@ -97,16 +97,16 @@ def run(
     stage: str | None = None,
     total: int | None = None,
 ) -> Iterator[Result]:
-    """Apply ``work`` to each item on the pool and yield the results in order; only a few are under way at once.
+    """Apply ``work`` to each item on the pool and yield the results in order; at most two items per thread wait.
 
-    With a ``stage`` the progress callback is told after each result, and may cancel.
+    With a ``stage`` the progress callback is called after each result and may cancel.
 
     >>> list(run(lambda i: i * i, range(4)))
     [0, 1, 4, 9]
     """
     size = settings.threads()
     with one_blas_thread():
-        alone = isinstance(items, Sized) and len(items) < 2  # a thread of its own would only cost time
+        alone = isinstance(items, Sized) and len(items) < 2  # a thread would only add overhead
         if size == 1 or alone or getattr(_inside, "worker", False):
             source: Iterator[Result] = map(work, items)
         else:
@@ -133,7 +133,7 @@ def _in_order(
         while waiting:
             yield waiting.popleft().result()
     finally:
-        for future in waiting:  # cancelled or failed: do not leave threads working on arrays that are gone
+        for future in waiting:  # after a failure, wait until no thread uses the caller's arrays
             future.cancel()
         for future in waiting:
             if not future.cancelled():
@@ -141,10 +141,10 @@ def _in_order(
 
 
 def matmul(A: Any, B: Any) -> Any:
-    """Return A @ B, by fixed panels of rows of A on the pool (NumPy; other libraries thread by themselves).
+    """Return A @ B, by fixed panels of rows of A on the pool (NumPy; other libraries have their own threads).
 
-    Wide panels are multiplied as (BᵀAᵀ)ᵀ: BLAS then runs along the rows of A, which with few columns in B measured 1.5
-    times as fast. The result's columns lie in one piece each.
+    Wide panels are multiplied as (BᵀAᵀ)ᵀ: BLAS then runs along the rows of A, which was measured 1.5 times as fast with
+    few columns in B. The result is then in Fortran order.
     """
     if not isinstance(A, np.ndarray) or not isinstance(B, np.ndarray) or A.size * B.shape[1] < 1 << 22:
         return A @ B

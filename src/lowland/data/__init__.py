@@ -1,4 +1,4 @@
-"""The only readers and writers of tables, and generators of known shapes.
+"""Reading and writing of tables, and sample data of known shape.
 
 >>> from lowland import data
 >>> X, truth = data.swiss_roll(200, random_state=0)

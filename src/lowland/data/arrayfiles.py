@@ -42,7 +42,7 @@ def read_npy(path: Path) -> ArrayTable:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except _DAMAGE as error:
         raise _damaged(path, error) from error
-    if not isinstance(array, np.ndarray):  # np.load goes by content: a zip file under another name
+    if not isinstance(array, np.ndarray):  # np.load ignores the name: this is a zip archive
         array.close()
         raise DataError(f"{path.name} is an .npz archive; rename it to end in .npz")
     _check(path.name, array.shape, array.dtype)
@@ -66,7 +66,7 @@ def read_npz(path: Path) -> ArrayTable:
 
 
 def is_sparse(path: Path) -> bool:
-    """Tell whether an ``.npz`` file is one of SciPy's sparse matrices."""
+    """Return whether an ``.npz`` file holds a sparse matrix of SciPy."""
     return _members(path).keys() >= _SPARSE
 
 
@@ -92,8 +92,8 @@ def read_sparse(path: Path) -> csr_array[Any]:
 
 
 def _members(path: Path) -> dict[str, _Member]:
-    """Read the headers of the arrays alone, so that a large archive need not be unpacked."""
-    found: dict[str, _Member] = {}
+    """Read only the headers of the arrays, so that a large archive need not be unpacked."""
+    members: dict[str, _Member] = {}
     try:
         with zipfile.ZipFile(path) as archive:
             for entry in archive.namelist():
@@ -105,10 +105,10 @@ def _members(path: Path) -> dict[str, _Member]:
                         else np.lib.format.read_array_header_2_0
                     )
                     shape, _, dtype = header(file)
-                    found[entry.removesuffix(".npy")] = _Member(shape, dtype)
+                    members[entry.removesuffix(".npy")] = _Member(shape, dtype)
     except (*_DAMAGE, NotImplementedError, RuntimeError) as error:
         raise _damaged(path, error) from error
-    return found
+    return members
 
 
 def _choose(file: str, members: dict[str, _Member]) -> str:

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all."""
+"""Atomic writing: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..core.errors import WriteError
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a new file beside ``path`` that takes its place when the block ends well, and vanishes if not.
+    """Open a temporary file that replaces ``path`` when the block ends, and is deleted if the block raises.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -24,7 +24,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ...     os.listdir(folder)
     ['a.txt']
     """
-    target = Path(os.path.realpath(path))  # a link keeps pointing to the file that it names
+    target = Path(os.path.realpath(path))  # write through a symbolic link instead of replacing it
     draft = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
         file = draft.open("xb")
@@ -33,16 +33,16 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 yield file
                 file.flush()
                 if target.exists():
-                    os.chmod(draft, stat.S_IMODE(target.stat().st_mode))  # what was private stays so
+                    os.chmod(draft, stat.S_IMODE(target.stat().st_mode))  # keep the permissions
                 os.fsync(file.fileno())
             os.replace(draft, target)
         except BaseException:
             draft.unlink()
             raise
     except OSError as error:
-        told = WriteError(f"{os.fspath(path)}: cannot be written: {_reason(error, target)}")
-        told.errno = error.errno
-        raise told from error
+        failure = WriteError(f"{os.fspath(path)}: cannot be written: {_reason(error, target)}")
+        failure.errno = error.errno
+        raise failure from error
     _sync_folder(target.parent)
 
 
@@ -55,7 +55,7 @@ def _reason(error: OSError, target: Path) -> str:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Put the new name on the disk too; where folders cannot be opened, the system has no more to give."""
+    """Flush the new name to disk; some systems cannot open folders, and then nothing is done."""
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY)
         try:

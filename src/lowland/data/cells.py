@@ -1,4 +1,4 @@
-"""From cells of text to a typed column. The type depends on all cells, never on the first ones alone."""
+"""Conversion of text cells to a typed column. The type depends on all cells, not only on the first ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 
-# Numbers as people write them and no program reads them: 1,200 and 1,5 and $5.00 and 7 %.
+# Formatted numbers that are not parsed: 1,200 and 1,5 and $5.00 and 7 %.
 _WRITTEN = re.compile(
     r"[$€£¥]?[+-]?[$€£¥]?([0-9]{1,3}([,'\u00a0\u202f][0-9]{3})+|[0-9]+)([.,][0-9]+)?[ \u00a0]?[%$€£¥]?"
 )
-# Numbers with a decimal comma; in those of the second pattern it may as well stand before thousands: 1,200.
+# Numbers with a decimal comma; in the second pattern the comma may also separate thousands: 1,200.
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]+)?([eE][+-]?[0-9]+)?")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", flags=re.ASCII | re.IGNORECASE)
@@ -24,10 +24,10 @@ _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", flags=
 
 @dataclass(frozen=True, eq=False)
 class Typed:
-    """A typed column; ``stray`` is the row and the text of the first cell that spoils a column of numbers.
+    """A typed column; ``stray`` is the row and the text of the first cell that is not a number in a column of numbers.
 
-    ``decimal_commas``: every cell is a number if a comma is its decimal sign; ``thousands``: or, where all commas stand
-    before three digits, one that separates thousands.
+    ``decimal_commas``: every cell is a number if commas are decimal; ``thousands``: every comma may also separate
+    thousands, since three digits follow it.
     """
 
     values: pl.Series
@@ -37,7 +37,7 @@ class Typed:
 
 
 def is_number(cell: str) -> bool:
-    """Tell whether a cell is written as a number; infinities are, missing values are not.
+    """Return whether a cell is a number; infinities are, missing values are not.
 
     >>> [is_number(cell) for cell in ("1e-3", "-inf", " 5. ", "NaN", "1,5", "x")]
     [True, True, True, False, False, False]
@@ -46,7 +46,7 @@ def is_number(cell: str) -> bool:
 
 
 def is_written_number(cell: str) -> bool:
-    """Tell whether a cell is a number to a person, with separators, a decimal comma or a unit sign or without.
+    """Return whether a cell is a number that may have separators, a decimal comma or a unit sign.
 
     >>> [is_written_number(cell) for cell in ("1,234,567", "1,5", "$5.00", "7 %", "2024-01-31", "x1")]
     [True, True, True, True, False, False]
@@ -66,29 +66,29 @@ def with_points(column: pl.Series) -> pl.Series:
 def typed(name: str, cells: Any) -> Typed:
     """Type a column of text cells (an Arrow array of strings; missing cells are null already).
 
-    All whole numbers that fit: integers; all numbers: floats; all true/false: booleans; else text. Space
-    around a number does not count. Text among at least as many numbers is a mistake and reported as stray; so
-    are numbers that are written for people, such as 1,200 or 7 %.
+    All integers that fit in 64 bits: integers; all numbers: floats; all true/false: booleans; else text. Space around
+    a number is ignored. Text among at least as many numbers is reported as stray, and so are formatted numbers such as
+    1,200 or 7 %.
 
     >>> typed("a", pa.chunked_array([["1", None, " 2.5"]])).values.to_list()
     [1.0, None, 2.5]
     >>> typed("a", pa.chunked_array([["1", "2", "abc"]])).stray
     (2, 'abc')
     """
-    found = _numbers(cells)
-    if found is None:
+    values = _numbers(cells)
+    if values is None:
         trimmed = _trimmed(cells)
-        found = _numbers(trimmed)
-        if found is None:
-            found = _truth_values(trimmed)
-        if found is None:
+        values = _numbers(trimmed)
+        if values is None:
+            values = _truth_values(trimmed)
+        if values is None:
             return _text(name, cells, trimmed)
-    return Typed(_series(name, found))
+    return Typed(_series(name, values))
 
 
 def _series(name: str, column: Any) -> pl.Series:
     series = pl.Series(name, column)
-    return series.fill_nan(None) if series.dtype == pl.Float64 else series  # e.g. NAN, which floats can spell
+    return series.fill_nan(None) if series.dtype == pl.Float64 else series  # e.g. from the text NAN
 
 
 def _numbers(cells: Any) -> Any:
@@ -100,7 +100,7 @@ def _numbers(cells: Any) -> Any:
     if cells.null_count == len(cells):
         return floats
     try:
-        return pc.cast(cells, pa.int64())  # fails at the first fraction, so it costs little where it is in vain
+        return pc.cast(cells, pa.int64())  # cheap for floats: it fails at the first fraction
     except pa.ArrowInvalid:
         return floats
 
@@ -120,7 +120,7 @@ def _truth_values(cells: Any) -> Any:
 
 
 def _text(name: str, cells: Any, trimmed: Any) -> Typed:
-    """Keep the cells as they stand, and look for the one that spoils a column of numbers."""
+    """Return the cells as text, with the first one that is not a number if most of them are."""
     bare = pl.Series(name, trimmed)
     numbers = bare.cast(pl.Float64, strict=False).is_not_null()
     written = bare.str.contains(f"^(?:{_WRITTEN.pattern})$").fill_null(False)

@@ -1,4 +1,4 @@
-"""CSV and TSV. The parsing is pyarrow's; the header, the places of errors and the types are ours."""
+"""CSV and TSV, parsed by pyarrow; this module adds the header, the line numbers of errors and the types."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .formats import open_bytes
 from .table import Table, name_list
 
 _BYTES_AT_ONCE = 1 << 22
-_LISTED = 5  # columns that a note names
-_LARGEST_BLOCK = 2**31 - 1
-_BYTES_PER_BYTE = 2  # measured: the text and the numbers of a file take 1.7 times its length
+_MAX_COLUMNS_IN_NOTE = 5
+_MAX_BLOCK_BYTES = 2**31 - 1
+_MEMORY_PER_FILE_BYTE = 2  # measured: the text and the numbers of a file take 1.7 times its length
 
 
 @dataclass(frozen=True)
 class _Scan:
-    """What one pass over the bytes tells."""
+    """Counts from one pass over the bytes."""
 
     n_bytes: int
     n_lines: int
@@ -39,23 +39,23 @@ class _Scan:
 
 @dataclass(frozen=True)
 class _Layout:
-    """How the file is laid out: what the first line tells."""
+    """Separator, header and width of the file, from its first lines."""
 
     separator: str
     names: list[str]
     header: bool
-    width: int  # characters in the first records: how wide a block must at least be
+    width: int  # characters in the first records, the least width of a block
 
 
 def read_delimited(path: Path, separator: str | None) -> Table:
-    """Read a text file with one record a line; ``separator`` None takes tab or comma from the first line.
+    """Read a text file with one record a line; ``separator=None`` detects tab or comma from the first line.
 
-    A file that plainly has semicolons instead of commas is read by these. Where the separator is no comma, columns of
-    numbers with decimal commas are read as numbers. The table's notes say either.
+    A file separated by semicolons instead of commas is detected. If the separator is not a comma, columns of numbers
+    with decimal commas are read as numbers. The table's notes report both.
     """
     scan = _scan(path)
     check_allocation(
-        _BYTES_PER_BYTE * scan.n_bytes,
+        _MEMORY_PER_FILE_BYTE * scan.n_bytes,
         f"reading {path.name}",
         "save the numbers as .npy, which is read from disk as needed, or raise LOWLAND_MEMORY_LIMIT",
     )
@@ -66,13 +66,13 @@ def read_delimited(path: Path, separator: str | None) -> Table:
     n_rows = len(columns[0])
     if n_rows == 0:
         raise _no_rows(path)
-    # Blank lines and line breaks inside quotes only ever add lines: equal counts mean one line for each row.
+    # Blank lines and line breaks inside quotes can only add lines: equal counts mean one line for each row.
     first_line = 1 + layout.header if scan.n_lines == n_rows + layout.header else None
-    found = [typed(name, columns.pop()) for name in layout.names]  # popped: the text is freed as the numbers come
-    commas = _decimal_commas(found, layout.separator)
-    series = [with_points(column.values) if id(column) in commas else column.values for column in found]
+    typed_columns = [typed(name, columns.pop()) for name in layout.names]  # pop frees the text of each column
+    commas = _decimal_commas(typed_columns, layout.separator)
+    series = [with_points(column.values) if id(column) in commas else column.values for column in typed_columns]
     faults: dict[str, str] = {}
-    for column in found:
+    for column in typed_columns:
         if column.stray is not None and id(column) not in commas:
             row, cell = column.stray
             line = first_line + row if first_line is not None else _line_of(path, layout, row)
@@ -81,11 +81,10 @@ def read_delimited(path: Path, separator: str | None) -> Table:
 
 
 def _decimal_commas(columns: list[Typed], separator: str) -> dict[int, str]:
-    """Return the names of the columns whose commas are decimal ones, by the columns' `id`.
+    """Return the names of the columns with decimal commas, by the columns' `id`.
 
-    Some must be no separators of thousands; then all that can be are decimal.
-
-    Where commas separate the cells, a cell with a comma may be a list, so that nothing is decided.
+    If at least one column has commas that cannot separate thousands, all possible decimal commas are decimal. If commas
+    separate the cells, none is: a cell with a comma may be a list.
     """
     likely = [column for column in columns if column.decimal_commas]
     if separator == "," or all(column.thousands for column in likely):
@@ -94,14 +93,15 @@ def _decimal_commas(columns: list[Typed], separator: str) -> dict[int, str]:
 
 
 def _notes(layout: _Layout, names: list[str]) -> tuple[str, ...]:
-    """Say what was decided about the file; ``names`` are the columns with decimal commas."""
+    """Return notes on what was detected; ``names`` are the columns with decimal commas."""
     notes = []
     if layout.separator == ";":
         notes.append("the separator is a semicolon")
     if not layout.header:
         notes.append("the first line contains only numbers, so it is read as a row and the columns are named x0, x1, …")
     if names:
-        listed = ", ".join(names[:_LISTED]) + (f", … ({len(names)} columns)" if len(names) > _LISTED else "")
+        more = f", … ({len(names)} columns)" if len(names) > _MAX_COLUMNS_IN_NOTE else ""
+        listed = ", ".join(names[:_MAX_COLUMNS_IN_NOTE]) + more
         notes.append(f"decimal commas are read as decimal points (1,5 is 1.5) in columns {listed}")
     return tuple(notes)
 
@@ -137,7 +137,7 @@ def _no_rows(path: Path) -> DataError:
 
 
 def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record with the line it begins on; slow, for the first lines and for finding errors."""
+    """Yield each record with its first line number; slow, for the first lines and for locating errors."""
     with open_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
         reader = csv.reader(text, delimiter=separator)
         line = 1
@@ -164,7 +164,7 @@ def _refuse_encoding(path: Path) -> NoReturn:
 
 
 def _refuse_open_quote(path: Path, separator: str) -> None:
-    """Refuse a quote that is never closed: it would swallow all rows after it into one cell."""
+    """Raise if a quotation mark is never closed: one cell would contain all rows after it."""
     begin = 1
     for begin, _ in _records(path, separator):  # noqa: B007
         pass
@@ -205,7 +205,7 @@ def _layout(path: Path, separator: str | None) -> _Layout:
 
 
 def _has_semicolons(first: list[str], second: list[str]) -> bool:
-    """Tell whether two records that were split at commas are plainly separated by semicolons."""
+    """Return whether two records that were split at commas are in fact separated by semicolons."""
     lines = [",".join(cells).split(";") for cells in (first, second)]
     numbers = [[is_number(cell.strip(' "').replace(",", ".")) for cell in cells] for cells in lines]
     if len(lines[0]) == 1 or len(lines[0]) != len(lines[1]):
@@ -214,7 +214,7 @@ def _has_semicolons(first: list[str], second: list[str]) -> bool:
 
 
 def _check_separator(file: str, separator: str, first: list[str], second: list[str]) -> None:
-    """Refuse a file that is plainly separated by something else, which would be one column of text."""
+    """Raise if the file has another separator: it would be read as one column of text."""
     if len(first) != 1 or not second:
         return
     line = separator.join(second)
@@ -223,9 +223,9 @@ def _check_separator(file: str, separator: str, first: list[str], second: list[s
         if other == separator or counts == {1} or len(counts) > 1:
             continue
         if any(is_number(part.replace(",", ".")) for part in line.split(other)):
-            wanted = "tabs" if separator == "\t" else "commas"
+            expected = "tabs" if separator == "\t" else "commas"
             raise DataError(
-                f"{file}, line 1: the cells appear to be separated by {word} instead of {wanted}; "
+                f"{file}, line 1: the cells appear to be separated by {word} instead of {expected}; "
                 "use commas or semicolons in .csv and tabs in .tsv files"
             )
 
@@ -240,26 +240,26 @@ def _parse(path: Path, layout: _Layout, scan: _Scan) -> list[Any]:
         ignore_empty_lines=len(layout.names) > 1,
     )
     convert = arrow_csv.ConvertOptions(column_types=kinds, null_values=list(MISSING), strings_can_be_null=True)
-    block = min(_LARGEST_BLOCK, max(_BYTES_AT_ONCE, 16 * layout.width))
+    block = min(_MAX_BLOCK_BYTES, max(_BYTES_AT_ONCE, 16 * layout.width))
     while True:
         read = arrow_csv.ReadOptions(
             block_size=block, column_names=layout.names, skip_rows_after_names=int(layout.header)
         )
         try:
-            # Arrow opens the file itself: a thread of its that still held a Python object when the process ends
-            # would abort it.
+            # Arrow opens the file itself: if one of its threads still held a Python file when the process ends, the
+            # process would abort.
             with pa.input_stream(path, compression="gzip" if path.name.lower().endswith(".gz") else None) as file:
                 table = arrow_csv.read_csv(file, read_options=read, parse_options=parse, convert_options=convert)
             return list(reversed(table.columns))
         except pa.ArrowInvalid as error:
-            if "straddling" in str(error) and block < min(scan.n_bytes, _LARGEST_BLOCK):
-                block = min(_LARGEST_BLOCK, 16 * block)  # some later line is far wider than the first
+            if "straddling" in str(error) and block < min(scan.n_bytes, _MAX_BLOCK_BYTES):
+                block = min(_MAX_BLOCK_BYTES, 16 * block)  # some later line is far wider than the first
                 continue
             _explain(path, layout, error)
 
 
 def _explain(path: Path, layout: _Layout, error: Exception) -> NoReturn:
-    """Find the place of what pyarrow refused."""
+    """Raise an error that names the line that pyarrow could not parse."""
     if "UTF8" in str(error):
         _refuse_encoding(path)
     expected = len(layout.names)
@@ -273,7 +273,7 @@ def _explain(path: Path, layout: _Layout, error: Exception) -> NoReturn:
 
 
 def _line_of(path: Path, layout: _Layout, row: int) -> int:
-    """Return the line on which a row begins, by reading up to it."""
+    """Return the first line of a row, by reading up to it."""
     lone = len(layout.names) == 1
     lines = (line for line, cells in _records(path, layout.separator) if cells or lone)
     return next(islice(lines, row + layout.header, None))

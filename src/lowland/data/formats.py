@@ -1,4 +1,4 @@
-"""Which file formats there are, told by the end of the name, and how their bytes are opened."""
+"""File formats by the suffix of the name, and opening of plain and gzip files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..core.errors import DataError
 READABLE = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", ".parquet", ".npy", ".npz")
 WRITABLE = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".npy", ".npz")
 
-# Formats of tables that are not read: what they are called, and how polars, or another program, makes a .csv of them.
+# Table formats that cannot be read: the name, and how to convert them (a function of polars, or instructions).
 _SPREADSHEET = "save the sheet as CSV in the program that made it (File, Save as)"
 _FOREIGN = {
     ".jsonl": ("JSON Lines", "read_ndjson"),
@@ -45,7 +45,7 @@ _FOREIGN = {
 
 
 def foreign_table(path: Path) -> str | None:
-    """Say that a table has a format that is not read, and how to convert it; None where its name does not tell.
+    """Return the error message for a known format that cannot be read, or None for other files.
 
     >>> print(foreign_table(Path("log.jsonl")).partition("; ")[2])
     convert it: python -c "import polars; polars.read_ndjson('log.jsonl').write_csv('log.csv')"
@@ -64,7 +64,7 @@ def foreign_table(path: Path) -> str | None:
 
 
 def suffix(path: Path, known: Sequence[str], verb: str) -> str:
-    """Return the known ending of a file's name; DataError that lists the known ones.
+    """Return the known suffix of a file name; otherwise raise a DataError that lists the known ones.
 
     >>> suffix(Path("Sales.2024.CSV.gz"), READABLE, "read")
     '.csv.gz'
@@ -79,7 +79,7 @@ def suffix(path: Path, known: Sequence[str], verb: str) -> str:
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for reading, unpacking ``.gz``; what the system or gzip reports becomes a DataError."""
+    """Open a file for reading, decompressing ``.gz``; errors of the system or gzip become a DataError."""
     try:
         if path.name.lower().endswith(".gz"):
             with gzip.open(path, "rb") as packed:

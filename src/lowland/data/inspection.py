@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What `inspect_table` found; every mapping holds only the columns that it concerns.
+    """Findings of `inspect_table`; every mapping holds only the columns that it concerns.
 
-    ``types``: what each column holds. ``missing`` (null or NaN) and ``infinite``: counts. ``dominant``: the
-    column that holds most of the variance of all numeric columns, identifiers apart, with its share;
-    ``dominant_pair``: where no single one does, two that do together (see `lowland.core.dominance`).
-    ``duplicate_columns``: column → the earlier one it repeats (constant ones apart). ``duplicate_rows``:
-    how many rows repeat an earlier row, row numbers apart. ``non_numeric``: column → what it holds.
+    ``types``: the type of each column. ``missing`` (null or NaN) and ``infinite``: counts. ``dominant``: the
+    column that holds most of the variance of all numeric columns except identifiers, with its share;
+    ``dominant_pair``: if no single column does, two that do together (see `lowland.core.dominance`).
+    ``duplicate_columns``: column → the earlier one it repeats (constant columns excluded). ``duplicate_rows``:
+    number of rows that repeat an earlier row, ignoring row numbers. ``non_numeric``: column → its type.
     ``faults``: columns of numbers with text in them, with the place. ``categories``: columns with few
-    distinct values that can give colours, the likeliest labels first. ``row_numbers``: the first column, if it
+    distinct values, for colours, the likeliest labels first. ``row_numbers``: the first column, if it
     only counts the rows. ``identifiers``: columns that name the rows, the likeliest first.
-    ``missing_pairs``: None, or if the table is a distance matrix, how many of its pairs are missing.
+    ``missing_pairs``: number of missing pairs if the table is a distance matrix, else None.
     """
 
     source: str
@@ -60,12 +60,12 @@ class Inspection:
 
     @property
     def reducible(self) -> list[str]:
-        """The columns of finite numbers that vary, identifiers apart: what there is to reduce."""
+        """The columns of finite numbers that vary, without identifiers."""
         apart = {*self.identifiers, *self.non_numeric, *self.empty, *self.faults, *self.infinite, *self.constant}
         return [name for name in self.types if name not in apart]
 
     def next_command(self, path: str) -> str:
-        """Write a command line that reduces this table, with a remedy for each thing that was found."""
+        """Return a command line that reduces this table, with an option for each problem."""
         if self.missing_pairs is not None:
             return self._next_for_distances(path)
         if not self.reducible:
@@ -81,7 +81,7 @@ class Inspection:
             path,
             method=method,
             components=components,
-            scale=self.dominated and method == "pca",  # the other one has no scale
+            scale=self.dominated and method == "pca",  # the other method has no scale
             drop=name_list(drop) if drop else None,
             id=name,
             color=color,
@@ -90,15 +90,15 @@ class Inspection:
 
     @property
     def dominated(self) -> bool:
-        """Whether one column or two hold most of the variance."""
+        """Whether one or two columns hold most of the variance."""
         return self.dominant is not None or self.dominant_pair is not None
 
     def _color(self) -> str | None:
-        """Return the likeliest label; a column of numbers only where others are left to reduce."""
+        """Return the likeliest label; a numeric column only if others remain to reduce."""
         return next((name for name in self.categories if self.reducible != [name]), None)
 
     def _next_for_distances(self, path: str) -> str:
-        """Write a command line that makes a map of a distance matrix."""
+        """Return a command line that maps a distance matrix."""
         method = "metric_mds" if self.missing_pairs else "classical_mds"
         given = ["metric=precomputed", "weights=known" if self.missing_pairs else None]
         return command_line("reduce", path, method=method, components=2, set=given, **_files(path))
@@ -106,7 +106,7 @@ class Inspection:
 
 @dataclass(frozen=True)
 class MatrixInspection:
-    """What `inspect_matrix` found in a sparse matrix."""
+    """Findings of `inspect_matrix` on a sparse matrix."""
 
     source: str
     n_rows: int
@@ -123,14 +123,14 @@ class MatrixInspection:
         return asdict(self)
 
     def next_command(self, path: str) -> str:
-        """Write a command line that reduces this matrix without making it dense."""
+        """Return a command line that reduces this matrix without making it dense."""
         components = max(1, min(2, self.n_rows, self.n_columns))
         return command_line("reduce", path, method="truncated_svd", components=components, **_files(path))
 
 
 @dataclass(frozen=True)
 class _Numbers:
-    """One numeric column in figures; the spread is taken over finite values."""
+    """Statistics of a numeric column; the spread is that of its finite values."""
 
     missing: int
     infinite: int
@@ -144,7 +144,7 @@ class _Numbers:
 
 
 def inspect_table(table: Table) -> Inspection:
-    """Look over a table: shape, types, missing, constant, dominant and duplicate columns, duplicate rows.
+    """Inspect a table: shape, types, missing values, constant, dominant and duplicate columns, duplicate rows.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def inspect_table(table: Table) -> Inspection:
 
 
 def inspect_matrix(matrix: csr_array[Any], source: str) -> MatrixInspection:
-    """Look over a sparse matrix: shape, density, values that are not finite, empty rows and columns."""
+    """Inspect a sparse matrix: shape, density, non-finite values, empty rows and columns."""
     values = np.asarray(matrix.data)
     floating = values.dtype.kind == "f"
     n_rows, n_columns = matrix.shape
@@ -241,7 +241,7 @@ def _dominant(spread: Mapping[str, float]) -> tuple[list[str], float]:
 
 
 def _duplicate_columns(frame: pl.DataFrame, numbers: Mapping[str, _Numbers], skip: set[str]) -> dict[str, str]:
-    """Compare in full only those columns whose figures, or first cells, agree."""
+    """Return the duplicate columns; only columns with equal statistics or first cells are compared in full."""
     groups: dict[Any, list[str]] = {}
     found: dict[str, str] = {}
     for name in (name for name in frame.columns if name not in skip):
@@ -272,6 +272,6 @@ def _kind(dtype: pl.DataType) -> str:
 
 
 def _files(path: str) -> dict[str, str]:
-    """Name the outputs after the table."""
+    """Return output file names derived from the table's."""
     stem = Path(path).name.split(".")[0]
     return {"out": f"{stem}-embedding.csv", "report": f"{stem}-report.html"}

@@ -1,4 +1,4 @@
-"""Cities and how far apart they are: distances from which a map can be drawn again."""
+"""Great-circle distances of cities, from which a map can be reconstructed."""
 
 from __future__ import annotations
 

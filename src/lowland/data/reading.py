@@ -1,4 +1,4 @@
-"""The one way files become tables: `read_table`, `read_matrix`, `read_any`."""
+"""Reading of tables and matrices: `read_table`, `read_matrix`, `read_any`."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def read_table(path: str | Path) -> Table:
     """Read a table from ``.csv .tsv .txt`` (also with ``.gz``), ``.parquet``, ``.npy`` or ``.npz``.
 
     Text files are UTF-8, with a header in the first line; ``.txt`` may use tabs or commas, and ``.csv`` and ``.txt``
-    semicolons. Between tabs or semicolons, columns of numbers with decimal commas (1,5) are read as numbers. A first
-    line of numbers only is no header: it is a row, and columns are named x0, x1, …  Empty cells and NA, N/A, NaN,
+    semicolons. With tabs or semicolons, columns of numbers with decimal commas (1,5) are read as numbers. A first
+    line that contains only numbers is read as a row, and columns are named x0, x1, …  Empty cells and NA, N/A, NaN,
     nan, null, NULL, None and ? are missing. Blank lines are skipped, except in a file of one column, where
     each is a missing value. A column's type depends on all of its cells. A column of numbers with some text
-    in it, or of numbers written for people (1,200 or 7 %), is an error once it is selected, and the message
+    in it, or of formatted numbers (1,200 or 7 %), raises an error when it is selected, and the message
     names the line; a column mostly of text is text.
 
-    An ``.npy`` file is mapped, not read. An ``.npz`` file must hold one 2-D array, or one named X or data;
-    its column names may stand in a 1-D array named columns or features. Nothing is ever unpickled.
+    An ``.npy`` file is memory-mapped. An ``.npz`` file must hold one 2-D array, or one named X or data;
+    its column names may be in a 1-D array named columns or features. Nothing is ever unpickled.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def read_matrix(path: str | Path) -> csr_array[Any]:
 
 
 def read_any(path: str | Path) -> Table | csr_array[Any]:
-    """Read whatever a file holds: a `Table`, or a CSR array where it is a sparse ``.npz``."""
+    """Read a file as a `Table`, or as a CSR array if it is a sparse ``.npz``."""
     file, ending = _existing(path)
     if ending == ".npz":
         from .arrayfiles import is_sparse

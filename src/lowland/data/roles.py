@@ -1,4 +1,4 @@
-"""Which columns name the rows and which label them, told by their names and by how often their values repeat."""
+"""Detection of identifier and label columns by their names and by how often their values repeat."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import polars as pl
 if TYPE_CHECKING:
     from .table import Table
 
-MOST_LABELS = 20  # different values of a label: as many as pictures have colours
-MOST_NUMBERS = 12  # of whole numbers: more of them are drawn as a scale
-_LONGEST_NAME = 40  # characters: longer texts are prose, and name no row
-_FEWEST_ROWS = 3
+MAX_LABELS = 20  # distinct values of a text label: as many as plots have colours
+MAX_INTEGER_LABELS = 12  # with more distinct integers plots use a colour scale
+_MAX_NAME_LENGTH = 40  # characters: longer texts are prose, not identifiers
+_MIN_ROWS = 3
 _IDENTIFIER = {"id", "ids", "uid", "uuid", "guid", "nr", "no", "num", "number", "index", "idx", "key", "rownames"}
-_STRICT = {"id", "ids", "uid", "uuid", "guid"}  # what is called that names something even where some values repeat
+_STRICT = {"id", "ids", "uid", "uuid", "guid"}  # names of identifiers even if some values repeat
 _LABEL = {
     *("label", "labels", "class", "classes", "species", "target", "type", "group", "diagnosis", "category", "kind"),
     *("outcome", "cluster", "variety", "cultivar", "genus", "genre", "y"),
@@ -34,27 +34,27 @@ def last_word(name: str) -> str:
 
 
 def called_identifier(name: str) -> bool:
-    """Tell whether a column is called an identifier: id, patient_id, index, number."""
+    """Return whether a column has the name of an identifier: id, patient_id, index, number."""
     return last_word(name) in _IDENTIFIER
 
 
 def called_label(name: str) -> bool:
-    """Tell whether a column is called a label: class, species, blood_type, diagnosis."""
+    """Return whether a column has the name of a label: class, species, blood_type, diagnosis."""
     return last_word(name) in _LABEL
 
 
 def identifiers(table: Table, counting: str | None) -> list[str]:
-    """Return the columns that name the rows, the likeliest first: ``counting`` is the one that only counts them.
+    """Return the identifier columns, the likeliest first; ``counting`` is a column that only counts the rows, if any.
 
-    Whole numbers must be called so and differ in every row, or be called an id and differ in most rows: a measurement
-    may have different values in all rows, too. Text that differs in every row names the rows whatever it is called.
+    Integers need the name of an identifier and a different value in every row, or the name id and different values in
+    most rows: the values of a measurement may all differ, too. Text that differs in every row needs no special name.
 
     >>> frame = pl.DataFrame({"city": ["a", "b", "c"], "patient_id": [907, 13, 422], "age": [51, 48, 60]})
     >>> from lowland.data.table import Table
     >>> identifiers(Table(frame, "small.csv"), None)
     ['patient_id', 'city']
     """
-    if table.n_rows < _FEWEST_ROWS or table.n_columns < 2:
+    if table.n_rows < _MIN_ROWS or table.n_columns < 2:
         return []
     called: list[str] = []
     others: list[str] = []
@@ -66,20 +66,20 @@ def identifiers(table: Table, counting: str | None) -> list[str]:
         if not text and not (so_called and dtype.is_integer()):
             continue
         column = table.frame[name]
-        if column.null_count() or (text and (column.str.len_chars() > _LONGEST_NAME).any()):
+        if column.null_count() or (text and (column.str.len_chars() > _MAX_NAME_LENGTH).any()):
             continue
         different = column.n_unique()
-        strict = last_word(name) in _STRICT and different > max(MOST_LABELS, table.n_rows // 2)
+        strict = last_word(name) in _STRICT and different > max(MAX_LABELS, table.n_rows // 2)
         if different == table.n_rows or strict:
             (called if so_called else others).append(name)
     return [*called, *([] if counting is None else [counting]), *others]
 
 
 def labels(table: Table, apart: Collection[str]) -> dict[str, int]:
-    """Return the columns that can label the rows, the likeliest first, with the number of their values.
+    """Return the label columns, the likeliest first, with their numbers of distinct values.
 
-    Text with few different values, and whole numbers or truth values that are called a label. A column that is called
-    one comes before others, and one whose every value repeats before one with values that do not.
+    They are text with few distinct values, and integers or booleans with the name of a label. Columns with the name of
+    a label come first, then columns in which every value repeats.
 
     >>> frame = pl.DataFrame({"town": list("aabb"), "sex": list("mffm"), "diagnosis": [1, 0, 1, 0]})
     >>> from lowland.data.table import Table
@@ -95,7 +95,7 @@ def labels(table: Table, apart: Collection[str]) -> dict[str, int]:
         if not text and not (named and (dtype.is_integer() or dtype == pl.Boolean)):
             continue
         counts = table.frame[name].drop_nulls().value_counts()["count"]
-        if 2 <= len(counts) <= min(MOST_LABELS if text else MOST_NUMBERS, table.n_rows // 2):
+        if 2 <= len(counts) <= min(MAX_LABELS if text else MAX_INTEGER_LABELS, table.n_rows // 2):
             found.append((not named, bool((counts < 2).any()), name, len(counts)))
-    found.sort(key=lambda entry: entry[:2])  # stable: equals stay in the order of the file
+    found.sort(key=lambda entry: entry[:2])  # stable: ties keep the order of the file
     return {name: count for *_, name, count in found}

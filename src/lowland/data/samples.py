@@ -1,4 +1,4 @@
-"""Data of known shape: what a method should find is known before it looks."""
+"""Sample data whose true structure is known."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def s_curve(n: int, noise: float = 0.0, random_state: Seed = 0) -> tuple[Floats,
 def noisy_circle(
     n: int, noise: float = 0.05, radius: float = 1.0, n_features: int = 2, random_state: Seed = 0
 ) -> tuple[Floats, Floats]:
-    """Return points around a circle, and their angles: one dimension that PCA takes for two.
+    """Return points around a circle and their angles: one-dimensional data that PCA needs two components for.
 
-    ``n_features`` above 2 adds coordinates that hold noise alone.
+    ``n_features`` above 2 adds coordinates that contain only noise.
 
     >>> X, angle = noisy_circle(50, noise=0.0)
     >>> bool(np.allclose(np.hypot(X[:, 0], X[:, 1]), 1.0))
@@ -112,7 +112,7 @@ def spheres(
 
 
 def low_rank(n: int, d: int, rank: int, noise: float = 0.0, random_state: Seed = 0) -> Floats:
-    """Return centred data whose covariance has the eigenvalues rank², (rank − 1)², …, 4, 1 and else zeros.
+    """Return centred data whose covariance has the eigenvalues rank², (rank − 1)², …, 4, 1, 0, …, 0.
 
     X = U Σ Vᵀ with random orthonormal U and V, the columns of U summing to zero, and
     σᵢ = (rank − i + 1)·√(n − 1): exact to rounding for 1/(n − 1) and ``noise = 0``. Noise adds about noise²
@@ -141,12 +141,12 @@ def _start(n: Any, noise: float, random_state: Seed) -> np.random.Generator:
 
 
 def _spiral_length(theta: Floats) -> Floats:
-    """Arc length of the spiral ρ = θ from its centre: ½(θ√(1+θ²) + arsinh θ)."""
+    """Return the arc length of the spiral ρ = θ from its centre: ½(θ√(1+θ²) + arsinh θ)."""
     return np.asarray(0.5 * (theta * np.sqrt(1.0 + theta**2) + np.arcsinh(theta)))
 
 
 def _spiral_angle(length: Floats) -> Floats:
-    """The angle at an arc length, by Newton's method: the derivative of the length is √(1+θ²)."""
+    """Return the angle at an arc length, by Newton's method: the derivative of the length is √(1+θ²)."""
     theta = np.sqrt(2.0 * length)
     for _ in range(20):
         theta = theta - (_spiral_length(theta) - length) / np.sqrt(1.0 + theta**2)

@@ -1,4 +1,4 @@
-"""Surfaces and curves that methods on neighbours are tried on, each with its flat or angular truth."""
+"""Surfaces and curves for tests of neighbour methods, each with its flat or angular coordinates."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def swiss_hole(n: int, noise: float = 0.0, random_state: Seed = 0) -> tuple[Floa
     """Return a swiss roll whose sheet has a rectangular hole, and its flat coordinates.
 
     The sheet and its truth (arc length, height) are those of `swiss_roll`; no point lies in the middle 30 % of its
-    length and 40 % of its height. The shortest way along the sheet goes around the hole, so it is no longer the
-    distance in the truth: the sheet is flat but not convex.
+    length and 40 % of its height. Shortest paths along the sheet go around the hole, so their lengths are not the
+    distances in the truth: the sheet is flat but not convex.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def swiss_hole(n: int, noise: float = 0.0, random_state: Seed = 0) -> tuple[Floa
 def circle(n: int, noise: float = 0.0, n_features: int = 2, random_state: Seed = 0) -> tuple[Floats, Floats]:
     """Return n evenly spaced points of the unit circle in a plane of ``n_features`` dimensions, and their angles.
 
-    Unlike those of `noisy_circle` the angles 2πi/n are not random, so what a graph method finds is known exactly.
+    Unlike in `noisy_circle`, the angles 2πi/n are not random, so the exact result of a graph method is known.
 
     >>> X, angle = circle(4)
     >>> X.round(12).tolist()
@@ -62,10 +62,10 @@ def circle(n: int, noise: float = 0.0, n_features: int = 2, random_state: Seed =
 
 
 def punctured_sphere(n: int, cap: float = 0.25, noise: float = 0.0, random_state: Seed = 0) -> tuple[Floats, Floats]:
-    """Return points spread evenly over the unit sphere less a cap around its north pole, and their projection.
+    """Return points spread evenly over the unit sphere without a cap around its north pole, and their projection.
 
     ``cap`` is the share of the surface that is cut off. The truth is the stereographic projection from the north
-    pole to a plane: it keeps angles and the neighbours of each point, but no distances, for a sphere is not flat.
+    pole to a plane: it preserves angles and neighbours but not distances, because a sphere is not flat.
 
     >>> X, truth = punctured_sphere(200, cap=0.25)
     >>> bool(X[:, 2].max() <= 0.5), bool(np.allclose(np.linalg.norm(X, axis=1), 1))
@@ -73,7 +73,7 @@ def punctured_sphere(n: int, cap: float = 0.25, noise: float = 0.0, random_state
     """
     rng = _start(n, noise, random_state)
     _check_cap(cap)
-    z = rng.uniform(-1.0, 1.0 - 2 * cap, n)  # areas of slices of a sphere are as their heights (Archimedes)
+    z = rng.uniform(-1.0, 1.0 - 2 * cap, n)  # the area of a slice is proportional to its height
     angle = rng.uniform(0.0, 2 * np.pi, n)
     ring = np.sqrt(1 - z**2)
     X = np.column_stack([ring * np.cos(angle), ring * np.sin(angle), z])
@@ -81,10 +81,10 @@ def punctured_sphere(n: int, cap: float = 0.25, noise: float = 0.0, random_state
 
 
 def fishbowl(n: int, cap: float = 0.1, noise: float = 0.0, random_state: Seed = 0) -> tuple[Floats, Floats]:
-    """Return a bowl whose points are spread evenly over the disc that it is a projection of, and that disc.
+    """Return the inverse stereographic projection of points spread evenly over a disc, and the points of the disc.
 
-    The disc is laid on the unit sphere by inverse stereographic projection, all but a cap at the top with the share
-    ``cap`` of the surface. The map keeps angles, not lengths, so points crowd near the rim (de Silva & Tenenbaum 2003).
+    The projection covers the unit sphere except a cap at the top with the share ``cap`` of the surface. It preserves
+    angles, not lengths, so points are dense near the rim (de Silva & Tenenbaum 2003).
 
     >>> X, truth = fishbowl(200, cap=0.1)
     >>> bool(np.hypot(*truth.T).max() <= 3), bool(np.allclose(np.linalg.norm(X, axis=1), 1))
@@ -92,7 +92,7 @@ def fishbowl(n: int, cap: float = 0.1, noise: float = 0.0, random_state: Seed = 
     """
     rng = _start(n, noise, random_state)
     _check_cap(cap)
-    rim = np.sqrt((1 - cap) / cap)  # where the plane of the cap, z = 1 − 2 cap, is projected to
+    rim = np.sqrt((1 - cap) / cap)  # radius of the projection of the cap's edge, z = 1 − 2 cap
     r, angle = rim * np.sqrt(rng.uniform(0.0, 1.0, n)), rng.uniform(0.0, 2 * np.pi, n)
     truth = np.column_stack([r * np.cos(angle), r * np.sin(angle)])
     X = np.column_stack([2 * truth, r**2 - 1]) / (1 + r**2)[:, None]
@@ -102,9 +102,9 @@ def fishbowl(n: int, cap: float = 0.1, noise: float = 0.0, random_state: Seed = 
 def flat_grid(
     rows: int, columns: int, n_features: int = 3, noise: float = 0.0, random_state: Seed = 0
 ) -> tuple[Floats, Floats]:
-    """Return the points of a grid with steps of 1, turned into ``n_features`` dimensions, and their flat coordinates.
+    """Return a grid with steps of 1, rotated in ``n_features`` dimensions, and its flat coordinates (row, column).
 
-    Distances of X are those of the truth (row, column).
+    The distances of both are equal.
 
     >>> X, truth = flat_grid(2, 3)
     >>> X.shape, truth.tolist()
@@ -117,7 +117,7 @@ def flat_grid(
 
 
 def _in_space(flat: Floats, n_features: int, noise: float, rng: np.random.Generator) -> Floats:
-    """Return points of a plane in a random plane of a larger space, with noise; of two dimensions as they are."""
+    """Return points of a plane, with noise, in a random plane of ``n_features`` dimensions; unrotated in two."""
     if not n_features >= 2:
         raise DataError(f"this shape needs at least 2 features; n_features is {n_features}")
     if n_features > 2:

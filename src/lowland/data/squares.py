@@ -1,4 +1,4 @@
-"""Squares in tables, of distances or kernel values: which columns they are and what names their objects."""
+"""Square matrices in tables (distances or kernel values): their columns and the names of their objects."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ..core.message import Message, Setting
 from .roles import called_identifier
 from .table import ArrayTable, Table
 
-_ROWS_AT_ONCE = 512  # rows that are compared with as many columns at a time
+_ROWS_AT_ONCE = 512  # rows, and as many columns, compared at a time
 
 
 @dataclass(frozen=True)
 class NamedSquare:
-    """As many columns as the table has rows.
+    """The columns of a square matrix in a table.
 
-    ``left_out`` maps each column that was passed over to the reason. ``id`` is the column that names the objects as the
-    header does; ``reordered`` tells that the header has another order, and the columns now that of the rows.
+    ``left_out`` maps each excluded column to the reason. ``id`` is the column with the same names as the header;
+    ``reordered``: the header had another order, and ``columns`` has that of the rows.
     """
 
     columns: list[str]
@@ -36,10 +36,10 @@ class NamedSquare:
 def find_square(
     table: Table, drop: Sequence[str] = (), keep_aside: Sequence[str] = (), id: str | None = None
 ) -> NamedSquare | None:
-    """Find the square among the numeric columns of a table, or None.
+    """Return the square matrix of the numeric columns of a table, or None if they are not as many as the rows.
 
-    A column (``id``, else the first) that says what the header says names the objects, and columns are put in the order
-    of its rows. A first column that only counts the rows is left out.
+    If a column (``id``, else the first) has the same names as the header, it names the objects, and columns are put in
+    the order of its rows. A first column that only counts the rows is left out.
 
     Examples
     --------
@@ -67,10 +67,10 @@ def find_square(
 
 
 def missing_pairs(table: Table) -> int | None:
-    """Count the pairs whose distance is missing in a table that is a distance matrix; None if it is not one.
+    """Return the number of missing pairs of a table that is a distance matrix; None if it is not one.
 
-    Such a square is symmetric up to rounding, not negative, zero on the diagonal, and most of its pairs are apart (of a
-    graph's adjacency matrix they are not).
+    A distance matrix is square, symmetric up to rounding, nonnegative and zero on the diagonal, and most of its other
+    entries are positive (unlike those of an adjacency matrix).
 
     >>> missing_pairs(Table(pl.DataFrame({"a": [0.0, 1.0, None], "b": [1, 0, 2], "c": [None, 2.0, 0.0]}), "small.csv"))
     1
@@ -101,9 +101,9 @@ PRECOMPUTED = Message("use ", Setting("metric", "precomputed"))
 
 
 def warn_of_square(items: Any, owner: str, remedy: Message = PRECOMPUTED, *, stacklevel: int = 3) -> None:
-    """Warn if the input is a distance matrix and is about to be used as rows."""
+    """Warn if a distance matrix is passed as rows."""
     if not hasattr(items, "__array__") or len(items.shape) != 2 or items.shape[0] != items.shape[1]:
-        return  # lists, sparse rows and sources of rows have no such form
+        return  # lists, sparse rows and row sources are never distance matrices
     if missing_pairs(ArrayTable(np.asarray(items), owner)) is not None:
         warnings.warn(square_words(owner, remedy), DistanceMatrixWarning, stacklevel=stacklevel)
 
@@ -114,18 +114,18 @@ def square_words(owner: str, remedy: Message = PRECOMPUTED) -> Message:
     >>> square_words("D.npy").split(";")[0]
     'D.npy looks like a distance matrix but is used as a table of rows and columns'
     """
-    said = f"{owner} looks like a distance matrix but is used as a table of rows and columns; if it is one, "
-    return Message(said, remedy)
+    text = f"{owner} looks like a distance matrix but is used as a table of rows and columns; if it is one, "
+    return Message(text, remedy)
 
 
 def known_pairs(X: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return the mask of the pairs that are known both ways."""
+    """Return the mask of the pairs known in both directions."""
     known: NDArray[np.bool_] = ~np.isnan(X)
     return np.logical_and(known, known.T)
 
 
 def row_numbers(table: Table) -> str | None:
-    """Name the first column if it counts the rows: from 0 or 1, as other programs write into files, or called an id.
+    """Return the first column's name if it counts the rows: from 0 or 1, or from any number if it is named an id.
 
     >>> row_numbers(Table(pl.DataFrame({"row": [1, 2, 3], "a": [7, 0, 5]}), "small.csv"))
     'row'

@@ -1,4 +1,4 @@
-"""`Table`: named columns in row order, and the choice of those that are reduced."""
+"""`Table`: named columns, and the selection of those to reduce."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Selection:
     """The numbers chosen from a table.
 
     ``X`` is C-contiguous: float32 if every chosen column is, else float64; a missing value is NaN.
-    ``left_out`` maps each column that was passed over to the reason, such as ``{"species": "text"}``.
+    ``left_out`` maps each excluded column to the reason, such as ``{"species": "text"}``.
     """
 
     X: Matrix
@@ -38,7 +38,7 @@ class Selection:
 
 @dataclass(frozen=True, eq=False)
 class MixedSelection:
-    """Columns of numbers and of categories chosen from a table, as they stand; ``left_out`` as in `Selection`."""
+    """Numeric and categorical columns chosen from a table, unconverted; ``left_out`` as in `Selection`."""
 
     frame: pl.DataFrame
     names: list[str]
@@ -47,15 +47,15 @@ class MixedSelection:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A rectangular table with named columns and a row order.
+    """A table with named columns.
 
     Parameters
     ----------
     frame : the columns, as a polars DataFrame.
     source : the file's name, for messages.
-    first_line : the line of the file that holds the first row; None where lines mean nothing.
+    first_line : the line of the file with the first row; None if rows and lines do not correspond.
     faults : columns of numbers with some text in them, each with the message that `select` raises for it.
-    notes : what the reader decided by itself and the user may want to know.
+    notes : what the reader detected that the user may want to know.
 
     Examples
     --------
@@ -90,12 +90,12 @@ class Table:
         return len(self.names)
 
     def column(self, name: str) -> pl.Series:
-        """Return one column; a wrong name is a DataError that lists the near ones."""
+        """Return one column; an unknown name raises a DataError that lists similar names."""
         self._require([name])
         return self._series(name)
 
     def place(self, row: int, column: str | None = None) -> str:
-        """Say where a row (counted from 0) stands in the file, for messages.
+        """Return the place of a row (counted from 0) in the file, for messages.
 
         >>> Table(pl.DataFrame({"a": [1, 2]}), "small.csv", 2).place(1, "a")
         "small.csv, line 3, column 'a'"
@@ -115,7 +115,7 @@ class Table:
         ----------
         columns : names to reduce, in this order; each must be numeric. Default: every numeric column.
         drop : names to leave out.
-        keep_aside : names that are never reduced (a colour, an identity).
+        keep_aside : names that are never reduced (colours, identifiers).
         """
         chosen, left_out = self._checked_choice(columns, drop or (), keep_aside)
         return Selection(self._matrix(chosen), chosen, left_out)
@@ -126,7 +126,7 @@ class Table:
         drop: Sequence[str] | None = None,
         keep_aside: Sequence[str] = (),
     ) -> MixedSelection:
-        """Choose columns as `select` does, those of text among them.
+        """Choose columns as `select` does, including text columns.
 
         >>> table = Table(pl.DataFrame({"a": [1, 2], "kind": ["x", "y"]}), "small.csv")
         >>> table.select_mixed().names
@@ -138,16 +138,16 @@ class Table:
     def _checked_choice(
         self, columns: Sequence[str] | None, drop: Sequence[str], keep_aside: Sequence[str], taken: Collection[str] = ()
     ) -> tuple[list[str], dict[str, str]]:
-        """Return the chosen names and what is left out; ``taken`` are further kinds of columns that can be reduced."""
+        """Return the chosen and the excluded columns; ``taken`` lists further kinds of columns that can be reduced."""
         self._require([*(columns or ()), *drop, *keep_aside])
         chosen, left_out = self._choose(columns, set(drop), set(keep_aside), taken)
         for name in chosen:
             if name in self.faults:
                 raise DataError(self.faults[name])
         if not chosen:
-            passed = ", ".join(f"{name} ({why})" for name, why in left_out.items())
+            excluded = ", ".join(f"{name} ({why})" for name, why in left_out.items())
             raise DataError(
-                f"{self.source}: no numeric column is left to reduce" + (f"; left out: {passed}" if passed else "")
+                f"{self.source}: no numeric column is left to reduce" + (f"; left out: {excluded}" if excluded else "")
             )
         return chosen, left_out
 
@@ -170,12 +170,12 @@ class Table:
         if twice:
             raise DataError(f"{self.source}: these columns are listed twice: {', '.join(twice)}")
         for name in columns:
-            # Both wishes are the user's own: what is set aside is not reduced, and the report says so.
+            # The user named the column twice: it is not reduced, and the report lists it as left out.
             if name in drop or name in aside:
                 left_out[name] = "dropped" if name in drop else "kept aside"
                 continue
             reason = None if name in self.faults else self._reason(name)
-            if reason not in (None, "empty", *taken):  # no values at all: all NaN, which some methods can fill
+            if reason not in (None, "empty", *taken):  # an empty column is all NaN, which some methods accept
                 raise DataError(
                     f"{self.source}, column {name!r}: it contains {reason}; only numeric columns can be reduced"
                 )
@@ -183,7 +183,7 @@ class Table:
         return chosen, left_out
 
     def _reason(self, name: str) -> str | None:
-        """Say why a column cannot be reduced, or None."""
+        """Return why a column cannot be reduced, or None."""
         series = self.frame[name]
         if name.startswith("__index_level_"):  # where pandas puts row labels in Parquet files
             return "row labels"
@@ -201,9 +201,9 @@ class Table:
         check_allocation(self.n_rows * len(names) * (4 if single else 8), f"the numbers of {self.source}", _TOO_BIG)
         return np.ascontiguousarray(chosen.select(pl.all().cast(kind)).to_numpy(order="c"))
 
-    def _require(self, wanted: Sequence[str]) -> None:
+    def _require(self, names: Sequence[str]) -> None:
         known = set(self.names)
-        for name in wanted:
+        for name in names:
             if name not in known:
                 self._unknown(name)
 
@@ -219,9 +219,9 @@ class Table:
 
 
 class ArrayTable(Table):
-    """A table that is one 2-D array, perhaps mapped from disk; ``frame`` is built only when asked for.
+    """A table that is one 2-D array, possibly memory-mapped; ``frame`` is built when it is first used.
 
-    `select` without a choice of columns gives the array itself where it is float32 or float64 in C order.
+    `select` without arguments returns the array itself if it is float32 or float64 in C order.
 
     >>> array = np.eye(3)
     >>> ArrayTable(array, "eye.npy").select().X is array
@@ -233,7 +233,7 @@ class ArrayTable(Table):
 
     def __init__(self, array: NDArray[Any], source: str, names: Sequence[str] | None = None) -> None:
         labels = [f"x{j}" for j in range(array.shape[1])] if names is None else list(names)
-        # A frozen dataclass stores its own fields this way too; `frame` comes later, from the array.
+        # The dataclass is frozen; `frame` is computed from the array later.
         for name, value in {"array": array, "source": source, "first_line": None, "_labels": labels}.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "faults", {})
@@ -260,7 +260,7 @@ class ArrayTable(Table):
         return int(self.array.shape[0])
 
     def _reason(self, name: str) -> str | None:
-        return None  # an array of numbers has no other columns
+        return None  # every column is numeric
 
     def _series(self, name: str) -> pl.Series:
         return self._numbered(self._labels.index(name))
@@ -268,7 +268,7 @@ class ArrayTable(Table):
     @property
     def _column_type(self) -> np.dtype[Any]:
         own = self.array.dtype.newbyteorder("=")
-        return own if own.kind in "iub" else _working(own)  # whole numbers stay whole: they may name or colour rows
+        return own if own.kind in "iub" else _working(own)  # integers stay integers: they may name or colour rows
 
     def _numbered(self, j: int) -> pl.Series:
         return pl.Series(self._labels[j], np.ascontiguousarray(self.array[:, j], dtype=self._column_type))
@@ -290,7 +290,7 @@ def _working(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def name_list(names: Sequence[str]) -> str:
-    """Write column names as ``--columns`` and ``--drop`` read them: one with a comma is put in quotes.
+    """Return column names as ``--columns`` and ``--drop`` read them: names with a comma are quoted.
 
     >>> print(name_list(["a", "b, c"]))
     a,"b, c"
@@ -301,7 +301,7 @@ def name_list(names: Sequence[str]) -> str:
 
 
 def not_numeric(dtype: pl.DataType) -> str | None:
-    """Say what a column of this type holds instead of numbers, or None; booleans are numbers, 0 and 1.
+    """Return what a non-numeric type holds, or None for numeric types; booleans are numbers, 0 and 1.
 
     >>> not_numeric(pl.Date()), not_numeric(pl.Boolean())
     ('dates', None)

@@ -1,4 +1,4 @@
-"""The one way tables become files, and coordinates columns: `write_table`, `embedding_frame`."""
+"""Writing of tables (`write_table`) and tables of coordinates (`embedding_frame`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .table import Table, not_numeric
 
 
 def check_output(path: str | Path) -> str:
-    """Return the file's ending if a table can be written there; to be asked before long work begins.
+    """Return the suffix if a table can be written to this file, else raise; call it before long work.
 
     >>> check_output("embedding.csv")
     '.csv'
@@ -33,11 +33,10 @@ def check_output(path: str | Path) -> str:
 
 
 def write_table(path: str | Path, frame: pl.DataFrame) -> None:
-    """Write a table as ``.csv .tsv`` (also with ``.gz``), ``.parquet``, ``.npy`` or ``.npz``, by its name.
+    """Write a table as ``.csv .tsv`` (also with ``.gz``), ``.parquet``, ``.npy`` or ``.npz``, by the file's suffix.
 
-    The file appears whole or not at all. Missing values are empty cells in text files and NaN in arrays.
-    Arrays hold numbers only; ``.npz`` keeps the names of the columns beside them. The same table gives the
-    same bytes.
+    The file is written completely or not at all. Missing values are empty cells in text files and NaN in arrays.
+    Arrays hold only numbers; ``.npz`` also stores the column names. The same table gives the same bytes.
 
     Examples
     --------
@@ -64,13 +63,13 @@ def write_table(path: str | Path, frame: pl.DataFrame) -> None:
 def embedding_frame(
     Y: ArrayLike, names: Sequence[str], ids: pl.Series | None = None, keep: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Put coordinates behind the columns that are kept, in the same row order.
+    """Return a table of the kept columns followed by the coordinates.
 
     Parameters
     ----------
     Y : coordinates, rows by components.
-    names : a name for each coordinate; one that is taken gets the ending ``_1``, ``_2``, …
-    ids : a column that tells the rows apart; it comes first, unless ``keep`` holds it already.
+    names : a name for each coordinate; a name already in use gets the suffix ``_1``, ``_2``, …
+    ids : a column that identifies the rows; it comes first, unless ``keep`` contains it.
     keep : further columns of the table.
 
     Examples
@@ -90,7 +89,7 @@ def embedding_frame(
             raise DataError(f"column {column.name!r} has {len(column)} rows, the coordinates {coordinates.shape[0]}")
     for j, name in enumerate(names):
         values = np.ascontiguousarray(coordinates[:, j])
-        columns[_free(name, columns)] = values.tolist() if values.dtype == object else values  # restored categories
+        columns[_free(name, columns)] = values.tolist() if values.dtype == object else values  # decoded categories
     return pl.DataFrame(columns)
 
 
@@ -123,7 +122,7 @@ def _write_frame(file: BinaryIO, name: str, ending: str, frame: pl.DataFrame) ->
         if not ending.endswith(".gz"):
             frame.write_csv(file, separator=separator)
             return
-        # No name and no time in the packed file: the same table gives the same bytes.
+        # No file name and no time stamp in the gzip header: the same table gives the same bytes.
         with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
             frame.write_csv(cast(BinaryIO, packed), separator=separator)
     except pl.exceptions.PolarsError as error:

@@ -3,12 +3,12 @@
 Rows are shifted by their mean, scaled, rounded to float32 (z) and lengthened by two columns, so that one product gives
 s = zᵢᵀzⱼ − ½‖zᵢ‖² − ½‖zⱼ‖² = −½‖zᵢ − zⱼ‖² (`scores`). Each point keeps the best few scores. Their distances are then
 taken exactly, and a bound on the rounding shows that no other point can be among the k nearest; where it does not, the
-row is searched again in float64. So answers are exact, and float32 shows only in the time.
+row is searched again in float64. So results are exact, and float32 only saves time.
 
-Tight clusters far from each other leave no digits of float32 for what is near. A few rows are tried first. Where many
-of them fail, the set is split into clusters so far apart that no point has a neighbour in another (`split`), each of
-which is searched by itself, around its own mean; where it does not fall into such, all products are in float64 from the
-start: twice the time, not the time of both.
+With tight clusters far from each other, float32 cannot resolve the distances within them. A few rows are tried first.
+If many of them fail, the set is split into clusters so far apart that no point has a neighbour in another (`split`),
+and each is searched around its own mean; if there are no such clusters, all products are in float64 from the start,
+which takes twice the time.
 """
 
 from __future__ import annotations
@@ -28,19 +28,17 @@ from .search import SLACK, NeighborLists, Searcher, check_edges, cut_rows, withi
 
 Array = Any
 
-_PLAIN = 1 << 27  # multiplications below which float64 throughout is quick enough
+_PLAIN = 1 << 27  # multiplications below which float64 is fast enough
 _TILE = 1024  # a product of two such blocks stays in the cache
 _NEW_ROWS_AT_ONCE = 256  # new rows looked up at a time
-_REFINED = 2048  # points whose candidates are looked at again at a time
-_FAR = 1e6  # new rows farther off than this, beside the points, are left to the search of all pairs
-_TRIAL_POINTS = 64  # points looked up before all are
-_WIDE_COLUMNS = (
-    512  # columns from which no more new rows than that are compared sooner than the points are put in a table
-)
-_FAILED = 0.25  # share of them whose lists are not certified, from which float64 throughout is quicker
-_ROWS_WORTH_FLOAT64 = 16  # new rows of a block that repay a second look in float64
-FEW_ENTRIES = 1 << 19  # pairs compared at a time for rows that are left
-_DEPTH = 4  # splits within splits
+_REFINED = 2048  # points whose candidates are refined at a time
+_FAR = 1e6  # new rows farther away than this multiple of the points' size are compared with all points
+_TRIAL_POINTS = 64  # points of the first trial in float32
+_WIDE_COLUMNS = 512  # with at least so many columns, up to as many new rows are compared faster than a table is built
+_FAILED = 0.25  # share of uncertified trial lists above which float64 is faster
+_ROWS_WORTH_FLOAT64 = 16  # uncertified new rows of a block above which a float64 table is worth its time
+FEW_ENTRIES = 1 << 19  # pairs compared at a time for the remaining rows
+_MAX_SPLIT_DEPTH = 4  # nested splits
 
 
 class _Candidates(NamedTuple):
@@ -57,7 +55,7 @@ class _Candidates(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """The points in an order of chance as rows z, 1, −½‖z‖², and ‖z‖."""
+    """The points in random order as rows z, 1, −½‖z‖², and ‖z‖."""
 
     rows: Array
     sizes: Array
@@ -77,7 +75,7 @@ class _Lists(NamedTuple):
 
 
 class BlockSearcher(Searcher):
-    """Products of blocks in float32, each list certified or taken again in float64."""
+    """Products of blocks in float32; each list is certified or searched again in float64."""
 
     measure: EuclideanRows
 
@@ -90,17 +88,19 @@ class BlockSearcher(Searcher):
         self._hard: bool | None = None  # whether float32 certifies too few lists; not known yet
 
     def row_cost(self) -> float:
-        """Return the microseconds that a row of the graph should take."""
+        """Return the estimated microseconds per row of the graph."""
         return 14.0 + float(self.n * (0.45e-3 + 0.006e-3 * self.measure.width))
 
     # -- tables -------------------------------------------------------------------------------------------
 
     def _prepare(self, k: int = 10) -> None:
-        """Try float32 on a few rows once, which tells the precision that lists of about k neighbours want."""
+        """Choose the precision for lists of about k neighbours by a trial of float32 on a few rows."""
         with self._lock:
             if self._hard is not None:
                 return
-            self.order = np.random.default_rng(0).permutation(self.n)  # no order of the rows keeps lists changing
+            self.order = np.random.default_rng(0).permutation(
+                self.n
+            )  # random, so that no order of the rows makes lists change often
             self.scale = float(np.sqrt(self.measure.squares.max())) or 1.0
             tried = self.order[:_TRIAL_POINTS]
             with thread_pool.one_blas_thread():
@@ -128,7 +128,7 @@ class BlockSearcher(Searcher):
         return self._tables[kind]
 
     def _score(self, left: Array, end: Array, right: Array) -> Array:
-        """Return the scores of rows, whose `tail` is ``end``, with points, in room that each thread has once."""
+        """Return the scores of rows, whose `tail` is ``end``, with points, in a buffer of the thread."""
         shape, kind = (len(end), len(right)), right.dtype
         room = getattr(self._room, "room", None)
         if room is None or room.shape[1] < shape[0] * shape[1] or room.dtype != kind:
@@ -155,14 +155,14 @@ class BlockSearcher(Searcher):
         return self._assembled(lists, k, ties)
 
     def _groups(self, k: int) -> list[Array]:
-        """Return groups of places in the order of chance that can be searched one by one; one of all, if need be."""
-        if not self._hard or self._depth == _DEPTH:
+        """Return groups of positions in the random order that can be searched separately; possibly only one."""
+        if not self._hard or self._depth == _MAX_SPLIT_DEPTH:
             return [np.arange(self.n)]
         with self._lock, thread_pool.one_blas_thread():
             return split(self._table(SINGLE).rows, k)
 
     def _apart(self, groups: list[Array], k: int, ties: str) -> Graph:
-        """Return the graph of a set whose groups hold each other's neighbours; those of few points see all others."""
+        """Return the graph of a set whose groups contain their own neighbours; small groups are compared with all."""
         self._tables.clear()
         found: list[tuple[Array, Array, Array]] = []
         held = 0
@@ -182,7 +182,7 @@ class BlockSearcher(Searcher):
         return Graph.of_edges(self.n, i, j, d, algorithm=self.algorithm)
 
     def _lists(self, k: int, ties: str) -> _Lists:
-        """Return the lists of all points, and which are certified; to keep ties, all candidates."""
+        """Return the lists of all points and whether they are certified; with ties="keep", all candidates."""
         table = self._chosen()
         found = self._meet(table, min(_count(k, table.kind), self.n - 1))
         shape = self.n, k if ties == "cut" else found.places.shape[1]
@@ -203,9 +203,9 @@ class BlockSearcher(Searcher):
         lists.sure[numbers] = part.sure
 
     def _take_again(self, lists: _Lists, k: int) -> None:
-        """Look up in float64 the points that float32 left uncertain."""
+        """Search again in float64 the points whose lists float32 did not certify."""
         again = np.flatnonzero(~lists.sure)
-        if len(again) <= _NEW_ROWS_AT_ONCE:  # these do not repay a second table
+        if len(again) <= _NEW_ROWS_AT_ONCE:  # too few for a second table
             return
         with self._lock:
             table = self._table(DOUBLE)
@@ -218,9 +218,9 @@ class BlockSearcher(Searcher):
             pass
 
     def _meet(self, table: _Table, m: int) -> _Candidates:
-        """Let all blocks meet all others, each pair once, in rounds in which no block is in two pairs.
+        """Compare all pairs of blocks, in rounds in which no block occurs twice.
 
-        Both blocks of a pair change their lists, so no two threads ever write to one.
+        Both blocks of a pair change their lists, so no two threads write to the same list.
         """
         from .search_loops import take_both, take_rows
 
@@ -246,7 +246,7 @@ class BlockSearcher(Searcher):
         return found
 
     def _assembled(self, lists: _Lists, k: int, ties: str) -> Graph:
-        """Return the graph of the lists; those still not certified are compared with all points."""
+        """Return the graph of the lists; points with uncertified lists are compared with all points."""
         indices, d, sure = lists
         again = np.flatnonzero(~sure)
         step = self._step() if len(again) > _REFINED else max(1, FEW_ENTRIES // self.n)  # a few need no more memory
@@ -344,12 +344,12 @@ class BlockSearcher(Searcher):
 
 
 def _count(k: int, kind: np.dtype[Any]) -> int:
-    """Return how many candidates are kept for k neighbours; more of them, where few digits tell them apart."""
+    """Return the number of candidates kept for k neighbours; more in float32."""
     return k + (max(8, k // 4) if kind == SINGLE else max(32, k))
 
 
 def rounds(blocks: list[Any]) -> list[list[tuple[Any, Any]]]:
-    """Return rounds of pairs in which every block meets itself, then every other, none twice in a round.
+    """Return rounds of pairs: every block with itself, then with every other, none twice in a round.
 
     >>> rounds([1, 2, 3])
     [[(1, 1), (2, 2), (3, 3)], [(2, 3)], [(1, 3)], [(1, 2)]]

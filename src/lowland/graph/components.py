@@ -1,4 +1,4 @@
-"""Graphs that fall into pieces: which points hang together, and the shortest links that would join the pieces."""
+"""Connected components of graphs, and the shortest links between them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Array = Any
 
 
 def components(graph: Graph) -> Array:
-    """Return the number of each point's piece: the largest is 0, of equal ones that of the lowest point first.
+    """Return the connected component of each point, numbered by size, largest first; ties by their first points.
 
-    EdgeLengths count both ways.
+    Edges count in both directions.
 
     >>> components(Graph.of_lists([[1], [0], [3], [2], [3]], [[1.0]] * 5)).tolist()
     [1, 1, 0, 0, 0]
@@ -27,10 +27,10 @@ def components(graph: Graph) -> Array:
 
 
 def by_size(labels: Array) -> Array:
-    """Number groups 0, 1, … by their sizes, largest first; equal ones by their first members."""
+    """Number groups 0, 1, … by size, largest first; ties by their first members."""
     sizes = np.bincount(labels)
     first = np.empty(len(sizes), dtype=np.int64)
-    first[labels[::-1]] = np.arange(len(labels))[::-1]  # the last that is written is the first member
+    first[labels[::-1]] = np.arange(len(labels))[::-1]  # reversed, so that the first member is written last
     order = np.lexsort((first, -sizes))
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -38,12 +38,11 @@ def by_size(labels: Array) -> Array:
 
 
 def bridge(graph: Graph, search: Searcher, labels: Array | None = None) -> tuple[Graph, int]:
-    """Join the pieces of a graph by the shortest links there are; return the new graph and the number of links.
+    """Join the connected components by the shortest links; return the new graph and the number of links.
 
-    The links are the minimum spanning tree of the pieces, found in rounds (Borůvka 1926): each piece but the largest
-    looks for the nearest point outside, and all take their links at once, so at most half of the pieces are left.
-    Only the points outside the largest piece are looked up: with a KD-tree a round costs a search for each, otherwise
-    they are compared with all points.
+    The links are the minimum spanning tree of the components, found in rounds (Borůvka 1926): each component but the
+    largest is linked to the nearest point outside, so each round leaves at most half of the components. Only points
+    outside the largest component are searched: by a KD-tree, or by comparison with all points.
     """
     labels = components(graph) if labels is None else np.asarray(labels)
     pieces = int(labels.max()) + 1
@@ -62,7 +61,7 @@ def bridge(graph: Graph, search: Searcher, labels: Array | None = None) -> tuple
 
 
 def _needed(link: Link, labels: Array, pieces: int) -> Link:
-    """Leave out links that close a ring: two pieces may choose each other, by two links where rounding differs."""
+    """Leave out links that close a cycle: two components may choose different links to each other due to rounding."""
     low, high = np.minimum(link.inside, link.outside), np.maximum(link.inside, link.outside)
     order = np.lexsort((high, low, link.distance))
     link = Link(*(x[order] for x in link))

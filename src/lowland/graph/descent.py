@@ -14,13 +14,13 @@ from .measures import EuclideanRows
 Array = Any
 
 _RECALL_ROWS = 1000  # rows on which the recall is measured
-_MORE = 10  # neighbours beyond those wanted, without which the descent misses some
+_EXTRA_NEIGHBORS = 10  # additional neighbours of the descent, which increase its recall
 
 
 class DescentSearcher(BlockSearcher):
-    """The graph comes from pynndescent; distances are exact, and new rows are still looked up exactly.
+    """An approximate graph from pynndescent with exact distances; searches for new rows are exact.
 
-    pynndescent's answer depends on its number of threads, so it gets one.
+    The result of pynndescent depends on its number of threads, so it uses one.
     """
 
     def __init__(self, measure: EuclideanRows, seed: int) -> None:
@@ -28,14 +28,14 @@ class DescentSearcher(BlockSearcher):
         self.algorithm, self.seed = "nearest neighbour descent", seed
 
     def graph(self, k: int, ties: str = "cut") -> Graph:
-        """Return about the k nearest others of each point; ``ties="keep"`` keeps those as far as the last."""
+        """Return approximately the k nearest others of each point; ``ties="keep"`` also keeps ties with the last."""
         self._require(k, self.n - 1)
         from pynndescent import NNDescent
 
         rows = np.empty((self.n, self.measure.width), dtype=np.float32)
         for part in tiles(self.n, 4096):
             rows[part] = self.measure.X[part] - self.measure.shift
-        wanted = min(k + 1 + _MORE, self.n)
+        wanted = min(k + 1 + _EXTRA_NEIGHBORS, self.n)
         found, _ = NNDescent(rows, "euclidean", n_neighbors=wanted, random_state=self.seed, n_jobs=1).neighbor_graph
         pieces = [self._cleaned(part, found[part], k) for part in tiles(self.n, 1 << 14)]
         indices, d = (np.concatenate(x) for x in zip(*pieces, strict=True))
@@ -48,7 +48,7 @@ class DescentSearcher(BlockSearcher):
         return Graph.of_edges(self.n, *edges, algorithm=self.algorithm, recall=recall)
 
     def _cleaned(self, part: slice, found: Array, k: int) -> tuple[Array, Array]:
-        """Return what was found in order, with exact distances; rows with fewer than k others are looked up exactly."""
+        """Return the found neighbours sorted by exact distances; rows with fewer than k are searched exactly."""
         own = np.arange(part.start, part.stop)
         n, m = found.shape
         d = self.measure.raw(self.measure.X[part], np.repeat(np.arange(n), m), np.maximum(found, 0).ravel())
@@ -70,13 +70,13 @@ class DescentSearcher(BlockSearcher):
         rows = self.measure.own(numbers)
         indices, _ = self._looked_up(rows, lambda part: self._look_up(part, k + 1), 256, k + 1)
         other = indices != numbers[:, None]
-        other[other.all(axis=1), -1] = False  # equal rows of lower numbers may have left no room for the row itself
+        other[other.all(axis=1), -1] = False  # the row itself may be missing after equal rows of lower number
         indices = indices[other].reshape(-1, k)
         i = np.repeat(np.arange(len(numbers)), k)
         return indices, self.measure.raw(rows.rows, i, indices.ravel()).reshape(-1, k)
 
     def _recall(self, d: Array, k: int) -> float:
-        """Return the share of neighbours found that are no farther than the true k-th, over some rows."""
+        """Return the share of found neighbours no farther than the true k-th, over a sample of rows."""
         sample = np.sort(np.random.default_rng(self.seed).permutation(self.n)[:_RECALL_ROWS])
         _, true = self._others(sample, k)
         return float((d[sample, :k] <= true[:, -1:]).mean())

@@ -1,4 +1,4 @@
-"""Equal objects become one point before a graph is built: they must not spend their neighbours on each other."""
+"""Merging of equal objects before a graph is built, so that they are not each other's neighbours."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Distinct(NamedTuple):
 def distinct(items: Array, *, square: bool = False) -> Distinct:
     """Find equal objects: rows, sparse rows, hashable objects; of a ``square`` of distances those at distance zero.
 
-    Objects that cannot be hashed all count as different.
+    Objects that cannot be hashed count as different.
 
     >>> distinct(np.array([[1.0, 0.0], [2.0, 2.0], [1.0, -0.0]])).inverse.tolist()
     [0, 1, 0]
@@ -59,7 +59,7 @@ def _equal_objects(items: Array) -> Distinct:
     seen: dict[Any, int] = {}
     try:
         labels = np.fromiter((seen.setdefault(thing, len(seen)) for thing in items), dtype=np.int64, count=len(items))
-    except TypeError:  # no hash: nothing can be said without comparing all pairs
+    except TypeError:  # not hashable: equality would need a comparison of all pairs
         labels = np.arange(len(items))
     return numbered(labels)
 
@@ -105,7 +105,7 @@ def _equal_rows(X: Array) -> Distinct:
 
 
 def _equal_sparse(X: Any) -> Distinct:
-    """Compare sparse rows by what they store, in any order; stored zeros count for nothing."""
+    """Compare sparse rows by their stored entries, in any order; stored zeros are ignored."""
     X = sp.csr_array(X)
     if not X.has_canonical_format:  # an entry may be stored in parts
         X = X.copy()
@@ -121,7 +121,7 @@ def _equal_sparse(X: Any) -> Distinct:
 
 
 def _shared(hashes: Array) -> Array:
-    """Tell which hashes occur more than once."""
+    """Return which hashes occur more than once."""
     order = np.argsort(hashes, kind="stable")
     ranked = hashes[order]
     again = np.zeros(len(hashes) + 1, dtype=bool)
@@ -175,7 +175,7 @@ def _hashes(X: Array, rows: Array, columns: slice) -> Array:
 
 
 def _same(X: Array, rows: Array, others: Array) -> Array:
-    """Tell whether each row equals another one."""
+    """Return whether each row equals the other one."""
     out = np.ones(len(rows), dtype=bool)
     for part, across in _tiled(rows, slice(0, X.shape[1])):
         out[part] &= (X[rows[part], across] == X[others[part], across]).all(axis=1)
@@ -183,7 +183,7 @@ def _same(X: Array, rows: Array, others: Array) -> Array:
 
 
 def _same_sparse(X: Any, rows: Array, others: Array) -> Array:
-    """Tell whether each sparse row equals another one: whether their difference stores nothing but zeros."""
+    """Return whether each sparse row equals the other one: whether their difference stores only zeros."""
     out = np.empty(len(rows), dtype=bool)
     step = max(1, _ENTRIES_AT_ONCE * len(rows) // max(1, int(np.diff(X.indptr)[rows].sum())))
     for part in tiles(len(rows), step):

@@ -1,4 +1,4 @@
-"""From the graph of distinct points to that of all rows: equal rows are neighbours at distance zero."""
+"""Expansion of the graph of distinct points to all rows: equal rows are neighbours at distance zero."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _POINTS_AT_ONCE = 1 << 14  # points expanded at a time
 
 
 def expand(graph: Graph, same: Distinct, k: int | None, ties: str) -> Graph:
-    """Return the graph of all rows from that of the distinct ones: k neighbours each, or all that there are (None).
+    """Return the graph of all rows from that of the distinct ones: k neighbours each, or all (None).
 
-    Of many equal rows only the first k + 1 can be anyone's neighbours (``ties="cut"``), so the work does not grow with
-    the squares of their numbers.
+    With ``ties="cut"`` only the first k + 1 of equal rows can be neighbours, so the work does not grow with the square
+    of their number.
     """
     n = len(same.inverse)
     if len(same.first) == n:
@@ -38,7 +38,7 @@ def expand(graph: Graph, same: Distinct, k: int | None, ties: str) -> Graph:
         begin = np.cumsum(lengths) - lengths
         mine = members[starts[part.start] : starts[part.stop - 1] + sizes[part.stop - 1]]  # the rows of these points
         if k is not None and ties == "cut":
-            lengths = np.minimum(lengths, k + 1)  # one more than wanted: a row's own number may be among them
+            lengths = np.minimum(lengths, k + 1)  # one more: the row itself may be among them
         owner = same.inverse[mine] - part.start
         total += int(lengths[owner].sum())
         check_allocation(24 * total, "the graph of all rows", "use ties='cut' or fewer neighbours: many rows are equal")
@@ -54,7 +54,7 @@ def expand(graph: Graph, same: Distinct, k: int | None, ties: str) -> Graph:
 
 
 def _lists(graph: Graph, part: slice, members: Array, starts: Array, sizes: Array) -> tuple[Array, Array, Array]:
-    """Return point, row and distance of what some points can have as neighbours, their own rows first."""
+    """Return point, row and distance of the possible neighbours of some points, their own rows first."""
     a, b = graph.indptr[part.start], graph.indptr[part.stop]
     numbers = np.arange(part.start, part.stop)
     source = np.concatenate([numbers, np.repeat(numbers, graph.degrees[part])])
@@ -77,7 +77,7 @@ def _cut(at: Array, which: Array, d: Array, n: int, k: int, ties: str) -> tuple[
 
 
 def _in_order(graph: Graph, members: Array, counts: Array, indices: Array, distances: Array) -> Graph:
-    """Return lists that stand in the order of ``members`` in that of the rows."""
+    """Return lists in the order of ``members`` in the order of the rows."""
     indptr = heads(counts)
     there = counts[members]
     begin = np.empty(len(counts), dtype=np.int64)

@@ -46,7 +46,7 @@ def geodesics(
     by_point : bool
         Return points × sources, each point's distances in one piece, instead of sources × points.
     stage : str
-        The name under which progress is told.
+        The name under which progress is reported.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def _short(indptr: Array) -> Array:
     if indptr[-1] >= 2**31:
         raise DataError(
             f"shortest paths are found in graphs of up to {2**31 - 1:,} edges, and this one has {int(indptr[-1]):,}; "
-            "take fewer neighbours, or fewer rows"
+            "use fewer neighbours or rows"
         )
     return indptr.astype(np.int32)
 
@@ -129,7 +129,7 @@ def _renumbered(graph: Graph, number: Array, place: Array) -> tuple[Array, Array
 
 
 def _together(indptr: Array, indices: Array, weights: Array, sources: Array) -> Array:
-    """Return an order of the sources in which each 16 lie together."""
+    """Return an order of the sources in which each 16 are close together."""
     from .geodesics_loops import gather
 
     m = len(sources)
@@ -147,7 +147,7 @@ def _together(indptr: Array, indices: Array, weights: Array, sources: Array) -> 
 
 
 def _cells(indptr: Array, indices: Array, weights: Array, sources: Array) -> tuple[Array, Array]:
-    """Return the graph of the sources whose cells touch, nearest first; a cell holds what is nearest to its source."""
+    """Return the graph of sources with adjacent cells, nearest first; a cell holds the points nearest to a source."""
     from scipy.sparse.csgraph import dijkstra
 
     n, m = len(indptr) - 1, len(sources)

@@ -1,4 +1,4 @@
-"""What is known around a point: inner products of its neighbours' offsets, from coordinates or from distances.
+"""Inner products of the offsets of a point's neighbours, from coordinates or from distances.
 
 With z_j = x_j − x the products are G_jl = z_jᵀz_l = ½(d_j² + d_l² − d_jl²), so distances alone are enough.
 """
@@ -218,11 +218,11 @@ class EdgeLengths(Geometry):
         )
 
     def around(self, points: Array, neighbors: Array) -> Array:
-        """Refuse: the products need distances that are not known."""
+        """Raise: the products need unknown distances."""
         return self._refuse()
 
     def around_new(self, block: Array, neighbors: Array, distances: Array) -> Array:
-        """Refuse: the products need distances that are not known."""
+        """Raise: the products need unknown distances."""
         return self._refuse()
 
     def part(self, numbers: Array) -> EdgeLengths:

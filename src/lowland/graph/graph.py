@@ -1,4 +1,4 @@
-"""A graph of distances between points: what the searches give and the methods build on."""
+"""`Graph`: the neighbours of points and their distances."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..pairs.pairwise import tiles
 
 Array = Any
 
-_COMPILED = 1 << 19  # edges above which the compiled loops repay their start
+_COMPILED = 1 << 19  # edges above which the compiled loops are worth their start-up time
 _LISTS_AT_ONCE = 1 << 15  # lists merged at a time
 
 
@@ -64,7 +64,7 @@ class Graph:
         return np.diff(self.indptr)
 
     def csr(self, values: Array | None = None) -> Any:
-        """Return the edges as a sparse matrix, with their distances or other values; zeros stay stored."""
+        """Return the edges as a sparse matrix of their distances or other values; zeros are stored."""
         data = self.distances if values is None else values
         return sp.csr_array((data, self.indices, self.indptr), shape=(self.n, self.n))
 
@@ -89,7 +89,7 @@ class Graph:
         piece = Graph(
             starts(np.bincount(source, minlength=len(points))), ends, self.distances[at], self.algorithm, self.recall
         )
-        return piece if (np.diff(points) > 0).all() else piece._sorted()  # else numbers tell another order of ties
+        return piece if (np.diff(points) > 0).all() else piece._sorted()  # the order of ties depends on the numbers
 
     def split(self, labels: Array) -> list[tuple[Graph, Array]]:
         """Return the graph among the points of each label 0, 1, …, with their numbers; no edge joins two labels.
@@ -108,7 +108,7 @@ class Graph:
         return found
 
     def linked(self, a: Array, b: Array, distances: Array) -> Graph:
-        """Return the graph with further edges a–b, both ways; of an edge that is there already the shorter stays."""
+        """Return the graph with edges a–b added in both directions; of duplicate edges the shorter is kept."""
         i, j = np.concatenate([a, b]), np.concatenate([b, a])
         return self._united(Graph.of_edges(self.n, i, j, np.concatenate([distances, distances])))
 
@@ -122,7 +122,7 @@ class Graph:
         return Graph.of_edges(self.n, i, j, d, algorithm=self.algorithm, recall=self.recall)
 
     def _reversed(self) -> Graph:
-        """Return every edge the other way round."""
+        """Return the graph with every edge reversed."""
         if len(self.indices) <= _COMPILED:
             i, j, d = self._edges()
             return Graph.of_edges(self.n, j, i, d)
@@ -140,7 +140,7 @@ class Graph:
         return back
 
     def _united(self, other: Graph) -> Graph:
-        """Return the edges of both; of an edge in both the shorter one."""
+        """Return the edges of both graphs; of duplicate edges the shorter one."""
         if len(self.indices) + len(other.indices) <= 2 * _COMPILED:
             i, j, d = (np.concatenate(pair) for pair in zip(self._edges(), other._edges(), strict=True))
             order = np.lexsort((d, j, i))

@@ -1,4 +1,4 @@
-"""Weights of a graph's edges, its Laplacians, and their smoothest functions.
+"""Edge weights of a graph, its Laplacians, and their smallest eigenpairs.
 
 W symmetric, no loops, d = W1:   L = D − W,   N = I − D^(−½) W D^(−½),   P = D⁻¹W.
 N u = λ u  ⇔  L y = λ D y  ⇔  P y = (1 − λ) y   with   y = D^(−½) u.
@@ -20,9 +20,9 @@ from .graph import Graph
 
 Array = Any
 
-REMEDY = "take fewer neighbours or rows, or reduce the rows with PCA first"
+REMEDY = "use fewer neighbours or rows, or reduce the rows with PCA first"
 HOPS = 20  # across a compact graph: a sheet of 20,000 points takes 90, Gaussian points in 4 dimensions 17
-FLOOR = 1e-6  # the least weight of an edge, that of a distance of 5.3 σ: no neighbour is cut off by underflow
+FLOOR = 1e-6  # minimum weight of an edge, that of a distance of 5.3 σ, so that no edge vanishes by underflow
 
 
 def median_distance(graph: Graph) -> float:
@@ -33,14 +33,13 @@ def median_distance(graph: Graph) -> float:
 def edge_weights(distances: Array, sigma: float) -> Array:
     """Return the weights max(exp(−d²/(2σ²)), `FLOOR`) of distances; σ = ∞ makes all of them 1.
 
-    Far below the floor an edge would count as none in floating point, and a graph made connected would fall apart
-    again.
+    Much smaller weights would underflow, and a connected graph would become disconnected.
 
     >>> edge_weights(np.array([0.0, 1.0, 100.0]), 1.0).round(6).tolist()
     [1.0, 0.606531, 1e-06]
     """
     w = np.asarray(distances, dtype=np.float64) / (np.sqrt(2) * sigma)
-    with np.errstate(over="ignore"):  # the weight of a distance whose square is no number is the floor
+    with np.errstate(over="ignore"):  # distances whose squares overflow get the minimum weight
         return np.maximum(np.exp(-w * w), FLOOR)
 
 
@@ -83,7 +82,7 @@ def normalized(W: Any) -> tuple[Any, Array]:
 
 
 def without_density(W: Any, alpha: float) -> tuple[Any, Array]:
-    """Return W_ij/(q_i q_j)^α with q = W1, which takes the points' density out, and q^α (Coifman & Lafon 2006)."""
+    """Return W_ij/(q_i q_j)^α with q = W1, which removes the density of the points, and q^α (Coifman & Lafon 2006)."""
     q = degrees(W) ** alpha
     return (W if alpha == 0 else scaled(W, 1 / q)), q
 
@@ -93,8 +92,8 @@ class Harmonics:
     """The smoothest functions on a graph after the constant one: L y = λ D y, ascending.
 
     They have the mean 0 and the variance 1 under the weights d: Σ d_i y_i = 0 and Σ d_i y_i² = Σ d_i. ``residual``
-    estimates the sine of the angle to the exact ones, ``products`` counts the blocks that the solver multiplied. Where
-    the number of functions cuts an eigenspace, ``whole`` is how many hold all of it (None: more than were found).
+    estimates the sine of the angle to the exact ones, ``products`` counts the blocks that the solver multiplied. If
+    the number of functions splits an eigenspace, ``whole`` functions would contain it (None: more than were computed).
     """
 
     values: Array
@@ -110,7 +109,7 @@ class Harmonics:
 def harmonics_of(W: Any, Z: Any, k: int, smooth: int) -> Harmonics:
     """Return approximate solutions of L y = λ D y: the best of the maps ZỸ of landmarks, smoothed (`reduced`).
 
-    ``residual`` is ‖Nu − λu‖ over the norm of N, which tells little of the functions.
+    ``residual`` is ‖Nu − λu‖/‖N‖, which does not bound the error of the functions.
     """
     d = degrees(W)
     N, null = normalized(W)
@@ -122,12 +121,12 @@ def harmonics(W: Any, k: int, rng: np.random.Generator, solver: str = "auto", re
     """Return the k smallest solutions of L y = λ D y beyond the constant.
 
     ``solver`` is one of `lowland.spectral.nullspace`, which factor N; or "krylov", which multiplies by D^(−½) W D^(−½).
-    By itself: krylov where the graph has more than 1500 points and is `compact`, for there λ is not small and a factor
-    is all but dense (20,000 Gaussian points in 4 dimensions: 3 s against 10 s, in 6 dimensions 0.5 s against 18 s for
-    12,000); what it finds is kept if it is as exact as the factor would make it.
+    "auto" tries krylov if the graph has more than 1500 points and is `compact`: then λ is not small and a factor is
+    nearly dense (20,000 Gaussian points in 4 dimensions: 3 s instead of 10 s, 12,000 in 6 dimensions: 0.5 s instead of
+    18 s). Its result is used if it is as exact as that of a factor.
 
-    A last step y ← P y/(1 − λ) changes nothing in exact arithmetic; where d is small it recovers the digits that were
-    lost with u = √d y.
+    A last step y ← P y/(1 − λ) changes nothing in exact arithmetic; if d is small, it restores the digits lost in
+    u = √d y.
 
     >>> path = sp.csr_array(np.diag([1.0, 1.0], 1) + np.diag([1.0, 1.0], -1))
     >>> found = harmonics(path, 1, np.random.default_rng(0))
@@ -146,7 +145,7 @@ def harmonics(W: Any, k: int, rng: np.random.Generator, solver: str = "auto", re
 
 
 def _finished(W: Any, d: Array, found: Leading | Small, residual: float) -> Harmonics:
-    """Return y = D^(−½) u, of mean 0 and variance 1 under d, signed by the one rule."""
+    """Return y = D^(−½) u, of mean 0 and variance 1 under the weights d, with fixed signs."""
     Y = _averaged(W, d, found.vectors / np.sqrt(d)[:, None], found.values)
     weight = d / d.sum()
     Y -= weight @ Y
@@ -156,7 +155,7 @@ def _finished(W: Any, d: Array, found: Leading | Small, residual: float) -> Harm
 
 
 def compact(W: Any) -> bool:
-    """Tell whether the first point reaches all others in `HOPS` steps, and no edge is so weak that it hardly counts."""
+    """Return whether the first point reaches all others in `HOPS` steps, and no edge has a negligible weight."""
     if W.data.min() <= FLOOR * W.data.max():
         return False
     reached = np.zeros(W.shape[0])
@@ -169,7 +168,7 @@ def compact(W: Any) -> bool:
 
 
 def _averaged(W: Any, d: Array, Y: Array, values: Array) -> Array:
-    """Return P Y/(1 − λ), for the columns whose λ is well below 1 and so divide by no small number."""
+    """Return P Y/(1 − λ) for the columns with λ well below 1."""
     clear = values < 0.5
     if not clear.any():
         return Y

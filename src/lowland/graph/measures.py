@@ -1,7 +1,7 @@
-"""How points are compared in a search: first by values that are quick and nearly right, then exactly, pair by pair.
+"""Comparison of points in a search: first by fast approximate values, then exactly, pair by pair.
 
-The quick values come with a bound on their error, so a search knows which pairs to look at again. What it answers with
-are the exact distances, added up in one order: the same pair has the same bits in every search, for one row or many.
+The approximate values have an error bound, which decides which pairs are compared exactly. Results are exact distances,
+summed in one order: the same pair has the same bits in every search, for one row or many.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ _COLUMNS = 4096  # points compared at a time, and fewer of them
 SHIFTED_ENTRIES = 1 << 20  # entries shifted at a time: of wide rows a few, so that no copy of the table is made
 _GATHERED_ENTRIES = 1 << 18  # entries gathered at once: they stay in the cache
 _FEW_COLUMNS = 64  # up to which a call for each column is quick enough
-_COMPILED = 1 << 22  # numbers above which the compiled loop repays its start
+_COMPILED = 1 << 22  # numbers above which the compiled loop is worth its start-up time
 _LEAST_SQUARE = 1e-300  # largest square of a set, below which those of near points underflow
 
 
 class BoundMetric:
-    """A metric bound to the points that are searched. Subclasses say how rows are prepared and compared."""
+    """A metric bound to the searched points. Subclasses define how rows are prepared and compared."""
 
     n: int
     name = "brute force"
     rows_at_once = 512  # at most
-    floor = 0.0  # a Euclidean distance that rounding alone can make: what is no longer counts as zero
+    floor = 0.0  # Euclidean distances up to this may be rounding and count as zero
 
     def own(self, numbers: Array) -> Rows:
-        """Return the points with these numbers (a slice or an array) in the form that `compare` wants."""
+        """Return the points with these numbers (a slice or an array), prepared for `compare`."""
         raise NotImplementedError
 
     def prepare(self, block: Array) -> Rows:
-        """Return new rows in the form that `compare` wants."""
+        """Return new rows, prepared for `compare`."""
         raise NotImplementedError
 
     def compare(self, rows: Rows) -> Array:
@@ -53,7 +53,7 @@ class BoundMetric:
         raise NotImplementedError
 
     def slack(self, rows: Rows, j: Array) -> Array | float:
-        """Return how far rounding may have moved the values of each row with its points j (m × k)."""
+        """Return the rounding bound of the values of each row with its points j (m × k)."""
         return 0.0
 
     def margin(self, rows: Rows, value: Array) -> Array | float:
@@ -280,7 +280,7 @@ class SparseRows(BoundMetric):
 
 
 def _short_numbers(*matrices: Any) -> bool:
-    """Tell whether all places are 32-bit numbers, as they are up to 2³¹ entries: the compiled loops take no others."""
+    """Return whether all indices are 32-bit, as up to 2³¹ entries: the compiled loops accept only these."""
     return all(X.indices.dtype == X.indptr.dtype == np.int32 for X in matrices)
 
 
@@ -295,7 +295,7 @@ def _sparse_squares(X: Any) -> Array:
 
 
 class RuleRows(BoundMetric):
-    """Any other metric, or a function of two objects: its values are what they are."""
+    """Any other metric, or a function of two objects; its values count as exact."""
 
     def __init__(self, rule: Pairwise, items: Array) -> None:
         self.rule, self.items = rule, items
@@ -338,12 +338,12 @@ class SquareRows(BoundMetric):
         """Return rows of distances, checked."""
         block = np.asarray(block)
         if block.shape[1] != self.n:
-            raise DataError(
-                f"rows of distances must have one for each of {self.n} objects; these have {block.shape[1]}"
-            )
+            raise DataError(f"rows of distances must have one for each of {self.n} objects; got {block.shape[1]}")
         if not (block >= 0).all():
             i, j = np.argwhere(~(block >= 0))[0]
-            raise DataError(f"a distance is negative or no number: {block[i, j]:g} at row {i}, column {j} of its block")
+            raise DataError(
+                f"a distance is negative or not a number: {block[i, j]:g} at row {i}, column {j} of its block"
+            )
         return block
 
     def compare(self, rows: Rows) -> Array:
@@ -376,7 +376,7 @@ def measure(spec: str | Callable[[Any, Any], Any], items: Array, state: dict[str
 
 
 def comparable(spec: str | Callable[[Any, Any], Any], items: Array) -> Array:
-    """Return objects that are equal where the metric cannot tell them apart: rows of one direction for an angle."""
+    """Return objects that are equal if their distance is zero: rows of one direction for an angle."""
     if spec not in ("cosine", "correlation") or sp.issparse(items):
         return items
     return metric(spec, items, {}).prepare(_dense(_finite(arrays.to_numpy(items))))[0]
@@ -398,8 +398,8 @@ def _sparse(spec: str | Callable[[Any, Any], Any], items: Any) -> BoundMetric:
     if callable(spec) or spec not in ("euclidean", "sqeuclidean", "cosine"):
         name = "a function" if callable(spec) else repr(spec)
         raise DataError(
-            f"sparse rows are compared by 'euclidean', 'sqeuclidean' or 'cosine', not by {name}; choose one of these, "
-            "or give X.toarray() if it fits in memory"
+            f"sparse rows support the metrics 'euclidean', 'sqeuclidean' and 'cosine', not {name}; use one of these, "
+            "or pass X.toarray() if it fits in memory"
         )
     return SparseRows(items, _unit if spec == "cosine" else _canonical, spec)
 
@@ -417,7 +417,7 @@ def _unit(X: Any) -> Any:
     np.maximum.at(largest, owner, np.abs(X.data))
     if not (largest > 0).all():
         row = int(np.flatnonzero(largest == 0)[0])
-        raise DataError(f"the cosine distance has no meaning for a row that is zero (row {row} of its block)", row=row)
+        raise DataError(f"the cosine distance is undefined for a row that is zero (row {row} of its block)", row=row)
     X.data /= largest[owner]  # or the squares might overflow
     X.data /= np.sqrt(_sparse_squares(X))[owner]
     return X

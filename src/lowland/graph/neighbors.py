@@ -1,7 +1,7 @@
-"""Nearest neighbours: which search for which data, and the graph that it gives.
+"""Nearest neighbours: choice of the search, and the neighbour graph.
 
-Every search is exact and answers row by row with the same bits, except beyond `APPROXIMATE` multiplications, where the
-graph of a set with itself is approximate and its recall is measured.
+Every search is exact and gives the same bits for one row or many, except beyond `APPROXIMATE` multiplications, where
+the graph of a set with itself is approximate and its recall is measured.
 
 | data | search |
 |---|---|
@@ -75,9 +75,9 @@ def searcher(
     items : array
         The objects: rows, sparse rows, objects, or their distances as a dense or sparse square.
     state : dict, optional
-        What the metric learned of its training rows; learned from ``items`` where not given.
+        Parameters of the metric from its training rows; default: from ``items``.
     rng_seed : int
-        Where an approximate search begins; others take no chances.
+        Seed of an approximate search; others are not random.
 
     Examples
     --------
@@ -123,15 +123,15 @@ def neighbor_graph(
     metric : str or callable
         A name of `lowland.pairs.distances.METRICS`, ``"precomputed"``, or a function of two objects or two blocks.
     ties : {"cut", "keep"}
-        Whether of rows as far as the last neighbour those of lowest number are taken, or all of them are.
+        Of rows as far as the last neighbour, take those of lowest number, or all of them.
     random_state : int, optional
-        Where the approximate search begins, which only tables of N²·D > 1e13 get.
+        Seed of the approximate search, used only for tables with N²·D > 1e13.
 
     Returns
     -------
     Graph
-        ``indptr``, ``indices`` and ``distances`` (float64) of the neighbours; ``algorithm`` tells the search, and
-        ``recall`` the measured share of true neighbours if it was approximate (else None).
+        ``indptr``, ``indices`` and ``distances`` (float64) of the neighbours; ``algorithm`` names the search, and
+        ``recall`` is the measured share of true neighbours if it was approximate (else None).
 
     Examples
     --------
@@ -147,7 +147,7 @@ def neighbor_graph(
     n = items.shape[0]
     if radius is None:
         n_neighbors = _check_count(n_neighbors, n)
-    if square and sp.issparse(items):  # equal objects may know different distances: they are not merged
+    if square and sp.issparse(items):  # equal objects may have different known distances: they are not merged
         given = searcher(metric, items)
         return given.graph(n_neighbors, ties) if radius is None else _none_alone(given.radius(float(radius)), radius)
     same = distinct(comparable(metric, items), square=square)
@@ -157,7 +157,7 @@ def neighbor_graph(
     if len(same.first) == 1:
         lone = Graph(np.zeros(2, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), "equal rows")
         return expand(lone, same, n_neighbors if radius is None else None, ties)
-    # a metric learns from all rows, as often as they are there
+    # the parameters of a metric depend on all rows, including duplicates
     state = None if callable(metric) or square else learn(metric, items)
     search = searcher(metric, points, state, rng_seed=0 if random_state is None else int(random_state))
     if callable(metric):
@@ -168,7 +168,7 @@ def neighbor_graph(
 
 
 def objects(X: Any, metric: str | Callable[[Any, Any], Any], owner: str = "neighbor_graph") -> Array:
-    """Return checked rows, objects, or distances; ``owner`` is whom errors name."""
+    """Return checked rows, objects, or distances; ``owner`` is named in errors."""
     from ..rows.row_source import as_rows
 
     if are_objects(X):
@@ -202,20 +202,20 @@ def _check_count(k: int, n: int) -> int:
 
 
 def _none_alone(graph: Graph, radius: float) -> Graph:
-    """Refuse a radius that leaves rows without a neighbour."""
+    """Raise if some rows have no neighbour within the radius."""
     alone = np.flatnonzero(graph.degrees == 0)
     if len(alone):
         few = ", ".join(str(i) for i in alone[:5]) + (", …" if len(alone) > 5 else "")
         raise DataError(
             f"radius={radius:g} is too small: {len(alone)} of {graph.n} rows have no neighbour within it (rows {few}); "
-            "take a larger radius, or n_neighbors instead",
+            "use a larger radius, or n_neighbors instead",
             row=int(alone[0]),
         )
     return graph
 
 
 def approximate(shape: DataShape, metric: str) -> bool:
-    """Tell whether the graph of such rows with themselves would be approximate.
+    """Return whether the neighbour graph of such rows would be approximate.
 
     >>> approximate(DataShape(1_000_000, 50, np.dtype(float)), "euclidean")
     True
@@ -227,7 +227,7 @@ def approximate(shape: DataShape, metric: str) -> bool:
 
 
 def search_cost(shape: DataShape, k: int, metric: str) -> tuple[dict[str, int], float]:
-    """Return the memory of a search for the graph of a set with itself, by pieces, and its rough seconds."""
+    """Return the memory, by parts, and the rough seconds of the search for a neighbour graph."""
     n, d = shape.n_rows or 1, shape.n_features
     parts, workers = {"graph": 3 * n * k * 12}, settings.threads()
     compared = {"rows compared": workers * 4 * 8 * min(n * n, max(1 << 21, 16 * n))}

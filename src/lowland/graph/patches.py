@@ -52,12 +52,12 @@ def patch_cost(shape: DataShape, n: int, k: int, columns: int, copies: int) -> t
 
 
 def require_apart(graph: Graph) -> None:
-    """Refuse neighbours that lie so near to each other, beside those of other points, that no product tells it."""
+    """Raise if neighbours are so close, relative to those of other points, that products underflow."""
     near = float(np.maximum.reduceat(graph.distances, graph.indptr[:-1]).min()) if graph.degrees.all() else 1.0
     if near < _NEAREST:
         share = near / float(graph.distances.max())
         raise ScaleError(
-            f"all neighbours of a point lie within {share:.0e} of the largest distance between neighbours, too near "
+            f"all neighbours of a point lie within {share:.0e} of the largest distance between neighbours, too close "
             "for products of their offsets: leave out outliers, or scale the columns"
         )
 
@@ -68,8 +68,8 @@ def require_apart(graph: Graph) -> None:
 def barycentric(G: Array, ridge: float | Array = RIDGE) -> Array:
     """Return the weights w with sum 1 that make Σ w_j x_j nearest to x, for a batch of products G around x.
 
-    They solve (G + r·tr(G)·I) w ∝ 1 (Saul & Roweis 2003). Turning, moving or scaling the points changes nothing.
-    ``ridge`` is r, one for all or one for each; below the rounding of G, about 4kε, it counts as that.
+    They solve (G + r·tr(G)·I) w ∝ 1 (Saul & Roweis 2003), and are invariant to rotation, translation and scaling.
+    ``ridge`` is r, one for all or one for each; its minimum is the rounding of G, about 4kε.
 
     >>> barycentric(np.array([[[1.0, -1.0], [-1.0, 1.0]]])).round(6).tolist()
     [[0.5, 0.5]]
@@ -83,7 +83,7 @@ def barycentric(G: Array, ridge: float | Array = RIDGE) -> Array:
 
 
 def _semidefinite(G: Array, slack: Array) -> Array:
-    """Return G; where distances are of no Euclidean space and G + slack is not positive, its positive part."""
+    """Return G; if distances are not Euclidean and G + slack is not positive, its positive part."""
     try:
         np.linalg.cholesky(G + slack)
     except np.linalg.LinAlgError:
@@ -97,8 +97,9 @@ def _semidefinite(G: Array, slack: Array) -> Array:
 def noise_ridge(G: Array, d: int) -> Array:
     """Return the mean of the k − d smallest eigenvalues of G over its trace: the ridge that treats them as noise.
 
-    A ridge far below what a patch has outside its tangent lets weights grow to imitate its curvature; one far above
-    pulls them away from the tangent (de Ridder & Duin 2002 take such a ridge). Where d leaves nothing, it is `RIDGE`.
+    With a ridge far below the variance outside the tangent, weights grow to fit the curvature of the patch; with one
+    far above, they are biased along the tangent (de Ridder & Duin 2002 use this ridge). If d leaves no eigenvalues, it
+    is `RIDGE`.
     """
     k = G.shape[-1]
     if k <= d:
@@ -246,7 +247,7 @@ def nearest_along(graph: Graph, chosen: Array, k: int) -> tuple[Array, Array]:
 
         found = list(thread_pool.run(merge, tiles(n, 1 << 11)))
         numbers, lengths = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-        del D, merge  # before as many lengths are made again
+        del D, merge  # free them before the next lengths are computed
     return numbers, lengths
 
 

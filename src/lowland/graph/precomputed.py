@@ -1,4 +1,4 @@
-"""Searches in a sparse square of distances: what is not stored is not known."""
+"""Searches in a sparse distance matrix: entries that are not stored are unknown."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class GivenDistances(Searcher):
         if (found.counts < k).any():
             row = int(np.flatnonzero(found.counts < k)[0])
             raise DataError(
-                f"row {row} of its block has {found.counts[row]} known distances, fewer than the {k} neighbours wanted",
+                f"row {row} of its block has {found.counts[row]} known distances, fewer than {k} neighbours",
                 row=row,
             )
         return found.indices.reshape(-1, k), found.distances.reshape(-1, k)
@@ -83,8 +83,8 @@ class GivenDistances(Searcher):
         if len(missing):
             row = int(self._numbers[np.flatnonzero(labels == missing[0])[0]])
             raise DataError(
-                f"the stored distances fall into pieces, and none is known from the piece of row {row} to any other: "
-                "store some, or use disconnected='separate'",
+                f"the stored distances have several connected components, and none is known from that of row {row} to "
+                "any other: store some, or use disconnected='separate'",
                 row=row,
             )
         return link
@@ -93,7 +93,7 @@ class GivenDistances(Searcher):
 def nearest_given(block: Any, columns: Array, k: int) -> tuple[Array, Array]:
     """Return the k nearest of the objects in ``columns`` for rows that hold distances to all, as numbers among these.
 
-    What a sparse row does not store is not known: its distance is infinite, and comes last.
+    A distance that a sparse row does not store is unknown, counts as infinite, and comes last.
     """
     if sp.issparse(block):
         D = np.full(block.shape, np.inf)
@@ -128,7 +128,7 @@ def merged(square: Any, labels: Array, n: int) -> Any:
 
 
 def checked(D: Any) -> Any:
-    """Return the stored distances off the diagonal; refuse what is no symmetric set of distances."""
+    """Return the stored distances off the diagonal; raise if they are not symmetric distances."""
     n, m = D.shape
     if n != m:
         raise DataError(f"precomputed distances must be a square matrix; this one is {n} × {m}")
@@ -147,15 +147,15 @@ def checked(D: Any) -> Any:
         there, here = np.sort(i * n + j), np.sort(j * n + i)
         lone = int(np.setdiff1d(there, here)[0])
         raise DataError(
-            f"the distances are not symmetric: there is one at row {lone // n}, column {lone % n} and none the other "
-            "way; use D.maximum(D.T) if it holds both ways"
+            f"the distances are not symmetric: there is one at row {lone // n}, column {lone % n}, but none in the "
+            "transpose; if it holds in both directions, use D.maximum(D.T)"
         )
     apart = np.abs(d - d[back])
     if len(apart) and apart.max() > slack:
         worst = int(apart.argmax())
         raise DataError(
             f"the distances are not symmetric: {d[worst]:g} at row {i[worst]}, column {j[worst]}, and "
-            f"{d[back][worst]:g} the other way; use (D + D.T) / 2 if both mean the same"
+            f"{d[back][worst]:g} in the transpose; if both measure the same, use (D + D.T) / 2"
         )
     return sp.coo_array((np.minimum(d, d[back]), (i, j)), shape=(n, n))
 
@@ -164,7 +164,7 @@ def _check_values(edges: Any) -> None:
     bad = ~(edges.data >= 0) | np.isinf(edges.data)
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
-        what = "is negative" if edges.data[at] < 0 else "is no number"
+        what = "is negative" if edges.data[at] < 0 else "is not a number"
         row, column = int(edges.row[at]), int(edges.col[at])
         raise DataError(
             f"a distance {what}: {edges.data[at]:g} at row {row}, column {column}; leave unknown distances out",

@@ -1,4 +1,4 @@
-"""Scores s = −½‖zᵢ − zⱼ‖² of many pairs of rows by products in float32 or float64, and how far they can be wrong."""
+"""Scores s = −½‖zᵢ − zⱼ‖² of many pairs of rows by products in float32 or float64, and their error bound."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def products(left: Array, end: Array, right: Array, out: Array, room: Array | No
 
 
 def is_wide(width: int) -> bool:
-    """Tell whether rows of so many columns are multiplied in several parts."""
+    """Return whether rows of this width are multiplied in several parts."""
     return _last(width) > 0
 
 
@@ -58,7 +58,7 @@ def _last(width: int) -> int:
 
 
 def error(kind: np.dtype[Any], width: int, reach: Array) -> Array:
-    """Bound the error of a score of rows with ‖zᵢ‖ + ‖zⱼ‖ ≤ reach, beside that of rounding to z.
+    """Return a bound on the error of a score for ‖zᵢ‖ + ‖zⱼ‖ ≤ reach, without that of rounding to z.
 
     Sums of m rounded terms err by γ·½(‖zᵢ‖ + ‖zⱼ‖)², γ = mu/(1 − mu) (Higham 2002, section 3.1). A part of the columns
     has `TERMS` terms and two more, each part adds one, and −½‖z‖² is rounded. In float64 the sums ‖z‖² err as well, by

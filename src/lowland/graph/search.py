@@ -1,4 +1,4 @@
-"""The search that compares all pairs, a few rows at a time; quicker ones take over where they can."""
+"""The search that compares all pairs, a few rows at a time; the base of faster searches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NeighborLists(NamedTuple):
 
 
 class Link(NamedTuple):
-    """The shortest way out of some components: their labels, the distance, the point inside and the one outside."""
+    """The shortest links out of some components: their labels, distances, the points inside and outside."""
 
     label: Array
     distance: Array
@@ -48,14 +48,14 @@ class KnownLinks(NamedTuple):
 
     @classmethod
     def nothing(cls, n: int) -> KnownLinks:
-        """Return the bounds before anything is known."""
+        """Return the bounds before the first search."""
         return cls(np.full(n, -1), np.full(n, -np.inf), np.full(n, np.inf))
 
 
 class Searcher:
     """The k nearest of a fixed set of points: exact, the same for one row or many and on any number of threads.
 
-    Of equal distances the lower number comes first, also where the list is cut.
+    Ties are ordered by number, also at the end of a list.
     """
 
     def __init__(self, measure: BoundMetric) -> None:
@@ -92,8 +92,8 @@ class Searcher:
     def ways_out(self, labels: Array, skip: int, seen: KnownLinks) -> Link:
         """Return the shortest link from each component, but one, to a point of another; ties by the points' numbers.
 
-        ``seen`` keeps what was learned for the next call, in which components have only grown: the way out of a point
-        can only get longer, so points that were farther off than another's way out need no second look.
+        ``seen`` stores bounds for the next call, in which components have only grown: the shortest link of a point can
+        only get longer, so points with a longer link than another's need not be searched again.
         """
         valid = np.flatnonzero((seen.near >= 0) & (labels[seen.near] != labels))
         limit = np.full(labels.max() + 1, np.inf)
@@ -108,7 +108,7 @@ class Searcher:
     def _require(self, k: int, most: int) -> None:
         if k < 1 or k > most:
             raise DataError(
-                f"the number of neighbours must lie between 1 and {most}, for {self.n} distinct points; it is {k}"
+                f"the number of neighbours must lie between 1 and {most}, for {self.n} distinct points; got {k}"
             )
 
     def _require_radius(self, r: float) -> None:
@@ -153,7 +153,7 @@ class Searcher:
         return V
 
     def _list(self, rows: Rows, V: Array, upper: Array, k: int, ties: str) -> NeighborLists:
-        """Look again at all pairs whose true values may be within a limit for each row, below which k of them lie."""
+        """Compare exactly all pairs whose true values may be within the limit of their row, which k of them meet."""
         i, j = np.nonzero((upper + self.measure.margin(rows, upper))[:, None] >= V)
         return ordered(i, j, self._exact(rows, i, j, V[i, j]), len(V), k, ties)
 
@@ -177,9 +177,9 @@ class Searcher:
 
 
 def within_memory(found: Iterable[NeighborLists], held: int = 0) -> list[NeighborLists]:
-    """Collect lists as long as the graph of them fits in memory: how many ties or points in reach there are shows late.
+    """Collect lists while their graph fits in memory; the number of ties or points in a radius is not known before.
 
-    ``held`` counts the edges that are there already.
+    ``held`` counts existing edges.
     """
     lists = []
     for part in found:
@@ -190,7 +190,7 @@ def within_memory(found: Iterable[NeighborLists], held: int = 0) -> list[Neighbo
 
 
 def check_edges(count: int) -> None:
-    """Refuse a graph of so many edges that it and the lists it is made of would not fit in memory."""
+    """Raise if a graph of this many edges, with its lists, would exceed the memory limit."""
     check_allocation(EDGE * count, "the neighbour graph", "use a smaller radius, fewer neighbours, or ties='cut'")
 
 

@@ -26,7 +26,7 @@ _LEAF = 32  # points in a box of the tree of boxes
 
 
 class TreeSearcher(Searcher):
-    """The tree finds the candidates; their distances are taken again, and where the cut is tied more are asked for."""
+    """A KD-tree finds candidates; their distances are recomputed, and for ties at the end of a list more are found."""
 
     measure: EuclideanRows
 
@@ -86,7 +86,7 @@ class TreeSearcher(Searcher):
         return indices, self.measure.finish(distances)
 
     def _search(self, rows: Array, own: Array | None, k: int, ties: str) -> NeighborLists:
-        """Ask the tree for more and more until all that are left out are farther than the last one taken."""
+        """Query the tree for more candidates until all others are farther than the last neighbour."""
         open_rows, m = np.arange(len(rows)), min(self.n, k + (1 if own is None else 2))
         lists: list[Any] = []
         most = min(self.n, max(_LEAST_CANDIDATES, 4 * k + 8, self.n // _CANDIDATE_FRACTION))
@@ -114,7 +114,7 @@ class TreeSearcher(Searcher):
         d = self.measure.raw(rows, np.repeat(np.arange(len(rows)), m), indices.ravel()).reshape(len(rows), m)
         if own is not None:
             itself = indices == own[:, None]
-            d[itself] = -1.0  # to the front, where it is taken off
+            d[itself] = -1.0  # first, so that it can be removed
             d[~itself.any(axis=1), -1] = -1.0
         mixed = np.flatnonzero((d[:, 1:] <= d[:, :-1]).any(axis=1))
         if len(mixed):

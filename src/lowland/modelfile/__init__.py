@@ -1,7 +1,7 @@
-"""Model files: a fitted model as one safetensors file, without code in it, sealed by a checksum.
+"""Model files: a fitted model as one safetensors file with a checksum and without code.
 
 The learned arrays are tensors; everything else is one JSON text in the header. ``docs/model-file.md``
-describes the format for readers in other languages. Loading builds only classes that the registry lists.
+describes the format for other languages. Loading creates only classes that the registry lists.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["describe", "load", "save"]
 
 _EXPONENT = "exponent_"  # set where a fit divided the rows by a power of two: see `units`
-_LARGEST_EXPONENT = 1074  # of a float64, in size
+_MAX_EXPONENT = 1074  # largest absolute exponent of a float64
 
 
 def save(model: Reducer, path: str | os.PathLike[str]) -> None:
@@ -35,17 +35,17 @@ def save(model: Reducer, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : Reducer
-        A fitted model of one of Lowland's methods; its parameters must be plain (a seed, no generator) or arrays. Of a
-        function (kernel, metric) only its registered name is written: see `lowland.functions.register`.
+        A fitted model of one of Lowland's methods; its parameters must be plain values (a seed, not a generator) or
+        arrays. For a function (kernel, metric) only the registered name is stored: see `lowland.functions.register`.
     path : str or path
-        The file to write; ``.lowland`` is the customary ending. Its folder must exist.
+        The file to write, usually with the suffix ``.lowland``. Its folder must exist.
 
     Raises
     ------
     ModelFileError
-        The model holds what no file can hold.
+        The model contains a value that a model file cannot store.
     OSError
-        The file cannot be written: the disk is full, the folder is missing or closed to us.
+        The file cannot be written: full disk, missing folder, no permission.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def save(model: Reducer, path: str | os.PathLike[str]) -> None:
         row = registry.by_class(name)
         if row is None or row.load() is not type(model):
             raise ModelFileError(
-                f"{name} is not one of Lowland's methods, and a file must name no other; fit it again where it is "
+                f"{name} is not one of Lowland's methods, and model files store only those; fit it again where it is "
                 "needed"
             )
         check_is_fitted(model, "fit_info_")
@@ -80,16 +80,15 @@ def save(model: Reducer, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str], **given: Any) -> Reducer:
     """Read a model that `save` wrote; its `transform` gives the same bits.
 
-    No code is run and nothing is unpickled. A file that is missing, truncated, altered, foreign or from a newer
-    format is a `ModelFileError`. See `save` for an example.
+    No code is run and nothing is unpickled. A file that is missing, truncated, altered, of another program or of a
+    newer format raises a `ModelFileError`. See `save` for an example.
 
     Parameters
     ----------
     path : str or path
         The file.
     **given : callables
-        The functions that the model was made with and that are not registered by name, as in
-        ``load("words.lowland", kernel=my_kernel)``.
+        The model's functions that are not registered by name, as in ``load("words.lowland", kernel=my_kernel)``.
     """
     with _place(os.fspath(path)):
         record, arrays, _ = read(os.fspath(path))
@@ -97,20 +96,20 @@ def load(path: str | os.PathLike[str], **given: Any) -> Reducer:
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Say what a model file holds, without building the model; the checksum is verified all the same.
+    """Return the contents of a model file without creating the model; the checksum is verified.
 
     Returns
     -------
     dict
         ``class method parameters format_version lowland_version feature_names n_features fit_info``,
-        ``arrays`` (each name with its ``dtype`` and ``shape``), ``objects`` (how many training objects it holds as
-        texts), ``functions`` (parameters that are functions, which the file does not hold) and ``bytes``, its size.
+        ``arrays`` (each name with its ``dtype`` and ``shape``), ``objects`` (number of training objects stored as
+        text), ``functions`` (parameters that are functions, which the file does not contain) and ``bytes``, its size.
     """
     with _place(os.fspath(path)):
         record, arrays, size = read(os.fspath(path))
         out = {name: decode(value, {}) for name, value in record.items() if name not in ("values", "parameters")}
         given = {name: decode(value, dict(arrays)) for name, value in record["parameters"].items()}
-        out["parameters"] = {name: _told(value) for name, value in given.items()}
+        out["parameters"] = {name: _described(value) for name, value in given.items()}
         out["functions"] = sorted(name for name, value in given.items() if isinstance(value, NamedFunction))
         anchors = record["values"].get("anchors_")
         out["objects"] = len(anchors["$texts"]) if isinstance(anchors, dict) and "$texts" in anchors else 0
@@ -120,7 +119,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 @contextmanager
 def _place(where: str) -> Iterator[None]:
-    """Put the place before what is wrong."""
+    """Prefix the messages of ModelFileErrors with the file."""
     try:
         yield
     except ModelFileError as error:
@@ -130,7 +129,7 @@ def _place(where: str) -> Iterator[None]:
 
 
 def _record(model: Reducer, arrays: Arrays) -> dict[str, Any]:
-    """Turn the model into the header's JSON values; what is an array goes to ``arrays``."""
+    """Return the model as JSON values of the header; arrays are added to ``arrays``."""
     from ..rows.units import fit_view
 
     rules = type(model)._parameters
@@ -150,7 +149,7 @@ def _record(model: Reducer, arrays: Arrays) -> dict[str, Any]:
         "fit_info": encode(model.fit_info_.to_dict(), "fit_info_", None),
         "feature_names": None if names is None else [str(name) for name in names],
         "n_features": int(model.n_features_in_),
-        # an array of the attribute's own name needs no second mention
+        # an array stored under the attribute's own name needs no entry
         "values": {name: value for name, value in values.items() if value != {"$array": name}},
     }
 
@@ -164,11 +163,11 @@ def _build(record: Mapping[str, Any], arrays: Arrays, called: Mapping[str, Any])
     given = {name: _parameter(name, value) for name, value in _with_functions(stored, called).items()}
     _check_parameters(cls, given)
     state = {name: decode(value, arrays) for name, value in record["values"].items()}
-    state |= arrays  # what no value referred to is an attribute by itself
+    state |= arrays  # arrays that no value refers to are attributes
     if unknown := sorted(set(state) - {*cls._state, *([_EXPONENT] if cls._units else [])}):
         raise ModelFileError(f"{cls.__name__} has no learned attribute {unknown[0]!r}; {SUSPECT}")
     exponent = state.get(_EXPONENT, 0)
-    if type(exponent) is not int or abs(exponent) > _LARGEST_EXPONENT:
+    if type(exponent) is not int or abs(exponent) > _MAX_EXPONENT:
         raise ModelFileError(f"its {_EXPONENT} is {exponent!r}, not the exponent of a float64; {SUSPECT}")
     told = decode(record["fit_info"], {})
     try:
@@ -184,10 +183,10 @@ def _build(record: Mapping[str, Any], arrays: Arrays, called: Mapping[str, Any])
 
 
 def _with_functions(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the functions in their places: those given to `load`, or those registered by the name in the file."""
+    """Return the parameters with the functions passed to `load`, or those registered by the name in the file."""
     wanted = {name: value for name, value in stored.items() if isinstance(value, NamedFunction)}
     if extra := sorted(set(given) - set(wanted)):
-        raise ModelFileError(f"{extra[0]!r} was given to load, and is no function of this model")
+        raise ModelFileError(f"{extra[0]!r} was passed to load, but it is not a function of this model")
     out = dict(stored)
     for name, value in wanted.items():
         known = given.get(name) or (functions.find(value.name) if value.name else None)
@@ -196,15 +195,15 @@ def _with_functions(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict
             if value.name:
                 remedy += f", or register it as {value.name!r} with lowland.functions.register"
             raise ModelFileError(
-                f"its {name} is a function, and a model file holds no code: give it in Python, {remedy}; the command "
-                "line cannot use such a model"
+                f"its {name} is a function, and model files contain no code: pass it in Python, {remedy}; the command "
+                "line cannot use this model"
             )
         out[name] = known
     return out
 
 
-def _told(value: Any) -> Any:
-    """Describe a parameter that is not plain."""
+def _described(value: Any) -> Any:
+    """Return a parameter as a plain value; functions and arrays as a description."""
     if isinstance(value, NamedFunction):
         return f"function {value.name!r}" if value.name else "a function"
     return parameters.told(value)
@@ -218,7 +217,7 @@ def _method(record: Mapping[str, Any]) -> registry.Method:
 
 
 def _parameter(name: str, value: Any, rule: parameters.Rule | None = None) -> Any:
-    """Return a parameter as a plain Python value; functions are let through, and matrices of any kind as arrays."""
+    """Return a parameter as a plain Python value; functions are unchanged, and matrices become arrays."""
     value = value.item() if isinstance(value, np.generic) else value
     if parameters.takes_array(rule) and parameters.ArrayRule().accepts(value):
         return to_numpy(value)
@@ -227,9 +226,9 @@ def _parameter(name: str, value: Any, rule: parameters.Rule | None = None) -> An
     if isinstance(value, (tuple, list)):
         return type(value)(_parameter(name, item) for item in value)
     seed = isinstance(value, (np.random.RandomState, np.random.Generator))
-    remedy = f"set_params({name}=0), a seed," if seed else f"set_params({name}=...) with such a value"
-    what = f"a {type(value).__name__}, and a model file holds only numbers, text, arrays, lists and None"
-    raise ModelFileError(f"parameter {name!r} is {what}; {remedy} keeps what was learned")
+    remedy = f"set_params({name}=0), a seed" if seed else f"set_params({name}=...) with such a value"
+    what = f"a {type(value).__name__}, and a model file stores only numbers, text, arrays, lists and None"
+    raise ModelFileError(f"parameter {name!r} is {what}; use {remedy}, which keeps the fitted model")
 
 
 def _check_parameters(cls: type[Reducer], given: Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
-"""The file itself: a safetensors file with a JSON record in its header, sealed by a checksum.
+"""The container: a safetensors file with a JSON record and a checksum in its header.
 
-What is wrong with a file is a `ModelFileError` that does not name the file yet; who called knows the place.
+The messages of its `ModelFileError`s do not name the file; the caller adds it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ FORMAT_VERSION = 1
 DTYPES = {np.dtype(code).name for code in "?bhiqBHIQefd"}  # boolean, whole and real numbers
 SUSPECT = "the file was altered, or Lowland did not write it"
 
-_HEADER_LIMIT = 100_000_000  # safetensors' own; it also bounds what a forged length can make us allocate
-_BLANK = b"0" * 64  # stands in the digest's place while the file is hashed
+_HEADER_LIMIT = 100_000_000  # safetensors' own limit; it also bounds what a forged length can make us allocate
+_BLANK = b"0" * 64  # placeholder for the digest while the file is hashed
 _DIGEST = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 _FIELDS: dict[str, Any] = {
     "format_version": int,
@@ -49,27 +49,27 @@ _FOREIGN = (
 
 
 def pack(record: dict[str, Any], arrays: Arrays) -> tuple[bytes, memoryview]:
-    """Return the file's header and body, sealed. The same model always gives the same bytes."""
+    """Return the file's header, with the checksum, and its body. The same model gives the same bytes."""
     from safetensors.numpy import save as serialize
 
     text = json.dumps(record, allow_nan=False, separators=(",", ":"))
     data = serialize(arrays, {"lowland": text, "sha256": _BLANK.decode()})
     size = 8 + int.from_bytes(data[:8], "little")
     if size > _HEADER_LIMIT:
-        raise ModelFileError(f"its header of {size} bytes passes {_HEADER_LIMIT}; shorten the feature names")
+        raise ModelFileError(f"its header has {size} bytes, more than {_HEADER_LIMIT}; shorten the feature names")
     # safetensors writes the two entries in random order; a fixed one makes files comparable byte by byte
     entries = [b'"lowland":' + json.dumps(text).encode(), b'"sha256":"%s"' % _BLANK]
     head = data[:size].replace(b",".join(reversed(entries)), b",".join(entries), 1)
     if not head[8:].startswith(b'{"__metadata__":{' + b",".join(entries)) or len(_DIGEST.findall(head)) != 1:
-        raise ModelFileError("the installed safetensors writes an unknown form; pip install -U lowland safetensors")
+        raise ModelFileError("the installed safetensors writes an unknown layout; pip install -U lowland safetensors")
     body = memoryview(data)[size:]
     return _DIGEST.sub(b'"sha256":"%s"' % _seal(head, body), head), body
 
 
 def read(path: str) -> tuple[dict[str, Any], Arrays, int]:
-    """Return the record, the arrays and the size of a file whose version, checksum and form are right."""
+    """Return the record, the arrays and the size of a file, after checking version, checksum and fields."""
     if not os.path.isfile(path):
-        raise ModelFileError("not a file; name the model file itself" if os.path.exists(path) else "no such file")
+        raise ModelFileError("not a file; give the name of the model file" if os.path.exists(path) else "no such file")
     try:
         data, start, metadata = _content(path)
     except OSError as error:
@@ -81,46 +81,46 @@ def read(path: str) -> tuple[dict[str, Any], Arrays, int]:
     version = record.get("format_version")
     if type(version) is int and version > FORMAT_VERSION:
         doubt = "" if sealed else "; its checksum is not this format's, so it may also have been altered"
-        newer = f"format {version}; this one reads up to {FORMAT_VERSION}"
+        newer = f"format {version}; this version reads up to {FORMAT_VERSION}"
         raise ModelFileError(f"written by a newer Lowland ({newer}); upgrade with pip install -U lowland{doubt}")
     arrays = _arrays(data)
     if not sealed:
-        raise ModelFileError("the checksum is wrong: the file was altered after it was written; fetch or save it again")
+        raise ModelFileError("the checksum is wrong: the file was altered after it was written; copy or save it again")
     _check_record(record)
     return record, arrays, len(data)
 
 
 def _content(path: str) -> tuple[bytes, int, dict[str, Any]]:
-    """Return all bytes, where the arrays begin, and the metadata; a foreign file is refused before it is read."""
+    """Return all bytes, the offset of the arrays and the metadata; other files are rejected after a few bytes."""
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         start = _header_length(file.read(9), size) + 8
         file.seek(8)
         metadata = _json(file.read(start - 8)).get("__metadata__")
         if not isinstance(metadata, dict) or not isinstance(metadata.get("lowland"), str):
-            raise ModelFileError("this safetensors file is no Lowland model: another program's, or altered")
+            raise ModelFileError("this safetensors file is not a Lowland model: of another program, or altered")
         cost.check_allocation(2 * size, f"reading the model {path}", "lowland.config(memory_limit=...)")
         file.seek(0)
         return file.read(), start, metadata
 
 
 def _seal(head: bytes, body: memoryview) -> bytes:
-    """Hash the whole file with zeros in the digest's place."""
+    """Return the hash of the whole file with zeros in place of the digest."""
     digest = hashlib.sha256(_DIGEST.sub(b'"sha256":"%s"' % _BLANK, head))
     digest.update(body)
     return digest.hexdigest().encode()
 
 
 def _header_length(start: bytes, size: int) -> int:
-    """Read the header's length from the file's first 9 bytes; refuse what cannot be one."""
+    """Return the header's length from the file's first 9 bytes; raise if it is impossible."""
     if size < 9:
-        raise ModelFileError(f"{'only' if size else 'empty:'} {size} bytes; its copy or download was broken off")
+        raise ModelFileError(f"{'only' if size else 'empty:'} {size} bytes; the copy or download was incomplete")
     length = int.from_bytes(start[:8], "little")
     if start[8:] != b"{" or length > _HEADER_LIMIT:
         foreign = next((f"it is {kind}" for magic, kind in _FOREIGN if start.startswith(magic)), SUSPECT)
-        raise ModelFileError(f"this is no Lowland model: {foreign}")
+        raise ModelFileError(f"not a Lowland model: {foreign}")
     if 8 + length > size:
-        raise ModelFileError(f"the file was cut off within its header, at byte {size} of {8 + length}; fetch it again")
+        raise ModelFileError(f"the file is truncated within its header, at byte {size} of {8 + length}; copy it again")
     return length
 
 
@@ -142,17 +142,17 @@ def _json(text: bytes | str) -> dict[str, Any]:
 
 
 def _arrays(data: bytes) -> Arrays:
-    """Return the file's arrays as ordinary ones: writable, aligned, C-contiguous."""
+    """Return the file's arrays, writable, aligned and C-contiguous."""
     from safetensors import SafetensorError
     from safetensors.numpy import load as deserialize
 
     try:
         arrays: Arrays = deserialize(data)
     except (SafetensorError, KeyError, ValueError, OverflowError) as error:
-        raise ModelFileError(f"cut off or altered: its arrays do not lie as its header says ({error})") from error
+        raise ModelFileError(f"truncated or altered: its arrays do not match its header ({error})") from error
     for name, array in arrays.items():
         if array.dtype.name not in DTYPES:
-            raise ModelFileError(f"array {name!r} is of {array.dtype}, which no model has; {SUSPECT}")
+            raise ModelFileError(f"array {name!r} has dtype {array.dtype}, which no model uses; {SUSPECT}")
         # booleans are read as bytes, so that a forged 2 does not become a bool that is neither true nor false
         plain = array.view("u1").astype(bool) if array.dtype.kind == "b" else array
         arrays[name] = np.require(plain, requirements=["C", "A", "W"])
@@ -160,7 +160,7 @@ def _arrays(data: bytes) -> Arrays:
 
 
 def _check_record(record: Mapping[str, Any]) -> None:
-    """Refuse a record with a missing, unknown or ill-typed field."""
+    """Raise if a field of the record is missing, unknown or of the wrong type."""
     for name in {**_FIELDS, **record}:
         kind, value = _FIELDS.get(name, ()), record.get(name, ...)
         if not isinstance(value, kind) or isinstance(value, bool):
@@ -168,4 +168,4 @@ def _check_record(record: Mapping[str, Any]) -> None:
     names, n = record["feature_names"], record["n_features"]
     named = names is None or (len(names) == n and all(isinstance(name, str) for name in names))
     if not named or min(n, record["format_version"]) < 1:
-        raise ModelFileError(f"its format_version, n_features or feature_names are impossible; {SUSPECT}")
+        raise ModelFileError(f"its format_version, n_features or feature_names are invalid; {SUSPECT}")

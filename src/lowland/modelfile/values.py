@@ -1,4 +1,4 @@
-"""Learned values as JSON, and back: arrays go to a table of their own, what JSON cannot say is tagged by ``$``."""
+"""Conversion of learned values to JSON and back: arrays are stored apart, types that JSON lacks are tagged by ``$``."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ..contract.functions import name_of
 from ..core.errors import ModelFileError
 from .container import DTYPES, SUSPECT, Arrays
 
-# The only objects that may stand inside learned state: what `partial_fit` accumulates.
+# The only objects in learned state: the accumulators of `partial_fit`.
 _OBJECTS = {"Moments": "lowland.rows.moments:Moments", "RFactor": "lowland.rows.moments:RFactor"}
 
 
 class NamedFunction(NamedTuple):
-    """What a file says of a function: the name it was registered by, if it was."""
+    """A function in a model file: the name it was registered by, or None."""
 
     name: str | None
 
 
 def encode(value: Any, name: str, arrays: Arrays | None) -> Any:
-    """Turn a value into JSON; its arrays go to ``arrays`` (None: plain values only), named after ``name``."""
+    """Return a value as JSON; its arrays are added to ``arrays`` (None: plain values only), named after ``name``."""
     if isinstance(value, np.generic) and value.dtype.name in DTYPES:
         plain = encode(value.item(), name, None)
-        # a NumPy scalar decides the dtype of what it meets, so learned state keeps its type
+        # the dtype of a NumPy scalar affects results, so learned state keeps it
         return plain if arrays is None else {"$scalar": value.dtype.name, "value": plain}
     if value is None or isinstance(value, (bool, int, str)):
         return value
@@ -36,7 +36,7 @@ def encode(value: Any, name: str, arrays: Arrays | None) -> Any:
         items = [encode(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]
         return items if type(value) is list else {"$tuple": items}
     if type(value) is dict and all(isinstance(key, str) and key[:1] != "$" for key in value):
-        # only identifiers enter an array's path: with dots or digits in it, two paths could come out alike
+        # only identifiers become part of an array's path: with dots or digits in them, two paths could be equal
         paths = [f"{name}.{key if key.isidentifier() else i}" for i, key in enumerate(value)]
         return {k: encode(v, path, arrays) for path, (k, v) in zip(paths, value.items(), strict=True)}
     if arrays is not None and type(value) in (np.ndarray, np.memmap) and value.dtype.name in DTYPES:
@@ -47,27 +47,27 @@ def encode(value: Any, name: str, arrays: Arrays | None) -> Any:
     if arrays is not None and hasattr(value, "to_state"):
         kind, state = value.to_state()
         if kind in _OBJECTS and type(value) is pkgutil.resolve_name(_OBJECTS[kind]):
-            # the object knows its scalars' types, so plain ones will do
+            # the object restores its scalars' types
             state = {k: v.item() if isinstance(v, np.generic) else v for k, v in state.items()}
             return {"$object": kind, "state": encode(state, name, arrays)}
     if callable(value) and name.startswith("parameters."):
         return {"$function": name_of(value)}
     what = type(value).__name__ + (f" of {value.dtype}" if isinstance(value, np.ndarray) else "")
-    raise ModelFileError(f"{name} is a {what}, and a model file holds only numbers, text and real NumPy arrays")
+    raise ModelFileError(f"{name} is a {what}, and a model file stores only numbers, text and real NumPy arrays")
 
 
 def _texts(objects: Any, name: str) -> list[str]:
     for i, thing in enumerate(objects):
         if not isinstance(thing, str):
             raise ModelFileError(
-                f"object {i} of {name} is a {type(thing).__name__}, and of objects a model file holds only texts: "
-                "turn them into texts that the function reads"
+                f"object {i} of {name} is a {type(thing).__name__}, and a model file stores only objects that are "
+                "text: convert them to text that the function can parse"
             )
     return [str(thing) for thing in objects]
 
 
 def decode(value: Any, arrays: Arrays) -> Any:
-    """Turn JSON back into a value; an array that it refers to is taken out of ``arrays``.
+    """Return the value of JSON; the arrays that it refers to are removed from ``arrays``.
 
     >>> decode({"a": {"$tuple": [1, {"$float": "inf"}]}}, {})
     {'a': (1, inf)}
@@ -82,7 +82,7 @@ def decode(value: Any, arrays: Arrays) -> Any:
     try:
         return _decode_tagged(tag, value[tag], value, arrays)
     except ModelFileError:
-        raise  # an entry within this one said what is wrong
+        raise  # the message of an inner entry is more precise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(f"its {tag!r} entry cannot be read ({error}); {SUSPECT}") from error
 
@@ -98,7 +98,7 @@ def _decode_tagged(tag: str, content: Any, entry: dict[str, Any], arrays: Arrays
     if tag == "$tuple" and isinstance(content, list):
         return tuple(decode(content, arrays))
     if tag == "$texts" and all(isinstance(text, str) for text in content):
-        return np.array([*content, None], dtype=object)[:-1]  # with None beside them NumPy keeps texts as objects
+        return np.array([*content, None], dtype=object)[:-1]  # with a None among them NumPy keeps strings as objects
     if tag == "$function" and (content is None or isinstance(content, str)):
         return NamedFunction(content)
     if tag == "$object":

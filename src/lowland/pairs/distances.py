@@ -1,7 +1,7 @@
-"""Metrics: any of SciPy's by name, or a function; what they need from the training rows is fixed once.
+"""Metrics: those of SciPy by name, or a function; their parameters are computed once from the training rows.
 
-Euclidean and cosine distances come from matrix products, after the training mean is taken off, so that a large mean
-costs no digits; pairs so close that the product would lose them are taken from their differences.
+Euclidean and cosine distances are matrix products of rows minus the training mean, so that a large mean costs no
+digits; distances of pairs too close for products are computed from differences.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ..core.errors import DataError, ScaleError
 from ..core.message import KNOWN_PAIRS, Estimator, Item, Message, Setting
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, check_symmetric, refuse_missing, short, tiles
 
-_CANCELLED_SHARE = 1e-6  # of the squared norms: below it a product has lost six of its sixteen digits
+_CANCELLED_SHARE = 1e-6  # share of the squared norms below which a product has lost six of its sixteen digits
 _DIFFERENCES_AT_ONCE = 1 << 20  # entries of differences held at once
 _TRIAL_OBJECTS = 16  # objects on which a function is tried
-_ASYMMETRY = 1e-6  # of the largest distance: more is no rounding
-_SMALLEST, _LARGEST = 1e-70, 1e70  # distances whose fourth powers, summed over all pairs, are numbers
-_SELF = 1e-3  # the same for d(x, x), where a function that takes roots of differences loses half its digits
+_MAX_ASYMMETRY = 1e-6  # share of the largest distance; larger differences are not rounding
+_SMALLEST, _LARGEST = 1e-70, 1e70  # distances whose fourth powers can be summed over all pairs
+_MAX_SELF_DISTANCE = 1e-3  # share of the largest distance; roots of differences lose half of their digits
 
 METRICS = (
     "euclidean",
@@ -44,7 +44,7 @@ METRICS = (
     "sokalsneath",
     "yule",
 )
-# The power of the rows' unit that their distances have. Metrics that are not here look at which values are equal.
+# The power of the rows' unit in their distances. Metrics that are not listed only test values for equality.
 DEGREES = {
     "euclidean": 1,
     "sqeuclidean": 2,
@@ -61,10 +61,10 @@ DEGREES = {
 }
 # Metrics that compare rows by their differences: a constant added to a column changes nothing.
 MOVABLE = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "seuclidean", "mahalanobis")
-# Those that compare true with false. Given other numbers, SciPy answers 0 or nonsense.
+# Metrics of booleans. For other numbers SciPy returns 0 or meaningless values.
 _LOGICAL = ("jaccard", "dice", "rogerstanimoto", "sokalsneath", "yule")
-# What others call a metric, and what to give here: each has one name. Minkowski's is left out because it needs a power,
-# Russell's and Rao's because by it an object has a distance to itself.
+# Names of metrics in other libraries, and what to use here. Minkowski is left out because it needs a power,
+# Russell-Rao because the distance of an object to itself is not zero.
 OTHER_NAMES = {
     "manhattan": "'cityblock'",
     "taxicab": "'cityblock'",
@@ -83,7 +83,7 @@ class SquaredEuclidean(Pairwise):
         self.shift = shift
 
     def prepare(self, block: Array) -> Prepared:
-        """Return shifted rows, their squared norms, and the rows as they were, float32 ones without a copy."""
+        """Return shifted rows, their squared norms, and the original rows, float32 ones without a copy."""
         X = block if _is_single(block) else _rows(block)
         Z = _rows(arrays.less(X, self.shift))
         with np.errstate(over="ignore"):
@@ -107,18 +107,18 @@ class SquaredEuclidean(Pairwise):
 
 
 def _rows(block: Array) -> Array:
-    """Return rows in float64, each in one piece: sums over them then do not depend on how the table lies in memory."""
+    """Return rows in float64 and C order, so that sums do not depend on the layout of the table."""
     X = arrays.cast(block, np.float64)
     return X if arrays.is_foreign(X) else np.ascontiguousarray(X)
 
 
 def _is_single(block: Array) -> bool:
-    """Tell whether rows are NumPy's float32, which its sums turn into float64 by themselves."""
+    """Return whether rows are NumPy float32, which NumPy's ufuncs convert to float64 without a copy."""
     return isinstance(block, np.ndarray) and block.dtype == np.float32
 
 
 def squared_norms(Z: Array) -> Array:
-    """Return the squared norms of rows, a few rows at a time, so that no table of all squares is held."""
+    """Return the squared norms of rows, a few rows at a time, to limit the memory of the squares."""
     if arrays.is_foreign(Z) or Z.size <= _DIFFERENCES_AT_ONCE:
         return (Z * Z).sum(axis=1)
     parts = tiles(len(Z), max(1, _DIFFERENCES_AT_ONCE // Z.shape[1]))
@@ -126,7 +126,7 @@ def squared_norms(Z: Array) -> Array:
 
 
 def _repair(S: Array, near: Array, X: Array, Y: Array) -> None:
-    """Take squared distances that are tiny beside the norms from the differences, in place."""
+    """Recompute squared distances that are tiny relative to the norms from differences, in place."""
     near = arrays.to_numpy(near)
     rows, columns = np.nonzero(near)
     step = max(1, _DIFFERENCES_AT_ONCE // max(1, X.shape[1]))
@@ -146,7 +146,7 @@ class Euclidean(SquaredEuclidean):
 
 
 class Cosine(SquaredEuclidean):
-    """1 − cos of the angle, as half the squared distance of unit rows; ``center`` gives the correlation distance."""
+    """1 − cos of the angle: half the squared distance of unit rows; ``center`` gives the correlation distance."""
 
     def __init__(self, center: bool = False) -> None:
         super().__init__(0.0)
@@ -157,7 +157,7 @@ class Cosine(SquaredEuclidean):
         Z = _rows(block)
         xp = arrays.namespace(Z)
         largest = xp.max(xp.abs(Z), axis=1)
-        Z = Z / xp.where(largest > 0, largest, xp.ones_like(largest))[:, None]  # or the squares might overflow
+        Z = Z / xp.where(largest > 0, largest, xp.ones_like(largest))[:, None]  # so that the squares do not overflow
         if self.center:
             Z = Z - xp.mean(Z, axis=1)[:, None]
         size = xp.linalg.vector_norm(Z, axis=1)
@@ -165,7 +165,7 @@ class Cosine(SquaredEuclidean):
             row = int(np.flatnonzero(arrays.to_numpy(size) == 0)[0])
             what = "constant" if self.center else "zero"
             name = "correlation" if self.center else "cosine"
-            raise DataError(f"the {name} distance has no meaning for a row that is {what} (row {row} of its block)")
+            raise DataError(f"the {name} distance is undefined for a row that is {what} (row {row} of its block)")
         Z = Z / size[:, None]
         return Z, squared_norms(Z), Z
 
@@ -181,7 +181,7 @@ class SciPyMetric(Pairwise):
         self.name, self.options = name, dict(options)
 
     def prepare(self, block: Array) -> Prepared:
-        """Return the rows in float64; refuse numbers where the metric needs true and false."""
+        """Return the rows in float64; raise for other values than 0 and 1 if the metric needs booleans."""
         X = arrays.cast(block, np.float64)
         if self.name in _LOGICAL:
             _require_logical(arrays.to_numpy(X), self.name)
@@ -204,8 +204,8 @@ def _require_logical(X: Array, name: str) -> None:
     other = X[(X != 0) & (X != 1)]
     if len(other):
         raise DataError(
-            f"the {name} distance compares true with false, and these rows hold {other[0]:g}: make them true or false "
-            "first, such as X > 0, or take a metric of numbers"
+            f"the {name} distance needs booleans, and the rows contain {other[0]:g}: convert them, for example by "
+            "X > 0, or use a metric of numbers"
         )
 
 
@@ -219,9 +219,9 @@ def metric(
     spec : str or callable
         One of `METRICS`, ``"precomputed"``, or a function of two objects or two blocks.
     training : array
-        The training objects; only their mean or scatter is looked at.
+        The training objects; only their mean or scatter is used.
     state : mapping, optional
-        What an earlier binding learned (`learned`), instead of learning it from ``training``.
+        The result of `learn` from an earlier binding, used instead of ``training``.
 
     Examples
     --------
@@ -243,10 +243,10 @@ def metric(
 
 
 def row_bytes(name: str, itemsize: int) -> int:
-    """Return the bytes that a metric takes for each entry of the rows it compares, beyond the rows: for plans.
+    """Return the additional bytes that a metric needs for each entry of the rows, for plans.
 
-    Euclidean distances are taken from rows less their mean, angles from rows of length 1 made of others, and both are
-    float64. Metrics of SciPy want float64 rows, which are a copy only of others.
+    Euclidean distances use centred rows, angles unit rows, both in float64. Metrics of SciPy use float64 rows, which
+    are a copy if the rows have another type.
 
     >>> row_bytes("euclidean", 4), row_bytes("cityblock", 4), row_bytes("cityblock", 8)
     (8, 8, 0)
@@ -256,7 +256,7 @@ def row_bytes(name: str, itemsize: int) -> int:
 
 
 def check_function(rule: Pairwise, objects: Array, owner: str) -> None:
-    """Refuse a function that is no metric, tried on 16 of the objects: negative, asymmetric, not zero for d(x, x)."""
+    """Raise if a function is not a metric on 16 of the objects: negative, asymmetric, or d(x, x) not zero."""
     few = objects[:: max(1, len(objects) // _TRIAL_OBJECTS)][:_TRIAL_OBJECTS]
     D = arrays.to_numpy(rule(few, few))
     scale = float(np.abs(D).max())
@@ -268,32 +268,32 @@ def check_function(rule: Pairwise, objects: Array, owner: str) -> None:
         words = text.format(value=D[i, j], back=D[j, i], a=short(few[i]), b=short(few[j]))
         raise DataError(f"{owner}: the metric function {words}")
 
-    refuse(-D, _ASYMMETRY, "is negative: {value:g} for the objects {a} and {b}")
+    refuse(-D, _MAX_ASYMMETRY, "is negative: {value:g} for the objects {a} and {b}")
     refuse(
         np.abs(D - D.T),
-        _ASYMMETRY,
-        "is not symmetric: {value:g} for the objects {a} and {b}, and {back:g} the other way; use the mean of both if "
-        "they mean the same",
+        _MAX_ASYMMETRY,
+        "is not symmetric: {value:g} for the objects {a} and {b}, {back:g} in reverse order; if both measure the same, "
+        "use their mean",
     )
     refuse(
         np.diag(np.abs(np.diag(D))),
-        _SELF,
-        "gives {value:g} for the object {a} and itself, where a distance is zero; if it measures likeness, make it a "
-        "distance first",
+        _MAX_SELF_DISTANCE,
+        "returns {value:g} for the object {a} and itself, where a distance is zero; if it is a similarity, convert it "
+        "to a distance",
     )
 
 
 def check_distances(D: Array, owner: str, known: Array | None = None) -> None:
-    """Refuse what is no matrix of distances: not square, negative, NaN, asymmetric, not zero on the diagonal.
+    """Raise if D is not a distance matrix: not square, negative, NaN, asymmetric, or not zero on the diagonal.
 
-    ``known`` marks the pairs that count, where some are missing.
+    ``known`` marks the pairs to check if some are missing.
     """
 
     other = Message("") if owner == "MetricMDS" else Message(Estimator("MetricMDS"), " with ")
     remedy = Message(other, Setting("weights", KNOWN_PAIRS), " leaves such pairs out")
 
     def check(block: Array, rows: slice, columns: slice) -> None:
-        if block.min() >= 0 and block.max() < np.inf:  # false for NaN, too; a mask only where it is needed
+        if block.min() >= 0 and block.max() < np.inf:  # false for NaN; a mask is made only if needed
             return
         bad = ~(block >= 0) | np.isinf(block)
         if known is not None:
@@ -302,7 +302,7 @@ def check_distances(D: Array, owner: str, known: Array | None = None) -> None:
             if known is None:
                 refuse_missing(D, owner, "distance", "D", remedy)
             i, j = np.argwhere(bad)[0]
-            what = "is negative" if block[i, j] < 0 else "is no number"
+            what = "is negative" if block[i, j] < 0 else "is not a number"
             place = Item("row", rows.start + int(i)), ", ", Item("column", columns.start + int(j))
             raise DataError(Message(f"{owner}: a distance {what}: {block[i, j]:g} at ", *place))
 
@@ -310,12 +310,12 @@ def check_distances(D: Array, owner: str, known: Array | None = None) -> None:
     own = np.abs(arrays.to_numpy(arrays.namespace(D).linalg.diagonal(D)))
     if own.max() > slack:
         worst = int(own.argmax())
-        said = f" has distance {own[worst]:g} to itself; it must be zero"
-        raise DataError(Message(f"{owner}: ", Item("object", worst), said))
+        problem = f" has distance {own[worst]:g} to itself; it must be zero"
+        raise DataError(Message(f"{owner}: ", Item("object", worst), problem))
 
 
 def check_size(D: Array, owner: str) -> None:
-    """Refuse distances whose squares are too large or too small for floating point."""
+    """Raise if the squares of the distances overflow or underflow."""
     largest = float(D.max())
     if _SMALLEST < largest < _LARGEST or largest == 0:
         return
@@ -327,8 +327,8 @@ def check_size(D: Array, owner: str) -> None:
 
 
 def learn(spec: str, training: Array) -> dict[str, Array]:
-    """Return what a metric needs to know of the training rows: SciPy would take it from whatever block it is given."""
-    if sp.issparse(training):  # sparse rows are not shifted: that would fill them up
+    """Return the parameters of a metric from the training rows; SciPy would compute them from each block."""
+    if sp.issparse(training):  # sparse rows are not shifted: that would make them dense
         return {"shift": np.zeros(training.shape[1])} if spec in ("euclidean", "sqeuclidean") else {}
     if spec in ("euclidean", "sqeuclidean"):
         return {"shift": arrays.to_numpy(training).mean(axis=0, dtype=np.float64)}
@@ -337,10 +337,8 @@ def learn(spec: str, training: Array) -> dict[str, Array]:
     X = arrays.to_numpy(training).astype(np.float64)
     if spec == "seuclidean":
         variances = X.var(axis=0, ddof=1)
-        return {"V": np.where(variances > 0, variances, 1.0)}  # a constant column counts as it is, as in PCA
+        return {"V": np.where(variances > 0, variances, 1.0)}  # constant columns are not scaled, as in PCA
     scatter = np.cov(X, rowvar=False).reshape(X.shape[1], X.shape[1])
     if np.linalg.matrix_rank(scatter) < len(scatter):
-        raise DataError(
-            "mahalanobis needs columns that are not linearly dependent: drop some, or reduce with PCA first"
-        )
+        raise DataError("mahalanobis needs linearly independent columns: drop some, or reduce with PCA first")
     return {"VI": np.linalg.inv(scatter)}

@@ -1,6 +1,6 @@
-"""Kernels: k(x, y) of vectors by name, of anything by a function, or precomputed.
+"""Kernels k(x, y): of vectors by name, of any objects by a function, or precomputed.
 
-A Gaussian kernel is exp(−γ‖x − y‖²); with a width σ as exp(−‖x − y‖²/(2σ²)) is written, γ = 1/(2σ²).
+A Gaussian kernel is exp(−γ‖x − y‖²); for a width σ, exp(−‖x − y‖²/(2σ²)), γ = 1/(2σ²).
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, tiles
 
 KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine")
 SCALED = ("poly", "rbf", "laplacian", "sigmoid")  # those that have a γ
-_OWN = 64  # objects in a call for k(x, x): 63 of 64 values are wasted, and few calls are made
-_LIKENESS = "; a kernel is large where objects are alike"
+_DIAGONAL_BLOCK = 64  # objects per call for k(x, x): 63 of 64 values are discarded, but few calls are made
+_SIMILARITY = "; a kernel is large for similar objects"
 FILL = "fill it in, or leave the object out"
-MEDIAN_ROWS = 1000  # their half a million distances give the median to about 0.2 %
+MEDIAN_ROWS = 1000  # their half a million distances estimate the median to about 0.2 %
 
 
 class Kernel(Pairwise):
-    """A kernel; ``psd`` tells whether it is positive semidefinite for sure.
+    """A kernel; ``psd``: whether it is known to be positive semidefinite.
 
-    ``doubt`` is what to say where its values look like distances, of which those by name are none.
+    ``doubt`` is added to the error if its values look like distances; empty for kernels by name.
     """
 
     psd: bool = True
@@ -42,7 +42,7 @@ class Dot(Kernel):
 
     def __init__(self, name: str, gamma: float, degree: int, coef0: float, shift: Array) -> None:
         self.name, self.gamma, self.degree, self.coef0 = name, gamma, degree, coef0
-        # Centred kernels of a linear one do not depend on the origin; at the mean no digits are lost.
+        # The centred linear kernel does not depend on the origin; at the mean no digits are lost.
         self.shift = shift if name == "linear" else 0.0
         self.psd = name == "linear" or (name == "poly" and coef0 >= 0)
 
@@ -67,7 +67,7 @@ class Dot(Kernel):
 
 
 def _divided(Z: Array, size: Array, xp: Any) -> Array:
-    """Return rows divided by their sizes; those of size zero as they are."""
+    """Return rows divided by their sizes; rows of size zero are unchanged."""
     return Z / xp.where(size > 0, size, xp.ones_like(size))[:, None]
 
 
@@ -78,7 +78,7 @@ class CosineKernel(Kernel):
         """Return unit rows."""
         Z = arrays.cast(block, np.float64)
         xp = arrays.namespace(Z)
-        Z = _divided(Z, xp.max(xp.abs(Z), axis=1), xp)  # first: the squares of 1e±200 are not numbers any more
+        Z = _divided(Z, xp.max(xp.abs(Z), axis=1), xp)  # first: the squares of 1e±200 overflow or underflow
         return _divided(Z, xp.linalg.vector_norm(Z, axis=1), xp)
 
     def between(self, A: Prepared, B: Prepared) -> Array:
@@ -98,13 +98,13 @@ class Exponential(Kernel):
         self.distance, self.gamma = distance, gamma
 
     def prepare(self, block: Array) -> Prepared:
-        """Return what the distance wants."""
+        """Return the block as prepared by the distance."""
         return self.distance.prepare(block)
 
     def between(self, A: Prepared, B: Prepared) -> Array:
         """Return the kernel of two blocks."""
         S = self.distance.between(A, B)
-        with np.errstate(over="ignore"):  # the kernel of rows that are infinitely far apart is zero
+        with np.errstate(over="ignore"):  # the kernel at infinite distance is zero
             S *= -self.gamma
         return np.exp(S, out=S) if isinstance(S, np.ndarray) else arrays.namespace(S).exp(S)
 
@@ -117,11 +117,11 @@ class KernelFunction(Function, Kernel):
     """A user's kernel, of two objects or of two blocks."""
 
     psd = False
-    doubt = ". Does the function measure distances? Then use ClassicalMDS(metric=function)" + _LIKENESS
+    doubt = ". Does the function measure distances? Then use ClassicalMDS(metric=function)" + _SIMILARITY
 
     def diagonal(self, block: Array) -> Array:
-        """Return k(x, x): one call an object, or one for each 64 of a function of blocks."""
-        parts = tiles(len(block), _OWN if self.of_blocks else 1)
+        """Return k(x, x): one call per object, or per 64 objects for a function of blocks."""
+        parts = tiles(len(block), _DIAGONAL_BLOCK if self.of_blocks else 1)
         return np.concatenate([np.diagonal(self.between(block[part], block[part])) for part in parts])
 
 
@@ -139,18 +139,18 @@ class PrecomputedKernel(Precomputed, Kernel):
         return K
 
     def diagonal(self, block: Array) -> Array:
-        """Refuse: a row holds its kernel with the training objects only."""
+        """Raise: a row contains only kernel values with the training objects."""
         raise DataError(
-            "with kernel='precomputed' the rows do not hold k(x, x) of new objects, which this needs; "
-            "give the kernel as a function"
+            "with kernel='precomputed' the rows do not contain k(x, x) of new objects, which is needed here; "
+            "pass the kernel as a function"
         )
 
 
 class GivenKernel(Kernel):
-    """The square of a precomputed kernel, whose objects are known by their numbers."""
+    """A precomputed kernel matrix, whose objects are given by their numbers."""
 
     psd = False
-    doubt = ". Are these distances? Then use ClassicalMDS(metric='precomputed')" + _LIKENESS
+    doubt = ". Are these distances? Then use ClassicalMDS(metric='precomputed')" + _SIMILARITY
 
     def __init__(self, K: Array) -> None:
         self.K, self.eps = K, float(np.finfo(K.dtype).eps)
@@ -170,15 +170,15 @@ class GivenKernel(Kernel):
 
 
 def check_function(rule: Kernel, objects: Array, owner: str) -> None:
-    """Refuse a kernel function that is not symmetric, tried on 16 of the objects: one half of K is all that is used."""
+    """Raise if a kernel function is not symmetric on 16 of the objects, since only one half of K is computed."""
     few = objects[:: max(1, len(objects) // 16)][:16]
     K = rule(few, few)
     off = np.abs(K - K.T)
     if off.max() > max(1e-8, 100 * rule.eps) * np.abs(K).max():
         i, j = (int(place) for place in np.unravel_index(int(off.argmax()), off.shape))
         raise DataError(
-            f"{owner}: the kernel function is not symmetric: {K[i, j]:g} for two of the objects and {K[j, i]:g} the "
-            "other way; use the mean of both if they mean the same"
+            f"{owner}: the kernel function is not symmetric: {K[i, j]:g} for two of the objects, {K[j, i]:g} in "
+            "reverse order; if both measure the same, use their mean"
         )
 
 
@@ -193,8 +193,8 @@ def kernel(
 ) -> Kernel:
     """Return a kernel by name, from a function of two objects or two blocks, or for precomputed rows.
 
-    ``shift`` is the mean of the training rows: named kernels that do not depend on the origin use it to lose no
-    digits.
+    ``shift`` is the mean of the training rows: kernels by name that do not depend on the origin subtract it to keep
+    precision.
 
     >>> import numpy as np
     >>> X = np.array([[0.0, 0.0], [1.0, 1.0]])
@@ -213,7 +213,7 @@ def kernel(
 
 
 def median_rows(n: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
-    """Return the numbers of the rows whose distances give the median: all, or 1000 drawn by the seed."""
+    """Return the numbers of the rows for the median distance: all, or 1000 drawn at random."""
     return np.sort(rng.permutation(n)[:MEDIAN_ROWS])
 
 
@@ -234,7 +234,7 @@ def median_gamma(spec: Any, sample: Array, n: int | None = None) -> float:
         raise DataError(
             "the rows do not vary (rank 0): all of them are equal, and a reduction needs at least two distinct rows"
             if n is None or len(X) == n
-            else f"the {len(X)} rows drawn for gamma='median' are all equal; give gamma a number"
+            else f"the {len(X)} rows drawn for gamma='median' are all equal; set gamma to a number"
         )
     m = float(np.median(apart))
     gamma = 1 / m if spec == "laplacian" else 1 / m / m / 2

@@ -1,4 +1,4 @@
-"""Functions of two objects, evaluated block against block: what metrics and kernels share.
+"""`Pairwise`, the base of metrics and kernels: functions of two objects, evaluated between blocks.
 
 A rule prepares a block once (centred rows, norms) and compares two prepared blocks. `square` compares a set with
 itself, `against` new rows with a fixed set. Results are float64, and a row's values do not depend on the rows
@@ -20,19 +20,19 @@ from ..core.message import Item, Message
 Array = Any
 Prepared = Any
 
-TILE = 512  # 2 MB of float64 a tile: what is done to it element by element stays in the cache
+TILE = 512  # 2 MB of float64 per tile: elementwise operations stay in the cache
 
 
 class Pairwise:
-    """A symmetric function of two objects. Subclasses write `between`, and `prepare` where that saves work.
+    """A symmetric function of two objects. Subclasses implement `between`, and `prepare` if that saves work.
 
-    ``eps`` tells how precise the values are, whatever type holds them.
+    ``eps`` is the precision of the values, which may be less than that of their type.
     """
 
     eps: float = float(np.finfo(np.float64).eps)
 
     def prepare(self, block: Array) -> Prepared:
-        """Return a block of objects in the form that `between` wants; it has a length and can be cut."""
+        """Return a block of objects prepared for `between`; see `length` and `cut`."""
         return block
 
     def between(self, A: Prepared, B: Prepared) -> Array:
@@ -45,7 +45,7 @@ class Pairwise:
 
 
 class Precomputed(Pairwise):
-    """Rows hold the values themselves, one for each training object; a prepared anchor is its number."""
+    """Rows that contain the values, one for each training object; a prepared anchor is its number."""
 
     def between(self, A: Prepared, B: Prepared) -> Array:
         """Return the columns of A that belong to the objects numbered B."""
@@ -53,16 +53,16 @@ class Precomputed(Pairwise):
 
 
 class Function(Pairwise):
-    """A user's function, of two blocks (gives a matrix) or of two objects (gives a number); found out by trying."""
+    """A user's function of two blocks (returns a matrix) or two objects (returns a number); a trial call decides."""
 
     def __init__(self, function: Callable[[Any, Any], Any], what: str, sample: Array) -> None:
         self.function, self.what = function, what
         self.of_blocks = self._works_on_blocks(sample)
 
     def _works_on_blocks(self, sample: Array) -> bool:
-        """Try some copies of an object against some more: a function of blocks gives that many rows and columns.
+        """Call the function with two blocks of copies of an object: a function of blocks returns a matrix of that size.
 
-        Neither number is the width of a row: aᵀb, a function of two objects, would multiply such blocks to a matrix.
+        Neither size is the width of a row: for such blocks aᵀb, a function of two objects, would return a matrix.
         """
         first = sample[:1]
         width = len(first[0]) if hasattr(first[0], "__len__") else 0
@@ -70,13 +70,13 @@ class Function(Pairwise):
         try:
             answer = np.asarray(self.function(_repeat(first, n), _repeat(first, m)))
             one = np.asarray(self.function(_repeat(first, 1), _repeat(first, 1)))
-        except Exception:  # a function of two objects may do anything when handed two blocks
+        except Exception:  # a function of two objects may raise anything for two blocks
             return self._works_on_objects(first[0])
         if answer.shape == (n, m) and one.shape == (1, 1) and answer.dtype.kind in "fiub":
             self.eps = _precision(answer.dtype)
             return True
         return self._works_on_objects(
-            first[0], f" (and for {n} and {m} objects a result of shape {answer.shape}, not a value for each pair)"
+            first[0], f" (and for {n} and {m} objects an array of shape {answer.shape}, not one value per pair)"
         )
 
     def _works_on_objects(self, thing: Any, tried: str = "") -> bool:
@@ -85,18 +85,18 @@ class Function(Pairwise):
             self.eps = _precision(answer.dtype)
             return False
         raise DataError(
-            f"the {self.what} must give a number for two objects or an n × m matrix for two blocks; "
-            f"for two objects it gave {_describe(answer)}{tried}"
+            f"the {self.what} must return a number for two objects or an n × m matrix for two blocks; "
+            f"for two objects it returned {_describe(answer)}{tried}"
         )
 
     def between(self, A: Prepared, B: Prepared) -> Array:
-        """Return the values, each checked to be a finite number."""
+        """Return the values; raise if one is not finite."""
         if self.of_blocks:
             out = np.asarray(self.function(A, B), dtype=np.float64)
             if out.shape != (len(A), len(B)):
                 raise DataError(
-                    f"the {self.what} gave shape {out.shape} for blocks of {len(A)} and {len(B)} objects; "
-                    f"it must give {(len(A), len(B))}"
+                    f"the {self.what} returned shape {out.shape} for blocks of {len(A)} and {len(B)} objects; "
+                    f"it must be {(len(A), len(B))}"
                 )
         else:
             out = np.empty((len(A), len(B)))
@@ -104,12 +104,12 @@ class Function(Pairwise):
                 out[i] = [self.function(a, b) for b in B]
         if not np.isfinite(out).all():
             i, j = np.argwhere(~np.isfinite(out))[0]
-            raise DataError(f"the {self.what} gave {out[i, j]} for the objects {short(A[i])} and {short(B[j])}")
+            raise DataError(f"the {self.what} returned {out[i, j]} for the objects {short(A[i])} and {short(B[j])}")
         return out
 
 
 def _precision(dtype: np.dtype[Any]) -> float:
-    """Return the eps of what a function computed in, before its values are turned into float64."""
+    """Return the eps of the dtype that a function returned."""
     return max(Pairwise.eps, float(np.finfo(dtype).eps)) if dtype.kind == "f" else Pairwise.eps
 
 
@@ -122,7 +122,7 @@ def _describe(answer: np.ndarray[Any, Any]) -> str:
 
 
 def short(thing: Any) -> str:
-    """Return a text that tells which object is meant.
+    """Return a short text that identifies an object.
 
     >>> short("kitten")
     "'kitten'"
@@ -142,7 +142,7 @@ def length(prepared: Prepared) -> int:
 
 
 def tiles(n: int, size: int = TILE) -> list[slice]:
-    """Cut n rows into consecutive pieces.
+    """Return n rows as consecutive slices.
 
     >>> tiles(5, 2)
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
@@ -169,7 +169,7 @@ def square(rule: Pairwise, items: Array, *, dtype: Any = np.float64, stage: str 
         a, b = pair
         block = rule.between(cut(prepared, a), cut(prepared, b))
         if a is b:
-            block = (block + arrays.t(block)) / 2  # a product is symmetric only up to rounding
+            block = (block + arrays.t(block)) / 2  # products are symmetric only up to rounding
         out[a, b] = block
         out[b, a] = arrays.t(block)
 
@@ -183,9 +183,9 @@ def _empty_like(reference: Array, n: int, dtype: Any) -> Array:
 
 
 def against(rule: Pairwise, anchors: Array, then: Callable[[Array], Array] | None = None) -> Callable[[Array], Array]:
-    """Return the function that compares a block of rows with fixed anchors, which are prepared once.
+    """Return a function that compares a block of rows with fixed anchors, which are prepared once.
 
-    ``then`` is applied to the values of a few rows at a time, so that a block's whole matrix is never held.
+    ``then`` is applied to the values of a few rows at a time, so that the matrix of a block is never stored.
     """
     prepared = rule.prepare(anchors)
 
@@ -198,8 +198,8 @@ def against(rule: Pairwise, anchors: Array, then: Callable[[Array], Array] | Non
     return compare
 
 
-class _Seen(NamedTuple):
-    """The largest size and the largest asymmetry of a tile, and where that is."""
+class _TileCheck(NamedTuple):
+    """The largest absolute value and the largest asymmetry of a tile, and its place."""
 
     largest: float
     asymmetry: float
@@ -215,16 +215,16 @@ def check_symmetric(
     known: Array | None = None,
     check: Callable[[Array, slice, slice], None] | None = None,
 ) -> float:
-    """Refuse given values that are not square or not symmetric; return how far rounding may have moved one.
+    """Raise if a matrix is not square or not symmetric; return a bound on the rounding of its values.
 
-    A tile and the one across the diagonal are compared at a time, so that nothing of the matrix is copied. ``known``
-    marks the pairs that count, ``check`` looks at the entries of a tile and may refuse them.
+    Each tile is compared with its transpose, so that the matrix is not copied. ``known`` marks the pairs to check;
+    ``check`` is called for each tile and may raise.
     """
     n, m = M.shape
     if n != m:
         raise DataError(f"{owner}: precomputed {what} must be a square matrix; this one is {n} × {m}")
 
-    def look(pair: tuple[slice, slice]) -> _Seen:
+    def look(pair: tuple[slice, slice]) -> _TileCheck:
         a, b = pair
         there, back = arrays.to_numpy(M[a, b]), arrays.to_numpy(M[b, a])
         if check is not None:
@@ -236,36 +236,36 @@ def check_symmetric(
             counts = known[a, b] != 0
             there, off = np.where(counts, there, 0.0), np.where(counts, off, 0.0)
         i, j = np.unravel_index(int(off.argmax()), off.shape)
-        return _Seen(
+        return _TileCheck(
             max(float(there.max()), -float(there.min())), float(off[i, j]), (a.start + int(i), b.start + int(j))
         )
 
     pairs = half(n)
-    seen = list(thread_pool.run(look, pairs, stage=f"check {what}", total=len(pairs)))
-    slack = max(s.largest for s in seen) * (1e-5 if arrays.dtype_of(M) == np.float32 else 1e-10)
-    worst = max(seen, key=lambda s: s.asymmetry)
+    checks = list(thread_pool.run(look, pairs, stage=f"check {what}", total=len(pairs)))
+    slack = max(s.largest for s in checks) * (1e-5 if arrays.dtype_of(M) == np.float32 else 1e-10)
+    worst = max(checks, key=lambda s: s.asymmetry)
     if worst.asymmetry > slack:
         i, j = worst.place
-        remedy = f"use ({letter} + {letter}.T) / 2 if both mean the same"
+        remedy = f"if both measure the same, use ({letter} + {letter}.T) / 2"
         if one_half(M, lambda values: values == 0):
             twice = "" if not np.asarray(_diagonal(M)).any() else f" - np.diag(np.diag({letter}))"
             remedy = f"one half is all zero, so use {letter} + {letter}.T{twice}"
         place = Item("row", i), ", ", Item("column", j)
         first, back = (f"{float(value):g}" for value in (M[i, j], M[j, i]))
-        said = f"the {what} are not symmetric: {first} at ", *place, f", and {back} the other way; {remedy}"
-        raise DataError(Message(f"{owner}: ", *said))
+        problem = f"the {what} are not symmetric: {first} at ", *place, f", and {back} in the transpose; {remedy}"
+        raise DataError(Message(f"{owner}: ", *problem))
     return slack
 
 
 def one_half(M: Array, test: Callable[[Array], Array]) -> bool:
-    """Tell whether all entries on one side of the diagonal pass the test, and not all on the other."""
+    """Return whether all entries on one side of the diagonal pass the test, but not all on the other."""
     below = all(test(arrays.to_numpy(M[i, :i])).all() for i in range(1, len(M)))
     above = all(test(arrays.to_numpy(M[i, i + 1 :])).all() for i in range(len(M) - 1))
     return below != above
 
 
 def refuse_missing(M: Array, owner: str, what: str, letter: str, remedy: str | Message) -> None:
-    """Refuse precomputed values of which some are NaN; ``remedy`` says what to do where it is not just one half."""
+    """Raise if some precomputed values are NaN; ``remedy`` applies unless exactly one half is missing."""
     for part in tiles(len(M), 256):
         found = np.argwhere(np.isnan(arrays.to_numpy(M[part])))
         if not len(found):

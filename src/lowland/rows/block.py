@@ -1,4 +1,4 @@
-"""A block of consecutive rows: what it holds, how many rows it has, and that its values are finite."""
+"""Blocks of consecutive rows: their size, and the check for NaN and infinity."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..core.message import Advice, Estimator, Message
 Array = Any
 
 _BLOCK_ENTRIES = 1 << 22  # 32 MB in float64: large enough for BLAS, small beside the data
-_MOST_ROWS = 4096
-_SPARSE_ROWS = 256  # at least: few entries of a sparse row are stored, and each block costs sums over all columns
+_MAX_ROWS = 4096
+_MIN_SPARSE_ROWS = 256  # sparse rows store few entries, and each block costs sums over all columns
 
 
 class Block(NamedTuple):
-    """Consecutive rows, the number of the first one, and their weights and the names of their columns if any."""
+    """Consecutive rows, the number of the first one, and their weights and column names, if any."""
 
     start: int
     rows: Array
@@ -29,16 +29,16 @@ class Block(NamedTuple):
 
 
 def block_rows(n_features: int, sparse: bool = False) -> int:
-    """Return the fixed number of rows in a block: it depends on the width alone, so sums do too.
+    """Return the fixed number of rows in a block. It depends only on the width, so that sums are reproducible.
 
-    A dense block has 2²² entries at most, or one row. Blocks of sparse rows that stay sparse have 256 rows or more.
+    A dense block has at most 2²² entries, or one row. Blocks of sparse rows that stay sparse have at least 256 rows.
     """
-    least = _SPARSE_ROWS if sparse else 1
-    return int(min(_MOST_ROWS, max(least, _BLOCK_ENTRIES // max(1, n_features))))
+    least = _MIN_SPARSE_ROWS if sparse else 1
+    return int(min(_MAX_ROWS, max(least, _BLOCK_ENTRIES // max(1, n_features))))
 
 
 def require_finite(block: Block, allow_nan: bool = False) -> None:
-    """Refuse NaN and infinity; the error names the row and the column, and has them as ``row`` and ``column``."""
+    """Raise a `CellError` if the block contains NaN or infinity."""
     values = block.rows.data if sp.issparse(block.rows) else block.rows
     xp = arrays.namespace(values)
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""What one block of rows contributes: its weight, its mean in two parts, its shifted rows or its sums."""
+"""The moments of one block of rows: its weight, its mean in two parts, its shifted rows or its sums."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .block import Block, require_finite
 from .gram_sums import Scratch, subtract
 
 Array = Any
-# A mean in two parts, origin + offset: beside a large origin one number would round the offset.
+# A mean in two parts, origin + offset: one number would round the offset if the origin is large.
 Mean = tuple[Array, Array]
 Part = tuple[int, float, Mean, Array]  # rows, weight, mean and summary of a block
 
@@ -24,7 +24,7 @@ def _pilot(rows: Array) -> Array:
     """Return a rough mean of the block, representable in its dtype; exact for constant columns."""
     xp = arrays.namespace(rows)
     sample = rows[:: max(1, rows.shape[0] // _PILOT_ROWS)]
-    sample = np.ascontiguousarray(sample) if xp is np else sample  # or the order of sums would depend on the layout
+    sample = np.ascontiguousarray(sample) if xp is np else sample  # sums must not depend on the layout
     middle = xp.mean(sample, axis=0)
     same = xp.min(sample, axis=0) == xp.max(sample, axis=0)
     return xp.where(same, sample[0, :], middle)
@@ -54,7 +54,7 @@ def difference(block: Block, shift: Array, scratch: Scratch) -> Array:
 
 
 def shifted(block: Block, scratch: Scratch, dtype: Any = None) -> tuple[int, float, Mean, Array, Array]:
-    """Return rows, weight, mean (pilot + offset), Σ w (x − pilot) and √w (x − pilot); refuse what is not finite."""
+    """Return rows, weight, mean (pilot + offset), Σ w (x − pilot) and √w (x − pilot); raise if not finite."""
     with np.errstate(all="ignore"):
         pilot = _pilot(block.rows)
         Z = subtract(block.rows, pilot, scratch, dtype)
@@ -83,17 +83,17 @@ def centered(block: Block, scratch: Scratch, dtype: Any = None) -> Part:
 
 
 def require_sums(sums: Array, block: Block) -> Array:
-    """Return the sums if they are finite; else the rows overflow."""
+    """Return the sums; raise `ScaleError` if they overflow."""
     if not bool(arrays.namespace(sums).all(arrays.namespace(sums).isfinite(sums))):
         raise ScaleError(
-            f"sums of the rows from {max(block.start, 0)} on overflow {arrays.dtype_of(block.rows)}: "
+            f"sums of the rows from row {max(block.start, 0)} overflow {arrays.dtype_of(block.rows)}: "
             "divide the large columns by a constant"
         )
     return sums
 
 
 def sparse_moments(block: Block) -> Part:
-    """Return the moments of a sparse block, its zeros left out of every product."""
+    """Return the moments of a sparse block; products skip its zeros."""
     n, weight, w, B, shift = _shifted_sparse(block)
     sums = np.asarray(B.T @ w)
     mean = sums / weight if weight else sums
@@ -124,7 +124,7 @@ def _shifted_sparse(block: Block) -> tuple[int, float, Array, Any, Array]:
     B.sum_duplicates()
     full = np.bincount(B.indices, minlength=B.shape[1]) == B.shape[0]
     shift = np.zeros(B.shape[1])
-    if full.any():  # of wide rows seldom, and vectors of their length are large
+    if full.any():  # rare for wide rows, for which these vectors are large
         shift[full] = B[[0], :].toarray().ravel()[full]
         B.data -= shift[B.indices]
     w = np.ones(B.shape[0]) if block.weights is None else np.asarray(block.weights)

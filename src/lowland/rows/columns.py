@@ -1,4 +1,4 @@
-"""Columns of a table: which of them are categories, and what they hold, as numbers or as codes of levels."""
+"""Columns of a table: detection of categorical columns, and conversion to numbers or codes of levels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Level = Any  # str, bool, int, float, or None for a missing value
 
 @dataclass(frozen=True)
 class ColumnRequest:
-    """Columns that are to be categories, by name or number; ``only`` these, or also those that hold texts."""
+    """Columns to treat as categorical, by name or number; ``only`` these, or also those that hold text."""
 
     columns: tuple[str | int, ...] = ()
     only: bool = False
@@ -37,7 +37,7 @@ class ColumnRequest:
 class TableBlock:
     """Some rows of a table, column by column: NumPy arrays or series of a data frame.
 
-    ``home`` is an empty array of the library and device that they came from.
+    ``home`` is an empty array of the input's library and device.
     """
 
     start: int
@@ -51,11 +51,11 @@ class TableBlock:
         return len(self.columns[0]) if self.columns else 0
 
     def name(self, number: int) -> str | None:
-        """Return the name of a column; None where columns have no names."""
+        """Return the name of a column, or None if columns have no names."""
         return None if self.names is None else self.names[number]
 
     def label(self, number: int) -> str:
-        """Name a column for messages."""
+        """Return the number and name of a column, for messages."""
         return f"column {number}" + ("" if self.names is None else f" ({self.names[number]!r})")
 
     def cut(self, start: int, stop: int) -> TableBlock:
@@ -63,11 +63,11 @@ class TableBlock:
         return replace(self, start=self.start + start, columns=[column[start:stop] for column in self.columns])
 
 
-# -- what users have ------------------------------------------------------------------------------------------------
+# -- input ----------------------------------------------------------------------------------------------------------
 
 
 def of_table(X: Any) -> TableBlock | None:
-    """Return the columns of a table, or None for what holds no texts or is no table."""
+    """Return the columns of a table, or None if the input is not a table or holds no text."""
     if sp.issparse(X) or isinstance(X, str | bytes) or (isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X)):
         return None
     home = arrays.like(np.empty(0), X)
@@ -82,7 +82,7 @@ def of_table(X: Any) -> TableBlock | None:
 
     try:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
-    except ValueError as error:  # two columns of one name
+    except ValueError as error:  # two columns with the same name
         raise DataError(f"{' '.join(str(error).split())}: rename the columns") from None
     if not isinstance(frame, nw.DataFrame):
         return None
@@ -97,44 +97,44 @@ def of_numbers(source: RowSource) -> TableBlock:
 
 
 def _objects(rows: Sequence[Any], shape: tuple[int, ...]) -> Array:
-    """Return rows of texts and numbers as objects: as an array all of them would be texts."""
+    """Return rows of text and numbers as an object array: `np.array` would convert the numbers to text."""
     out = np.empty(shape, dtype=object)
     out[...] = [list(row) for row in rows] if len(shape) == 2 else list(rows)
     return out
 
 
-# -- which are categories -------------------------------------------------------------------------------------------
+# -- detection of categories ----------------------------------------------------------------------------------------
 
 
-def categorical(piece: TableBlock, asked: ColumnRequest) -> tuple[int, ...]:
-    """Return the numbers of the columns that hold categories, or are asked to.
+def categorical(piece: TableBlock, request: ColumnRequest) -> tuple[int, ...]:
+    """Return the numbers of the columns that hold categories or are requested as such.
 
     >>> categorical(of_table([[1.5, "red", 3], [2.5, "blue", 3]]), ColumnRequest((2,)))
     (1, 2)
     """
-    wanted = resolve(piece, asked)
-    if asked.only:
-        return wanted
-    return tuple(j for j in range(len(piece.columns)) if j in wanted or _holds_categories(piece, j))
+    requested = resolve(piece, request)
+    if request.only:
+        return requested
+    return tuple(j for j in range(len(piece.columns)) if j in requested or _holds_categories(piece, j))
 
 
-def resolve(piece: TableBlock, asked: ColumnRequest) -> tuple[int, ...]:
-    """Return the numbers of columns that are given by name or by number."""
-    found, width = [], len(piece.columns)
-    for item in asked.columns:
+def resolve(piece: TableBlock, request: ColumnRequest) -> tuple[int, ...]:
+    """Return the numbers of the requested columns."""
+    numbers, width = [], len(piece.columns)
+    for item in request.columns:
         if isinstance(item, str) and piece.names is not None and item in piece.names:
-            found.append(piece.names.index(item))
+            numbers.append(piece.names.index(item))
         elif (not isinstance(item, str) or item.isdecimal()) and int(item) < width:
-            found.append(int(item))
-        elif not asked.only:  # too few columns for a model: who knows its number will say so
+            numbers.append(int(item))
+        elif not request.only:  # rows with too few columns for a model are reported later
             near = difflib.get_close_matches(str(item), piece.names or (), n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise DataError(f"categorical has {item!r}, which is no name or number of the {width} columns{hint}")
-    return tuple(sorted(set(found)))
+            raise DataError(f"categorical has {item!r}, not a name or number of one of the {width} columns{hint}")
+    return tuple(sorted(set(numbers)))
 
 
 def _holds_categories(piece: TableBlock, j: int) -> bool:
-    """Tell whether a column holds texts, booleans of a data frame, or categories by its type."""
+    """Return whether a column holds text, booleans of a data frame, or has a categorical type."""
     column = piece.columns[j]
     if isinstance(column, np.ndarray):
         return column.dtype.kind in "UT" or (column.dtype == object and not _all_numbers(column))
@@ -145,14 +145,14 @@ def _holds_categories(piece: TableBlock, j: int) -> bool:
         return False
     if kind.is_temporal():
         raise DataError(
-            f"{piece.label(j)} holds dates or times: turn them into numbers such as days since a start, or leave the "
-            "column out",
+            f"{piece.label(j)} contains dates or times: convert them to numbers, such as days since a start, or leave "
+            "the column out",
             column=j,
         )
     if kind == nw.Object:
         return not _all_numbers(column.to_numpy())
     if kind.is_nested() or kind == nw.Binary:
-        raise DataError(f"{piece.label(j)} holds {kind}, neither numbers nor categories: leave it out", column=j)
+        raise DataError(f"{piece.label(j)} contains {kind}, not numbers or categories: leave it out", column=j)
     return True
 
 
@@ -160,7 +160,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d:
 
 
 def like_dates(levels: Sequence[Level]) -> bool:
-    """Tell whether all levels are texts of dates (ISO 8601), which a file without types cannot mark as such.
+    """Return whether all levels are dates as text (ISO 8601), as in files without types.
 
     >>> like_dates(["2024-01-31", "2024-02-01 10:30", None]), like_dates(["2024-01-31", "soon"]), like_dates([None])
     (True, False, False)
@@ -174,7 +174,7 @@ def _all_numbers(values: Array) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a real number of any type: those of NumPy, fractions and decimals, too."""
+    """Return whether a value is a real number of any type, including NumPy scalars, fractions and decimals."""
     return isinstance(value, numbers.Real | Decimal | np.bool_)
 
 
@@ -182,7 +182,7 @@ def is_number(value: Any) -> bool:
 
 
 def precision(piece: TableBlock, chosen: Sequence[int]) -> np.dtype[Any]:
-    """Return the precision of columns of numbers: float32 only if all of them have it."""
+    """Return the dtype of columns of numbers: float32 only if all of them are."""
     single = bool(len(chosen)) and all(_is_single(piece.columns[j]) for j in chosen)
     return np.dtype(np.float32 if single else np.float64)
 
@@ -193,7 +193,7 @@ def _is_single(column: Any) -> bool:
 
 
 def numbers_of(piece: TableBlock, j: int) -> Array:
-    """Return a column as numbers, NaN where one is missing, or name the cell that is none."""
+    """Return a column as numbers, NaN for missing values; raise for a cell that is not a number."""
     column = piece.columns[j]
     values = column if isinstance(column, np.ndarray) else column.to_numpy()
     if values.dtype.kind in "fiub":
@@ -210,7 +210,7 @@ def numbers_of(piece: TableBlock, j: int) -> Array:
 
 
 def codes_of(piece: TableBlock, j: int) -> tuple[Array, list[Level]]:
-    """Return a code for each cell of a column, -1 where it is missing, and the level that each code means.
+    """Return a code for each cell of a column, -1 for missing values, and the level of each code.
 
     >>> codes, levels = codes_of(of_table([["red"], ["blue"], [None], ["red"]]), 0)
     >>> codes.tolist(), levels
@@ -231,7 +231,7 @@ def codes_of(piece: TableBlock, j: int) -> tuple[Array, list[Level]]:
 
 
 def _arrow(column: Any) -> Any:
-    """Return a column of one plain type as an Arrow array, which codes it far quicker than a loop; else None."""
+    """Return a column of one plain type as an Arrow array, which is encoded far faster than by a loop; else None."""
     import narwhals.stable.v2 as nw
     import pyarrow as pa
 
@@ -243,13 +243,13 @@ def _arrow(column: Any) -> Any:
     kind = found.type.value_type if pa.types.is_dictionary(found.type) else found.type
     kinds = pa.types
     plain = (kinds.is_string, kinds.is_large_string, kinds.is_boolean, kinds.is_integer)
-    if kinds.is_floating(kind):  # among objects whole numbers and booleans became floats, too: only the cells know
+    if kinds.is_floating(kind):  # Arrow also makes floats of mixed integers and booleans
         return None if column.dtype == (object if isinstance(column, np.ndarray) else nw.Object) else found
     return found if any(test(kind) for test in plain) else None
 
 
 def _without_nan(codes: Array, levels: list[Level]) -> tuple[Array, list[Level]]:
-    """Let codes of NaN and None be -1."""
+    """Replace the codes of NaN and None by -1."""
     gone = np.array([is_missing(level) for level in levels], dtype=bool)
     return (np.where(gone[codes] & (codes >= 0), -1, codes) if gone.any() else codes), levels
 
@@ -267,8 +267,8 @@ def _codes_of_objects(piece: TableBlock, j: int) -> tuple[Array, list[Level]]:
         level = _level(value)
         if level is None:
             raise TypeError(
-                f"row {piece.start + i}, {piece.label(j)}: {value!r} is no category: the argument must be a string or "
-                "a number; write values of other types as texts, as astype(str) does"
+                f"row {piece.start + i}, {piece.label(j)}: {value!r} is not a category: the argument must be a string "
+                "or a number; convert other types to text, for example by astype(str)"
             )
         code = codes[i] = index.setdefault(level, len(index))
         if code == len(shown):
@@ -279,7 +279,7 @@ def _codes_of_objects(piece: TableBlock, j: int) -> tuple[Array, list[Level]]:
 
 
 def _level(value: Any) -> Level:
-    """Return a cell as a level, or None if it is neither text nor number; decimals and the like become floats."""
+    """Return a cell as a level, or None if it is neither text nor number; decimals and fractions become floats."""
     level = value.item() if isinstance(value, np.generic) else value
     if isinstance(level, str | bool | int | float):
         return level
@@ -287,7 +287,7 @@ def _level(value: Any) -> Level:
 
 
 def one_of(a: Level, b: Level) -> Level:
-    """Return which of two equal levels is shown, whatever came first: the whole number, the float, the boolean.
+    """Return which of two equal levels is shown, in either order: integers before floats before booleans.
 
     >>> one_of(True, 1.0), one_of(1, True), one_of(-0.0, 0.0), one_of("a", "a")
     (1.0, 1, 0.0, 'a')
@@ -296,7 +296,7 @@ def one_of(a: Level, b: Level) -> Level:
 
 
 def _form(level: Level) -> tuple[int, bool]:
-    """Return the key of that choice; of the two zeros the one without a sign comes first."""
+    """Return the sort key of that choice; 0.0 comes before -0.0."""
     if not isinstance(level, int | float):
         return 0, False
     kind = 2 if isinstance(level, bool) else 0 if isinstance(level, int) else 1

@@ -1,4 +1,4 @@
-"""What users have, as arrays of numbers: lists, objects, sparse matrices, columns; or the cell that is no number."""
+"""Conversion of lists, objects, sparse matrices and columns to arrays of numbers, with errors that name the cell."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ..core.message import Advice
 
 Array = Any
 
-_COMPLEX = "Complex data not supported: give the real and imaginary parts as columns of their own"
+_COMPLEX = "Complex data not supported: give the real and imaginary parts as separate columns"
 
 
 def working(kind: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the precision in which numbers of a kind are worked on."""
+    """Return the dtype in which numbers of this dtype are processed: float32 or float64."""
     return np.dtype(np.float32 if kind.kind == "f" and kind.itemsize <= 4 else np.float64)
 
 
 def from_lists(X: Any) -> np.ndarray[Any, Any]:
-    """Turn nested lists into an array; rows of different lengths are named."""
+    """Return nested lists as an array; raise for rows of different lengths."""
     try:
         return np.asarray(X)
     except ValueError:
@@ -33,12 +33,12 @@ def from_lists(X: Any) -> np.ndarray[Any, Any]:
         if bad is None:
             raise
         raise DataError(
-            f"row {bad} has {lengths[bad]} values, row 0 has {lengths[0]}: give rows of one length", row=bad
+            f"row {bad} has {lengths[bad]} values, row 0 has {lengths[0]}: all rows must have the same length", row=bad
         ) from None
 
 
 def dense(array: Array) -> Array:
-    """Return a 2-D array of real numbers, converted from objects or text if need be."""
+    """Return a 2-D array of real numbers, converted from objects or text if needed."""
     if array.ndim != 2:
         raise DataError(
             f"Expected a 2-D table of rows and columns, got {array.ndim}-D data of shape {tuple(array.shape)}. "
@@ -52,24 +52,24 @@ def dense(array: Array) -> Array:
     if array.dtype.kind == "c":
         raise DataError(_COMPLEX)
     if array.dtype.kind in "mM":
-        raise DataError(f"{array.dtype} holds dates or times: turn them into numbers such as days since a start")
+        raise DataError(f"{array.dtype} contains dates or times: convert them to numbers, such as days since a start")
     return _from_objects(array)
 
 
 def _tensor(array: Array) -> Array:
-    """Return a tensor without its gradients; refuse what cannot be summed by blocks of rows."""
+    """Return a tensor detached from its gradients; raise if it cannot be summed by blocks of rows."""
     kind = str(array.dtype)
     if "complex" in kind:
         raise DataError(_COMPLEX)
     if "bfloat16" in kind or "float8" in kind:
-        raise DataError(f"{kind} has too few digits to sum: convert the tensor to float32 first")
+        raise DataError(f"{kind} is too imprecise for sums: convert the tensor to float32")
     if "sparse" in str(getattr(array, "layout", "")):
-        raise DataError("sparse tensors are not taken: give X.to_dense(), or a scipy.sparse matrix")
+        raise DataError("sparse tensors are not supported: pass X.to_dense() or a scipy.sparse matrix")
     return arrays.detached(array)
 
 
 def _from_objects(array: Array) -> Array:
-    """Turn Python objects or text into numbers, or name the first cell that is none."""
+    """Return Python objects or text as numbers; raise for the first cell that is not a number."""
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError):
@@ -82,7 +82,7 @@ def _from_objects(array: Array) -> Array:
 
 
 def refuse(value: Any, error: Exception, advice: Advice, row: int, column: int, name: str | None = None) -> NoReturn:
-    """Name the cell that is no number; as scikit-learn does, objects are a TypeError and text is a ValueError."""
+    """Raise for a cell that is not a number: as in scikit-learn, TypeError for objects and ValueError for text."""
     cell = CellError(f"{value!r}, which is not a number ({error}),", advice, row=row, column=column, name=name)
     if isinstance(error, TypeError):
         raise TypeError(str(cell)) from None
@@ -96,13 +96,13 @@ def sparse(X: Any) -> Any:
     if X.dtype.kind == "c":
         raise DataError(_COMPLEX)
     if X.dtype.kind not in "fiub":
-        raise DataError(f"sparse data must hold numbers; its dtype is {X.dtype}")
+        raise DataError(f"sparse data must be numeric; its dtype is {X.dtype}")
     csr = sp.csr_array(X)
     return csr if csr.dtype in (np.float32, np.float64) else csr.astype(working(csr.dtype))
 
 
 def column(name: str, number: int, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return a data frame's column as float64, or name the cell that is no number."""
+    """Return a data frame's column as float64; raise for a cell that is not a number."""
     if values.dtype.kind in "fiub":
         return values.astype(np.float64)
 
@@ -113,7 +113,7 @@ def column(name: str, number: int, values: np.ndarray[Any, Any]) -> np.ndarray[A
 
 
 def cells(values: np.ndarray[Any, Any], no_number: Callable[[int, Any, Exception], NoReturn]) -> np.ndarray[Any, Any]:
-    """Return objects as float64, NaN where one is missing; ``no_number`` refuses what is no number."""
+    """Return objects as float64, NaN for missing values; ``no_number`` raises for other values."""
     out = np.empty(len(values))
     for i, value in enumerate(values.astype(object)):
         try:
@@ -124,7 +124,7 @@ def cells(values: np.ndarray[Any, Any], no_number: Callable[[int, Any, Exception
 
 
 def is_missing(value: Any) -> bool:
-    """Tell None, NaN, and the marks of pandas from values.
+    """Return whether a value is None, NaN, or a missing value of pandas.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing(Decimal("NaN")), is_missing("")
     (True, True, True, False)
@@ -137,7 +137,7 @@ def is_missing(value: Any) -> bool:
 
 
 def header(names: Sequence[str]) -> Any:
-    """Return a data frame of no rows: scikit-learn reads names from nothing less."""
+    """Return a data frame without rows, from which scikit-learn reads the names."""
     import polars as pl
 
     return pl.DataFrame(schema=dict.fromkeys(names, pl.Float64))

@@ -16,37 +16,37 @@ from ..core.settings import report_progress
 Array = Any
 Piece = TypeVar("Piece")
 
-TILED = 1024  # wider scatters are summed by tiles of the result, narrower ones by blocks of rows
+TILED = 1024  # columns above which scatters are summed by tiles of the result instead of blocks of rows
 _TILES = 8
-_OWN_PAGES = 1 << 22  # bytes of a wide block from which it gets pages of its own
-# Rows of a float32 sum in `square`: more of them lose digits, 13 eps at 8192 rows. Tiles and panels do without, since
-# they would take a third longer: within 3 eps, where LAPACK's own bound is 30·min(N, D)·eps.
-_SINGLE_ROWS = 512
+_MIN_MAPPED_BYTES = 1 << 22  # wide blocks from this size on are mapped, so that freeing them returns the memory
+# Rows of a float32 sum in `square`; longer sums lose digits, 13 eps at 8192 rows. Tiles and panels use longer sums, a
+# third faster and still within 3 eps; LAPACK's own bound is 30·min(N, D)·eps.
+_FLOAT32_SUM_ROWS = 512
 
 
 class Scratch:
-    """Buffers that each thread reuses from block to block, freed with this object."""
+    """Buffers that each thread reuses for successive blocks, freed with this object."""
 
     def __init__(self) -> None:
         self._local = threading.local()
 
     def take(self, rows: int, columns: int, dtype: Any) -> np.ndarray[Any, Any]:
-        """Return an uninitialised matrix; what the thread took before is overwritten."""
+        """Return an uninitialised matrix, which reuses the memory of the thread's last one."""
         held = getattr(self._local, "buffer", None)
         if held is None or held.size < rows * columns or held.dtype != dtype:
-            self._local.buffer = None  # before the next one is made
+            self._local.buffer = None  # free it before the next allocation
             held = self._local.buffer = _buffer(rows, columns, np.dtype(dtype))
         return held[: rows * columns].reshape(rows, columns)
 
 
 def _buffer(rows: int, columns: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return an uninitialised vector for a block; that of large, wide ones goes back to the system when it is freed.
+    """Return an uninitialised vector for a block; for large, wide blocks one that is returned to the system when freed.
 
-    The C library keeps freed memory below its limit of 32 MB for later, in each thread: with many threads a pass over
-    wide rows would hold that of the passes before it. Tall blocks come and go more often, and reuse what it keeps.
+    In each thread the C library keeps freed memory blocks of less than 32 MB: with many threads, a pass over wide rows
+    would also hold the memory of earlier passes. Tall blocks are allocated more often, and reuse that memory.
     """
     size = rows * columns
-    if columns <= rows or size * dtype.itemsize < _OWN_PAGES:
+    if columns <= rows or size * dtype.itemsize < _MIN_MAPPED_BYTES:
         return np.empty(size, dtype=dtype)
     return np.frombuffer(mmap.mmap(-1, size * dtype.itemsize), dtype=dtype)
 
@@ -61,7 +61,7 @@ def subtract(rows: Array, shift: Array, scratch: Scratch, dtype: Any = None) -> 
     else:
         out = np.subtract(rows, near, out=scratch.take(rows.shape[0], rows.shape[1], kind))
     lost = exact - near
-    if bool((lost != 0).any()):  # x − near is exact where x is near; what the rounding of shift lost follows
+    if bool((lost != 0).any()):  # x − near is exact for x close to it; subtract the rounding error of shift
         out -= arrays.cast(lost, kind)
     return out
 
@@ -137,7 +137,7 @@ def mirror(S: Array) -> None:
 
 def square(Z: Array) -> Array:
     """Return ZᵀZ in float64; float32 products are summed in float64 after every few hundred rows."""
-    step = _SINGLE_ROWS if arrays.dtype_of(Z) == np.float32 else max(1, Z.shape[0])
+    step = _FLOAT32_SUM_ROWS if arrays.dtype_of(Z) == np.float32 else max(1, Z.shape[0])
     total: Array = None
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, Z.shape[0], step):

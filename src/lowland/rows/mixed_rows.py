@@ -1,7 +1,7 @@
-"""Levels of categorical columns: which there are, and rows with codes in place of levels.
+"""Levels of categorical columns, and rows with codes in place of levels.
 
 A table with categories is read as blocks of rows like any other, each category as the number of its level. Levels are
-sorted (numbers, then texts, then the missing one), so neither the order of rows nor their cut into blocks shows.
+sorted (numbers, then text, then missing), so results depend neither on the order of rows nor on their blocks.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from .row_source import BlockRows, RowSource, as_rows, require_names, single_pas
 
 Array = Any
 
-PIECE_ROWS = 16_384  # rows of a table that are coded at a time
-_LEVEL_BYTES = 200  # of a level in the dictionaries of a reading
+PIECE_ROWS = 16_384  # rows of a table encoded at a time
+_LEVEL_BYTES = 200  # memory of a level in the dictionaries of one pass
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Levels:
         object.__setattr__(self, "index", index)
 
     def lookup(self, number: int, found: Sequence[Level]) -> Array:
-        """Return the codes of levels of one categorical column, -1 for those it does not have; the missing one last.
+        """Return the codes of levels of one categorical column, -1 for unknown ones; the last is for missing values.
 
         >>> Levels((3,), (["blue", "red"],)).lookup(0, ["red", "green"]).tolist()
         [1, -1, -1]
@@ -52,7 +52,7 @@ class Levels:
 
 @dataclass(frozen=True)
 class Learned:
-    """What the first reading found: levels with their counts, rows, and mean and variance (1/N) of each column."""
+    """Results of the first pass: levels and their counts, number of rows, mean and variance (1/N) of each column."""
 
     levels: Levels
     counts: tuple[Array, ...]
@@ -63,12 +63,12 @@ class Learned:
 
     @property
     def n_levels(self) -> int:
-        """The number of levels of all columns."""
+        """The total number of levels."""
         return sum(map(len, self.levels.values))
 
 
 class MixedRows(RowSource):
-    """Rows of numbers and categories, as they were given; `learn` finds the levels, `coded` reads rows as numbers.
+    """Rows of numbers and categories; `learn` finds the levels, `coded` returns rows as numbers.
 
     >>> source = mixed_rows([[1.5, "red"], [2.5, "blue"], [0.5, "red"]])
     >>> found = source.learn()
@@ -94,27 +94,27 @@ class MixedRows(RowSource):
         self.n_rows, self.n_features = n_rows, len(first.columns)
         self.numeric = _rest(first, categorical)
         self.dtype = columns.precision(first, self.numeric)
-        self.given: Callable[[], Iterable[Any]] | None = None  # blocks that came without a method's wishes
+        self.given: Callable[[], Iterable[Any]] | None = None  # original blocks, for other columns
         self._found: Learned | None = None
 
     @property
     def shape(self) -> DataShape:
-        """What a plan needs to know; the width is that of the table, not of its levels."""
+        """Shape and type of the table, for plans; the width counts columns, not levels."""
         return DataShape(self.n_rows, self.n_features, self.dtype, copied=self._copied)
 
     def named(self) -> Any:
-        """Return the data frame that the rows came from, or a stand-in of the right width."""
+        """Return the data frame of the rows, or an empty array of the same width."""
         return super().named() if self._carrier is None else self._carrier
 
     def _blocks(self, size: int, first: int) -> Iterator[Block]:
         label = str(self.categorical[0]) if self.names is None else repr(self.names[self.categorical[0]])
         raise DataError(
-            f"column {label} holds categories, and this method takes numbers only: leave the column out or encode it",
+            f"column {label} contains categories, and this method needs numbers: leave the column out or encode it",
             column=self.categorical[0],
         )
 
     def learn(self) -> Learned:
-        """Read all rows once: levels, their counts, and the moments of the numbers. Kept for the next call."""
+        """Return levels, their counts, and the moments of the numbers from one pass; the result is cached."""
         if self._found is None:
             self._found = self._learn()
             self.n_rows = self._found.n_rows
@@ -139,7 +139,7 @@ class MixedRows(RowSource):
                 check_allocation(
                     _LEVEL_BYTES * sum(map(len, known)),
                     f"{sum(map(len, known))} levels",
-                    "leave out columns that name rows rather than kinds of them",
+                    "leave out columns that identify single rows, such as names",
                 )
                 yield table
 
@@ -157,14 +157,14 @@ class MixedRows(RowSource):
         )
 
     def coded(self, levels: Levels, unseen: str = "error") -> RowSource:
-        """Return the rows as numbers, each category as the code of its level; -1 is one that ``levels`` lacks."""
+        """Return the rows as numbers, each category as the code of its level, -1 if ``levels`` does not have it."""
 
         def code(piece: TableBlock) -> Array:
             table = self._table(piece)
             for number, j in enumerate(self.categorical):
                 codes, found = self._codes(piece, j)
                 lookup = levels.lookup(number, found)
-                table[:, j] = lookup[codes]  # -1 finds the missing one, which is last
+                table[:, j] = lookup[codes]  # code -1 selects the last entry, for missing values
                 if unseen == "error" and (table[:, j] < 0).any():
                     i = int((table[:, j] < 0).argmax())
                     _refuse_unseen(piece, i, j, [*found, None][codes[i]], levels.values[number])
@@ -173,28 +173,28 @@ class MixedRows(RowSource):
         return _CodedRows(lambda: thread_pool.run(code, self._pieces()), self)
 
     def _table(self, piece: TableBlock) -> Array:
-        """Return the numbers of a piece, with zeros in place of categories."""
+        """Return the numbers of a block, with zeros in place of categories."""
         table = np.zeros((piece.n_rows, self.n_features), dtype=self.dtype)
         for j in self.numeric:
             table[:, j] = columns.numbers_of(piece, j)
-            if np.isnan(table[:, j]).any():  # here, for a method that takes gaps among numbers takes no categories
+            if np.isnan(table[:, j]).any():  # no method accepts both missing numbers and categories
                 i = piece.start + int(np.isnan(table[:, j]).argmax())
                 raise CellError("NaN", FILL, row=i, column=j, name=piece.name(j))
         return table
 
     def _codes(self, piece: TableBlock, j: int) -> tuple[Array, list[Level]]:
-        """Return a number for each cell of a categorical column, -1 where it is missing, and the levels they mean."""
+        """Return a code for each cell of a categorical column, -1 for missing values, and the level of each code."""
         codes, levels = columns.codes_of(piece, j)
         if self._missing == "error" and (codes < 0).any():
             i = piece.start + int((codes < 0).argmax())
-            level = Message("make missing ones a level of their own with ", Setting("missing", "level"))
+            level = Message("make missing values a separate level with ", Setting("missing", "level"))
             advice = Advice("fill it", "leave the row out", level)
             raise CellError("a missing category", advice, row=i, column=j, name=piece.name(j))
         return codes, levels
 
 
 class _CodedRows(BlockRows):
-    """Rows of numbers and codes; what is made of them goes back to the library that the table came from."""
+    """Rows of numbers and codes; results are returned in the array library of the table."""
 
     def __init__(self, blocks: Callable[[], Iterable[Any]], table: MixedRows) -> None:
         super().__init__(blocks, n_rows=table.n_rows)
@@ -206,7 +206,7 @@ class _CodedRows(BlockRows):
 
 
 class _Tally:
-    """How often each level of a column was seen, and which of equal values (True, 1, 1.0) is shown."""
+    """Counts of the levels of a column, and which of equal values (True, 1, 1.0) is shown."""
 
     def __init__(self) -> None:
         self.times: dict[Level, int] = {}
@@ -216,14 +216,14 @@ class _Tally:
         return len(self.times)
 
     def add(self, levels: list[Level], times: list[int]) -> None:
-        """Add the counts of a piece; data frames may list levels that no row has."""
+        """Add the counts of a block; data frames may list levels that no row has."""
         for level, n in zip(levels, times, strict=True):
             if n:
                 self.times[level] = self.times.get(level, 0) + n
                 self.shown[level] = one_of(self.shown.get(level, level), level)
 
 
-# -- what users have ------------------------------------------------------------------------------------------------
+# -- input ----------------------------------------------------------------------------------------------------------
 
 
 def mixed_rows(
@@ -234,45 +234,45 @@ def mixed_rows(
     missing: str = "error",
     owner: str = "Lowland",
 ) -> RowSource:
-    """Turn what a user has into rows: a `MixedRows` if some column holds categories, else numbers as for any method.
+    """Return the input as a `MixedRows` if some column holds categories, else as rows of numbers.
 
-    Categories are texts, booleans of a data frame, categorical columns, and the columns named by ``categorical``;
-    ``only`` these for rows of a model that knows its columns.
+    Categories are text, booleans of a data frame, categorical columns, and the columns named by ``categorical``;
+    with ``only``, just the latter, for rows of a fitted model.
 
     >>> mixed_rows([[1, "red", 7], [2, "blue", 7]], [2]).categorical
     (1, 2)
     >>> type(mixed_rows([[1, 2], [3, 4]])).__name__
     'ArrayRows'
     """
-    asked = ColumnRequest(() if isinstance(categorical, str) else tuple(categorical), only)
+    request = ColumnRequest(() if isinstance(categorical, str) else tuple(categorical), only)
     if isinstance(X, Iterator) or (isinstance(X, RowSource) and not X.reiterable):
         raise single_pass_error(owner)  # the levels are read first
     if isinstance(X, MixedRows):
-        return X if X.given is None else _of_blocks(X.given, asked, X.n_rows, missing) or X
-    if isinstance(X, BlockRows):  # as they were given: a block knows its categories, its numbers do not
-        return _of_blocks(X.given, asked, X.n_rows, missing) or as_rows(X, allow_sparse=False, owner=owner)
+        return X if X.given is None else _of_blocks(X.given, request, X.n_rows, missing) or X
+    if isinstance(X, BlockRows):  # from the original blocks: the converted ones have lost their categories
+        return _of_blocks(X.given, request, X.n_rows, missing) or as_rows(X, allow_sparse=False, owner=owner)
     if callable(X) and not hasattr(X, "__array__"):
-        return _of_blocks(X, asked, None, missing) or as_rows(X, allow_sparse=False, owner=owner)
+        return _of_blocks(X, request, None, missing) or as_rows(X, allow_sparse=False, owner=owner)
     if isinstance(X, RowSource):
-        return _of_source(X, asked, missing) or as_rows(X, allow_sparse=False, owner=owner)
-    found = columns.of_table(X)
-    if found is None or not found.columns:
+        return _of_source(X, request, missing) or as_rows(X, allow_sparse=False, owner=owner)
+    table = columns.of_table(X)
+    if table is None or not table.columns:
         return as_rows(X, allow_sparse=False, owner=owner)
-    chosen = columns.categorical(found, asked)
+    chosen = columns.categorical(table, request)
     if not chosen:
         return as_rows(X, allow_sparse=False, owner=owner)
-    if found.n_rows == 0:
-        shape = (0, len(found.columns))
+    if table.n_rows == 0:
+        shape = (0, len(table.columns))
         raise DataError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
     carrier = X if hasattr(X, "columns") and not type(X).__module__.startswith("pyarrow") else None
-    copied = 8 * found.n_rows * len(found.columns) if isinstance(X, list | tuple) else 0
+    copied = 8 * table.n_rows * len(table.columns) if isinstance(X, list | tuple) else 0
     return MixedRows(
-        lambda: _cuts(found), found, chosen, n_rows=found.n_rows, carrier=carrier, copied=copied, missing=missing
+        lambda: _cuts(table), table, chosen, n_rows=table.n_rows, carrier=carrier, copied=copied, missing=missing
     )
 
 
 def mixed_blocks(blocks: Iterable[Any] | Callable[[], Iterable[Any]], n_rows: int | None = None) -> MixedRows | None:
-    """Return rows of blocks some columns of which hold categories, or None if none does.
+    """Return the rows of blocks with categorical columns, or None if there are none.
 
     >>> mixed_blocks([[[1, "red"]], [[2, "blue"], [3, "red"]]]).learn().levels.values
     (['blue', 'red'],)
@@ -285,30 +285,30 @@ def mixed_blocks(blocks: Iterable[Any] | Callable[[], Iterable[Any]], n_rows: in
 
 
 def _cuts(piece: TableBlock) -> Iterator[TableBlock]:
-    """Yield few rows at a time: several threads code them, and a block may be as long as its owner likes."""
+    """Yield a few rows at a time: threads encode them in parallel, and blocks of the user may be long."""
     return (piece.cut(a, a + PIECE_ROWS) for a in range(0, piece.n_rows, PIECE_ROWS))
 
 
 def _rest(piece: TableBlock, categorical: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the columns that are no categories."""
+    """Return the columns that are not categorical."""
     return tuple(j for j in range(len(piece.columns)) if j not in set(categorical))
 
 
 def _of_blocks(
-    make: Callable[[], Iterable[Any]], asked: ColumnRequest, n_rows: int | None, missing: str
+    make: Callable[[], Iterable[Any]], request: ColumnRequest, n_rows: int | None, missing: str
 ) -> MixedRows | None:
-    """Return rows of the blocks that a function gives, or None if they hold numbers only."""
+    """Return the rows of the blocks that a function yields, or None if no column is categorical."""
 
     def blocks() -> Iterator[tuple[int, TableBlock]]:
         for number, block in enumerate(make()):
             piece = columns.of_table(block)
-            if piece is None:  # an array of numbers, or what the reader of numbers will refuse
+            if piece is None:  # an array of numbers, or invalid input, for which `as_rows` raises
                 piece = columns.of_numbers(as_rows(block, allow_sparse=False, owner=f"block {number}"))
             if piece.n_rows:
                 yield number, piece
 
     _, first = next(blocks(), (0, None))
-    chosen = () if first is None else columns.categorical(first, asked)
+    chosen = () if first is None else columns.categorical(first, request)
     if first is None or not chosen:
         return None
     numeric, width, names = _rest(first, chosen), len(first.columns), first.names
@@ -320,9 +320,9 @@ def _of_blocks(
             if len(piece.columns) != width:
                 raise DataError(f"block {number} has {len(piece.columns)} columns; block 0 had {width}")
             require_names(piece.names, names, number)
-            found = columns.precision(piece, numeric)
-            if found.itemsize > kind.itemsize:  # it would be rounded without a word
-                raise DataError(f"block {number} is {found}; block 0 was {kind}: give all in one precision")
+            dtype = columns.precision(piece, numeric)
+            if dtype.itemsize > kind.itemsize:  # it would be rounded silently
+                raise DataError(f"block {number} is {dtype}; block 0 was {kind}: use the same dtype for all")
             yield from _cuts(replace(piece, start=start, names=names))
             start += piece.n_rows
 
@@ -331,12 +331,12 @@ def _of_blocks(
     )
 
 
-def _of_source(source: RowSource, asked: ColumnRequest, missing: str) -> MixedRows | None:
-    """Return rows of numbers some columns of which are categories, or None if none is."""
+def _of_source(source: RowSource, request: ColumnRequest, missing: str) -> MixedRows | None:
+    """Return rows of numbers with categorical columns, or None if no column is categorical."""
     names = None if source.names is None else tuple(source.names)
     home = arrays.like(np.empty(0), source.reference)
     first = TableBlock(0, [np.empty(0, dtype=source.dtype)] * source.n_features, names, home)
-    chosen = columns.resolve(first, asked)
+    chosen = columns.resolve(first, request)
 
     def pieces() -> Iterator[TableBlock]:
         for block in source.blocks():
@@ -347,15 +347,15 @@ def _of_source(source: RowSource, asked: ColumnRequest, missing: str) -> MixedRo
 
 
 def _rank(level: Level) -> tuple[int, Level]:
-    """Return the key by which levels are sorted: numbers, then texts, then the missing one."""
+    """Return the sort key of levels: numbers, then text, then the missing level."""
     return (2, 0) if level is None else (1, level) if isinstance(level, str) else (0, level)
 
 
 def _refuse_unseen(piece: TableBlock, i: int, j: int, level: Level, known: list[Level]) -> NoReturn:
     row = piece.start + i
     listed = ", ".join(repr(value) for value in known[:6]) + (f", … ({len(known)} in all)" if len(known) > 6 else "")
-    ignore = Message("let the column say nothing of such a row with ", Setting("unseen", "ignore"))
-    what = f"the level {level!r}, which was not seen by the fit (it saw {listed}),"
+    ignore = Message("ignore the column for such rows with ", Setting("unseen", "ignore"))
+    what = f"the level {level!r}, which the training rows do not have (they have {listed}),"
     raise CellError(what, Advice("correct it", ignore), row=row, column=j, name=piece.name(j))
 
 

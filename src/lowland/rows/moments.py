@@ -1,7 +1,7 @@
 """Mean and scatter of rows, exact and mergeable; R factors where squares would lose precision.
 
-Each block is shifted by a pilot row mean (so a large mean costs no digits), its scatter summed, and merged with
-what came before by Chan, Golub and LeVeque (1983):
+Each block is shifted by a pilot row mean (so a large mean costs no digits), its scatter is summed and merged with that
+of the earlier blocks (Chan, Golub and LeVeque 1983):
 
     S = S₁ + S₂ + (n₁n₂/n) δδᵀ,   δ = m₂ − m₁.
 
@@ -31,7 +31,7 @@ Array = Any
 
 
 class Accumulator:
-    """What `Moments` and `RFactor` share: counts, mean, and rows held back until a block is full."""
+    """Base of `Moments` and `RFactor`: counts, mean, and rows held back until a block is full."""
 
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features
@@ -39,10 +39,10 @@ class Accumulator:
         self.weight = 0.0
         self.mean: Array = np.zeros(n_features)
         self._parts: Mean = (self.mean, self.mean)
-        self.dtype: np.dtype[Any] | None = None  # of the first rows: results come in their precision
+        self.dtype: np.dtype[Any] | None = None  # of the first rows and of the results
         self._held: list[Block] = []
 
-    # -- what the two kinds write -------------------------------------------------------------------------
+    # -- written by subclasses ----------------------------------------------------------------------------
 
     def _reduce(self, block: Block, scratch: Scratch) -> Part:
         """Return rows, weight, mean and the summary of one block."""
@@ -56,13 +56,13 @@ class Accumulator:
         raise NotImplementedError
 
     def _block_rows(self, source: RowSource) -> int:
-        """Return how many rows are summed at once: the same for dense and sparse rows, which may be mixed."""
+        """Return the rows of a block: the same for dense and sparse rows, which may be mixed."""
         return block_rows(self.n_features)
 
     # -- shared -------------------------------------------------------------------------------------------
 
     def update(self, source: RowSource, *, stage: str = "scatter") -> Self:
-        """Add rows. Those that do not fill a block wait for the next call, so the cut into calls leaves no trace."""
+        """Add rows. Those that do not fill a block are held for the next call: results do not depend on the calls."""
         scratch = Scratch()
         with self._batch(source, stage) as blocks:
             for part in thread_pool.run(
@@ -73,14 +73,14 @@ class Accumulator:
 
     @contextmanager
     def _batch(self, source: RowSource, stage: str) -> Iterator[Iterator[Block]]:
-        """Give the full blocks of a batch; if it fails or is cancelled, nothing of it stays."""
+        """Return the full blocks of a batch; if it fails or is cancelled, the state is restored."""
         size, saved = self._block_rows(source), dict(vars(self))
         waiting = sum(b.rows.shape[0] for b in self._held)
         if source.n_rows is None or waiting + source.n_rows >= size:
-            self._adopt(self._copy_summary())  # sums are made in place
+            self._adopt(self._copy_summary())  # a copy: sums are in place
         self.dtype = self.dtype or source.dtype
         try:
-            first = max(1, size - waiting)  # a model file of an older version may hold more rows than a block has now
+            first = max(1, size - waiting)  # a model file of an older version may hold more rows than a block
             yield self._full_blocks(source.blocks(size, first), size, waiting)
             if self._held:
                 total = source.block_count() or 1
@@ -93,11 +93,11 @@ class Accumulator:
         for block in blocks:
             held, self._held = [*self._held, block], []
             if sum(b.rows.shape[0] for b in held) < size:
-                require_finite(block)  # at once, not when the block is full
+                require_finite(block)  # now, not when the block is full
                 held[-1] = block._replace(rows=_owned(block.rows))  # the caller may reuse its batch
                 self._held = _compact(held)
                 return
-            yield _join_blocks(held)._replace(start=block.start - waiting)  # so that rows are those of this batch
+            yield _join_blocks(held)._replace(start=block.start - waiting)  # errors count the rows of this batch
             waiting = 0
 
     def _add(self, part: Part, join: Callable[[Array, float, Array], None] | None = None) -> None:
@@ -107,14 +107,14 @@ class Accumulator:
         first, before = self._parts if self.weight else (origin, offset)
         delta = (origin - first) + (offset - before)
         total = self.weight + weight
-        with np.errstate(over="ignore", invalid="ignore"):  # sums that are no numbers are refused where they are used
+        with np.errstate(over="ignore", invalid="ignore"):  # non-finite sums raise where they are used
             (join or self._join)(summary, self.weight * weight / total, delta)
         self._parts = first, before + delta * (weight / total)
         self.mean = self._parts[0] + self._parts[1]
         self.weight, self.n_rows = total, self.n_rows + n
 
     def merge(self, other: Self) -> Self:
-        """Add what another accumulator has seen."""
+        """Add the rows of another accumulator."""
         if other.n_features != self.n_features:
             raise DataError(f"cannot merge {other.n_features} columns into {self.n_features}")
         if not other.weight and not other._held:
@@ -125,7 +125,7 @@ class Accumulator:
         return self
 
     def finished(self) -> Self:
-        """Return an accumulator that has taken in the rows held back; this one stays ready for more."""
+        """Return an accumulator that includes the rows held back; more rows can be added to this one."""
         if not self._held:
             return self
         twin = type(self).__new__(type(self))
@@ -135,7 +135,7 @@ class Accumulator:
         return twin
 
     def close(self) -> Self:
-        """Take in the rows held back, in place, and return the finished accumulator: the end of a single pass."""
+        """Include the rows held back, in place, and return the finished accumulator: the end of a single pass."""
         self._flush()
         return self.finished()
 
@@ -234,7 +234,7 @@ class Moments(Accumulator):
         add_tiles(self.scatter, centered, coefficient, delta)
 
     def finished(self) -> Self:
-        """Return moments of all rows seen, with a full symmetric scatter; this one stays ready for more."""
+        """Return the moments of all rows so far, with a full symmetric scatter; more rows can be added to this one."""
         done = super().finished()
         if done.scatter is None:
             raise DataError("no rows with a positive weight were given")
@@ -259,20 +259,20 @@ class Moments(Accumulator):
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Rebuild from `to_state`."""
         self = cls._restore(state)
-        self._dtype = np.float64  # only accumulators that go on over calls are stored, and they are precise
+        self._dtype = np.float64  # only accumulators of `partial_fit` are stored, and they are precise
         self.scatter = np.asarray(state["scatter"]) if "scatter" in state else None
         return self
 
 
 class ColumnMoments(Accumulator):
-    """Count, mean and Σ w (x − m)² of each column: what routes need that never form the scatter."""
+    """Count, mean and Σ w (x − m)² of each column, for algorithms that never form the scatter."""
 
     def __init__(self, n_features: int) -> None:
         super().__init__(n_features)
         self.squares: Array = None
 
     def _block_rows(self, source: RowSource) -> int:
-        return block_rows(self.n_features, source.sparse)  # all rows come in one pass, and none is filled up
+        return block_rows(self.n_features, source.sparse)  # one pass, so sparse rows need no fixed size
 
     def _reduce(self, block: Block, scratch: Scratch) -> Part:
         if sp.issparse(block.rows):
@@ -280,7 +280,7 @@ class ColumnMoments(Accumulator):
         n, weight, mean, sums, Z = shifted(block, scratch)
         xp = arrays.namespace(Z)
         with np.errstate(over="ignore"):
-            Z *= Z  # the shifted rows are not needed again: no second block
+            Z *= Z  # in place: the shifted rows are not needed again
             squares = require_sums(xp.sum(Z, axis=0, dtype=xp.float64), block)
         return n, weight, mean, squares - mean[1] * sums
 
@@ -297,14 +297,14 @@ class ColumnMoments(Accumulator):
 class RFactor(Accumulator):
     """Count, mean and R with RᵀR = scatter of rows seen so far: no squares are formed.
 
-    R is triangular where more rows than columns were seen. Fewer rows are kept as they are, since QR would not make
-    them fewer and would copy them all with each block.
+    R is triangular with more rows than columns. Fewer rows are stored unchanged: QR would not reduce their number and
+    would copy them all with each block.
     """
 
     def __init__(self, n_features: int) -> None:
         super().__init__(n_features)
         self.R: Array = None
-        self._waiting: tuple[Array, ...] = ()  # rows to be joined to R, once they and R are more than the columns
+        self._waiting: tuple[Array, ...] = ()  # rows not yet merged: R and these have no more rows than columns
 
     def _reduce(self, block: Block, scratch: Scratch) -> Part:
         rows = block.rows.toarray() if sp.issparse(block.rows) else block.rows  # one block, never the table
@@ -320,7 +320,7 @@ class RFactor(Accumulator):
             self._adopt(triangle(self._copy_summary()))
 
     def finished(self) -> Self:
-        """Return the factor of all rows seen; this one stays ready for more."""
+        """Return the factor of all rows so far; more rows can be added to this one."""
         done = super().finished()
         if done.R is None:
             raise DataError("no rows with a positive weight were given")
@@ -355,7 +355,7 @@ def _owned(rows: Array) -> Array:
 
 
 def _compact(held: list[Block]) -> list[Block]:
-    """Join the rows that wait once they are many, so that single rows cost a copy of log n times at most."""
+    """Join the held rows when they are many, so that a row is copied at most log n times."""
     if len(held) > 64:
         return [_join_blocks(held)]
     return held

@@ -1,4 +1,4 @@
-"""Further sources of rows: objects that are not rows of numbers, rows that are mapped as they are read."""
+"""Further row sources: objects that are not rows of numbers, and rows mapped as they are read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ObjectRows(RowSource):
 
     @property
     def shape(self) -> DataShape:
-        """What a plan needs to know."""
+        """Shape and type of the rows, for plans."""
         return DataShape(self.n_rows, 1, self.dtype)
 
     @property
@@ -35,7 +35,7 @@ class ObjectRows(RowSource):
         return self._objects
 
     def check(self, block: Block) -> None:
-        """Accept: only the function that compares objects knows what is wrong with one."""
+        """Accept every block: only the function that compares objects can check them."""
 
     def _blocks(self, size: int, first: int) -> Iterator[Block]:
         start, stop = 0, first
@@ -45,7 +45,7 @@ class ObjectRows(RowSource):
 
 
 def are_objects(X: Any) -> bool:
-    """Tell whether X is a list (or 1-D array, or column of a data frame) of things that are not rows of numbers.
+    """Return whether X is a list (or 1-D array, or column of a data frame) of objects that are not rows of numbers.
 
     >>> are_objects(["abc", "abd"]), are_objects([[1.0, 2.0], [3.0, 4.0]])
     (True, False)
@@ -60,25 +60,25 @@ def are_objects(X: Any) -> bool:
         return False
     try:
         form = np.asarray(X)
-    except ValueError:  # of different lengths: sequences, not rows
+    except ValueError:  # sequences of different lengths are not rows
         return True
     return form.ndim != 2 or form.dtype.kind not in "fiub"
 
 
 def _is_column_of_objects(X: Any) -> bool:
-    """Tell a Series, whose values are objects as those of a list are, from a data frame of rows of numbers."""
+    """Return whether X is a Series of objects; raise for a data frame with one column of text."""
     shape = tuple(getattr(X, "shape", ()))
     if len(shape) == 2 and shape[0] > 0 and shape[1] == 1 and isinstance(X.to_numpy()[0, 0], str):
         name = next(iter(X.columns))
         raise DataError(
-            f"a data frame is a table of numbers, and its one column {name!r} holds texts: give the column alone, "
+            f"a data frame must contain numbers, but its only column {name!r} contains text: pass the column itself, "
             f"X[{name!r}], or a list"
         )
     return len(shape) == 1
 
 
 class MappedRows(RowSource):
-    """Rows of another source, mapped block by block as they are read; nothing is kept."""
+    """Rows of another source, mapped block by block as they are read and not stored."""
 
     def __init__(self, source: RowSource, work: Callable[[Array], Array], width: int) -> None:
         self._source, self._work = source, work
@@ -88,12 +88,12 @@ class MappedRows(RowSource):
 
     @property
     def shape(self) -> DataShape:
-        """What a plan needs to know."""
+        """Shape and type of the rows, for plans."""
         return DataShape(self.n_rows, self.n_features, self.dtype, reiterable=self.reiterable, blocks=True)
 
     @property
     def reference(self) -> Array:
-        """An array of the library and device that the rows are on."""
+        """An array of the library and device of the rows."""
         return self._reference
 
     def _blocks(self, size: int, first: int) -> Iterator[Block]:
@@ -103,13 +103,13 @@ class MappedRows(RowSource):
 
         return thread_pool.run(
             mapped, self._source.blocks(size, first)
-        )  # or whoever reads them would wait for one thread
+        )  # on the pool: the reader would otherwise wait for one thread
 
 
 def gather(source: RowSource, *, sparse: bool = False) -> Array:
-    """Return all rows as one array, checked; without a copy where they lie in memory. ``sparse``: CSR will do."""
+    """Return all rows as one checked array, without a copy if they are in memory; ``sparse`` allows CSR."""
     if source.sparse and not sparse:
-        raise DataError("sparse rows cannot be compared pair by pair here; give a dense array if it fits in memory")
+        raise DataError("sparse rows cannot be compared pair by pair here; pass a dense array if it fits in memory")
     if source.array is None and source.n_rows is not None and _plain(source):
         return _filled(source, source.n_rows)
     pieces = []
@@ -125,13 +125,13 @@ def gather(source: RowSource, *, sparse: bool = False) -> Array:
 
 
 def _plain(source: RowSource) -> bool:
-    """Tell whether blocks are NumPy arrays of numbers, which can be written into one array as they come."""
+    """Return whether blocks are NumPy arrays of numbers, which can be copied into one array."""
     objects = source.array is not None and source.array.dtype == object
     return not source.sparse and not objects and not arrays.is_foreign(source.reference)
 
 
 def _filled(source: RowSource, n: int) -> Array:
-    """Return the rows of NumPy blocks in one array, which is all that is held beside a block."""
+    """Return the rows of NumPy blocks in one array; only one block is held beside it."""
     out = np.empty((n, source.n_features), dtype=source.dtype)
     for block in source.blocks():
         source.check(block)
@@ -140,7 +140,7 @@ def _filled(source: RowSource, n: int) -> Array:
 
 
 def take(source: RowSource, numbers: Array) -> Array:
-    """Return the rows with these numbers, which ascend; every row of the source is checked on the way."""
+    """Return the rows with these ascending numbers; every row of the source is checked."""
     pieces: list[Array] = []
     out, filled = (np.empty((len(numbers), source.n_features), dtype=source.dtype) if _plain(source) else None), 0
     for block in source.blocks():
@@ -156,7 +156,7 @@ def take(source: RowSource, numbers: Array) -> Array:
 
 
 def packed(points: Array) -> Any:
-    """Return rows as a model file can hold them: an own array, or the arrays of a sparse matrix."""
+    """Return rows as a model file stores them: a copied array, or the arrays of a sparse matrix."""
     if not sp.issparse(points):
         return np.array(points)
     csr = points.tocsr()

@@ -1,8 +1,8 @@
-"""`RowSource`: the one way rows reach a fit.
+"""`RowSource`: the common interface of all input rows.
 
-Arrays, sparse matrices, data frames and iterators of blocks look the same from here on: consecutive blocks of
-rows in a fixed size, in float32 or float64, with the place of each block for messages. Files, clusters and
-devices come in as further sources.
+Arrays, sparse matrices, data frames and iterators of blocks become consecutive blocks of rows of a fixed size, in
+float32 or float64, with the first row number of each block for messages. Files, clusters and devices can be further
+sources.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FRAMES = ("__dataframe__", "__narwhals_dataframe__", "__arrow_c_stream__")
 
 
 class RowSource(ABC):
-    """Rows to be read in blocks: made by `from_array`, `from_blocks`, or by every `fit` from what it is given."""
+    """Rows read in blocks: created by `from_array`, `from_blocks`, or by `fit` from its input."""
 
     n_rows: int | None
     n_features: int
@@ -44,21 +44,21 @@ class RowSource(ABC):
     @property
     @abstractmethod
     def shape(self) -> DataShape:
-        """What a plan needs to know."""
+        """Shape and type of the rows, for plans."""
 
     @property
     def sparse(self) -> bool:
-        """Tell whether blocks are scipy.sparse (CSR)."""
+        """Whether blocks are scipy.sparse (CSR)."""
         return False
 
     @property
     def array(self) -> Array | None:
-        """The whole table where it lies in memory, else None."""
+        """The whole table if it is in memory, else None."""
         return None
 
     @property
     def reference(self) -> Array:
-        """An array of the library and device that the rows are on."""
+        """An array of the library and device of the rows."""
         return self.array if arrays.is_foreign(self.array) else np.empty(0)
 
     @abstractmethod
@@ -74,7 +74,7 @@ class RowSource(ABC):
         return self._blocks(size, first or size)
 
     def named(self) -> Any:
-        """Return what carries the column names (a data frame), or an array of the right width."""
+        """Return an object with the column names (a data frame), or an array of the same width."""
         return np.empty((1, self.n_features), dtype=np.float32) if self.names is None else conversion.header(self.names)
 
     def weighted(self, sample_weight: Any) -> RowSource:
@@ -82,7 +82,7 @@ class RowSource(ABC):
         if sample_weight is None:
             return self
         if self.n_rows is None:
-            raise DataError("sample_weight needs rows of known number; give the blocks as one array")
+            raise DataError("sample_weight needs a known number of rows; pass the blocks as one array")
         w = np.asarray(arrays.to_numpy(sample_weight), dtype=np.float64)
         if w.shape != (self.n_rows,):
             raise DataError(
@@ -92,7 +92,7 @@ class RowSource(ABC):
             bad = int(np.flatnonzero(~(np.isfinite(w) & (w >= 0)))[0])
             raise DataError(f"sample_weight must be finite and not negative; row {bad} has {w[bad]}")
         if not w.any():
-            raise DataError("all sample weights are zero: no row is left")
+            raise DataError("all sample weights are zero")
         twin = self._twin()  # weights belong to one fit, not to the source
         twin.weights = w
         return twin
@@ -101,13 +101,13 @@ class RowSource(ABC):
         return copy.copy(self)
 
     def count(self) -> int:
-        """Return the number of rows, reading the source if it does not know."""
+        """Return the number of rows, reading the source if it is unknown."""
         if self.n_rows is None:
             self.n_rows = sum(block.rows.shape[0] for block in self.blocks())
         return self.n_rows
 
     def check(self, block: Block) -> None:
-        """Refuse NaN and infinity in a block, with their place."""
+        """Raise if a block contains NaN or infinity."""
         require_finite(block, self.allow_nan)
 
     def map_blocks(self, work: Callable[[Array], Array], width: int, dtype: Any = None) -> Array:
@@ -130,12 +130,12 @@ class RowSource(ABC):
         return out
 
     def block_count(self) -> int | None:
-        """Return the number of blocks, or None where the length is not known."""
+        """Return the number of blocks, or None if the number of rows is unknown."""
         return None if self.n_rows is None else -(-self.n_rows // block_rows(self.n_features, self.sparse))
 
     @staticmethod
     def from_array(X: Any, names: Sequence[str] | None = None) -> RowSource:
-        """Make a source from one array, sparse matrix or tensor, with names for its columns if they are known.
+        """Return a source of one array, sparse matrix or tensor, with column names if given.
 
         >>> import numpy as np
         >>> RowSource.from_array(np.eye(3), names=["a", "b", "c"]).names
@@ -143,23 +143,23 @@ class RowSource(ABC):
         """
         source = _source(X, "RowSource.from_array")
         if not isinstance(source, ArrayRows):
-            raise DataError("RowSource.from_array takes one table in memory; for blocks there is from_blocks")
+            raise DataError("RowSource.from_array takes one table in memory; use from_blocks for blocks")
         if names is None:
             return source
         texts = [name for name in names if isinstance(name, str)]
         if not len(texts) == len(set(texts)) == len(names) == source.n_features:
             raise DataError(
-                f"names must be {source.n_features} different texts, one for each column; "
-                f"these are {len(names)}, of which {len(set(texts))} are different texts"
+                f"names must be {source.n_features} distinct strings, one for each column; "
+                f"got {len(names)}, of which {len(set(texts))} are distinct strings"
             )
         return ArrayRows(source.array, carrier=conversion.header(texts), copied=source.shape.copied)
 
     @staticmethod
     def from_blocks(blocks: Iterable[Any] | Callable[[], Iterable[Any]], *, n_rows: int | None = None) -> RowSource:
-        """Make a source from blocks of rows.
+        """Return a source of blocks of rows.
 
-        ``blocks`` is an iterator or generator (can be read once), or a list of blocks or a function that starts a
-        new reading (can be read as often as needed). Results do not depend on how the rows are cut into blocks.
+        ``blocks`` is an iterator or generator (can be read once), or a list of blocks or a function that returns new
+        blocks (can be read repeatedly). Results do not depend on how the rows are cut into blocks.
 
         >>> import numpy as np
         >>> X = np.arange(12.0).reshape(6, 2)
@@ -175,14 +175,14 @@ class RowSource(ABC):
             found = None if isinstance(blocks, Iterator) else mixed_blocks(blocks, n_rows)
             if found is None:
                 raise
-            return found  # blocks with categories, for methods that take them
+            return found  # blocks with categories, for methods that accept them
 
 
 def single_pass_error(owner: str) -> DataError:
     """Return the error of a method that reads the rows several times, for blocks that can be read only once."""
     return DataError(
-        f"{owner} reads the rows several times, and these blocks can be read only once; give one array, or a function "
-        "that starts a new reading: RowSource.from_blocks(lambda: …)"
+        f"{owner} reads the rows several times, and these blocks can be read only once; pass one array, or a function "
+        "that returns new blocks: RowSource.from_blocks(lambda: …)"
     )
 
 
@@ -199,13 +199,13 @@ class ArrayRows(RowSource):
 
     @property
     def shape(self) -> DataShape:
-        """What a plan needs to know."""
+        """Shape and type of the rows, for plans."""
         density = self._array.nnz / max(1, self._array.shape[0] * self.n_features) if self.sparse else 1.0
         return DataShape(self.n_rows, self.n_features, self.dtype, density, self.sparse, copied=self._copied)
 
     @property
     def sparse(self) -> bool:
-        """Tell whether the rows are scipy.sparse."""
+        """Whether the rows are scipy.sparse."""
         return bool(sp.issparse(self._array))
 
     @property
@@ -214,11 +214,11 @@ class ArrayRows(RowSource):
         return self._array
 
     def named(self) -> Any:
-        """Return the data frame that the rows came from, or a stand-in of the right width."""
+        """Return the data frame of the rows, or an empty array of the same width."""
         return super().named() if self._carrier is None else self._carrier
 
     def replaced(self, array: Array) -> ArrayRows:
-        """Return the same source with other numbers: a copy that was made of the rows."""
+        """Return this source with a converted copy of its rows."""
         twin = copy.copy(self)
         twin._array, twin._copied = array, self._copied + int((array.data if self.sparse else array).nbytes)
         return twin
@@ -232,7 +232,7 @@ class ArrayRows(RowSource):
 
 
 class BlockRows(RowSource):
-    """Rows that come as blocks of any size, once or again."""
+    """Rows in blocks of any size, readable once or repeatedly."""
 
     def __init__(self, blocks: Iterable[Any] | Callable[[], Iterable[Any]], *, n_rows: int | None = None) -> None:
         self.reiterable = not isinstance(blocks, Iterator)
@@ -241,45 +241,45 @@ class BlockRows(RowSource):
         self.n_rows = n_rows
         self._first = next(self._pending, None)
         if self._first is None:
-            raise DataError("the blocks hold no rows: the iterator was empty, or all of its blocks were")
+            raise DataError("the blocks contain no rows: the iterator or all of its blocks are empty")
         first = self._first[1]
         self.n_features, self.dtype, self._is_sparse = first.n_features, first.dtype, first.sparse
-        self.names, self._density = first.names, first.shape.density  # other blocks are taken to be alike
+        self.names, self._density = first.names, first.shape.density  # assumed for all blocks
         self._reference = arrays.like(np.empty(0), first.reference)  # not a view, which would keep the block alive
 
     @property
     def shape(self) -> DataShape:
-        """What a plan needs to know."""
+        """Shape and type of the rows, for plans."""
         kind = self._density, self._is_sparse, self.reiterable
         return DataShape(self.n_rows, self.n_features, self.dtype, *kind, blocks=True)
 
     @property
     def sparse(self) -> bool:
-        """Tell whether the first block was scipy.sparse."""
+        """Whether the first block was scipy.sparse."""
         return self._is_sparse
 
     @property
     def reference(self) -> Array:
-        """An array of the library and device that the first block was on."""
+        """An array of the library and device of the first block."""
         return self._reference
 
     def first_block(self) -> Array:
-        """Return the first block as it came; a reading that follows begins with it."""
+        """Return the first block unconverted; the next pass still begins with it."""
         return self._begun()[1].array
 
     def _begun(self) -> _Numbered:
-        """Return the first block with its number, from the reading that was begun or from a new one."""
+        """Return the first block with its number, from the pass already begun or from a new one."""
         if self._first is None:
             if not self.reiterable:
-                raise DataError("these blocks can be read only once and were read already; give a function instead")
+                raise DataError("these blocks can be read only once and were already read; pass a function instead")
             self._pending = _numbered(self.given())
             self._first = next(self._pending, None)
             if self._first is None:
-                raise DataError("the second reading gave no rows: the function must start anew each time it is called")
+                raise DataError("the second pass had no rows: the function must return new blocks at each call")
         return self._first
 
     def _pieces(self) -> Iterator[Array]:
-        """Yield the blocks as they come, each checked against the first."""
+        """Yield the blocks unconverted, each checked against the first."""
         first, rest = self._begun(), self._pending
         self._first = self._pending = None
         for number, rows in itertools.chain([first], rest or ()):
@@ -290,17 +290,17 @@ class BlockRows(RowSource):
                 )
             require_names(rows.names, self.names, number)
             if rows.dtype.itemsize > self.dtype.itemsize:
-                raise DataError(f"block {number} is {rows.dtype}; block 0 was {self.dtype}: give all in one precision")
+                raise DataError(f"block {number} is {rows.dtype}; block 0 was {self.dtype}: use the same dtype for all")
             yield rows.array
 
     def _twin(self) -> RowSource:
         twin = super()._twin()
-        self._first = self._pending = None  # the reading that was begun is the twin's
+        self._first = self._pending = None  # the pass already begun belongs to the copy
         return twin
 
     def _check_count(self, found: int, *, ended: bool) -> None:
         if self.n_rows is not None and (found > self.n_rows or (ended and found < self.n_rows)):
-            raise DataError(f"the blocks hold {found} rows{'' if ended else ' or more'}; n_rows said {self.n_rows}")
+            raise DataError(f"the blocks have {found} rows{'' if ended else ' or more'}, but n_rows={self.n_rows}")
 
     def _blocks(self, size: int, first: int) -> Iterator[Block]:
         start, held, full, waiting = 0, 0, first, list[Array]()
@@ -331,19 +331,19 @@ class BlockRows(RowSource):
 
 
 def _own(part: Array, dtype: np.dtype[Any]) -> Array:
-    """Copy rows of a block: a reader may fill the same buffer again while they wait or are being worked on."""
+    """Copy rows of a block: the user's generator may reuse its buffer before they are processed."""
     if arrays.is_foreign(part):
         return arrays.cast(part, dtype) + 0
     return part.astype(dtype) if sp.issparse(part) else np.array(part, dtype=dtype, order="C")
 
 
 def require_names(found: Sequence[str] | None, expected: Sequence[str] | None, number: int) -> None:
-    """Refuse a block whose columns are called otherwise than those of the first."""
+    """Raise if the column names of a block differ from those of the first."""
     if found is None or expected is None or found == expected:
         return
     i = next(i for i, (a, b) in enumerate(zip(found, expected, strict=True)) if a != b)
     raise DataError(
-        f"block {number}: column {i} is {found[i]!r}; in block 0 it was {expected[i]!r}: give all blocks one order",
+        f"block {number}: column {i} is {found[i]!r}; in block 0 it was {expected[i]!r}: use the same order in all",
         column=i,
     )
 
@@ -352,7 +352,7 @@ _Numbered = tuple[int, RowSource]
 
 
 def _numbered(pieces: Iterable[Any]) -> Iterator[_Numbered]:
-    """Yield each block that has rows, with its number; an error in one names it."""
+    """Yield each block that has rows, with its number, which is added to error messages."""
     for number, piece in enumerate(pieces):
         try:
             rows = _source(piece, "Lowland")
@@ -363,13 +363,13 @@ def _numbered(pieces: Iterable[Any]) -> Iterator[_Numbered]:
 
 
 def as_rows(X: Any, *, allow_nan: bool = False, allow_sparse: bool = True, owner: str = "Lowland") -> RowSource:
-    """Turn what a user has into a `RowSource`: array, sparse matrix, data frame, Arrow table, tensor, blocks.
+    """Return a `RowSource` of an array, sparse matrix, data frame, Arrow table, tensor or blocks.
 
-    Nothing is copied where the input is already an array of floats.
+    An array of floats is not copied.
     """
     source = _source(X, owner)
     if source.sparse and not allow_sparse:
-        raise DataError(f"{owner} does not take sparse data; give a dense array with X.toarray() if it fits in memory")
+        raise DataError(f"{owner} does not take sparse data; pass a dense array, X.toarray(), if it fits in memory")
     for n, what in ((source.n_features, "feature"), (source.n_rows, "sample")):
         if n == 0:
             raise DataError(f"Found array with 0 {what}(s) (shape={_shape_text(X)}) while a minimum of 1 is required.")
@@ -388,16 +388,16 @@ def _source(X: Any, owner: str) -> RowSource:
         return ArrayRows(conversion.dense(X))
     if isinstance(X, Iterator) or (callable(X) and not hasattr(X, "__array__")):
         return BlockRows(X)
-    if len(getattr(X, "shape", (0, 0))) == 2 and any(hasattr(X, name) for name in _FRAMES):  # a series is no table
+    if len(getattr(X, "shape", (0, 0))) == 2 and any(hasattr(X, name) for name in _FRAMES):  # not a Series
         return _frame(X)
     if isinstance(X, str | bytes | os.PathLike):
         text = os.fspath(X)
-        raise DataError(f"{owner} takes rows, not a file name; read it first with lowland.data.read_table({text!r})")
+        raise DataError(f"{owner} needs rows, not a file name; read it first with lowland.data.read_table({text!r})")
     if hasattr(X, "collect"):
-        raise DataError(f"{owner} takes rows, and a lazy table has none yet: give it as X.collect()")
+        raise DataError(f"{owner} needs rows, not a lazy table: pass X.collect()")
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise DataError("the array has masked values: fill them, or mark them with NaN for a method that takes gaps")
-    if isinstance(X, np.ma.MaskedArray | np.matrix):  # their products are not those of arrays
+        raise DataError("the array has masked values: fill them, or use NaN for a method that takes missing values")
+    if isinstance(X, np.ma.MaskedArray | np.matrix):  # their operators differ from those of arrays
         return ArrayRows(conversion.dense(np.asarray(X)))
     array = conversion.dense(X if isinstance(X, np.ndarray) else conversion.from_lists(X))
     return ArrayRows(array, copied=0 if array is X else array.nbytes)
@@ -409,12 +409,12 @@ def _frame(X: Any) -> RowSource:
 
     try:
         frame = nw.from_native(X, eager_only=True)
-    except ValueError as error:  # two columns of one name
+    except ValueError as error:  # two columns with the same name
         raise DataError(f"{' '.join(str(error).split())}: rename the columns") from None
     columns = list(frame.iter_columns())
     plain = all(c.dtype.is_numeric() or c.dtype == nw.Boolean for c in columns)
     array = frame.to_numpy() if plain and columns else np.empty(0, dtype=object)
-    if array.dtype.kind not in "fiub":  # objects, nullable types, text: cell by cell, so that an error names its place
+    if array.dtype.kind not in "fiub":  # objects, nullable types, text: by column, so that an error names the cell
         values = [conversion.column(str(c.name), j, c.to_numpy()) for j, c in enumerate(columns)]
         array = np.column_stack(values) if values else np.empty((len(frame), 0))
     carrier = X if hasattr(X, "columns") and not type(X).__module__.startswith("pyarrow") else frame.to_polars()

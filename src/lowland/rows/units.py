@@ -2,11 +2,11 @@
 
 Squares of numbers near 1e-300 are zero and those near 1e300 infinite; fourth powers, which distances and spectra need,
 underflow and overflow much earlier. Such rows are divided by a power of two, 2^e, that brings their largest value
-near to 1, or where it was too large, below the largest ordinary size: small rows beside it then keep their digits. That
-changes no digit, so a fit gives the result of the rescaled rows. Rows of ordinary size are not changed.
+near to 1, or if it was too large, just below the upper limit of ordinary size, so that small rows keep their digits.
+This changes no digit, so a fit gives the result of the rescaled rows. Rows of ordinary size are not changed.
 
-A fitted model holds what it learned in the unit of its fit, and ``exponent_``, which is e. A learned attribute is
-multiplied by 2^(e·p) when it is read, and so is what a method returns: p is 1 for a mean, 2 for a variance, −1 for
+A fitted model stores its attributes in the unit of its fit, and ``exponent_``, which is e. A learned attribute is
+multiplied by 2^(e·p) when it is read, and so are the results of methods: p is 1 for a mean, 2 for a variance, −1 for
 the factors of a linear map, 0 for a ratio. Each class lists p in ``_units``, by the names of its attributes, results
 and evidence. Values outside the range of their type become infinity or zero, and the fit warns of them.
 """
@@ -26,17 +26,17 @@ from .block import Block
 from .row_source import ArrayRows, BlockRows, RowSource
 
 Array = Any
-Power = float  # of the rows' unit; kernels have halves
+Power = float  # of the rows' unit; half-integers for kernels
 Units = Mapping[str, Power | Callable[[Any], Power]]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-# Exponents of the largest value between which rows are not scaled. Eighth powers of float64 (fourth powers of squared
-# distances) stay 60 orders away from either end; float32 rows are squared in their own precision, and 512 squares are
-# added.
+# Range of the exponent of the largest value in which rows are not scaled. Eighth powers of float64 (fourth powers of
+# squared distances) stay 60 orders of magnitude within the range of the type; float32 rows are squared in float32, and
+# 512 squares are added.
 _ORDINARY = {np.dtype(np.float64): (-100, 100), np.dtype(np.float32): (-32, 50)}
 _FACTOR = {np.dtype(np.float64): 1000, np.dtype(np.float32): 100}  # exponent of the largest factor of one product
 _LARGEST_EXPONENT = 4000  # 2^4000 times the smallest number is infinity: larger exponents change nothing
-_SAMPLE_ROWS, _SAMPLE_ENTRIES = 8, 1 << 16  # read first; all rows are read where the sample is not of ordinary size
+_SAMPLE_ROWS, _SAMPLE_ENTRIES = 8, 1 << 16  # all rows are read only if this sample is not of ordinary size
 _STATE: Units = {
     "shift": 1,
     "V": 2,
@@ -46,7 +46,7 @@ _STATE: Units = {
 
 
 class Measured:
-    """A learned attribute that has a unit: stored in the unit of the fit, read in that of the rows."""
+    """A learned attribute with a unit: stored in the unit of the fit, read in that of the rows."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -64,7 +64,7 @@ class Measured:
 
 
 def measure(cls: type[Any]) -> None:
-    """Make the attributes of a class `Measured` that its ``_units`` names."""
+    """Make the attributes listed in the class's ``_units`` `Measured`."""
     for name in cls._units:
         if name.endswith("_") and not hasattr(cls, name):
             setattr(cls, name, Measured(name))
@@ -110,7 +110,7 @@ def scaled_back(name: str) -> Callable[[Method], Method]:
 
 
 def passes(model: Any, name: str) -> bool:
-    """Tell whether an attribute is a finite number in the unit of the fit, but infinity or zero in that of the rows."""
+    """Return whether an attribute is finite in the unit of the fit but overflows or underflows in that of the rows."""
     held, shown = vars(model)[name], getattr(model, name)
     if held is None or isinstance(held, dict) or np.asarray(held).dtype.kind != "f":
         return False
@@ -174,17 +174,17 @@ class _ScaledBlocks(RowSource):
 
     @property
     def shape(self) -> Any:
-        """What a plan needs to know."""
+        """Shape and type of the rows, for plans."""
         return self._source.shape
 
     @property
     def sparse(self) -> bool:
-        """Tell whether blocks are scipy.sparse (CSR)."""
+        """Whether blocks are scipy.sparse (CSR)."""
         return self._source.sparse
 
     @property
     def reference(self) -> Array:
-        """An array of the library and device that the rows are on."""
+        """An array of the library and device of the rows."""
         return self._source.reference
 
     def _blocks(self, size: int, first: int) -> Iterator[Block]:
@@ -197,38 +197,38 @@ class _ScaledBlocks(RowSource):
 
 
 def exponent_of(source: RowSource, *, spread: bool, sure: bool = False) -> int:
-    """Return the even e for which rows are to be divided by 2^e: 0 where they are of ordinary size.
+    """Return the even e such that rows are divided by 2^e; 0 for rows of ordinary size.
 
-    Their size is that of the largest value, or with ``spread`` half the widest range of a column: where means are
-    subtracted, a large constant does no harm. All rows are read only where a sample is too small or too large, or with
-    ``sure``. Of blocks that can be read only once, the first alone is used.
+    Their size is the largest absolute value, or with ``spread`` half the widest range of a column, for methods that
+    subtract means. All rows are read only if a sample is too small or too large, or with ``sure``. For blocks that can
+    be read only once, only the first is used.
     """
     if not isinstance(source, ArrayRows | BlockRows) or source.dtype not in _ORDINARY:
         return 0
     if isinstance(source, ArrayRows) and arrays.dtype_of(source.array).kind != "f":
-        return 0  # whole numbers are of ordinary size
+        return 0  # integers are of ordinary size
     size = _size_of(_bounds(_sample(source)), spread)
     if not sure and _is_ordinary(size, source.dtype):
         return 0
     if source.reiterable:
         known, bounds = source.n_rows, thread_pool.run(lambda block: _bounds(block.rows), source.blocks())
         low, high = functools.reduce(lambda a, b: (np.fmin(a[0], b[0]), np.fmax(a[1], b[1])), bounds)
-        source.n_rows = known  # a fit depends on it, and must not depend on this reading
+        source.n_rows = known  # the fit depends on it, and must not depend on this pass
         size = _size_of((low, high), spread)
     if size == 0 or _is_ordinary(size, source.dtype):
         return 0
     high = _ORDINARY[source.dtype][1]
-    target = high - 2 if size > 1 else 0  # no smaller than need be: rows far below the largest must not underflow
+    target = high - 2 if size > 1 else 0  # as large as possible, so that small rows do not underflow
     return 2 * ((int(np.frexp(size)[1]) - 1) // 2) - target
 
 
 def _is_ordinary(size: float, dtype: np.dtype[Any]) -> bool:
     low, high = _ORDINARY[dtype]
-    return bool(2.0**low <= size < 2.0**high) or not np.isfinite(size)  # infinity is refused later, with its place
+    return bool(2.0**low <= size < 2.0**high) or not np.isfinite(size)  # infinity raises later, with its place
 
 
 def _bounds(rows: Array) -> tuple[Array, Array]:
-    """Return the least and the largest number of each column; missing ones do not count, zeros of sparse rows do."""
+    """Return the minimum and maximum of each column, ignoring NaN and including the zeros of sparse rows."""
     if sp.issparse(rows):
         return rows.min(axis=0).toarray().ravel(), rows.max(axis=0).toarray().ravel()
     values = arrays.to_numpy(rows)
@@ -243,7 +243,7 @@ def _size_of(bounds: tuple[Array, Array], spread: bool) -> float:
 
 
 def _sample(source: ArrayRows | BlockRows) -> Array:
-    """Return some rows, evenly spaced: of blocks those of the first."""
+    """Return some evenly spaced rows; for blocks, of the first."""
     rows: Array = source.array if isinstance(source, ArrayRows) else source.first_block()
     count = max(_SAMPLE_ROWS, _SAMPLE_ENTRIES // rows.shape[1])
     return rows[:: max(1, rows.shape[0] // count)]

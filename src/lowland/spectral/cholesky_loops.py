@@ -1,8 +1,8 @@
 """The loops of the multifrontal factor: supernodes, their rows, elimination and substitution.
 
-A supernode is a run of columns with one set of rows below them. It is kept as Lᵀ: a square T (columns × columns, upper
-triangle) and a panel R (columns × rows), both in one piece, so that the inner loops and the products run along memory.
-Each kernel is one thread's, and works on one subtree.
+A supernode is a run of columns with the same set of rows below them. It is stored as Lᵀ: a square T (columns × columns,
+upper triangle) and a panel R (columns × rows), both contiguous, so that the inner loops and the products run along
+memory. Each call runs in one thread and works on one subtree.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from .ordering_loops import IDX, PTR
 
 VALUES = nb.types.Array(nb.float64, 1, "C", readonly=True)
 _LINE, _PLANE, _I8, _I4 = nb.float64[::1], nb.float64[:, ::1], nb.int64[::1], nb.int32[::1]
-_PANEL = 48  # columns that are eliminated one by one before a product takes the rest
-_FEW = 512  # entries below which a loop is quicker than a call to BLAS
+_PANEL = 48  # columns eliminated one by one before a product updates the rest
+_FEW = 512  # entries below which a loop is faster than a call to BLAS
 
 
 @nb.njit(nb.int64(PTR, PTR, _I8, _I8), **LOOP)
 def supernodes(parent, counts, first, height):  # type: ignore[no-untyped-def]
-    """Write the first column and the front's size of each supernode; return how many there are.
+    """Write the first column and the front's size of each supernode; return their number.
 
-    Columns of one structure are joined, and a last child with its parent where the zeros this stores are few: small
-    fronts cost more in calls than in zeros.
+    Columns with the same structure are joined, and a last child with its parent if this stores few zeros: for small
+    fronts calls cost more than zeros.
     """
     n, top = len(parent), 0
     zeros = np.zeros(n + 1)
@@ -55,7 +55,7 @@ def supernodes(parent, counts, first, height):  # type: ignore[no-untyped-def]
 
 @nb.njit(nb.void(PTR, IDX, PTR, PTR, PTR, PTR, PTR, _I4), **LOOP)
 def structure(indptr, indices, perm, inverse, first, above, begin, rows):  # type: ignore[no-untyped-def]
-    """Write the sorted rows below each supernode: those of its columns in A and those that its children leave."""
+    """Write the sorted rows below each supernode: those of its columns in A and the remaining rows of its children."""
     count = len(above)
     seen = np.full(len(perm), -1, dtype=np.int32)
     head, following = np.full(count, -1, dtype=np.int64), np.full(count, -1, dtype=np.int64)
@@ -86,7 +86,7 @@ def structure(indptr, indices, perm, inverse, first, above, begin, rows):  # typ
 
 @nb.njit(nb.int64(_PLANE, _PLANE), **LOOP)
 def eliminate(T, R):  # type: ignore[no-untyped-def]
-    """Turn the columns of a front into those of the factor; return −1, or the column whose pivot is not positive."""
+    """Eliminate the columns of a front in place; return −1, or the column whose pivot is not positive."""
     n = T.shape[0]
     width = R.shape[1]
     for k0 in range(0, n, _PANEL):
@@ -142,7 +142,7 @@ def take_away(R, U):  # type: ignore[no-untyped-def]
 
 @nb.njit(nb.void(PTR, IDX, VALUES, PTR, PTR, nb.int64, nb.int64, _I4, _I4, _PLANE, _PLANE), **LOOP)
 def load(indptr, indices, data, perm, inverse, start, stop, rows, place, T, R):  # type: ignore[no-untyped-def]
-    """Write the columns of A into an empty front, and in ``place`` where each of its rows stands."""
+    """Write the columns of A into an empty front, and the position of each of its rows into ``place``."""
     n = stop - start
     for c in range(n):
         place[start + c] = c
@@ -162,7 +162,7 @@ def load(indptr, indices, data, perm, inverse, start, stop, rows, place, T, R): 
 
 @nb.njit(nb.void(_PLANE, _I4, _I4, _PLANE, _PLANE, _PLANE), **LOOP)
 def extend_add(child, rows, place, T, R, U):  # type: ignore[no-untyped-def]
-    """Add what a child leaves to its parent's front."""
+    """Add the update matrix of a child to its parent's front."""
     n = T.shape[0]
     at = np.empty(len(rows), dtype=np.int64)
     for i in range(len(rows)):
@@ -182,8 +182,8 @@ def extend_add(child, rows, place, T, R, U):  # type: ignore[no-untyped-def]
 
 @nb.njit(nb.int64(PTR, PTR, PTR, nb.int64, nb.int64), **LOOP)
 def room(first, begin, above, start, stop):  # type: ignore[no-untyped-def]
-    """Return the numbers that the waiting updates of a subtree take at most."""
-    waiting = np.zeros(stop - start, dtype=np.int64)  # of the children
+    """Return the largest number of entries of the stacked updates of a subtree."""
+    waiting = np.zeros(stop - start, dtype=np.int64)  # entries of the children's updates
     held, most = 0, 0
     for s in range(start, stop):
         mine = (begin[s + 1] - begin[s]) ** 2
@@ -202,10 +202,10 @@ _TREE = (PTR, PTR, _I4, PTR, PTR)
 def factor_subtree(  # type: ignore[no-untyped-def]
     indptr, indices, data, perm, inverse, first, begin, rows, above, where, L, start, stop
 ):
-    """Factor the supernodes from start to stop, the last of which is above all others.
+    """Factor the supernodes from start to stop, the last of which is the root.
 
-    Return −1 and what the subtree leaves to its parent, or the column whose pivot is not positive. Updates wait on a
-    stack: in postorder a parent finds those of its children on its top.
+    Return −1 and the update for the parent of the subtree, or the column whose pivot is not positive. Updates are kept
+    on a stack: in postorder those of the children are on its top.
     """
     stack = np.empty(room(first, begin, above, start, stop))
     place = np.empty(len(perm), dtype=np.int32)
@@ -241,7 +241,7 @@ def factor_subtree(  # type: ignore[no-untyped-def]
 
 @nb.njit(nb.void(PTR, PTR, _I4, PTR, VALUES, _PLANE, nb.int64, nb.int64, nb.int64, _PLANE, _I4), **LOOP)
 def forward(first, begin, rows, where, L, X, start, stop, end, beyond, place):  # type: ignore[no-untyped-def]
-    """Solve with L for some columns; what belongs to rows from ``end`` on is added up in ``beyond``, by ``place``."""
+    """Solve with L for some columns; updates of rows from ``end`` on are added to ``beyond``, indexed by ``place``."""
     columns = X.shape[1]
     for s in range(start, stop):
         c, n, width = first[s], first[s + 1] - first[s], begin[s + 1] - begin[s]
@@ -277,7 +277,7 @@ def forward(first, begin, rows, where, L, X, start, stop, end, beyond, place):  
 
 @nb.njit(nb.void(PTR, PTR, _I4, PTR, VALUES, _PLANE, nb.int64, nb.int64), **LOOP)
 def backward(first, begin, rows, where, L, X, start, stop):  # type: ignore[no-untyped-def]
-    """Solve with Lᵀ for the columns of a subtree; the rows above it are solved already."""
+    """Solve with Lᵀ for the columns of a subtree; the rows above it must be solved already."""
     columns = X.shape[1]
     for s in range(stop - 1, start - 1, -1):
         c, n, width = first[s], first[s + 1] - first[s], begin[s + 1] - begin[s]

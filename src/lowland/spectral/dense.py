@@ -28,7 +28,7 @@ def eigh(A: Array, subset: tuple[int, int] | None = None) -> tuple[Array, Array]
                 A, check_finite=False, subset_by_index=subset, driver="evd" if subset is None else "evr"
             )
         except np.linalg.LinAlgError:
-            # Divide and conquer stops at some clusters of many equal values. QR steps take longer and do not.
+            # Divide and conquer fails for some clusters of many equal values; QR iteration is slower but does not.
             values, vectors = scipy.linalg.eigh(A, driver="ev")
             if subset is not None:
                 values, vectors = values[subset[0] : subset[1] + 1], vectors[:, subset[0] : subset[1] + 1]
@@ -62,9 +62,9 @@ def svd(A: Array) -> tuple[Array, Array, Array]:
 
 
 def orthonormal(W: Array) -> tuple[Array, Array]:
-    """Return Q and R of W = QR; tall blocks by Cholesky, twice, where their columns are far from dependent.
+    """Return Q and R of W = QR; tall blocks by Cholesky QR, done twice, if their columns are well conditioned.
 
-    Cholesky of the small Gram matrix is a few products on all threads, where LAPACK goes over W column by column; a
+    Cholesky of the small Gram matrix needs a few products on all threads, while LAPACK processes W column by column; a
     second round makes Q orthonormal to rounding (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015).
     """
     xp = arrays.namespace(W)

@@ -1,4 +1,4 @@
-"""Sums over a whole spectrum that is not computed: stochastic Lanczos quadrature."""
+"""Sums over a whole spectrum without computing it: stochastic Lanczos quadrature."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PROBES, _STEPS = 8, 12
 
 
 class AbsoluteTrace(NamedTuple):
-    """Σ|λ| over the whole spectrum, how far that may be off, and the least eigenvalue."""
+    """Σ|λ| over the whole spectrum, its standard error, and the smallest eigenvalue."""
 
     value: float
     error: float
@@ -27,11 +27,11 @@ class AbsoluteTrace(NamedTuple):
 def absolute_trace(A: Operator, pairs: Pairs, rng: np.random.Generator) -> AbsoluteTrace:
     """Estimate Σ|λ| of a symmetric operator of which some eigenpairs are known.
 
-    Known values are summed as they are. Over the rest, random directions are averaged: a few Lanczos steps turn vᵀ|A|v
-    into a quadrature whose nodes are Ritz values (Ubaru, Chen, Saad 2017). A Krylov solve without a restart began from
-    random directions itself, and met the large values of both ends on its way: then all is read off its projection, and
-    nothing is multiplied again. ``error`` joins the standard error over the directions with what the second half of the
-    steps still changed.
+    Known values are summed. The rest is averaged over random directions: a few Lanczos steps turn vᵀ|A|v into a
+    quadrature whose nodes are Ritz values (Ubaru, Chen, Saad 2017). A Krylov solve without a restart also began from
+    random directions and approximates the large values of both ends: its projection is then used, without further
+    products. ``error`` combines the standard error over the directions with the change in the second half of the
+    steps.
 
     >>> import numpy as np
     >>> from lowland.spectral import Dense, eigen
@@ -77,7 +77,7 @@ def _quadrature(alphas: Array, betas: Array, m: int) -> Array:
 
 
 def _lanczos(A: Operator, V: Array, Q: Array, steps: int) -> tuple[Array, Array]:
-    """Run one three-term recurrence a column, apart from Q, and return its coefficients (steps × columns)."""
+    """Run one three-term recurrence per column, orthogonal to Q, and return its coefficients (steps × columns)."""
     alphas, betas = np.zeros((steps, V.shape[1])), np.zeros((steps, V.shape[1]))
     before, last = np.zeros_like(V), np.zeros(V.shape[1])
     for i in range(steps):
@@ -86,7 +86,7 @@ def _lanczos(A: Operator, V: Array, Q: Array, steps: int) -> tuple[Array, Array]
         alphas[i] = (V * W).sum(axis=0)
         W = W - V * alphas[i] - before * last
         last = np.linalg.norm(W, axis=0)
-        last[last < 1e-10 * max(float(np.abs(alphas).max()), float(betas.max()))] = 0.0  # the column's space is used up
+        last[last < 1e-10 * max(float(np.abs(alphas).max()), float(betas.max()))] = 0.0  # the Krylov space is exhausted
         betas[i] = last
         before, V = V, np.divide(W, last, out=np.zeros_like(W), where=last > 0)
     return alphas, betas

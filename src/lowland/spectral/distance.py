@@ -1,4 +1,4 @@
-"""What distances ask of the spectral layer: classical scaling, and what makes them Euclidean."""
+"""Classical scaling of distances, and additive constants that make distances Euclidean."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .solve import DENSE_LIMIT, Pairs, eigen
 Array = Any
 
 _SQUARED_AT_ONCE = 1 << 19  # entries squared at a time: 4 MB, measured best of 1 to 8
-_DENSE_CAILLIEZ = 600  # the problem is twice as large and not symmetric
-_DENSE_LAST = 3000  # up to here it is solved densely where the iteration fails: minutes
-_DENSE_SIZE = 6  # n × n matrices of it: four are the problem, two what its parts take until they are in place
+_DENSE_CAILLIEZ = 600  # points up to which LAPACK is used: the problem is twice as large and not symmetric
+_DENSE_FALLBACK = 3000  # points up to which LAPACK is used if the iteration fails, which takes minutes
+_DENSE_MATRICES = 6  # n × n matrices held: four for the problem, two for its parts while it is assembled
 _RESTARTS = 300
 
 
 class Squared(Operator):
-    """The entries of a symmetric matrix, squared as they are multiplied: Δ² without a copy of Δ."""
+    """Δ², the elementwise square of a symmetric matrix, computed during multiplication without a copy of Δ."""
 
     symmetric = True
 
@@ -64,7 +64,7 @@ class Squared(Operator):
         return math.sqrt(sum(thread_pool.run(panel, range(0, self.shape[0], step))))
 
     def dense(self) -> Array | None:
-        """Return Δ², a copy; only small problems ask for it."""
+        """Return Δ² as a copy, for small problems."""
         return arrays.cast(self.D, np.float64) ** 2
 
     def reference(self) -> Array:
@@ -89,9 +89,9 @@ class DistanceGram(DoublyCentered):
 
 @dataclass(frozen=True)
 class Scaled:
-    """Classical scaling of a square of distances: −½ J Δ² J = V Λ Vᵀ, of which ``rank`` pairs are coordinates.
+    """Classical scaling of a distance matrix: −½ J Δ² J = V Λ Vᵀ, of which ``rank`` pairs are coordinates.
 
-    Eigenvalues that differ by less than ``floor`` may be equal but for rounding.
+    Eigenvalues that differ by less than ``floor`` may be equal up to rounding.
     """
 
     B: DistanceGram
@@ -101,12 +101,12 @@ class Scaled:
 
     @property
     def spectrum(self) -> Array:
-        """All eigenvalues that were computed, largest first."""
+        """The computed eigenvalues, largest first."""
         return arrays.to_numpy(self.pairs.values)
 
     @property
     def seen(self) -> Array:
-        """The spectrum, with those further eigenvalues that the solver saw on its way; one may be missing there."""
+        """The spectrum with the solver's further Ritz values, among which eigenvalues may be missing."""
         ritz = self.pairs.ritz
         return self.spectrum if ritz is None else np.sort(arrays.to_numpy(ritz.values))[::-1]
 
@@ -127,23 +127,23 @@ class Scaled:
 
     def evidence(self, rng: np.random.Generator) -> dict[str, float]:
         """Return R's two goodness-of-fit values and the weight of negative eigenvalues."""
-        kept, total, told = float(self.values.sum()), self.B.trace(), {}
+        kept, total, evidence = float(self.values.sum()), self.B.trace(), {}
         if len(self.spectrum) == self.B.shape[0] - 1:
             absolute, least = float(np.abs(self.spectrum).sum()), float(self.spectrum.min())
         else:
             absolute, error, least = absolute_trace(self.B, self.pairs, rng)
-            told["goodness of fit, error"] = kept * error / absolute**2
-        told["goodness of fit"] = kept / absolute
-        told["goodness of fit, positive part"] = 2 * kept / (absolute + total)
-        told["negative share"] = max(0.0, (absolute - total) / (2 * absolute))
-        told["smallest eigenvalue"] = least
-        return told
+            evidence["goodness of fit, error"] = kept * error / absolute**2
+        evidence["goodness of fit"] = kept / absolute
+        evidence["goodness of fit, positive part"] = 2 * kept / (absolute + total)
+        evidence["negative share"] = max(0.0, (absolute - total) / (2 * absolute))
+        evidence["smallest eigenvalue"] = least
+        return evidence
 
 
 def scale(D: Array, k: int, eps: float, rng: np.random.Generator, solver: str = "auto") -> Scaled:
-    """Find the k leading coordinates of points with distances D, known to ``eps``.
+    """Return the k leading coordinates of points with distances D, whose precision is ``eps``.
 
-    There are fewer where fewer eigenvalues are positive beyond rounding. "auto" finds all eigenvalues of few points.
+    There are fewer if fewer eigenvalues are positive beyond rounding. "auto" computes all eigenvalues of few points.
 
     >>> D = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
     >>> Y = scale(D, 2, 1e-16, np.random.default_rng(0)).points
@@ -154,16 +154,16 @@ def scale(D: Array, k: int, eps: float, rng: np.random.Generator, solver: str = 
     pairs = eigen(B, n - 1 if n <= DENSE_LIMIT and solver == "auto" else min(k, n - 1), solver=solver, rng=rng)
     values = arrays.to_numpy(pairs.values)
     floor = rounding_floor(n, float(np.abs(values).max(initial=0.0)), B.squares.norm(), eps)
-    rank = int((values[:k] > floor).sum()) if B.mean_squares.any() else 0  # of zeros nothing but rounding is left
+    rank = int((values[:k] > floor).sum()) if B.mean_squares.any() else 0  # for zeros all eigenvalues are rounding
     return Scaled(B, pairs, rank, floor)
 
 
 def cailliez(D: Array, eps: float | None = None) -> float:
     """Return the least c for which δ + c (of different objects) is Euclidean (Cailliez 1983).
 
-    c is the largest real eigenvalue of [[0, 2B(δ²)], [−I, −4B(δ)]], B(A) = −½ J A J. Where B(δ²) has no negative
-    eigenvalue it is zero, many times over, and no solver is good at that: this is looked at first. ``eps`` is the
-    precision of the distances, if not that of their type.
+    c is the largest real eigenvalue of [[0, 2B(δ²)], [−I, −4B(δ)]], B(A) = −½ J A J. If B(δ²) has no negative
+    eigenvalue it is a multiple zero, which solvers find badly: this case is tested first. ``eps`` is the precision of
+    the distances, if not that of their type.
     """
     eps = float(np.finfo(arrays.dtype_of(D)).eps) if eps is None else eps
     D = arrays.to_numpy(D).astype(np.float64, copy=False)
@@ -178,7 +178,7 @@ def cailliez(D: Array, eps: float | None = None) -> float:
         try:
             return _cailliez_iterated(D)
         except ArpackNoConvergence:
-            if len(D) > _DENSE_LAST:
+            if len(D) > _DENSE_FALLBACK:
                 raise DataError(
                     f"the additive constant of {len(D)} points was not found in {_RESTARTS} restarts; use "
                     'additive="lingoes", or fewer landmarks'
@@ -187,11 +187,11 @@ def cailliez(D: Array, eps: float | None = None) -> float:
 
 
 def cailliez_bytes(n: int) -> int:
-    """Return the memory that the constant of n points may take, beside their distances.
+    """Return the memory that the constant of n points may need in addition to their distances.
 
-    Where the iteration fails, the dense problem is solved: whether it does cannot be told before.
+    If the iteration fails, which is not known in advance, the dense problem is solved.
     """
-    return 8 * n * (_DENSE_SIZE * n if n <= _DENSE_LAST else 100)
+    return 8 * n * (_DENSE_MATRICES * n if n <= _DENSE_FALLBACK else 100)
 
 
 def _cailliez_dense(D: Array) -> float:
@@ -199,7 +199,7 @@ def _cailliez_dense(D: Array) -> float:
 
     n = len(D)
     check_allocation(cailliez_bytes(n), f"the additive constant of {n} points", "use landmarks")
-    Z = np.zeros((2 * n, 2 * n), order="F")  # as LAPACK wants it: it works in place
+    Z = np.zeros((2 * n, 2 * n), order="F")  # so that LAPACK works in place
     Z[:n, n:] = -_centered(D * D)
     Z[n:, :n] = -np.eye(n)
     Z[n:, n:] = 2 * _centered(D)
@@ -212,7 +212,7 @@ def _centered(A: Array) -> Array:
 
 
 def _cailliez_iterated(D: Array) -> float:
-    """Find the same eigenvalue by products alone."""
+    """Return the same eigenvalue from products only."""
     from scipy.sparse.linalg import LinearOperator, eigs
 
     n, squares = len(D), DistanceGram(D)

@@ -1,4 +1,4 @@
-"""Few wide rows by their coordinates in their own row space: U and σ, without the D × N directions."""
+"""Few wide rows as coordinates in their row space: U and σ, without the D × N directions."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .solved import ComponentRule, Scaling, Solved
 
 Array = Any
 
-_READ_SECONDS = 2e-8  # of an entry: its column's moments, and centring it
-_ENTRIES_AT_ONCE = 1 << 20  # entries looked at again at a time
-_ONE = ComponentRule(rule=lambda _: 1)  # all of the spectrum, and a single direction
+_READ_SECONDS = 2e-8  # per entry, for the moments of its column and centring
+_ENTRIES_AT_ONCE = 1 << 20  # entries read at a time in the check
+_ONE = ComponentRule(rule=lambda _: 1)  # the whole spectrum, and one direction
 
 
 @dataclass(frozen=True)
 class Dual:
-    """The centred, weighted rows as U diag(σ) Vᵀ; V is multiplied where it is wanted and never held.
+    """The centred, weighted rows as U diag(σ) Vᵀ; V is never stored.
 
-    ``left`` is U, with one row for each of the rows; ``values`` are σ, descending, as many as the rank.
+    ``left`` is U, N × rank; ``values`` are σ, descending.
     """
 
     left: Array
@@ -43,11 +43,11 @@ class Dual:
 
 
 def dual(rows: RowSource, scaling: Scaling, *, rng: np.random.Generator) -> Dual | None:
-    """Return the decomposition of rows, no more than columns, from their Gram matrix, in float64.
+    """Return the decomposition of rows, with N ≤ D, from their Gram matrix, in float64.
 
-    Squares show values down to about 4√eps·σ₁, and are rounding below: where the rows have more than rounding outside
-    of what is kept, the answer is None. The squares are right to eps·σ₁², so row coordinates to eps·(σ₁/σ_r)²: where
-    that is more than 10·N·eps, a second pass over the rows makes them good (see `rowspace.doubt`).
+    Squares resolve values down to about 4√eps·σ₁. If the rows have more than rounding outside of the kept space, the
+    result is None. The squares are accurate to eps·σ₁², so row coordinates to eps·(σ₁/σ_r)²: if that is more than
+    10·N·eps, a second pass over the rows corrects them (see `rowspace.doubt`).
     """
     source = copy.copy(rows)
     source.dtype = np.dtype(np.float64)  # float32 rows are cast as they are read
@@ -70,7 +70,7 @@ def dual(rows: RowSource, scaling: Scaling, *, rng: np.random.Generator) -> Dual
 
 
 def left_over(side: Columns, U: Array) -> float:
-    """Return ‖Z − U Uᵀ Z‖ of the prepared rows Z: no singular value outside of U is larger."""
+    """Return ‖Z − U Uᵀ Z‖ of the prepared rows Z, a bound on the singular values outside of U."""
     X: Any = side.X.tocsc() if sp.issparse(side.X) else side.X  # a panel of CSR rows would read all entries
     start = side.start
 
@@ -89,7 +89,7 @@ def left_over(side: Columns, U: Array) -> float:
 
 
 def cost(shape: DataShape) -> tuple[dict[str, int], float]:
-    """Return the largest pieces of memory of `dual`, and its rough seconds."""
+    """Return the largest allocations of `dual`, and its rough seconds."""
     n = shape.n_rows or 1
     parts, _ = rowspace.cost("gram", shape, 1)
     parts["row coordinates"] = 2 * 8 * n * n
@@ -99,7 +99,7 @@ def cost(shape: DataShape) -> tuple[dict[str, int], float]:
 def gram_seconds(shape: DataShape) -> float:
     """Return the rough seconds of the Gram matrix of rows and of its eigenvectors."""
     n, d = shape.n_rows or 1, shape.n_features
-    if shape.sparse:  # columns of very different density hold more pairs of entries than even ones
+    if shape.sparse:  # columns of unequal density have more pairs of entries than equal ones
         product = 4e-9 * float(n) * n * shape.density**2 * d / settings.threads()
     else:
         product = dense_seconds(1.0 * n * n * d, shape.dtype) + _READ_SECONDS * n * d

@@ -1,7 +1,7 @@
-"""Factors of large sparse positive definite matrices: what they cost, then A⁻¹B for blocks of columns.
+"""Factors of large sparse positive definite matrices: their size, then A⁻¹B for blocks of columns.
 
-`Cholesky` is our own: ordered beforehand, so that its size is known before it is made, half as large as an LU, and on
-all threads. `SuperLU` is SciPy's: small matrices are done before `Cholesky` is compiled; tests compare the two.
+`Cholesky` is our own: its size is known before it is computed, it is half as large as an LU and uses all threads.
+`SuperLU` is SciPy's: it is faster for small matrices than compiling `Cholesky`; tests compare the two.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from .ordering import analysed, pattern
 
 Array = np.ndarray[Any, Any]
 
-REMEDY = "reduce fewer rows or take fewer neighbours"
-_TASKS = 64  # a subtree is one task where its arithmetic is at most this part of the whole
-_WIDE = 512  # columns of a front that is worth more than one thread
-_STEP = 256  # rows of a product that one task makes
+REMEDY = "reduce fewer rows or use fewer neighbours"
+_TASKS = 64  # a subtree is one task if its arithmetic is at most 1/64 of the total
+_WIDE = 512  # columns from which a front is factored on several threads
+_STEP = 256  # rows of a product computed by one task
 
 
 def not_definite(detail: str) -> SolveError:
     """Return the error for a matrix without a Cholesky factor."""
     return SolveError(
-        f"the matrix is not positive definite ({detail}): it is not symmetric positive semidefinite as it should be, or"
-        " its entries span too many orders of magnitude; look for extreme or nearly equal rows in the data"
+        f"the matrix is not positive definite ({detail}): it is not symmetric positive semidefinite, or its entries "
+        "span too many orders of magnitude; look for extreme or nearly equal rows in the data"
     )
 
 
 class Structure:
-    """A factor before any arithmetic: supernodes, their rows, the tasks, and the memory it will take."""
+    """The symbolic factor: supernodes, their rows, the tasks, and the memory of the factor."""
 
     def __init__(self, A: Any) -> None:
         from . import cholesky_loops as kernels
@@ -65,7 +65,7 @@ class Structure:
         self.bytes = 8 * (self.fill + waiting + 2 * largest) + 4 * len(self.rows) + 48 * n
 
     def _cut(self, work: Array) -> None:
-        """Cut the tree: whole subtrees of little arithmetic, and the levels above them, children before parents."""
+        """Split the tree into small subtrees and the levels above them, children before parents."""
         count = len(work)
         total, size = work.copy(), np.ones(count, dtype=np.int64)
         for s in range(count):
@@ -98,8 +98,8 @@ class Structure:
 class Cholesky:
     """A = LLᵀ by the multifrontal method (Duff & Reid 1983) over a fill-reducing order.
 
-    ``predicted`` counts the entries of L as the elimination tree foretells them, exactly; ``fill`` those stored, with
-    the zeros that square blocks bring. The tree is cut into subtrees by arithmetic alone, so threads leave no trace.
+    ``predicted`` is the exact number of entries of L from the elimination tree; ``fill`` the number stored, including
+    zeros of square blocks. Subtrees do not depend on the number of threads, so results do not either.
     """
 
     name = "cholesky"
@@ -139,7 +139,7 @@ class Cholesky:
                 left[s] = update
 
     def _front(self, matrix: tuple[Array, ...]) -> Callable[[tuple[int, list[tuple[int, Array]]]], Array]:
-        """Return the work of one supernode at the top: assemble, eliminate, leave the rest to the parent."""
+        """Return the work of one supernode at the top: assemble, eliminate, return the update for the parent."""
         from . import cholesky_loops as kernels
 
         tree = self.structure
@@ -193,7 +193,7 @@ class Cholesky:
 
 
 def _eliminate(T: Array, R: Array) -> int:
-    """Turn the columns of a front into those of the factor; a wide one by panels, the products on the pool.
+    """Eliminate the columns of a front in place; a wide one by panels, with products on the pool.
 
     Returns −1, or the column whose pivot is not positive.
     """
@@ -246,7 +246,7 @@ class SuperLU:
             )
         except RuntimeError as error:
             raise not_definite(str(error)) from None
-        least = self._lu.U.diagonal().min()  # an indefinite matrix has an LU too; its pivots tell
+        least = self._lu.U.diagonal().min()  # an indefinite matrix has an LU, too, with negative pivots
         if least <= 0 or (self._lu.perm_r != self._lu.perm_c).any():
             raise not_definite(f"a pivot is {least:.3g}")
         self.fill = int(self._lu.nnz)

@@ -55,7 +55,7 @@ def generalized_eigen(C: Array, D: Array, k: int, which: str = "smallest") -> tu
     if sp.issparse(C) and sp.issparse(D) and n > DENSE_LIMIT and k < n // 5:
         values, vectors = _sparse(sp.csc_array(C).astype(np.float64), sp.csc_array(D).astype(np.float64), k, which)
     else:
-        check_allocation(4 * 8 * n * n, f"four dense {n} × {n} matrices", "give C and D sparse and ask for fewer pairs")
+        check_allocation(4 * 8 * n * n, f"four dense {n} × {n} matrices", "pass sparse C and D and fewer pairs")
         C, D = (_checked(A.toarray() if sp.issparse(A) else A, name) for A, name in ((C, "C"), (D, "D")))
         if arrays.dtype_of(C) != arrays.dtype_of(D):
             C, D = arrays.cast(C, np.float64), arrays.cast(D, np.float64)
@@ -64,7 +64,7 @@ def generalized_eigen(C: Array, D: Array, k: int, which: str = "smallest") -> tu
 
 
 def _checked(A: Array, name: str) -> Array:
-    """Return A in floating point and exactly symmetric; refuse what is not symmetric or not finite."""
+    """Return A in floating point and exactly symmetric; raise if it is not symmetric or not finite."""
     A = arrays.detached(A) if arrays.is_foreign(A) else np.asarray(A)
     if arrays.dtype_of(A) not in (np.float32, np.float64):
         A = arrays.cast(A, np.float64)
@@ -75,23 +75,23 @@ def _checked(A: Array, name: str) -> Array:
     skew = float(xp.max(xp.abs(A - arrays.t(A))))
     if skew > 100 * arrays.eps(A) * A.shape[0] * size:
         raise ValueError(
-            f"{name} is not symmetric: {name} − {name}ᵀ reaches {skew:.3g}. Symmetric matrices alone are solved here; "
-            "for others use numpy.linalg.eig(C), or scipy.linalg.eig(C, D)"
+            f"{name} is not symmetric: {name} − {name}ᵀ reaches {skew:.3g}. Only symmetric matrices are supported; "
+            "for others use numpy.linalg.eig(C) or scipy.linalg.eig(C, D)"
         )
     return (A + arrays.t(A)) / 2
 
 
 def _not_definite(detail: str) -> ValueError:
     return ValueError(
-        f"D is not positive definite ({detail}), so BDBᵀ = I cannot be met in every direction; "
+        f"D is not positive definite ({detail}), so BDBᵀ = I has no solution in every direction; "
         "reduce both matrices to the range of D first, or add a small multiple of the identity to D"
     )
 
 
 def _dense(C: Array, D: Array, k: int, which: str) -> tuple[Array, Array]:
-    """With D = QΔQᵀ and R = QΔ^(−½), so that RᵀDR = I: solve RᵀCR y = λy and go back by v = Ry.
+    """With D = QΔQᵀ and R = QΔ^(−½), so that RᵀDR = I: solve RᵀCR y = λy and return v = Ry.
 
-    Cholesky would be quicker, but the eigenvalues of D tell how far it is from singular.
+    Cholesky would be faster, but the eigenvalues of D show how close it is to singular.
     """
     xp = arrays.namespace(C, D)
     n = C.shape[0]
@@ -114,7 +114,7 @@ def _sparse(C: Any, D: Any, k: int, which: str) -> tuple[Array, Array]:
     """Reduce to one matrix by D = GGᵀ: v = G⁻ᵀy with G⁻¹CG⁻ᵀ y = λy, solved by block Lanczos.
 
     The small end of a semidefinite C is found by shift and invert just below zero: Gᵀ(C − σD)⁻¹G y = y/(λ − σ). One
-    more solve and a Rayleigh–Ritz step with C and D themselves then make up for the digits lost by a large inverse.
+    more solve and a Rayleigh–Ritz step with C and D then restore the digits lost in a large inverse.
     """
     n = C.shape[0]
     for name, A in (("C", C), ("D", D)):
@@ -123,8 +123,8 @@ def _sparse(C: Any, D: Any, k: int, which: str) -> tuple[Array, Array]:
         skew = abs(A - A.T)
         if skew.nnz and skew.max() > 1e-10 * abs(A).max():
             raise ValueError(
-                f"{name} is not symmetric: {name} − {name}ᵀ reaches {skew.max():.3g}. Symmetric matrices alone are "
-                "solved here; for others use numpy.linalg.eig(C), or scipy.linalg.eig(C, D)"
+                f"{name} is not symmetric: {name} − {name}ᵀ reaches {skew.max():.3g}. Only symmetric matrices are "
+                "supported; for others use numpy.linalg.eig(C) or scipy.linalg.eig(C, D)"
             )
     G = _root(D)
     margin = C.diagonal() - (abs(C).sum(axis=1) - abs(C.diagonal()))  # Gershgorin: all ≥ 0 means semidefinite
@@ -141,8 +141,8 @@ def _sparse(C: Any, D: Any, k: int, which: str) -> tuple[Array, Array]:
         V = root.solve_transposed(found.right)
     if not found.converged:
         raise SolveError(
-            f"the {k} {which} eigenvalues did not converge in {found.products} blocks: they lie too close to others; "
-            "ask for fewer, or give C and D dense"
+            f"the {k} {which} eigenvalues did not converge in {found.products} blocks: they are too close to others; "
+            "use fewer, or pass dense C and D"
         )
     V = V / np.sqrt(np.einsum("ij,ij->j", V, D @ V))
     values, Y = _dense(V.T @ (C @ V), V.T @ (D @ V), k, which)
@@ -159,12 +159,12 @@ def _root(D: Any) -> Any:
         raise _not_definite(str(error)) from None
     pivots = lu.U.diagonal()
     if pivots.min() <= D.shape[0] * np.finfo(np.float64).eps * pivots.max():
-        raise _not_definite(f"the pivots of its factor reach from {pivots.max():.3g} down to {pivots.min():.3g}")
+        raise _not_definite(f"the pivots of its factor range from {pivots.min():.3g} to {pivots.max():.3g}")
     return sp.csr_array(lu.L[lu.perm_r] @ sp.diags_array(np.sqrt(pivots)))
 
 
 class _Triangular:
-    """A lower triangular matrix whose rows were permuted, to solve with."""
+    """Solves with a lower triangular matrix whose rows are permuted."""
 
     def __init__(self, G: Any) -> None:
         from scipy.sparse.linalg import splu
@@ -187,7 +187,7 @@ class _Triangular:
 
 
 class _Product(Operator):
-    """A symmetric product of maps, the last of which is applied first."""
+    """A symmetric product of maps; the last one is applied first."""
 
     symmetric = True
 

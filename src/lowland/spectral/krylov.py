@@ -2,14 +2,15 @@
 
 `lanczos` finds one end of a symmetric operator's spectrum, `golub_kahan` the largest singular triplets of any
 operator without squaring it. A block multiplies many columns at once, which costs little more than one and finds
-clustered values; the basis is kept orthogonal to rounding, so no ghost values appear.
+clustered values; the basis is kept orthogonal to rounding, so no spurious copies appear.
 
-A small residual says that what was found is an eigenpair, never that none was missed: the space of a block of b random
-columns holds b copies of a repeated value and no more. So random directions, orthogonal to all that was found, join the
-iteration when about half of its blocks are done, which the largest residual tells. The result counts when all residuals
+A small residual shows that a result is an eigenpair, not that none was missed: the space of a block of b random columns
+holds at most b copies of a repeated value. Random directions, orthogonal to the basis, therefore join the iteration
+when about half of its blocks are done, estimated from the largest residual. The result is accepted when all residuals
 are below the tolerance, the new directions have been multiplied for half as many blocks as the whole run took, the
-first value after the wanted ones no longer rises among them, and no wanted pair came from the new directions. Else the
-pairs are locked and more random directions are tried. This is a check by chance, not a proof, and the record says so.
+first value after the wanted ones can no longer rise among them, and no wanted pair came from the new directions.
+Otherwise the pairs are locked and more random directions are tried. This is a randomised check, not a proof, and is
+recorded as such.
 
 References: Golub & Underwood 1977 (block Lanczos); Golub & Kahan 1965; Wu & Simon 2000 and Baglama & Reichel 2005
 (thick restart); Parlett 1998, chapter 13 (why a Krylov space misses copies).
@@ -31,19 +32,19 @@ from .operators import Operator
 Array = Any
 
 _MAX_RESTARTS = 300
-_NEARLY = 0.03  # residual over value of a vector that is nearly an eigenvector
-_WITNESSES = 2  # random directions that join a run
-_EARLY = 3e-2  # residual over ‖A‖ at which they do: about half of the blocks of a run are behind it then
-_LATE = 3e-3  # the same where the basis may not suffice: with a restart they would stay to its end
-_HOPE = 5.0  # times the columns left that a run may seem to need: it becomes faster towards its end
-_SAME = 0.7  # cosine above which a vector counts as held by a space; of a copy that was missed it is 0
-_WIDEST = 4  # times the block width: random directions tried at once after a check has found missed pairs
-_DEPTH = 8  # blocks of random directions that a basis should have room for
+_NEARLY_EXACT = 0.03  # residual divided by the value, for a vector that is nearly an eigenvector
+_RANDOM_COLUMNS = 2  # random directions that join a run
+_JOIN_RESIDUAL = 3e-2  # residual/‖A‖ at which they join, after about half of the blocks of a run
+_LATE_JOIN_RESIDUAL = 3e-3  # the same if the basis may be too small: after a restart they would stay to its end
+_MAX_OVERRUN = 5.0  # a run may seem to need this multiple of the remaining columns: it converges faster at its end
+_MIN_COSINE = 0.7  # above it a vector counts as contained in a space; for a missed copy the cosine is 0
+_MAX_WIDTH = 4  # in block widths: random directions tried at once after a check has found missed pairs
+_RANDOM_BLOCKS = 8  # blocks of random directions that a basis should have room for
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How wide the block is, how large the basis may grow, and how much a restart keeps."""
+    """Width of the block, maximum size of the basis, and columns kept by a restart."""
 
     block: int
     basis: int
@@ -59,22 +60,22 @@ def sizes(k: int, n: int, block: int = 8) -> Sizes:
     Sizes(block=8, basis=191, keep=18)
     """
     basis = k + max(20 * block, 2 * k)
-    basis += _WITNESSES * basis // (2 * block)  # they join for half of the blocks
+    basis += _RANDOM_COLUMNS * basis // (2 * block)  # they join for half of the blocks
     keep = k + max(block, 3 * k // 10)
     return Sizes(block, min(basis, n), min(keep, n))
 
 
 def _widest(size: Sizes, k: int) -> int:
-    """Return the columns that a block may have."""
-    return max(size.block + _WITNESSES, min(_WIDEST * size.block, (size.basis - k) // _DEPTH))
+    """Return the maximum number of columns of a block."""
+    return max(size.block + _RANDOM_COLUMNS, min(_MAX_WIDTH * size.block, (size.basis - k) // _RANDOM_BLOCKS))
 
 
 @dataclass(frozen=True)
 class Ritz:
-    """What a Krylov space saw of the whole spectrum: the projection T = QᵀAQ, with the random start in front.
+    """The projection T = QᵀAQ of a Krylov space that begins with random directions.
 
-    ``vectors`` (in the space's own coordinates) are nearly eigenvectors, of either end, and ``values`` belong to them;
-    ``steps`` counts the blocks.
+    ``vectors`` (coordinates in the space) are nearly eigenvectors, of both ends, with the ``values``; ``steps`` counts
+    the blocks.
     """
 
     T: Array
@@ -86,10 +87,10 @@ class Ritz:
 
 @dataclass(frozen=True)
 class KrylovResult:
-    """What an iteration returns: left vectors (None for eigenpairs), values, vectors, and how it ended.
+    """The result of an iteration: left vectors (None for eigenpairs), values, vectors, and convergence.
 
-    ``checked`` counts the blocks of random directions in which no missed pair was found; None where all pairs were
-    computed. ``ritz`` is what it saw of the rest of the spectrum, where it never had to restart.
+    ``checked`` counts the blocks of random directions in which no missed pair was found; None if all pairs were
+    computed. ``ritz`` approximates the rest of the spectrum, if there was no restart.
     """
 
     left: Array | None
@@ -105,13 +106,13 @@ class KrylovResult:
 def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: str) -> tuple[RitzPairs, int | None]:
     """Grow a space until its first ``sure`` pairs are exact and random directions have found no other.
 
-    Returns the pairs, and for how many blocks those directions were multiplied; None if nothing converged. In a basis
-    that need not restart they join early. A basis that did restart no longer tells what came from where: there
-    the exact pairs are locked first, and random directions go on alone.
+    Returns the pairs and the number of blocks of these directions; None if nothing converged. In a basis without a
+    restart they join early. After a restart the contributions cannot be separated: the exact pairs are locked first,
+    and the iteration continues with random directions only.
     """
     tests, columns = _Tests(k + size.block), size.block // 2
-    run, since, needed = 0, -1, 0  # blocks until all was exact, until random directions joined, to go on from there
-    broke = False  # few distinct values: the first space held one copy of each, and random ones need as many blocks
+    run, since, needed = 0, -1, 0  # blocks until exact, until random directions joined, needed after that
+    broke = False  # few distinct values: the space is exhausted, and random directions need as many blocks
     before: Array | None = None  # values that were locked
     while True:
         space.grow()
@@ -122,11 +123,15 @@ def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: st
         worst = float(found.residuals[:sure].max()) / (space.norm or 1.0)
         exact = found.residuals <= tol * space.norm
         report_progress(stage, int(exact[:sure].sum()), sure)
-        tests.done(space, worst, tol if since >= 0 or space.restarts else _EARLY)
-        near = worst <= (_EARLY if tests.columns(worst, tol) <= _HOPE * (space.limit - space.m) else _LATE)
+        tests.done(space, worst, tol if since >= 0 or space.restarts else _JOIN_RESIDUAL)
+        near = worst <= (
+            _JOIN_RESIDUAL
+            if tests.columns(worst, tol) <= _MAX_OVERRUN * (space.limit - space.m)
+            else _LATE_JOIN_RESIDUAL
+        )
         if since < 0 and space.restarts == 0 and (space.replaced or near):
             since, broke = space.blocks, space.replaced
-            space.add_random(_WITNESSES)
+            space.add_random(_RANDOM_COLUMNS)
         elif worst <= tol:
             run = run or space.blocks
             most = (size.basis - k) // max(size.block, space.width)
@@ -149,44 +154,44 @@ def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: st
 
 
 def _next_is_clear(space: Space, found: RitzPairs, sure: int) -> bool:
-    """Tell whether the first pair after the wanted ones is nearly exact, or lies below them whatever its error.
+    """Return whether the first pair after the wanted ones is nearly exact, or smaller than them in spite of its error.
 
-    Ritz values rise: one that is neither may still become larger than a wanted one.
+    Ritz values rise: otherwise it may still become larger than a wanted one.
     """
     gap = float(found.values[sure - 1] - found.values[sure])
-    return bool(found.residuals[sure] <= max(_LATE * space.norm, gap))
+    return bool(found.residuals[sure] <= max(_LATE_JOIN_RESIDUAL * space.norm, gap))
 
 
 def _none_missed(space: Space, found: RitzPairs, sure: int, tol: float, locked: Array | None) -> bool:
-    """Tell whether the wanted pairs were known without the random directions.
+    """Return whether the wanted pairs were known without the random directions.
 
-    They were if no value is larger than among those locked before; or, where random directions joined a run, larger
-    than what it would have found without them. That may not have converged: then its space has to hold the vectors.
+    They were if no value is larger than the one locked before or, if random directions joined a run, than the one
+    without them. If the latter has not converged, its space must contain the vectors.
     """
     values, known = (locked, None) if locked is not None else space.without_random()
     if values is not None and len(values) >= sure and (found.values[:sure] - values[:sure] <= tol * space.norm).all():
         return True
     if known is None:
         return False
-    return bool(dense.svd(known @ found.coordinates[: known.shape[1], :sure])[1][-1] >= _SAME)
+    return bool(dense.svd(known @ found.coordinates[: known.shape[1], :sure])[1][-1] >= _MIN_COSINE)
 
 
 class _Tests:
-    """When to look at the pairs again: at the columns where the residual should have come down, by its last rate."""
+    """Schedule of the convergence tests: the next one is due when the residual should reach its target."""
 
     def __init__(self, least: int) -> None:
         self.next, self.m, self.worst, self.rate = least, 0, np.inf, 0.0
 
     def columns(self, worst: float, target: float) -> float:
-        """Return how many columns a residual should need to come down to a target: without a rate, infinitely many."""
+        """Return the predicted number of columns until the residual reaches a target; infinite without a rate."""
         return np.log(max(worst / target, 1.0)) / self.rate if self.rate else np.inf
 
     def due(self, space: Space) -> bool:
-        """Tell whether the basis has grown enough."""
+        """Return whether the basis has grown enough for a test."""
         return space.m >= self.next
 
     def done(self, space: Space, worst: float, target: float) -> None:
-        """Set the next one, by a residual that shall come down to a target."""
+        """Schedule the next test from the residual and its target."""
         step = max(space.width, space.m // 6)
         self.rate = 0.0
         if 0 < worst < self.worst < np.inf and space.m > self.m:
@@ -196,7 +201,7 @@ class _Tests:
         self.next, self.m, self.worst = space.m + step, space.m, worst
 
     def restarted(self, space: Space) -> None:
-        """Begin again with a small basis."""
+        """Schedule the next test after a restart."""
         self.next, self.m, self.worst, self.rate = space.m + space.width, space.m, np.inf, 0.0
 
 
@@ -213,7 +218,7 @@ def lanczos(
 ) -> KrylovResult:
     """Return k eigenpairs of a symmetric operator at one end, best first; known null vectors are left out.
 
-    Where only the first ``sure`` pairs have to be exact, the others come as they are when those have converged.
+    With ``sure``, only the first ``sure`` pairs must converge, and the others may be approximate.
     """
     n, null = A.shape[0], A.null
     size = sizes(k, n, block)
@@ -222,14 +227,14 @@ def lanczos(
     space = LanczosSpace(A, size.block, size.basis, rng, largest=largest)
     found, checked = _iterate(space, k, k if sure is None else min(sure, k), size, tol, stage)
     vectors = space.vectors(found.coordinates[:, :k])
-    ritz = _seen(space, found, size.block) if space.restarts == 0 else None
+    ritz = _ritz(space, found, size.block) if space.restarts == 0 else None
     values = space.sign * found.values[:k]
     return KrylovResult(None, values, vectors, space.products, checked is not None, space.norm, checked, ritz)
 
 
-def _seen(space: LanczosSpace, found: RitzPairs, block: int) -> Ritz:
-    """Return what a space that began with random directions knows of both ends."""
-    near = found.residuals <= _NEARLY * np.abs(found.values)
+def _ritz(space: LanczosSpace, found: RitzPairs, block: int) -> Ritz:
+    """Return the projection of a space that began with random directions, and its nearly exact pairs."""
+    near = found.residuals <= _NEARLY_EXACT * np.abs(found.values)
     T = space.sign * space.projected[: space.m, : space.m]
     return Ritz(T, block, space.blocks, space.sign * found.values[near], found.coordinates[:, near])
 
@@ -259,7 +264,7 @@ def golub_kahan(
 
 
 def _rayleigh_ritz(A: Operator, right: Array, products: int, checked: int | None) -> KrylovResult:
-    """Return the best triplets with right vectors in the given span, from a fresh product."""
+    """Return the best triplets with right vectors in the given span, from a new product."""
     image = A.matmul(right)
     left, R = dense.orthonormal_near(image, arrays.namespace(image).linalg.vector_norm(image, axis=0))
     P, sigma, Y = dense.svd(R)
@@ -289,7 +294,7 @@ def identity(n: int, reference: Array) -> Array:
 
 
 def small_symmetric(A: Operator, k: int, largest: bool) -> KrylovResult:
-    """Form the matrix and solve it by LAPACK: whole, or only the wanted end where that is a small part."""
+    """Form the matrix and solve it by LAPACK: all of it, or only the wanted end if that is a small part."""
     M, products = A.dense(), 0
     if M is None:
         M, products = A.matmul(identity(A.shape[0], A.reference())), 1
@@ -304,7 +309,9 @@ def small_symmetric(A: Operator, k: int, largest: bool) -> KrylovResult:
     values, vectors = dense.eigh((M + arrays.t(M)) / 2, part)
     if largest:
         values, vectors = xp.flip(values, axis=0), xp.flip(vectors, axis=1)
-    top = max(least, float(xp.max(xp.abs(values[:k]))))  # ‖A‖ from below, so that a residual is never flattered
+    top = max(
+        least, float(xp.max(xp.abs(values[:k])))
+    )  # a lower bound of ‖A‖, so that relative residuals are not underestimated
     return KrylovResult(None, xp.asarray(values[:k], copy=True), vectors[:, :k], products, True, top)
 
 

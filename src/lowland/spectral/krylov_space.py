@@ -1,8 +1,8 @@
-"""Orthonormal bases grown by multiplication, a block of columns at a time, for `krylov`.
+"""Orthonormal Krylov bases, extended by a block of columns at a time, for `krylov`.
 
 `LanczosSpace` holds Q with A Q = Q T + N R Eᵀ for a symmetric A, `GolubKahanSpace` U and V with A V = U B and
 Aᵀ U = V Bᵀ + N R Eᵀ for any A. N is the next block, E the columns of the last one. Blocks may differ in width: random
-directions can join at any step, since they are orthogonal to all that the basis and its next block hold.
+directions can join at any step, since they are orthogonal to the basis and its next block.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from .operators import Operator
 
 Array = Any
 
-_SHORT = 1.5e-8  # of the norm: a column of this length has lost half of its digits
-_SPREAD = 1e-2  # of the longest direction of a block: one that is shorter has lost two digits of its orthogonality
-_SHORT_ONE_SIDED = 1e-3  # the same for blocks that are made orthogonal to the one before them alone
-_VANISHED = 1e-8  # of the norm: below it a direction is mostly rounding
+_SHORT = 1.5e-8  # share of the norm: a column of this length has lost half of its digits
+_SPREAD = 1e-2  # share of the longest direction of a block: a shorter one has lost two digits of orthogonality
+_SHORT_ONE_SIDED = 1e-3  # as `_SHORT`, for blocks that are orthogonalised only against the one before them
+_VANISHED = 1e-8  # share of the norm below which a direction is mostly rounding
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class RitzPairs:
 
 
 class Space:
-    """What both spaces share: counts, the next block, and random directions."""
+    """Base of both spaces: counts, the next block, and random directions."""
 
     def __init__(self, A: Operator, block: int, limit: int, rng: np.random.Generator) -> None:
         self.A, self.limit, self.rng = A, limit, rng
@@ -44,9 +44,9 @@ class Space:
         self.projected = np.zeros((limit, limit))  # T, or B
         self.m = self.recent = self.blocks = self.products = self.restarts = 0
         self.norm, self.replaced, self.block = 0.0, False, block
-        self._before: Array | None = None  # basis coordinates → coordinates in what was there before random directions
-        self._going_on: bool | None = None  # whether a block of that was still to be multiplied; None after a restart
-        self._joined = 0  # blocks that were there before random directions
+        self._before: Array | None = None  # basis coordinates → coordinates in the space without random directions
+        self._going_on: bool | None = None  # whether a block of that space was not multiplied yet; None after a restart
+        self._joined = 0  # blocks before random directions joined
         self.next = self._random(block)
 
     @property
@@ -60,7 +60,7 @@ class Space:
         return self.m + self.width > self.limit
 
     def grow(self) -> None:
-        """Take in the next block, and multiply to get the one after it."""
+        """Append the next block to the basis, and multiply to get the one after it."""
         raise NotImplementedError
 
     def ritz(self) -> RitzPairs:
@@ -80,9 +80,9 @@ class Space:
         return thread_pool.matmul(self.basis[:, : self.m], arrays.like(coordinates, self.basis, np.float64))
 
     def add_random(self, columns: int) -> None:
-        """Widen the next block by random directions, and keep in mind what was there before them.
+        """Add random directions to the next block, and record the space without them.
 
-        Where columns of the next block had vanished it holds random directions already.
+        If columns of the next block had vanished, it contains random directions already.
         """
         self._before, self._going_on = np.eye(self.m + (0 if self.replaced else self.width)), not self.replaced
         self._joined = self.blocks
@@ -91,11 +91,11 @@ class Space:
             self.next = xp.concat([self.next, self._random(columns, self.next)], axis=1)
 
     def without_random(self) -> tuple[Array | None, Array]:
-        """Return what would be known without the random directions: values, best first, and a map to that space.
+        """Return the values, best first, without the random directions, and a map to that space.
 
         The map (rows × columns) takes coordinates in the basis to coordinates in an orthonormal basis of that space:
-        the columns that were there before, and what their last block leads to. The latter is found again by powers of
-        the projected matrix, in which they are exact until a restart; after one there are no values.
+        the earlier columns and the Krylov space of their last block. The latter is recomputed by powers of the
+        projected matrix, which is exact until a restart; after one there are no values.
         """
         if self._before is None:
             return None, np.eye(self.m)
@@ -103,21 +103,21 @@ class Space:
             return None, self._before
         Z = np.eye(self.m, len(self._before))
         if self._going_on:
-            # So many columns the iteration would have added; rounding would lead to copies, and in the end everywhere.
+            # As many columns as the iteration would have added; with more, rounding would add other directions.
             Z = _powers(self._square, Z, self.block, Z.shape[1] + self.block * (self.blocks - self._joined - 1))
         return self._values(Z), Z.T
 
     def restart(self, found: RitzPairs, keep: int) -> None:
-        """Shrink the basis to its best pairs and go on with the next block (Wu & Simon 2000)."""
+        """Shrink the basis to its best pairs and continue with the next block (Wu & Simon 2000)."""
         if self._before is not None:
             known = self.without_random()[1]
             self._before, self._going_on = known @ found.coordinates[: known.shape[1], :keep], None
         self._shrink(found, keep)
 
     def lock(self, found: RitzPairs, exact: int, beside: int, columns: int) -> None:
-        """Shrink the basis to its first pairs, which are exact, and go on with random directions instead.
+        """Shrink the basis to its first pairs, which are exact, and continue with random directions.
 
-        The ``beside`` pairs after them join the next block, so that what is known of them is not lost.
+        The ``beside`` pairs after them join the next block, so that their approximation is kept.
         """
         near = self.vectors(found.coordinates[:, exact : exact + beside])
         self._shrink(found, exact)
@@ -142,7 +142,7 @@ class Space:
 
 
 class LanczosSpace(Space):
-    """Block Lanczos with full reorthogonalisation, on ±A: the wanted end is the large one."""
+    """Block Lanczos with full reorthogonalisation on ±A, so that the wanted end is the largest."""
 
     def __init__(self, A: Operator, block: int, limit: int, rng: np.random.Generator, *, largest: bool) -> None:
         super().__init__(A, block, limit, rng)
@@ -181,8 +181,8 @@ class LanczosSpace(Space):
 class GolubKahanSpace(Space):
     """Block bidiagonalisation of an A with no fewer rows than columns.
 
-    V is kept orthogonal to rounding; U follows from it unless the singular values span many orders of magnitude
-    (Simon & Zha 2000), when ``both_sides`` pays for itself.
+    V is kept orthogonal to rounding, and so is U unless the singular values span many orders of magnitude
+    (Simon & Zha 2000); ``both_sides`` is for that case.
     """
 
     def __init__(self, A: Operator, block: int, limit: int, rng: np.random.Generator, *, both_sides: bool) -> None:
@@ -190,7 +190,7 @@ class GolubKahanSpace(Space):
         self.U, self.both_sides = _empty(A.shape[0], limit, A.reference()), both_sides
 
     def grow(self) -> None:
-        """Multiply the next block by A and the result by Aᵀ, both made orthogonal to what is there."""
+        """Multiply the next block by A and the result by Aᵀ, and orthogonalise both."""
         A, B, m, w = self.A, self.projected, self.m, self.width
         self.basis[:, m : m + w] = self.next
         W = A.matmul(self.next)
@@ -230,7 +230,7 @@ class GolubKahanSpace(Space):
 
 
 def longest(W: Array) -> float:
-    """Return the length of the longest column: A times orthonormal columns gives none longer than ‖A‖."""
+    """Return the length of the longest column; for A times orthonormal columns a lower bound of ‖A‖."""
     xp = arrays.namespace(W)
     return float(xp.max(xp.linalg.vector_norm(W, axis=0)))
 
@@ -241,7 +241,7 @@ def _empty(n: int, columns: int, reference: Array) -> Array:
 
 
 def _take_out(W: Array, Q: Array | None) -> Array | None:
-    """Take the components along Q out of W in place and return them."""
+    """Remove the components along Q from W in place and return them."""
     if Q is None or Q.shape[1] == 0:
         return None
     H = thread_pool.tmatmul(Q, W)
@@ -252,9 +252,9 @@ def _take_out(W: Array, Q: Array | None) -> Array | None:
 def _project_out(W: Array, Q: Array, recent: int, null: Array | None = None, *, whole: bool = True) -> Array:
     """Make W orthogonal to Q (and null) in place and return QᵀW.
 
-    In exact arithmetic W has components along the columns from ``recent`` on alone. They are taken out first, so
-    that the pass over the whole basis only has rounding left to remove: two full passes would cost twice as much.
-    Without ``whole`` that pass is left out.
+    In exact arithmetic W has components only along the columns from ``recent`` on. They are removed first, so that the
+    pass over the whole basis removes only rounding: two full passes would cost twice as much. Without ``whole`` that
+    pass is omitted.
     """
     H = arrays.like(np.zeros((Q.shape[1], W.shape[1])), W)
     near = _take_out(W, Q[:, recent:])
@@ -270,12 +270,12 @@ def _project_out(W: Array, Q: Array, recent: int, null: Array | None = None, *, 
 def _next_block(
     W: Array, norm: float, rng: np.random.Generator, A: Operator, *bases: Array | None, short: float = _SHORT
 ) -> tuple[Array, Array, bool]:
-    """Return Q, R of W (already orthogonal to the bases), and whether columns vanished: these become random.
+    """Return Q, R of W (already orthogonal to the bases), and whether columns vanished, which are replaced at random.
 
-    What is left of a short direction is partly rounding, so it is made orthogonal to the bases again at full length.
+    A short direction is partly rounding, so it is normalised and orthogonalised against the bases again.
     """
     Q, R = dense.orthonormal(W)
-    P, lengths, Y = dense.svd(arrays.to_numpy(R))  # a short direction may lie between the columns
+    P, lengths, Y = dense.svd(arrays.to_numpy(R))  # a short direction need not be a column
     eps = np.finfo(float).eps
     lost = np.flatnonzero(lengths <= 10 * eps * max(norm, np.finfo(float).tiny) * np.sqrt(W.shape[0]))
     first = int((lengths > max(short * norm, _SPREAD * lengths[0])).sum())
@@ -294,9 +294,9 @@ def _next_block(
 
 
 def _powers(square: Callable[[Array], Array], Z: Array, block: int, most: int) -> Array:
-    """Return an orthonormal basis of what the last ``block`` columns of Z lead to by multiplication, Z in front.
+    """Return an orthonormal basis of Z and the Krylov space of its last ``block`` columns.
 
-    It has so many columns at most. What vanishes is left out: rounding would lead to directions that do not belong.
+    It has at most ``most`` columns. Vanishing columns are left out, because they are mostly rounding.
     """
     new, norm = Z[:, -block:], 0.0
     while new.shape[1] and Z.shape[1] < most:

@@ -1,9 +1,9 @@
 """The small end of large sparse positive semidefinite matrices: M v = λ v with λ near the rounding of ‖M‖.
 
 λ₂ of a neighbourhood matrix falls like (k/N)^(4/d), to 1e-14 ‖M‖ for a million points of a sheet. So M + σI is
-factored, σ a few roundings of ‖M‖: far below the wanted values where they can be told from zero, and enough for the
-factor to exist. The largest pairs of its inverse are found by block Lanczos, with the known null vectors taken out; one
-more solve clears the vectors of rough noise, and a Rayleigh–Ritz step with M itself gives λ, free of σ.
+factored, σ a few roundings of ‖M‖: far below the values that can be distinguished from zero, and large enough for the
+factor to exist. The largest pairs of its inverse are found by block Lanczos, with the known null vectors deflated; one
+more solve removes high-frequency noise from the vectors, and a Rayleigh–Ritz step with M gives λ without σ.
 
 LLE's matrix of a swiss roll, 10 neighbours (``benchmarks/nullspace.py``; processor seconds of all threads, growth of
 memory): 100,000 points 2.9 s and 0.28 GB, where SuperLU took 4.7 s and 0.74 GB; a million points 73 s and 3.3 GB.
@@ -34,13 +34,13 @@ from .spmm import spmm
 Array = np.ndarray[Any, Any]
 
 SOLVERS = ("auto", "dense", "superlu", "cholesky")
-SMALL = 5000  # rows up to which SuperLU is done before our own factor is compiled; even a dense factor is small then
+SMALL = 5000  # rows up to which SuperLU is faster than compiling our own factor; even a dense factor is small then
 _EPS = float(np.finfo(np.float64).eps)
-_SHIFT = 64 * _EPS  # over ‖M‖: above the rounding of a factor, below the values that float64 can tell from 0
-_BLOCK = 4  # columns solved at once: the inverse has few large values far apart, and 8 take half as long again
-_GUARD = 4  # pairs found beyond the wanted ones: they give the gap, and a cluster that k would cut converges
-_SPARE = 6  # pairs that are smoothed beside the wanted ones, which may turn into each other
-_CLUSTER = 1e-6  # values nearer to each other than this, relative to the larger, are one eigenspace
+_SHIFT = 64 * _EPS  # σ/‖M‖: above the rounding of a factor, below the values that float64 can distinguish from 0
+_BLOCK = 4  # columns solved at once: the inverse has few large, well separated values, and 8 take 1.5 times as long
+_GUARD = 4  # additional pairs: they give the gap, and a cluster that k would split converges
+_SPARE = 6  # additional pairs that are smoothed, since smoothing may exchange pairs
+_CLUSTER = 1e-6  # relative difference below which two values count as one eigenspace
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class Small:
     """The smallest eigenpairs beyond the known null vectors, ascending, and their evidence.
 
     ``residual`` estimates the sine of the angle between a vector and its eigenspace. With x = (M + σI)⁻¹(Mv − λv), the
-    component of x along each other pair found is divided by its relative gap |μ − λ|/(μ + σ), the rest of x by the gap
-    to the last of them. The plain ‖Mv − λv‖/‖M‖, which is ``backward``, says nothing where λ is a rounding of ‖M‖: it
-    counts rough noise, which turns no vector, as much as smooth errors, which do. ``gap`` is the smallest relative gap,
-    at most 1; values that differ by a rounding of ‖M‖ or by 1e-6 of their size count as one eigenspace. Where k cuts
-    one the gap is 0: its vectors lie in it and are arbitrary there. ``whole`` pairs would hold all of it; that is k
-    where nothing is cut, and None where it goes on beyond what was found.
+    component of x along each other computed pair is divided by its relative gap |μ − λ|/(μ + σ), the rest of x by the
+    gap to the last of them. The plain ‖Mv − λv‖/‖M‖, which is ``backward``, is not informative if λ is a rounding of
+    ‖M‖: it weights high-frequency noise, which does not rotate vectors, like smooth errors, which do. ``gap`` is the
+    smallest relative gap, at most 1; values that differ by a rounding of ‖M‖ or by 1e-6 of their size count as one
+    eigenspace. If k splits one, the gap is 0 and the vectors in it are arbitrary. ``whole`` is the number of pairs that
+    would contain all of it; k if none is split, and None if it extends beyond the computed pairs.
 
-    ``predicted`` and ``fill`` count the entries of the factor before and after it was made (None: not foretold).
+    ``predicted`` and ``fill`` count the entries of the factor, predicted and stored (None: not predicted).
     ``checked`` counts the blocks of random directions in which no missed pair was found (None: all were computed).
     ``approximate`` marks pairs from a subspace; there ``residual`` is the largest ‖Mv − λv‖/λ.
     """
@@ -77,12 +77,12 @@ class Small:
 
     @property
     def above_rounding(self) -> bool:
-        """Tell whether the last value stands so high that only symmetry, and no rounding, makes another equal it."""
+        """Whether the last value is so large that an equal one is due to symmetry, not rounding."""
         return bool(self.values[-1] > self.shift / (64 * _CLUSTER))
 
 
 class _Inverse(Operator):
-    """P (M + σI)⁻¹ P with P taking out the null vectors."""
+    """P (M + σI)⁻¹ P, where P projects out the null vectors."""
 
     symmetric = psd = True
 
@@ -95,7 +95,7 @@ class _Inverse(Operator):
 
 
 class _Dense:
-    """Cholesky by LAPACK, for matrices so small that sparsity does not pay."""
+    """Cholesky by LAPACK, for small matrices."""
 
     def __init__(self, A: Any) -> None:
         import scipy.linalg
@@ -129,12 +129,12 @@ def smallest(
     ----------
     M : scipy.sparse matrix, symmetric positive semidefinite.
     k : how many pairs.
-    null : (n, q) orthonormal columns that M maps to zero and that are not wanted.
-    rng : of the start block; default seed 0.
-    solver : "auto", "dense" (LAPACK), "superlu" (SciPy) or "cholesky" (our own factor). By itself: dense up to 1500
-        rows or where more than a fifth of the pairs are wanted, superlu up to 5000, cholesky above. Memory does not
-        change that.
-    remedy : what a user can do when the factor would pass the memory limit.
+    null : (n, q) orthonormal columns that M maps to zero, to be left out.
+    rng : random generator of the start block; default: seed 0.
+    solver : "auto", "dense" (LAPACK), "superlu" (SciPy) or "cholesky" (our own factor). "auto" is dense up to 1500
+        rows or if more than a fifth of the pairs are wanted, superlu up to 5000 rows, cholesky above. The memory limit
+        does not change that.
+    remedy : advice in the error if the factor would exceed the memory limit.
 
     Examples
     --------
@@ -165,11 +165,11 @@ def smallest(
         products, whole = products + more, _whole(values, k, shift, n - _width(null))
         if solver == "dense" or whole is None or whole <= sure or sure == wanted:
             break
-        sure = min(whole + 1, wanted)  # k cuts an eigenspace: what ends it has to be exact too
+        sure = min(whole + 1, wanted)  # k splits an eigenspace: the pair after it must be exact, too
     if values[0] < -_SHIFT * norm:
         raise SolveError(
-            f"an eigenvalue is {values[0]:.3g}, and none may be negative: the matrix is not positive semidefinite; "
-            "its entries are wrong or span too many orders of magnitude"
+            f"the matrix is not positive semidefinite: it has the eigenvalue {values[0]:.3g}; its entries are wrong or "
+            "span too many orders of magnitude"
         )
     residual, backward, gap = _evidence(M, values, V, k, null, factor, shift, norm)
     seconds = {"factor": built - start, "solve": time.perf_counter() - built}
@@ -180,7 +180,7 @@ def smallest(
 
 
 def _checked(M: Any) -> tuple[Any, float]:
-    """Return M in CSR and float64, exactly symmetric, with a bound of its norm; refuse what is not symmetric."""
+    """Return M in CSR and float64, exactly symmetric, with a bound on its norm; raise if it is not symmetric."""
     M = sp.csr_array(M, dtype=np.float64)
     n = M.shape[0]
     if M.shape != (n, n):
@@ -188,7 +188,7 @@ def _checked(M: Any) -> tuple[Any, float]:
     if not np.isfinite(M.data).all():
         raise ValueError("the matrix contains NaN or infinity")
     if not M.has_canonical_format:
-        M = M.copy()  # the caller's arrays stay as they are
+        M = M.copy()  # do not change the caller's arrays
         M.sum_duplicates()
     norm = float(abs(M).sum(axis=1).max(initial=0.0)) or 1.0
     other = M.T.tocsr()
@@ -196,14 +196,14 @@ def _checked(M: Any) -> tuple[Any, float]:
     skew = abs(M - other).max() if not same else float(np.abs(M.data - other.data).max(initial=0.0))
     if skew > 100 * _EPS * norm:
         raise ValueError(
-            f"the matrix is not symmetric: M − Mᵀ reaches {skew:.3g}. Symmetric matrices alone are solved here; for "
+            f"the matrix is not symmetric: M − Mᵀ reaches {skew:.3g}. Only symmetric matrices are supported; for "
             "others use numpy.linalg.eig(M.toarray())"
         )
     return (M if same and skew == 0 else ((M + other) / 2).tocsr()), norm
 
 
 def _checked_null(M: Any, k: int, null: Array | None, norm: float) -> Array | None:
-    """Return the null vectors as an array; refuse those that are not orthonormal, or that M does not map to zero."""
+    """Return the null vectors as an array; raise if they are not orthonormal, or M does not map them to zero."""
     n = M.shape[0]
     if null is not None:
         null = np.ascontiguousarray(null, dtype=np.float64)
@@ -223,8 +223,8 @@ def _checked_null(M: Any, k: int, null: Array | None, norm: float) -> Array | No
 def _factored(M: Any, norm: float, solver: str, remedy: str) -> tuple[Any, float]:
     """Return the factor of M + σI, and σ.
 
-    Should rounding spoil the factor of a semidefinite matrix, a thousand times the shift still lies below most wanted
-    values, and Lanczos does not need more than that.
+    If rounding makes the factorisation of a semidefinite matrix fail, it is repeated with a thousand times the shift,
+    which is still below most wanted values and sufficient for Lanczos.
     """
     for shift in (_SHIFT * norm, 1000 * _SHIFT * norm):
         A = M + shift * sp.eye_array(M.shape[0], format="csr")
@@ -241,7 +241,7 @@ def _factored(M: Any, norm: float, solver: str, remedy: str) -> tuple[Any, float
 
 
 def _by_lapack(M: Any, wanted: int, null: Array | None, norm: float) -> Array:
-    """Return vectors of the whole matrix, the null vectors moved to the far end."""
+    """Return vectors from a full dense solve, with the null vectors moved to the large end."""
     D = M.toarray()
     if null is not None:
         D += 2 * norm * (null @ null.T)
@@ -254,8 +254,8 @@ def _by_lanczos(
 ) -> tuple[Array, int, int | None]:
     """Return the vectors of the largest values of the inverse, the first k exact; blocks solved, and blocks checked.
 
-    A null vector that nobody named has 1/σ there, and the rounding of that would hide the others: such vectors are
-    found first, taken out, and the rest is found again.
+    A null vector that is not in ``null`` has the value 1/σ, whose rounding would hide the others: such vectors are
+    found first and deflated, and the rest is computed again.
     """
     found, products = np.empty((n, 0)), 0
     while True:
@@ -274,8 +274,8 @@ def _by_lanczos(
         products += pairs.products
         if not pairs.converged:
             raise SolveError(
-                f"the {wanted} smallest eigenvalues did not converge in {products} blocks: very many of them may be"
-                " equal, as in a graph of very many pieces; name their null vectors, or treat the pieces one by one"
+                f"the {wanted} smallest eigenvalues did not converge in {products} blocks: many of them may be equal, "
+                "as in a graph of many connected components; pass their null vectors, or treat each component alone"
             )
         vanish = 1 / pairs.values < 1.1 * shift
         if not vanish.any() or vanish.all():
@@ -284,13 +284,13 @@ def _by_lanczos(
 
 
 def _polished(M: Any, V: Array, null: Array | None, factor: Any) -> tuple[Array, Array]:
-    """Return pairs after one more solve, which damps rough noise by λ/‖M‖, and Rayleigh–Ritz with M itself."""
+    """Return pairs after one more solve, which damps high-frequency noise by λ/‖M‖, and Rayleigh–Ritz with M."""
     V = factor.solve(_without(V, null))
     return _ritz(M, V, null)
 
 
 def _ritz(M: Any, V: Array, null: Array | None) -> tuple[Array, Array]:
-    """Return the pairs of M in the range of V, the null vectors taken out."""
+    """Return the pairs of M in the range of V without the null vectors."""
     V, _ = dense.orthonormal(_without(V / np.linalg.norm(V, axis=0), null))
     T = thread_pool.tmatmul(V, spmm(M, V))
     values, Y = dense.eigh((T + T.T) / 2)
@@ -300,7 +300,7 @@ def _ritz(M: Any, V: Array, null: Array | None) -> tuple[Array, Array]:
 def _evidence(
     M: Any, values: Array, V: Array, k: int, null: Array | None, factor: Any, shift: float, norm: float
 ) -> tuple[float, float, float]:
-    """Return the residual over the gap, the plain residual and the smallest relative gap, as `Small` defines them."""
+    """Return ``residual``, ``backward`` and ``gap`` as `Small` defines them."""
     R = spmm(M, V[:, :k]) - V[:, :k] * values[:k]
     backward = float(np.linalg.norm(R, axis=0).max() / norm)
     X = _without(factor.solve(_without(R, null)), null)
@@ -324,7 +324,7 @@ def _gaps(values: Array, i: int, shift: float) -> Array:
 
 
 def _whole(values: Array, k: int, shift: float, count: int) -> int | None:
-    """Return how many pairs, from k up, cut no eigenspace; None where of ``count`` pairs too few are known to tell."""
+    """Return the least number of pairs ≥ k that splits no eigenspace; None if too few of ``count`` pairs are known."""
     last = k
     while last < len(values) and np.isinf(_gaps(values, last - 1, shift)[last]):
         last += 1
@@ -333,15 +333,15 @@ def _whole(values: Array, k: int, shift: float, count: int) -> int | None:
 
 @thread_pool.one_blas_thread()
 def reduced(M: Any, Z: Any, k: int, *, null: Array | None = None, smooth: int = 0, remedy: str = REMEDY) -> Small:
-    """Return approximate smallest pairs from the range of Z: the best of the maps Y = ZỸ that L landmarks span.
+    """Return approximate smallest pairs from the range of Z: the best of the maps Y = ZỸ of L landmarks.
 
     ZᵀMZ ṽ = λ ZᵀZ ṽ, a dense problem of L rows (locally linear landmarks); Z (n × L) holds each point's barycentric
     weights on the landmarks. λ is a Rayleigh quotient, never below the true value; ``residual`` is max ‖Mv − λv‖/λ:
-    an eigenvalue lies within λ·residual of λ, and where it passes 1 that says little of the vectors.
+    an eigenvalue lies within λ·residual of λ; above 1 it does not bound the error of the vectors.
 
     Such maps have kinks at the spacing of the landmarks. ``smooth`` is the degree of a Chebyshev polynomial of M that
-    takes them out, by so many products and no factor: with 40, two maps of LTSA through 1,000 landmarks, of 20,000
-    points of a swiss roll, lay 0.01 and 0.02 from the exact one instead of 0.05 and 0.07.
+    removes them, by as many products and without a factor: with 40, two maps of LTSA through 1,000 landmarks, of 20,000
+    points of a swiss roll, had errors of 0.01 and 0.02 instead of 0.05 and 0.07.
 
     Examples
     --------
@@ -356,7 +356,7 @@ def reduced(M: Any, Z: Any, k: int, *, null: Array | None = None, smooth: int = 
     start = time.perf_counter()
     Z = sp.csr_array(Z, dtype=np.float64)
     count = Z.shape[1]
-    check_allocation(5 * 8 * count**2, f"dense matrices of {count:,} landmarks", "take fewer landmarks")
+    check_allocation(5 * 8 * count**2, f"dense matrices of {count:,} landmarks", "use fewer landmarks")
     G, C = (Z.T @ Z).toarray(), (Z.T @ (M @ Z)).toarray()
     d, Q = dense.eigh((G + G.T) / 2)
     kept = d > count * _EPS * d[-1]
@@ -402,5 +402,5 @@ def _width(null: Array | None) -> int:
 
 
 def _without(V: Array, null: Array | None) -> Array:
-    """Return V less its components along orthonormal columns."""
+    """Return V minus its components along orthonormal columns."""
     return V if _width(null) == 0 else V - thread_pool.matmul(null, thread_pool.tmatmul(null, V))

@@ -1,7 +1,6 @@
-"""Linear maps that know what they are: symmetric, positive semidefinite, a known null vector.
+"""Linear operators with known properties: symmetric, positive semidefinite, null vectors.
 
-A solver only multiplies; what it may assume it reads off the operator. Everything here follows the array
-namespace of its input.
+Solvers only multiply, and rely on these properties. All operators use the array library of their input.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ Array = Any
 
 
 class Operator:
-    """A matrix that can multiply: ``A.matmul(V)`` is A V and ``A.rmatmul(U)`` is Aᵀ U.
+    """A linear operator: ``A.matmul(V)`` is A V and ``A.rmatmul(U)`` is Aᵀ U.
 
-    ``null`` holds orthonormal columns that A maps to zero, where they are known beforehand.
+    ``null`` holds known orthonormal columns that A maps to zero.
     """
 
     shape: tuple[int, int]
@@ -45,11 +44,11 @@ class Operator:
         raise NotImplementedError
 
     def dense(self) -> Array | None:
-        """Return the matrix itself where it lies in memory, else None."""
+        """Return the matrix if it is in memory, else None."""
         return None
 
     def reference(self) -> Array:
-        """Return an array whose library and device results shall have."""
+        """Return an array of the library and device of the results."""
         return np.empty(0)
 
     def randn(self, rows: int, columns: int, rng: np.random.Generator) -> Array:
@@ -62,7 +61,7 @@ class Operator:
 
 
 def _double(A: Array) -> Array:
-    """Return a foreign array in float64, without gradients: those libraries do not multiply two precisions."""
+    """Return a torch or CuPy array in float64, detached: these libraries do not multiply mixed dtypes."""
     return arrays.cast(arrays.detached(A), np.float64) if arrays.is_foreign(A) else A
 
 
@@ -93,7 +92,7 @@ class Dense(Operator):
 
 
 class Sparse(Operator):
-    """A scipy.sparse matrix, multiplied on all threads; a transposed copy serves Aᵀ U."""
+    """A scipy.sparse matrix, multiplied on all threads; Aᵀ U uses a transposed copy."""
 
     def __init__(self, A: Any, *, symmetric: bool = False, psd: bool = False) -> None:
         self.A = sp.csr_array(A, dtype=None if A.dtype in (np.float32, np.float64) else np.float64)
@@ -115,12 +114,11 @@ class Sparse(Operator):
 
 
 class Centered(Operator):
-    """Rows less their mean, divided by a scale, times √weight: √w (X − 1mᵀ) diag(1/s), never stored.
+    """Rows minus their mean, divided by a scale, times √weight: √w (X − 1mᵀ) diag(1/s), never stored.
 
-    Dense rows are centred block by block before they are multiplied, so a large mean costs no digits; sparse
-    rows stay sparse, and the mean is taken off the product. ``mean`` must be the mean of these rows, weighted as they
-    are, or None for rows as they come: that Aᵀ maps √w to zero is used to undo rounding, so another shift gives wrong
-    products.
+    Dense rows are centred block by block before multiplication, so a large mean costs no digits; sparse rows stay
+    sparse, and the mean is subtracted from the product. ``mean`` must be the weighted mean of these rows, or None for
+    no centring: the fact that Aᵀ maps √w to zero is used to correct rounding, so another shift gives wrong products.
     """
 
     def __init__(self, rows: RowSource, mean: Array | None = None, scale: Array | None = None) -> None:
@@ -128,13 +126,13 @@ class Centered(Operator):
         self.shape = (rows.count(), rows.n_features)
         self._matrix = Sparse(rows.array) if rows.sparse and rows.array is not None else None
         self._root = None if rows.weights is None else np.sqrt(rows.weights)[:, None]
-        self.left_null = None  # √w is mapped to zero by Aᵀ; enforcing it undoes the rounding of a large mean
+        self.left_null = None  # Aᵀ maps √w to zero; enforcing it corrects the rounding of a large mean
         if mean is not None:
             root = np.ones((self.shape[0], 1)) if self._root is None else self._root
             self.left_null = arrays.like(root / np.linalg.norm(root), self.reference(), np.float64)
 
     def reference(self) -> Array:
-        """Return the rows where they lie in memory."""
+        """Return the rows if they are in memory."""
         return self.rows.reference
 
     def _unscaled(self, V: Array) -> Array:
@@ -173,7 +171,7 @@ class Centered(Operator):
     def _over_blocks(self, work: Callable[[Array, Block], Array]) -> Iterator[Array]:
         """Yield the work done on each block of √w (X − 1mᵀ)."""
         scratch, shift = Scratch(), 0.0 if self.mean is None else self.mean
-        blocks = self.rows.blocks(block_rows(self.rows.n_features))  # sparse ones are filled up: as long as dense ones
+        blocks = self.rows.blocks(block_rows(self.rows.n_features))  # sparse blocks are made dense: use the dense size
         return thread_pool.run(lambda block: work(difference(block, shift, scratch), block), blocks)
 
 
@@ -199,7 +197,7 @@ class Gram(Operator):
 class DoublyCentered(Operator):
     """c·J A J of a symmetric A, J = I − 11ᵀ/n: −½ J Δ² J of squared distances, J K J of a kernel; no centred copy.
 
-    The constant vector is known to be null.
+    The constant vector is a known null vector.
     """
 
     symmetric = True
@@ -218,7 +216,7 @@ class DoublyCentered(Operator):
         return self.factor * (out - xp.mean(out, axis=0)[None, :])
 
     def dense(self) -> Array | None:
-        """Return the centred matrix, a copy; only small problems ask for it."""
+        """Return the centred matrix as a copy, for small problems."""
         A = self.A.dense()
         if A is None:
             return None
@@ -249,7 +247,7 @@ class LowRank(Operator):
 
 
 class Deflated(Operator):
-    """P A P with P = I − QQᵀ: the known vectors Q are taken out of a symmetric operator."""
+    """P A P with P = I − QQᵀ: a symmetric operator with the known vectors Q projected out."""
 
     symmetric = True
 
@@ -258,7 +256,7 @@ class Deflated(Operator):
             raise ValueError("deflation needs a symmetric operator")
         self.A, self.Q, self.shape, self.psd = A, dense.orthonormal(_double(Q))[0], A.shape, A.psd
         self.null = self.Q
-        if A.null is not None:  # of A's null vectors those orthogonal to Q stay null; P turns the others
+        if A.null is not None:  # only A's null vectors orthogonal to Q stay null
             _, cosines, V = dense.svd(self.Q @ (arrays.t(self.Q) @ A.null))
             kept = A.null @ V[:, cosines < 1e-8]
             self.null = dense.orthonormal(arrays.namespace(self.Q).concat([self.Q, kept], axis=1))[0]

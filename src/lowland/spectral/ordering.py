@@ -1,4 +1,4 @@
-"""In which order to eliminate, so that the factor of a sparse matrix stays sparse; and its exact size beforehand.
+"""Elimination order for sparse factors, and their exact size in advance.
 
 The order is multiple minimum degree (Liu 1985), SciPy's. Nested dissection by level sets, with smoothed cuts and
 minimum degree in its leaves, was tried instead: for neighbourhood matrices of a sheet it gave 1.25 times the fill at
@@ -31,12 +31,12 @@ class Ordering:
 
 
 def pattern(A: Any) -> tuple[Array, Array]:
-    """Return the structure of a CSR matrix as the kernels take it."""
+    """Return the structure of a CSR matrix in the types of the compiled loops."""
     return A.indptr.astype(np.int64, copy=False), A.indices.astype(np.int32, copy=False)
 
 
 def analysed(A: Any) -> Ordering:
-    """Return the ordering of a matrix with a symmetric pattern, and what its factor will hold.
+    """Return the ordering of a matrix with a symmetric pattern, with the column counts of its factor.
 
     >>> import scipy.sparse as sp
     >>> analysed(sp.eye_array(3, format="csr")).fill
@@ -46,15 +46,15 @@ def analysed(A: Any) -> Ordering:
 
 
 def minimum_degree(A: Any) -> Array:
-    """Return the order of multiple minimum degree for a symmetric pattern, first to last.
+    """Return the multiple minimum degree order of a symmetric pattern.
 
-    SciPy gives an ordering only with a factor. So the pattern is filled with a unit diagonal and crumbs, and factored
-    incompletely with a tolerance that drops every crumb: then the ordering is nearly all that is paid for.
+    SciPy computes an ordering only with a factor. So the pattern is filled with a unit diagonal and tiny entries, and
+    factored incompletely with a tolerance that drops them all: the ordering then takes nearly all of the time.
     """
     from scipy.sparse.linalg import spilu
 
     n = A.shape[0]
-    A = A.tocsr().sorted_indices()  # a copy: SciPy would sort the indices in place, away from their values
+    A = A.tocsr().sorted_indices()  # a copy: SciPy would sort the indices in place without the values
     on_diagonal = A.indices == np.repeat(np.arange(n, dtype=A.indices.dtype), np.diff(A.indptr))
     # The pattern is symmetric, so its rows are its columns.
     crumbs = sp.csc_array((np.where(on_diagonal, 1.0, 1e-30), A.indices, A.indptr), shape=(n, n))
@@ -67,7 +67,7 @@ def minimum_degree(A: Any) -> Array:
 
 
 def followed(A: Any, perm: Array) -> Ordering:
-    """Return what the factor in a given order will hold, the order turned into postorder, which changes no fill."""
+    """Return the column counts of the factor for a given order, converted to postorder, which has the same fill."""
     from . import ordering_loops as kernels
 
     indptr, indices = pattern(A.tocsr())

@@ -1,4 +1,4 @@
-"""The loops over an elimination tree, compiled when first imported and kept on disk."""
+"""Loops over an elimination tree, compiled at first import and cached on disk."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def elimination_tree(indptr, indices, perm, parent):  # type: ignore[no-untyped-
 
 @nb.njit(nb.void(_I8, _I8), **LOOP)
 def postorder(parent, order):  # type: ignore[no-untyped-def]
-    """Write the columns so that each follows its descendants at once, children in their own order."""
+    """Write the columns in postorder, children in their own order."""
     n = len(parent)
     head, following = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     for j in range(n - 1, -1, -1):
@@ -63,8 +63,8 @@ def postorder(parent, order):  # type: ignore[no-untyped-def]
 def column_counts(indptr, indices, perm, parent, counts):  # type: ignore[no-untyped-def]
     """Write the entries of each column of the factor, diagonal included, without forming it.
 
-    The tree must be in postorder (Gilbert, Ng, Peyton 1994: each row of the factor is a subtree, whose leaves and the
-    least common ancestors of neighbouring leaves are all that need to be seen).
+    The tree must be in postorder (Gilbert, Ng, Peyton 1994: each row of the factor is a subtree; only its leaves and
+    the least common ancestors of neighbouring leaves are visited).
     """
     n = len(perm)
     inverse, first = np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Parallel analysis: keep the components that independent columns of the same variances would not show."""
+"""Parallel analysis: the number of components that exceed those of independent columns with the same variances."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def null_spectrum(
 ) -> Array:
     """Return the upper quantile of each eigenvalue under independence.
 
-    The scatter of n rows of independent normal columns is Wishart; Bartlett's triangular factor draws it from
-    the moments alone, so no rows are simulated when there are many. Each draw is scaled to the very variances
-    given, as a permutation of the columns would have them: so correlations are compared with correlations.
+    The scatter of n rows of independent normal columns is Wishart; Bartlett's triangular factor samples it without
+    simulating rows. Each draw is scaled to exactly these variances, as a permutation of the columns would have, so that
+    correlations are compared with correlations.
     """
     dof, d = n_rows - 1, len(variances)
     size = min(dof, d)
     if size > DENSE_LIMIT:
         raise DataError(
-            f"parallel analysis (n_components='auto' of PCA) compares whole spectra and is limited to {DENSE_LIMIT} "
-            f"dimensions (here {size}); use another rule, such as variance_share (for PCA, a number or a share)"
+            f"parallel analysis (n_components='auto' of PCA) needs the whole spectrum and is limited to {DENSE_LIMIT} "
+            f"dimensions; got {size}. Use another rule, such as variance_share (for PCA, a number or a share)"
         )
     lengths = np.sqrt(dof * variances)
     found = np.empty((draws, size))
@@ -61,24 +61,24 @@ def parallel_analysis(
     draws: int = 20,
     quantile: float = 0.95,
 ) -> Measure:
-    """Return how many leading eigenvalues exceed what independent columns would give; at least 1.
+    """Return the number of leading eigenvalues that exceed those of independent columns; at least 1.
 
-    The count is cautious: a few strong factors on few columns raise the null spectrum and can hide weak ones.
+    The count is conservative: a few strong factors on few columns raise the null spectrum and can hide weak ones.
 
     Parameters
     ----------
     X : array, sparse matrix, data frame, RowSource, or list of eigenvalues
         Rows; or the eigenvalues of a covariance, descending, with ``n_rows``.
     n_rows : int, optional
-        Number of rows behind eigenvalues.
+        Number of rows of the eigenvalues.
     variances : array-like, optional
-        Variances of the columns behind eigenvalues, of the same sum; default: all equal, as for standardised columns.
+        Variances of the columns of the eigenvalues, with the same sum; default: all equal, as for standardised columns.
     scale : bool
-        Give every column of rows the same variance first.
+        Scale every column of rows to the same variance first.
     random_state : int
         Seed of the draws.
     draws : int
-        How many spectra of independent columns are drawn.
+        Number of spectra of independent columns.
     quantile : float
         The quantile of the draws that a value must exceed.
 
@@ -92,15 +92,15 @@ def parallel_analysis(
     J. L. Horn, A rationale and test for the number of factors in factor analysis, Psychometrika 30 (1965).
     """
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
-        raise ValueError(f"parallel_analysis: draws is a whole number of at least 1; it is {draws!r}")
+        raise ValueError(f"parallel_analysis: draws must be a whole number of at least 1; got {draws!r}")
     if not 0 < quantile < 1:
-        raise ValueError(f"parallel_analysis: quantile lies between 0 and 1; it is {quantile!r}")
+        raise ValueError(f"parallel_analysis: quantile must be between 0 and 1; got {quantile!r}")
     if variances is None:
         found = variances_of(X, n_rows, scale=scale, owner="parallel_analysis", flat=True)
         columns = np.full(found.n_columns, found.total / found.n_columns) if found.columns is None else found.columns
     else:
         columns = _checked(variances)
-        found = _behind(X, n_rows, columns)
+        found = _spectrum_of(X, n_rows, columns)
     count = above_null(found, columns, seed(random_state), draws=draws, quantile=quantile)
     return Measure(max(1, count), max(1, count.low), max(1, count.high))
 
@@ -113,32 +113,32 @@ def parallel_count(solved: Solved, ddof: int, rng: np.random.Generator) -> int:
 
 
 def _checked(variances: Any) -> Any:
-    """Return the variances of columns; each is a number that is not negative."""
+    """Return the variances of columns; raise if one is negative or not finite."""
     columns = np.asarray(variances, dtype=np.float64)
     if columns.ndim != 1 or not len(columns) or not (columns >= 0).all() or not np.isfinite(columns).all():
         raise DataError(
-            f"parallel_analysis: variances holds one for each column, finite and not negative; it is {short(variances)}"
+            f"parallel_analysis: variances must be finite, nonnegative, one per column; got {short(variances)}"
         )
     return columns
 
 
-def _behind(X: Any, n_rows: int | None, columns: Any) -> Variances:
-    """Return a given spectrum, which must be that of columns of these variances.
+def _spectrum_of(X: Any, n_rows: int | None, columns: Any) -> Variances:
+    """Return a given spectrum; raise if the columns cannot have these variances.
 
-    It may be cut at its rank, so there may be more columns than values; but both have one sum. Where rows are not
-    centred, that of the values is larger; where divisors differ by a row, it may be smaller by 1/N.
+    It may end at its rank, so there may be more columns than values; but both have the same sum. For rows that are not
+    centred, that of the values is larger; with another divisor, it may be smaller by 1/N.
     """
     found = variances_of(X, n_rows, owner="parallel_analysis", flat=True)
     if found.columns is not None:
-        raise ValueError("parallel_analysis: variances go with eigenvalues; rows have their own")
+        raise ValueError("parallel_analysis: variances can be given only with eigenvalues, not with rows")
     rank, entries = len(found.values), len(columns)
     if rank > entries:
-        raise ValueError(f"parallel_analysis: variances has {entries} entries, and {rank} eigenvalues are above zero")
+        raise ValueError(f"parallel_analysis: variances has {entries} entries, but {rank} eigenvalues are positive")
     n = found.rows("parallel_analysis")
     if len(X) != entries and columns.sum() > (1.001 + 2 / n) * found.total:
         raise ValueError(
-            f"parallel_analysis: variances has {entries} entries, whose sum is {columns.sum():.4g}, and the sum of "
-            f"{len(X)} eigenvalues is {found.total:.4g}: they are not those of the same columns"
+            f"parallel_analysis: the sum of {entries} variances is {columns.sum():.4g}, but the sum of {len(X)} "
+            f"eigenvalues is {found.total:.4g}: they do not belong to the same columns"
         )
     return replace(found, n_columns=entries, size=max(rank, min(n - 1, entries)))
 
@@ -146,8 +146,8 @@ def _behind(X: Any, n_rows: int | None, columns: Any) -> Variances:
 def above_null(
     found: Variances, columns: Any, rng: np.random.Generator, *, draws: int = 20, quantile: float = 0.95
 ) -> Measure:
-    """Count the leading values above those of independent columns; 0 where the columns look independent."""
-    unit = float(columns.max(initial=0.0)) or 1.0  # products of variances neither overflow nor vanish
+    """Return the number of leading values above those of independent columns; 0 if the columns look independent."""
+    unit = float(columns.max(initial=0.0)) or 1.0  # so that products of variances neither overflow nor underflow
     null = unit * null_spectrum(found.rows("parallel_analysis"), columns / unit, rng, draws=draws, quantile=quantile)
     m = min(len(found.values), len(null))
     return leading(found.values[:m], null[:m], found.spread())

@@ -1,8 +1,8 @@
-"""The iterative route of the textbooks: multiply, normalise, repeat; then deflate and go on to the next component.
+"""Power iteration with deflation.
 
-v ← Av/‖Av‖ tends to the eigenvector of the largest eigenvalue at the rate λ₂/λ₁; keeping v orthogonal to what was
-found gives the next one. Kept for its clarity and for few, well separated components; `krylov` does the same work
-with far fewer products.
+v ← Av/‖Av‖ converges to the eigenvector of the largest eigenvalue at the rate λ₂/λ₁; keeping v orthogonal to the
+vectors already found gives the next one. For teaching and for few, well separated components; `krylov` needs far fewer
+products.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Array = Any
 def power(A: Operator, k: int, *, tol: float, rng: np.random.Generator, max_iter: int = 20_000) -> KrylovResult:
     """Return the k largest eigenpairs of a positive semidefinite operator, component by component."""
     if not A.psd:
-        raise ValueError("power iteration needs a positive semidefinite operator: a negative end would win")
+        raise ValueError(
+            "power iteration needs a positive semidefinite operator: it could converge to a negative eigenvalue"
+        )
     n, xp = A.shape[0], arrays.namespace(A.reference())
     Q = arrays.like(np.zeros((n, 0)), A.reference(), np.float64) if A.null is None else A.null
     known = Q.shape[1]
@@ -39,7 +41,7 @@ def power(A: Operator, k: int, *, tol: float, rng: np.random.Generator, max_iter
             norm = max(norm, value)
             residual = float(xp.linalg.vector_norm(w - value * v))
             length = float(xp.linalg.vector_norm(w))
-            if length <= np.finfo(float).eps * norm * n:  # what is left is zero: any direction will do
+            if length <= np.finfo(float).eps * norm * n:  # the rest is zero: use any direction
                 value = max(value, 0.0)
                 break
             if residual <= tol * norm:

@@ -1,4 +1,4 @@
-"""How one configuration of points lies to another: Procrustes."""
+"""Procrustes alignment of two configurations of points."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Array = Any
 
 @dataclass(frozen=True)
 class Alignment:
-    """The similarity that brings A nearest to B: scale · A rotation + shift.
+    """The similarity transform of A that is closest to B: scale · A rotation + shift.
 
-    ``error`` is what is left, √(Σ‖b − b̂‖² / Σ‖b − b̄‖²): 0 for the same shape, 1 where A says nothing of B.
+    ``error`` is the relative residual √(Σ‖b − b̂‖² / Σ‖b − b̄‖²): 0 for the same shape, 1 for unrelated points.
     """
 
     rotation: Array
@@ -26,12 +26,12 @@ class Alignment:
     error: float
 
     def __call__(self, A: Array) -> Array:
-        """Return A brought to B."""
+        """Return A aligned to B."""
         return self.scale * (np.asarray(A) @ self.rotation) + self.shift
 
 
 def procrustes(A: Array, B: Array, *, scale: bool = True, reflection: bool = True) -> Alignment:
-    """Return the rotation, scale and shift that bring the points A nearest to the points B (Schönemann 1966).
+    """Return the rotation, scale and shift that align the points A to the points B (Schönemann 1966).
 
     (A − ā)ᵀ(B − b̄) = UΣVᵀ;  rotation UVᵀ;  scale ΣΣ/‖A − ā‖².
 
@@ -40,9 +40,9 @@ def procrustes(A: Array, B: Array, *, scale: bool = True, reflection: bool = Tru
     A, B : array
         Points in the same order, N × k each.
     scale : bool
-        Whether A may be stretched.
+        Whether A may be scaled.
     reflection : bool
-        Whether A may be mirrored.
+        Whether A may be reflected.
 
     Examples
     --------
@@ -54,11 +54,11 @@ def procrustes(A: Array, B: Array, *, scale: bool = True, reflection: bool = Tru
     """
     A, B = np.asarray(A, dtype=np.float64), np.asarray(B, dtype=np.float64)
     if A.shape != B.shape or A.ndim != 2:
-        raise DataError(f"Procrustes compares points in pairs; the shapes are {A.shape} and {B.shape}")
+        raise DataError(f"Procrustes needs two configurations of the same shape; got {A.shape} and {B.shape}")
     a, b = A.mean(axis=0), B.mean(axis=0)
     size_a, size_b = float(((A - a) ** 2).sum()), float(((B - b) ** 2).sum())
     if not (size_a > 0 and size_b > 0):
-        raise DataError("Procrustes has nothing to turn: all points of a configuration are equal")
+        raise DataError("Procrustes needs distinct points: all points of a configuration are equal")
     U, s, V = dense.svd((A - a).T @ (B - b))
     signs = np.ones(len(s))
     if not reflection and np.linalg.det(U @ V.T) < 0:

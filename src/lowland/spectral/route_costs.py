@@ -1,6 +1,6 @@
-"""What each road from rows to directions takes: memory by pieces, and rough seconds.
+"""Estimated memory, by parts, and rough seconds of each route from rows to directions.
 
-Pieces that are held one after another are not added up: of the stages of a road the largest counts.
+The memory of successive stages is not added: the largest stage counts.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ from .solve import DENSE_LIMIT
 
 Parts = dict[str, int]
 
-_POWER_PRODUCTS = 100  # for one component; it may be any number, the nearer the values the more
-_SWEEPS = 3  # bases that Lanczos fills: one where the wanted values stand out, seven where none does
-_UNKNOWN_ROWS = 10**6  # of a stream that does not say its length
-_PACKED = 512  # numbers that BLAS packs of each column of a product, in each thread that multiplies
-_MOST_PACKED = 32 << 20
-_LAPACK = 6.5  # matrices held while all eigenvectors of one are found: itself, symmetric, LAPACK's copy and work
-_COPIES = 3.5  # of the directions of wide rows, while they are made orthonormal and get their signs
-_VECTORS = 6  # of one number for each column, that a thread holds while it sums a block, and that merging takes
-_SUMS = 3  # of these in the sums of a block: its mean in two parts, and the squares
-_SPARSE_BYTES = 40  # of an entry of a sparse block, while its columns are summed
+_POWER_PRODUCTS = 100  # assumed for one component; close values need more
+_SWEEPS = 3  # bases that Lanczos fills: one for well separated values, seven for a flat spectrum
+_UNKNOWN_ROWS = 10**6  # assumed for a stream of unknown length
+_PACKED = 512  # numbers that BLAS packs for each column of a product, in each thread
+_MAX_PACKED = 32 << 20
+_LAPACK = (
+    6.5  # matrices held while all eigenvectors of one are computed: it, its symmetric copy, LAPACK's copy and work
+)
+_COPIES = 3.5  # copies of the directions of wide rows while they are orthonormalised and signed
+_VECTORS = 6  # vectors of length D that a thread holds while it sums and merges a block
+_SUMS = 3  # such vectors in the sums of a block: its mean in two parts, and the squares
+_SPARSE_BYTES = 40  # per entry of a sparse block while its columns are summed
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How rows of a shape are read: blocks of rows, and the threads that work on them at once."""
+    """How rows are read: blocks, and the threads that process them at once."""
 
     n: int
     d: int
@@ -45,7 +47,7 @@ class Reading:
 
     @classmethod
     def of(cls, shape: DataShape) -> Reading:
-        """Take what matters from the shape of the data and the settings."""
+        """Return the reading of data of this shape with the current settings."""
         n, d = shape.n_rows or _UNKNOWN_ROWS, shape.n_features
         entries = shape.entries or n * d
         return cls(n, d, shape.dtype.itemsize, shape.sparse, entries, settings.threads(), shape.blocks)
@@ -57,7 +59,7 @@ class Reading:
 
     @property
     def at_once(self) -> int:
-        """Threads that have a block to work on."""
+        """Threads that process a block."""
         return min(self.threads, self.blocks)
 
     @property
@@ -66,15 +68,15 @@ class Reading:
         return -(-self.n // block_rows(self.d))
 
     def queued(self, pieces: int) -> int:
-        """Return how many results of so many pieces wait for their turn beside those that are worked on."""
+        """Return the number of finished results that wait to be merged, of ``pieces`` tasks."""
         return min(pieces, 2 * self.threads) - min(pieces, self.threads) if self.threads > 1 else 0
 
     def packed(self, side: int) -> int:
-        """Return what BLAS holds in all threads for products with so many columns."""
-        return min(self.threads, self.blocks) * min(_MOST_PACKED, _PACKED * self.size * side)
+        """Return the memory of BLAS in all threads for products with ``side`` columns."""
+        return min(self.threads, self.blocks) * min(_MAX_PACKED, _PACKED * self.size * side)
 
     def column_pass(self) -> Parts:
-        """Return what summing each column takes."""
+        """Return the memory for sums of each column."""
         rows = block_rows(self.d, self.sparse)
         pieces = -(-self.n // rows)
         at_once = min(self.threads, pieces)
@@ -83,19 +85,21 @@ class Reading:
         return {"blocks of rows": at_once * block, "sums of columns": 8 * self.d * vectors}
 
     def multiplying(self) -> Parts:
-        """Return what multiplying the rows takes."""
+        """Return the memory for products with the rows."""
         if self.sparse and not self.streamed:
             return {"transposed copy": self.entries * (self.size + 4) + 8 * self.d}
-        return {"blocks of rows": self.rows_in_float64() * (2 if self.sparse else 1)}  # sparse ones are filled up first
+        return {
+            "blocks of rows": self.rows_in_float64() * (2 if self.sparse else 1)
+        }  # sparse ones are made dense first
 
     def rows_in_float64(self) -> int:
         """Return the bytes of the blocks that all threads hold in float64."""
         return self.at_once * self.block * 8
 
     def read_ahead(self) -> Parts:
-        """Return the copies of blocks that wait for a thread, and one that is being put together.
+        """Return the memory of blocks that wait for a thread and of the one being assembled.
 
-        Where rows are one array, blocks are views of it.
+        If rows are one array, blocks are views of it.
         """
         if not self.streamed or self.blocks == 1:
             return {}
@@ -105,9 +109,9 @@ class Reading:
 
 
 def cost(name: str, shape: DataShape, k: int, *, altered: bool = False) -> tuple[Parts, float]:
-    """Return the largest pieces of memory of a route, and its rough seconds.
+    """Return the largest allocations of a route, and its rough seconds.
 
-    ``altered``: the columns are scaled or not centred, so that the scatter is copied.
+    ``altered``: the columns are scaled or not centred, and the scatter is copied.
     """
     t = Reading.of(shape)
     if name == "power" and not routes.forms_scatter(t.n, t.d):
@@ -116,13 +120,13 @@ def cost(name: str, shape: DataShape, k: int, *, altered: bool = False) -> tuple
     else:
         parts, flops, inner = _ROUTES[name](t, k, altered)
     seconds = sparse_seconds(flops) if shape.sparse else dense_seconds(flops, shape.dtype)
-    seconds += dense_seconds(inner, np.dtype(np.float64))  # of keeping a basis orthogonal
+    seconds += dense_seconds(inner, np.dtype(np.float64))  # for reorthogonalisation
     parts |= t.read_ahead()
     return {name: size for name, size in parts.items() if size}, seconds
 
 
 def _solving(side: int, k: int) -> tuple[Parts, float]:
-    """Return the memory and the arithmetic of k eigenvectors of a square matrix, the matrix itself included."""
+    """Return the memory and the arithmetic of k eigenvectors of a square matrix, including the matrix."""
     if side <= DENSE_LIMIT or 5 * k > side:
         return {"matrix": int(8 * _LAPACK * side**2)}, 10.0 * side**3
     basis = _basis(k, side)
@@ -134,15 +138,15 @@ def _renamed(parts: Parts, name: str) -> Parts:
 
 
 def _square_sum(t: Reading, side: int, pieces: int) -> int:
-    """Return what a sum of ZᵀZ holds beside Z: itself, and products that are on their way to it."""
+    """Return the memory of a sum of ZᵀZ: the sum and the products not yet added, without Z."""
     if side <= TILED:
         return 8 * side**2 * (2 + 2 * min(t.threads, pieces) + t.queued(pieces))
-    tiles = min(8, t.threads) * side**2 // 8  # entries of the products that are made at once
+    tiles = min(8, t.threads) * side**2 // 8  # entries of concurrent products
     return 8 * side**2 + (8 + t.size) * tiles // 2
 
 
 def _panel_sum(t: Reading, panels: int) -> int:
-    """Return what a sum of ZᵀZ over panels of columns holds beside Z: products wait in the precision of the data."""
+    """Return the memory of a sum of ZᵀZ over panels of columns without Z: products have the dtype of the data."""
     if t.n > TILED:
         return _square_sum(t, t.n, panels)
     return t.n**2 * (8 + t.size * (min(t.threads, panels) + t.queued(panels)))
@@ -176,7 +180,7 @@ def _gram(t: Reading, k: int, altered: bool) -> tuple[Parts, float, float]:
     else:
         held["Gram matrix"] = max(held["Gram matrix"], _panel_sum(t, panels))
         held["panels of columns"] = min(t.threads, panels) * panel * t.size
-        held["BLAS"] = min(t.threads, panels) * min(_MOST_PACKED, _PACKED * t.size * t.n)
+        held["BLAS"] = min(t.threads, panels) * min(_MAX_PACKED, _PACKED * t.size * t.n)
     return largest(t.column_pass(), held), 1.0 * t.n**2 * t.d + 4.0 * t.n * t.d * k + flops, 0.0
 
 

@@ -1,4 +1,4 @@
-"""The roads from rows to singular values and directions; `rowspace` chooses among them."""
+"""The routes from rows to singular values and directions; `rowspace` chooses among them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from .spmm import outer
 
 Array = Any
 
-PANEL_ENTRIES = 1 << 22  # of the columns that are multiplied at once
-SCREE = 10  # eigenvalues worth having for a scree plot even if fewer components are wanted
+PANEL_ENTRIES = 1 << 22  # entries of the columns multiplied at once
+SCREE = 10  # eigenvalues computed for a scree plot even if fewer components are wanted
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -37,12 +37,12 @@ def rank_tolerance(n: int, d: int, dtype: Any) -> float:
 
 
 def square_tolerance(n: int, eps: float = _EPS) -> float:
-    """Return the same where the values were squared: the scatter is right to eps·σ₁² only, eps that of the products."""
+    """Return the same for squared values: the scatter is accurate only to eps·σ₁², with the eps of the products."""
     return float(np.sqrt(10 * np.sqrt(n) * eps))
 
 
 def degrees(weight: float, ddof: int) -> float:
-    """Return the divisor of variances; where ddof uses up all rows, the plain count."""
+    """Return the divisor of variances; if ddof leaves none, the plain count."""
     return weight - ddof if weight > ddof else weight
 
 
@@ -52,7 +52,7 @@ def deviations(variances: Array, mean: Array) -> Array:
 
 
 def _start(name: str, seen: Accumulator, squares: Array, scaling: Scaling) -> Solved:
-    """Fill in what all routes know before they solve; refuse sums that are no numbers."""
+    """Return the fields that all routes know before they solve; raise if sums overflow."""
     mean = arrays.to_numpy(seen.mean)
     with np.errstate(over="ignore", invalid="ignore"):
         variances = arrays.to_numpy(squares).clip(0) / degrees(seen.weight, scaling.ddof)
@@ -83,25 +83,25 @@ def operator(rows: RowSource, solved: Solved, scaling: Scaling) -> Centered:
     return Centered(rows, mean, solved.scale)
 
 
-# -- covariance, svd and power: from what one pass has summed --------------------------------------------------------
+# -- covariance, svd and power: from the sums of one pass ------------------------------------------------------------
 
 
 def covariance(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator) -> Solved:
-    """Eigenvectors of the scatter; a stream that cannot be read again is multiplied in float64 throughout."""
+    """Solve by eigenvectors of the scatter; rows that can be read only once are multiplied in float64."""
     precise = not rows.reiterable
     eps = _EPS if precise or rows.sparse else float(np.finfo(rows.dtype).eps)
     return from_accumulator(moments(rows, precise=precise), wanted, scaling, rng, eps=eps)
 
 
 def svd(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator) -> Solved:
-    """Singular vectors of the R factor: nothing is squared."""
+    """Solve by singular vectors of the R factor, without squares."""
     return from_accumulator(r_factor(rows), wanted, scaling, rng)
 
 
 def power(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator) -> Solved:
-    """Multiplication with deflation, on the scatter where it is no larger than the rows, else on the rows."""
+    """Solve by power iteration with deflation, on the scatter if it is no larger than the rows, else on the rows."""
     if forms_scatter(rows.count(), rows.n_features):
-        sums = moments(rows, precise=True)  # no second pass makes good what products of float32 lose
+        sums = moments(rows, precise=True)  # there is no second pass to correct float32 products
         return replace(from_accumulator(sums, wanted, scaling, rng, "power"), route="power")
     seen = column_moments(rows)
     start = _start("power", seen, seen.squares, scaling)
@@ -109,7 +109,7 @@ def power(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.rand
 
 
 def forms_scatter(n: int, d: int) -> bool:
-    """Tell whether `power` sums the scatter first: one multiplication by it then costs less than one by the rows."""
+    """Return whether `power` forms the scatter, because a product with it costs less than one with the rows."""
     return d <= min(n, 5000)
 
 
@@ -121,7 +121,7 @@ def from_accumulator(
     solver: str = "auto",
     eps: float = _EPS,
 ) -> Solved:
-    """Solve for the rows that an accumulator has seen; ``eps`` is the precision in which it multiplied them."""
+    """Solve for the rows of an accumulator; ``eps`` is the precision of its products."""
     done = seen.finished()
     if isinstance(done, RFactor):
         return _from_r(done, scaling)
@@ -166,9 +166,9 @@ def _leading(
     solver: str = "auto",
     eps: float = _EPS,
 ) -> Solved:
-    """Solve for as many pairs of a scatter or Gram operator as are wanted, growing where the spectrum decides."""
+    """Solve for the wanted pairs of a scatter or Gram operator; more of them until the rule can decide."""
     least = max(start.tolerance, square_tolerance(op.shape[0], eps))
-    if solver == "power":  # it stops at a residual, and tells smaller values from each other no better than that
+    if solver == "power":  # it resolves values no better than its residual
         least = max(least, float(np.sqrt(10 * tolerance(op))))
     size = op.shape[0] - (0 if op.null is None else op.null.shape[1])
     if solver == "auto" and (op.shape[0] <= DENSE_LIMIT or wanted.whole):
@@ -200,12 +200,12 @@ def _leading(
 
 
 def gram(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator) -> Solved:
-    """Eigenvectors u of K = XXᵀ, then v = Xᵀu/σ: for fewer rows than columns."""
+    """Solve by eigenvectors u of K = XXᵀ, then v = Xᵀu/σ, for fewer rows than columns."""
     seen = column_moments(rows)
     start = _start("gram", seen, seen.squares, scaling)
     side = Columns(rows, start, scaling)
     op = Dense(side.gram(), psd=True)
-    if scaling.center:  # Xᵀ√w = 0: the weights' roots are a known null vector
+    if scaling.center:  # Xᵀ√w = 0: √w is a known null vector
         op.null = arrays.like(side.root / np.linalg.norm(side.root), op.A)[:, None]
         if start.n_rows == 1:
             op.null = None
@@ -215,17 +215,17 @@ def gram(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.rando
 
 
 def back_to_columns(back: Callable[[Array], Array], solved: Solved, U: Array, wanted: ComponentRule) -> Solved:
-    """Turn the wanted left vectors into directions by Y = XᵀU, and let the SVD of Y undo what squaring mixed."""
+    """Return directions Y = XᵀU of the wanted left vectors; the SVD of Y separates vectors that squaring mixed."""
     rank = max(1, int((solved.spectrum > solved.tolerance**2 * solved.spectrum[0]).sum()))
     k = min(wanted.pick(solved) or rank, rank, U.shape[1], len(solved.mean))
     Q, R = dense.orthonormal_near(back(U[:, :k]), np.sqrt(solved.spectrum[:k]))
     P, s, Y = dense.svd(R)
     V = thread_pool.matmul(Q, P)
-    del Q  # of wide rows as large as what is kept
+    del Q  # for wide rows as large as the result
     signs = sign_of_columns(V)
     spectrum = solved.spectrum.copy()
     spectrum[:k] = arrays.to_numpy(s) ** 2
-    left = arrays.namespace(U).concat([U[:, :k] @ Y * signs, U[:, k:]], axis=1)  # a second pass wants all of them
+    left = arrays.namespace(U).concat([U[:, :k] @ Y * signs, U[:, k:]], axis=1)  # a second pass needs all of them
     return replace(solved, spectrum=spectrum, vectors=V * signs, left=left)
 
 
@@ -306,7 +306,7 @@ class Columns:
 
 
 def krylov(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator) -> Solved:
-    """Block Golub–Kahan on the rows, centred as they are multiplied."""
+    """Solve by block Golub–Kahan on the rows, which are centred during multiplication."""
     seen = column_moments(rows)
     start = _start("krylov", seen, seen.squares, scaling)
     op = operator(rows, start, scaling)
@@ -332,11 +332,11 @@ def krylov(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.ran
 
 
 def lanczos(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator) -> Solved:
-    """Block Lanczos on XᵀX or XXᵀ, whichever is smaller and never formed, until the wanted pairs have converged.
+    """Solve by block Lanczos on XᵀX or XXᵀ, whichever is smaller, never formed, until the wanted pairs have converged.
 
-    Squares lose nothing where the values are of one size, as those of indicators are, and only the shorter vectors
-    are kept. The pairs after the wanted ones often lie in the bulk of the spectrum, where they would cost most of the
-    time: they are told only if they have converged as well.
+    Squares lose no precision if the values are of similar size, as those of indicators are, and only the shorter
+    vectors are stored. Further pairs are often clustered and would take most of the time: they are reported only if
+    they have converged as well.
     """
     assert wanted.count is not None
     seen = column_moments(rows)

@@ -1,10 +1,10 @@
 """The leading directions of a table of rows, by the route that suits its shape.
 
-Five routes give the same answer: the eigenvectors of the scatter XᵀX (``covariance``), of the dual Gram matrix XXᵀ
-(``gram``), the singular vectors of the R factor (``svd``), block Krylov on the rows themselves (``krylov``), and
-multiplication with deflation (``power``). The first two square the singular values: they are exact for
-σ_k > √eps·σ₁, with a second pass where one is not enough; ``auto`` leaves them below that. A sixth, ``lanczos``,
-squares as it multiplies; it is for callers who know that their values are of one size.
+Five routes give the same result: the eigenvectors of the scatter XᵀX (``covariance``), of the dual Gram matrix XXᵀ
+(``gram``), the singular vectors of the R factor (``svd``), block Krylov on the rows (``krylov``), and power iteration
+with deflation (``power``). The first two square the singular values: they are accurate for σ_k > √eps·σ₁, with a second
+pass if needed; ``auto`` uses another route below that. A sixth, ``lanczos``, squares by multiplication; it is for
+callers whose singular values are of similar size.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _SMALL_WORK = 1e8  # multiplications below which the safest route is also fast e
 class RowSpace:
     """Singular values and right singular vectors of the (centred, scaled, weighted) rows, with their origin.
 
-    ``short`` tells that the rank was below the number asked for; ``left`` holds U where it was asked for; ``unseen`` is
-    the ratio to σ₁ below which squares could not show wanted values, 0 where none is missing for that reason.
+    ``short``: the rank is below the requested number; ``left`` is U if requested; ``unseen`` is the ratio to σ₁ below
+    which squares could not resolve wanted values, 0 if none is missing for that reason.
     """
 
     values: Array
@@ -106,7 +106,7 @@ def decompose(
     rng: np.random.Generator,
     want_left: bool = False,
 ) -> RowSpace:
-    """Return the leading row space; ``solver`` is one of `ROUTES`, auto, or lanczos for values of one size."""
+    """Return the leading row space; ``solver`` is one of `ROUTES`, auto, or lanczos for values of similar size."""
     name = route(rows.shape, wanted) if solver == "auto" else solver
     if name in ("gram", "krylov", "power") and not rows.reiterable:
         raise single_pass_error(f"solver={name!r}")
@@ -129,9 +129,9 @@ def from_accumulator(
     solver: str = "auto",
     rows: RowSource | None = None,
 ) -> RowSpace:
-    """Return the leading row space of the rows that an accumulator has seen.
+    """Return the leading row space of the rows of an accumulator.
 
-    Where ``rows`` can be read again, what squaring lost of the last wanted value is made good from them.
+    If ``rows`` can be read again, a second pass restores the precision that squaring lost.
     """
     with thread_pool.one_blas_thread():
         solved = routes.from_accumulator(seen, wanted, scaling, rng, solver)
@@ -146,7 +146,7 @@ def from_accumulator(
 def _made_good(
     rows: RowSource, solved: Solved, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator, *, exact: bool
 ) -> Solved:
-    """Return a solution by squares as it is, or a better one where the last wanted value calls for that."""
+    """Return a solution by squares, or a more accurate one if the last wanted value needs it."""
     need = doubt(solved, wanted, rows.dtype)
     if need == "svd" and exact:
         _require("svd", rows, len(solved.spectrum))
@@ -160,21 +160,21 @@ def _made_good(
 
 
 def _require(name: str, rows: RowSource, k: int) -> None:
-    """Refuse a second decomposition that would pass the memory limit; that it is needed shows only in the data."""
+    """Raise if a second decomposition, not known to the plan, would exceed the memory limit."""
     taken = sum(cost(name, rows.shape, k)[0].values())
-    what = f"finding singular values that small beside the first (by {name!r})"
-    check_allocation(taken, what, "ask for fewer components, or reduce fewer columns")
+    what = f"computing singular values much smaller than the first (by {name!r})"
+    check_allocation(taken, what, "use fewer components, or reduce fewer columns")
 
 
 def doubt(solved: Solved, wanted: ComponentRule, dtype: Any) -> str:
-    """Say what the last wanted value calls for: nothing, a second ``pass``, or ``svd``.
+    """Return what the last wanted value needs: "" (nothing), a second "pass", or "svd".
 
-    The scatter is right to about eps·σ₁², so a singular vector to eps·σ₁/σ_k: the limit keeps that within a
-    third of what a backward stable solver may err by, 30·min(N, D)·eps.
+    The scatter is accurate to about eps·σ₁², so a singular vector to eps·σ₁/σ_k: the limit keeps that within a
+    third of the error of a backward stable solver, 30·min(N, D)·eps.
     """
     k, possible = _last(solved, wanted), solved.expected
     values = np.sqrt(solved.spectrum)
-    if values[0] == 0:  # nothing varies: `cut` refuses it
+    if values[0] == 0:  # nothing varies: `cut` raises
         return ""
     ratio = float(values[k - 1] / values[0])
     root = 4 * float(np.sqrt(np.finfo(dtype).eps))
@@ -191,7 +191,7 @@ def _last(solved: Solved, wanted: ComponentRule) -> int:
 def cut(solved: Solved, wanted: ComponentRule) -> RowSpace:
     """Keep the wanted components, no more than the numerical rank."""
     last = _last(solved, wanted) if solved.doubt else 0
-    spectrum = solved.spectrum[: max(1, solved.possible)]  # further ones are rounding, whatever their size
+    spectrum = solved.spectrum[: max(1, solved.possible)]  # further ones are rounding
     top = float(spectrum[0])
     rank = int((spectrum > solved.tolerance**2 * top).sum()) if top > 0 and not _flat(solved) else 0
     rank = min(rank, solved.possible)
@@ -212,14 +212,14 @@ def cut(solved: Solved, wanted: ComponentRule) -> RowSpace:
 
 
 def _flat(solved: Solved) -> bool:
-    """Tell whether all variance is what rounding of the mean would leave."""
+    """Return whether all variance may be rounding of the mean."""
     return solved.centered and not bool(varies(solved.variances, solved.mean).any())
 
 
 def tied(space: RowSpace) -> list[int] | None:
-    """Return the numbers of the values that equal the last one kept to rounding, if one left out is among them.
+    """Return the numbers of the values that equal the last kept one to rounding, if some of them are left out.
 
-    Which directions of their space are kept is then chance: any turn of it would do.
+    The kept directions of their space are then arbitrary.
     """
     solved, k = space.solved, len(space.values)
     values, eps = solved.spectrum, float(np.finfo(np.float64).eps)

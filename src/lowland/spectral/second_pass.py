@@ -1,4 +1,4 @@
-"""A second reading of the rows: what squaring lost."""
+"""A second pass over the rows, which restores the precision that squaring lost."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 def second_pass(rows: RowSource, solved: Solved, wanted: ComponentRule, scaling: Scaling) -> Solved:
-    """Whiten by the first result and sum the scatter again, where it is near the identity and squares lose nothing.
+    """Whiten by the first result and sum the scatter again: it is near the identity, so squares lose no precision.
 
-    The idea is that of Cholesky QR done twice (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015).
+    As in Cholesky QR done twice (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya 2015).
     """
     sigma = np.sqrt(solved.spectrum)
     floor = np.maximum(sigma, np.sqrt(len(sigma) * _EPS) * sigma[0])
-    tolerance = max(  # the scatter of the whitened rows is right to √(len·eps), and so are the values below the floor
+    tolerance = max(  # the scatter of the whitened rows, and so the values below the floor, are accurate to √(len·eps)
         rank_tolerance(solved.n_rows, rows.n_features, rows.dtype), rank_tolerance(len(sigma), len(sigma), np.float64)
     )
     if solved.route == "gram":
@@ -46,7 +46,7 @@ def second_pass(rows: RowSource, solved: Solved, wanted: ComponentRule, scaling:
         Z = difference(block, mean, scratch)
         return Z @ arrays.like(W, Z, np.float64)
 
-    blocks = rows.blocks(block_rows(rows.n_features))  # sparse ones are filled up: as long as dense ones
+    blocks = rows.blocks(block_rows(rows.n_features))  # sparse blocks are made dense: use the dense size
     G = symmetric_sum(blocks, prepare, len(floor), stage="second pass", total=rows.block_count())
     new, turn = _whitened(G, floor)
     return replace(
@@ -59,7 +59,7 @@ def second_pass(rows: RowSource, solved: Solved, wanted: ComponentRule, scaling:
 
 
 def _whitened(G: Array, floor: Array) -> tuple[Array, Array]:
-    """Return σ and the turn of the basis from R = G^½ diag(floor)."""
+    """Return σ and the rotation of the basis from R = G^½ diag(floor)."""
     G = arrays.to_numpy(G)
     lam, Q = dense.eigh((G + G.T) / 2)
     _, sigma, Y = dense.svd((Q * np.sqrt(lam.clip(0))).T * floor[None, :])

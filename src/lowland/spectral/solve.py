@@ -1,4 +1,4 @@
-"""Which solver, by one table; sorted, signed and certified pairs from all of them."""
+"""Choice of the solver by one table; all results are sorted, signed and have a measured residual."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ DENSE_LIMIT = 1500  # at 5000 the top 10 pairs take LAPACK 7–10 times as long 
 class Pairs:
     """Eigenpairs, best first: values (k), orthonormal vectors (n × k), and their evidence.
 
-    ``residual`` is max ‖Av − λv‖/‖A‖, measured with the returned vectors. It cannot tell whether a pair was missed:
+    ``residual`` is max ‖Av − λv‖/‖A‖, measured with the returned vectors. It does not show whether a pair was missed:
     ``checked`` counts the blocks of random directions in which a Krylov method found none (None: all were computed).
-    ``ritz`` is what it saw of the rest of the spectrum on its way, where it never had to restart.
+    ``ritz`` approximates the rest of the spectrum, if there was no restart.
     """
 
     values: Array
@@ -57,7 +57,7 @@ class Triplets:
 
 @dataclass(frozen=True)
 class SolverChoice:
-    """One row of the table: a solver, when it is taken, and why."""
+    """One row of the table: a solver, its condition, and the reason."""
 
     solver: str
     when: str
@@ -78,7 +78,7 @@ def table() -> tuple[SolverChoice, ...]:
             "dense",
             "the matrix is in memory and more than a fifth of its pairs are wanted",
             "a Krylov basis of that size would cost more than the full solve",
-            lambda A, k: 5 * k > min(A.shape) and A.dense() is not None,  # in this order: to ask may cost a copy
+            lambda A, k: 5 * k > min(A.shape) and A.dense() is not None,  # in this order: `dense` may copy
         ),
         SolverChoice(
             "krylov", "all else", "few pairs of a large operator: only products are needed", lambda A, k: True
@@ -98,7 +98,7 @@ def choose(A: Operator, k: int) -> SolverChoice:
 
 
 def tolerance(A: Operator) -> float:
-    """Return the residual, relative to ‖A‖, at which an iteration may stop: rounding's own size, 1e-11 at most."""
+    """Return the residual, relative to ‖A‖, at which an iteration may stop: the size of rounding, at most 1e-11."""
     return float(min(1e-11, 5 * min(A.shape) * np.finfo(float).eps))
 
 
@@ -187,7 +187,7 @@ def singular(
 
 
 def certified_triplets(A: Operator, found: KrylovResult, solver: str) -> Triplets:
-    """Fix signs by the right vectors and measure the residual with fresh products."""
+    """Fix signs by the right vectors and measure the residual with new products."""
     signs = sign_of_columns(found.right)
     right, left = found.right * signs, found.left * signs
     xp = arrays.namespace(right)
@@ -200,7 +200,7 @@ def certified_triplets(A: Operator, found: KrylovResult, solver: str) -> Triplet
 
 
 def residual_of_pairs(A: Operator, values: Array, vectors: Array, norm: float) -> float:
-    """Return max ‖Av − λv‖/‖A‖, from a product made for this purpose."""
+    """Return max ‖Av − λv‖/‖A‖ from a new product."""
     xp = arrays.namespace(vectors)
     difference = A.matmul(vectors) - vectors * arrays.like(values, vectors)[None, :]
     worst = float(xp.max(xp.linalg.vector_norm(difference, axis=0)))
@@ -220,7 +220,7 @@ def sign_of_columns(V: Array) -> Array:
 
 
 def fix_signs(V: Array) -> Array:
-    """Apply the one sign rule to the columns of V.
+    """Apply the sign rule to the columns of V.
 
     >>> import numpy as np
     >>> fix_signs(np.array([[-0.8], [0.6]])).ravel().tolist()

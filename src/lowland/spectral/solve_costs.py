@@ -1,4 +1,4 @@
-"""What the leading eigenpairs of a square of distances take, for plans: by LAPACK or by a Krylov method."""
+"""Estimated cost of the leading eigenpairs of a square matrix, for plans."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .solve import DENSE_LIMIT
 def square_solve_cost(m: int, k: int, squares: int = 5) -> tuple[str, int, float]:
     """Return the name of the largest part, its bytes, and the arithmetic of k pairs of an m × m matrix.
 
-    ``squares`` is how many matrices of that size LAPACK's route holds.
+    ``squares`` is the number of matrices of that size that the dense solver holds.
 
     >>> square_solve_cost(1000, 2)
     ('eigenvectors', 40000000, 15000000000.0)

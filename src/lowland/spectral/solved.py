@@ -1,4 +1,4 @@
-"""What a decomposition of rows is asked for, and what a route found."""
+"""Parameters and results of a decomposition of rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = Any
 
 @dataclass(frozen=True)
 class Scaling:
-    """What is done to the columns before the decomposition."""
+    """Centring and scaling of the columns before the decomposition."""
 
     center: bool = True
     scale: bool = False
@@ -24,12 +24,12 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Solved:
-    """All that a route found, before it is cut to the wanted components.
+    """The result of a route, before it is cut to the wanted components.
 
     ``spectrum`` holds squared singular values, descending (all of them if ``complete``), ``vectors`` the right
     singular vectors, ``total`` the exact sum of squares, ``variances`` those of the unscaled columns;
-    ``tolerance`` is the ratio to σ₁ below which a value is rounding; ``doubt`` says what the last wanted value would
-    need, where squares were not made good (see `rowspace.doubt`).
+    ``tolerance`` is the ratio to σ₁ below which a value is rounding; ``doubt`` is what the last wanted value would
+    need, if squares were not corrected (see `rowspace.doubt`).
     """
 
     route: str
@@ -54,19 +54,19 @@ class Solved:
 
     @property
     def possible(self) -> int:
-        """How many singular values can be above zero: centring takes one from the rows."""
+        """The largest possible number of nonzero singular values; centring reduces it by one."""
         return min(self.n_rows - self.centered, len(self.mean))
 
     @property
     def expected(self) -> int:
-        """The same without the columns that do not vary, which add none; at least 1."""
+        """The same without constant columns; at least 1."""
         varying = varies(self.variances, self.mean) if self.centered else (self.variances > 0) | (self.mean != 0)
         return max(1, min(self.possible, int(varying.sum())))
 
 
 @dataclass(frozen=True)
 class ComponentRule:
-    """How many components: a number, a share of the total, all (the rank), or by a rule on the spectrum."""
+    """The number of components: a number, a share of the total, all (the rank), or a rule on the spectrum."""
 
     count: int | None = None
     share: float | None = None
@@ -74,11 +74,11 @@ class ComponentRule:
 
     @property
     def whole(self) -> bool:
-        """Tell whether the whole spectrum is needed to decide."""
+        """Whether the rule needs the whole spectrum."""
         return self.count is None and self.share is None
 
     def pick(self, solved: Solved) -> int | None:
-        """Return the number of components given the values found so far; None if more are needed."""
+        """Return the number of components from the values found so far; None if more are needed."""
         found = len(solved.spectrum)
         if self.count is not None:
             return min(self.count, found) if found >= self.count or solved.complete else None
@@ -89,9 +89,9 @@ class ComponentRule:
 
 
 def components_for_share(spectrum: Any, total: float, share: float) -> int | None:
-    """Return the smallest number of components that hold the share of the total, or None if these do not.
+    """Return the smallest number of components with this share of the total, or None if these do not reach it.
 
-    A total of zero has no shares: None.
+    Returns None for a total of zero.
 
     >>> components_for_share([0.0938, 0.0007], 0.0945, 0.95)
     1

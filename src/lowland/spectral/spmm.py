@@ -1,4 +1,4 @@
-"""Products of sparse matrices on our threads: SciPy's use one core, and one with a dense result keeps it sparse."""
+"""Products of sparse matrices on all threads; SciPy uses one core, and keeps dense results sparse."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import scipy.sparse as sp
 
 from ..core import thread_pool
 
-_SCIPY_BELOW = 4_000_000  # multiplications below which SciPy is done before numba is imported
-_EACH = 8  # multiplications for each column below which looking at all columns would take longer
-_ROWS_AT_ONCE = 64  # of a product with a dense result at a time: they stay in the cache
+_SCIPY_BELOW = 4_000_000  # multiplications below which SciPy is faster than importing numba
+_EACH = 8  # multiplications per column below which SciPy is faster than a loop over all columns
+_ROWS_AT_ONCE = 64  # rows of a dense result computed at a time: they stay in the cache
 _kernel: Any = None
 
 
 def _compile() -> Any:
-    """Build the kernel on first use; numba keeps it on disk for the next process."""
+    """Compile the loop on first use; numba caches it on disk."""
     global _kernel
     if _kernel is not None:
         return _kernel
@@ -56,13 +56,13 @@ def _compile() -> Any:
 
 
 def spmm(A: sp.csr_array, V: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return A @ V in float64. Every row is summed in storage order by one thread, so threads leave no trace."""
+    """Return A @ V in float64; one thread sums each row in storage order, so results do not depend on threads."""
     if A.nnz * V.shape[1] < _SCIPY_BELOW:
         return np.asarray(A @ V, dtype=np.float64)
     kernel = _compile()
     V = np.ascontiguousarray(V, dtype=np.float64)
     out = np.empty((A.shape[0], V.shape[1]))
-    cuts = np.searchsorted(A.indptr, np.linspace(0, A.nnz, 33)[1:-1])  # pieces of equal work
+    cuts = np.searchsorted(A.indptr, np.linspace(0, A.nnz, 33)[1:-1])  # tasks of equal work
     edges = np.unique(np.concatenate(([0], cuts, [A.shape[0]])))
 
     def piece(i: int) -> None:

@@ -1,4 +1,4 @@
-"""The loop of products of sparse matrices with a dense result, compiled when first imported and kept on disk."""
+"""The loop of products of sparse matrices with a dense result, compiled at first import and cached on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spectrum of a table, found once: what all linear counts of dimensions are made from."""
+"""The spectrum of a table, which all linear estimates of dimension share."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .solved import ComponentRule, Scaling
 
 Array = Any
 
-WHOLE = 5000  # of the smaller side: larger tables get their leading values only
+WHOLE = 5000  # smaller side up to which the whole spectrum is computed, else the leading values only
 LEADING = 200
 
 
 @dataclass(frozen=True, eq=False)
 class Variances:
-    """Eigenvalues of a covariance, descending, and what is known of the table behind them.
+    """Eigenvalues of a covariance, descending, and the shape and column variances of its table.
 
-    ``n_columns`` counts the columns that vary: others have no noise, and are none. ``size`` is how many values there
-    could be, min(N − 1, D): those that are not in ``values`` are zero if it is ``complete``, else unknown. ``columns``
-    holds the variances of the columns where they are known, ``scale`` what they were divided by.
+    ``n_columns`` counts the columns that vary. ``size`` is the largest possible number of values, min(N − 1, D): those
+    that are not in ``values`` are zero if it is ``complete``, else unknown. ``columns`` are the variances of the
+    columns, if known, ``scale`` their divisors.
     """
 
     values: Array
@@ -45,38 +45,38 @@ class Variances:
 
     @property
     def rank(self) -> int:
-        """How many dimensions the rows span; where only the leading values are known, as many as there could be."""
+        """The number of dimensions that the rows span; its upper bound if only the leading values are known."""
         return int(np.count_nonzero(self.values > 0)) if self.complete else self.size
 
     @property
     def bound(self) -> int:
-        """How many dimensions there can be behind the rows.
+        """An upper bound on the dimension of the population.
 
-        That is their rank if it is below min(N − 1, D): they keep to a subspace. If N rows span N − 1 dimensions they
-        are only too few to fill more, and the columns are the bound.
+        It is the rank if that is below min(N − 1, D), since the rows then lie in a subspace. If N rows span N − 1
+        dimensions, more rows could span more, and the number of columns is the bound.
         """
         return self.rank if self.rank < self.size else self.n_columns
 
     @property
     def relative(self) -> Variances:
-        """The same in units of the first value: squares of it neither overflow nor vanish."""
+        """The same in units of the first value, so that squares neither overflow nor underflow."""
         unit = float(self.values[0]) if len(self.values) and self.values[0] > 0 else 1.0
         columns = None if self.columns is None else self.columns / unit
         return replace(self, values=self.values / unit, total=self.total / unit, columns=columns)
 
     def padded(self, owner: str) -> Array:
-        """Return all values, zeros included; refuse where only the leading ones are known."""
+        """Return all values, including zeros; raise if only the leading ones are known."""
         if not self.complete:
             raise DataError(
-                f"{owner} needs the whole spectrum, and of a table of {self.n_columns:,} columns only the {LEADING} "
-                f"leading values were computed (whole up to {WHOLE:,}); reduce it first, or use variance_share"
+                f"{owner} needs the whole spectrum, but for a table of {self.n_columns:,} columns only the {LEADING} "
+                f"leading values are computed (all up to {WHOLE:,}); reduce it first, or use variance_share"
             )
         return np.concatenate([self.values, np.zeros(max(0, self.size - len(self.values)))])
 
     def rows(self, owner: str) -> int:
-        """Return the number of rows; refuse where a spectrum came without it."""
+        """Return the number of rows; raise if a spectrum was given without it."""
         if self.n_rows is None:
-            raise DataError(f"{owner} must know how many rows are behind the spectrum: give n_rows")
+            raise DataError(f"{owner} needs the number of rows of the spectrum: pass n_rows")
         return self.n_rows
 
     def spread(self) -> float:
@@ -94,10 +94,10 @@ def variances_of(
     flat: bool = False,
     random_state: int | None = None,
 ) -> Variances:
-    """Return the spectrum of rows, or take one that is given: eigenvalues, with the numbers of rows and columns.
+    """Return the spectrum of rows, or a given one: eigenvalues, with the numbers of rows and columns.
 
     ``flat``: a given spectrum may be all zero. Rows whose squares overflow or underflow are divided by a power of two
-    first, and the values are those of the divided rows: rules that count dimensions compare them with each other.
+    first, and the values are those of the divided rows: estimates of dimension use only their ratios.
 
     >>> variances_of([[0.0, 1.0], [2.0, 1.0], [1.0, 1.0]]).values.round(12).tolist()
     [1.0]
@@ -108,7 +108,7 @@ def variances_of(
         return _given(X, n_rows, n_columns, owner, flat)
     if n_rows is not None or n_columns is not None:
         name = "n_columns" if n_rows is None else "n_rows"
-        raise ValueError(f"{owner}: {name} goes with a spectrum; rows count themselves")
+        raise ValueError(f"{owner}: {name} can be given only with a spectrum, not with rows")
     rows = as_rows(X, owner=owner)
     exponent = units.exponent_of(rows, spread=True)
     rows = units.scaled(rows, -exponent)
@@ -133,7 +133,7 @@ def variances_of(
 
 
 def _plain(X: Any) -> Any:
-    """Return what tells a list of eigenvalues from rows, which may be frames, sparse or tensors."""
+    """Return X as an array if it may be a list of eigenvalues; rows may be frames, sparse or tensors."""
     return X if isinstance(X, np.ndarray) else [] if isinstance(X, list | tuple) and _numbers(X) else [[]]
 
 
@@ -142,24 +142,24 @@ def _numbers(X: Sequence[Any]) -> bool:
 
 
 def _given(spectrum: Any, n_rows: int | None, n_columns: int | None, owner: str, flat: bool) -> Variances:
-    """Check eigenvalues; as rows would have it, those that may be rounding of the first are zero."""
+    """Return checked eigenvalues; as for rows, those that may be rounding of the first are zero."""
     values = np.asarray(spectrum, dtype=np.float64)
     if len(values) == 0 or (not flat and not (values > 0).any()):
-        raise DataError(f"{owner}: no eigenvalue is above zero: the data do not vary")
+        raise DataError(f"{owner}: no eigenvalue is positive: the data do not vary")
     slack = 1e-10 * float(np.abs(values).max())  # solvers leave rounding below zero and in the order
     wrong = ~np.isfinite(values) | (values < -slack)
     if wrong.any():
         place = int(np.flatnonzero(wrong)[0])
-        raise DataError(f"{owner}: eigenvalues are finite and not negative; number {place} is {values[place]}")
+        raise DataError(f"{owner}: eigenvalues must be finite and nonnegative; number {place} is {values[place]}")
     if (np.diff(values) > slack).any():
-        raise DataError(f"{owner}: eigenvalues must descend; if these are rows, give them as a 2-D table")
+        raise DataError(f"{owner}: eigenvalues must be in descending order; if these are rows, pass a 2-D table")
     _check_count(n_rows, "n_rows", 2, owner)
     _check_count(n_columns, "n_columns", 1, owner)
     values = np.sort(np.where(values > square_tolerance(len(values)) ** 2 * values.max(), values, 0.0))[::-1]
     rank = int(np.count_nonzero(values))
     width = len(values) if n_columns is None else int(n_columns)
     if rank > width:
-        raise ValueError(f"{owner}: {rank} eigenvalues are above zero, which n_columns={n_columns} columns cannot have")
+        raise ValueError(f"{owner}: {rank} eigenvalues are positive, more than n_columns={n_columns} columns can have")
     size = width if n_rows is None else min(int(n_rows) - 1, width)
     return Variances(values[:rank], float(values.sum()), max(rank, size), n_rows, width)
 
@@ -167,11 +167,11 @@ def _given(spectrum: Any, n_rows: int | None, n_columns: int | None, owner: str,
 def _check_count(count: Any, name: str, least: int, owner: str) -> None:
     whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
     if count is not None and not (whole and count >= least):
-        raise ValueError(f"{owner}: {name} is a whole number of at least {least}; it is {count!r}")
+        raise ValueError(f"{owner}: {name} must be a whole number of at least {least}; got {count!r}")
 
 
 def leading(values: Array, limits: Array, spread: float) -> Measure:
-    """Count the leading values above their limits; the interval lets each value err by its relative spread."""
+    """Return the number of leading values above their limits; the interval allows each value its relative spread."""
     counts = [_run(values * factor > limits) for factor in (1.0, 1 / (1 + spread), 1 + spread)]
     return Measure(counts[0], counts[1], counts[2])
 

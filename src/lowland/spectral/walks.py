@@ -1,4 +1,4 @@
-"""Random walks on graphs by products alone: the largest eigenvalues of S = D^(−½) W D^(−½) after 1."""
+"""Random walks on graphs by products only: the largest eigenvalues of S = D^(−½) W D^(−½) after 1."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .spmm import spmm
 
 Array = Any
 
-PRODUCTS = 600  # blocks after which multiplying has cost more than most factors
-CLUSTER = 1e-9  # values nearer than this are one eigenspace
-EXACT = 1e-8  # the angle that a factor would reach, and that multiplying must reach too
+PRODUCTS = 600  # blocks after which products have cost more than most factors
+CLUSTER = 1e-9  # difference below which values count as one eigenspace
+EXACT = 1e-8  # required angle to the eigenspace, which a factor would reach, too
 
 
 def scaled(W: Any, s: Array) -> Any:
-    """Return diag(s) W diag(s), exactly symmetric where W is."""
+    """Return diag(s) W diag(s), exactly symmetric if W is."""
     rows = np.repeat(s, np.diff(W.indptr))
     rows *= s[W.indices]
     rows *= W.data
@@ -29,11 +29,11 @@ def scaled(W: Any, s: Array) -> Any:
 
 
 class _Slow(Exception):
-    """More products than a factor is worth."""
+    """Raised when products have cost more than a factor would."""
 
 
 class _Walk(Operator):
-    """S = D^(−½) W D^(−½) without its eigenvector √d; gives up after `PRODUCTS` products unless told not to."""
+    """S = D^(−½) W D^(−½) without its eigenvector √d; raises after `PRODUCTS` products unless ``always``."""
 
     symmetric = True
 
@@ -62,7 +62,7 @@ class Leading:
 
 
 def leading(W: Any, d: Array, k: int, rng: np.random.Generator, always: bool) -> Leading | None:
-    """Return the k leading pairs by block Lanczos; None where it is slow or not exact enough."""
+    """Return the k leading pairs by block Lanczos; None if it is slow or not exact enough."""
     walk = _Walk(W, d, always)
     try:
         with thread_pool.one_blas_thread():

@@ -409,7 +409,9 @@ def test_fewer_landmarks_than_components(method, rng):
 def test_blocks_that_can_be_read_only_once(method, rng):
     X = rng.standard_normal((60, 4)) * [8, 4, 1, 1]
     for once in (iter([X[:30], X[30:]]), lowland.RowSource.from_blocks(iter([X[:30], X[30:]]), n_rows=60)):
-        with pytest.raises(lowland.DataError, match=r"only once; give one array, or a function that starts a new"):
+        with pytest.raises(
+            lowland.DataError, match=r"only once; pass one array, or a function that returns new blocks"
+        ):
             method(metric="cityblock").fit(once)
     again = lowland.RowSource.from_blocks(lambda: iter([X[:30], X[30:]]))
     want = method(metric="cityblock", landmarks=20).fit(X).embedding_

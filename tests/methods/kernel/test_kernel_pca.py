@@ -572,14 +572,14 @@ def test_bad_precomputed_kernels(X):
     with pytest.raises(lowland.DataError, match=r"one half is all zero, so use K \+ K.T - np.diag\(np.diag\(K\)\)"):
         KernelPCA(kernel="precomputed").fit(upper)
     np.testing.assert_array_equal(upper + upper.T - np.diag(np.diag(upper)), np.maximum(upper, upper.T))
-    with pytest.raises(lowland.DataError, match="do not hold k"):
+    with pytest.raises(lowland.DataError, match="do not contain k"):
         model.feature_space_error(K)
 
 
 def test_bad_functions(X):
-    with pytest.raises(lowland.DataError, match=r"the kernel must give a number for two objects or an n × m matrix"):
+    with pytest.raises(lowland.DataError, match=r"the kernel must return a number for two objects or an n × m matrix"):
         KernelPCA(kernel=lambda a, b: np.ones(4)).fit(X)
-    with pytest.raises(lowland.DataError, match=r"the kernel gave shape \(\d+, 3\) for blocks.*; it must give"):
+    with pytest.raises(lowland.DataError, match=r"the kernel returned shape \(\d+, 3\) for blocks.*; it must be"):
         KernelPCA(kernel=lambda A, B: np.ones((len(A), len(B)))[:, :3]).fit(X)
     for landmarks in (None, 3):
         with pytest.raises(lowland.DataError, match="the kernel function is not symmetric"):

@@ -257,7 +257,7 @@ def test_missing_categories(table):
     assert "town=missing" in model.coded_names_
     with pytest.raises(DataError, match="contains a missing category at row"):
         lowland.FAMD().fit(table).transform(holes)
-    with pytest.raises(DataError, match=r"the level None, which was not seen"):
+    with pytest.raises(DataError, match=r"the level None, which the training rows do not have"):
         lowland.FAMD(missing="level").fit(table).transform(holes)
 
 
@@ -348,7 +348,7 @@ def test_blocks_with_texts_are_a_row_source(table):
         np.testing.assert_array_equal(
             lowland.FAMD(2).fit(source).transform(source), lowland.FAMD(2).fit_transform(table)
         )
-        with pytest.raises(DataError, match="column 'kind' holds categories, and this method takes numbers"):
+        with pytest.raises(DataError, match="column 'kind' contains categories, and this method needs numbers"):
             lowland.PCA(2).fit(source)
     with pytest.raises(DataError, match=r"at row 0, column 1 \('kind'\)"):
         lowland.RowSource.from_blocks(table.iter_slices(90))

@@ -63,7 +63,7 @@ class KernelPCA(Reducer):
     Attributes
     ----------
     eigenvalues_, embedding_ : (k,) array, (N, k) array
-        Λ of the centred kernel matrix K̃ (not divided by N); the training rows' coordinates (`eigenvectors_` U = YΛ^(−½)).
+        Λ of the centred kernel matrix K̃ (not divided by N); the training rows' Y (`eigenvectors_` U = YΛ^(−½)).
     spectrum_ : array
         All eigenvalues where they were computed (exact, up to 1500 rows), negative ones too; else the leading ones.
     gamma_, kernel_ : float or None, dict
