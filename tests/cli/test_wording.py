@@ -8,12 +8,12 @@ import pytest
 
 from lowland.cli.app import COMMANDS
 from lowland.cli.main import _options
-from lowland.cli.wording import in_words, speaking
+from lowland.cli.wording import command_options, in_words
 from lowland.core.message import KNOWN_PAIRS, SCALE, SCALED_METRIC, Configuration, Estimator, Message, Setting
 
 
 def words(command, *parts):
-    with speaking(lambda: _options([command])):
+    with command_options(lambda: _options([command])):
         return in_words(Message(*parts))
 
 

@@ -77,8 +77,8 @@ class Plan:
                     f"{self.method} by {self.algorithm} would take {format_bytes(self.bytes)}{most}, and the limit is "
                     f"{format_bytes(limit)}. To go on: ",
                     self.remedy,
-                    ", or raise the limit with ",
-                    Configuration("memory_limit", f"{math.ceil(self.bytes / 1e9)}GB"),
+                    ", or ",
+                    *_raise_limit(self.bytes),
                     ".",
                 )
             )
@@ -115,17 +115,21 @@ class Plan:
 
 
 def check_allocation(nbytes: int, what: str, remedy: str) -> None:
-    """Raise `MemoryLimitError` if one piece of memory alone would pass the limit.
+    """Raise `MemoryLimitError` if a single allocation would exceed the memory limit.
 
-    Plans refuse before a fit begins; this stands before each large allocation, for data whose size shows only
-    while they stream in, and as a second lock should a plan be wrong.
+    Plans are checked before a fit begins. This check comes before each large allocation: the size of streamed data is
+    known only while they are read, and a plan may be too low. ``remedy`` may be empty.
     """
     if nbytes <= _TRIFLE and not settings.limit_is_given():
         return
     limit = settings.memory_limit()
     if nbytes > limit:
         much = f"{what} would take {format_bytes(nbytes)}, and the limit is {format_bytes(limit)}. To go on: "
-        raise MemoryLimitError(Message(much, remedy, "."))
+        raise MemoryLimitError(Message(much, remedy, ", or " if remedy else "", *_raise_limit(nbytes), "."))
+
+
+def _raise_limit(nbytes: int) -> tuple[str | Configuration, ...]:
+    return "raise the limit with ", Configuration("memory_limit", f"{math.ceil(nbytes / 1e9)}GB")
 
 
 def largest(*stages: Mapping[str, int]) -> dict[str, int]:

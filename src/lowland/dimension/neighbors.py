@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.errors import DataError, LowlandWarning
 from ..core.measure import Z95, Measure
+from ..core.message import Message, Setting
 from ..core.random import seed
 from .points import Spec, choose_anchors, distinct_points, ties
 from .repeats import repeated
@@ -172,14 +173,11 @@ def neighbor_range(n_neighbors: Any, n: int, owner: str) -> tuple[int, int]:
     pair = n_neighbors if isinstance(n_neighbors, tuple | list) else (n_neighbors, n_neighbors)
     whole = len(pair) == 2 and all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in pair)
     if not whole or not 2 <= pair[0] <= pair[1]:
-        raise ValueError(
-            f"{owner}: n_neighbors is a whole number of at least 2, or the smallest and the largest of a range; it "
-            f"is {n_neighbors!r}"
-        )
+        allowed = f" must be a whole number of at least 2, or a range (smallest, largest); it is {n_neighbors!r}"
+        raise ValueError(Message(f"{owner}: ", Setting("n_neighbors"), allowed))
     if pair[1] > n - 1:
-        raise DataError(
-            f"{owner}: n_neighbors={n_neighbors} is more than {n} distinct points have; take at most {n - 1}"
-        )
+        large = f" is too large for {n} distinct points; use at most {n - 1}"
+        raise DataError(Message(f"{owner}: ", Setting("n_neighbors", n_neighbors), large))
     return int(pair[0]), int(pair[1])
 
 

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError, LowlandWarning
+from ..core.message import Message, Setting
 from ..graph.distinct import distinct
 from ..graph.geometry import Coordinates, Geometry, Metric, Square
 from ..graph.measures import BoundMetric, SparseRows, comparable, measure
@@ -175,10 +176,8 @@ def check_anchors(anchors: int | str | None, n: int, auto: int, owner: str) -> i
     if isinstance(anchors, str) and anchors == "auto":
         return min(n, auto)
     if isinstance(anchors, bool) or not isinstance(anchors, int | np.integer) or anchors < FEWEST:
-        raise ValueError(
-            f"{owner}: anchors must be a whole number of at least {FEWEST}, None for all points, or 'auto'; it is "
-            f"{anchors!r}"
-        )
+        allowed = f" must be a whole number of at least {FEWEST}, None (all points) or 'auto'; it is {anchors!r}"
+        raise ValueError(Message(f"{owner}: ", Setting("anchors"), allowed))
     return min(n, int(anchors))
 
 

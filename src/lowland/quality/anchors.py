@@ -16,6 +16,7 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.measure import Measure
+from ..core.message import Message, Setting
 
 Array = Any
 
@@ -24,6 +25,7 @@ SAMPLED = 5_000  # anchors of more points than that
 FEWEST = 30  # anchors of a group, or all of its points; fewer where the groups are so many that few are left to each
 MOST_GROUPS = 1_000  # groups that can be told apart
 LEVEL = 0.95
+_GROUPS = Setting("groups")
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,13 +160,16 @@ def _count(n: int, anchors: Any, owner: str) -> int:
         return n
     if isinstance(anchors, str):
         if anchors != "auto":
-            raise ValueError(f"{owner}: anchors must be a whole number, None (all points) or 'auto'; it is {anchors!r}")
+            raise ValueError(_wrong_anchors(owner, anchors))
         return n if n <= ALL else SAMPLED
     if isinstance(anchors, bool) or not isinstance(anchors, int | np.integer) or anchors < 2:
-        raise ValueError(
-            f"{owner}: anchors must be a whole number of at least 2, None (all points) or 'auto'; it is {anchors!r}"
-        )
+        raise ValueError(_wrong_anchors(owner, anchors))
     return min(n, int(anchors))
+
+
+def _wrong_anchors(owner: str, anchors: Any) -> Message:
+    allowed = " must be a whole number of at least 2, None (all points) or 'auto'; it is "
+    return Message(f"{owner}: ", Setting("anchors"), f"{allowed}{anchors!r}")
 
 
 def check_seed(random_state: Any, owner: str = "quality") -> int:
@@ -176,7 +181,8 @@ def check_seed(random_state: Any, owner: str = "quality") -> int:
     if random_state is None:
         return 0
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
-        raise ValueError(f"{owner}: random_state must be a whole number of at least 0, or None; it is {random_state!r}")
+        allowed = f" must be a whole number of at least 0, or None; it is {random_state!r}"
+        raise ValueError(Message(f"{owner}: ", Setting("random_state"), allowed))
     return int(random_state)
 
 
@@ -206,17 +212,14 @@ def labels(groups: Any, n: int, owner: str = "quality") -> Labels:
         try:
             codes[i] = -1 if _missing(label) else seen.setdefault(label, len(seen))
         except (TypeError, ValueError):  # not hashable, or an array that cannot be compared with itself
-            raise DataError(
-                f"{owner}: the label of point {i} in groups is a {type(label).__name__}; a label is one value, such as "
-                "a word or a number"
-            ) from None
+            kind = f" is a {type(label).__name__}; a label is one value, such as a word or a number"
+            raise DataError(Message(f"{owner}: the label of point {i} in ", _GROUPS, kind)) from None
     if not seen:
-        raise DataError(f"{owner}: none of the {n} points has a label in groups; give some labels, or groups=None")
+        none = f"{owner}: none of the {n} points has a label in "
+        raise DataError(Message(none, _GROUPS, "; give some labels, or leave it out"))
     if len(seen) > MOST_GROUPS:
-        raise DataError(
-            f"{owner}: groups has {len(seen)} different labels for {n} points, of which at most {MOST_GROUPS} can be "
-            "told apart; labels are for classes, not for the names of single points"
-        )
+        many = f" has {len(seen)} different labels for {n} points, and at most {MOST_GROUPS} groups are supported; "
+        raise DataError(Message(f"{owner}: ", _GROUPS, many, "give classes, not the names of single points"))
     names = _ordered(seen, owner)
     place = np.empty(len(names) + 1, dtype=np.int64)
     place[[seen[name] for name in names]], place[-1] = np.arange(len(names)), -1
@@ -227,7 +230,8 @@ def _listed(groups: Any, n: int, owner: str) -> list[Any]:
     """Return the labels as a list of one for each point."""
     shape = getattr(groups, "shape", None)
     if isinstance(shape, tuple) and len(shape) != 1:
-        raise DataError(f"{owner}: groups must hold one label for each point; its shape is {shape}, not ({n},)")
+        wrong = f" must contain one label for each point; its shape is {shape}, not ({n},)"
+        raise DataError(Message(f"{owner}: ", _GROUPS, wrong))
     if getattr(getattr(groups, "dtype", None), "kind", "") in ("M", "m"):
         given = list(groups)  # as a plain list, times of nanoseconds would be numbers
     else:
@@ -237,9 +241,11 @@ def _listed(groups: Any, n: int, owner: str) -> list[Any]:
         try:
             given = list(groups if plain is None else plain())
         except TypeError:
-            raise DataError(f"{owner}: groups must hold one label for each point; it is {groups!r}") from None
+            wrong = f" must contain one label for each point; it is {groups!r}"
+            raise DataError(Message(f"{owner}: ", _GROUPS, wrong)) from None
     if len(given) != n:
-        raise DataError(f"{owner}: groups has {len(given)} labels for {n} points; give one for each point")
+        wrong = f" has {len(given)} labels for {n} points; give one for each point"
+        raise DataError(Message(f"{owner}: ", _GROUPS, wrong))
     return given
 
 
@@ -259,7 +265,8 @@ def _ordered(names: Iterable[Any], owner: str) -> tuple[Any, ...]:
     for name in names:
         other = read.setdefault(str(name), name)
         if other is not name:
-            raise DataError(f"{owner}: the labels {other!r} and {name!r} in groups read the same; rename one of them")
+            same = f"{owner}: the labels {other!r} and {name!r} in "
+            raise DataError(Message(same, _GROUPS, " are written the same; rename one of them"))
     try:
         return tuple(sorted(read.values()))
     except TypeError:  # labels of several kinds have no order of their own

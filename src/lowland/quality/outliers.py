@@ -118,7 +118,7 @@ def outliers(
     """
     check_parameters(n_neighbors, n_components, level, anchors)
     if not isinstance(scale, bool | np.bool_):
-        raise ValueError(f"outliers: scale must be true or false; it is {scale!r}")
+        raise ValueError(Message("outliers: ", Setting("scale"), f" must be true or false; it is {scale!r}"))
     asked = _Asked(n_neighbors, n_components, level, metric, bool(scale), names, anchors, seed(random_state))
     known = are_objects(X) or metric == "precomputed"
     with thread_pool.one_blas_thread(), naming("outliers, X"):
@@ -362,7 +362,8 @@ def check_parameters(k: int, n_components: int | str, level: float, anchors: int
         least = f" must be a whole number ≥ 1 or 'auto'; it is {n_components!r}"
         raise ValueError(Message("outliers: ", Setting("n_components"), least))
     if anchors is not None and anchors != "auto" and not is_whole(anchors, LEAST):
-        raise ValueError(f"outliers: anchors must be a whole number ≥ {LEAST}, 'auto' or None; it is {anchors!r}")
+        least = f" must be a whole number ≥ {LEAST}, 'auto' or None; it is {anchors!r}"
+        raise ValueError(Message("outliers: ", Setting("anchors"), least))
 
 
 def _require_rows(n: int) -> None:

@@ -21,6 +21,7 @@ from ..core import thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
 from ..core.measure import Measure
+from ..core.message import Advice, Code, Message, Setting
 from ..graph.measures import BoundMetric, RuleRows, SquareRows
 from ..pairs.pairwise import tiles
 from .anchors import Labels, check_seed, labels
@@ -240,7 +241,10 @@ class PairTable:
             return
         n, whose = self.both.n, self._members()
         most = max(self.total if members is None else len(members) * (n - 1) for members in whose)
-        check_allocation(_SORT_BYTES * most, "all pairs in their order", "draw some of them, such as pairs=1_000_000")
+        remedy = Message(
+            Advice(Message("draw some of them with ", Setting("pairs", Code("1_000_000"))), "use fewer rows")
+        )
+        check_allocation(_SORT_BYTES * most, "sorting all pairs", remedy)
         for members in whose:
             yield Values((self._all_pairs() if members is None else self._pairs_from(members),), exact=True)
 
@@ -358,9 +362,8 @@ def _wanted(pairs: int | str | None, total: int, owner: str) -> int | None:
     if isinstance(pairs, str) and pairs == "auto":
         return 0
     if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < FEWEST:
-        raise ValueError(
-            f"{owner}: pairs must be 'auto', None (all) or a whole number of at least {FEWEST}; it is {pairs!r}"
-        )
+        allowed = f" must be 'auto', None (all) or a whole number of at least {FEWEST}; it is {pairs!r}"
+        raise ValueError(Message(f"{owner}: ", Setting("pairs"), allowed))
     return None if pairs >= total else int(pairs)
 
 

@@ -109,9 +109,10 @@ def rank_table(
 def check_count(k: Any, n: int, owner: str) -> int:
     """Return a number of neighbours that leaves at least one point that is none."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"{owner}: n_neighbors must be a whole number of at least 1; it is {k!r}")
+        whole = f" must be a whole number of at least 1; it is {k!r}"
+        raise ValueError(Message(f"{owner}: ", Setting("n_neighbors"), whole))
     if k > n - 2:
-        large = f" is too large for {n} points: with all {n - 1} others as neighbours there is nothing to tell apart"
+        large = f" is too large for {n} points: if all {n - 1} others are neighbours, every map is equal"
         usual = f"; the largest allowed is {n - 2}, and {max(1, min(10, n // 4))} is a good choice"
         raise DataError(Message(f"{owner}: ", Setting("n_neighbors", k), large + usual))
     return int(k)

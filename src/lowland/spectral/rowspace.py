@@ -17,6 +17,7 @@ import numpy as np
 from ..core import arrays, thread_pool
 from ..core.cost import DataShape, check_allocation
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from ..rows.moments import Accumulator
 from ..rows.row_source import RowSource
 from . import routes
@@ -98,7 +99,8 @@ def decompose(
     """Return the leading row space; ``solver`` is one of `ROUTES`, auto, or lanczos for values of one size."""
     name = route(rows.shape, wanted) if solver == "auto" else solver
     if name in ("gram", "krylov", "power") and not rows.reiterable:
-        raise DataError(f"solver={name!r} reads the rows several times; these blocks can be read only once")
+        once = " reads the rows several times; these blocks can be read only once"
+        raise DataError(Message(Setting("solver", name), once))
     with thread_pool.one_blas_thread():
         solved = getattr(routes, name)(rows, wanted, scaling, rng)
         if name in ("covariance", "gram", "lanczos") and rows.reiterable:
