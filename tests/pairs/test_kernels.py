@@ -115,7 +115,7 @@ def test_precomputed_rows_do_not_know_their_own_kernel(X):
     K = X @ X.T
     rule = kernel("precomputed", K)
     np.testing.assert_array_equal(rule(K[:5], np.array([3, 7])), K[:5][:, [3, 7]])
-    with pytest.raises(lowland.DataError, match="do not hold k"):
+    with pytest.raises(lowland.DataError, match="do not contain k"):
         rule.diagonal(K[:5])
 
 
@@ -184,7 +184,7 @@ def test_equal_pairs_do_not_count_in_the_median():
 def test_the_median_of_equal_rows():
     with pytest.raises(lowland.DataError, match="rank 0"):
         median_gamma("rbf", np.ones((5, 2)))
-    with pytest.raises(lowland.DataError, match="give gamma a number"):
+    with pytest.raises(lowland.DataError, match="give a number for gamma"):
         median_gamma("rbf", np.ones((5, 2)), 100)
     with pytest.raises(lowland.DataError, match="scale the columns"):
         median_gamma("rbf", np.array([[0.0], [1e-155]]))

@@ -226,7 +226,7 @@ def test_names_of_points_are_no_groups(rng):
         (quality.kruskal_stress, {}),
         (quality.kruskal_stress, {"pairs": 1000}),
     ):
-        with pytest.raises(lowland.DataError, match="1001 different labels for 1001 points, of which at most 1000 can"):
+        with pytest.raises(lowland.DataError, match="1001 different labels for 1001 points, and at most 1000 groups"):
             function(X, X[:, :2], groups=np.arange(len(X)), **more)
 
 

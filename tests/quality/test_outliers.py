@@ -16,7 +16,7 @@ from lowland.quality.neighbor_distance import condensed, distance_limit, normal_
 from lowland.quality.novelty_detection import novelty
 from lowland.quality.outliers import outliers
 from lowland.quality.residuals import new_law
-from lowland.quality.robust_pca import Bulk, RobustAxes, angles, distinct_first, rest_of
+from lowland.quality.robust_pca import InlierSearch, RobustAxes, angles, distinct_first, rest_of
 from lowland.rows.row_source import as_rows
 
 
@@ -398,7 +398,9 @@ def test_sparse_rows_are_judged_as_dense_ones(scale: bool) -> None:
     if not scale:  # otherwise by the spreads of the bulk
         assert sparse.distance == pytest.approx(dense.distance, rel=1e-12)
     kept = np.ones(300, dtype=bool)  # the start differs (means for medians of columns): judge by the same bulk
-    both = [Bulk(as_rows(X), X, 2, scale, 0.001, np.random.default_rng(0)).judged(kept) for X in (S, S.toarray())]
+    both = [
+        InlierSearch(as_rows(X), X, 2, scale, 0.001, np.random.default_rng(0)).judged(kept) for X in (S, S.toarray())
+    ]
     assert both[0].t2 == pytest.approx(both[1].t2, rel=1e-9)
     assert both[0].spe == pytest.approx(both[1].spe, rel=1e-9)
 

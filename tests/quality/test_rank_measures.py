@@ -268,7 +268,7 @@ def test_bad_input(function, rng):
     Y[3, 1] = np.nan
     with pytest.raises(lowland.DataError, match="row 3"):
         function(X, Y)
-    with pytest.raises(lowland.DataError, match="one place"):
+    with pytest.raises(lowland.DataError, match="are equal"):
         function(X, np.ones((20, 2)))
     with pytest.raises(lowland.DataError, match="square"):
         function(X, X[:, :2], metric="precomputed")

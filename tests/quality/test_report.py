@@ -144,7 +144,7 @@ def test_points_without_a_label_are_not_asked(rng):
     found = quality.neighbor_purity(X, X, labels, 5)
     assert found.data == 1
     assert found.map == 1
-    with pytest.raises(ValueError, match="groups must hold a label"):
+    with pytest.raises(ValueError, match="groups must contain a label"):
         quality.neighbor_purity(X, X, None)
 
 
@@ -239,7 +239,7 @@ def test_bad_input():
         quality.report(X, X[:19])
     with pytest.raises(lowland.DataError, match=r"n_neighbors=19 is too large for 20 points"):
         quality.report(X, X, 19)
-    with pytest.raises(lowland.DataError, match=r"all points of Y lie in one place"):
+    with pytest.raises(lowland.DataError, match=r"all points of Y are equal"):
         quality.report(X, np.zeros((20, 2)))
     with pytest.raises(lowland.DataError, match=r"row 4, column 1"):
         quality.report(X, np.where(np.arange(40).reshape(20, 2) == 9, np.nan, 1.0))
@@ -273,7 +273,7 @@ def test_errors_say_which_side_they_are_about():
 )
 def test_data_that_do_not_vary_are_refused(X, metric):
     Y = np.random.default_rng(0).normal(size=(20, 2))
-    with pytest.raises(lowland.DataError, match=r"report: all points of X lie in one place"):
+    with pytest.raises(lowland.DataError, match=r"report: all points of X are equal"):
         quality.report(X, Y, 5, metric=metric)
 
 
