@@ -78,7 +78,7 @@ def test_the_trust_of_each_row_is_written(run: Run, table: Path, flat: Path, fra
     some = run("evaluate", table, flat, "--id", "name", "--anchors", 10, "--out", "some.csv")
     assert pl.read_csv("some.csv")["kept"].null_count() == 20
     assert "20 of 30 rows were not sampled and stay empty; use --anchors all" in some.err
-    assert "least trusted of the 10 rows looked at: row" in some.out
+    assert "least trusted of the 10 evaluated rows: row" in some.out
 
 
 def test_the_trust_of_each_of_many_rows_is_written(run: Run, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_the_trust_of_each_of_many_rows_is_written(run: Run, tmp_path: Path) -> 
     found = pl.read_parquet("trust.parquet")
     assert found["kept"].null_count() == 0
     assert "not looked at" not in done.err
-    assert "least trusted of the 5,000 rows looked at: " in done.out
+    assert "least trusted of the 5,000 evaluated rows: " in done.out
     expected = quality.pointwise(X, X[:, :1], 3)
     assert np.allclose(found["kept"], expected.kept)
     assert np.allclose(found["stretch"], expected.stretch)

@@ -208,8 +208,8 @@ def test_bad_groups(rng):
         r"its shape is \(20, 1\)": pl.DataFrame({"kind": ["a", "b"] * 10}),
         "the label of point 3 in groups is a list": ["a", "b", "c", ["d"]] * 5,
         "the label of point 0 in groups is a ndarray": [np.zeros(2)] * 20,
-        "groups must hold one label for each point; it is 5": 5,
-        "the labels 1 and '1' in groups read the same": [1, "1"] * 10,
+        "groups must contain one label for each point; it is 5": 5,
+        "the labels 1 and '1' in groups are written the same": [1, "1"] * 10,
     }
     for text, groups in wrong.items():
         for function in (trustworthiness, quality.kruskal_stress):

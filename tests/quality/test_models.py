@@ -86,7 +86,7 @@ def test_what_has_no_way_back_and_forth_is_named(rng):
 def test_categories_have_no_differences(rng):
     frame = pl.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60), "kind": ["x", "y", "z"] * 20})
     model = lowland.FAMD(n_components=2).fit(frame)
-    words = r"FAMD was fitted to categories, which have no differences.*metric='precomputed'"
+    words = r"FAMD was fitted to categories, which cannot be subtracted.*metric='precomputed'"
     with pytest.raises(lowland.DataError, match=rf"^held_out: {words}"):
         quality.held_out(model, frame[40:], frame[:40])
     with pytest.raises(lowland.DataError, match=rf"^reconstruction_error: {words}"):
@@ -124,7 +124,7 @@ def test_rows_of_the_fit_are_not_called_new(rows):
     m = len(rows) // 2
     seen = quality.held_out(model, rows[:40], rows)
     assert seen.n_seen == 40
-    assert seen.sentence.startswith("40 rows that are all among the training rows")
+    assert seen.sentence.startswith("40 rows that all equal training rows")
     assert quality.held_out(model, sp.csr_array(rows[:40]), sp.csr_array(rows)).n_seen == 40
     some = quality.held_out(model, rows[m - 10 :], rows[:m])
     assert some.n_seen == 10 == some.to_dict()["n_seen"]

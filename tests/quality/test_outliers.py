@@ -526,8 +526,8 @@ def test_where_most_rows_are_copies_the_others_are_ranked_and_not_all_flagged() 
     assert found.ranking is not None
     assert found.ranking.beyond > 0.3
     assert (found.severity > 1).sum() == len(found), "the limits were raised with the ranking"
-    assert "The limits do not hold for these data" in found.sentence
-    assert "most of them repeat others" in found.sentence
+    assert "The limits are not valid for these data" in found.sentence
+    assert "most are duplicates" in found.sentence
     assert "at most 1.0 % of them are flagged" in found.sentence
     assert "may be a separate group" not in found.sentence
     assert found.to_dict()["ranking"]["different"] < found.ranking.drawn / 10

@@ -102,7 +102,7 @@ def test_groups_that_the_map_mixes_are_named(rng):
     assert found.purity.data > 0.9
     assert found.purity.map == pytest.approx(found.purity.chance, abs=0.1)
     assert set(found.purity.mixed) == {"left", "right"}
-    assert "mixes groups that are apart in the data" in found.sentence
+    assert "mixes groups that are separate in the data" in found.sentence
     kept = quality.report(X, X[:, [0, 2]] * [1, 10], groups=kind)
     assert kept.purity.mixed == ()
 
@@ -179,7 +179,7 @@ def test_the_table_is_told_without_what_follows_it(rng):
     assert named[:-1] == lines[:-1]
     assert named[-1].startswith(f"least trusted rows: row {worst[0]}, row {worst[1]}")
     some = quality.report(X, X[:, :2], 5, anchors=20)
-    assert some.table_lines()[-1].startswith("least trusted of the 20 points looked at: ")
+    assert some.table_lines()[-1].startswith("least trusted of the 20 evaluated points: ")
 
 
 def test_results_of_arrays_are_equal_to_themselves_alone(rng):

@@ -513,7 +513,7 @@ def test_a_colour_of_groups_says_how_much_of_them_is_left(rng):
         model, model.transform(X), X=X, color=kind, color_name="side", title="T", data_summary={"rows": 200}
     )
     assert "Share of the 10 nearest neighbours in the same group (side)" in page
-    assert "the map mixes groups that are apart in the data" in page
+    assert "the map mixes groups that are separate in the data" in page
     scale = render_report(
         model, model.transform(X), X=X, color=X[:, 2], color_name="depth", title="T", data_summary={"rows": 200}
     )

@@ -1,4 +1,4 @@
-"""How many dimensions: what a spectrum says, what neighbours say, and what neither can."""
+"""Estimates of the number of dimensions, from the spectrum and from neighbours."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Neighbour searches and solvers are loaded when they are asked for: a spectrum's shares need neither.
+    # Neighbour searches and solvers are imported when they are used.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name], __name__), name)
