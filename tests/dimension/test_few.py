@@ -65,7 +65,7 @@ def test_of_many_repeated_measurements_a_random_choice_is_looked_at(monkeypatch)
 def test_few_groups_of_repeated_measurements_prove_nothing():
     rng = np.random.default_rng(4)
     found = quiet(np.repeat(rng.standard_normal((6, 3)), 4, axis=0) + 1e-6 * rng.standard_normal((24, 3)))
-    assert any("fewer than 10 groups are left" in text for text in found.warnings)
+    assert any("there are fewer than 10 groups" in text for text in found.warnings)
     assert "they curve, and" not in found.sentence
 
 
