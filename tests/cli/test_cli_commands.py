@@ -373,7 +373,7 @@ def test_a_table_of_distances_becomes_a_map(run: Run, tmp_path: Path) -> None:
     want = lowland.ClassicalMDS(metric="precomputed").fit_transform(D)
     np.testing.assert_allclose(found[:, 1:].to_numpy(), want, rtol=1e-12)
     again = run("transform", "map.lowland", "distances.csv", "--out", "again.csv")
-    assert "lowland info map.lowland" in again.err, "there is no way back to propose"
+    assert "lowland info map.lowland" in again.err, "there is no inverse to propose"
     np.testing.assert_allclose(pl.read_csv(tmp_path / "again.csv").to_numpy(), want, atol=1e-8)
     assert run("inverse", "map.lowland", "again.csv", "--out", "back.csv").code == 2
 

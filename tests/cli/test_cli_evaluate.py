@@ -78,7 +78,7 @@ def test_the_trust_of_each_row_is_written(run: Run, table: Path, flat: Path, fra
     some = run("evaluate", table, flat, "--id", "name", "--anchors", 10, "--out", "some.csv")
     assert pl.read_csv("some.csv")["kept"].null_count() == 20
     assert "20 of 30 rows were not sampled and stay empty; use --anchors all" in some.err
-    assert "least trusted of the 10 rows looked at: row" in some.out
+    assert "least trusted of the 10 evaluated rows: row" in some.out
 
 
 def test_the_trust_of_each_of_many_rows_is_written(run: Run, tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_the_trust_of_each_of_many_rows_is_written(run: Run, tmp_path: Path) -> 
     assert done.code == 0, done.err
     found = pl.read_parquet("trust.parquet")
     assert found["kept"].null_count() == 0
-    assert "not looked at" not in done.err
-    assert "least trusted of the 5,000 rows looked at: " in done.out
+    assert "not sampled" not in done.err
+    assert "least trusted of the 5,000 evaluated rows: " in done.out
     expected = quality.pointwise(X, X[:, :1], 3)
     assert np.allclose(found["kept"], expected.kept)
     assert np.allclose(found["stretch"], expected.stretch)
@@ -192,7 +192,7 @@ def test_coordinates_must_be_there_and_differ(run: Run, table: Path, flat: Path)
     found.with_columns(pca0=pl.lit(1.0), pca1=pl.lit(2.0)).write_csv("dot.csv")
     done = run("evaluate", table, "dot.csv")
     assert done.code == 3
-    assert "all points of Y lie in one place" in done.err
+    assert "all points of Y are equal" in done.err
 
 
 def test_a_scrambled_map_leads_to_the_column_that_names_the_rows(run: Run, table: Path, flat: Path) -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from lowland.cli.app import COMMANDS
 from lowland.cli.main import _options
-from lowland.cli.wording import in_words, speaking
+from lowland.cli.wording import command_options, in_words
 from lowland.core.message import KNOWN_PAIRS, SCALE, SCALED_METRIC, Configuration, Estimator, Message, Setting
 
 
 def words(command, *parts):
-    with speaking(lambda: _options([command])):
+    with command_options(lambda: _options([command])):
         return in_words(Message(*parts))
 
 
@@ -36,6 +36,9 @@ def test_every_command_knows_its_options(command):
         ("evaluate", SCALED_METRIC, "--scale"),
         ("compare", SCALED_METRIC, "--scale"),
         ("dimension", Setting("metric", "precomputed"), "--metric precomputed"),
+        ("evaluate", Setting("groups"), "--groups"),
+        ("evaluate", Setting("random_state"), "--seed"),
+        ("reduce", Setting("disconnected", "separate"), "--set disconnected=separate"),
         ("transform", Setting("n_neighbors", 20), "n_neighbors=20"),  # no such option: Python's words
     ],
 )
@@ -81,3 +84,34 @@ def test_a_value_that_does_not_fit_is_named_by_its_option(run, tmp_path):
         assert (many.code, "--components 5 is more than" in many.err) == (3, True)
         near = run("reduce", "t.csv", "--method", "lle", "--set", "n_neighbors=40", "--out", "o.csv")
         assert "--set n_neighbors=40 must be less than" in near.err
+
+
+def test_a_memory_limit_is_raised_in_the_environment(run, tmp_path, monkeypatch):
+    np.save(tmp_path / "wide.npy", np.random.default_rng(0).normal(size=(300, 200)))
+    np.savez(tmp_path / "wide.npz", np.load(tmp_path / "wide.npy"))
+    monkeypatch.setenv("LOWLAND_MEMORY_LIMIT", "100kB")
+    done = run("reduce", "wide.npz", "--out", "o.csv")
+    assert done.err.endswith("or raise the limit with LOWLAND_MEMORY_LIMIT=1GB.\n")
+    assert "lowland.config" not in done.err
+
+
+def test_a_table_without_labels_names_the_option(run, tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    pl.DataFrame(X, schema=["a", "b", "c"]).with_columns(pl.lit(None, pl.String).alias("kind")).write_csv(
+        tmp_path / "t.csv", null_value="NA"
+    )
+    pl.DataFrame(X[:, :2], schema=["pca0", "pca1"]).write_csv(tmp_path / "map.csv")
+    done = run("evaluate", "t.csv", "map.csv", "--groups", "kind")
+    assert "t.csv: none of the 30 points has a label in --groups; give some labels, or leave it out" in done.err
+
+
+def test_a_bandwidth_is_named_as_a_setting(run, tmp_path):
+    np.save(tmp_path / "t.npy", np.random.default_rng(0).normal(size=(60, 3)))
+    done = run("reduce", "t.npy", "--method", "laplacian_eigenmaps", "--set", "bandwidth=0.00001", "--out", "o.csv")
+    assert "--set bandwidth=1e-05 is too small" in done.err
+
+
+def test_values_of_a_parameter_are_described_as_they_are_typed(run):
+    shown = run("methods", "isomap").out
+    assert "landmarks" in shown
+    assert all(word not in shown for word in ("'", "numpy.random", "a function"))

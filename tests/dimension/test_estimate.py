@@ -211,9 +211,9 @@ def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="anchors must be"):
         estimate(np.eye(20), anchors=-1)
     for k in ((20, 10), (-5, 2.9), 1, True):
-        with pytest.raises(ValueError, match="n_neighbors is"):
+        with pytest.raises(ValueError, match="n_neighbors must be"):
             estimate(np.eye(20), n_neighbors=k)
-    with pytest.raises(DataError, match=r"estimate: n_neighbors=.* take at most 19"):
+    with pytest.raises(DataError, match=r"estimate: n_neighbors=.* use at most 19"):
         estimate(np.eye(20), n_neighbors=(15, 90))
     for things, metric in ((1 - np.eye(20), "precomputed"), (["a"] * 20, lambda a, b: 1.0)):
         with pytest.raises(ValueError, match="scale=True applies to columns"):

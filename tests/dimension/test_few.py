@@ -30,7 +30,7 @@ def test_repeated_measurements_are_one_point_each(copies):
     rng = np.random.default_rng(3)
     once = rng.standard_normal((250, 3))
     X = np.vstack([once + 1e-6 * rng.standard_normal(once.shape) for _ in range(copies)])
-    with pytest.warns(LowlandWarning, match=f"{250 * (copies - 1)} of {250 * copies} rows lie ten times as near"):
+    with pytest.warns(LowlandWarning, match=f"{250 * (copies - 1)} of {250 * copies} rows are ten times as near"):
         found = estimate(X)
     alone = estimate(X[:250])
     assert not found.plateau.rising
@@ -42,7 +42,7 @@ def test_repeated_measurements_are_one_point_each(copies):
 
 def test_of_many_repeated_measurements_a_random_choice_is_looked_at(monkeypatch):
     """Each looked-at row is compared with all: so many at most that this takes no longer than the rest."""
-    monkeypatch.setattr(repeats, "LOOKED_AT", 300)
+    monkeypatch.setattr(repeats, "GROUPED", 300)
     asked = []
     nearest = Points.nearest
     monkeypatch.setattr(
@@ -54,7 +54,7 @@ def test_of_many_repeated_measurements_a_random_choice_is_looked_at(monkeypatch)
     found = quiet(X, anchors=100)
     assert max(few for few, among in asked if among == 1000) == 300
     (told,) = [text for text in found.warnings if "most of 1,000 rows" in text]
-    kept = int(re.search(r"of 300 random rows, one of each group is looked at \((\d+)\)", told)[1])
+    kept = int(re.search(r"from 300 random rows \((\d+) groups\)", told)[1])
     chosen = np.sort(np.random.default_rng(0).choice(1000, 300, replace=False))
     assert kept == len(np.unique(chosen % 500)) < 300
     assert abs(found.consensus["nonlinear"] - 3) < 0.5
@@ -65,7 +65,7 @@ def test_of_many_repeated_measurements_a_random_choice_is_looked_at(monkeypatch)
 def test_few_groups_of_repeated_measurements_prove_nothing():
     rng = np.random.default_rng(4)
     found = quiet(np.repeat(rng.standard_normal((6, 3)), 4, axis=0) + 1e-6 * rng.standard_normal((24, 3)))
-    assert any("fewer than 10 groups are left" in text for text in found.warnings)
+    assert any("there are fewer than 10 groups" in text for text in found.warnings)
     assert "they curve, and" not in found.sentence
 
 

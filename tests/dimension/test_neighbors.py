@@ -89,7 +89,7 @@ def test_a_value_is_exact_where_all_points_are_looked_at(rule):
 @pytest.mark.parametrize("rule", [two_nn, levina_bickel], ids=lambda f: f.__name__)
 def test_repeated_measurements_are_told(rule):
     X = sphere(100, 2)
-    with pytest.warns(LowlandWarning, match="ten times as near to another as to the next"):
+    with pytest.warns(LowlandWarning, match="ten times as near to one row as to the next"):
         rule(np.vstack([X, X + 1e-6 * np.random.default_rng(1).standard_normal(X.shape)]))
 
 
@@ -238,7 +238,7 @@ def test_bad_input_is_refused(rule):
         rule(X)
     with pytest.raises(DataError, match="square"):
         rule(X[:, :2], metric="precomputed")
-    with pytest.raises(DataError, match="all distances as a dense square"):
+    with pytest.raises(DataError, match="all distances as a dense matrix"):
         rule(sp.csr_array(square_of(sphere(20, 2))), metric="precomputed")
     for anchors in (3, 0, 2.5, "many", True):
         with pytest.raises(ValueError, match="anchors must be"):
@@ -251,12 +251,12 @@ def test_bad_parameters_are_refused():
         with pytest.raises(ValueError, match="discard"):
             two_nn(X, discard=discard)
     for k in (1, (5, 3), (2.5, 4), (1, 4), (1, 2, 3), True):
-        with pytest.raises(ValueError, match="n_neighbors is"):
+        with pytest.raises(ValueError, match="n_neighbors must be"):
             levina_bickel(X, n_neighbors=k)
-    with pytest.raises(DataError, match="take at most 49"):
+    with pytest.raises(DataError, match="use at most 49"):
         levina_bickel(X, n_neighbors=50)
     for shares in ((0.1, 0.05), (0, 0.5), (0.1, 1.5)):
-        with pytest.raises(ValueError, match="shares are"):
+        with pytest.raises(ValueError, match="shares must be"):
             correlation_dimension(X, shares=shares)
     with pytest.raises(DataError, match="fewer than 10"):
         correlation_dimension(X, shares=(1e-5, 0.1))

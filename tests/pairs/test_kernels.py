@@ -184,7 +184,7 @@ def test_equal_pairs_do_not_count_in_the_median():
 def test_the_median_of_equal_rows():
     with pytest.raises(lowland.DataError, match="rank 0"):
         median_gamma("rbf", np.ones((5, 2)))
-    with pytest.raises(lowland.DataError, match="set gamma to a number"):
+    with pytest.raises(lowland.DataError, match="give a number for gamma"):
         median_gamma("rbf", np.ones((5, 2)), 100)
     with pytest.raises(lowland.DataError, match="scale the columns"):
         median_gamma("rbf", np.array([[0.0], [1e-155]]))

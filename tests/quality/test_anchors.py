@@ -208,8 +208,8 @@ def test_bad_groups(rng):
         r"its shape is \(20, 1\)": pl.DataFrame({"kind": ["a", "b"] * 10}),
         "the label of point 3 in groups is a list": ["a", "b", "c", ["d"]] * 5,
         "the label of point 0 in groups is a ndarray": [np.zeros(2)] * 20,
-        "groups must hold one label for each point; it is 5": 5,
-        "the labels 1 and '1' in groups read the same": [1, "1"] * 10,
+        "groups must contain one label for each point; it is 5": 5,
+        "the labels 1 and '1' in groups are written the same": [1, "1"] * 10,
     }
     for text, groups in wrong.items():
         for function in (trustworthiness, quality.kruskal_stress):
@@ -226,7 +226,7 @@ def test_names_of_points_are_no_groups(rng):
         (quality.kruskal_stress, {}),
         (quality.kruskal_stress, {"pairs": 1000}),
     ):
-        with pytest.raises(lowland.DataError, match="1001 different labels for 1001 points, of which at most 1000 can"):
+        with pytest.raises(lowland.DataError, match="1001 different labels for 1001 points, and at most 1000 groups"):
             function(X, X[:, :2], groups=np.arange(len(X)), **more)
 
 

@@ -16,7 +16,7 @@ from lowland.quality.neighbor_distance import condensed, distance_limit, normal_
 from lowland.quality.novelty_detection import novelty
 from lowland.quality.outliers import outliers
 from lowland.quality.residuals import new_law
-from lowland.quality.robust_pca import Bulk, RobustAxes, angles, distinct_first, rest_of
+from lowland.quality.robust_pca import InlierSearch, RobustAxes, angles, distinct_first, rest_of
 from lowland.rows.row_source import as_rows
 
 
@@ -398,7 +398,9 @@ def test_sparse_rows_are_judged_as_dense_ones(scale: bool) -> None:
     if not scale:  # otherwise by the spreads of the bulk
         assert sparse.distance == pytest.approx(dense.distance, rel=1e-12)
     kept = np.ones(300, dtype=bool)  # the start differs (means for medians of columns): judge by the same bulk
-    both = [Bulk(as_rows(X), X, 2, scale, 0.001, np.random.default_rng(0)).judged(kept) for X in (S, S.toarray())]
+    both = [
+        InlierSearch(as_rows(X), X, 2, scale, 0.001, np.random.default_rng(0)).judged(kept) for X in (S, S.toarray())
+    ]
     assert both[0].t2 == pytest.approx(both[1].t2, rel=1e-9)
     assert both[0].spe == pytest.approx(both[1].spe, rel=1e-9)
 
@@ -524,8 +526,8 @@ def test_where_most_rows_are_copies_the_others_are_ranked_and_not_all_flagged() 
     assert found.ranking is not None
     assert found.ranking.beyond > 0.3
     assert (found.severity > 1).sum() == len(found), "the limits were raised with the ranking"
-    assert "The limits do not hold for these data" in found.sentence
-    assert "most of them repeat others" in found.sentence
+    assert "The limits are not valid for these data" in found.sentence
+    assert "most are duplicates" in found.sentence
     assert "at most 1.0 % of them are flagged" in found.sentence
     assert "may be a separate group" not in found.sentence
     assert found.to_dict()["ranking"]["different"] < found.ranking.drawn / 10

@@ -225,7 +225,7 @@ def test_chance_is_the_mean_over_all_maps(k):
 
 
 def test_the_formula_of_chance_in_the_text_is_the_one_used():
-    text = re.search(r"by chance scores (.*?) for k < N/2", trustworthiness.__doc__)[1]
+    text = re.search(r"random map scores (.*?) for k < N/2", trustworthiness.__doc__)[1]
     formula = re.sub(r"(?<=\d)(?=[Nk])", "*", text.replace("−", "-").replace(")(", ")*("))
     for N, k in ((20, 3), (500, 100), (1000, 499)):
         assert eval(formula, {"N": N, "k": k}) == pytest.approx(at_chance("continuity", N, k), abs=1e-12)
@@ -268,7 +268,7 @@ def test_bad_input(function, rng):
     Y[3, 1] = np.nan
     with pytest.raises(lowland.DataError, match="row 3"):
         function(X, Y)
-    with pytest.raises(lowland.DataError, match="one place"):
+    with pytest.raises(lowland.DataError, match="are equal"):
         function(X, np.ones((20, 2)))
     with pytest.raises(lowland.DataError, match="square"):
         function(X, X[:, :2], metric="precomputed")

@@ -102,7 +102,7 @@ def test_groups_that_the_map_mixes_are_named(rng):
     assert found.purity.data > 0.9
     assert found.purity.map == pytest.approx(found.purity.chance, abs=0.1)
     assert set(found.purity.mixed) == {"left", "right"}
-    assert "mixes groups that are apart in the data" in found.sentence
+    assert "mixes groups that are separate in the data" in found.sentence
     kept = quality.report(X, X[:, [0, 2]] * [1, 10], groups=kind)
     assert kept.purity.mixed == ()
 
@@ -144,7 +144,7 @@ def test_points_without_a_label_are_not_asked(rng):
     found = quality.neighbor_purity(X, X, labels, 5)
     assert found.data == 1
     assert found.map == 1
-    with pytest.raises(ValueError, match="groups must hold a label"):
+    with pytest.raises(ValueError, match="groups must contain a label"):
         quality.neighbor_purity(X, X, None)
 
 
@@ -179,7 +179,7 @@ def test_the_table_is_told_without_what_follows_it(rng):
     assert named[:-1] == lines[:-1]
     assert named[-1].startswith(f"least trusted rows: row {worst[0]}, row {worst[1]}")
     some = quality.report(X, X[:, :2], 5, anchors=20)
-    assert some.table_lines()[-1].startswith("least trusted of the 20 points looked at: ")
+    assert some.table_lines()[-1].startswith("least trusted of the 20 evaluated points: ")
 
 
 def test_results_of_arrays_are_equal_to_themselves_alone(rng):
@@ -239,7 +239,7 @@ def test_bad_input():
         quality.report(X, X[:19])
     with pytest.raises(lowland.DataError, match=r"n_neighbors=19 is too large for 20 points"):
         quality.report(X, X, 19)
-    with pytest.raises(lowland.DataError, match=r"all points of Y lie in one place"):
+    with pytest.raises(lowland.DataError, match=r"all points of Y are equal"):
         quality.report(X, np.zeros((20, 2)))
     with pytest.raises(lowland.DataError, match=r"row 4, column 1"):
         quality.report(X, np.where(np.arange(40).reshape(20, 2) == 9, np.nan, 1.0))
@@ -273,7 +273,7 @@ def test_errors_say_which_side_they_are_about():
 )
 def test_data_that_do_not_vary_are_refused(X, metric):
     Y = np.random.default_rng(0).normal(size=(20, 2))
-    with pytest.raises(lowland.DataError, match=r"report: all points of X lie in one place"):
+    with pytest.raises(lowland.DataError, match=r"report: all points of X are equal"):
         quality.report(X, Y, 5, metric=metric)
 
 

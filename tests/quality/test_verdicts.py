@@ -111,7 +111,7 @@ def test_purity_is_relative_to_what_a_group_can_reach():
     assert found.data.groups["few"] == 1
     assert found.map.groups["few"] == 1
     assert found.small == ("few",)
-    assert "as many as a group of its size can have" in found.sentence
+    assert "relative to the maximum for a group of its size" in found.sentence
     random = quality.neighbor_purity(rng.normal(size=(83, 3)), X[:, :2], groups, 10)
     assert random.data == pytest.approx(random.chance, abs=0.05), "chance is relative, too"
     alone = quality.neighbor_purity(X, X[:, :2], [*groups[:-1], "single"], 10)

@@ -271,7 +271,7 @@ def test_matrices_among_the_parameters_are_told_by_their_shape() -> None:
 def test_the_page_says_how_far_its_picture_can_be_believed(fitted: lowland.PCA) -> None:
     found = lowland.quality.report(rows(), fitted.transform(model_rows(fitted)))
     text = Reader(page(fitted, X=model_rows(fitted))).text
-    assert "Can the picture be believed?" in text
+    assert "How reliable the map is" in text
     assert found.sentence in text
     for name in ("trustworthiness", "continuity", "neighborhood_overlap", "rnx_auc", "spearman"):
         assert f"{found[name]} (by chance {found.chance[name]:.3g})" in text
@@ -513,7 +513,7 @@ def test_a_colour_of_groups_says_how_much_of_them_is_left(rng):
         model, model.transform(X), X=X, color=kind, color_name="side", title="T", data_summary={"rows": 200}
     )
     assert "Share of the 10 nearest neighbours in the same group (side)" in page
-    assert "the map mixes groups that are apart in the data" in page
+    assert "the map mixes groups that are separate in the data" in page
     scale = render_report(
         model, model.transform(X), X=X, color=X[:, 2], color_name="depth", title="T", data_summary={"rows": 200}
     )

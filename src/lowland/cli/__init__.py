@@ -1,4 +1,4 @@
-"""The command line: parse, call the library, show. No mathematics lives here."""
+"""The command line: parse options, call the library, print results. It contains no mathematics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command hands back, and the few ways the command line speaks.
+"""The result of a command, and how results and messages are printed.
 
 Answers go to stdout (data, tables or one JSON object), everything else to stderr.
 """
@@ -35,7 +35,7 @@ class Answer:
     """The outcome of a command.
 
     ``facts`` becomes the JSON object, ``shown`` the tables on stdout, ``rows`` the data on stdout;
-    ``summary`` says in one sentence what was found and ``next`` is the next command to try.
+    ``summary`` is a one-sentence result and ``next`` the next command to try.
     """
 
     facts: Mapping[str, Any]
@@ -46,10 +46,10 @@ class Answer:
 
 
 class _Console(Console):
-    """A console that lets `main` see that its reader has gone; rich would end the process with code 1."""
+    """A console that raises `BrokenPipeError` if its reader has closed; rich would exit with code 1."""
 
     def on_broken_pipe(self) -> None:
-        """Leave the error as it is."""
+        """Raise the error again."""
         raise BrokenPipeError
 
 
@@ -59,7 +59,7 @@ def stderr() -> Console:
 
 
 def note(text: str) -> None:
-    """Tell the user something on stderr."""
+    """Print a note on stderr."""
     stderr().print(Text(text, style="dim"))
 
 
@@ -115,7 +115,7 @@ def write_csv(frame: pl.DataFrame) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Turn a value into what JSON can hold; numbers that JSON does not know become null.
+    """Convert a value to types of JSON; NaN and infinity become null, paths and other objects text.
 
     >>> plain({"share": float("nan"), "file": Path("a.csv"), "counts": (1, 2)})
     {'share': None, 'file': 'a.csv', 'counts': [1, 2]}

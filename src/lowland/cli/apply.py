@@ -99,7 +99,7 @@ def transform(
         "missing": None if found is None else dict(found.missing),
     }
     following = command_line("info", model)
-    if _leads_back(fitted):
+    if _is_invertible(fitted):
         following = command_line("inverse", model, out or "EMBEDDING.csv", out="restored.csv")
     return Answer(facts, summary, following, rows=_written(frame, out))
 
@@ -117,7 +117,7 @@ def _novelty(fitted: Reducer, given: Input) -> Novelty:
 
 
 def _flagged(frame: pl.DataFrame, found: Novelty) -> pl.DataFrame:
-    """Put the measures behind the coordinates; ``novel`` as 1 or 0, which every kind of file can hold."""
+    """Append the measures to the coordinates; ``novel`` is 1 or 0, which every file format can store."""
     import numpy as np
     import polars as pl
 
@@ -133,8 +133,8 @@ def _flagged(frame: pl.DataFrame, found: Novelty) -> pl.DataFrame:
     )
 
 
-def _leads_back(fitted: Reducer) -> bool:
-    """Tell whether the model can restore rows: not those of given distances, nor where a kernel learned no way back."""
+def _is_invertible(fitted: Reducer) -> bool:
+    """Return whether the model can restore rows: not from a distance matrix, nor without pre-images of a kernel."""
     if getattr(fitted, "_fitted_pairwise", False):
         return False
     return hasattr(fitted, "inverse_transform") and getattr(fitted, "ridge_", True) is not None

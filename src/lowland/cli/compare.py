@@ -42,10 +42,10 @@ KEYS = {
     "record": "record file, or null",
 }
 
-_TOLD = ("compare", "search settings")  # stages that are shown as bars; each candidate's own would fill the screen
+_STAGES_SHOWN = ("compare", "search settings")  # as progress bars; those of each candidate would fill the screen
 
-_NAMES = "mostly unique text"  # a name for each row, say
-_GAPS = "text with missing values"  # methods are compared on whole rows
+_MOSTLY_UNIQUE = "mostly unique text"  # such as a name for each row
+_WITH_GAPS = "text with missing values"  # methods are compared on rows without missing values
 
 _TIME = "Total time limit, such as 90s, 5min or 1h."
 Budget = Annotated[str, Parameter(help=_TIME)]
@@ -54,7 +54,7 @@ Budget = Annotated[str, Parameter(help=_TIME)]
 @Parameter(name="*")
 @dataclass(frozen=True)
 class CompareOptions:
-    """What a record holds, too; None: as the library has it."""
+    """The options that a record contains, too; None: the default of `lowland.compare`."""
 
     methods: Annotated[
         str | None,
@@ -90,28 +90,28 @@ class CompareOptions:
 
     def words(self) -> dict[str, Any]:
         """Return the options that were given."""
-        told = {f"--{name.replace('_', '-')}": value for name, value in vars(self).items()}
-        return {name: value for name, value in told.items() if value is not None}
+        options = {f"--{name.replace('_', '-')}": value for name, value in vars(self).items()}
+        return {name: value for name, value in options.items() if value is not None}
 
     def parameters(self) -> dict[str, Any]:
-        """Return the same for Python, checked as far as the table need not be known."""
+        """Return the same as parameters of `lowland.compare`, checked as far as possible without the table."""
         names = {"components": "n_components", "neighbors": "n_neighbors", "seed": "random_state"}
-        told = {names.get(name, name): value for name, value in vars(self).items() if value is not None}
-        if told.pop("scale", False):
+        given = {names.get(name, name): value for name, value in vars(self).items() if value is not None}
+        if given.pop("scale", False):
             if self.metric is not None:
                 raise UsageError(
                     "--scale sets the metric to seuclidean and cannot be combined with --metric; remove one of them"
                 )
-            told["metric"] = SCALED
+            given["metric"] = SCALED
         if self.budget is not None:
             check_budget(self.budget)
         if self.components is not None and self.components < 1:
             raise UsageError(f"--components {self.components}: must be at least 1")
         if self.sample is not None:
-            told["sample"] = _sample(self.sample)
+            given["sample"] = _sample(self.sample)
         if self.methods is not None:
-            told["methods"] = _methods(self.methods)
-        return told
+            given["methods"] = _methods(self.methods)
+        return given
 
 
 def compare(
@@ -157,13 +157,13 @@ def compare(
     wanted, chosen = asked or CompareOptions(), columns or ColumnOptions()
     parameters = wanted.parameters()
     _check_files(out, report, record, again, data)
-    _check_words(wanted, prefer, target, again)
+    _check_options(wanted, prefer, target, again)
     metric, methods = parameters.get("metric", "euclidean"), parameters.get("methods", "auto")
     text = methods == "auto" or "famd" in methods
     if again is not None:
-        told = _read_record(again)
-        parameters = {"record": told}
-        metric, text = told["settings"]["metric"], told["data"]["kind"] == "categories"
+        former = _read_record(again)
+        parameters = {"record": former}
+        metric, text = former["settings"]["metric"], former["data"]["kind"] == "categories"
     given = _read(data, chosen, target, metric, text)
     if wanted.scale and _is_mixed(given):
         note("FAMD already scales the columns of a table with text; --scale has no effect")
@@ -177,16 +177,16 @@ def compare(
     facts = _facts(found, advice, data) | files
     following = _next(data, given, chosen, advice, target)
     if found.record["data"]["dominant"] is not None and again is None:
-        same.pop("scale")  # None: of scaled columns none is dominant
+        same.pop("scale")  # it is None: scaled columns have no dominant one
         following = command_line("compare", data, scale=True, **same)
     return Answer(facts, str(advice), following, shown=[ranking(found, advice), *skipped(found)])
 
 
 def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, text: bool) -> Input:
-    """Read the rows, with ``text`` columns of text as categories.
+    """Read the rows; ``text``: use columns of text as categories.
 
-    Those that hardly repeat or have gaps are left out with a note, unless columns are asked for.
-    What is left, if it is numbers alone, is one array, as without text: a record knows the rows by it.
+    Columns of mostly unique text or with missing values are left out with a note, unless --columns is given. If only
+    numbers remain, the rows are one array, as without text: the fingerprint in a record depends on it.
     """
     given = read_input(data, columns, KeepOptions(color=target), pairwise=metric == "precomputed", categories=text)
     warn_of_square(given)
@@ -199,7 +199,7 @@ def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, t
     texts = [name for name, kind in frame.schema.items() if not_numeric(kind) is not None]
     out = {} if columns.columns else _unfit(frame, texts)
     for name, why in out.items():
-        remedy = "use --columns to include it" if why == _NAMES else "fill in the values to include it"
+        remedy = "use --columns to include it" if why == _MOSTLY_UNIQUE else "fill in the values to include it"
         note(f"left out: {name} ({why}); {remedy}")
     kept = [name for name in given.names if name not in out]
     named = hasattr(given.rows, "columns")
@@ -212,20 +212,20 @@ def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, t
 
 
 def _is_mixed(given: Input) -> bool:
-    """Tell whether the rows have columns of text."""
+    """Return whether the rows have columns of text."""
     from ..rows.row_source import RowSource
 
     return given.table is not None and not isinstance(given.rows, RowSource)
 
 
 def _unfit(frame: pl.DataFrame, texts: Sequence[str]) -> dict[str, str]:
-    """Return the columns of text that are no categories of whole rows, and why."""
+    """Return the columns of text that cannot be used as categories, each with the reason."""
     out = {}
     for name in texts:
         if 2 * frame[name].n_unique() > frame.height:
-            out[name] = _NAMES
+            out[name] = _MOSTLY_UNIQUE
         elif frame[name].null_count():
-            out[name] = _GAPS
+            out[name] = _WITH_GAPS
     return out
 
 
@@ -240,16 +240,16 @@ def perform(given: Input, target: str | None, asked: dict[str, Any]) -> Comparis
             raise UsageError("--target requires a table with column names")
         classes = given.table.column(target)
 
-    def told(rows: Any) -> Comparison:
+    def compared(rows: Any) -> Comparison:
         outer = settings.current()["progress"]
 
-        def few(stage: str, done: int, total: int | None) -> Any:
-            return outer(stage, done, total) if stage in _TOLD else None
+        def progress(stage: str, done: int, total: int | None) -> Any:
+            return outer(stage, done, total) if stage in _STAGES_SHOWN else None
 
-        with settings.config(progress=None if outer is None else few):
+        with settings.config(progress=None if outer is None else progress):
             return work(rows, target=classes, **asked)
 
-    found: Comparison = run(told, given)
+    found: Comparison = run(compared, given)
     return found
 
 
@@ -279,7 +279,7 @@ def check_budget(budget: str) -> None:
         raise UsageError(f"--budget: {error}") from error
 
 
-def _check_words(asked: CompareOptions, prefer: str, target: str | None, again: Path | None) -> None:
+def _check_options(asked: CompareOptions, prefer: str, target: str | None, again: Path | None) -> None:
     """Raise `UsageError` for invalid options before the table is read."""
     from ..comparison.ranking import PREFERENCES
 
@@ -354,20 +354,21 @@ def _facts(found: Comparison, advice: Recommendation, data: Path) -> dict[str, A
 
 
 def _next(data: Path, given: Input, columns: ColumnOptions, advice: Recommendation, target: str | None) -> str:
-    """Write the command that reduces all rows with the recommended method.
+    """Return the command that reduces all rows with the recommended method.
 
-    A method that takes no text gets the rows as FAMD codes them, which is what was compared: two commands.
+    For a method that does not accept text, these are two commands: the first one codes the columns with FAMD, as the
+    comparison did.
     """
     from ..data.table import name_list
 
     stem = data.name.split(".")[0]
     mixed = _is_mixed(given)
     color, chosen = target or None, vars(columns)
-    if (mixed and advice.method != "pca") or advice.method == "famd":  # `reduce` takes text for it
-        unfit = [name for name, why in given.left_out.items() if why in (_NAMES, _GAPS)]
+    if (mixed and advice.method != "pca") or advice.method == "famd":  # for which `reduce` uses columns of text
+        unfit = [name for name, why in given.left_out.items() if why in (_MOSTLY_UNIQUE, _WITH_GAPS)]
         chosen = {**chosen, "drop": [*columns.drop, *(name_list([name]) for name in unfit)]}
     first, source = "", str(data)
-    if mixed and advice.method not in ("famd", "pca"):  # which takes the columns of numbers
+    if mixed and advice.method not in ("famd", "pca"):  # PCA uses the columns of numbers
         source = f"{stem}-coded.csv"
         coded = command_line("reduce", data, method="famd", components=_coded(given), **chosen, color=color, out=source)
         first, chosen = f"{coded} && ", {}
@@ -386,7 +387,7 @@ def _next(data: Path, given: Input, columns: ColumnOptions, advice: Recommendati
 
 
 def _coded(given: Input) -> int:
-    """Return how many columns FAMD's coding has: one for each column of numbers, K − 1 for one of K levels."""
+    """Return the number of columns in FAMD's coding: 1 for a column of numbers, K − 1 for a column of K levels."""
     from ..data.table import not_numeric
 
     assert given.table is not None

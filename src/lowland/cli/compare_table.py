@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def ranking(found: Comparison, advice: Recommendation) -> Table:
-    """Return the candidates, best first, then those that were begun and did not finish."""
+    """Return the candidates, best first, then those that were started and did not finish."""
     from ..report.comparison import TIES, behind, score_words, shown
 
     several, figures_of = len(found.ranked()) > 1, shown(found)
@@ -37,7 +37,7 @@ def ranking(found: Comparison, advice: Recommendation) -> Table:
 
 
 def skipped(found: Comparison) -> list[Text]:
-    """Return a line for each reason why candidates were not begun, with their names; figures are those of the first."""
+    """Return a line for each reason why candidates were skipped; reasons that differ only in figures share a line."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for row in found.table().filter(status="skipped").iter_rows(named=True):
         groups.setdefault(re.sub(r"[\d.,]+", "0", row["reason"]), []).append((row["candidate"], row["reason"]))

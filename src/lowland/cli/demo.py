@@ -1,4 +1,4 @@
-"""`lowland demo`: a whole run on bundled data, with no file and no network."""
+"""`lowland demo`: a complete run on bundled data, without files and network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEYS = {
     "report": "the page",
 }
 
-# One of each kind, with fixed settings and no limit of time: the same maps on every run.
+# One method of each kind, with fixed settings and no time limit, so that every run makes the same maps.
 _METHODS = ("pca", "isomap", "kernel_pca", "laplacian_eigenmaps", "tsne", "umap")
 
 
@@ -32,7 +32,7 @@ def demo(
     folder: Annotated[Path, Parameter(help="Folder to write to; it is created if needed.")] = Path("lowland-demo"),
     common: Common | None = None,
 ) -> Answer:
-    """Map 1,797 handwritten digits of 64 pixels with six methods, and say which map to trust for what.
+    """Map 1,797 handwritten digits of 64 pixels with six methods, and recommend one of the maps.
 
     Writes digits.csv, embedding.csv (the recommended map) and demo.html. Needs no file and no network; the same run
     writes the same files.
@@ -57,7 +57,7 @@ def demo(
     pixels, labels, names = digits()
     file, out, report = folder / "digits.csv", folder / "embedding.csv", folder / "demo.html"
     write_table(file, pl.DataFrame({"digit": labels, **{name: pixels[:, i] for i, name in enumerate(names)}}))
-    with _told():
+    with _method_notes():
         found = compare(pixels, _METHODS, budget=None, target=labels, sample=None)
     advice = found.recommend()
     best = method(advice.method).title
@@ -67,28 +67,28 @@ def demo(
     made = {"out": "map.csv", "report": "map.html", "model": "map.lowland"}
     again = command_line("reduce", file, method=advice.method, color="digit", **made)
     commands = {
-        "A map of all digits with a report, and a model that places new digits:": again,
-        "What a table of your own holds:": "lowland info TABLE.csv",
-        "Which method suits it:": "lowland compare TABLE.csv",
+        "Map all digits, with a report and a model for new digits:": again,
+        "Describe a table of your own:": "lowland info TABLE.csv",
+        "Compare methods on it:": "lowland compare TABLE.csv",
     }
     text = render(found, advice, place, pixels.reshape(-1, 8, 8), labels.tolist(), commands)
     write_page(report, text)
-    told = figures(found)
-    lines = ", ".join(f"{method(name).title} {row['score']:.2f}" for name, row in told.items())
-    facts = {"data": file, "recommendation": advice.to_dict(), "methods": told, "out": out, "report": report}
+    measured = figures(found)
+    lines = ", ".join(f"{method(name).title} {row['score']:.2f}" for name, row in measured.items())
+    facts = {"data": file, "recommendation": advice.to_dict(), "methods": measured, "out": out, "report": report}
     summary = f"Recommended: {best} (scores: {lines}; 1 is perfect). Open {report} in a browser."
     return Answer(facts, summary, next(iter(commands.values())))
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Say on stderr which method is running, once for each."""
+def _method_notes() -> Iterator[None]:
+    """Print the name of each method on stderr when it starts."""
     from ..contract.registry import method
     from ..core.settings import config
 
     seen: list[str] = []
 
-    def told(stage: str, done: int, total: int | None) -> None:
+    def progress(stage: str, done: int, total: int | None) -> None:
         key, _, step = stage.partition(": ")
         if step.startswith("compiling") and not seen:
             seen.append("compiling")
@@ -98,7 +98,7 @@ def _told() -> Iterator[None]:
             number = sum(name in _METHODS for name in seen)
             note(f"{number} of {len(_METHODS)}: {method(key).title}")
 
-    with config(progress=told):
+    with config(progress=progress):
         yield
 
 

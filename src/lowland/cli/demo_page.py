@@ -22,7 +22,7 @@ MEASURES = {
     "local": ("Neighbours", "are the nearest points in the map also near in the data, and the reverse? 0 is chance"),
     "geodesic": ("Geodesic distances", "rank correlation with shortest paths between neighbours"),
     "direct": ("Distances", "rank correlation with distances between the pixels"),
-    "target": ("Digits recognised", "share of points whose digit the nearest points in the map guess"),
+    "target": ("Digits recognised", "share of points whose digit the nearest points in the map predict"),
 }
 
 
@@ -33,7 +33,7 @@ _RULE = (
 
 
 def figures(found: Comparison) -> dict[str, dict[str, float]]:
-    """Return what was measured of each map, best first: mean over fitted and held-out rows, to two digits."""
+    """Return the measures of each map, best first: means over training and held-out rows, to two digits."""
     ranked = found.ranked()
     out = {}
     for entry in ranked:
@@ -54,8 +54,8 @@ def render(
     labels: Sequence[int],
     commands: Mapping[str, str],
 ) -> str:
-    """Return the text of the page; everything is inside it, and nothing depends on the clock."""
-    best, told = registry.method(advice.method).title, figures(found)
+    """Return the page, which is self-contained and does not depend on the time of the run."""
+    best, measured = registry.method(advice.method).title, figures(found)
     title = f"{len(images):,} handwritten digits in two dimensions"
     lead = (
         f"Each digit is an image of {images.shape[1]} × {images.shape[2]} pixels: a row of {images[0].size} numbers. "
@@ -66,7 +66,7 @@ def render(
         page.heading(title),
         page.paragraph(lead, "lead"),
         _large(found, best, embedding, images, labels),
-        page.section("All maps, best first", page.paragraph(_said(found)), _cards(found, told, advice.method)),
+        page.section("All maps, best first", page.paragraph(_procedure(found)), _cards(found, measured, advice.method)),
         page.section("What the figures mean", _legend(labels)),
         page.section("What this map does not show", *map(page.paragraph, _limits(advice))),
         page.section("Next", *(page.paragraph(text) + page.command(line) for text, line in commands.items())),
@@ -80,14 +80,14 @@ def _large(found: Comparison, best: str, embedding: Array, images: Array, labels
     drawn = len(drawing.axes[0].images)
     caption = (
         f"Map by {best}: {found.record['rows']['training']:,} digits were used for fitting, the other "
-        f"{found.record['rows']['held-out']:,} were placed afterwards. {drawn} of them are drawn as they were written, "
-        "where there is room; the others are points. Colours show the true digit, which the method did not know."
+        f"{found.record['rows']['held-out']:,} were placed afterwards. {drawn} of them are drawn as images, where "
+        "there is room; the others are points. Colours show the true digit, which the method did not know."
     )
     svg = inline_svg(drawing, "best", f"Map of the digits by {best}", caption)
     return page.section(f"Recommended: {best}", page.figure(svg, caption))
 
 
-def _said(found: Comparison) -> str:
+def _procedure(found: Comparison) -> str:
     rows = found.record["rows"]
     return (
         f"Each method was fitted on {rows['training']:,} digits and placed {rows['held-out']:,} others, which it had "
@@ -96,10 +96,10 @@ def _said(found: Comparison) -> str:
     )
 
 
-def _cards(found: Comparison, told: Mapping[str, Mapping[str, float]], best: str) -> str:
+def _cards(found: Comparison, measured: Mapping[str, Mapping[str, float]], best: str) -> str:
     cards = []
     for entry in found.ranked():
-        name, row = registry.method(entry["method"]).title, told[entry["method"]]
+        name, row = registry.method(entry["method"]).title, measured[entry["method"]]
         placed = found.maps[entry["key"]]
         drawing = small_map(placed.Y, found.colors(placed.rows))
         svg = inline_svg(drawing, f"map-{entry['method']}", f"Map by {name}", f"Map of the digits by {name}")

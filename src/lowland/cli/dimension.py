@@ -1,4 +1,4 @@
-"""`lowland dimension`: how many dimensions a table has, linear and true."""
+"""`lowland dimension`: estimate the number of dimensions of a table, linear and intrinsic."""
 
 from __future__ import annotations
 
@@ -115,14 +115,14 @@ def _grid(found: Estimate) -> Grid:
 
 
 def _reduction(found: Estimate, metric: str, scale: bool) -> dict[str, Any]:
-    """Return the method that the answer calls for, by the same metric: linear if that will do, else on neighbours."""
-    true, flat = found.coordinates, max(1, round(found.consensus.get("linear", 0)))
+    """Return the options of `reduce` with the same metric: a linear method if sufficient, otherwise Isomap."""
+    needed, flat = found.coordinates, max(1, round(found.consensus.get("linear", 0)))
     straight = metric in ("euclidean", "sqeuclidean")
-    if straight and flat <= true:
+    if straight and flat <= needed:
         return {"method": "pca", "components": flat, "scale": scale}
-    method, count = "isomap", true
-    if metric in ("cosine", "correlation") and flat <= true:
+    method, count = "isomap", needed
+    if metric in ("cosine", "correlation") and flat <= needed:
         method, count = "classical_mds", flat
     if straight:
-        metric = "seuclidean"  # which divides columns as --scale does
+        metric = "seuclidean"  # it divides columns by their standard deviations, as --scale does
     return {"method": method, "components": count, "set": f"metric={metric}" if scale or not straight else None}

@@ -1,6 +1,6 @@
-"""The page on the command line, made from the help texts themselves.
+"""The documentation page of the command line, generated from the help texts.
 
-``python -m lowland.cli.document docs/cli.md`` writes it; a test fails when it is out of date.
+``python -m lowland.cli.document docs/cli.md`` writes it; a test fails if it is out of date.
 """
 
 from __future__ import annotations

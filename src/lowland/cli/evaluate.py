@@ -53,14 +53,14 @@ KEYS = {
     "out": "file with the trust measures of each row, or null",
 }
 
-# Metrics by which the neighbours of many rows are found without a look at each pair.
+# Metrics with a neighbour search that does not compare all pairs of rows.
 _SEARCHED = ("euclidean", "sqeuclidean", "seuclidean", "cosine", "correlation", "precomputed")
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class TrustOptions:
-    """Options of the comparison."""
+    """Options of the evaluation."""
 
     id: Annotated[
         str | None,
@@ -128,8 +128,8 @@ def evaluate(
     order = matched_rows(given, table, by)
     shared, same = (by, True) if by is not None else naming_column(given, table, {*names, options.groups or ""})
     labels = _labels(given, table, options.groups, order)
-    asked = _Asked(options, anchors, first, each=out is not None, coded=coded)
-    found, points = _measure(given, coordinates(table, names)[order], labels, asked)
+    request = _Request(options, anchors, first, each=out is not None, coded=coded)
+    found, points = _measure(given, coordinates(table, names)[order], labels, request)
     named = row_names(given)
     if out is not None:
         _write(out, points, given, options)
@@ -150,8 +150,8 @@ def evaluate(
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What is to be measured; ``each``: of each row, too; ``coded``: against the columns as FAMD codes them."""
+class _Request:
+    """What to measure; ``each``: also measure each row; ``coded``: compare with the columns as FAMD codes them."""
 
     options: TrustOptions
     anchors: int | str | None
@@ -160,7 +160,7 @@ class _Asked:
     coded: bool
 
     def points(self, X: Any, Y: Any, found: Report) -> Pointwise:
-        """Return what is known of rows: of those in the report, or of all, where a search finds their neighbours."""
+        """Return the measures of rows: those in the report, or of all rows if their neighbours can be searched."""
         from ..quality import pointwise
 
         if len(found.points) == found.n or not self.each:
@@ -209,16 +209,16 @@ def _check(options: TrustOptions) -> None:
 
 
 def _scaled(options: TrustOptions) -> TrustOptions:
-    """Return the options with --scale as the metric that it stands for."""
+    """Return the options with --scale replaced by its metric."""
     if not options.scale:
         return options
     if options.metric != "euclidean":
-        raise UsageError("--scale compares scaled rows by euclidean distances; leave out --metric or --scale")
+        raise UsageError("--scale compares scaled rows by euclidean distances; remove --metric or --scale")
     return replace(options, metric=SCALED)
 
 
 def _is_coded(names: Sequence[str], options: TrustOptions) -> bool:
-    """Tell whether the map is one of FAMD, which sees columns of text as well."""
+    """Return whether the map was made by FAMD, which also uses columns of text."""
     return options.pre is None and options.metric == "euclidean" and names[0].rstrip("_0123456789") == "famd"
 
 
@@ -230,13 +230,13 @@ def _read_data(path: Path, columns: ColumnOptions, options: TrustOptions, catego
 
 
 def _known(names: Sequence[str], options: TrustOptions) -> KeepOptions:
-    """Return which columns of the data are names or labels; what only the map has is taken from there."""
+    """Return the identifier and group columns that the data have; others are taken from the map."""
     id, groups = (name if name in names else None for name in (options.id, options.groups))
     return KeepOptions(id=id, color=groups)
 
 
 def _labels(given: Input, map: Table, name: str | None, order: Any) -> pl.Series | None:
-    """Return the labels of the groups, from the data or else from the map."""
+    """Return the group labels, from the data or otherwise from the map."""
     if name is None:
         return None
     if given.table is not None and name in given.table.names:
@@ -246,14 +246,14 @@ def _labels(given: Input, map: Table, name: str | None, order: Any) -> pl.Series
     return map.column(name).gather(order)
 
 
-def _measure(given: Input, Y: Any, labels: pl.Series | None, asked: _Asked) -> tuple[Report, Pointwise]:
+def _measure(given: Input, Y: Any, labels: pl.Series | None, request: _Request) -> tuple[Report, Pointwise]:
     from ..quality import report
 
-    options, first = asked.options, asked.first
+    options, first = request.options, request.first
 
     def work(rows: Any) -> tuple[Report, Pointwise]:
         X, space = rows, f"the {'distances' if given.pairwise else 'columns'} of {given.source}"
-        if asked.coded:
+        if request.coded:
             from ..quality.spaces import famd_axes
 
             X, space = famd_axes(rows).transform(rows), f"the columns of {given.source} as FAMD codes them"
@@ -265,25 +265,25 @@ def _measure(given: Input, Y: Any, labels: pl.Series | None, asked: _Asked) -> t
             Y,
             options.neighbors,
             metric=options.metric,
-            anchors=asked.anchors,
+            anchors=request.anchors,
             groups=labels,
             space=space,
             random_state=options.seed,
         )
-        return found, asked.points(X, Y, found)
+        return found, request.points(X, Y, found)
 
     return run(work, given)  # type: ignore[no-any-return]
 
 
 def _write(out: Path, points: Pointwise, given: Input, options: TrustOptions) -> None:
-    """Write a row for each row of the data, after its name and group; rows that were not looked at stay empty."""
+    """Write the measures of each row, after its identifier and group; rows that were not evaluated stay empty."""
     import polars as pl
 
     from ..data.writing import write_table
 
-    looked = points.to_frame().rename({"point": "row"}).cast({"row": pl.Int64})
+    measured = points.to_frame().rename({"point": "row"}).cast({"row": pl.Int64})
     frame = pl.DataFrame({"row": pl.Series(range(given.shape[0]), dtype=pl.Int64)})
-    frame = frame.join(looked, on="row", how="left", maintain_order="left")
+    frame = frame.join(measured, on="row", how="left", maintain_order="left")
     for name in (options.groups, options.id):
         if name is not None and given.table is not None and name in given.table.names:
             frame = frame.rename({name: f"{name}_1"}) if name in frame.columns else frame
@@ -292,7 +292,7 @@ def _write(out: Path, points: Pointwise, given: Input, options: TrustOptions) ->
 
 
 def _order(common: str | None, same: bool) -> str:
-    """Say what is known of the order of rows in a map that is no better than chance."""
+    """Return advice on the order of the rows, for a map that is no better than chance."""
     if common is None:
         return " If both tables have a column of row identifiers, match the rows by it with --id."
     if same:
@@ -309,7 +309,7 @@ def _facts(given: Input, names: list[str], by: str | None, found: Report, named:
 
 
 def _again(data: Path, embedding: Path, columns: ColumnOptions, options: TrustOptions, out: Path | None) -> str:
-    """Write the same look again, with the trust of each row."""
+    """Return the same command again, with --out for the trust measures of each row."""
     same = _changed(options, "id", "groups", "neighbors", "metric", "anchors", "pre", "seed")
     return command_line("evaluate", data, embedding, **vars(columns), **same, out=out or "trust.csv")
 
@@ -327,13 +327,13 @@ def _changed(options: TrustOptions, *names: str) -> dict[str, Any]:
 
 
 def _compare(data: Path, columns: ColumnOptions, options: TrustOptions, given: Input, components: int) -> str:
-    """Write the search for another map of the same columns, seen in the same way; --pre has no like there."""
+    """Return the `compare` command for the same columns and options; it has no equivalent of --pre."""
     from ..data.table import name_list
 
     names = () if given.table is None else given.table.names
     drop, target = columns.drop, options.groups if options.groups in names else None
     if options.id is not None and options.id in names and not columns.columns and not given.pairwise:
-        drop = (*drop, name_list([options.id]))  # compare matches no rows, and a number would be compared
+        drop = (*drop, name_list([options.id]))  # compare has no --id and would use a numeric identifier as data
     same = _changed(options, "neighbors", "metric", "seed")
     count = components if components != 2 else None
     return command_line("compare", data, columns=columns.columns, drop=drop, target=target, **same, components=count)

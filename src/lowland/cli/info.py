@@ -47,7 +47,7 @@ def info(
     Example: lowland info iris.csv
     """
     if is_table(file) or (file.is_file() and foreign_table(file) is not None):
-        return _table(file)  # which says what it cannot read
+        return _table(file)  # its errors explain which formats can be read
     try:
         return _model(file)
     except ModelFileError as error:
@@ -115,7 +115,7 @@ def _sentence(file: Path, found: Inspection) -> str:
 
     if found.missing_pairs is not None:
         return f"{file.name} is a distance matrix of {found.n_rows:,} objects, {_pairs(found)}."
-    disturbing = [
+    problems = [
         (len(found.missing), "column", " with missing values"),
         (len(found.infinite), "column", " with infinite values"),
         (len(found.faults), "column", " with text among numbers"),
@@ -123,7 +123,7 @@ def _sentence(file: Path, found: Inspection) -> str:
         (len(found.duplicate_columns), "duplicate column", ""),
         (found.duplicate_rows, "duplicate row", ""),
     ]
-    said = [count(n, noun) + more for n, noun, more in disturbing if n]
+    said = [count(n, noun) + more for n, noun, more in problems if n]
     if found.dominated:
         columns, share = _dominating(found)
         said.append(f"{columns} {'holds' if found.dominant else 'hold'} {share} of the variance")
@@ -140,7 +140,7 @@ def _sentence(file: Path, found: Inspection) -> str:
 
 
 def _dominating(found: Inspection) -> tuple[str, str]:
-    """Return the columns that hold most of the variance and their share, in words."""
+    """Return the columns with most of the variance, and their share, as text."""
     from ..core.formatting import format_share
 
     top: tuple[Any, ...] = found.dominant or found.dominant_pair or ("none", 0.0)
@@ -172,7 +172,7 @@ def _model(file: Path) -> Answer:
         ("size", format_bytes(held["bytes"])),
     ]
     facts = {"file": file, "kind": "model", "contents": held}
-    summary = f"{file.name} is a fitted {held['class']} for {_takes(held)}.{_held(held)}"
+    summary = f"{file.name} is a fitted {held['class']} for {_takes(held)}.{_training_data(held)}"
     following = command_line("transform", file, "NEW.csv", out="new-embedding.csv")
     if held["functions"]:
         function = held["functions"][0]
@@ -185,7 +185,7 @@ def _model(file: Path) -> Answer:
 
 
 def _takes(held: dict[str, Any]) -> str:
-    """Say what new rows must be: rows of numbers, values for pairs, or objects."""
+    """Describe the input of the model: rows of numbers, pairwise values, or objects."""
     from ..core.formatting import count
 
     if held["objects"]:
@@ -196,7 +196,7 @@ def _takes(held: dict[str, Any]) -> str:
     return f"rows of {count(held['n_features'], 'column')}"
 
 
-def _held(held: dict[str, Any]) -> str:
+def _training_data(held: dict[str, Any]) -> str:
     """Report whether a file contains training data, which matters before sharing it."""
     from ..core.formatting import count
 

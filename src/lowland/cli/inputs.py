@@ -1,4 +1,4 @@
-"""From a file to the rows that a model takes, with the names and the columns that go along."""
+"""Read the rows for a model from a file, with row names and columns to keep."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MISSING = {"NaN": "missing value", "a missing category": "missing category"}
 
 @dataclass(frozen=True)
 class Input:
-    """Rows for a model; a sparse matrix has neither names nor a table. ``id``: the column that names the rows."""
+    """Rows for a model; a sparse matrix has neither names nor a table. ``id``: the column of row identifiers."""
 
     rows: Any
     shape: tuple[int, int]
@@ -40,7 +40,7 @@ class Input:
     pairwise: bool = False
 
     def locate(self, error: ValueError) -> Message:
-        """Say what is wrong and where in the file, as the file counts and not as the library's arrays do."""
+        """Return the message of an error with its place in the file (line, column name) instead of array indices."""
         if isinstance(error, CellError) and error.row is not None and error.column is not None:
             name = f"x{error.column}" if self.names is None else self.names[error.column]
             place = f"{self.source}, row {error.row}, column {name!r}"
@@ -49,17 +49,17 @@ class Input:
             what = _MISSING.get(error.what, f"it contains {error.what.rstrip(',')}")
             return Message(f"{place}: {what}: ", error.advice)
         text = without_function(error.args[0] if error.args else "")
-        return Message(f"{self.source}: ", *(self._named(part) for part in parts_of(text)))
+        return Message(f"{self.source}: ", *(self._with_name(part) for part in parts_of(text)))
 
-    def _named(self, part: str | Part) -> str | Part:
-        """Put the object's name beside its number."""
+    def _with_name(self, part: str | Part) -> str | Part:
+        """Append the name of an object to its number."""
         names = self.labels() if self.pairwise and isinstance(part, Item) else None
         if names is None or not isinstance(part, Item) or part.number >= len(names):
             return part
         return f"{part} ({names[part.number]})"
 
     def labels(self) -> list[str] | None:
-        """Return a name for each row: the identifier, or of a square the names of its columns; None without names."""
+        """Return a name for each row: its identifier, or for a square matrix its column name; None without names."""
         if self.table is None:
             return None
         if self.id is not None:
@@ -67,7 +67,7 @@ class Input:
         return self.names if self.pairwise and _has_names(self.table) else None
 
     def kept(self, keep: KeepOptions) -> tuple[pl.Series | None, pl.DataFrame | None]:
-        """Return the identifier and the columns that go before the coordinates."""
+        """Return the identifier column and the columns to write before the coordinates."""
         if self.table is None:
             return None, None
         ids = None if self.id is None else self.table.column(self.id)
@@ -84,10 +84,10 @@ def read_input(
     pairwise: bool = False,
     categories: bool = False,
 ) -> Input:
-    """Read the rows to fit: the numeric columns, or those that were asked for.
+    """Read the rows to fit: the numeric columns, or the chosen ones.
 
-    ``keep`` may depend on the names of the columns; ``pairwise``: they must be a square; ``categories``: columns of
-    text are taken, too.
+    ``keep`` may be a function of the column names; ``pairwise``: the columns must be a square matrix; ``categories``:
+    columns of text are used, too.
     """
     from ..data.reading import read_any
     from ..data.table import Table
@@ -109,14 +109,14 @@ def read_input(
         return _square(table, chosen, drop or [], keep)
     choose = table.select_mixed if categories and not _only_numbers(table) else table.select
     selection = choose(columns=chosen, drop=drop, keep_aside=keep.aside)
-    _tell_left_out(selection)
+    _note_left_out(selection)
     if chosen is None:
         _warn_of_row_numbers(table, selection)
     return replace(_rows_of(table, selection), id=keep.id)
 
 
 def _square(table: Table, chosen: list[str] | None, drop: Sequence[str], keep: KeepOptions) -> Input:
-    """Read a square of values for pairs; a column that repeats the header names its objects."""
+    """Read a square matrix of pairwise values; a column equal to the header contains the names of the objects."""
     from ..data.squares import find_square
 
     found = None
@@ -135,12 +135,12 @@ def _square(table: Table, chosen: list[str] | None, drop: Sequence[str], keep: K
         selection = replace(selection, left_out=found.left_out)
         if found.reordered:
             note(f"the columns were reordered to match the order of the rows in column {found.id}")
-    _tell_left_out(selection)
+    _note_left_out(selection)
     return replace(_dense(table, selection), id=id, pairwise=True)
 
 
 def read_array(path: Path) -> Any:
-    """Read a matrix that a parameter takes, such as weights: the square of a table that has one, or all its numbers."""
+    """Read a matrix for a parameter such as weights: the square part of the table if any, else all numeric columns."""
     from ..data.reading import read_table
     from ..data.squares import find_square
 
@@ -150,7 +150,7 @@ def read_array(path: Path) -> Any:
 
 
 def read_for(model: Reducer, path: Path, aside: Sequence[str] = ()) -> Input:
-    """Read rows for a fitted model: by column name where both have names, else by position."""
+    """Read rows for a fitted model; columns are matched by name if both have names, otherwise by position."""
     from ..data.reading import read_any
     from ..data.table import Selection, Table
     from ..rows.row_source import RowSource
@@ -173,13 +173,13 @@ def read_for(model: Reducer, path: Path, aside: Sequence[str] = ()) -> Input:
         )
     if not isinstance(selection, Selection):
         return replace(_rows_of(table, selection), rows=_mixed(selection.frame, None if own is None else wanted))
-    # Rows chosen by position take the model's names, for the model checks them.
+    # Columns matched by position get the model's names, because the model checks the names.
     rows = RowSource.from_array(selection.X, names=None if own is None else wanted)
     return replace(_dense(table, selection), rows=rows)
 
 
 def read_coordinates(model: Reducer, path: Path) -> Input:
-    """Read the coordinates that a model can take back: its own column names, or exactly as many columns."""
+    """Read coordinates for an inverse transform: the columns named by the model, or exactly as many columns."""
     from ..data.reading import read_table
 
     table = read_table(path)
@@ -211,7 +211,7 @@ def warn_of_square(given: Input) -> None:
 
 
 def dominated(given: Input) -> bool:
-    """Tell whether one column or two hold most of the variance, by the warnings' rule: the next step should scale."""
+    """Return whether one or two columns dominate the variance, by the rule of the warnings."""
     import numpy as np
 
     from ..core.dominance import dominant_columns
@@ -223,7 +223,7 @@ def dominated(given: Input) -> bool:
 
 
 def row_names(given: Input) -> list[str]:
-    """Return what each row is called: its identifier, or its place in the file, as errors about data have it."""
+    """Return a name for each row: its identifier, or its line or row number in the file."""
     labels = given.labels()
     if labels is not None:
         return labels
@@ -232,14 +232,14 @@ def row_names(given: Input) -> list[str]:
     return [f"{word} {start + i}" for i in range(given.shape[0])]
 
 
-def _tell_left_out(selection: Selection | MixedSelection) -> None:
+def _note_left_out(selection: Selection | MixedSelection) -> None:
     if selection.left_out:
         left = ", ".join(f"{name} ({reason})" for name, reason in selection.left_out.items())
         note(f"left out: {left}")
 
 
 def _require(table: Table, wanted: Sequence[str]) -> None:
-    """Raise an error that lists all missing columns, each with the near names."""
+    """Raise `DataError` if columns are missing; the message lists them with similar names."""
     missing = [name for name in wanted if name not in table.names]
     if missing:
         lost = "a column" if len(missing) == 1 else f"{len(missing)} columns"
@@ -278,7 +278,7 @@ def _dense(table: Table, selection: Selection) -> Input:
 
 
 def _rows_of(table: Table, selection: Selection | MixedSelection) -> Input:
-    """Return the rows of a choice of columns: numbers, or a data frame where some are categories."""
+    """Return the rows of the selected columns: numbers, or a data frame if some are categories."""
     from ..data.table import Selection
 
     if isinstance(selection, Selection):
@@ -288,14 +288,14 @@ def _rows_of(table: Table, selection: Selection | MixedSelection) -> Input:
 
 
 def _mixed(frame: pl.DataFrame, names: Sequence[str] | None) -> Any:
-    """Return columns under the names that a model knows, or cells without any."""
+    """Return columns with the names of the model, or an array of cells if there are none."""
     return (
         frame.to_numpy().astype(object) if names is None else frame.rename(dict(zip(frame.columns, names, strict=True)))
     )
 
 
 def _only_numbers(table: Table) -> bool:
-    """Tell whether a table is one array of numbers, which needs no look at its columns."""
+    """Return whether a table is a single array of numbers, without columns of other types."""
     from ..data.table import ArrayTable
 
     return isinstance(table, ArrayTable)
@@ -306,10 +306,10 @@ def _sparse(matrix: Any, path: Path) -> Input:
 
 
 def default_names(n: int) -> list[str]:
-    """Return the names of columns that have none of their own."""
+    """Return default names for n unnamed columns."""
     return [f"x{i}" for i in range(n)]
 
 
 def _has_names(table: Table) -> bool:
-    """Tell whether the columns were named by the file, or by us because the file had no names."""
+    """Return whether the file has column names; otherwise they are the default names."""
     return bool(table.names != default_names(table.n_columns))

@@ -1,6 +1,7 @@
-"""The entry point: run one command, turn its outcome into output and an exit code.
+"""The entry point: run one command, print its result or error, and return an exit code.
 
-0 ok · 1 failure · 2 usage · 3 bad data or model file · 4 missing extra · 130 interrupted · 141 reader gone.
+0 success, 1 failure, 2 usage error, 3 invalid data or model file, 4 missing optional package, 130 interrupted,
+141 reader closed stdout.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, TextIO
 
 from ..core.errors import DataError, LowlandError, LowlandWarning, MissingExtraError, ModelFileError
 from .answer import Answer, UsageError, fail, show, show_json, warn
-from .wording import in_words, speaking
+from .wording import command_options, in_words
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,24 +34,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    """Run one command, with its options in the messages."""
-    with speaking(lambda: _options(words)):
+    """Run one command; messages name its options."""
+    with command_options(lambda: _options(words)):
         return _outcome(words)
 
 
 def _outcome(words: list[str]) -> int:
-    """Run one command and print its outcome, good or bad."""
+    """Run one command and print its result or error."""
     from cyclopts import CycloptsError
 
     from .app import COMMANDS, app
     from .options import Common
 
-    debug, json = "--debug" in words, "--json" in words  # until the options are read
+    debug, json = "--debug" in words, "--json" in words  # for errors while the options are parsed
     try:
         command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
         common = bound.arguments.get("common") or Common()
         debug, json = common.debug, common.json
-        if command in COMMANDS.values():  # help must come whatever the settings are
+        if command in COMMANDS.values():  # help is printed even if the settings are invalid
             _check_environment()
         with _plain_warnings() as messages:
             answer = command(*bound.args, **bound.kwargs)
@@ -70,7 +71,7 @@ def _outcome(words: list[str]) -> int:
 
 
 def _reader_gone() -> int:
-    """Give the interpreter somewhere to flush what is left after `| head`, or after `2>&1 | head`."""
+    """Redirect closed streams to the null device, so that flushing at exit does not fail after `| head`."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -80,7 +81,7 @@ def _reader_gone() -> int:
 
 
 def _check_environment() -> None:
-    """Refuse settings in the environment that cannot be read, before any work."""
+    """Raise `UsageError` for invalid settings in the environment, before any work."""
     from ..core.settings import memory_limit, threads
 
     try:
@@ -90,7 +91,7 @@ def _check_environment() -> None:
 
 
 def _failed(error: Exception, debug: bool, json: bool) -> int:
-    """Tell what went wrong, with the traceback where it was asked for, and return the exit code."""
+    """Print an error, with the traceback if requested, and return the exit code."""
     if debug or os.environ.get("LOWLAND_DEBUG", "0") not in ("", "0"):
         traceback.print_exception(error, file=sys.stderr)
     code, text = exit_code(error), _describe(error)
@@ -142,7 +143,7 @@ def _help_for(words: Sequence[str]) -> str:
 
 @contextmanager
 def _plain_warnings() -> Iterator[list[str]]:
-    """Print the library's warnings as plain lines, each once, and collect them; leave others alone."""
+    """Print each warning of the library once, as a plain line, and collect them; others are shown as usual."""
     messages: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("always", LowlandWarning)

@@ -1,4 +1,4 @@
-"""Two tables of the same rows: the coordinates of a map, and which of its rows belongs to which of the data."""
+"""Find the coordinate columns of a map, and match its rows with the rows of the data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def read_map(path: Path) -> tuple[Table, list[str]]:
-    """Read a map and find its coordinates: the numbered columns that bear a method's name, else all of numbers."""
+    """Read a map and find its coordinates: numbered columns with the name of a method, else all numeric columns."""
     from ..contract import registry
     from ..data.reading import read_table
 
@@ -34,7 +34,7 @@ def read_map(path: Path) -> tuple[Table, list[str]]:
 
 
 def numbered(names: Sequence[str], known: Collection[str]) -> list[str]:
-    """Return the last series of columns name0, name1, … of a known name; a second one's names end in _1.
+    """Return the last series of columns name0, name1, … with a known name; repeated names end in _1.
 
     >>> numbered(["id", "pca0", "pca1", "piece"], {"pca"})
     ['pca0', 'pca1']
@@ -45,13 +45,13 @@ def numbered(names: Sequence[str], known: Collection[str]) -> list[str]:
     for name in names:
         match = re.fullmatch(r"(.*?)(\d+)(?:_\d+)?", name)
         if match is not None and match[1] in known:
-            series.setdefault(match[1], {})[int(match[2])] = name  # coordinates stand last, so they take the place
+            series.setdefault(match[1], {})[int(match[2])] = name  # coordinates are the last columns, so later ones win
     whole = [found for found in series.values() if sorted(found) == list(range(len(found)))]
     return [whole[-1][i] for i in range(len(whole[-1]))] if whole else []
 
 
 def coordinates(table: Table, names: list[str]) -> Any:
-    """Return the coordinates, all of which must be there."""
+    """Return the coordinates; raise `DataError` if one is missing or not finite."""
     Y = table.select(columns=names).X
     bad = np.argwhere(~np.isfinite(Y))
     if len(bad):
@@ -66,7 +66,7 @@ def coordinates(table: Table, names: list[str]) -> Any:
 
 
 def matching_column(given: Input, map: Table, id: str | None) -> str | None:
-    """Return the column by which rows are matched, or None where it is their order."""
+    """Return the column by which rows are matched, or None if they are matched by order."""
     ours = () if given.table is None else given.table.names
     if id is None or (id in ours and id in map.names):
         return id
@@ -97,9 +97,9 @@ def matched_rows(given: Input, map: Table, by: str | None) -> Any:
 
 
 def naming_column(given: Input, map: Table, but: Collection[str]) -> tuple[str | None, bool]:
-    """Return a column of both tables that names the same rows, and whether they stand in the same order.
+    """Return a column that identifies the same rows in both tables, and whether their order is the same.
 
-    Rows that are matched by order and named in another are plainly not matched: that is said.
+    If the order differs, warn: matching rows by order is then wrong.
     """
     if given.table is None or given.table.n_rows != map.n_rows:
         return None, False
@@ -125,7 +125,7 @@ def naming_column(given: Input, map: Table, but: Collection[str]) -> tuple[str |
 
 
 def _places(table: Table, id: str) -> dict[str, int]:
-    """Return the row of each name; a name that is missing or there twice is an error."""
+    """Return the row of each identifier; raise `DataError` for missing and duplicate ones."""
     places: dict[str, int] = {}
     for row, value in enumerate(table.column(id).to_list()):
         if value is None:

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from ..contract import registry
-from ..contract.parameters import Rule, takes_array
+from ..contract.parameters import AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule, Seed, takes_array
 from .answer import Answer
 from .model import find_method
 from .options import Common
@@ -17,6 +17,8 @@ KEYS = {
     "methods": "a list of name, class, family, needs, abilities, summary; with NAME also parameters "
     "(name, default, allowed)",
 }
+
+_KINDS = ("objects", "distances", "kernel", "categories")  # what `Method.needs` names besides rows
 
 
 def methods(
@@ -54,8 +56,8 @@ def _one(row: registry.Method) -> Answer:
 
 
 def _abilities(row: registry.Method) -> list[str]:
-    """List what a method can do, with what it takes besides rows."""
-    takes = row.needs.replace(" or ", ", ").split(", ")[1:]
+    """List what a method can do, and what it takes besides rows of numbers."""
+    takes = [kind for kind in _KINDS if kind in row.needs]
     return [*takes, *sorted(row.abilities)]
 
 
@@ -78,12 +80,24 @@ def _parameters(row: registry.Method) -> list[dict[str, Any]]:
 
 
 def _allowed(name: str, rule: Rule) -> str:
-    """Describe the values that --set accepts: without Python quotes and classes, and with `weights=known`."""
-    text = rule.describe().replace("'", "")
-    for python_only in (
-        " (or a Generator or RandomState of numpy.random)",
-        ", or a function of two objects or two blocks",
-    ):
-        text = text.replace(python_only, "")
+    """Describe the values that --set accepts for a parameter; `weights=known` exists on the command line only."""
     word = ", or known (the pairs whose distance is not missing)"
-    return text + (word if name == "weights" and takes_array(rule) else "")
+    return _values(rule) + (word if name == "weights" and takes_array(rule) else "")
+
+
+def _values(rule: Rule) -> str:
+    """Describe the values of a rule as they are typed: without quotes, functions and generator objects.
+
+    >>> _values(AnyOf((Choice(("rbf", "linear")), FunctionRule(), Seed())))
+    'rbf or linear, or a whole number ≥ 0'
+    """
+    if isinstance(rule, AnyOf):
+        return ", or ".join(_values(part) for part in rule.rules if not isinstance(part, FunctionRule))
+    if isinstance(rule, Choice):
+        return " or ".join(rule.names)
+    if isinstance(rule, Seed):
+        return Integer(0).describe()
+    if isinstance(rule, LandmarkRule):
+        named = ", ".join(f"{strategy}:500" for strategy in rule.strategies)
+        return f"None (exact), auto, a whole number ≥ 2, or a strategy with a number: {named}"
+    return rule.describe()

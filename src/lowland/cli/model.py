@@ -1,4 +1,4 @@
-"""From options to a model, and the one place where the command line runs one."""
+"""Build a model from options, and run the library with progress and errors located in the file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KNOWN = "known"  # --set weights=known: the pairs whose distance is not missing
 
 
 def find_method(name: str) -> registry.Method:
-    """Find a method by name; a wrong name is a usage error that lists the near ones."""
+    """Find a method by name; raise `UsageError` with similar names for an unknown one."""
     try:
         return registry.method(name)
     except ValueError as error:
@@ -38,7 +38,7 @@ def build_model(options: MethodOptions) -> Reducer:
     texts = _assignments(options)
     known = texts.get("weights") == _KNOWN and takes_array(cls._parameters.get("weights"))
     if known:
-        del texts["weights"]  # they are known when the distances are: see `fill_in`
+        del texts["weights"]  # `fill_in` sets them when the distances have been read
     try:
         values = {key: _value(cls.__name__, cls._parameters, key, text) for key, text in texts.items()}
     except DataError:
@@ -52,7 +52,7 @@ def build_model(options: MethodOptions) -> Reducer:
 
 
 def fill_in(model: Reducer, options: MethodOptions, given: Input) -> None:
-    """Set the parameters that the data themselves say: weights=known."""
+    """Set the parameters that depend on the data: weights=known."""
     from ..data.squares import known_pairs
 
     if any(item.replace(" ", "") == f"weights={_KNOWN}" for item in options.set):
@@ -66,7 +66,7 @@ def files_of(options: MethodOptions) -> tuple[Path, ...]:
 
 
 def _value(owner: str, rules: Mapping[str, Rule], key: str, text: str) -> Any:
-    """Read a parameter from its text, or from the file that the text names where a matrix is wanted."""
+    """Parse a parameter; a matrix is read from the file that the text names."""
     path = Path(text)
     if takes_array(rules.get(key)) and is_table(path):
         return read_array(path)
@@ -74,7 +74,7 @@ def _value(owner: str, rules: Mapping[str, Rule], key: str, text: str) -> Any:
 
 
 def _assignments(options: MethodOptions) -> dict[str, str]:
-    """Collect the texts of all parameters, each given once."""
+    """Return the text of each parameter; raise `UsageError` if one is given twice."""
     texts: dict[str, str] = {}
     for item in options.set:
         key, separator, text = item.partition("=")
@@ -89,7 +89,9 @@ def _assignments(options: MethodOptions) -> dict[str, str]:
     method = find_method(options.method)
     cls = method.load()
     if "n_components" in cls._parameters:
-        own = method.family == "random" and options.components is None  # a bound says how many, not a picture
+        own = (
+            method.family == "random" and options.components is None
+        )  # a bound on the distances decides, not 2 for a picture
         if not own:
             texts.setdefault("n_components", options.components or DEFAULT_COMPONENTS)
     elif options.components is not None:
@@ -109,8 +111,8 @@ def _assignments(options: MethodOptions) -> dict[str, str]:
 def run(work: Callable[[Any], Any], given: Input) -> Any:
     """Call the library on rows from a file, with progress; errors name the place in the file."""
     with progress_bar(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", DistanceMatrixWarning)  # commands look for one in the file themselves
+        warnings.simplefilter("ignore", DistanceMatrixWarning)  # commands check the file themselves
         try:
             return work(given.rows)
-        except ValueError as error:  # the parameters were checked before, so it is the data that do not fit
+        except ValueError as error:  # parameters were checked before, so the data are the cause
             raise DataError(given.locate(error)) from error

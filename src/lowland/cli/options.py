@@ -31,7 +31,7 @@ KeepColumns = Annotated[
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Common:
-    """What every command takes."""
+    """Options of every command."""
 
     json: Annotated[bool, Parameter(help="Print one JSON object on stdout.", show_default=False)] = False
     debug: Annotated[bool, Parameter(help="Show the traceback of an error.", show_default=False)] = False
@@ -40,7 +40,7 @@ class Common:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class MethodOptions:
-    """Which method, with which parameters."""
+    """The method and its parameters."""
 
     method: Annotated[str, Parameter(help="Method to use; `lowland methods` lists them.")] = "pca"
     components: Annotated[
@@ -65,7 +65,7 @@ class MethodOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class ColumnOptions:
-    """Which columns of the table are reduced."""
+    """The columns to use as data."""
 
     columns: Annotated[
         tuple[str, ...],
@@ -83,7 +83,7 @@ class ColumnOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class KeepOptions:
-    """Which columns go along without being reduced."""
+    """Columns to copy to the output that are not used as data."""
 
     color: Annotated[
         str | None,
@@ -97,7 +97,7 @@ class KeepOptions:
 
     @property
     def aside(self) -> tuple[str, ...]:
-        """Names that are kept and never reduced."""
+        """Names of the columns that are not used as data."""
         return tuple(name for name in (self.id, self.color) if name is not None)
 
 

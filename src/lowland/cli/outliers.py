@@ -106,30 +106,30 @@ def outliers(
         write_table(keep, given.table.frame.filter(~found.mask))
     facts = {"data": data, **found.to_dict(), "out": out, "keep": keep}
     chosen = {**vars(columns or ColumnOptions()), "id": id or None}
-    looks = _changed(neighbors=neighbors, components=components, metric=metric, level=level, seed=seed)
-    unclear = found.may_be_a_group or found.ranking is not None  # leaving such rows out is not proposed
+    changed = _changed(neighbors=neighbors, components=components, metric=metric, level=level, seed=seed)
+    unclear = found.may_be_a_group or found.ranking is not None  # do not suggest removing such rows
     if pairwise:
         following = command_line("reduce", data, method="classical_mds", set="metric=precomputed", out="flat.csv")
     elif not scale and metric in ("euclidean", "sqeuclidean") and dominated(given):
-        following = command_line("outliers", data, **chosen, **looks, scale=True)
+        following = command_line("outliers", data, **chosen, **changed, scale=True)
     elif len(found) and not unclear and keep is None and given.table is not None:
         clean = "clean.csv" if data.name != "clean.csv" else "cleaner.csv"
-        following = command_line("outliers", data, **chosen, scale=scale, **looks, keep=clean)
+        following = command_line("outliers", data, **chosen, scale=scale, **changed, keep=clean)
     else:
         following = command_line("reduce", keep or data, **chosen, scale=scale, out="flat.csv")
     return Answer(facts, _summary(found, keep), following, shown=_shown(found))
 
 
-def _changed(**looks: Any) -> dict[str, Any]:
+def _changed(**options: Any) -> dict[str, Any]:
     """Return the options that are not the default."""
     usual = {"neighbors": 10, "components": "auto", "metric": "euclidean", "level": 0.999, "seed": 0}
-    return {name: value for name, value in looks.items() if value != usual[name]}
+    return {name: value for name, value in options.items() if value != usual[name]}
 
 
 def _work(
     given: Input, neighbors: int, components: str, scale: bool, metric: str, level: float, seed: int
 ) -> Callable[[Any], Outliers]:
-    """Return the search; parameters that cannot be are a usage error before any work."""
+    """Return the function to run; raise `UsageError` for invalid parameters before any work."""
     from ..pairs.distances import METRICS
     from ..quality.outliers import check_parameters
     from ..quality.outliers import outliers as find
@@ -160,7 +160,7 @@ def _work(
 
 
 def _write_measures(found: Outliers, out: Path) -> None:
-    """Write all rows; files of numbers alone get no words."""
+    """Write the measures of all rows; .npy and .npz files omit the columns of text."""
     import polars as pl
 
     from ..data.writing import write_table

@@ -1,4 +1,4 @@
-"""Outputs are checked before the work starts, so that nothing is computed in vain."""
+"""Check output files before the work starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def is_table(path: Path) -> bool:
-    """Tell by its name whether a file is a table (anything else is taken for a model)."""
+    """Return whether a file name is that of a table; other files are treated as models."""
     return path.name.lower().endswith(READABLE)
 
 
@@ -27,7 +27,7 @@ def check_outputs(
     inputs: tuple[Path, ...] = (),
     json: bool = False,
 ) -> None:
-    """Raise `UsageError` if an output cannot be written where and as it was asked for."""
+    """Raise `UsageError` if an output cannot be written to its place or in its format."""
     if json and out is None:
         raise UsageError("--json prints to stdout, so the data must be written to a file: add --out FILE")
     for option, path in (("--out", out), ("--keep", keep)):
@@ -50,7 +50,7 @@ def check_outputs(
 
 
 def check_kept(out: Path | None, ids: pl.Series | None, kept: pl.DataFrame | None, option: str = "--out") -> None:
-    """Raise `UsageError` if the columns that go along cannot be held by the kind of file asked for."""
+    """Raise `UsageError` if the file format cannot store the columns to keep."""
     from ..data.table import not_numeric
 
     if out is None or out.suffix.lower() not in (".npy", ".npz"):
@@ -69,7 +69,7 @@ def _key(path: Path) -> str:
 
 
 def check_place(option: str, path: Path) -> None:
-    """Refuse a file whose folder is not there or cannot be written to."""
+    """Raise `UsageError` if the folder of a file does not exist or is not writable."""
     folder = path.parent
     if not folder.is_dir():
         raise UsageError(f"{option} {path}: folder {str(folder)!r} does not exist; create it first")

@@ -1,4 +1,4 @@
-"""`lowland plan`: the cost before the work."""
+"""`lowland plan`: estimate the cost of a reduction."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .inputs import read_input
 from .model import build_model, fill_in, find_method, run
 from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
 from .reduce import Job
+from .wording import in_words
 
 if TYPE_CHECKING:
     from ..contract.reducer import Reducer
@@ -71,6 +72,7 @@ def plan(
         "memory_limit": limit,
         "fits": fits,
     }
+    cost = replace(cost, remedy=in_words(cost.remedy))
     verdict = "it fits" if fits else f"it does not fit: {cost.remedy}"
     price = f"{format_bytes(cost.bytes)} and {format_seconds(cost.seconds)}"
     summary = (
@@ -84,7 +86,7 @@ def plan(
 
 
 def _further(model: Reducer, given: Input) -> dict[str, float]:
-    """Return the rough seconds of what may follow a reduction."""
+    """Return rough times, in seconds, of a report, an evaluation and a comparison."""
     from ..comparison.budget import parse_seconds
     from ..comparison.costs import compare_seconds
     from ..comparison.running import BUDGET
@@ -102,7 +104,7 @@ def _further(model: Reducer, given: Input) -> dict[str, float]:
 
 
 def _next(data: Path, options: MethodOptions, chosen: ColumnOptions, model: Reducer, cost: Plan, fits: bool) -> str:
-    """Write the command that does it; where it does not fit, one with landmarks or a higher limit."""
+    """Return the `reduce` command; if it does not fit, one with landmarks or a higher limit."""
     if fits:
         return Job(data, options, chosen, KeepOptions()).command(out="embedding.csv")
     if "landmarks" in model._parameters and not any(item.startswith("landmarks") for item in options.set):

@@ -1,4 +1,4 @@
-"""A progress bar on stderr, only where a person can see it."""
+"""Progress bars on stderr, only on a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress_bar() -> Iterator[None]:
-    """Show the stages of the work inside as bars while stderr is a terminal; otherwise stay silent."""
+    """Show a progress bar for each stage if stderr is a terminal."""
     console = stderr()
     if not console.is_terminal:
         yield

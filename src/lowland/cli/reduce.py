@@ -41,7 +41,7 @@ KEYS = {
 
 @dataclass(frozen=True)
 class Job:
-    """All that was asked of one reduction."""
+    """The options of one reduction."""
 
     data: Path
     method: MethodOptions
@@ -52,7 +52,7 @@ class Job:
     report: Path | None = None
 
     def command(self, **files: str | None) -> str:
-        """Write the command that does this again, with other files where they are named."""
+        """Return the command line of this reduction, with other output files if given."""
         kept = {name: value or None for name, value in vars(self.keep).items()}
         made = {name: files.get(name, getattr(self, name)) for name in ("out", "model", "report")}
         return command_line("reduce", self.data, **vars(self.method), **vars(self.columns), **kept, **made)
@@ -90,7 +90,7 @@ def reduce(
 
 
 def perform(job: Job) -> Answer:
-    """Do the work of `reduce` once its outputs are checked: fit, then write each file whole."""
+    """Fit the model and write the output files, which were checked before."""
     from ..data.writing import embedding_frame, write_table
     from ..modelfile import save
     from ..report.facts import sentence
@@ -105,7 +105,7 @@ def perform(job: Job) -> Answer:
     check_kept(job.out, ids, kept)
     embedding = run(fitted.fit_transform, given)
     frame = embedding_frame(embedding, [str(name) for name in fitted.get_feature_names_out()], ids, kept)
-    frame = _with_pieces(frame, fitted)
+    frame = _with_components(frame, fitted)
     page = None if job.report is None else run(lambda rows: _page(job, fitted, embedding, given, rows), given)
     if job.out is not None:
         write_table(job.out, frame)
@@ -119,9 +119,9 @@ def perform(job: Job) -> Answer:
     return Answer(_facts(job, fitted, given), summary, _next(job), rows=frame if job.out is None else None)
 
 
-def _with_pieces(frame: pl.DataFrame, fitted: Reducer) -> pl.DataFrame:
-    """Add the piece of the neighbour graph that each row is in, where pieces lie side by side."""
-    labels = _pieces(fitted)
+def _with_components(frame: pl.DataFrame, fitted: Reducer) -> pl.DataFrame:
+    """Add a column with the connected component of each row, if components were embedded separately."""
+    labels = _components(fitted)
     if labels is None:
         return frame
     import polars as pl
@@ -130,8 +130,8 @@ def _with_pieces(frame: pl.DataFrame, fitted: Reducer) -> pl.DataFrame:
     return frame.with_columns(pl.Series(name, labels))
 
 
-def _pieces(fitted: Reducer) -> Any:
-    """Return the piece of each row where there are several, side by side; else None."""
+def _components(fitted: Reducer) -> Any:
+    """Return the component of each row if several were embedded separately, else None."""
     labels = getattr(fitted, "component_labels_", None)
     if labels is None or getattr(fitted, "disconnected", "") != "separate" or not labels.any():
         return None
@@ -147,7 +147,7 @@ def _page(job: Job, fitted: Reducer, embedding: Any, given: Input, rows: Any) ->
     color, color_name = None, job.keep.color
     if job.keep.color is not None and given.table is not None:
         color = given.table.column(job.keep.color)
-    elif (labels := _pieces(fitted)) is not None:
+    elif (labels := _components(fitted)) is not None:
         color, color_name = pl.Series([str(label) for label in labels]), "piece"
     n, columns = given.shape
     facts = {"file": job.data.name, "rows": f"{n:,}", "columns reduced": f"{columns:,}"}
@@ -189,7 +189,7 @@ def _facts(job: Job, fitted: Reducer, given: Input) -> dict[str, Any]:
 
 
 def _next(job: Job) -> str:
-    """Name the step that is still missing: a report, then a model, then new rows; trust where no file holds it."""
+    """Return the next command: a report, then a model, then new rows; for a plugin, which has no file, `evaluate`."""
     stem = job.data.name.split(".")[0]
     if job.report is None:
         return job.command(report=f"{stem}.html")

@@ -1,4 +1,4 @@
-"""The library's messages in the words of the command line: options for parameters, and advice that it can offer."""
+"""Word the library's messages for the command line: options instead of parameters, and only advice it can offer."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from contextvars import ContextVar
 
 from ..core.message import KNOWN_PAIRS, Configuration, Estimator, Message, Part, Setting, parts_of
 
-SCALED = "seuclidean"  # the metric that --scale stands for
+SCALED = "seuclidean"  # the metric of --scale
 _RENAMED = {"n_neighbors": "neighbors", "n_components": "components", "random_state": "seed"}
-_FUNCTIONS = ("compare", "dimension", "estimate", "novelty", "outliers", "report")  # that commands call
+_FUNCTIONS = ("compare", "dimension", "estimate", "novelty", "outliers", "report")  # called by commands
 _OPTIONS: ContextVar[Callable[[], Iterable[str]]] = ContextVar("options", default=tuple)
 
 
 @contextmanager
-def speaking(options: Callable[[], Iterable[str]]) -> Iterator[None]:
-    """Word messages for a command with these options, such as --neighbors; they are asked for when one is needed."""
+def command_options(options: Callable[[], Iterable[str]]) -> Iterator[None]:
+    """Set the options that messages may name, such as --neighbors; ``options`` is called when they are needed."""
     token = _OPTIONS.set(options)
     try:
         yield
@@ -26,14 +26,14 @@ def speaking(options: Callable[[], Iterable[str]]) -> Iterator[None]:
 
 
 def in_words(text: str) -> str:
-    """Return a message of the library in the words of the command that runs; other texts as they are.
+    """Return a message of the library worded for the running command; other texts are returned unchanged.
 
-    >>> with speaking(lambda: ["--neighbors", "--metric", "--scale"]):
+    >>> with command_options(lambda: ["--neighbors", "--metric", "--scale"]):
     ...     in_words(Message("outliers: ", Setting("n_neighbors", 20), " must be less than 15"))
     ...     in_words(Message("use ", Setting("metric", "seuclidean")))
     '--neighbors 20 must be less than 15'
     'use --scale'
-    >>> with speaking(lambda: ["--method", "--set"]):
+    >>> with command_options(lambda: ["--method", "--set"]):
     ...     in_words(Message("use ", Setting("landmarks", 500), " or ", Estimator("LandmarkMDS")))
     'use --set landmarks=500 or LandmarkMDS'
     """
@@ -42,7 +42,7 @@ def in_words(text: str) -> str:
 
 
 def without_function(text: str) -> str:
-    """Return a message without the name of the function that Python puts before it: here the command is known."""
+    """Return a message without the function name at its start, which repeats the command."""
     first, *others = parts_of(text)
     for name in _FUNCTIONS if isinstance(first, str) else ():
         if str(first).startswith(f"{name}: "):
@@ -51,7 +51,7 @@ def without_function(text: str) -> str:
 
 
 def _word(part: Part) -> str | None:
-    """Return the words of a part; None where this command has none."""
+    """Return the text of a part; None if this command has no option for it."""
     options = frozenset(_OPTIONS.get()())
     if isinstance(part, Setting):
         return _option(part, options)
@@ -65,7 +65,7 @@ def _word(part: Part) -> str | None:
 
 
 def _option(setting: Setting, options: frozenset[str]) -> str | None:
-    """Return the option that sets a parameter, with its value."""
+    """Return the option that sets a parameter, with its value; None if there is none."""
     if (setting.name, setting.value) == ("metric", SCALED) and {"--metric", "--scale"} <= options:
         return "--scale"
     name = f"--{_RENAMED.get(setting.name, setting.name).replace('_', '-')}"

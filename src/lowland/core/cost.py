@@ -76,8 +76,8 @@ class Plan:
                     f"{self.method} by {self.algorithm} would take {format_bytes(self.bytes)}{most}; the memory limit "
                     f"is {format_bytes(limit)}. To continue: ",
                     self.remedy,
-                    ", or raise the limit with ",
-                    Configuration("memory_limit", f"{math.ceil(self.bytes / 1e9)}GB"),
+                    ", or ",
+                    *_raise_limit(self.bytes),
                     ".",
                 )
             )
@@ -117,14 +117,18 @@ def check_allocation(nbytes: int, what: str, remedy: str) -> None:
     """Raise `MemoryLimitError` if one allocation alone would exceed the limit.
 
     Plans are checked before a fit begins. This check precedes each large allocation: the size of a stream is not known
-    in advance, and a plan can be wrong.
+    in advance, and a plan can be wrong. ``remedy`` may be empty.
     """
     if nbytes <= _MIN_CHECKED_BYTES and not settings.limit_is_given():
         return
     limit = settings.memory_limit()
     if nbytes > limit:
         size = f"{what} would take {format_bytes(nbytes)}; the memory limit is {format_bytes(limit)}. To continue: "
-        raise MemoryLimitError(Message(size, remedy, "."))
+        raise MemoryLimitError(Message(size, remedy, ", or " if remedy else "", *_raise_limit(nbytes), "."))
+
+
+def _raise_limit(nbytes: int) -> tuple[str | Configuration, ...]:
+    return "raise the limit with ", Configuration("memory_limit", f"{math.ceil(nbytes / 1e9)}GB")
 
 
 def largest(*stages: Mapping[str, int]) -> dict[str, int]:

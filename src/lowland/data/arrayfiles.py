@@ -22,7 +22,7 @@ _DAMAGE = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.err
 _PREFERRED = ("X", "data")
 _COLUMN_NAMES = ("columns", "features", "feature_names")
 _SPARSE = {"format", "shape", "data"}
-_REMEDY = "save it as .npy, which is read from disk as needed, or raise the limit with LOWLAND_MEMORY_LIMIT"
+_REMEDY = "save it as .npy, which is read from disk as needed"
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def read_sparse(path: Path) -> csr_array[Any]:
     if not members.keys() >= _SPARSE:
         raise DataError(f"{path.name} contains no sparse matrix; read a dense one with lowland.data.read_table")
     size = sum(math.prod(member.shape) * member.dtype.itemsize for member in members.values())
-    check_allocation(2 * size, f"reading {path.name}", "raise the limit with LOWLAND_MEMORY_LIMIT")
+    check_allocation(2 * size, f"reading {path.name}", "")
     try:
         loaded = sparse.load_npz(path)
         _check(path.name, loaded.shape, loaded.dtype)

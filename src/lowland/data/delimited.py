@@ -57,7 +57,7 @@ def read_delimited(path: Path, separator: str | None) -> Table:
     check_allocation(
         _MEMORY_PER_FILE_BYTE * scan.n_bytes,
         f"reading {path.name}",
-        "save the numbers as .npy, which is read from disk as needed, or raise LOWLAND_MEMORY_LIMIT",
+        "save the numbers as .npy, which is read from disk as needed",
     )
     layout = _layout(path, separator)
     if scan.n_quotes % 2:

@@ -97,7 +97,7 @@ def _read_parquet(path: Path) -> Table:
             check_allocation(
                 sum(group.total_byte_size for group in groups),
                 f"reading {path.name}",
-                "keep fewer columns, or raise the limit with LOWLAND_MEMORY_LIMIT",
+                "keep fewer columns",
             )
             twice = sorted(name for name, n in Counter(file.schema_arrow.names).items() if n > 1)
             if twice:

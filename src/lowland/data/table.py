@@ -20,7 +20,7 @@ from ..core.errors import DataError
 
 Matrix = NDArray[np.floating[Any]]
 
-_TOO_BIG = "choose fewer columns, or raise the limit with lowland.config or LOWLAND_MEMORY_LIMIT"
+_TOO_BIG = "choose fewer columns"
 
 
 @dataclass(frozen=True, eq=False)

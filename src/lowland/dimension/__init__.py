@@ -1,4 +1,4 @@
-"""How many dimensions: what a spectrum says, what neighbours say, and what neither can."""
+"""Estimates of the number of dimensions, from the spectrum and from neighbours."""
 
 from __future__ import annotations
 

@@ -1,25 +1,24 @@
-"""Dimension from the directions of neighbours, at one scale after another.
+"""Dimension from the directions of neighbours, at a series of scales.
 
-Directions in d dimensions are at right angles but for cos²θ = 1/d on average. Unlike distances, which few points in
-many dimensions all have alike, this needs no dense sampling: neighbourhoods may fill a good part of the data.
+Random directions in d dimensions have cos²θ = 1/d on average. Unlike estimates from distances, which become equal for
+few points in many dimensions, this needs no dense sampling: neighbourhoods may cover a large part of the data.
 
-Let z be the offset of a random neighbour of a point, M = E zzᵀ, µ = E z and Σ = M − µµᵀ. In the middle of flat, even
-data Σ = M = sI, and d = (tr Σ)²/tr Σ², the local participation ratio. Near a border µ ≠ 0 and Σ is narrower across it,
-so this is too low. For a ball cut by a face through its centre, and for a density that changes linearly,
+Let z be the offset of a random neighbour of a point, M = E zzᵀ, µ = E z and Σ = M − µµᵀ. In the interior of flat data
+of uniform density Σ = M = sI, and d = (tr Σ)²/tr Σ², the local participation ratio. Near a border µ ≠ 0 and Σ is
+narrower across it, so this is too low. For a ball cut by a plane through its centre, and for a linear density,
 
     d = tr M · tr Σ / tr(ΣM)
 
-holds exactly, and for several faces at right angles nearly so in more than a few dimensions. Faces that pass beside the
-centre lie between the two, and so the estimate is their mean and its interval holds both. Where the data curve, µ
-points out of them; only a share τ of |µ|² lies within. Along a direction that is cut in half the variance is still a
-share c(d) ≥ ¼ of s, and out of the data it is next to none. So τ = min(1, µᵀΣµ / (c s |µ|²)), and
+holds exactly, and for several planes at right angles nearly so in more than a few dimensions. Other planes lie between
+the two cases, so the estimate is the mean of both and its interval contains both. If the data are curved, µ points out
+of them, and only a share τ of |µ|² is tangential. Along a direction cut in half the variance is still a share
+c(d) ≥ ¼ of s, and normal to the data it is almost zero. So τ = min(1, µᵀΣµ / (c s |µ|²)), and
 d = (tr Σ + τ|µ|²) tr Σ / tr(ΣM).
 
-Every mean here is that of products over distinct neighbours, so a few of them give it without bias.
+All means are over products of distinct neighbours, so they are unbiased for any number of neighbours.
 
-Noise adds its variance ν to tr Σ at every scale and next to nothing to tr Σ². So √tr Σ² = (tr Σ − ν)/√d over scales,
-and the slope tells d in spite of noise. Where the participation ratio falls as neighbourhoods grow, the slope takes its
-place.
+Noise adds its variance ν to tr Σ at every scale and almost nothing to tr Σ². So √tr Σ² = (tr Σ − ν)/√d over scales, and
+the slope gives d in spite of noise. It is used if the participation ratio decreases as neighbourhoods grow.
 """
 
 from __future__ import annotations
@@ -39,42 +38,42 @@ from .points import Points, choose_anchors
 
 Array = Any
 
-SMALLEST, LARGEST = 8, 32  # neighbours of the finest scale; how many stand for a neighbourhood of a coarser one
-ANCHORS = 2000  # points around which is looked
-REFERENCE = 100_000  # points that are searched; of more, a random choice
-POOLS = 16  # disjoint random choices that stand for the data at a coarse scale
-DRAWS = 200
-FALL, DEEP = 1.05, 1.25  # how much more dimensions the finest scale must show for noise, and for noise beyond doubt
-MOST_BORDER = 1.25  # filling in borders adds less than this
-WINDOW = 3  # scales that make a plateau
-ROOM, RELATIVE_ROOM = 0.35, 0.12  # how much it may vary
-RISE = 1.05  # over the finest scales: more is curvature within the distance of neighbours
-LONG, FILLED = 0.4, 0.5  # of the fine scales' dimension; of the space around
-FAR = 0.5  # of the dimension by directions: distances that tell less are no second opinion
-SUNK = 3.0  # noise hides all else where the coarsest scales show so many times fewer dimensions than any plateau
-BIAS = 0.03  # what borders and curvature leave, of the dimension: more than on cubes and spheres of 1 to 10 dimensions
-MOST = 1e6  # dimensions: products of offsets at right angles but for rounding tell no number
-_OFFSETS_AT_ONCE = 1 << 20  # numbers of offsets held at once
-_WEIGHTS = 1 << 22  # weights of resampled anchors held at once
+SMALLEST, LARGEST = 8, 32  # neighbours at the finest scale; sampled neighbours at a coarser one
+ANCHORS = 2000  # points whose neighbourhoods are used
+REFERENCE = 100_000  # most points searched for neighbours
+POOLS = 16  # most disjoint subsamples at a coarse scale
+DRAWS = 200  # bootstrap samples of the anchors
+FALL, DEEP = 1.05, 1.25  # ratio of the finest scale's dimension that indicates noise, and that is clear noise
+MOST_BORDER = 1.25  # largest factor of the border correction
+WINDOW = 3  # scales in a plateau
+ROOM, RELATIVE_ROOM = 0.35, 0.12  # variation allowed in a plateau, absolute and relative
+RISE = 1.05  # ratio over the finest scales that indicates curvature within the distance of neighbours
+LONG, FILLED = 0.4, 0.5  # largest share of the fine scales' dimension; of the dimension of the space
+FAR = 0.5  # estimates from distances below this share of the dimension by directions are ignored
+SUNK = 3.0  # noise dominates if the coarsest scales have this many times fewer dimensions than any plateau
+BIAS = 0.03  # relative bias left by borders and curvature: above that of cubes and spheres of 1 to 10 dimensions
+MOST = 1e6  # upper limit of an estimate: larger ratios are rounding
+_OFFSETS_AT_ONCE = 1 << 20  # entries of offsets in memory at a time
+_WEIGHTS = 1 << 22  # weights of resampled anchors in memory at a time
 
 
 class AngleSums(NamedTuple):
-    """Of one scale: moments (m × 7) around the anchors and their radii, neighbourhoods that do not overlap."""
+    """Moments (m × 7) around the anchors at one scale, with the radii of the neighbourhoods."""
 
-    neighbors: float  # how many of all points a neighbourhood holds
-    moments: Array  # in units, as the radii: of fourth powers of lengths many are no numbers
+    neighbors: float  # number of points in a neighbourhood
+    moments: Array  # relative to ``unit``, as the radii, so that fourth powers do not overflow
     radii: Array
     unit: float
-    independent: float
-    distances: float  # dimension by the distances at this scale (Levina and Bickel); nan where they are all equal
+    independent: float  # number of neighbourhoods that do not overlap
+    distances: float  # dimension by the distances at this scale (Levina and Bickel); NaN if all are equal
 
 
 @dataclass(frozen=True, eq=False)
 class ScaleCurve:
     """The dimension at each scale, from fine to coarse.
 
-    ``value`` is what counts: the mean of ``inner`` (by Σ alone) and ``outer`` (with the border filled in), or where
-    ``noisy`` the same of the slopes. ``low`` and ``high`` hold the two for resampled anchors (draws × scales).
+    ``value`` is the estimate: the mean of ``inner`` (by Σ alone) and ``outer`` (with the border correction), or, where
+    ``noisy``, the same of the slopes. ``low`` and ``high`` are the two for resampled anchors (draws × scales).
     """
 
     neighbors: Array
@@ -89,20 +88,20 @@ class ScaleCurve:
 
 
 class Plateau(NamedTuple):
-    """The scales ``first`` … ``last`` at which the dimension stays the same, and what it is there."""
+    """The range ``first`` … ``last`` of scales with a constant dimension, and its value."""
 
     value: Measure
     first: int
     last: int
     level: bool  # whether there is such a range
-    rising: bool  # whether the dimension rises from the finest scale on, and was followed back to zero
-    spanned: bool = False  # whether it is as much as the points span, who may be too few to show more
+    rising: bool  # whether the dimension rises from the finest scale on and was extrapolated to scale zero
+    spanned: bool = False  # whether the value is the maximum for this number of points
 
 
 def moments(G: Array) -> Array:
     """Return (B × 7) unbiased tr M, tr Σ, (tr M)², tr M |µ|², tr M², µᵀMµ, |µ|⁴ from products of offsets (B × k × k).
 
-    AngleSums over pairs, triples and quadruples of distinct neighbours, from row sums of the products.
+    Sums over pairs, triples and quadruples of distinct neighbours, from row sums of the products.
     """
     k = G.shape[1]
     g = np.einsum("bii->bi", G).copy()
@@ -126,7 +125,7 @@ def moments(G: Array) -> Array:
 
 
 def kept_by_half(d: Array) -> Array:
-    """Return the share c(d) of a ball's variance along a direction that is left when half of it is cut off.
+    """Return the variance c(d) of half a ball across the cut, relative to that of the ball.
 
     1 − (d + 2) (E|z|)², with E|z| = Γ(d/2 + 1)/(√π Γ((d + 3)/2)) for a ball of radius 1.
 
@@ -155,15 +154,15 @@ def dimensions(means: Array) -> tuple[Array, Array]:
 
 
 def _ratio(above: Array, below: Array) -> Array:
-    """Return a ratio of moments. They are unbiased, so in many dimensions the lower one may be next to zero or less."""
+    """Return a ratio of moments; unbiased estimates of the denominator may be near zero or negative."""
     return above / np.maximum(below, np.abs(above) / MOST + 1e-300)
 
 
 def scan(points: Points, rng: np.random.Generator, anchors: int | str | None = "auto") -> list[AngleSums]:
     """Return the moments of neighbourhoods of 8, 16, … up to all points.
 
-    Up to 32 neighbours are taken as they are. A larger neighbourhood is seen through the 32 nearest of a random part of
-    the data, which are a random choice of it; several disjoint parts serve different anchors.
+    Up to 32 neighbours are used directly. A larger neighbourhood is sampled by the 32 nearest points of a random
+    subsample of the data; several disjoint subsamples serve different anchors.
     """
     chosen = rng.permutation(choose_anchors(points.n, anchors, rng, "estimate", ANCHORS))
     order = rng.permutation(points.n)[:REFERENCE]
@@ -174,20 +173,20 @@ def scan(points: Points, rng: np.random.Generator, anchors: int | str | None = "
     while sizes[-1] // 2 >= 1.4 * largest:
         sizes.append(sizes[-1] // 2)
     if sizes[-1] > largest + 2:
-        sizes.append(largest + 2)  # all but one or two: the data as a whole
+        sizes.append(largest + 2)  # neighbourhoods of nearly all points
     for size in sizes:
         parts = max(1, min(POOLS, len(order) // size))
         pieces = [np.sort(order[i * size : (i + 1) * size]) for i in range(parts)]
         if size == points.n:
             pieces = [np.arange(points.n)]
         lists = [points.nearest(chosen[i::parts], piece, largest + 1) for i, piece in enumerate(pieces)]
-        unit = unit or 2.0 ** round(float(np.log2(np.median(lists[0][1]))))  # a power of two: nothing is rounded
+        unit = unit or 2.0 ** round(float(np.log2(np.median(lists[0][1]))))  # a power of two, so division is exact
         for k in _sizes(largest) if size == len(order) else [largest]:
             found.append(_sums(points, chosen, lists, k, size, unit))
     if not np.isfinite([scale.distances for scale in found]).any():
         raise DataError(
-            "estimate: all points are equally far from each other, so that each is a dimension of its own: there is no "
-            "shape to look at"
+            "estimate: all points are equally far from each other, so the dimension cannot be estimated; use another "
+            "metric or more rows"
         )
     return found
 
@@ -224,17 +223,17 @@ def _sums(points: Points, chosen: Array, lists: list[tuple[Array, Array]], k: in
 def _by_distance(distances: Array) -> float:
     try:
         return float(levina_bickel_of(distances, distances.shape[1], distances.shape[1]))
-    except DataError:  # all neighbours are equally far: at this scale the other rule alone counts
+    except DataError:  # all neighbours are equally far: only directions are used at this scale
         return float("nan")
 
 
 def curve(scales: list[AngleSums], rng: np.random.Generator) -> ScaleCurve:
-    """Return the dimension at each scale, with resampled values.
+    """Return the dimension at each scale, with bootstrap values.
 
-    Neighbourhoods overlap, so anchors are resampled only as often as there are disjoint ones: the spread is rather too
-    wide than too narrow.
+    Neighbourhoods overlap, so only as many anchors are drawn as there are disjoint neighbourhoods: intervals are
+    conservative.
     """
-    common = scales[len(scales) // 2].radii  # slopes compare scales, so one unit must hold for all of them
+    common = scales[len(scales) // 2].radii  # slopes compare scales, so all use the same unit
     key, most = int(rng.integers(2**62)), max(_count(scale) for scale in scales)
     own, shared = [], []
     for scale in scales:
@@ -261,15 +260,15 @@ def curve(scales: list[AngleSums], rng: np.random.Generator) -> ScaleCurve:
 
 
 def _count(scale: AngleSums) -> int:
-    """Return how many anchors a draw takes at a scale."""
+    """Return the number of anchors in a bootstrap sample at a scale."""
     return max(4, int(scale.independent))
 
 
 def _resampled(table: Array, count: int, most: int, rng: np.random.Generator) -> Array:
-    """Return the mean of a table (m × c) over its rows, and over those of each draw.
+    """Return the mean of a table (m × c) over its rows, and over those of each bootstrap sample.
 
-    All scales have the same anchors, and draws that begin alike: where few neighbourhoods are disjoint, a draw takes
-    the first of its ``most``. So the scales of a draw err together, as they do for other data.
+    All scales use the same anchors and random numbers; a scale with fewer disjoint neighbourhoods uses the first
+    ``count`` of the ``most`` drawn. So the errors of the scales are correlated, as they are for other data.
     """
     m, step = len(table), max(1, _WEIGHTS // max(len(table), most))
     with thread_pool.one_blas_thread():
@@ -283,17 +282,17 @@ def _resampled(table: Array, count: int, most: int, rng: np.random.Generator) ->
 
 
 def _noisy(inner: Array, within: Array, noise: Array) -> Array:
-    """Tell at which scales a fall from the finest one is that of noise.
+    """Return at which scales the decrease from the finest scale is due to noise.
 
-    It is if it is deep. A shallow one may be the border's; noise of a share ν/S of the finest scale's variance would
-    raise the dimension there by 1/(1 − ν/S)², and no less must be seen.
+    A large decrease is. A small one may be due to borders; noise with a share ν/S of the finest scale's variance raises
+    the dimension there by 1/(1 − ν/S)², and at least this must be observed.
     """
     fall = inner[0] / inner
-    foretold = within / np.maximum(1 - noise, 0.5) ** 2
-    shallow = (noise < 0.5) & (foretold <= 1.1 * inner[0])
+    expected = within / np.maximum(1 - noise, 0.5) ** 2
+    shallow = (noise < 0.5) & (expected <= 1.1 * inner[0])
     noisy = (fall > FALL) & ((fall > DEEP) | shallow) & (within < inner)
     beside = np.concatenate([[False], noisy[:-1]]) | np.concatenate([noisy[1:], [True]])
-    return noisy & beside  # a scale between two others that show none is chance
+    return noisy & beside  # an isolated noisy scale is chance
 
 
 def _in_units(values: Array, radii: Array) -> Array:
@@ -302,7 +301,7 @@ def _in_units(values: Array, radii: Array) -> Array:
 
 
 def slopes(means: Array) -> tuple[Array, Array, Array]:
-    """Return the dimension by the slopes over neighbouring scales (… × scales), by Σ alone and with borders filled in.
+    """Return the dimension by slopes over neighbouring scales (… × scales), by Σ alone and with border correction.
 
     With S = tr Σ, T = tr M, B² = tr Σ² and C² = tr(ΣM): (ΔS/ΔB)² and ΔT ΔS/ΔC². Also the noise ν = S − B √d that the
     first implies, over S at the finest scale.
@@ -321,14 +320,15 @@ def slopes(means: Array) -> tuple[Array, Array, Array]:
 
 
 def plateau(found: ScaleCurve, size: int | None = None) -> Plateau:
-    """Return the lowest range of scales over which the dimension stays the same.
+    """Return the lowest plateau: a range of scales over which the dimension is constant.
 
-    Noise raises the dimension at fine scales and curvature at coarse ones: between the two it is lowest. Where it rises
-    from the finest scale on, there is no such range. To first order in r² curvature multiplies the dimension by
-    e^{c r²}, so ln d is followed back to r = 0; distances, which curvature disturbs less, are the second opinion.
+    Noise raises the dimension at fine scales and curvature at coarse ones; in between it is lowest. If it rises from
+    the finest scale on, there is no plateau. To first order in r², curvature multiplies the dimension by e^{c r²}, so
+    ln d is extrapolated to r = 0, and averaged with the estimate from distances, which curvature affects less.
 
-    ``size`` is how many dimensions the space around has, where that is known. Noise fills most of it at fine scales. If
-    they stay at far fewer and it is the coarse ones that fall, the shape is long, not noisy, and the fine ones count.
+    ``size`` is the dimension of the surrounding space, if known. At fine scales noise fills most of it. If the fine
+    scales have far fewer dimensions and the coarse ones still fewer, the shape is elongated, not noisy, and the fine
+    scales are used.
     """
     n = len(found.value)
     width = min(n, WINDOW if n > WINDOW + 1 else WINDOW - 1)
@@ -339,7 +339,7 @@ def plateau(found: ScaleCurve, size: int | None = None) -> Plateau:
     lowest = float(means[stable].min()) if len(stable) else np.inf
     start = found.value[:width]
     if width > 2 and (np.diff(start) > 0).all() and start[-1] > RISE * start[0] and lowest > start[0]:
-        return _followed(found, width)
+        return _extrapolated(found, width)
     sunk = SUNK * means.min() < (lowest if len(stable) else means.max())
     level = len(stable) > 0 and not sunk
     best = int(stable[np.argmin(means[stable])]) if level else int(np.argmin(means if sunk else spreads))
@@ -360,12 +360,12 @@ def plateau(found: ScaleCurve, size: int | None = None) -> Plateau:
     return Plateau(_measured(value, low, high), first, last, level, rising=False)
 
 
-def _followed(found: ScaleCurve, width: int) -> Plateau:
-    """Return the dimension where it rises from the finest scale on: its way back to a scale of zero, and distances.
+def _extrapolated(found: ScaleCurve, width: int) -> Plateau:
+    """Return the dimension extrapolated to scale zero, averaged with the estimate from distances.
 
-    Distances far below it are those of clusters or of discrete values, not of a curved shape, and have no say.
+    A much lower estimate from distances is due to clusters or discrete values, not to curvature, and is ignored.
     """
-    radius = found.radius[:width] / found.radius[0]  # or its square may be none
+    radius = found.radius[:width] / found.radius[0]  # so that squares do not overflow
     x = radius**2 - (radius**2).mean()
     draws = np.vstack([found.value, (found.low + found.high) / 2])[:, :width]
     y = np.log(draws)

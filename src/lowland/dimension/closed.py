@@ -1,4 +1,4 @@
-"""Is a shape closed, like a ring or a sphere? Then a map of it takes one coordinate more than it has dimensions."""
+"""Test whether a shape is closed, like a ring or a sphere: a map then needs one more coordinate."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from .points import Points
 
 Array = Any
 
-_POINTS_TESTED = 2000  # that are looked at: with more, few of them are near an edge
-_LEAST_POINTS = 100  # points below which nothing is said
-_NEIGHBORS = 15  # in the graph of a curve, at least, and one for every 100 points
-_PART = 0.1  # share of points from which on they are a part of the curve, and not strays
-_AROUND = 40  # neighbours that may lie to one side only
-_NEAR_SHARE, _FAR_SHARE = 0.25, 0.75  # shares of the longest path between which a closed curve is in two parts
-_ASIDE = 0.28  # distance of their mean, over that of the farthest: 0.42 on the edge of a surface, 0.11 by chance inside
-_EDGE_SHARE = 0.02  # share of points on the edge: less is chance
+_POINTS_TESTED = 2000  # sampled points: with more, the share near an edge would be small
+_LEAST_POINTS = 100  # with fewer points the answer is False
+_NEIGHBORS = 15  # least number of neighbours in the graph of a curve; n/100 if that is more
+_PART = 0.1  # smaller components are outliers
+_EDGE_NEIGHBORS = 40  # neighbours in the test for an edge
+_NEAR_SHARE, _FAR_SHARE = 0.25, 0.75  # shares of the longest path between which a closed curve has two branches
+_EDGE_OFFSET = 0.28  # mean offset over the farthest distance: 0.42 on the edge of a surface, 0.11 by chance inside
+_EDGE_SHARE = 0.02  # a smaller share of edge points is chance
 
 
 def is_closed(points: Points, d: int, rng: np.random.Generator) -> bool:
-    """Tell whether points of dimension d lie on a closed shape; False also where that cannot be told.
+    """Return whether points of dimension d lie on a closed shape; False also if this is unknown.
 
-    A curve is closed if, from any point, it runs in two parts that meet again. A surface is closed if it has no edge:
-    no point whose neighbours lie to one side. That needs coordinates, and up to 3 dimensions; in more, most points of
-    any shape are near its edge.
+    A curve is closed if it has two branches from any point that meet again. A surface is closed if it has no edge, that
+    is, no point whose neighbours are all on one side. This test needs coordinates and at most 3 dimensions: in more,
+    most points of any shape are near its edge.
     """
     few = (
         np.arange(points.n)
@@ -47,20 +47,20 @@ def _closed_curve(points: Points, few: Array) -> bool:
     graph = graph.maximum(graph.T)
     if len(_parts(graph)) > 1:
         return False
-    path = _paths(graph, int(np.argmax(_paths(graph, 0))))  # from an end, if there is one
+    path = _paths(graph, int(np.argmax(_paths(graph, 0))))  # from an end of the curve, if it has one
     longest = float(path.max())
     between, far = (path > _NEAR_SHARE * longest) & (path < _FAR_SHARE * longest), path >= _FAR_SHARE * longest
     return len(_parts(graph[between][:, between])) == 2 and len(_parts(graph[far][:, far])) == 1
 
 
 def _paths(graph: Any, start: int) -> Array:
-    """Return the lengths of the shortest paths from a point; 0 to strays."""
+    """Return the lengths of the shortest paths from a point; 0 to other components."""
     found = csgraph.dijkstra(graph, directed=False, indices=start)
     return np.where(np.isfinite(found), found, 0.0)
 
 
 def _parts(graph: Any) -> Array:
-    """Return the sizes of the connected components, strays apart."""
+    """Return the sizes of the connected components, without outliers."""
     sizes = np.bincount(csgraph.connected_components(graph, directed=False)[1])
     return sizes[sizes >= _PART * graph.shape[0]]
 
@@ -68,7 +68,7 @@ def _parts(graph: Any) -> Array:
 def _without_edge(points: Points, few: Array) -> bool:
     if points.spec != "euclidean" or sp.issparse(points.items):
         return False
-    numbers, distances = points.nearest(few, few, _AROUND)
+    numbers, distances = points.nearest(few, few, _EDGE_NEIGHBORS)
     X = np.asarray(points.items, dtype=np.float64)
     aside = np.linalg.norm(X[numbers].mean(axis=1) - X[few], axis=1) / distances[:, -1]
-    return bool((aside > _ASIDE).mean() < _EDGE_SHARE)
+    return bool((aside > _EDGE_OFFSET).mean() < _EDGE_SHARE)

@@ -1,4 +1,4 @@
-"""Dimension from how the number of close pairs grows with their distance."""
+"""Correlation dimension: growth of the number of close pairs with the distance."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .points import Points, Spec, check_anchors, distinct_points
 
 Array = Any
 
-ANCHORS = 2000  # points whose distances to others are taken
-OTHERS = 10_000  # points they are compared with
-PAIRS = 100  # close pairs that the finest scale must have
-_STEPS = 16  # distances at which the slope is taken
-_GROUPS = 40  # of points, and of pairs, each left out in turn
+ANCHORS = 2000  # points whose distances to others are computed
+OTHERS = 10_000  # most points they are compared with
+PAIRS = 100  # least number of close pairs at the finest scale
+_STEPS = 16  # distances used for the slope
+_GROUPS = 40  # jackknife groups of points and of pairs
 
 
 def correlation_dimension(
@@ -32,8 +32,8 @@ def correlation_dimension(
 ) -> Measure:
     """Return the slope of ln C(r) against ln r, where C(r) is the share of pairs nearer than r.
 
-    C(r) ∝ r^d where r is small against the extent of the data and large against noise. Distances are taken at which C
-    runs, in equal steps of its logarithm, over the range ``shares``; the slope is that of least squares.
+    C(r) ∝ r^d if r is small compared with the extent of the data and large compared with the noise. The slope is fitted
+    by least squares at distances for which ln C takes equal steps over the range ``shares``.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ def correlation_dimension(
     shares : (float, float), optional
         The smallest and the largest C; default: from 0.001, or as much as holds 100 pairs, to ten times that.
     metric : str or callable
-        How rows are compared. Squared distances (sqeuclidean, cosine, correlation) are taken by their roots.
+        Metric of the rows. Squared distances (sqeuclidean, cosine, correlation) are replaced by their roots.
     anchors : int, None or "auto"
-        How many points are compared with the others: all (None); "auto" all up to 2,000. Of more than 10,000 points a
-        random 10,000 stand for the rest, and no more are compared whatever is asked for: close pairs are kept.
+        Number of points compared with the others: None: all; "auto": all up to 2,000. At most 10,000 points, drawn at
+        random, are used in any case, because all close pairs are stored.
     random_state : int, optional
-        Which points are taken; None is 0.
+        Random seed of the sampled points; None is 0.
 
     Returns
     -------
@@ -89,20 +89,20 @@ def _range(shares: Any, pairs: int) -> tuple[float, float]:
         return low, 10 * low
     if not isinstance(shares, tuple | list) or len(shares) != 2 or not 0 < shares[0] < shares[1] <= 1:
         raise ValueError(
-            "correlation_dimension: shares are the smallest and the largest share of pairs, within 0 and 1; they are "
+            "correlation_dimension: shares must be the smallest and the largest share of pairs, between 0 and 1; it is "
             f"{shares!r}"
         )
     low, high = (float(share) for share in shares)
     if low * pairs < 10:
         raise DataError(
-            f"correlation_dimension: a share of {low:g} of {pairs:,} pairs is fewer than 10; give a larger one, or "
+            f"correlation_dimension: a share of {low:g} of {pairs:,} pairs is fewer than 10; give a larger share or "
             "more rows"
         )
     return low, high
 
 
 def _close(points: Points, few: Array, others: Array, share: float) -> tuple[Array, Array]:
-    """Return the lengths of the closest pairs, at least a share of all, and where both ends stand in ``others``."""
+    """Return the lengths of the closest pairs, at least a share of all, and the positions of their ends."""
     bound = points.bound(others)
     place: Array = np.searchsorted(others, few)
     step = max(1, (1 << 21) // len(others))
@@ -127,21 +127,21 @@ def _close(points: Points, few: Array, others: Array, share: float) -> tuple[Arr
         lengths, ends = (np.concatenate(x, axis=-1) for x in zip(*found, strict=True))
         if len(lengths) >= wanted:
             return lengths, ends
-        limit *= 2  # the pilot's anchors were nearer to others than most
+        limit *= 2  # the pilot anchors had more near points than most
 
 
 def _error(lengths: Array, ends: Array, levels: Array, sizes: tuple[Array, int], rng: np.random.Generator) -> float:
     """Return the standard error of the slope, by the jackknife.
 
-    A sum over pairs varies with its points (A) and, beyond that, with each pair (B). To leave out groups of points with
-    all pairs that end in them gives A + 2B, for a pair goes with either end; to leave out groups of pairs gives B.
+    A sum over pairs has variance from its points (A) and from each pair (B). Leaving out groups of points with all of
+    their pairs gives A + 2B, because a pair goes with either end; leaving out groups of pairs gives B.
     """
     anchors, n = sizes
     numbers = np.arange(_GROUPS)
     group = rng.permutation(np.arange(n) * _GROUPS // n)
     size, looking = np.bincount(group, minlength=_GROUPS), np.bincount(group[anchors], minlength=_GROUPS)
     one, other = group[ends]
-    both = (one + other) % _GROUPS  # the same for a pair that is seen from both ends
+    both = (one + other) % _GROUPS  # the same for a pair counted from both ends
     of_points, of_pairs = np.empty(_GROUPS), np.empty(_GROUPS)
     for g in range(_GROUPS):
         left = (len(anchors) - looking[g]) * (n - 1 - size[g])
@@ -158,7 +158,7 @@ def _slope(lengths: Array, levels: Array, pairs: int) -> float:
     r = lengths[at]
     if not r[0] > 0 or not r[-1] > r[0]:
         raise DataError(
-            "correlation_dimension: all close pairs are equally far, as on a grid: no slope; give larger shares"
+            "correlation_dimension: all close pairs have the same distance, as on a grid; give larger shares"
         )
     x = np.log(r)
     y = np.log(np.maximum(levels, 1 / pairs))

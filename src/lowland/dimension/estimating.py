@@ -1,4 +1,4 @@
-"""How many dimensions, linear and true, side by side."""
+"""Estimate the number of linear and of intrinsic dimensions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .result import Estimate
 
 Array = Any
 
-# metrics under which the spectrum is that of the same rows, and what shows as many dimensions as that has
+# metrics for which the spectrum describes the same distances, and the linear method with as many dimensions
 _LINEAR: dict[Any, str] = dict.fromkeys(("euclidean", "sqeuclidean"), "PCA") | dict.fromkeys(
     ANGLES, "a linear method of unit rows"
 )
@@ -46,13 +46,13 @@ def estimate(
     anchors: int | str | None = "auto",
     random_state: int | None = None,
 ) -> Estimate:
-    """Say how many dimensions data have: linear ones, that PCA needs, and the true ones of a curved shape.
+    """Estimate the number of dimensions of data: linear (needed by PCA) and intrinsic (of a curved shape).
 
-    Linear counts come from the spectrum; their consensus is the median, where a rule by which nothing stands out from
-    noise counts all dimensions. The true dimension comes from the directions of neighbours at one scale after another:
-    noise adds dimensions at fine scales, curvature at coarse ones, and the lowest range over which the count stays the
-    same is reported. Estimates from distances stand beside it; they are made at the finest scale, read noise as
-    dimensions and are too low in many dimensions.
+    Linear counts come from the spectrum; their consensus is the median, where a rule that finds no component above
+    noise counts all dimensions. The intrinsic dimension comes from the directions of neighbours at several scales:
+    noise adds dimensions at fine scales, curvature at coarse ones, and the lowest plateau is reported. Estimates from
+    distances are reported, too; they use the finest scale only, count noise as dimensions and are too low in many
+    dimensions.
 
     Parameters
     ----------
@@ -61,17 +61,17 @@ def estimate(
     n_neighbors : int or (int, int), optional
         The neighbours that `levina_bickel` averages over; default: 10 to 20, or all where there are fewer.
     metric : str or callable
-        How rows are compared. Squared distances (sqeuclidean, cosine, correlation) are taken by their roots. For
-        cosine and correlation the linear counts are those of unit rows, too; for other metrics they remain those of the
-        rows, and the two are not compared.
+        Metric of the rows. Squared distances (sqeuclidean, cosine, correlation) are replaced by their roots. For cosine
+        and correlation the linear counts are those of unit rows, too; for other metrics they are those of the rows, and
+        the two are not compared.
     scale : bool
-        Give every column the same variance first.
+        Scale each column to unit variance first.
     anchors : int, None or "auto"
-        Around how many points is looked: all (None); "auto" all up to 2,000 for directions and pairs, and up to 10,000
-        for distances to neighbours. Of more than 100,000 points, directions look at a random 100,000, and pairs at a
-        random 10,000. Where rows repeat others, it is one of each group, of a random 20,000 rows.
+        Number of points whose neighbours are used: None: all; "auto": all up to 2,000 for directions and pairs, and up
+        to 10,000 for distances to neighbours. At most 100,000 points (pairs: 10,000), drawn at random, are searched. If
+        rows nearly repeat others, one of each group is used, from at most 20,000 random rows.
     random_state : int, optional
-        Which points and draws are taken; None is 0.
+        Random seed; None is 0.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def estimate(
 
 
 def _table(X: Any, metric: Spec, scale: bool, random_state: int | None) -> tuple[Any, Variances | None]:
-    """Return the rows as they are compared, scaled and of unit length where asked for, and their spectrum."""
+    """Return the rows as they are compared (scaled, or of unit length), and their spectrum."""
     if metric == "precomputed" or are_objects(X):
         if scale:
             none = " applies to columns, and a distance matrix has none; remove it"
@@ -161,7 +161,7 @@ def _table(X: Any, metric: Spec, scale: bool, random_state: int | None) -> tuple
 
 
 def _divided(X: Any, scale: Array | None) -> Any:
-    """Return rows divided by the deviations of their columns."""
+    """Return rows divided by the standard deviations of their columns."""
     if scale is None:
         return X
     import scipy.sparse as sp
@@ -171,11 +171,13 @@ def _divided(X: Any, scale: Array | None) -> Any:
     rows = gather(as_rows(X, owner="estimate"), sparse=True)
     if sp.issparse(rows):
         return rows @ sp.diags_array(1 / scale)
-    return np.ascontiguousarray(arrays.to_numpy(rows), dtype=np.float64) / scale  # sums then have one order
+    return (
+        np.ascontiguousarray(arrays.to_numpy(rows), dtype=np.float64) / scale
+    )  # C order, so that sums have the same bits
 
 
 class _Around(NamedTuple):
-    """Points, the distances to the neighbours of some or all of them, and what is to be said of them."""
+    """Points, the distances to the neighbours of some or all of them, and notes for the result."""
 
     points: Points
     distances: Array
@@ -186,7 +188,7 @@ class _Around(NamedTuple):
 
 
 def _around(points: Points, n_neighbors: Any, anchors: int | str | None, random_state: int | None) -> _Around:
-    """Look at the neighbours; where rows repeat others, one of each group stands for it."""
+    """Search the neighbours; if rows nearly repeat others, use one of each group."""
     notes = [left_out(points)] if points.n < points.n_rows else []
     usual = (min(10, points.n - 1), min(20, points.n - 1))
     low, high = usual if n_neighbors is None else neighbor_range(n_neighbors, points.n, "estimate")
@@ -199,7 +201,7 @@ def _around(points: Points, n_neighbors: Any, anchors: int | str | None, random_
     if not repeats.repeated(distances):
         return _Around(points, distances, (low, high), notes, doubtful=False)
     kept = repeats.one_of_each(points, seed(random_state))
-    notes.append(repeats.told(points, kept))
+    notes.append(repeats.repeats_note(points, kept))
     most = kept.n - 1
     return _Around(
         kept,
@@ -207,12 +209,12 @@ def _around(points: Points, n_neighbors: Any, anchors: int | str | None, random_
         (min(low, most), min(high, most)),
         notes,
         doubtful=kept.n == points.n,
-        sampled=points.n > repeats.LOOKED_AT,
+        sampled=points.n > repeats.GROUPED,
     )
 
 
 def _linear(spectrum: Variances, random_state: int | None) -> tuple[dict[str, Measure], dict[str, str], set[str]]:
-    """Return the counts, why some are missing, and the rules by which no component stands out."""
+    """Return the counts, why some are missing, and the rules that find no component above noise."""
     rules: dict[str, Callable[[], Measure]] = {
         "variance_share": lambda: counts.variance_share(spectrum),
         "largest_gap": lambda: counts.largest_gap(spectrum),
@@ -232,21 +234,21 @@ def _linear(spectrum: Variances, random_state: int | None) -> tuple[dict[str, Me
 
 
 def _each(rules: Mapping[str, Callable[[], Measure]]) -> tuple[dict[str, Measure], dict[str, str]]:
-    """Return what the rules say, and why some say nothing."""
+    """Return the results of the rules, and why some have none."""
     found: dict[str, Measure] = {}
     skipped: dict[str, str] = {}
     for name, rule in rules.items():
         try:
             found[name] = rule()
-        except DataError as error:  # too wide for it, all distances alike: the others still count
+        except DataError as error:  # such as too many columns or equal distances; other rules may work
             skipped[name] = str(error)
     return found, skipped
 
 
 def _vote(found: Mapping[str, Measure], silent: set[str], rank: int) -> Measure:
-    """Return the median of the counts; a rule by which nothing stands out votes for all dimensions.
+    """Return the median of the counts; a rule that finds no component above noise counts all dimensions.
 
-    The interval is the range of the votes but for the lowest and the highest.
+    The interval is the range of the counts without the lowest and the highest.
     """
     votes = sorted(float(rank) if name in silent else float(round(value)) for name, value in found.items())
     inner = votes[1:-1] if len(votes) > 2 else votes
@@ -272,14 +274,14 @@ def _nonlinear(
 
 
 def _size(spectrum: Variances, n: int) -> int:
-    """Return how many dimensions there can be behind n distinct points: all columns, if they span all they can."""
+    """Return the largest possible dimension of n distinct points: the number of columns if they have full rank."""
     return spectrum.n_columns if spectrum.rank >= n - 1 else spectrum.bound
 
 
 def _limited(level: Plateau, bound: int | None, n: int) -> Plateau:
-    """Keep a plateau within the dimensions that there are, and within n − 1, of which n points can tell no more.
+    """Limit a plateau to the dimension of the space, and to n − 1, the maximum for n points.
 
-    There may then be any number up to the bound, and the interval says so.
+    In the second case the true number may be anything up to the bound, which the interval includes.
     """
     value, most = level.value, float(n - 1)
     if value >= most and (bound is None or bound > most):
@@ -289,7 +291,7 @@ def _limited(level: Plateau, bound: int | None, n: int) -> Plateau:
 
 
 def _at_most(value: Measure, most: int) -> Measure:
-    """Keep an estimate within the dimensions that there are; an interval beyond them moves down with it."""
+    """Limit an estimate to ``most`` dimensions; an interval above them is shifted down."""
     d = min(float(value), float(most))
     low = value.low if value.low < d else max(1.0, d - (value - value.low))
     return Measure(d, min(low, d), max(d, min(value.high, float(most))), exact=value.exact)

@@ -1,8 +1,8 @@
-"""How many linear dimensions: counts from the spectrum of the covariance.
+"""Number of linear dimensions: counts from the spectrum of the covariance.
 
-Each takes rows, or eigenvalues in descending order with the numbers of rows and columns behind them. Columns that do
-not vary count for none. Intervals hold for rows that are about normal, where an eigenvalue errs by √(2/N) of itself;
-they are the value itself where the number of rows is not known.
+Each function takes rows, or eigenvalues in descending order with the numbers of rows and columns. Constant columns are
+not counted. Intervals are for rows that are about normal, where the relative standard error of an eigenvalue is √(2/N);
+without the number of rows there is no interval.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ..spectral.variances import leading, variances_of
 
 Array = Any
 
-NO_GAP = 1.5  # a fall by less is no gap
+NO_GAP = 1.5  # a smaller ratio is no gap
 
 
 def variance_share(
     X: Any, n_rows: int | None = None, n_columns: int | None = None, *, share: float = 0.95, scale: bool = False
 ) -> Measure:
-    """Return how many components hold a share of the variance.
+    """Return the number of components that hold a share of the variance.
 
     The smallest m with (λ₁ + … + λ_m)/Σλ ≥ share. Its interval is that of the cumulative share, by the delta method.
 
@@ -33,13 +33,13 @@ def variance_share(
     X : array, sparse matrix, data frame, RowSource, or list of eigenvalues
         Rows; or a spectrum, descending, with ``n_rows``.
     n_rows : int, optional
-        How many rows are behind a spectrum; without it no interval is given.
+        Number of rows of a spectrum; without it there is no interval.
     n_columns : int, optional
-        How many columns are behind a spectrum that is cut at its rank; default: as many as there are values.
+        Number of columns of a spectrum that is cut at its rank; default: the number of values.
     share : float
-        The share of the variance, above 0 and below 1.
+        The share of the variance, between 0 and 1.
     scale : bool
-        Give every column the same variance first.
+        Scale each column to unit variance first.
 
     Examples
     --------
@@ -47,13 +47,13 @@ def variance_share(
     (1, 2)
     """
     if not 0 < share < 1:
-        raise ValueError(f"variance_share: share lies between 0 and 1; it is {share!r}")
+        raise ValueError(f"variance_share: share must be between 0 and 1; it is {share!r}")
     found = variances_of(X, n_rows, n_columns, scale=scale, owner="variance_share").relative
     m = components_for_share(found.values, found.total, share)
     if m is None:
         raise DataError(
-            f"variance_share: the {len(found.values)} leading components that were computed hold "
-            f"{found.values.sum() / found.total:.0%} of the variance; ask for a smaller share"
+            f"variance_share: the {len(found.values)} computed components hold "
+            f"{found.values.sum() / found.total:.0%} of the variance; give a smaller share"
         )
     held = np.cumsum(found.values) / found.total
     error = found.spread() * _share_deviation(found.values, found.total, held)
@@ -63,18 +63,18 @@ def variance_share(
 
 
 def _share_deviation(values: Array, total: float, held: Array) -> Array:
-    """Return the deviation of each cumulative share where every eigenvalue errs by 1 of itself, independently."""
+    """Return the standard error of each cumulative share for independent relative errors of 1 of the eigenvalues."""
     squares = np.cumsum(values**2)
     rest = squares[-1] - squares
     return np.sqrt((1 - held) ** 2 * squares + held**2 * rest) / total
 
 
 def largest_gap(X: Any, n_rows: int | None = None, n_columns: int | None = None, *, scale: bool = False) -> Measure:
-    """Return after how many components the spectrum falls most, λ_m/λ_{m+1}.
+    """Return the number of components before the largest ratio of successive eigenvalues, λ_m/λ_{m+1}.
 
-    Only values that 95 % of the variance needs, and the next, are looked at: among tiny ones a fall says nothing. Where
-    none falls by half as much again, there is no gap and all components count. The interval holds the places of all
-    falls that may be the largest, or large enough: the logarithm of a fall errs by 2/√N.
+    Only the values that make up 95 % of the variance, and the next one, are used: among tiny values ratios have no
+    meaning. If no ratio is at least 1.5, there is no gap and all components count. The interval contains the positions
+    of all ratios that may be the largest, or large enough: the standard error of the logarithm of a ratio is 2/√N.
 
     Examples
     --------
@@ -95,9 +95,9 @@ def largest_gap(X: Any, n_rows: int | None = None, n_columns: int | None = None,
 def participation_ratio(
     X: Any, n_rows: int | None = None, n_columns: int | None = None, *, scale: bool = False
 ) -> Measure:
-    """Return (Σλ)²/Σλ²: as many components as would share the variance equally.
+    """Return (Σλ)²/Σλ², the number of components of equal variance with the same value.
 
-    Where rows are fewer than columns it cannot exceed their number and is too small.
+    With fewer rows than columns it cannot exceed the number of rows and is too small.
 
     Examples
     --------
@@ -107,16 +107,16 @@ def participation_ratio(
     found = variances_of(X, n_rows, n_columns, scale=scale, owner="participation_ratio").relative
     values = found.padded("participation_ratio")
     squares = float((values**2).sum())
-    ratio = max(1.0, found.total**2 / squares)  # rounding may leave a little less
+    ratio = max(1.0, found.total**2 / squares)  # at least 1 in spite of rounding
     slope = 2 * (1 / found.total - values / squares) * values
     error = found.spread() * float(np.sqrt((slope**2).sum()))
     return Measure(ratio, max(1.0, ratio * np.exp(-error)), min(max(ratio, found.size), ratio * np.exp(error)))
 
 
 def broken_stick(X: Any, n_rows: int | None = None, n_columns: int | None = None, *, scale: bool = False) -> Measure:
-    """Return how many leading components hold more than the pieces of a stick broken at random.
+    """Return the number of leading components above the broken-stick distribution.
 
-    The k-th longest of p pieces is b_k = (1/p) Σ_{i=k}^p 1/i of the stick. Zero where none stands out.
+    The expected length of the k-th longest of p pieces is b_k = (1/p) Σ_{i=k}^p 1/i. Zero if no component is above it.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def broken_stick(X: Any, n_rows: int | None = None, n_columns: int | None = None
 
 
 def sticks(p: int) -> Array:
-    """Return the expected pieces of a stick broken at p − 1 random places, longest first.
+    """Return the expected lengths of the pieces of a stick broken at p − 1 random points, longest first.
 
     >>> sticks(2).tolist()
     [0.75, 0.25]
@@ -142,12 +142,12 @@ def sticks(p: int) -> Array:
 
 
 def gavish_donoho(X: Any, n_rows: int | None = None, n_columns: int | None = None, *, scale: bool = False) -> Measure:
-    """Return how many singular values pass the best hard threshold against noise of unknown strength.
+    """Return the number of singular values above the optimal hard threshold for unknown noise.
 
-    Noise of one strength in all columns has singular values that follow the law of Marchenko and Pastur; keeping those
-    above τ = ω(β)·median loses least when a signal of low rank is cut out, with β = min(N, D)/max(N, D),
-    ω(β) = λ(β)/√µ(β), λ(β)² = 2(β + 1) + 8β/(β + 1 + √(β² + 14β + 1)) and µ(β) the law's median, which is solved for.
-    It needs more columns than signals: half of the values must be noise.
+    The singular values of noise with equal variance in all columns follow the Marchenko–Pastur distribution. Keeping
+    those above τ = ω(β)·median minimises the error for a signal of low rank, with β = min(N, D)/max(N, D),
+    ω(β) = λ(β)/√µ(β), λ(β)² = 2(β + 1) + 8β/(β + 1 + √(β² + 14β + 1)) and µ(β) the median of the distribution, found
+    numerically. At least half of the values must be noise.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def gavish_donoho(X: Any, n_rows: int | None = None, n_columns: int | None = Non
 
 
 def omega(beta: float) -> float:
-    """Return the threshold over the median singular value, for noise of unknown strength.
+    """Return the threshold relative to the median singular value, for unknown noise.
 
     >>> round(omega(1.0), 3)
     2.858
@@ -180,10 +180,10 @@ def omega(beta: float) -> float:
 
 
 def marchenko_pastur_median(beta: float) -> float:
-    """Return the median of the law of Marchenko and Pastur for a ratio 0 < β ≤ 1 of the sides.
+    """Return the median of the Marchenko–Pastur distribution for an aspect ratio 0 < β ≤ 1.
 
-    With x = a + (b − a) sin²θ, where a, b = (1 ∓ √β)², the density becomes smooth, and its integral is exact to
-    rounding by Gauss and Legendre.
+    With x = a + (b − a) sin²θ, where a, b = (1 ∓ √β)², the density becomes smooth, and Gauss–Legendre quadrature is
+    exact up to rounding.
 
     >>> round(marchenko_pastur_median(1.0), 4)
     0.6528
@@ -207,9 +207,9 @@ def marchenko_pastur_median(beta: float) -> float:
 def minka(X: Any, n_rows: int | None = None, n_columns: int | None = None, *, scale: bool = False) -> Measure:
     """Return the number of components with the largest evidence for probabilistic PCA.
 
-    Laplace's approximation of p(X | k), for k = 1 … D − 1; the interval holds 95 % of the evidence. D is the number of
-    columns that vary, also where rows are fewer. Where the rows keep to a subspace of these, no noise is left and the
-    count is the dimension of the subspace.
+    Laplace's approximation of p(X | k), for k = 1 … D − 1; the interval contains 95 % of the evidence. D is the number
+    of columns that vary, also with fewer rows. If the rows lie in a subspace, there is no noise, and the count is the
+    dimension of the subspace.
 
     Examples
     --------
@@ -223,15 +223,15 @@ def minka(X: Any, n_rows: int | None = None, n_columns: int | None = None, *, sc
     ----------
     T. P. Minka, Automatic choice of dimensionality for PCA, NIPS 13 (2000).
     """
-    # This is scikit-learn's PCA(n_components="mle") but for three things. Its zero is 1e-15 in whatever units the data
-    # have, so that its count changes with them (digits: 61, a millionth of them: 57). It counts columns that do not
-    # vary: one of them makes the noise zero, so that all others become components (3 planted in 8 noisy columns read
-    # as 8 beside a constant one). And it refuses fewer rows than columns.
+    # This is scikit-learn's PCA(n_components="mle") with three differences. scikit-learn uses an absolute zero of
+    # 1e-15, so that its count depends on the units (digits: 61, digits times 1e-6: 57). It counts constant columns, and
+    # one of them makes the noise zero, so that all others become components (3 planted in 8 noisy columns and a
+    # constant one give 8). And it does not accept fewer rows than columns.
     found = variances_of(X, n_rows, n_columns, scale=scale, owner="minka").relative
     n, D = found.rows("minka"), found.n_columns
     values = found.padded("minka")[: found.rank]
-    # With r = rank < D, the evidence of k = r grows as v^(−(N − r)(D − r)/2) while the noise v falls to zero, and that
-    # of fewer components stays finite; more of them lose against r as they do for any noise.
+    # With r = rank < D, the evidence of k = r grows as v^(−(N − r)(D − r)/2) as the noise v goes to zero; the evidence
+    # of fewer components stays finite, and that of more components is smaller, as for any noise.
     if len(values) < 2 or found.rank < found.size:
         return Measure(found.rank)
     logs = evidence(values, n, D)
@@ -241,8 +241,8 @@ def minka(X: Any, n_rows: int | None = None, n_columns: int | None = None, *, sc
     order = np.argsort(-weights, kind="stable")
     held = order[: int(np.searchsorted(np.cumsum(weights[order]), 0.95 * (1 - 1e-12))) + 1] + 1
     if k == D - 1 and found.columns is not None and len(found.columns) > D:
-        # A model of D − 1 components is that of all D: the last direction has a variance of its own. It counts as
-        # noise, as in scikit-learn, unless columns without any show that no noise is common to all of them.
+        # D − 1 components are the same model as D: the last direction has a variance of its own. It counts as noise,
+        # as in scikit-learn, unless constant columns show that noise is not common to all columns.
         return Measure(D, int(held.min()), D)
     return Measure(k, int(held.min()), int(held.max()))
 
@@ -250,17 +250,16 @@ def minka(X: Any, n_rows: int | None = None, n_columns: int | None = None, *, sc
 def evidence(values: Array, n: int, D: int | None = None) -> Array:
     """Return ln p(X | k) for k = 1 … from the r eigenvalues above zero of D (Minka's equations 77 to 80).
 
-    With v_k the mean of the D − k values from k on, the curvature takes ln (1/l_j − 1/l_i)(λ_i − λ_j) over pairs i < k
-    and i < j ≤ D, where l is λ before k and v_k from k on. All k are summed up from one pass over the pairs. They end
-    at r − 1, behind which nothing is left to be noise. Equal eigenvalues, which have no axes of their own, leave no
-    evidence for a k beyond them.
+    With v_k the mean of the D − k values from k on, the curvature sums ln (1/l_j − 1/l_i)(λ_i − λ_j) over pairs i < k
+    and i < j ≤ D, where l is λ before k and v_k from k on. One pass over the pairs gives all k up to r − 1; at r
+    there is no noise. For a k beyond equal eigenvalues, whose axes are arbitrary, the evidence is zero.
     """
     from scipy.special import gammaln
 
     r = len(values)
     D = r if D is None else D
     logs, k = np.log(values), np.arange(1, r)
-    behind, above = (D - r) * logs, np.zeros(r)  # of ln(λ_i − λ_j): by the first of the pair, and by the second
+    behind, above = (D - r) * logs, np.zeros(r)  # sums of ln(λ_i − λ_j) by i and by j
     with np.errstate(divide="ignore"):
         for i in range(r - 1):
             gaps = np.log(values[i] - values[i + 1 :])
@@ -274,7 +273,7 @@ def evidence(values: Array, n: int, D: int | None = None) -> Array:
         cut = np.array([np.log(1 / v[m - 1] - 1 / values[:m]).sum() for m in k])
         curvature = pairs + across + (D - k) * cut + np.log(n) * (D * k - k * (k + 1) / 2)
     dims = D - np.arange(r)
-    sphere = np.cumsum(gammaln(dims / 2) - np.log(np.pi) * dims / 2)[:-1]  # of unit vectors, each beside the last
+    sphere = np.cumsum(gammaln(dims / 2) - np.log(np.pi) * dims / 2)[:-1]  # of orthonormal vectors
     out = (
         sphere
         - k * np.log(2)

@@ -1,4 +1,4 @@
-"""Dimension from the distances to nearest neighbours: their ratios do not depend on density."""
+"""Dimension from ratios of the distances to nearest neighbours, which do not depend on the density."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import numpy as np
 
 from ..core.errors import DataError, LowlandWarning
 from ..core.measure import Z95, Measure
+from ..core.message import Message, Setting
 from ..core.random import seed
 from .points import Spec, choose_anchors, distinct_points, ties
 from .repeats import repeated
 
 Array = Any
 
-# Neighbourhoods share points, so their values vary together: on flat periodic boxes of 1, 2 and 5 dimensions the
-# variance of the mean was 1.4 to 2.0 times that of as many independent ones.
+# Neighbourhoods share points, so their values are correlated: on flat periodic boxes of 1, 2 and 5 dimensions the
+# variance of the mean was 1.4 to 2.0 times that of independent values.
 OVERLAP = 2.0
 TIED = 0.02  # share of ties above which values are discrete
 
@@ -29,29 +30,29 @@ def two_nn(
     anchors: int | str | None = "auto",
     random_state: int | None = None,
 ) -> Measure:
-    """Return the dimension that the two nearest neighbours tell.
+    """Return the dimension by the ratio of the distances to the two nearest neighbours (TwoNN).
 
-    Around a point, volumes between neighbours are independent and exponential, so µ = r₂/r₁ has P(µ > x) = x^−d for any
-    density that is even over so short a way. The largest µ come from where that is not so; a share ``discard`` is cut
-    off, and d is the most likely value given that those lie beyond the last one kept:
+    The volumes between successive neighbours of a point are independent and exponential, so µ = r₂/r₁ has
+    P(µ > x) = x^−d if the density is locally constant. The largest µ violate this; a share ``discard`` is censored, and
+    d is the maximum likelihood estimate:
 
         d = r/(Σ_{i≤r} ln µ_i + (n − r) ln µ_r).
 
-    It looks at the finest scale there is: noise reads as dimensions, and in many dimensions borders pull it down.
-    `lowland.dimension.estimate` looks at several scales.
+    It uses the finest scale only: noise counts as dimensions, and in many dimensions borders make it too low.
+    `lowland.dimension.estimate` uses several scales.
 
     Parameters
     ----------
     X : array, sparse matrix, data frame, list of objects
         The rows; with ``metric="precomputed"`` their distances. Equal rows are left out, with a warning.
     discard : float
-        Share of the largest ratios that is cut off.
+        Share of the largest ratios to censor.
     metric : str or callable
-        How rows are compared. Squared distances (sqeuclidean, cosine, correlation) are taken by their roots.
+        Metric of the rows. Squared distances (sqeuclidean, cosine, correlation) are replaced by their roots.
     anchors : int, None or "auto"
-        Around how many points is looked, each among all others: all (None); "auto" all up to 10,000.
+        Number of points whose neighbours are searched, among all points: None: all; "auto": all up to 10,000.
     random_state : int, optional
-        Which points are the anchors; None is 0.
+        Random seed of the anchors; None is 0.
 
     Returns
     -------
@@ -72,11 +73,11 @@ def two_nn(
     neighborhood information, Scientific Reports 7 (2017).
     """
     if not 0 <= discard < 1:
-        raise ValueError(f"two_nn: discard is a share of at least 0 and below 1; it is {discard!r}")
+        raise ValueError(f"two_nn: discard must be a number in [0, 1); it is {discard!r}")
     points = distinct_points(X, metric, "two_nn")
     numbers = choose_anchors(points.n, anchors, seed(random_state), "two_nn")
     _, distances = points.nearest(numbers, np.arange(points.n), 2)
-    _tell(distances, "two_nn")
+    _warn_of_ties(distances, "two_nn")
     return two_nn_of(distances, discard, exact=len(numbers) == points.n)
 
 
@@ -87,8 +88,8 @@ def two_nn_of(distances: Array, discard: float = 0.1, *, exact: bool = True) -> 
     kept = max(2, round(n * (1 - discard)))
     inverse = (logs[:kept].sum() + (n - kept) * logs[kept - 1]) / kept
     if not inverse > 0:
-        raise DataError("two_nn: the two nearest neighbours of all points are equally far, as on a grid: no estimate")
-    error = np.sqrt(OVERLAP / kept)  # of an exponential mean, relative
+        raise DataError("two_nn: the two nearest neighbours of every point are equally far, as on a grid; add noise")
+    error = np.sqrt(OVERLAP / kept)  # relative standard error of an exponential mean
     return _inverted(inverse, error * inverse, exact)
 
 
@@ -100,10 +101,10 @@ def levina_bickel(
     anchors: int | str | None = "auto",
     random_state: int | None = None,
 ) -> Measure:
-    """Return the dimension that the distances to k neighbours tell, averaged over k.
+    """Return the maximum likelihood dimension from the distances to k neighbours, averaged over k.
 
-    The most likely d at a point has 1/d = 1/(k − 1) Σ_{j<k} ln(r_k/r_j). Inverses are averaged over points, as MacKay
-    and Ghahramani showed that d itself must not be, and the result over a range of k.
+    The estimate at a point is 1/d = 1/(k − 1) Σ_{j<k} ln(r_k/r_j). The inverses are averaged over points (MacKay and
+    Ghahramani: averaging d itself is biased), and the result over a range of k.
 
     Parameters
     ----------
@@ -112,11 +113,11 @@ def levina_bickel(
     n_neighbors : int or (int, int)
         One k, or the smallest and the largest of them.
     metric : str or callable
-        How rows are compared. Squared distances (sqeuclidean, cosine, correlation) are taken by their roots.
+        Metric of the rows. Squared distances (sqeuclidean, cosine, correlation) are replaced by their roots.
     anchors : int, None or "auto"
-        Around how many points is looked, each among all others: all (None); "auto" all up to 10,000.
+        Number of points whose neighbours are searched, among all points: None: all; "auto": all up to 10,000.
     random_state : int, optional
-        Which points are the anchors; None is 0.
+        Random seed of the anchors; None is 0.
 
     Returns
     -------
@@ -140,7 +141,7 @@ def levina_bickel(
     low, high = neighbor_range(n_neighbors, points.n, "levina_bickel")
     numbers = choose_anchors(points.n, anchors, seed(random_state), "levina_bickel")
     _, distances = points.nearest(numbers, np.arange(points.n), high)
-    _tell(distances, "levina_bickel")
+    _warn_of_ties(distances, "levina_bickel")
     return levina_bickel_of(distances, low, high, exact=len(numbers) == points.n)
 
 
@@ -153,16 +154,16 @@ def levina_bickel_of(distances: Array, low: int, high: int, *, exact: bool = Tru
         inverse = logs[:, k - 1] - sums[:, k - 2] / (k - 1)
         mean = inverse.mean()
         if not mean > 0:
-            raise DataError("levina_bickel: all neighbours are equally far, as on a grid: no estimate")
+            raise DataError("levina_bickel: all neighbours are equally far, as on a grid; use more neighbours")
         values.append(1 / mean)
         errors.append(np.sqrt(OVERLAP / len(inverse)) * inverse.std() / mean**2)
     d = float(np.mean(values))
-    error = Z95 * float(np.mean(errors))  # the same points serve every k: averaging takes nothing off
+    error = Z95 * float(np.mean(errors))  # all k use the same points, so averaging does not reduce the error
     return Measure(d, max(0.0, d - error), d + error, exact=exact)
 
 
 def _inverted(inverse: float, error: float, exact: bool) -> Measure:
-    """Return 1/x with the interval that belongs to x's."""
+    """Return 1/x with its interval."""
     low, high = inverse + Z95 * error, inverse - Z95 * error
     return Measure(1 / inverse, 1 / low, 1 / high if high > 0 else np.inf, exact=exact)
 
@@ -172,33 +173,30 @@ def neighbor_range(n_neighbors: Any, n: int, owner: str) -> tuple[int, int]:
     pair = n_neighbors if isinstance(n_neighbors, tuple | list) else (n_neighbors, n_neighbors)
     whole = len(pair) == 2 and all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in pair)
     if not whole or not 2 <= pair[0] <= pair[1]:
-        raise ValueError(
-            f"{owner}: n_neighbors is a whole number of at least 2, or the smallest and the largest of a range; it "
-            f"is {n_neighbors!r}"
-        )
+        allowed = f" must be a whole number of at least 2, or a range (smallest, largest); it is {n_neighbors!r}"
+        raise ValueError(Message(f"{owner}: ", Setting("n_neighbors"), allowed))
     if pair[1] > n - 1:
-        raise DataError(
-            f"{owner}: n_neighbors={n_neighbors} is more than {n} distinct points have; take at most {n - 1}"
-        )
+        large = f" is too large for {n} distinct points; use at most {n - 1}"
+        raise DataError(Message(f"{owner}: ", Setting("n_neighbors", n_neighbors), large))
     return int(pair[0]), int(pair[1])
 
 
-def _tell(distances: Array, owner: str) -> None:
+def _warn_of_ties(distances: Array, owner: str) -> None:
     share = ties(distances)
     if share > TIED:
         warnings.warn(f"{owner}: {discrete(share)}", LowlandWarning, stacklevel=3)
     if repeated(distances):
         warnings.warn(
-            f"{owner}: most rows lie ten times as near to another as to the next, as repeated measurements do: the "
-            "distances between those are no shape's; give one of each group",
+            f"{owner}: most rows are ten times as near to one row as to the next, like repeated measurements, and the "
+            "distances between repetitions do not describe the shape; give one row of each group",
             LowlandWarning,
             stacklevel=3,
         )
 
 
 def discrete(share: float) -> str:
-    """Say what equal distances mean."""
+    """Return the warning about ties."""
     return (
-        f"{100 * share:.0f} % of the points have two nearest neighbours at the very same distance: the values are "
-        "discrete (whole numbers, rounded, or on a grid), and distances between neighbours then say little"
+        f"{100 * share:.0f} % of the points have two nearest neighbours at the same distance: the values are discrete "
+        "(integers, rounded, or on a grid), and estimates from neighbour distances are unreliable"
     )

@@ -14,7 +14,7 @@ from .angles import Plateau, ScaleCurve
 Array = Any
 
 _CLOSED = {1: ", like a ring", 2: ", like a sphere"}
-APART = 0.25  # by how much distances and directions may differ
+APART = 0.25  # largest relative difference between estimates from distances and directions
 
 
 def doubts(level: Plateau, scales: ScaleCurve, n: int) -> list[str]:
@@ -71,12 +71,12 @@ def _few(d: float, scales: ScaleCurve, n: int) -> str:
 
 
 def many(d: float, n: int) -> bool:
-    """Tell whether there are too few points for such a dimension."""
+    """Return whether there are too few points for such a dimension."""
     return bool(d > 2 * np.log10(n))
 
 
 def rough(level: Plateau, scales: ScaleCurve) -> bool:
-    """Tell whether distances and directions disagree: on a smooth shape they do not."""
+    """Return whether distances and directions disagree; for a smooth shape they agree."""
     d = float(level.value)
     return bool((level.level or level.rising) and abs(_by_distance(level, scales) - d) > APART * d + 0.3)
 
@@ -129,7 +129,7 @@ def sentence(
         how = f"{ring}, and a nonlinear method can show it in {d + 1} coordinates, fewer than {linear}"
         if not closed:
             how = f"they are curved, and a nonlinear method can show them in fewer dimensions than {linear}"
-        if not closed and d > 1:  # an edge is harder to see than the ends of a curve
+        if not closed and d > 1:  # an edge is harder to detect than the ends of a curve
             how += " (closed shapes, such as spheres, need one more coordinate)"
         return f"{start} but {straight}: {how}."
     if flat < d:

@@ -1,4 +1,4 @@
-"""Points whose neighbours and distances are asked for: distinct, checked, in any metric whose values are lengths."""
+"""Distinct, checked points with neighbours and distances, for any metric whose values are lengths."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError, LowlandWarning
+from ..core.message import Message, Setting
 from ..graph.distinct import distinct
 from ..graph.geometry import Coordinates, Geometry, Metric, Square
 from ..graph.measures import BoundMetric, SparseRows, comparable, measure
@@ -25,14 +26,14 @@ from ..rows.row_source import RowSource, as_rows
 Array = Any
 Spec = str | Callable[[Any, Any], Any]
 
-FEWEST = 10  # distinct points below which no neighbourhood says anything
+FEWEST = 10  # least number of distinct points
 ANGLES = ("cosine", "correlation")  # metrics of directions
-ANCHORS = 10_000  # points around which is looked where there are more, unless all are asked for
+ANCHORS = 10_000  # most anchors with "auto"
 
 
 @dataclass(frozen=True)
 class Points:
-    """Distinct points and how they are compared; ``n_rows`` counts the rows that they came from."""
+    """Distinct points and their metric; ``n_rows`` is the number of rows including duplicates."""
 
     items: Array
     spec: Spec
@@ -43,11 +44,11 @@ class Points:
     exponent: int = 0  # distances times 2^exponent are those of the rows as given
 
     def bound(self, among: Array) -> BoundMetric:
-        """Return some of the points as a set to be compared with."""
+        """Return some of the points, bound to the metric."""
         return measure(self.spec, self._among(among), self.state)
 
     def nearest(self, anchors: Array, among: Array, k: int) -> tuple[Array, Array]:
-        """Return the numbers and distances (m × k) of the points nearest to some, themselves left out."""
+        """Return the numbers and distances (m × k) of the nearest neighbours of some points, themselves excluded."""
         search = searcher(self.spec, self._among(among), self.state)
         block = self.items[anchors]
         if self.spec == "precomputed" and len(among) < self.n:
@@ -58,8 +59,8 @@ class Points:
         whole = keep.all(axis=1)
         if numbers.shape[1] > k:
             keep[whole, -1] = False
-        elif whole.any():  # the set is as small as the list, and not all of the anchors are in it
-            raise DataError(f"{k} neighbours are more than the {len(among)} points that are searched have")
+        elif whole.any():  # too few points are searched for anchors that are not among them
+            raise DataError(f"{k} neighbours are too many for {len(among)} searched points; use fewer neighbours")
         numbers, distances = numbers[keep].reshape(len(anchors), -1), distances[keep].reshape(len(anchors), -1)
         if not (distances[:, 0] > 0).all():
             row = int(anchors[np.flatnonzero(~(distances[:, 0] > 0))[0]])
@@ -84,9 +85,9 @@ class Points:
 def points_of(X: Any, metric: Spec = "euclidean", owner: str = "dimension") -> Points:
     """Return the distinct points of X, checked.
 
-    A dimension counts how volume grows with length. So distances that are squares of lengths are taken by their roots:
-    ``sqeuclidean`` as ``euclidean``, ``cosine`` and ``correlation`` as chords between unit rows. Numbers whose squares
-    overflow or underflow are scaled by a power of two, which changes no dimension.
+    The dimension is the growth of volume with length, so squared distances are replaced by their roots: ``sqeuclidean``
+    by ``euclidean``, ``cosine`` and ``correlation`` by chords between unit rows. Values whose squares overflow or
+    underflow are scaled by a power of two, which does not change the dimension.
     """
     if isinstance(X, Points):
         return X
@@ -97,8 +98,8 @@ def points_of(X: Any, metric: Spec = "euclidean", owner: str = "dimension") -> P
     n, square = int(items.shape[0]), isinstance(metric, str) and metric == "precomputed"
     if square and sp.issparse(items):
         raise DataError(
-            f"{owner}: a sparse square holds only some distances, and a dimension needs those among neighbours, too; "
-            "give the rows, or all distances as a dense square"
+            f"{owner}: a sparse distance matrix is incomplete, and distances among neighbours are needed; give the "
+            "rows, or all distances as a dense matrix"
         )
     if metric in ANGLES:
         items, metric = unit_rows(items, str(metric)), "euclidean"
@@ -109,15 +110,14 @@ def points_of(X: Any, metric: Spec = "euclidean", owner: str = "dimension") -> P
         items = items[np.ix_(same.first, same.first)] if square else items[same.first]
     if len(same.first) < FEWEST:
         raise DataError(
-            f"{owner}: {len(same.first)} distinct points are too few for the dimension around them; give at least "
-            f"{FEWEST}"
+            f"{owner}: {len(same.first)} distinct points are too few to estimate a dimension; give at least {FEWEST}"
         )
     state = None if callable(metric) or square else learn(metric, items)
     return Points(items, metric, state, _geometry(items, metric, state), len(same.first), n, exponent)
 
 
 def distinct_points(X: Any, metric: Spec, owner: str) -> Points:
-    """Return the distinct points of X, and warn where rows were left out."""
+    """Return the distinct points of X, and warn if duplicates were left out."""
     points = points_of(X, metric, owner)
     if points.n < points.n_rows and not isinstance(X, Points):
         warnings.warn(f"{owner}: {left_out(points)}", LowlandWarning, stacklevel=3)
@@ -125,14 +125,14 @@ def distinct_points(X: Any, metric: Spec, owner: str) -> Points:
 
 
 def left_out(points: Points) -> str:
-    """Say how many rows were left out, and why.
+    """Return the note about duplicate rows.
 
     >>> left_out(points_of([[i % 11, 0.0] for i in range(12)]))
-    '1 of 12 rows equal an earlier one and are left out: at distance zero there is no dimension'
+    '1 of 12 rows equal an earlier one and are left out: estimates need distances above zero'
     """
     return (
-        f"{points.n_rows - points.n:,} of {points.n_rows:,} rows equal an earlier one and are left out: at distance "
-        "zero there is no dimension"
+        f"{points.n_rows - points.n:,} of {points.n_rows:,} rows equal an earlier one and are left out: estimates need "
+        "distances above zero"
     )
 
 
@@ -145,12 +145,12 @@ def _geometry(items: Array, metric: Spec, state: dict[str, Array] | None) -> Geo
 
 
 def in_memory(X: Any) -> Any:
-    """Return rows that can be read twice; a stream is gathered."""
+    """Return rows that can be read several times; a stream is loaded into memory."""
     return gather(X, sparse=True) if isinstance(X, RowSource) and X.array is None else X
 
 
 def unit_rows(items: Array, metric: str) -> Array:
-    """Return what the chords of a metric of angles lie between; rows of one direction become equal."""
+    """Return rows of unit length for a metric of directions; rows with the same direction become equal."""
     items = units.times(items, -units.exponent_of(as_rows(items), spread=False))
     bound = measure(metric, items, None) if sp.issparse(items) else None
     return bound.X if isinstance(bound, SparseRows) else comparable(metric, items)
@@ -159,7 +159,7 @@ def unit_rows(items: Array, metric: str) -> Array:
 def choose_anchors(
     n: int, anchors: int | str | None, rng: np.random.Generator, owner: str, auto: int = ANCHORS
 ) -> Array:
-    """Return the numbers of the points around which is looked, ascending: all, or a random choice.
+    """Return the numbers of the anchors, ascending: all points, or a random sample.
 
     >>> choose_anchors(5, None, np.random.default_rng(0), "two_nn").tolist()
     [0, 1, 2, 3, 4]
@@ -169,19 +169,17 @@ def choose_anchors(
 
 
 def check_anchors(anchors: int | str | None, n: int, auto: int, owner: str) -> int:
-    """Return how many anchors are wanted of n points."""
+    """Return the number of anchors among n points."""
     if anchors is None:
         return n
     if isinstance(anchors, str) and anchors == "auto":
         return min(n, auto)
     if isinstance(anchors, bool) or not isinstance(anchors, int | np.integer) or anchors < FEWEST:
-        raise ValueError(
-            f"{owner}: anchors must be a whole number of at least {FEWEST}, None for all points, or 'auto'; it is "
-            f"{anchors!r}"
-        )
+        allowed = f" must be a whole number of at least {FEWEST}, None (all points) or 'auto'; it is {anchors!r}"
+        raise ValueError(Message(f"{owner}: ", Setting("anchors"), allowed))
     return min(n, int(anchors))
 
 
 def ties(distances: Array) -> float:
-    """Return the share of points whose two nearest neighbours are equally far: none, for values that vary freely."""
+    """Return the share of points whose two nearest neighbours are equally far; 0 for continuous values."""
     return float(np.mean(distances[:, 0] == distances[:, 1]))

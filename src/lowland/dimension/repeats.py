@@ -1,7 +1,7 @@
 """Rows that nearly repeat another, such as a second measurement of the same thing.
 
-The distances within such a group tell the error of measurement and those between groups the shape, with nothing in
-between. Neighbourhoods of both have no dimension: neighbours come in pairs of one direction.
+Distances within such a group describe the measurement error, and distances between groups the shape. A neighbourhood
+that contains both has no meaningful dimension.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from .points import FEWEST, Points, choose_anchors
 
 Array = Any
 
-GAP = 10.0  # a neighbour so many times farther than the last one is of another group: by chance 10^−d of them are
-REACH = 7  # neighbours that may repeat a row
-MOST = 0.5  # of all rows
-LOOKED_AT = 20_000  # points whose groups are looked for; of more, a random choice: each is compared with all others
+GAP = 10.0  # a neighbour this many times farther than the previous one is in another group; by chance 10^−d are
+REACH = 7  # most repetitions of a row
+MOST = 0.5  # rows count as repeated if more than this share has a repetition
+GROUPED = 20_000  # most points, drawn at random, whose groups are searched among all points
 
 
 def repeats(distances: Array) -> Array:
-    """Return how many neighbours repeat each point: those before the first gap, or none.
+    """Return the number of neighbours that repeat each point: those before the first gap.
 
     >>> repeats(np.array([[1e-6, 1.0, 1.1], [0.9, 1.0, 1.1]])).tolist()
     [1, 0]
@@ -34,17 +34,16 @@ def repeats(distances: Array) -> Array:
 
 
 def repeated(distances: Array) -> bool:
-    """Tell whether most points have a neighbour that repeats them. Of one dimension or more a tenth has, by chance."""
+    """Return whether most points have a repetition; by chance a tenth has in one dimension, fewer in more."""
     return bool(np.mean(repeats(distances) > 0) > MOST)
 
 
 def one_of_each(points: Points, rng: np.random.Generator) -> Points:
-    """Return the first point of each group; all of them where the groups are too few to say anything.
+    """Return the first point of each group, or all points if there are too few groups.
 
-    Of many points only the groups of a random choice are looked for, among all points, and one of those chosen stands
-    for each.
+    For many points, only the groups of a random sample are searched among all points.
     """
-    numbers = choose_anchors(points.n, "auto", rng, "estimate", LOOKED_AT)
+    numbers = choose_anchors(points.n, "auto", rng, "estimate", GROUPED)
     neighbors, distances = points.nearest(numbers, np.arange(points.n), REACH + 1)
     count = repeats(distances)
     linked = np.arange(neighbors.shape[1]) < count[:, None]
@@ -57,19 +56,19 @@ def one_of_each(points: Points, rng: np.random.Generator) -> Points:
     return points.part(first) if len(first) >= FEWEST else points
 
 
-def told(before: Points, after: Points) -> str:
-    """Say that rows repeat others, and what was done about it."""
+def repeats_note(before: Points, after: Points) -> str:
+    """Return the note that rows repeat others, and how they were treated."""
     if after.n == before.n:
         return (
-            "most rows lie ten times as near to another as to the next, and fewer than "
-            f"{FEWEST} groups are left: neither the groups nor their rows tell a dimension"
+            "most rows are ten times as near to one row as to the next, like repeated measurements, and there are "
+            f"fewer than {FEWEST} groups: too few to estimate the dimension, so the estimate is unreliable"
         )
-    if before.n > LOOKED_AT:
+    if before.n > GROUPED:
         return (
-            f"most of {before.n:,} rows lie ten times as near to another as to the next, as repeated measurements do: "
-            f"of {LOOKED_AT:,} random rows, one of each group is looked at ({after.n:,})"
+            f"most of {before.n:,} rows are ten times as near to one row as to the next, like repeated measurements: "
+            f"one row of each group is used, from {GROUPED:,} random rows ({after.n:,} groups)"
         )
     return (
-        f"{before.n - after.n:,} of {before.n:,} rows lie ten times as near to another as to the next, as repeated "
-        "measurements do: one of each group is looked at"
+        f"{before.n - after.n:,} of {before.n:,} rows are ten times as near to one row as to the next, like repeated "
+        "measurements: one row of each group is used"
     )

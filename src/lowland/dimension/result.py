@@ -1,4 +1,4 @@
-"""What `lowland.dimension.estimate` answers with: a table and a sentence, as text, frame, plain values or picture."""
+"""The result of `lowland.dimension.estimate`: a table and a summary, as text, frame, plain values or figure."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ if TYPE_CHECKING:
 
 HEADINGS = ("", "rule", "dimensions", "95 % interval")
 _LABELS = {("linear", "consensus"): "consensus (median)", ("nonlinear", "consensus"): "consensus (plateau)"}
-_RANGE = "range of rules"  # what the interval of the linear consensus is; all others hold the truth in 95 of 100 cases
+_RANGE = "range of rules"  # kind of interval of the linear consensus; all others are 95 % intervals
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What `estimate` found; prints as a table.
+    """The result of `estimate`; prints as a table.
 
     Attributes
     ----------
     linear, nonlinear : mapping of name to Measure
-        Each rule's own count. ``nonlinear["directions"]`` is the plateau over scales, the others are raw.
+        The result of each rule. ``nonlinear["directions"]`` is the plateau over scales.
     consensus : mapping
-        ``"linear"`` (where there are rows): the median of the rules, with the range of their votes but for the lowest
-        and the highest as its interval; ``"nonlinear"``: the plateau of the directions over scales. It is no vote: the
-        rules by distance look at the finest scale only and read noise as dimensions.
+        ``"linear"`` (if there are rows): the median of the rules; its interval is the range of the rules without the
+        lowest and the highest. ``"nonlinear"``: the plateau of the directions over scales. The rules by distance are
+        not included, because they use the finest scale only and count noise as dimensions.
     sentence : str
-        What it comes to.
+        A summary.
     warnings : tuple of str
-        What stands in the way of believing it.
+        Warnings about the reliability of the estimate.
     skipped : mapping of name to reason
-        Rules that could not be used.
+        Rules that could not be applied.
     scales : ScaleCurve
         The dimension at each scale: ``neighbors``, ``radius``, ``value``, ``distances``, …
     plateau : Plateau
-        The range of scales that counts.
+        The range of scales used for the estimate.
     spectrum : Variances or None
         Eigenvalues of the covariance; of unit rows for ``cosine`` and ``correlation``.
     n_rows : int
-        Rows given, equal ones included.
+        Number of rows, duplicates included.
     closed : bool
-        Whether the shape is seen to be closed, like a ring or a sphere: a map takes one coordinate more than it has
-        dimensions. False also where that cannot be told.
+        Whether the shape is closed, like a ring or a sphere: a map then needs one more coordinate. False also if this
+        is unknown.
     coordinates : int
-        How many coordinates a map needs: the true dimensions, one more for a closed shape, and all linear ones where it
-        is not sure that the data curve.
+        Number of coordinates that a map needs: the intrinsic dimension, plus 1 for a closed shape; the linear dimension
+        if curvature is not certain.
     """
 
     linear: Mapping[str, Measure]
@@ -114,7 +114,7 @@ class Estimate:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values; None where distances at a scale tell nothing."""
+        """Return the result as plain values; None if the distances at a scale give no estimate."""
         plain = {
             kind: {name: value.to_dict() for name, value in part.items()}
             for kind, part in (("linear", self.linear), ("nonlinear", self.nonlinear), ("consensus", self.consensus))

@@ -1,4 +1,4 @@
-"""What the eigenvalues of a linear method say about the number of dimensions."""
+"""Number of dimensions suggested by the eigenvalues of a linear method."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..spectral.solved import components_for_share
 SHARES = (0.8, 0.9, 0.95)
 CAVEAT = (
     "These counts describe flat, linear structure only: a circle or a rolled sheet needs more linear "
-    "dimensions than it has, and a spectrum cannot tell curved structure from none."
+    "dimensions than it has, and the spectrum does not show whether the data are curved."
 )
 
 
 @dataclass(frozen=True)
 class Advice:
-    """How many components reach each share of the variance, and after how many the spectrum drops most.
+    """Number of components for each share of the variance, and the position of the largest drop.
 
-    A count is None where the computed part of the spectrum does not reach the share. ``drop`` is None where
-    fewer than two values are above rounding.
+    A count is None if the computed part of the spectrum does not reach the share. ``drop`` is None if fewer than two
+    values are above rounding.
     """
 
     counts: Mapping[float, int | None]
@@ -32,9 +32,9 @@ class Advice:
 
 
 def largest_drop(spectrum: Any) -> tuple[int | None, float | None]:
-    """Return after how many values the spectrum falls by the largest ratio, and that ratio.
+    """Return the number of values before the largest ratio of successive values, and this ratio.
 
-    Values that are zero to rounding are left out: a fall to zero is the rank, not an elbow.
+    Values that are zero up to rounding are ignored: a drop to zero is the rank, not an elbow.
 
     >>> largest_drop([5.0, 4.0, 0.1, 0.09])
     (2, 40.0)
@@ -48,7 +48,7 @@ def largest_drop(spectrum: Any) -> tuple[int | None, float | None]:
 
 
 def advice(spectrum: Any, total: float | None = None) -> Advice:
-    """Say how many components the cumulative share and the largest drop suggest, with the caveat.
+    """Return the numbers of components suggested by the cumulative share and by the largest drop, with a caveat.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def advice(spectrum: Any, total: float | None = None) -> Advice:
     whole = float(values.sum()) if total is None else float(total)
     counts = {share: components_for_share(values, whole, share) for share in SHARES}
     reach = counts[SHARES[-1]] or len(values)
-    drop, ratio = largest_drop(values[: reach + 1])  # among the tiny values behind, a drop says nothing
+    drop, ratio = largest_drop(values[: reach + 1])  # drops among tiny values have no meaning
     reached = [f"{m} for {share:.0%}" for share, m in counts.items() if m is not None]
     said = (
         f"Components needed: {', '.join(reached)} of the variance."

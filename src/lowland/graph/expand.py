@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.cost import check_allocation
+from ..core.message import Advice, Code, Message
 from ..pairs.pairwise import tiles
 from .distinct import Distinct
 from .graph import Graph, spread
@@ -15,6 +16,7 @@ from .graph import starts as heads
 Array = Any
 
 _POINTS_AT_ONCE = 1 << 14  # points expanded at a time
+_MANY_EQUAL = Message(Advice("use fewer neighbours", Message("use ", Code("ties='cut'"))), ": many rows are equal")
 
 
 def expand(graph: Graph, same: Distinct, k: int | None, ties: str) -> Graph:
@@ -41,7 +43,7 @@ def expand(graph: Graph, same: Distinct, k: int | None, ties: str) -> Graph:
             lengths = np.minimum(lengths, k + 1)  # one more: the row itself may be among them
         owner = same.inverse[mine] - part.start
         total += int(lengths[owner].sum())
-        check_allocation(24 * total, "the graph of all rows", "use ties='cut' or fewer neighbours: many rows are equal")
+        check_allocation(24 * total, "the graph of all rows", _MANY_EQUAL)
         at, which = spread(begin[owner], lengths[owner])
         keep = row[at] != mine[which]
         at, which = at[keep], which[keep]

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from ..spectral.nullspace import Small, reduced, smallest
 from ..spectral.solve import DENSE_LIMIT, fix_signs
 from ..spectral.walks import Leading, leading, scaled
@@ -53,10 +54,11 @@ def affinity(graph: Graph, sigma: float) -> Any:
     edges = graph.symmetric()
     weights = edge_weights(edges.distances, sigma)
     if float(np.median(weights)) <= FLOOR:
-        raise DataError(
-            f"bandwidth={sigma:g} is too small: most neighbours are more than 5 times as far away, and their weights "
-            f"exp(−d²/(2σ²)) vanish; the median distance of neighbours is {median_distance(graph):g}"
+        small = (
+            " is too small: most neighbours are more than 5 times as far away, and their weights exp(−d²/(2σ²)) "
+            f"vanish; the median distance of neighbours is {median_distance(graph):g}"
         )
+        raise DataError(Message(Setting("bandwidth", float(f"{sigma:g}")), small))
     indptr = edges.indptr.astype(np.int32) if len(weights) < 2**31 else edges.indptr
     W = sp.csr_array((weights, edges.indices.copy(), indptr), shape=(graph.n, graph.n))  # sorted here, not in the graph
     W.sort_indices()

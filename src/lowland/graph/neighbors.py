@@ -188,7 +188,7 @@ def objects(X: Any, metric: str | Callable[[Any, Any], Any], owner: str = "neigh
 
 def _check_count(k: int, n: int) -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise DataError(f"n_neighbors must be a whole number of at least 1; it is {k!r}")
+        raise DataError(Message(Setting("n_neighbors"), f" must be a whole number of at least 1; it is {k!r}"))
     if k >= n:
         raise DataError(
             Message(
@@ -202,15 +202,13 @@ def _check_count(k: int, n: int) -> int:
 
 
 def _none_alone(graph: Graph, radius: float) -> Graph:
-    """Raise if some rows have no neighbour within the radius."""
+    """Raise `DataError` if the radius leaves rows without a neighbour."""
     alone = np.flatnonzero(graph.degrees == 0)
     if len(alone):
         few = ", ".join(str(i) for i in alone[:5]) + (", …" if len(alone) > 5 else "")
-        raise DataError(
-            f"radius={radius:g} is too small: {len(alone)} of {graph.n} rows have no neighbour within it (rows {few}); "
-            "use a larger radius, or n_neighbors instead",
-            row=int(alone[0]),
-        )
+        small = f" is too small: {len(alone)} of {graph.n} rows have no neighbour within it (rows {few}); use a larger "
+        use = (Setting("radius"), ", or ", Setting("n_neighbors"), " instead")
+        raise DataError(Message(Setting("radius", float(f"{radius:g}")), small, *use), row=int(alone[0]))
     return graph
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from .graph import Graph, starts
 from .search import KnownLinks, Link, NeighborLists, Searcher, ordered, shortest
 
@@ -83,8 +84,11 @@ class GivenDistances(Searcher):
         if len(missing):
             row = int(self._numbers[np.flatnonzero(labels == missing[0])[0]])
             raise DataError(
-                f"the stored distances have several connected components, and none is known from that of row {row} to "
-                "any other: store some, or use disconnected='separate'",
+                Message(
+                    "the graph of the stored distances is not connected, and no distance is known from the component "
+                    f"of row {row} to any other: store some, or use ",
+                    Setting("disconnected", "separate"),
+                ),
                 row=row,
             )
         return link

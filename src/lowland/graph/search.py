@@ -10,6 +10,7 @@ import numpy as np
 from ..core import thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
+from ..core.message import Advice, Code, Message
 from ..pairs.pairwise import cut, tiles
 from .graph import Graph, starts
 from .measures import BoundMetric, Rows
@@ -19,6 +20,7 @@ Array = Any
 _PAIRS_AT_ONCE = 1 << 21  # pairs compared at a time
 _LEAST_ROWS_AT_ONCE = 16  # rows at a time: with fewer, preparing the points would take longer than comparing them
 EDGE = 36  # bytes of an edge: in its list, and in the graph that the lists are copied to
+_FEWER_EDGES = Message(Advice("use a smaller radius", "fewer neighbours", Message(Code("ties='cut'"))))
 SLACK = 1e-12  # of a distance: sums in another order differ by less
 
 
@@ -191,7 +193,7 @@ def within_memory(found: Iterable[NeighborLists], held: int = 0) -> list[Neighbo
 
 def check_edges(count: int) -> None:
     """Raise if a graph of this many edges, with its lists, would exceed the memory limit."""
-    check_allocation(EDGE * count, "the neighbour graph", "use a smaller radius, fewer neighbours, or ties='cut'")
+    check_allocation(EDGE * count, "the neighbour graph", _FEWER_EDGES)
 
 
 def cut_rows(rows: Rows, part: Any) -> Rows:

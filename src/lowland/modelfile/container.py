@@ -99,7 +99,7 @@ def _content(path: str) -> tuple[bytes, int, dict[str, Any]]:
         metadata = _json(file.read(start - 8)).get("__metadata__")
         if not isinstance(metadata, dict) or not isinstance(metadata.get("lowland"), str):
             raise ModelFileError("this safetensors file is not a Lowland model: of another program, or altered")
-        cost.check_allocation(2 * size, f"reading the model {path}", "lowland.config(memory_limit=...)")
+        cost.check_allocation(2 * size, f"reading the model {path}", "")
         file.seek(0)
         return file.read(), start, metadata
 

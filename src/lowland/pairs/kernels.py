@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core import arrays
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from .distances import SquaredEuclidean, metric
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, tiles
 
@@ -20,6 +21,7 @@ SCALED = ("poly", "rbf", "laplacian", "sigmoid")  # those that have a γ
 _DIAGONAL_BLOCK = 64  # objects per call for k(x, x): 63 of 64 values are discarded, but few calls are made
 _SIMILARITY = "; a kernel is large for similar objects"
 FILL = "fill it in, or leave the object out"
+_MEDIAN = Setting("gamma", "median")
 MEDIAN_ROWS = 1000  # their half a million distances estimate the median to about 0.2 %
 
 
@@ -139,11 +141,11 @@ class PrecomputedKernel(Precomputed, Kernel):
         return K
 
     def diagonal(self, block: Array) -> Array:
-        """Raise: a row contains only kernel values with the training objects."""
-        raise DataError(
-            "with kernel='precomputed' the rows do not contain k(x, x) of new objects, which is needed here; "
-            "pass the kernel as a function"
+        """Raise `DataError`: a row contains kernel values with the training objects only."""
+        function = (
+            " the rows do not contain k(x, x) of new objects, which is needed here; give the kernel as a function"
         )
+        raise DataError(Message("with ", Setting("kernel", "precomputed"), function))
 
 
 class GivenKernel(Kernel):
@@ -234,12 +236,13 @@ def median_gamma(spec: Any, sample: Array, n: int | None = None) -> float:
         raise DataError(
             "the rows do not vary (rank 0): all of them are equal, and a reduction needs at least two distinct rows"
             if n is None or len(X) == n
-            else f"the {len(X)} rows drawn for gamma='median' are all equal; set gamma to a number"
+            else Message(
+                f"the {len(X)} rows drawn for ", _MEDIAN, " are all equal; give a number for ", Setting("gamma")
+            )
         )
     m = float(np.median(apart))
     gamma = 1 / m if spec == "laplacian" else 1 / m / m / 2
     if not 0 < gamma < np.inf:
-        raise DataError(
-            f"the median distance of the rows is {m:g}: too far from 1 for gamma='median'; scale the columns"
-        )
+        far = f"the median distance of the rows is {m:g}: too far from 1 for "
+        raise DataError(Message(far, _MEDIAN, "; scale the columns"))
     return gamma

@@ -1,4 +1,4 @@
-"""Pictures: functions from arrays to matplotlib figures, without global state."""
+"""Plots: functions from arrays to matplotlib figures, without global state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a colour column means: groups with names, or a scale of numbers."""
+"""Interpretation of a colour column: named groups, or a continuous scale."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from .style import FAINT, PALETTE, SHAPES
 
-GROUPS_MOST = len(PALETTE)  # with more groups the largest have a colour each, and the last is that of all others
-_FEW_NUMBERS = 12  # so many different whole numbers are taken for groups
+GROUPS_MOST = len(PALETTE)  # with more groups, the smaller ones share the last entry
+_FEW_NUMBERS = 12  # up to this many different whole numbers are treated as groups
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Numbers, one a row; ``present`` is False where the value is missing."""
+    """A number for each row; ``present`` is False for missing values."""
 
     values: np.ndarray[Any, Any]
     present: np.ndarray[Any, Any]
@@ -32,7 +32,7 @@ class Groups:
 
 
 def group_style(code: int, groups: Groups) -> tuple[str, str]:
-    """Return the colour and the shape of a group's marks."""
+    """Return the colour and the marker of a group."""
     if code == groups.missing:
         return FAINT, "x"
     if code == groups.others:

@@ -1,4 +1,4 @@
-"""The picture of a comparison: small maps beside each other, and the criteria as bars."""
+"""The figure of a comparison: small maps of the candidates, and their criteria as bars."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ACROSS = 3
 _TONES = {"local": ACCENT, "global": SECOND, "target": PALETTE[4]}
-_NAMED = 12  # classes that are named inside the maps; names of more would cover them
+_NAMED = 12  # most classes labelled inside the maps; more labels would cover them
 
 
 def comparison(
@@ -29,7 +29,7 @@ def comparison(
     color_name: str | None = None,
     marked: str | None = None,
 ) -> Figure:
-    """Draw maps beside each other, best first, and below their criteria with intervals.
+    """Draw small maps, best first, and below them the criteria with intervals.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def comparison(
 
 
 def small_map(Y: Any, color: Sequence[Any] | None = None) -> Figure:
-    """Draw one map without axes, small enough to stand beside others.
+    """Draw one small map without axes.
 
     >>> len(small_map([[0, 1], [1, 0]], ["a", "b"]).axes[0].collections)
     2
@@ -117,7 +117,7 @@ def _small(axes: Axes, Y: Any, color: Sequence[Any] | None) -> Groups | None:
 
 
 def _names(axes: Axes, x: Any, y: Any, groups: Groups) -> None:
-    """Write each class at its middle: ten hues of small points are hard to tell apart by a legend alone."""
+    """Label each class at its median: ten colours of small points are hard to distinguish by a legend alone."""
     if len(groups.labels) > _NAMED:
         return
     for code, label in enumerate(groups.labels):
@@ -145,7 +145,7 @@ def _names(axes: Axes, x: Any, y: Any, groups: Groups) -> None:
 
 def _style(code: int, groups: Groups) -> tuple[str, str]:
     tone, shape = group_style(code, groups)
-    return tone, "." if shape == "x" else shape  # a cross has no area, and these marks no lines
+    return tone, "." if shape == "x" else shape  # a cross is drawn by lines, and these marks have none
 
 
 def _legend(part: Any, groups: Groups, name: str | None) -> None:
@@ -170,7 +170,7 @@ def _legend(part: Any, groups: Groups, name: str | None) -> None:
 
 
 def _bars(axes: Axes, names: Sequence[str], criteria: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> None:
-    """Draw the criteria of each map, the best on top, with whiskers for their intervals."""
+    """Draw the criteria of each map, the best on top, with error bars."""
     listed = list(criteria[names[0]])
     height = 0.8 / len(listed)
     for place, criterion in enumerate(listed):

@@ -1,4 +1,4 @@
-"""Pictures of dimensions: against the scale they are seen at, and the spectrum with the counts that it gives."""
+"""Figures of dimension estimates: dimension against scale, and the spectrum with the linear counts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from ..dimension import Estimate
 
-SHOWN = 40  # eigenvalues that can be told apart
+SHOWN = 40  # most eigenvalues drawn
 
 
 def dimension(found: Estimate) -> Figure:
-    """Draw what `lowland.dimension.estimate` found: the dimension at each scale, and beside it the spectrum.
+    """Draw the result of `lowland.dimension.estimate`: the dimension at each scale, and the spectrum.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def dimension(found: Estimate) -> Figure:
 
 
 def _beside(axes: Axes, other: Axes) -> Axes:
-    """Make a second pair of axes look like the first."""
+    """Style a second pair of axes like the first."""
     other.patch.set_alpha(0.0)
     for side in ("top", "right"):
         other.spines[side].set_visible(False)
@@ -57,7 +57,7 @@ def _beside(axes: Axes, other: Axes) -> Axes:
 
 
 def _draw_scales(axes: Axes, found: Estimate) -> None:
-    """Draw directions and distances over the scale, with the range that counts."""
+    """Draw the estimates from directions and distances against the scale, with the plateau."""
     scales, level = found.scales, found.plateau
     low, high = np.quantile(scales.low, 0.025, axis=0), np.quantile(scales.high, 0.975, axis=0)
     axes.fill_between(scales.radius, low, high, color=ACCENT, alpha=0.18, linewidth=0)
@@ -73,7 +73,9 @@ def _draw_scales(axes: Axes, found: Estimate) -> None:
     )
     _plain_logs(axes)
     seen = max(float(scales.value.max()), float(np.nanmax(scales.distances)))  # some scales may have no distances
-    axes.set_ylim(0, 1.15 * min(max(seen, float(high.max())), 2 * seen))  # and of few points an interval no end
+    axes.set_ylim(
+        0, 1.15 * min(max(seen, float(high.max())), 2 * seen)
+    )  # and with few points an interval may be unbounded
     axes.set_xlabel("neighbourhood radius")
     axes.set_ylabel("dimensions")
     axes.grid(color=FAINT, alpha=0.3, linewidth=0.6)
@@ -81,7 +83,7 @@ def _draw_scales(axes: Axes, found: Estimate) -> None:
 
 
 def _plain_logs(axes: Axes) -> None:
-    """Make the scale logarithmic, with numbers as people write them."""
+    """Make the x axis logarithmic, with plain numbers as labels."""
     from matplotlib.ticker import LogLocator
 
     axes.set_xscale("log")
@@ -89,7 +91,7 @@ def _plain_logs(axes: Axes) -> None:
 
 
 def _plain(axis: Axis, places: Locator) -> None:
-    """Write numbers as people do, at these places only."""
+    """Label an axis with plain numbers at these positions only."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     axis.set_major_locator(places)
@@ -98,7 +100,7 @@ def _plain(axis: Axis, places: Locator) -> None:
 
 
 def _draw_spectrum(axes: Axes, found: Estimate) -> None:
-    """Draw eigenvalues on a logarithmic scale, and where each rule cuts them."""
+    """Draw the eigenvalues on a logarithmic scale, with the count of each rule."""
     assert found.spectrum is not None
     values = found.spectrum.values[:SHOWN]
     place = np.arange(1, len(values) + 1)

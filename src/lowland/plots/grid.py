@@ -1,4 +1,4 @@
-"""Pictures of a grid of units: distances between neighbours, values of columns, hits; squares or hexagons."""
+"""Figures of a SOM grid: U-matrix, component planes and hits, with square or hexagonal cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-PLANES_MOST = 64  # more planes than this are too small to be read
+PLANES_MOST = 64  # more planes would be too small to read
 
 
 def draw_units(
@@ -81,7 +81,7 @@ def _one(values: ArrayLike, topology: str, colors: str, label: str) -> Figure:
 
 
 def u_matrix(distances: ArrayLike, topology: str = "rectangular") -> Figure:
-    """Draw `SOM.u_matrix`: dark ridges are borders between groups of like rows, light valleys the groups.
+    """Draw `SOM.u_matrix`: light areas are groups of similar rows, dark ridges the borders between them.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def u_matrix(distances: ArrayLike, topology: str = "rectangular") -> Figure:
 
 
 def hits(counts: ArrayLike, topology: str = "rectangular") -> Figure:
-    """Draw `SOM.hits`: how many rows each unit is the nearest of.
+    """Draw `SOM.hits`: the number of rows whose nearest unit each unit is.
 
     Examples
     --------
@@ -109,9 +109,9 @@ def component_planes(planes: ArrayLike, topology: str = "rectangular", *, names:
 
     Parameters
     ----------
-    planes : values, columns × a × b; more than 64 columns are refused, as too small to be read.
-    topology : of the grid.
-    names : of the columns, written above; default: their numbers.
+    planes : values, columns × a × b; at most 64 columns.
+    topology : topology of the grid.
+    names : names of the columns; default: their numbers.
 
     Examples
     --------
@@ -127,7 +127,9 @@ def component_planes(planes: ArrayLike, topology: str = "rectangular", *, names:
     if names is not None and len(names) != len(V):
         raise ValueError(f"got {len(names)} names for {len(V)} columns")
     if len(V) > PLANES_MOST:
-        raise ValueError(f"{len(V)} planes are too many for one figure; give at most {PLANES_MOST}, planes[:64]")
+        raise ValueError(
+            f"{len(V)} planes are too many for one figure; give at most {PLANES_MOST}, such as planes[:64]"
+        )
     across = int(np.ceil(np.sqrt(len(V))))
     down = -(-len(V) // across)
     size = max(1.1, 6.4 / across)

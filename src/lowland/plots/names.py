@@ -1,4 +1,4 @@
-"""Names beside points, each where it covers least of the other names and points."""
+"""Labels of points, placed to overlap as little as possible with other labels and points."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SIZE = 8.0  # of the letters, in points
-_WIDTH, _HEIGHT = 0.6 * _SIZE, 1.1 * _SIZE  # of a letter, roughly: the reader's browser chooses the font
+_WIDTH, _HEIGHT = 0.6 * _SIZE, 1.1 * _SIZE  # of a letter, approximately: the browser chooses the font
 _GAP = 4.0  # between a point's centre and its name
 _MARK = 3.0  # half the width of a point's mark
-_COVERED = 0.2  # share of a name that may cover others; with more of it neither could be read
+_COVERED = 0.2  # largest share of a name that may overlap others
 
-# Where a name may stand, in order of preference: sides of the point, from right to below left.
+# Positions of a name relative to its point, in order of preference: from right to below left.
 _SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 _ACROSS, _UP = {1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"}
 
 
 def write_names(figure: Figure, axes: Axes, x: Any, y: Any, names: Sequence[str]) -> None:
-    """Write a name beside each point of axes that are otherwise complete; names for which there is no room are not."""
+    """Write a name beside each point; names without room are left out. The axes must be complete otherwise."""
     axes.margins(0.1)
     figure.draw_without_rendering()  # the layout decides where points lie
     scale = 72 / figure.dpi
@@ -53,7 +53,7 @@ def write_names(figure: Figure, axes: Axes, x: Any, y: Any, names: Sequence[str]
             fontsize=_SIZE,
             color=INK,
         )
-        label.set_in_layout(False)  # or the points would move away from where the names were placed
+        label.set_in_layout(False)  # otherwise the layout would move the points
 
 
 def _box(point: Any, side: tuple[int, int], width: float) -> tuple[float, float, float, float]:

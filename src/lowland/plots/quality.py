@@ -1,4 +1,4 @@
-"""Pictures of trust: Shepard's diagram, agreement of neighbourhoods of every size, the map coloured by trust."""
+"""Figures of quality measures: Shepard diagram, R_NX curve, and the map coloured by trust."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def shepard_diagram(found: Shepard) -> Figure:
-    """Draw map distances over data distances, with the monotone line that fits them best.
+    """Draw map distances against data distances, with a monotone regression.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def shepard_diagram(found: Shepard) -> Figure:
 
 
 def rnx_plot(curve: RnxCurve) -> Figure:
-    """Draw how many neighbours map and data share beyond chance, for neighbourhoods of every size.
+    """Draw the share of common neighbours above chance, for neighbourhoods of all sizes.
 
     Examples
     --------
@@ -80,12 +80,12 @@ def rnx_plot(curve: RnxCurve) -> Figure:
 
 
 def trust_map(embedding: ArrayLike, trust: ArrayLike, *, name: str = "trust", labels: Any = None) -> Figure:
-    """Draw a map coloured by a number for each point, such as the share of its neighbours that are true.
+    """Draw a map coloured by a number for each point, such as the share of neighbours kept.
 
     Parameters
     ----------
     embedding : rows of coordinates.
-    trust : one number a row; points that were not looked at are NaN, and grey.
+    trust : one number for each row; NaN (grey) for points that were not evaluated.
     name : heading of the colour bar.
     labels : names of the axes.
 

@@ -1,4 +1,4 @@
-"""The picture of an embedding: every point is drawn, none is sampled."""
+"""Scatter plot of an embedding; all points are drawn."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-LABELS_MOST = 60  # more names than this would cover the picture
-RASTER_ABOVE = 5000  # more points than this make a vector picture slow to open
+LABELS_MOST = 60  # more names would cover the figure
+RASTER_ABOVE = 5000  # with more points a vector figure is slow to open
 
 
 def scatter(
@@ -33,9 +33,9 @@ def scatter(
     Parameters
     ----------
     embedding : rows of coordinates.
-    color : one value a row: text, booleans and a few whole numbers are groups with a legend, other numbers a
-        scale with a colour bar. Missing values are grey. Of more than 20 groups the largest 19 have a colour each, and
-        the others, in grey, share one entry of the legend, which says how many they are.
+    color : one value for each row: text, booleans and a few whole numbers are groups with a legend, other numbers a
+        scale with a colour bar. Missing values are grey. Of more than 20 groups, the largest 19 have a colour each, and
+        the others share one grey entry of the legend, with their number.
     color_name : heading of the legend.
     labels : names of the axes, such as "pca0 (61.2 %)".
     names : a name for each row, written beside its point where there are at most 60 and it has room.
@@ -71,12 +71,12 @@ def scatter(
 
 
 def places(Y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return where the points are drawn: a single coordinate gets heights that keep its points apart."""
+    """Return the positions of the points; a single coordinate gets heights that separate its points."""
     return Y[:, 0], (_spread(len(Y)) if Y.shape[1] == 1 else Y[:, 1])
 
 
 def _look(n: int) -> dict[str, Any]:
-    """Choose size, strength and kind of the marks for a number of points."""
+    """Return the size and opacity of the markers for n points."""
     size = float(np.clip(20_000 / n, 4, 28))
     return {
         "s": size,
@@ -87,7 +87,7 @@ def _look(n: int) -> dict[str, Any]:
 
 
 def _spread(n: int) -> np.ndarray[Any, Any]:
-    """Return heights that keep the points of a strip apart: the same for the same number of points."""
+    """Return heights that separate the points of a strip; they depend only on n."""
     return (np.arange(n) * 0.6180339887498949) % 1.0
 
 
@@ -101,7 +101,7 @@ def _draw_scale(
     marks = axes.scatter(x[there], y[there], c=scale.values[there], cmap="viridis", **look)
     bar = figure.colorbar(marks, ax=axes, pad=0.02, aspect=30)
     if bar.solids is not None:
-        bar.solids.set(alpha=1.0)  # the scale is read in full colour, however faint the points are
+        bar.solids.set(alpha=1.0)  # the colour bar is opaque even if the points are not
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=INK, labelsize=9)
     label = shorten(name or "") + (f" (grey: {int(absent.sum()):,} missing)" if absent.any() else "")
@@ -115,7 +115,7 @@ def _draw_groups(axes: Axes, x: Any, y: Any, groups: Groups, name: str | None, l
     colors = np.array([color for color, _ in styles])[groups.codes]
     shapes = np.array([shape for _, shape in styles])[groups.codes]
     for shape in dict.fromkeys(shape for _, shape in styles):
-        here = shapes == shape  # groups of one shape are drawn in row order, so that none hides all others
+        here = shapes == shape  # all groups of a shape in row order, so that none hides the others
         width = 0.8 if shape == "x" else 0
         axes.scatter(x[here], y[here], c=colors[here], marker=shape, **{**look, "linewidths": width})
     handles = [
@@ -145,4 +145,4 @@ def _label_axes(axes: Axes, labels: Sequence[str] | None, strip: bool) -> None:
         axes.set_ylim(-0.6, 1.6)
         return
     axes.set_ylabel(literal(names[1]))
-    axes.set_aspect("equal", adjustable="datalim")  # distances in the picture mean distances in the data
+    axes.set_aspect("equal", adjustable="datalim")  # equal scales, so that distances can be compared

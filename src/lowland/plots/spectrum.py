@@ -1,4 +1,4 @@
-"""The scree plot: how much of the variance each component holds, and all of them together."""
+"""Scree plot: share of the variance of each component, and cumulative share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-BARS = 50  # more bars than this cannot be told apart; the others are shown as one
+BARS = 50  # most bars; the others are shown as one
 
 
 def scree(spectrum: ArrayLike, total: float | None = None, *, kept: int | None = None) -> Figure:
@@ -22,9 +22,8 @@ def scree(spectrum: ArrayLike, total: float | None = None, *, kept: int | None =
     Parameters
     ----------
     spectrum : eigenvalues (variances), largest first; perhaps only the computed ones.
-    total : the whole variance; default: the sum of ``spectrum``. What the spectrum does not reach, or what
-        lies beyond the bars that fit, is one open bar.
-    kept : how many components were kept; they are drawn in full colour.
+    total : the total variance; default: the sum of ``spectrum``. The remaining variance is one open bar.
+    kept : number of kept components, which are drawn in full colour.
 
     Examples
     --------
@@ -66,7 +65,7 @@ def _shares(spectrum: ArrayLike, total: float | None) -> np.ndarray[Any, Any]:
 
 
 def _draw_rest(axes: Axes, place: int, height: float) -> None:
-    """Draw what the bars do not show, as one bar that is visibly of another kind."""
+    """Draw the remaining variance as one open bar."""
     axes.bar([place], [height], width=0.8, fill=False, edgecolor=INK, linewidth=1, hatch="////", alpha=0.6)
     axes.annotate(
         f"{height:.1f} %" if height >= 0.05 else "< 0.1 %",

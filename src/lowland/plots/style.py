@@ -1,4 +1,4 @@
-"""How the pictures look: one set of colours that colour-blind readers can tell apart."""
+"""Style of the figures: colours that colour-blind readers can distinguish."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK = "#1f2328"  # text and axes
-FAINT = "#8c959f"  # grid, missing values, what is left over
+FAINT = "#8c959f"  # grid, missing values, other groups
 ACCENT = "#3f6fd8"
 SECOND = "#d9822b"
 
-# Ten hues of even strength (Petroff, arXiv:2107.02270), and ten more, each the farthest from those before it in OKLab,
-# also as seen without red or green cones (Machado et al. 2009): no two of the twenty are nearer than two of the ten.
+# Ten colours by Petroff (arXiv:2107.02270), and ten more, each chosen as the farthest from the previous ones in OKLab,
+# also for colour-blind vision (Machado et al. 2009): the smallest distance of the twenty is that of the ten.
 PALETTE = (
     "#3f90da",
     "#ffa90e",
@@ -41,7 +41,7 @@ SHAPES = ("o", "s")  # of the first ten groups, and of the others
 
 
 def new_figure(width: float = 7.0, height: float = 4.6) -> tuple[Figure, Axes]:
-    """Return an empty figure, not known to pyplot, with one pair of plain axes."""
+    """Return an empty figure, not registered with pyplot, with one pair of plain axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")

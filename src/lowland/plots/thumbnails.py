@@ -1,4 +1,4 @@
-"""A map of images: as many of them as have room, drawn at their places, the others as points."""
+"""A map of images: images are drawn where there is room, the others as points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = Any
 def thumbnails(
     embedding: ArrayLike, images: ArrayLike, *, color: Any = None, color_name: str | None = None, size: float = 0.025
 ) -> Figure:
-    """Draw images at their places on a map; those that would cover one drawn before are points.
+    """Draw images at their positions on a map; those that would overlap an earlier image are points.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def thumbnails(
     images : grey values of shape (n, height, width); the largest is drawn in full colour, 0 not at all.
     color : a group for each image; None: all in one colour.
     color_name : heading of the legend.
-    size : height of an image, as a share of the picture's.
+    size : height of an image, relative to the figure.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def thumbnails(
 
 
 def _apart(Y: Array, side: float) -> Array:
-    """Tell which squares are drawn: each that covers none drawn before, in the order of the rows."""
+    """Return which images are drawn: in row order, each that overlaps no earlier one."""
     drawn = np.zeros(len(Y), dtype=bool)
     for i, place in enumerate(Y):
         drawn[i] = (np.abs(Y[:i][drawn[:i]] - place).max(axis=1, initial=0.0) >= side).all()

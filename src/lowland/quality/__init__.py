@@ -1,4 +1,4 @@
-"""How far a map can be trusted: neighbours, distances, groups, new rows, refits.
+"""Measures of how reliable a map is: neighbours, distances, groups, new rows, refits.
 
 >>> import lowland
 >>> from lowland import quality
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..core.lazy import lazy_names
 
-# Functions that share their name with a module are imported at once: the module's import would hide them otherwise.
+# Functions with the name of a module are imported eagerly; otherwise importing the module would hide them.
 from .outliers import outliers
 from .pointwise import Pointwise, pointwise
 from .report import Report, report

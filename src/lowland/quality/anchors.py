@@ -1,8 +1,9 @@
-"""Points that stand for all: which ones are looked at, and what their mean says about the mean of all.
+"""Anchors: the sampled points at which a measure is computed, and the estimate of its mean over all points.
 
-Ranks cost a look at every other point, so a large set is judged by a sample of anchors, each against all points. Only
-the anchors are drawn; no neighbour is missed. With groups each one is a stratum of its own, so that a rare one is
-judged too, and the total weighs each by its size (Cochran, Sampling Techniques, 1977, chapters 2 and 5).
+The ranks of one point need its distances to all others, so for a large set they are computed for a sample of anchors,
+each against all points: only anchors are sampled, not their neighbours. With groups, sampling is stratified by group,
+so that rare groups are covered, and the total weights each group by its size (Cochran, Sampling Techniques, 1977,
+chapters 2 and 5).
 """
 
 from __future__ import annotations
@@ -16,22 +17,23 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.measure import Measure
+from ..core.message import Message, Setting
 
 Array = Any
 
-ALL = 10_000  # points up to which all are anchors
-SAMPLED = 5_000  # anchors of more points than that
-FEWEST = 30  # anchors of a group, or all of its points; fewer where the groups are so many that few are left to each
-MOST_GROUPS = 1_000  # groups that can be told apart
+ALL = 10_000  # up to this number of points, all are anchors
+SAMPLED = 5_000  # number of anchors for more points
+FEWEST = 30  # least number of anchors in a group (or all of its points); less if there are very many groups
+MOST_GROUPS = 1_000
 LEVEL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
 class Anchors:
-    """The points that are looked at, and the groups they stand for.
+    """The sampled points and their groups.
 
-    ``numbers`` are in ascending order; ``strata`` holds the group of each anchor as a number, ``sizes`` the points of
-    each group and ``names`` its label. Points without a label are a group too, the last one, which has no name.
+    ``numbers`` are ascending; ``strata`` is the group number of each anchor, ``sizes`` the number of points and
+    ``names`` the label of each group. Points without a label form the last group, which has no name.
     """
 
     n: int
@@ -39,7 +41,7 @@ class Anchors:
     strata: Array
     sizes: Array
     names: tuple[Any, ...] | None
-    codes: Array | None  # the group of every point, where groups were given; −1 without a label
+    codes: Array | None  # the group of every point if there are groups; −1 for points without a label
 
     @property
     def exact(self) -> bool:
@@ -47,13 +49,13 @@ class Anchors:
         return len(self.numbers) == self.n
 
     def mean(self, values: Array, low: float = 0.0, high: float = 1.0, *, grouped: bool = True) -> Measure:
-        """Return the mean over all points of a value that lies in [low, high] and is known for the anchors.
+        """Estimate the mean over all points of a value in [low, high] that is known for the anchors.
 
-        Unless ``grouped`` is False the result has the mean of each group, too.
+        Unless ``grouped`` is False, the result also has the mean of each group.
 
-        The interval is Student's, from the spread of the anchors within each group and with the correction for a finite
-        set. It is never narrower than the rule of three: where m anchors show no stray point, up to a share of 3/m of
-        the others may still be some (with 95 % certainty no more), and these may have any value in the range.
+        The interval is Student's, from the variance within each group, with the finite population correction. It is
+        never narrower than the rule of three: if m anchors show no deviating point, up to a share of 3/m of the other
+        points may deviate (95 % confidence), by any amount within the range.
         """
         values = np.asarray(values, dtype=np.float64)
         parts = [values[self.strata == g] for g in range(len(self.sizes))]
@@ -70,7 +72,7 @@ class Anchors:
 
 
 def _estimate(parts: list[Array], sizes: Array, low: float, high: float) -> Measure:
-    """Return the mean of strata of these sizes, of each of which some values are known."""
+    """Return the stratified mean for strata of these sizes, from sampled values of each."""
     n = int(sizes.sum())
     weights = [size / n for size in sizes]
     value = _inside(math.fsum(w * math.fsum(v) / len(v) for w, v in zip(weights, parts, strict=True)), low, high)
@@ -96,7 +98,7 @@ def _estimate(parts: list[Array], sizes: Array, low: float, high: float) -> Meas
 
 
 def _inside(value: float, low: float, high: float) -> float:
-    """Return a mean that rounding may have put just outside its range."""
+    """Clip a mean to its range, which rounding may have exceeded."""
     return min(high, max(low, value))
 
 
@@ -108,17 +110,17 @@ def choose(
     *,
     owner: str = "quality",
 ) -> Anchors:
-    """Choose the anchors among n points: all of them, or a sample without repetition.
+    """Choose the anchors among n points: all of them, or a sample without replacement.
 
     Parameters
     ----------
     anchors : int, "auto" or None
-        How many; None for all; "auto" for all up to 10,000 points and 5,000 of more than that.
+        Number of anchors; None: all; "auto": all up to 10,000 points, otherwise 5,000.
     random_state : int, optional
         The seed of the sample; None is 0.
     groups : sequence, optional
-        A label for each point, or what `labels` made of them. Each group gets its share of the anchors, but at least 30
-        (2 of very many groups) or all of its points.
+        A label for each point, or the result of `labels`. Each group gets anchors in proportion to its size, but at
+        least 30 (2 if there are very many groups) or all of its points.
 
     Examples
     --------
@@ -145,9 +147,9 @@ def choose(
 
 
 def _shares(sizes: Array, count: int) -> Array:
-    """Return how many of each group are anchors: its share of all, but no fewer than `FEWEST` or those left to each.
+    """Return the number of anchors in each group: in proportion to its size, but at least `FEWEST` if possible.
 
-    So groups make at most twice as many anchors of them, but for the two that a spread needs.
+    The total is at most twice ``count``, apart from the 2 anchors per group that a variance needs.
     """
     fewest = min(FEWEST, max(2, count // len(sizes)))
     return np.minimum(sizes, np.maximum(fewest, np.ceil(sizes * (count / sizes.sum())).astype(np.int64)))
@@ -158,17 +160,20 @@ def _count(n: int, anchors: Any, owner: str) -> int:
         return n
     if isinstance(anchors, str):
         if anchors != "auto":
-            raise ValueError(f"{owner}: anchors must be a whole number, None (all points) or 'auto'; it is {anchors!r}")
+            raise ValueError(_wrong_anchors(owner, anchors))
         return n if n <= ALL else SAMPLED
     if isinstance(anchors, bool) or not isinstance(anchors, int | np.integer) or anchors < 2:
-        raise ValueError(
-            f"{owner}: anchors must be a whole number of at least 2, None (all points) or 'auto'; it is {anchors!r}"
-        )
+        raise ValueError(_wrong_anchors(owner, anchors))
     return min(n, int(anchors))
 
 
+def _wrong_anchors(owner: str, anchors: Any) -> Message:
+    allowed = " must be a whole number of at least 2, None (all points) or 'auto'; it is "
+    return Message(f"{owner}: ", Setting("anchors"), f"{allowed}{anchors!r}")
+
+
 def check_seed(random_state: Any, owner: str = "quality") -> int:
-    """Return the seed of a measure's draws: a whole number, so that the same call gives the same value; None is 0.
+    """Return the random seed of a measure: a whole number, so that the same call gives the same value; None is 0.
 
     >>> check_seed(None), check_seed(7)
     (0, 7)
@@ -176,12 +181,13 @@ def check_seed(random_state: Any, owner: str = "quality") -> int:
     if random_state is None:
         return 0
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
-        raise ValueError(f"{owner}: random_state must be a whole number of at least 0, or None; it is {random_state!r}")
+        allowed = f" must be a whole number of at least 0, or None; it is {random_state!r}"
+        raise ValueError(Message(f"{owner}: ", Setting("random_state"), allowed))
     return int(random_state)
 
 
 class Labels(NamedTuple):
-    """The groups of points: the names in order, and for each point the number of its group, −1 for none."""
+    """Group names in sorted order, and the group number of each point (−1 without a label)."""
 
     names: tuple[Any, ...]
     codes: Array
@@ -192,7 +198,7 @@ class Labels(NamedTuple):
 
 
 def labels(groups: Any, n: int, owner: str = "quality", what: str = "groups") -> Labels:
-    """Read groups: one label a point; a point whose label is missing (None, NaN, NaT, NA) is in no group.
+    """Read group labels, one for each point; missing labels (None, NaN, NaT, NA) belong to no group.
 
     Errors call them ``what``.
 
@@ -208,17 +214,14 @@ def labels(groups: Any, n: int, owner: str = "quality", what: str = "groups") ->
         try:
             codes[i] = -1 if _missing(label) else seen.setdefault(label, len(seen))
         except (TypeError, ValueError):  # not hashable, or an array that cannot be compared with itself
-            raise DataError(
-                f"{owner}: the label of point {i} in {what} is a {type(label).__name__}; a label is one value, such as "
-                "a word or a number"
-            ) from None
+            kind = f" is a {type(label).__name__}; a label is one value, such as a word or a number"
+            raise DataError(Message(f"{owner}: the label of point {i} in ", Setting(what), kind)) from None
     if not seen:
-        raise DataError(f"{owner}: none of the {n} points has a label in {what}; give some labels, or leave {what} out")
+        none = f"{owner}: none of the {n} points has a label in "
+        raise DataError(Message(none, Setting(what), "; give some labels, or leave it out"))
     if len(seen) > MOST_GROUPS:
-        raise DataError(
-            f"{owner}: {what} has {len(seen)} different labels for {n} points, of which at most {MOST_GROUPS} can be "
-            "told apart; labels are for classes, not for the names of single points"
-        )
+        many = f" has {len(seen)} different labels for {n} points, and at most {MOST_GROUPS} groups are supported; "
+        raise DataError(Message(f"{owner}: ", Setting(what), many, "give classes, not the names of single points"))
     names = _ordered(seen, owner, what)
     place = np.empty(len(names) + 1, dtype=np.int64)
     place[[seen[name] for name in names]], place[-1] = np.arange(len(names)), -1
@@ -229,9 +232,10 @@ def _listed(groups: Any, n: int, owner: str, what: str) -> list[Any]:
     """Return the labels as a list of one for each point."""
     shape = getattr(groups, "shape", None)
     if isinstance(shape, tuple) and len(shape) != 1:
-        raise DataError(f"{owner}: {what} must hold one label for each point; its shape is {shape}, not ({n},)")
+        wrong = f" must contain one label for each point; its shape is {shape}, not ({n},)"
+        raise DataError(Message(f"{owner}: ", Setting(what), wrong))
     if getattr(getattr(groups, "dtype", None), "kind", "") in ("M", "m"):
-        given = list(groups)  # as a plain list, times of nanoseconds would be numbers
+        given = list(groups)  # tolist() would turn nanosecond times into integers
     else:
         plain = next(
             (getattr(groups, name) for name in ("to_list", "to_pylist", "tolist") if hasattr(groups, name)), None
@@ -239,9 +243,11 @@ def _listed(groups: Any, n: int, owner: str, what: str) -> list[Any]:
         try:
             given = list(groups if plain is None else plain())
         except TypeError:
-            raise DataError(f"{owner}: {what} must hold one label for each point; it is {groups!r}") from None
+            wrong = f" must contain one label for each point; it is {groups!r}"
+            raise DataError(Message(f"{owner}: ", Setting(what), wrong)) from None
     if len(given) != n:
-        raise DataError(f"{owner}: {what} has {len(given)} labels for {n} points; give one for each point")
+        wrong = f" has {len(given)} labels for {n} points; give one for each point"
+        raise DataError(Message(f"{owner}: ", Setting(what), wrong))
     return given
 
 
@@ -251,18 +257,19 @@ def _missing(label: Any) -> bool:
     same = label == label  # NaN and NaT are not equal to themselves
     try:
         return not same
-    except TypeError:  # pandas' NA: whether it is equal to itself is missing, too
+    except TypeError:  # pandas' NA has no truth value
         return True
 
 
 def _ordered(names: Iterable[Any], owner: str, what: str) -> tuple[Any, ...]:
-    """Return names in order; refuse those that read the same, as a table and a file could not tell them apart."""
+    """Return sorted names; raise `DataError` for different labels with the same text."""
     read: dict[str, Any] = {}
     for name in names:
         other = read.setdefault(str(name), name)
         if other is not name:
-            raise DataError(f"{owner}: the labels {other!r} and {name!r} in {what} read the same; rename one of them")
+            same = f"{owner}: the labels {other!r} and {name!r} in "
+            raise DataError(Message(same, Setting(what), " are written the same; rename one of them"))
     try:
         return tuple(sorted(read.values()))
-    except TypeError:  # labels of several kinds have no order of their own
+    except TypeError:  # labels of different types cannot be compared
         return tuple(sorted(read.values(), key=lambda label: (type(label).__name__, str(label))))

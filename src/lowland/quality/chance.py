@@ -1,4 +1,4 @@
-"""Does a map say more of its data than one whose rows were shuffled?"""
+"""Test whether a map preserves its data better than a map with shuffled rows."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .spaces import Sides, distances_from, distances_of
 
 Array = Any
 
-POINTS = 300  # points whose distances are compared with those of shuffled ones
+POINTS = 300  # sampled points whose distances are compared with those of shuffled maps
 SHUFFLES = 199
-_LEAST_POINTS = 6  # points: five have 120 orders
-_DISTANCES_AT_ONCE = 1 << 21  # distances at a time
-_DEVIATIONS = 6.0  # neighbours come in clumps, so their shares scatter more than independent draws
+_LEAST_POINTS = 6  # five points have only 120 permutations
+_DISTANCES_AT_ONCE = 1 << 21  # distances computed at a time
+_DEVIATIONS = 6.0  # standard deviations: neighbours are correlated, so shares vary more than independent draws
 
 
 def by_chance(both: Sides, table: RankTable, random_state: Any = None) -> bool:
-    """Tell whether near and far are as in a map whose rows were shuffled.
+    """Return whether the map is no better than one with shuffled rows, in neighbours and in distances.
 
-    Near: of k neighbours a shuffled map shares the share k/(n − 1), with the variance of draws without replacement.
-    Far: the rank correlation of distances is not above those of 199 shufflings (Mantel 1967). Both must be so. Five
-    points have fewer orders than that, so of them nothing is said.
+    Neighbours: a shuffled map shares k/(n − 1) of k neighbours on average, with the variance of draws without
+    replacement. Distances: the rank correlation is not above that of all of 199 shuffled maps (Mantel 1967). Both must
+    hold. With fewer than 6 points there are too few permutations, and the result is False.
 
     References
     ----------
@@ -41,9 +41,9 @@ def _near_by_chance(table: RankTable) -> bool:
     n, k, seen = table.n, table.n_neighbors, table.anchors
     p = k / (n - 1)
     each = p * (1 - p) * (n - 1 - k) / (max(1, n - 2) * k)
-    # groups are sampled more or less densely, and the mean weighs each by its size
+    # groups may be sampled at different rates, and the mean weights each by its size
     spread = each * float(((seen.sizes / n) ** 2 / np.bincount(seen.strata)).sum())
-    # six deviations of few points may be more than there is; a map halfway from chance to perfect is none of chance
+    # with few points six deviations may exceed 1; a map halfway between chance and perfect is better than chance
     return bool(seen.mean(table.shared, grouped=False) <= p + min(_DEVIATIONS * np.sqrt(spread), (1 - p) / 2))
 
 
@@ -57,13 +57,15 @@ def _far_by_chance(both: Sides, rng: np.random.Generator) -> bool:
     for square, side in ((A, both.data), (B, both.map)):
         ranks = rankdata(_pairs(side, some[upper[0]], some[upper[1]]))
         if not np.ptp(ranks) > 0:
-            return False  # equal distances have no order to be kept
+            return False  # equal distances have no order to preserve
         square[upper] = ranks - ranks.mean()
     B += B.T  # A has each pair once
     own = float(np.vdot(A, B))
     for _ in range(SHUFFLES):
         order = rng.permutation(m)
-        while (order == np.arange(m)).all():  # that is no shuffling: of six points it comes once in 720 times
+        while (
+            order == np.arange(m)
+        ).all():  # the identity is not a shuffle; for six points it occurs once in 720 draws
             order = rng.permutation(m)
         if float(np.vdot(A, B[order][:, order])) >= own:
             return True
@@ -71,7 +73,7 @@ def _far_by_chance(both: Sides, rng: np.random.Generator) -> bool:
 
 
 def _pairs(side: BoundMetric, i: Array, j: Array) -> Array:
-    """Return the distances of pairs; a metric that compares blocks compares with all points, a few at a time."""
+    """Return the distances of pairs; a metric of blocks is evaluated against all points, a few rows at a time."""
     if not isinstance(side, RuleRows):
         return distances_of(side, i, j)
     some, first = np.unique(i, return_inverse=True)

@@ -11,25 +11,25 @@ from ..core.message import Message, Setting
 
 
 def is_whole(value: Any, least: int) -> bool:
-    """Tell whether a value is a whole number from ``least`` up."""
+    """Return whether a value is a whole number of at least ``least``."""
     return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= least
 
 
 def check_level(level: Any, owner: str) -> None:
-    """Refuse a level that is no share between a half and one."""
+    """Raise ValueError unless the level is between 0.5 and 1."""
     if isinstance(level, bool) or not isinstance(level, numbers.Real) or not 0.5 < float(level) < 1:
         limits = f" must be a number in (0.5, 1), such as 0.999; it is {level!r}"
         raise ValueError(Message(f"{owner}: ", Setting("level"), limits))
 
 
 def check_neighbors(k: Any, owner: str) -> None:
-    """Refuse a number of neighbours that is none."""
+    """Raise ValueError unless the number of neighbours is a positive integer."""
     if not is_whole(k, 1):
         raise ValueError(Message(f"{owner}: ", Setting("n_neighbors"), f" must be a whole number ≥ 1; it is {k!r}"))
 
 
 def row_names(names: Sequence[Any] | None, X: Any, n: int, owner: str) -> tuple[str, ...] | None:
-    """Return the names of the rows: those given, else the labels of a pandas index that does more than count."""
+    """Return the names of the rows: those given, or the labels of a pandas index unless it is a RangeIndex."""
     if names is None:
         index = getattr(X, "index", None)
         if index is None or callable(index) or type(index).__name__ == "RangeIndex":

@@ -21,11 +21,11 @@ from .spaces import Metric, distances_from, one_side
 
 Array = Any
 
-ROWS = 128  # points asked how far their nearest and their mean other is
-LOW = 1.25  # contrast below which the nearest point is hardly nearer than any
-_DISTANCES_AT_ONCE = 1 << 21  # distances at a time
-_POINTS_FOR_SHARES = 10  # points below which a column's share of the variance is chance
-_POINTS_AT_ONCE = 8  # points at a time: with fewer, preparing all others would take longer than comparing them
+ROWS = 128  # sampled points
+LOW = 1.25  # below this contrast the nearest point is hardly nearer than the mean point
+_DISTANCES_AT_ONCE = 1 << 21  # distances computed at a time
+_POINTS_FOR_SHARES = 10  # with fewer points, a column's share of the variance is not meaningful
+_POINTS_AT_ONCE = 8  # with fewer points at a time, preparing the others takes longer than the distances
 
 
 def relative_contrast(X: Any, *, metric: Metric = "euclidean", random_state: int | None = None) -> Measure:
@@ -68,21 +68,21 @@ def relative_contrast(X: Any, *, metric: Metric = "euclidean", random_state: int
 
 
 def contrast_of(side: BoundMetric, random_state: int | None = None, owner: str = "quality") -> Measure:
-    """Return the contrast of points; infinite where each has a point equal to it, NaN where all are one."""
+    """Return the contrast of points: infinite if each has a duplicate, NaN if all are equal."""
     exact, rng = side.n <= ROWS, np.random.default_rng(check_seed(random_state, owner))
-    asked = np.arange(side.n) if exact else np.sort(rng.choice(side.n, ROWS, replace=False))
+    chosen = np.arange(side.n) if exact else np.sort(rng.choice(side.n, ROWS, replace=False))
 
     def work(part: slice) -> Array:
-        D = distances_from(side, asked[part])
-        own = (np.arange(len(D)), asked[part])
+        D = distances_from(side, chosen[part])
+        own = (np.arange(len(D)), chosen[part])
         D[own] = 0.0
         mean = D.sum(axis=1) / (side.n - 1)
         D[own] = np.inf
         return np.column_stack([mean, D.min(axis=1)])
 
-    with thread_pool.one_blas_thread():  # one part after the other: of many points each takes much memory
+    with thread_pool.one_blas_thread():  # one part after another, to limit memory
         found = np.concatenate(
-            [work(part) for part in tiles(len(asked), max(_POINTS_AT_ONCE, _DISTANCES_AT_ONCE // side.n))]
+            [work(part) for part in tiles(len(chosen), max(_POINTS_AT_ONCE, _DISTANCES_AT_ONCE // side.n))]
         )
     mean, nearest = (float(x) for x in found.mean(axis=0))
     if nearest == 0:
@@ -90,7 +90,7 @@ def contrast_of(side: BoundMetric, random_state: int | None = None, owner: str =
     value = mean / nearest
     if exact:
         return Measure(value)
-    # of a ratio of means: the spread of what each point adds to mean − value · nearest
+    # standard error of a ratio of means, by linearisation
     half = Z95 * float(np.std(found[:, 0] - value * found[:, 1], ddof=1)) / (nearest * np.sqrt(len(found)))
     return Measure(value, max(0.0, value - half), value + half, exact=False)
 

@@ -21,22 +21,22 @@ from .spaces import Metric
 
 Array = Any
 
-SAMPLE = 5000  # rows whose graph is searched
-ALL_PAIRS = 2000  # rows up to which all pairs are compared
-PAIRED = 1000  # rows whose distances to each other are compared, of more
-_FUNCTION = 500  # rows that a metric of the user's own is called for
-_LEAST_ROWS = 20  # distinct rows below which paths mean nothing
-_LEAST_NEIGHBORS = 5  # neighbours in the graph whose paths are measured
-_WHOLE = 0.9  # share of the rows in the largest piece of the graph from which on paths in it stand for the data
+SAMPLE = 5000  # most rows in the graph
+ALL_PAIRS = 2000  # up to this number of rows, all pairs are compared
+PAIRED = 1000  # of more rows, the pairs of this many are compared
+_FUNCTION_ROWS = 500  # most rows if the metric is a Python function
+_LEAST_ROWS = 20  # least number of distinct rows for meaningful paths
+_LEAST_NEIGHBORS = 5  # smallest number of neighbours in the graph
+_CONNECTED_SHARE = 0.9  # the largest component must contain this share of the rows
 _FOLDS = 10
-_EQUAL_SHARE = 1e-7  # share of the largest distance that rounding may leave between equal points: √ε, and some more
+_EQUAL_SHARE = 1e-7  # of the largest distance: points nearer than this are equal up to rounding (about √ε)
 
 
 def distinct_points(items: Array, *, square: bool = False) -> Distinct:
-    """Return the distinct rows; of a square of distances, points that only rounding keeps apart are equal."""
+    """Return the distinct rows; in a distance matrix, points that differ only by rounding are equal."""
     if not square:
         return distinct(items)
-    # ‖x‖² + ‖y‖² − 2 x·y of equal x and y is seldom 0.
+    # ‖x‖² + ‖y‖² − 2 x·y is rarely exactly 0 for equal x and y.
     tiny = items <= _EQUAL_SHARE * items.max()
     return distinct(np.where(tiny, 0.0, items) if np.count_nonzero(tiny) > len(items) else items, square=True)
 
@@ -44,11 +44,11 @@ def distinct_points(items: Array, *, square: bool = False) -> Distinct:
 def path_distances(
     items: Array, metric: Metric, n_neighbors: int, groups: Sequence[Array], same: Distinct | None = None
 ) -> tuple[list[Array] | None, int]:
-    """Return the lengths of paths between the rows of each group, and the number of connected components.
+    """Return the lengths of shortest paths between the rows of each group, and the number of connected components.
 
-    The graph has the fewest neighbours, from 5 to k, for which it hangs together: each further edge may be a short cut
-    between parts that lie apart along the data. Where even the last one falls into pieces there are no lengths; a few
-    rows apart from the largest piece have NaN. Equal rows are one point.
+    The graph uses the smallest number of neighbours, from 5 to k, for which the largest component contains 90 % of the
+    rows: more edges may be short cuts between distant parts of a curved shape. If no such number exists, the lengths
+    are None; rows outside the largest component have NaN. Equal rows are one point.
     """
     square = isinstance(metric, str) and metric == "precomputed"
     same = distinct_points(items, square=square) if same is None else same
@@ -60,7 +60,7 @@ def path_distances(
         graph = _first_of(lists, fewer, k).symmetric()
         labels = components(graph)
         pieces = int(labels.max()) + 1
-        if np.count_nonzero(labels == 0) >= _WHOLE * len(labels):
+        if np.count_nonzero(labels == 0) >= _CONNECTED_SHARE * len(labels):
             break
     else:
         return None, pieces
@@ -83,9 +83,9 @@ def _first_of(lists: Graph, fewer: int, k: int) -> Graph:
 
 
 def correlations(lengths: Array, Y: Array, fold: Array, folds: int, begin: Array | None = None) -> Array | None:
-    """Return Spearman's correlation of distances in the map with some of the data, of all and without each fold.
+    """Return Spearman's correlation of distances in the map with ``lengths``: of all rows, then without each fold.
 
-    ``begin`` marks the rows where pairs begin; all rows by itself. None where fewer than four rows have distances.
+    ``begin`` marks the rows at which pairs begin (default: all). None if fewer than four rows have distances.
     """
     from scipy.spatial.distance import cdist, pdist
 
@@ -114,18 +114,18 @@ def geodesic_correlation(
     groups: Any = None,
     random_state: int | None = None,
 ) -> Measure:
-    """Rank correlation of distances in the map with geodesic distances in the data.
+    """Return the rank correlation of distances in the map with geodesic distances in the data.
 
-    A curved sheet may be unrolled: direct distances are then lost on purpose, those along the sheet are kept.
-    Of more than 5,000 rows so many are drawn for the graph; of more than 2,000, the paths between 1,000 are compared.
-    NaN where the graph of nearest neighbours falls into pieces, for there are no paths between them.
+    A map that unrolls a curved sheet changes direct distances but preserves those along the sheet. The graph uses a
+    sample of at most 5,000 rows; above 2,000 rows, the paths between 1,000 of them are compared. The result is NaN if
+    the graph of nearest neighbours is not connected, because there are no paths between its components.
 
     Parameters
     ----------
     X, Y, n_neighbors, metric, random_state
         As in `trustworthiness`; the graph has at most n_neighbors edges at each point.
     groups : sequence, optional
-        A label for each point; ``.groups`` of the result then holds the correlation of pairs that begin in each group.
+        A label for each point; ``.groups`` of the result is then the correlation of pairs that begin in each group.
 
     References
     ----------
@@ -143,12 +143,12 @@ def geodesic_correlation(
     n, square = int(np.shape(Y)[0]), isinstance(metric, str) and metric == "precomputed"
     named = None if groups is None else labels(groups, n, "geodesic_correlation")
     unknown = Measure(np.nan, groups=None if named is None else dict.fromkeys(named.names, Measure(np.nan)))
-    most = _FUNCTION if callable(metric) else SAMPLE
+    most = _FUNCTION_ROWS if callable(metric) else SAMPLE
     rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
     deviations = np.sqrt(learn("seuclidean", items)["V"]) if metric == "seuclidean" else None
     if len(rows) < n:
         items = items[np.ix_(rows, rows)] if square else items[rows]
-    if deviations is not None:  # those of all rows, not of the drawn ones
+    if deviations is not None:  # standard deviations of all rows, not of the sample
         items, metric = items / deviations, "euclidean"
     same = distinct_points(items, square=square)
     if len(same.first) < _LEAST_ROWS:

@@ -1,8 +1,8 @@
-"""How far a value may be off, told by the spread of its parts.
+"""Confidence intervals from parts of the data: jackknife and batch means.
 
-Half the interval is t·σ, t Student's for the number of parts. For a function of sums σ is the jackknife's: the values
-without each of the parts in turn tell how much one part moves the whole (Tukey 1958; Efron and Stein 1981). Where a
-value has no sums, σ = s/√B, s the standard deviation of its values in B batches.
+The half width is t·σ, with Student's t for the number of parts. For a function of sums, σ comes from the jackknife: the
+values without each part in turn (Tukey 1958; Efron and Stein 1981). For other values σ = s/√B, where s is the standard
+deviation over B batches.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ def of_parts(
     whole: Array | None = None,
     twice: Array | None = None,
 ) -> Measure:
-    """Return a function of the sum of parts (B × sums), with the interval that leaving each part out tells.
+    """Return a function of the sum of parts (B × sums), with its jackknife interval.
 
-    Parts may share terms, as points share pairs: ``whole`` is then the sum. What chance adds to shared terms is seen
-    from each of their parts. ``twice`` are sums of the terms with two parts, each in one of B groups: leaving these out
-    tells how much that is, and once of it is taken off.
+    Parts may share terms, as points share pairs; ``whole`` is then the sum without double counting. The sampling
+    variance of shared terms is counted once for each of their two parts. ``twice`` are sums of the shared terms in B
+    groups: their jackknife variance is subtracted once.
 
     >>> of_parts(np.array([[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]]), lambda s: s[0] / s[1], (0.0, 9.0))
     2 [0, 4.484]
@@ -49,7 +49,7 @@ def of_parts(
 
 
 def _left_out(whole: Array, parts: Array, value: Callable[[Array], float]) -> tuple[int, float]:
-    """Return how many parts can be left out, and the variance that doing so tells."""
+    """Return the number of parts with a finite value, and the jackknife variance."""
     without = np.array([value(whole - part) for part in parts])
     without = without[np.isfinite(without)]
     count = len(without)
@@ -57,11 +57,11 @@ def _left_out(whole: Array, parts: Array, value: Callable[[Array], float]) -> tu
 
 
 def of_batches(found: float, batches: Any, span: Span, *, fitted: bool = False) -> Measure:
-    """Return a value of all batches together, with the interval that its values in each of them tell.
+    """Return the value of all batches together, with the interval from its values in each batch.
 
-    ``fitted``: a curve is fitted to the pairs, closer to few than to many, so that the value is too low. The squared
-    error that monotone regression hides falls with n^(−2/3) (C.-H. Zhang 2002), so batches of n/B pairs hide B^(2/3)
-    times as much, and their mean tells how much that is. The interval reaches up by it.
+    ``fitted``: a curve is fitted to the pairs, and overfitting makes the value too low. The squared error hidden by
+    monotone regression falls as n^(−2/3) (C.-H. Zhang 2002), so batches of n/B pairs hide B^(2/3) times as much. The
+    difference estimates the bias, and the upper end of the interval is raised by it.
     """
     few = np.asarray(batches, dtype=np.float64)
     few = few[np.isfinite(few)]
@@ -77,7 +77,7 @@ def of_batches(found: float, batches: Any, span: Span, *, fitted: bool = False) 
 
 
 def ratio(upper: Array, lower: Array, span: Span = (0.0, np.inf), *, exact: bool = True) -> Measure:
-    """Return Σupper/Σlower over rows, with the interval for rows like these (linearised)."""
+    """Return Σupper/Σlower over rows, with the interval for a population of such rows (by linearisation)."""
     count, value = len(upper), float(upper.sum() / lower.sum())
     if count < 2:
         return Measure(value, *span, exact=exact)
@@ -86,7 +86,7 @@ def ratio(upper: Array, lower: Array, span: Span = (0.0, np.inf), *, exact: bool
 
 
 def _around(value: float, error: float, count: int, span: Span, *, exact: bool, above: float = 0.0) -> Measure:
-    """Return a value within t standard errors, t for so many parts, as far as the span goes."""
+    """Return a value with an interval of t standard errors, clipped to the span."""
     from scipy.special import stdtrit
 
     half = float(stdtrit(count - 1, 0.975)) * error
@@ -98,9 +98,9 @@ def jackknife(without: Array) -> float:
     """Return the half width of a 95 % interval, from the values θ_f without each of F folds.
 
     t √((F − 1)/F Σ (θ_f − mean)²), with Student's t of F − 1 degrees (the delete-group jackknife: Tukey 1958; Kott
-    2001). It also holds where θ is no mean over rows, as long as it is smooth in them.
+    2001). It is also valid if θ is not a mean over rows, as long as it is smooth in them.
 
-    >>> rows = np.array([1.0, 2.0, 4.0, 5.0])  # of a mean, and one row a fold, it is Student's interval
+    >>> rows = np.array([1.0, 2.0, 4.0, 5.0])  # for a mean with one row in each fold it is Student's interval
     >>> round(jackknife((rows.sum() - rows) / 3), 3), round(3.1824 * float(rows.std(ddof=1)) / 2, 3)
     (2.905, 2.905)
     """

@@ -1,9 +1,9 @@
-"""Rank sums with all points, and without each fold of them: what a jackknife of trust needs.
+"""Rank sums with all points and without each fold of them, for a jackknife of trustworthiness.
 
-Without a fold its points are neither anchors nor anybody's neighbours: others move up in their place. A list of
-somewhat more than k neighbours holds the k nearest that are left, and where the points nearer than one are counted fold
-by fold, its rank without a fold is a difference. So one search serves all folds. Ties are as in `ranks`: the expected
-value over all orders of tied points.
+The points of a left-out fold are neither anchors nor neighbours, and the ranks of others decrease. A list of somewhat
+more than k neighbours still contains the k nearest of the remaining points, and if nearer points are counted by fold,
+the rank without a fold is a difference of counts. So one search serves all folds. Ties are treated as in `ranks`: the
+expected value over all orders of tied points.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def rank_sums(sides: Sides, counts: Array, numbers: Array, fold: Array) -> RankS
 
 
 class _Lists(NamedTuple):
-    """The nearest of some anchors: where each list begins, which points, and which of them begin a group of ties."""
+    """The neighbours of some anchors: the start of each list, the points, and whether each begins a group of ties."""
 
     start: Array
     points: Array
@@ -81,18 +81,18 @@ class _Work:
     def __init__(self, sides: Sides, counts: Array, fold: Array) -> None:
         self.sides, self.counts, self.fold = sides, counts, fold
         self.k = int(counts.max())
-        self.wide = self.k + self.k // 2 + 4  # of ten folds, one in a thousand such lists is too short without one
+        self.wide = self.k + self.k // 2 + 4  # with ten folds, one list in a thousand is too short without a fold
         self.quick = counters(sides, self.wide)
         if self.quick is not None:
             self.parts = [[_only(side, fold == f) for f in range(len(counts) - 1)] for side in self.quick]
 
     def count(self, numbers: Array) -> tuple[Array, Array]:
-        """Return the sums of some anchors by counting, and which of them are certain."""
+        """Return the sums of some anchors by counting, and which of them are exact."""
         assert self.quick is not None
         found = [side.near(numbers, self.wide) for side in self.quick]
         sure = found[0][2] & found[1][2]
         few, out, certain = numbers[sure], np.empty((2, len(numbers), len(self.counts))), sure.copy()
-        for side, (own, judge) in enumerate(((1, 0), (0, 1))):  # false neighbours are the map's, judged by the data
+        for side, (own, judge) in enumerate(((1, 0), (0, 1))):  # false neighbours: those of the map, ranked in the data
             indices, d = (x[sure] for x in found[own][:2])
             keep = d <= d[:, self.wide - 1 : self.wide]
             i, _ = np.nonzero(keep)
@@ -139,7 +139,7 @@ class _Work:
 
 
 def _only(side: Counter, chosen: Array) -> Counter:
-    """Return a counter of some points alone; anchors may be any."""
+    """Return a counter restricted to some points; anchors may be any point."""
     places = np.flatnonzero(chosen[side.order])
     part = copy.copy(side)
     part.n, part.order = len(places), side.order[places]
@@ -150,11 +150,11 @@ def _only(side: Counter, chosen: Array) -> Counter:
 
 
 def rank_correlations(a: Array, b: Array, i: Array, j: Array, fold: Array, folds: int) -> Array:
-    """Return Spearman's correlation of values of pairs: of all, then without the points of each fold; 0 if one is flat.
+    """Return Spearman's correlation over pairs: of all, then without the points of each fold; 0 if a side is constant.
 
-    Pairs are sorted once. Those that are left keep their order, so that counting them gives their ranks.
+    Pairs are sorted once; without a fold the others keep their order, so counting gives their ranks.
 
-    >>> apart = np.array([1.0, 2.0, 4.0, 1.0, 3.0, 2.0])  # of four points on a line, and a map that turns two around
+    >>> apart = np.array([1.0, 2.0, 4.0, 1.0, 3.0, 2.0])  # four points on a line, and a map that swaps two
     >>> i, j = np.triu_indices(4, 1)
     >>> rank_correlations(apart, np.array([1.0, 3.0, 4.0, 2.0, 3.0, 1.0]), i, j, np.array([0, 0, 1, 1]), 0).round(3)
     array([0.773])
@@ -175,7 +175,7 @@ def rank_correlations(a: Array, b: Array, i: Array, j: Array, fold: Array, folds
 
 
 def _sorted_values(values: Array) -> tuple[Array, Array]:
-    """Return the order of values, and which of them in that order are greater than the one before."""
+    """Return the sorting order of values, and which sorted values are greater than the previous one."""
     order = np.argsort(values)
     first = np.ones(len(order), dtype=bool)
     first[1:] = values[order[1:]] != values[order[:-1]]

@@ -1,4 +1,4 @@
-"""Loops of the ranks without a fold, compiled when first imported and kept on disk. Each is one thread's."""
+"""Loops of `leave_out`, compiled when first imported and cached on disk. Each runs in one thread."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ FLAT, COUNTS = nb.boolean[::1], nb.int64[:, ::1]
 
 @nb.njit([nb.void(WHOLE, WHOLE, NUMBERS, NUMBERS, nb.int64, WHOLE, NUMBERS)], **LOOP)
 def nearest_first(less, equal, fold, own, k, order, length):  # type: ignore[no-untyped-def]
-    """Sort the points of each row by their ranks, and tell how many of them hold the k nearest without any fold.
+    """Sort the points of each row by rank, and count how many are needed for k neighbours without any one fold.
 
-    That many end with a whole group of tied points; ``own`` is the fold of each row's own point, which is never left
-    out of its own row.
+    The count includes whole groups of tied points; ``own`` is the fold of the row's own point, which is not left out.
     """
     n = less.shape[1]
     filled, kept = np.empty(n, np.int64), np.empty(fold.max() + 1, np.int64)
@@ -45,7 +44,7 @@ def nearest_first(less, equal, fold, own, k, order, length):  # type: ignore[no-
 
 @nb.njit([nb.void(WHOLE, WHOLE, WHOLE, NUMBERS, NUMBERS, NUMBERS, COUNTS, COUNTS)], **LOOP)
 def ranks_by_fold(less, equal, order, fold, start, points, nearer, level):  # type: ignore[no-untyped-def]
-    """Count for each point of a list how many of each fold are nearer, and as far: by one walk through its row."""
+    """Count, for each listed point, the nearer and the equally distant points of each fold, in one pass per row."""
     seen = np.empty(nearer.shape[0], np.int64)
     for i in range(less.shape[0]):
         asked = np.arange(start[i], start[i + 1])
@@ -68,8 +67,8 @@ def ranks_by_fold(less, equal, order, fold, start, points, nearer, level):  # ty
 def add_ranks(start, first, fold, own, nearer, level, counts, out, enough):  # type: ignore[no-untyped-def]
     """Add up max(0, rank − k) over the k nearest of each row: with all points, then without each fold.
 
-    The lists are sorted, ``first`` begins a group of tied points, ``fold`` is that of each listed point; ``nearer`` and
-    ``level`` are its ranks on the other side, by fold. A list that is too short for some fold is not ``enough``.
+    The lists are sorted; ``first`` marks the start of a group of ties; ``fold`` is the fold of each listed point;
+    ``nearer`` and ``level`` are counts on the other side, by fold. ``enough`` is False for lists too short for a fold.
     """
     folds = nearer.shape[0]
     for i in range(len(own)):
@@ -108,10 +107,10 @@ def add_ranks(start, first, fold, own, nearer, level, counts, out, enough):  # t
 
 @nb.njit([nb.int64[::1](FLAT, PLACES, FLAT, nb.int16[::1], nb.int16[::1], nb.int64)], **LOOP)
 def rank_products(first, other, other_first, i, j, left):  # type: ignore[no-untyped-def]
-    """Return Σ ab, Σ a² and Σ b² over the pairs without a fold, where a and b are twice their ranks around the mean.
+    """Return Σ ab, Σ a² and Σ b² over the pairs without a fold, where a and b are twice the centred ranks.
 
-    The pairs come in the order of a, with the folds i and j of their points; ``other`` is their order by b. Tied ones
-    share the mean of their ranks, so these are whole numbers, and the sums are exact.
+    Pairs are sorted by a, with the folds i and j of their points; ``other`` is their order by b. Ties get the mean of
+    their ranks; doubled ranks are whole numbers, so the sums are exact.
     """
     n = len(first)
     kept, ranks = np.empty(n, np.uint8), np.empty(n, np.int32)

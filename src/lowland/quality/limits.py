@@ -1,7 +1,7 @@
-"""Up to where T² and residuals are ordinary: control limits, and tails that are heavier than normal.
+"""Control limits of T² and of the squared residual, also for tails heavier than normal.
 
-Both T² and the squared residual (SPE) of normal rows follow a law of the form offset + slope · h · F(h, dof). Where the
-bulk of the values contradicts it, the law of a multivariate t takes over, c · h · F(h, ν), fitted to the bulk alone.
+T² and the squared residual (SPE) of normal rows have distributions of the form offset + slope · h · F(h, dof). If the
+inliers have heavier tails, the distribution of a multivariate t is used, c · h · F(h, ν), fitted to the inliers.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from scipy import special
 
 Array = Any
 
-LOW, HIGH = 0.5, 0.9  # quantiles of the bulk that tell its spread
-SURE = 2.5  # standard errors from which the bulk is spread more widely than normal
-_H = (1.0, 1e4)  # degrees of freedom of weighted sums: one at least, of a single weight
-_NU = (0.5, 1e4)  # degrees of freedom that are told apart: beyond, a t is a normal law
+LOW, HIGH = 0.5, 0.9  # quantiles of the inliers that measure their spread
+SURE = 2.5  # standard errors by which the spread of the inliers must exceed that of normal rows
+_H = (1.0, 1e4)  # range of the degrees of freedom h of a weighted sum
+_NU = (0.5, 1e4)  # range of ν; above it a t distribution is practically normal
 
 
 @dataclass(frozen=True)
 class Law:
-    """The law offset + slope · h · F(h, dof)."""
+    """The distribution of offset + slope · h · F(h, dof)."""
 
     h: float
     dof: float
@@ -31,12 +31,12 @@ class Law:
     offset: float = 0.0
 
     def beyond(self, share: float) -> float:
-        """Return the value that so small a share of the rows exceeds."""
+        """Return the value that this share of the rows exceeds."""
         return float(self.offset + self.slope * self.h * f_beyond(share, self.h, self.dof))
 
     @property
     def degrees(self) -> float:
-        """h of the law without an offset that has the same mean and variance."""
+        """h of the distribution without an offset that has the same mean and variance."""
         mean = self.offset + self.slope * self.h
         return mean**2 / (self.slope**2 * self.h)
 
@@ -54,7 +54,7 @@ def f_beyond(share: float, h: float, dof: float) -> float:
 
 
 def hotelling(k: int, n: int) -> Law:
-    """Return the law of T² = Σ y²/λ over k components, for a row that is none of the n that were fitted.
+    """Return the distribution of T² = Σ y²/λ over k components, for a row not among the n fitted ones.
 
     T² ~ k (n² − 1)/(n (n − k)) · F(k, n − k)   (Hotelling 1931; Jackson 1991, Tracy, Young and Mason 1992).
 
@@ -65,10 +65,10 @@ def hotelling(k: int, n: int) -> Law:
 
 
 def residual_law(rest: Array) -> Law:
-    """Return the law of SPE = ‖x − x̂‖² for normal rows whose residual is known to have these variances.
+    """Return the distribution of SPE = ‖x − x̂‖² for normal rows with these residual variances.
 
-    Pearson's χ² with three moments θ_r = Σ λ^r right: θ₁ + (χ²_h − h)·√(θ₂/h), h = θ₂³/θ₃² (Imhof 1961). It is exact
-    for equal variances.
+    Pearson's χ² approximation by three moments θ_r = Σ λ^r: θ₁ + (χ²_h − h)·√(θ₂/h), h = θ₂³/θ₃² (Imhof 1961). It is
+    exact for equal variances.
     """
     unit = float(np.max(rest))  # powers of the variances themselves could overflow
     first, second, third = (float(((rest / unit) ** r).sum()) for r in (1, 2, 3))
@@ -78,9 +78,9 @@ def residual_law(rest: Array) -> Law:
 
 
 def three_point_law(places: Sequence[float], points: Sequence[float], rows: float) -> Law:
-    """Return the law offset + slope · h · F(h, h · rows) that has these quantiles.
+    """Return the distribution offset + slope · h · F(h, h · rows) with these quantiles.
 
-    The wider the tail, the smaller h. It is no larger than what leaves the offset positive, as that of weights is.
+    A wider tail gives a smaller h. h is limited so that the offset stays positive.
     """
     wanted = (places[2] - places[0]) / (places[1] - places[0])
 
@@ -99,23 +99,23 @@ def three_point_law(places: Sequence[float], points: Sequence[float], rows: floa
 
 
 def deleted(t2: Array, n: int) -> Array:
-    """Turn T² of rows that were among the n fitted ones into that against a fit without them.
+    """Convert T² of fitted rows to T² with respect to a fit without the row.
 
     By Sherman and Morrison, with u = T²/(n − 1):  T²₍₋ᵢ₎ = (n/(n − 1))² (n − 2) u/(1 − n u/(n − 1)).
     """
     u = t2 / (n - 1)
-    left = np.maximum(1 - n * u / (n - 1), np.finfo(float).eps)  # zero: without the row nothing varies that way
+    left = np.maximum(1 - n * u / (n - 1), np.finfo(float).eps)  # zero: without the row that direction has no variance
     return (n / (n - 1)) ** 2 * (n - 2) * u / left
 
 
 def spread(values: Array) -> float:
-    """Return log(q₀.₉/q₀.₅): how wide positive values are spread above their median."""
+    """Return log(q₀.₉/q₀.₅), a measure of the spread of positive values above their median."""
     low, high = np.quantile(values, (LOW, HIGH))
     return float(np.log(high) - np.log(low)) if low > 0 else np.inf
 
 
 def spread_error(quantile: Any, n: int) -> float:
-    """Return the standard error of `spread` for n values of a law with this quantile function.
+    """Return the standard error of `spread` for n values of a distribution with this quantile function.
 
     Sample quantiles are jointly normal with covariances p(1 − q)/(n f f′); of their logarithms, divided by the values.
     """
@@ -128,10 +128,10 @@ def spread_error(quantile: Any, n: int) -> float:
 
 @dataclass(frozen=True)
 class Limit:
-    """The value from which a row stands out, and that of normal rows.
+    """The limit above which a row is flagged, and the limit for normal rows.
 
-    ``nu`` are the degrees of freedom of the t that a heavy bulk looks like; ``width`` how much wider than those of
-    normal rows the logarithms of distances are spread.
+    ``nu``: degrees of freedom of the t distribution fitted to heavy tails; ``width``: spread of the logarithms of the
+    distances relative to that of normal rows.
     """
 
     value: float
@@ -141,10 +141,10 @@ class Limit:
 
 
 def limit(values: Array, law: Law, share: float) -> Limit:
-    """Return the limit that this share of ordinary rows exceeds; of the values those below the normal limit are bulk.
+    """Return the limit that this share of normal rows exceeds; values below it are the inliers.
 
-    Where the bulk is spread more widely than the law says, by `SURE` standard errors, the tail is that of a t fitted to
-    its quantiles, all values counted: rows beyond the normal limit are then its tail, unless they lie beyond that, too.
+    If the spread of the inliers exceeds that of the distribution by `SURE` standard errors, the limit comes from a t
+    distribution fitted to their quantiles: rows beyond the normal limit then count as its tail.
     """
     normal = law.beyond(share)
     bulk = values[values <= normal]
@@ -152,7 +152,7 @@ def limit(values: Array, law: Law, share: float) -> Limit:
         return Limit(normal, normal)
 
     def ordinary(p: float) -> float:
-        return law.beyond(1 - p * (1 - share))  # the bulk ends at the limit
+        return law.beyond(1 - p * (1 - share))  # the inliers are truncated at the limit
 
     found = spread(bulk)
     expected = float(np.log(ordinary(HIGH)) - np.log(ordinary(LOW)))
@@ -165,7 +165,7 @@ def limit(values: Array, law: Law, share: float) -> Limit:
         return float(np.log(f_beyond(tops[0], h, nu)) - np.log(f_beyond(tops[1], h, nu)))
 
     low, high = np.log(_NU[0]), np.log(_NU[1])
-    for _ in range(50):  # a wider spread has fewer degrees of freedom
+    for _ in range(50):  # bisection: a wider spread has fewer degrees of freedom
         middle = (low + high) / 2
         low, high = (middle, high) if width(float(np.exp(middle))) > found else (low, middle)
     nu = float(np.exp((low + high) / 2))

@@ -1,7 +1,7 @@
-"""Rows that a model has not seen: are they placed as well as those of its fit?
+"""Quality of a model on held-out rows, compared with its training rows.
 
-A chain of steps (a scikit-learn Pipeline) can be looked at from two places: from the rows that go in, or from what
-enters its last step. The second says nothing of what the steps before have lost.
+A Pipeline of scikit-learn can be measured against its input or against the input of its last step. The second ignores
+the losses of the earlier steps.
 """
 
 from __future__ import annotations
@@ -37,22 +37,21 @@ _NEW, _OLD = "new", "training"
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The place of rows that a model has not seen.
+    """Measures of held-out rows; see `held_out`.
 
     Attributes
     ----------
     n_new, n_training : int
-        Rows that were placed, and training rows beside which they were looked at (0: beside each other only).
+        Number of new rows, and of training rows compared with them (0: new rows are compared with each other only).
     space : str
-        The space against which trust is measured.
+        The space that the map is compared with.
     measures : mapping of str to Measure
-        Of the new rows; the interval is that of rows like these, also where all of them were looked at (``exact``).
-        The reconstruction error, which needs no neighbours, always looks at all, so that it is exact beside others that
-        are not.
+        Measures of the new rows; the interval is for a population of such rows, also if all were used (``exact``). The
+        reconstruction error always uses all rows, so it may be exact if others are not.
     training : mapping of str to Measure
-        The same of the training rows; the interval is that of these rows, of which some were looked at.
+        The same for the training rows; the interval is due to sampling of these rows.
     n_seen : int
-        How many of the rows equal a training row, and so are not new to the model.
+        Number of rows that equal a training row.
     """
 
     n_new: int
@@ -78,7 +77,7 @@ class HeldOut:
 
     @property
     def sentence(self) -> str:
-        """Whether new rows can be placed as well as those of the fit."""
+        """A summary: whether new rows are placed as well as training rows."""
         new = self.measures["trustworthiness"]
         text = f"{self._rows}: trustworthiness {new:.3f}"
         if not self.training:
@@ -89,11 +88,11 @@ class HeldOut:
 
     @property
     def _rows(self) -> str:
-        """Say how many rows were placed, and whether the model had seen them."""
+        """The number of rows, and how many of them equal training rows."""
         if self.n_seen == 0:
             return f"{self.n_new:,} new rows"
         if self.n_seen == self.n_new:
-            return f"{self.n_new:,} rows that are all among the training rows, so that they tell nothing of new ones"
+            return f"{self.n_new:,} rows that all equal training rows, which is no test of new rows"
         return f"{self.n_new:,} rows, of which {self.n_seen:,} equal a training row"
 
     def __str__(self) -> str:
@@ -130,23 +129,23 @@ def held_out(
     pairs: int | str | None = "auto",
     random_state: int | None = None,
 ) -> HeldOut:
-    """Tell how well a fitted model places rows that it has not seen.
+    """Measure how well a fitted model places held-out rows.
 
-    The rows are placed by `transform`, and their neighbours (among all rows, new and old) are compared with those in
-    the data. Values of the new rows are means over them, with the interval of a mean over rows like these.
+    The rows are placed by `transform`, and their neighbours among all rows, new and old, are compared with those in
+    the data. Measures are means over the new rows, with an interval for a population of such rows.
 
     Parameters
     ----------
     model : Reducer, scikit-learn transformer or Pipeline
-        Fitted.
+        A fitted model.
     X_new : array or sparse matrix
-        Rows that the model has not seen.
+        Held-out rows.
     X_train : array or sparse matrix, optional
-        The rows of the fit; without them the new rows are compared with each other only.
+        The training rows; without them the new rows are compared with each other only.
     n_neighbors : int
-        Neighbours that are looked at.
+        Number of neighbours in the local measures.
     within : {"input", "last step"}
-        Of a Pipeline: compare with the rows as given, or with what enters its last step.
+        For a Pipeline: compare with its input, or with the input of its last step.
     metric, anchors, pairs, random_state
         As in `report`.
 
@@ -163,8 +162,8 @@ def held_out(
     need_transform(model, owner)
     if takes_pairs(model) or metric == "precomputed":
         raise DataError(
-            "held_out: rows of distances to the training objects do not tell those among new rows; give coordinates "
-            "and a metric, or use report on a square of all"
+            "held_out: rows of distances to the training objects do not contain the distances among new rows; give "
+            "coordinates and a metric, or use report with a distance matrix of all rows"
         )
     head, last, space = cut_chain(model, within, owner)
     new = X_new if head is None else head.transform(X_new)
@@ -191,7 +190,7 @@ def held_out(
 
 
 def _of_rows(table: RankTable, m: int) -> tuple[dict[str, Measure], dict[str, Measure]]:
-    """Return the means over new rows, with intervals over rows, and those over training rows as they are."""
+    """Return the means over new rows, with intervals for a population of rows, and the means over training rows."""
     most = worst_ranks(table.n, table.n_neighbors)
     values = {
         "trustworthiness": 1 - table.false_ranks / most,
@@ -209,7 +208,7 @@ def _of_rows(table: RankTable, m: int) -> tuple[dict[str, Measure], dict[str, Me
 
 
 def cut_chain(model: Any, within: str, owner: str) -> tuple[Any, Any, str]:
-    """Return the steps to look through (or None), the rest of the model, and the name of the space between."""
+    """Return the first steps (or None), the rest of the model, and the name of the space between them."""
     if within not in PLACES:
         raise ValueError(f"{owner}: within must be 'input' or 'last step'; it is {within!r}")
     steps = getattr(model, "steps", None)
@@ -218,20 +217,20 @@ def cut_chain(model: Any, within: str, owner: str) -> tuple[Any, Any, str]:
         return None, model, f"{GIVEN}, before {names}" if names else GIVEN
     if not names:
         kind = type(model).__name__
-        raise ValueError(f"{owner}: within='last step' needs a Pipeline of several steps, which {kind} is not")
+        raise ValueError(f"{owner}: within='last step' requires a Pipeline of several steps; the model is a {kind}")
     return model[:-1], model[-1], f"the rows after {names}"
 
 
 def need_transform(model: Any, owner: str) -> None:
-    """Refuse a model that cannot place rows."""
+    """Raise ValueError for a model without `transform`."""
     if not callable(getattr(model, "transform", None)):
         raise ValueError(
-            f"{owner}: {type(model).__name__} cannot place rows (it has no transform); every method of Lowland can"
+            f"{owner}: {type(model).__name__} has no transform and cannot place new rows; use a method of Lowland"
         )
 
 
 def takes_pairs(model: Any) -> bool:
-    """Tell whether a model takes a square of values for pairs."""
+    """Return whether a model takes a matrix of pairwise values."""
     from sklearn.utils import get_tags
 
     return bool(get_tags(model).input_tags.pairwise)
@@ -244,13 +243,13 @@ def _stacked(old: Any, new: Any) -> Any:
 
 
 def _count_seen(rows: Any, m: int) -> int:
-    """Return how many rows from the m-th on equal one before it."""
+    """Return how many of the rows after the first m equal one of the first m."""
     old = set(_digests(rows, 0, m))
     return sum(key in old for key in _digests(rows, m, rows.shape[0]))
 
 
 def _digests(rows: Any, start: int, stop: int) -> Iterator[bytes]:
-    """Yield a key for each row, the same for equal rows; 16 bytes, however wide they are."""
+    """Yield a hash of 16 bytes for each row; equal rows have equal hashes."""
     for part in tiles(stop - start, 4096):
         few = rows[start + part.start : start + part.stop]
         if not sp.issparse(few):

@@ -1,7 +1,7 @@
-"""How far each object is from the crowd: its distance to the k-th nearest other one, and up to where that is ordinary.
+"""The distance of each object to its k-th nearest neighbour, and the limit of this distance.
 
-Equal objects count once: copies of an outlier do not make a crowd of it. Of many objects a sample stands for the crowd,
-so that memory does not grow with the square of their number.
+Equal objects count once, so that copies of an outlier do not hide it. For many objects, neighbours are searched in a
+sample, so that the cost does not grow with the square of their number.
 """
 
 from __future__ import annotations
@@ -19,45 +19,46 @@ from .limits import HIGH, LOW, SURE, Limit, spread, spread_error
 
 Array = Any
 
-ALL = 10_000  # objects up to which all are the crowd
-ANCHORS = 5000  # of more, so many stand for it
-_SIMULATED_DISTANCES = 20_000  # distances of normal rows that tell what is ordinary
-_SMALL_TABLE = 1000  # rows of a table up to which many are drawn at once
-_PAIRS_AT_ONCE = 1 << 20  # pairs compared at once then
-_CLOSE = 4.0  # standard errors by which a bulk must be less spread than normal rows: to say so costs ordinary rows
-_ENOUGH = 100  # different values that it must have, too
-_TAIL = 0.02  # share of them beyond which their logarithms fall off exponentially
-_AXES = 40  # variances of the null that are kept one by one
-_EQUAL_ROWS_KEPT = 160  # at most so many equal ones stand for the rest
+ALL = 10_000  # up to this number of objects, all are searched
+ANCHORS = 5000  # number of searched objects if there are more
+_SIMULATED_DISTANCES = 20_000  # distances simulated for normal rows
+_SMALL_TABLE = 1000  # tables of up to this many rows are simulated several at once
+_PAIRS_AT_ONCE = 1 << 20  # pairs compared at once for small tables
+_CLOSE = 4.0  # standard errors by which the spread must be below that of normal rows before the limit is lowered
+_ENOUGH = 100  # least number of different values for the same
+_TAIL = 0.02  # share of the simulated distances whose logarithms are extrapolated exponentially
+_AXES = 40  # largest variances that are simulated individually
+_MOST_EQUAL = 160  # most equal variances that replace the others
 UNKNOWN = np.ones(1)  # spectrum for distances without coordinates: one dimension has the longest tail
 
 
-class Crowd(NamedTuple):
-    """The search among distinct objects, how many neighbours are asked for, and which of the objects are searched."""
+class NeighborSearch(NamedTuple):
+    """The search among distinct objects, the number of neighbours, and the numbers of the searched objects."""
 
     search: Searcher
     k: int
     first: Array
 
     def distances(self, block: Array) -> Array:
-        """Return how far objects are from their k-th nearest other object of the crowd."""
+        """Return the distance of each object to its k-th nearest neighbour, itself excluded."""
         _, d = self.search.query(block, self.k + 1)
         return np.where(d[:, 0] == 0, d[:, self.k], d[:, self.k - 1])
 
 
-def crowd(metric: str | Callable[[Any, Any], Any], items: Array, k: int, state: Any = None) -> Crowd:
-    """Bind the search to those of some objects that differ to the metric."""
+def neighbor_search(metric: str | Callable[[Any, Any], Any], items: Array, k: int, state: Any = None) -> NeighborSearch:
+    """Return a search among the distinct objects."""
     square = isinstance(metric, str) and metric == "precomputed"
     first = distinct(comparable(metric, items), square=square).first
     if len(first) < items.shape[0]:
         items = items[first][:, first] if square else items[first]
-    return Crowd(searcher(metric, items, state), min(k, items.shape[0] - 1), first)
+    return NeighborSearch(searcher(metric, items, state), min(k, items.shape[0] - 1), first)
 
 
 def normal_distances(spectrum: Array, m: int, k: int, rng: np.random.Generator) -> Array:
-    """Return the logarithms of the distances to the k-th nearest, ascending, among m normal rows with these variances.
+    """Return the sorted logarithms of simulated distances to the k-th neighbour among m normal rows.
 
-    Tables of m rows are drawn until there are enough. The shape of the result, not its units, is what counts.
+    The rows have these variances. Tables of m rows are drawn until there are enough distances. Only the shape of the
+    result is used, not its unit.
     """
     spans = np.sqrt(condensed(np.asarray(spectrum, dtype=np.float64)))
     found: list[Array] = []
@@ -72,29 +73,29 @@ def normal_distances(spectrum: Array, m: int, k: int, rng: np.random.Generator) 
 
 
 def _small_tables(tables: Array, k: int) -> Array:
-    """Return the distances to the k-th nearest within each of many small tables, by products."""
+    """Return the distances to the k-th neighbour within each of many small tables, by matrix products."""
     squares = np.einsum("bij,bij->bi", tables, tables)
     D = squares[:, :, None] + squares[:, None, :] - 2 * (tables @ tables.transpose(0, 2, 1))
-    return np.sqrt(np.partition(D, k, axis=2)[:, :, k].clip(np.finfo(float).tiny)).ravel()  # the nearest is itself
+    return np.sqrt(np.partition(D, k, axis=2)[:, :, k].clip(np.finfo(float).tiny)).ravel()  # index 0 is the row itself
 
 
 def condensed(spectrum: Array) -> Array:
-    """Return few variances that give much the same distances: the largest, and equal ones with the sums of the rest."""
+    """Return fewer variances with similar distances: the largest ones, and equal ones with the sum of the rest."""
     spectrum = spectrum[spectrum > 0]
     if len(spectrum) <= _AXES:
         return spectrum
     rest = spectrum[_AXES:]
     total = float(rest.sum())
-    count = int(np.clip(round(total**2 / float((rest**2).sum())), 1, _EQUAL_ROWS_KEPT))
+    count = int(np.clip(round(total**2 / float((rest**2).sum())), 1, _MOST_EQUAL))
     return np.concatenate([spectrum[:_AXES], np.full(count, total / count)])
 
 
 def distance_limit(values: Array, null: Array, share: float) -> Limit:
-    """Return the distance that this share of ordinary objects exceeds.
+    """Return the distance that this share of inliers exceeds.
 
-    log d = a + b·(what normal rows would have): a from the median, b = 1 unless the bulk contradicts by several
-    standard errors. Then b comes from the bulk, the values below the limit, so that sheets and heavy tails set their
-    own measure.
+    Model: log d = a + b·(log distance of normal rows), with a from the median and b = 1 unless the spread of the
+    inliers (values below the limit) differs by several standard errors; then b is estimated from it. This adapts the
+    limit to curved shapes and heavy tails.
     """
     middle = float(np.quantile(null, LOW))
 
@@ -107,7 +108,7 @@ def distance_limit(values: Array, null: Array, share: float) -> Limit:
     reach = null_beyond(null, share) - middle
     expected = float(np.quantile(null, HIGH)) - middle
     bulk, b, seen = positive, 1.0, []
-    for _ in range(20):  # the limit says what the bulk is, and the bulk the limit: until they agree
+    for _ in range(20):  # the limit defines the inliers and they define the limit: iterate until both agree
         a = float(np.log(np.quantile(bulk, LOW)))
         found, most = spread(bulk), _spread_at_most(positive, bulk)
         error = spread_error(quantile, len(bulk))
@@ -127,9 +128,9 @@ def distance_limit(values: Array, null: Array, share: float) -> Limit:
 
 
 def _spread_at_most(values: Array, bulk: Array) -> float:
-    """Return log(q/q₀.₅) with the first of the values above q₀.₉ for q.
+    """Return log(q/q₀.₅), where q is the smallest value above q₀.₉.
 
-    Counts have few different distances. Both quantiles may then be one, and the bulk as wide as the next step.
+    Counts have few different distances, so both quantiles may be equal; the next value bounds the spread.
     """
     low, high = np.quantile(bulk, (LOW, HIGH))
     above = values[values > high]
@@ -137,7 +138,7 @@ def _spread_at_most(values: Array, bulk: Array) -> float:
 
 
 def null_beyond(null: Array, share: float) -> float:
-    """Return the value that a share of the null exceeds; beyond the outermost ones by an exponential tail."""
+    """Return the value that a share of the simulated values exceeds, extrapolated by an exponential tail."""
     if share >= _TAIL:
         return float(np.quantile(null, 1 - share))
     edge = float(np.quantile(null, 1 - _TAIL))
@@ -145,7 +146,7 @@ def null_beyond(null: Array, share: float) -> float:
 
 
 def sample(n: int, anchors: int | str | None, rng: np.random.Generator) -> Array:
-    """Return the numbers of the objects that stand for the crowd, ascending."""
+    """Return the numbers of the objects to search, ascending."""
     if anchors == "auto":
         anchors = n if n <= ALL else ANCHORS
     most = n if anchors is None else int(anchors)
@@ -153,7 +154,7 @@ def sample(n: int, anchors: int | str | None, rng: np.random.Generator) -> Array
 
 
 def divided(rows: Array, units: Array | None) -> Array:
-    """Return rows over the units of their columns; a sparse row gets the same bits as a dense one."""
+    """Divide the columns of rows by their units; sparse and dense rows give the same bits."""
     if units is None:
         return rows
     if not sp.issparse(rows):

@@ -19,7 +19,7 @@ from ..rows.object_rows import gather, unpacked
 from ..rows.row_source import as_rows
 from .checks import check_level, check_neighbors, row_names
 from .limits import hotelling
-from .neighbor_distance import ALL, Crowd, crowd, divided, sample
+from .neighbor_distance import ALL, NeighborSearch, divided, neighbor_search, sample
 from .robust_pca import RobustAxes, judging, residual
 from .spaces import naming
 
@@ -34,9 +34,9 @@ _GIVE = Advice(
     "use a method that stores them, such as Isomap",
     before="; ",
 )
-_TAIL_QUANTILE = 0.9  # quantile of the training rows' own distances from which on their tail is exponential
-_LEFT = 10  # rows beyond the number of components: of fewer, limits of SPE differ by several times
-_ORTHONORMAL = 1e-4  # directions farther from orthonormal than float32 leaves them are no principal axes
+_TAIL_QUANTILE = 0.9  # above this quantile the training rows' distances are extrapolated by an exponential tail
+_LEAST_RESIDUAL_ROWS = 10  # rows minus components: with fewer, limits of SPE are off by a factor of several
+_ORTHONORMAL = 1e-4  # largest deviation from orthonormality; float32 leaves less
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Novelty:
         return self.sentence
 
     def columns(self) -> dict[str, Array]:
-        """Return the measures that there are, and ``novel``, by name."""
+        """Return the available measures, and ``novel``, by name."""
         there = {name: getattr(self, name) for name in NAMES if getattr(self, name) is not None}
         return {**there, "novel": self.novel}
 
@@ -170,10 +170,10 @@ method that stores them, such as Isomap'})
         axes = _axes(model)
         near = _near(model, X_train, n_neighbors)
         why = axes if isinstance(axes, str) else _no_residual(axes, type(model).__name__)
-        looks = (not isinstance(axes, str)) + (why is None) + (not isinstance(near, str))
-        if looks == 0:
+        available = (not isinstance(axes, str)) + (why is None) + (not isinstance(near, str))
+        if available == 0:
             raise DataError(f"novelty: {axes}, and {near}")
-        share = (1 - level) / looks
+        share = (1 - level) / available
         limits: dict[str, float] = {}
         work: list[Callable[[Array], Array]] = []
         if isinstance(axes, str):
@@ -201,7 +201,7 @@ method that stores them, such as Isomap'})
 
 
 def _measured(block: Array, work: Sequence[Callable[[Array], Array]]) -> Array:
-    """Return all measures of a block, side by side; rows with gaps have none."""
+    """Return the measures of a block as columns; NaN for rows with missing values."""
     if sp.issparse(block):
         return np.column_stack([measure(block) for measure in work])
     gaps = np.isnan(arrays.to_numpy(block)).any(axis=1)
@@ -217,7 +217,7 @@ def _measured(block: Array, work: Sequence[Callable[[Array], Array]]) -> Array:
 
 
 def _axes(model: Reducer) -> RobustAxes | str:
-    """Return the principal axes of a model, with variances that n − 1 divides; or why it has none."""
+    """Return the principal axes of a model, with variances for the divisor n − 1; or why it has none."""
     name = type(model).__name__
     wanted = ("components_", "mean_", "explained_variance_", "spectrum_", "total_variance_", "n_samples_")
     if not all(hasattr(model, attribute) for attribute in wanted):
@@ -233,7 +233,7 @@ def _axes(model: Reducer) -> RobustAxes | str:
         return f"{name} was fitted on {n} rows, too few for limits of {k} components"
     values = np.asarray(fitted.explained_variance_, dtype=np.float64)
     single = getattr(fitted, "singular_values_", None)
-    # what the model divided its variances by
+    # the divisor of the model's variances
     divisor = n if single is None else float(np.median(np.asarray(single) ** 2 / values))
     factor = divisor / (n - 1)
     scale = getattr(fitted, "scale_", None)
@@ -245,7 +245,7 @@ def _no_residual(axes: RobustAxes, name: str) -> str | None:
     """Return why SPE is not available, or None."""
     if axes.k == len(axes.mean):
         return f"{name} kept all dimensions, so there is no residual"
-    if axes.n - axes.k <= _LEFT and not axes.flat:
+    if axes.n - axes.k <= _LEAST_RESIDUAL_ROWS and not axes.flat:
         return f"{name} has {axes.k} components from {axes.n} rows, too few rows to estimate the residual variance"
     return None
 
@@ -255,12 +255,12 @@ def _no_residual(axes: RobustAxes, name: str) -> str | None:
 
 @dataclass(frozen=True)
 class _Near:
-    """The training rows: a crowd, the rows themselves, and what is done to new rows before they are compared."""
+    """The training rows: the search among them, the rows, and how new rows are prepared for it."""
 
-    crowd: Crowd
+    search: NeighborSearch
     items: Array
     scale: Array | None = None
-    columns: Array | None = None  # of rows of distances: those to the objects of the crowd
+    columns: Array | None = None  # for a distance matrix: the columns of the training objects
 
     def far(self, block: Array) -> Array:
         """Return the distances of new rows."""
@@ -271,17 +271,17 @@ class _Near:
             block = divided(block, self.scale)
         if sp.issparse(self.items) and not sp.issparse(block):
             block = sp.csr_array(block)
-        return self.crowd.distances(block.toarray() if sp.issparse(block) and not sp.issparse(self.items) else block)
+        return self.search.distances(block.toarray() if sp.issparse(block) and not sp.issparse(self.items) else block)
 
     def limit(self, share: float, random_state: int | None) -> float:
-        """Return the distance that this share of the training rows has among the others.
+        """Return the distance to the other training rows that this share of them exceeds.
 
-        Beyond their 90 % quantile the logarithms are taken to fall off exponentially, as they do for normal rows; the
-        median of the excess tells how fast, so that a few outliers among the training rows do not raise the limit.
+        Above the 90 % quantile, the logarithms are extrapolated by an exponential tail, as for normal rows. Its rate
+        comes from the median of the excess, so that a few outliers among the training rows do not raise the limit.
         """
         n = self.items.shape[0]
         few = sample(n, ALL, seed(random_state))
-        logs = np.log(np.maximum(self.crowd.distances(self.items[few]), np.finfo(float).tiny))
+        logs = np.log(np.maximum(self.search.distances(self.items[few]), np.finfo(float).tiny))
         edge = float(np.quantile(logs, _TAIL_QUANTILE))
         above = logs[logs > edge] - edge
         if share >= 1 - _TAIL_QUANTILE or len(above) == 0:
@@ -290,7 +290,7 @@ class _Near:
 
 
 def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
-    """Return the training rows, given or held by the model; or why there are none."""
+    """Return the training rows, given or stored in the model; or why there are none."""
     name, scale = type(model).__name__, None
     if X_train is not None:
         if getattr(model, "_fitted_pairwise", False):
@@ -305,7 +305,7 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
         items = items if rows.sparse else arrays.to_numpy(items)
         scale = getattr(model, "scale_", None)
         items = items if scale is None else divided(items, scale)
-        return _enough(_Near(crowd("euclidean", items, k), items, scale), name)
+        return _enough(_Near(neighbor_search("euclidean", items, k), items, scale), name)
     held: Any = unpacked(getattr(model, "anchors_", None))
     if held is not None and not hasattr(model, "metric_"):
         return Message(f"{name} compares training rows with a kernel", _GIVE)
@@ -315,11 +315,11 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
         square = getattr(model, "square_", None)
         if square is None:
             return f"{name} stores no distances between its training objects"
-        return _enough(_Near(crowd("precomputed", square, k), square, columns=held), name)
+        return _enough(_Near(neighbor_search("precomputed", square, k), square, columns=held), name)
     fitted: Any = model
     rule = fitted._input.fitted(fitted)
-    return _enough(_Near(crowd(rule, held, k, fitted.metric_state_), held), name)
+    return _enough(_Near(neighbor_search(rule, held, k, fitted.metric_state_), held), name)
 
 
 def _enough(near: _Near, name: str) -> _Near | str:
-    return near if near.crowd.search.n >= 10 else f"{name} was fitted on fewer than 10 distinct rows"
+    return near if near.search.search.n >= 10 else f"{name} was fitted on fewer than 10 distinct rows"

@@ -12,10 +12,10 @@ from .robust_pca import middle_and_spread
 
 Array = Any
 
-LISTED = 3  # columns that are named for a row, at most
-ODD = 3.5  # z-score from which a column is named (Iglewicz and Hoaglin 1993)
+LISTED = 3  # most columns listed for a row
+ODD = 3.5  # least z-score of a listed column (Iglewicz and Hoaglin 1993)
 _QUARTILES = 1.349  # distance between the quartiles of normal values, in standard deviations
-_ENTRIES_AT_ONCE = 1 << 21  # of rows that are looked at together
+_ENTRIES_AT_ONCE = 1 << 21  # entries of rows compared at a time
 
 
 class OddColumn(NamedTuple):
@@ -31,11 +31,10 @@ class OddColumn(NamedTuple):
 
 
 def odd_columns(rows: Array, some: Array, names: Sequence[Any] | None) -> tuple[tuple[OddColumn, ...], ...]:
-    """Return for each row the columns in which it is most unusual among some rows, the most unusual first.
+    """Return, for each row, the columns in which it is most unusual compared with ``some`` rows.
 
-    z = 1.349 |x − median| / (distance of the quartiles), by the standard deviation where the quartiles are equal; of
-    sparse rows by mean and standard deviation. Nothing is named for a row whose every value is ordinary and only their
-    combination is not.
+    z = 1.349 |x − median| / (interquartile range), or with the standard deviation if the quartiles are equal; for
+    sparse rows, mean and standard deviation. The list is empty if only the combination of values is unusual.
 
     >>> some = np.random.default_rng(0).standard_normal((100, 3))
     >>> [[odd.column for odd in row] for row in odd_columns(np.array([[0.0, 9.0, -50.0]]), some, ["a", "b", "c"])]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 Array = Any
 
-_LISTED = 5  # rows that a sentence names
-_ROWS_PER_FLAG = 10  # one flagged row in so many: from there on they may be a group of their own
+_LISTED = 5  # most rows named in the summary
+_ROWS_PER_FLAG = 10  # if one row in 10 or more is flagged, they may be a separate group
 
 WORDS = {
     "distance": "far from its nearest neighbours",
@@ -102,7 +102,7 @@ class Outliers:
 
     @property
     def mask(self) -> Array:
-        """True for the flagged rows: ``X[~found.mask]`` leaves them out."""
+        """True for the flagged rows: ``X[~found.mask]`` removes them."""
         mask = np.zeros(len(self.severity), dtype=bool)
         mask[self.rows] = True
         return mask
@@ -138,7 +138,7 @@ class Outliers:
         return pl.DataFrame(columns, schema_overrides={"reason": pl.String, "name": pl.String} if self.names else None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain values, without the measures of ordinary rows."""
+        """Return the result as plain values, without the measures of rows that are not flagged."""
         return {
             "rows": self.rows.tolist(),
             "names": None if self.names is None else [self.names[i] for i in self.rows],

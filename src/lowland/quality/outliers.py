@@ -21,21 +21,21 @@ from ..rows.row_source import RowSource, as_rows, single_pass_error
 from ..spectral.solved import ComponentRule
 from .checks import check_level, check_neighbors, is_whole, row_names
 from .limits import Limit
-from .neighbor_distance import UNKNOWN, crowd, distance_limit, divided, normal_distances, sample
+from .neighbor_distance import UNKNOWN, distance_limit, divided, neighbor_search, normal_distances, sample
 from .novelty_detection import Novelty, novelty
 from .odd_columns import OddColumn, odd_columns
 from .outlier_result import WORDS, Outliers, is_group, sentence
 from .reference import MOST_RANKED, Ranking, ranking
-from .robust_pca import ROWS_EACH, Bulk, Judged, RobustAxes, angles, distinct_first
+from .robust_pca import ROWS_EACH, InlierSearch, Judged, RobustAxes, angles, distinct_first
 from .spaces import naming
 
 __all__ = ["WORDS", "Novelty", "Outliers", "novelty", "outliers"]
 
 Array = Any
 Metric = str | Callable[[Any, Any], Any]
-Looks = dict[str, tuple[Array, Limit]]  # measures of all rows by name, each with its limit
+Measured = dict[str, tuple[Array, Limit]]  # measures of all rows by name, each with its limit
 
-LEAST = 10  # rows below which nothing can be said
+LEAST = 10  # least number of rows
 _OBJECTS_AT_ONCE = 4096  # objects compared at a time
 
 
@@ -118,16 +118,16 @@ def outliers(
     """
     check_parameters(n_neighbors, n_components, level, anchors)
     if not isinstance(scale, bool | np.bool_):
-        raise ValueError(f"outliers: scale must be true or false; it is {scale!r}")
-    asked = _Asked(n_neighbors, n_components, level, metric, bool(scale), names, anchors, seed(random_state))
+        raise ValueError(Message("outliers: ", Setting("scale"), f" must be true or false; it is {scale!r}"))
+    asked = _Request(n_neighbors, n_components, level, metric, bool(scale), names, anchors, seed(random_state))
     known = are_objects(X) or metric == "precomputed"
     with thread_pool.one_blas_thread(), naming("outliers, X"):
         return _by_distances(X, asked) if known else _by_rows(X, asked)
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What `outliers` was asked for."""
+class _Request:
+    """The parameters of `outliers`."""
 
     k: int
     n_components: int | str
@@ -139,8 +139,8 @@ class _Asked:
     rng: np.random.Generator
 
 
-def _by_distances(X: Any, asked: _Asked) -> Outliers:
-    """Judge objects of which only distances are known."""
+def _by_distances(X: Any, asked: _Request) -> Outliers:
+    """Find outliers among objects of which only distances are known."""
     if asked.scale:
         raise DataError(Message("outliers: a distance matrix has no columns to scale; remove ", SCALE))
     if asked.n_components != "auto":
@@ -154,7 +154,7 @@ def _by_distances(X: Any, asked: _Asked) -> Outliers:
     few = sample(n, asked.anchors, asked.rng)
     some = items[np.ix_(few, few)] if square and len(few) < n else items[few] if len(few) < n else items
     _require_neighbors(asked.k, len(few))
-    search = crowd(asked.metric, some, asked.k)
+    search = neighbor_search(asked.metric, some, asked.k)
 
     def against(block: Array) -> Array:
         return search.distances(block[:, few[search.first]] if square else block)
@@ -164,11 +164,11 @@ def _by_distances(X: Any, asked: _Asked) -> Outliers:
     reach = distance_limit(d, null, 1 - asked.level)
     why = "the input is a distance matrix" if square else "the objects are not rows of numbers"
     names = row_names(asked.names, X, n, "outliers")
-    return _result(_looks(d, reach, None), None, None, asked.level, names, {"t2": why, "spe": why})
+    return _result(_measured(d, reach, None), None, None, asked.level, names, {"t2": why, "spe": why})
 
 
-def _by_rows(X: Any, asked: _Asked) -> Outliers:
-    """Judge rows of numbers."""
+def _by_rows(X: Any, asked: _Request) -> Outliers:
+    """Find outliers among rows of numbers."""
     from ..data.squares import warn_of_square
 
     rows = as_rows(arrays.to_numpy(X) if arrays.is_foreign(X) else X, owner="outliers")
@@ -182,27 +182,29 @@ def _by_rows(X: Any, asked: _Asked) -> Outliers:
     some = _take(rows, few)
     if rows.array is not None:
         warn_of_square(rows.array, "outliers, X", stacklevel=4)
-    share = (1 - asked.level) / (3 if rows.n_features > 1 else 2)  # of each look
-    bulk = Bulk(rows, some, _count(asked, rows), asked.scale, share, asked.rng)
-    kept = bulk.find()
-    d, reach = _distances(rows, some, asked, bulk.judged(kept).axes, share)
+    share = (1 - asked.level) / (3 if rows.n_features > 1 else 2)  # of each measure
+    inliers = InlierSearch(rows, some, _count(asked, rows), asked.scale, share, asked.rng)
+    kept = inliers.find()
+    d, reach = _distances(rows, some, asked, inliers.judged(kept).axes, share)
     never = d > reach.value
     if (never & kept).any():
-        kept = bulk.settle(kept & ~never, never)
-    judged = bulk.judged(kept)
-    looks = _looks(d, reach, judged)
-    ordinary = severity_of(looks) <= 1
+        kept = inliers.settle(kept & ~never, never)
+    judged = inliers.judged(kept)
+    measures = _measured(d, reach, judged)
+    ordinary = severity_of(measures) <= 1
     reason = ranking(judged, ordinary, some, few) if is_group(n - int(ordinary.sum()), n) else None
     if reason is not None:
-        judged = bulk.whole(recount=asked.n_components == "auto")
-        looks = _looks(*_distances(rows, some, asked, judged.axes, share), judged)
+        judged = inliers.whole(recount=asked.n_components == "auto")
+        measures = _measured(*_distances(rows, some, asked, judged.axes, share), judged)
     if not asked.scale:
         _warn_dominant(judged.axes, rows.names)
     missing = {} if judged.spe_limit is not None else {"spe": "the axes span all dimensions, so there is no residual"}
-    out = _result(looks, judged, bulk, asked.level, names, missing, reason, lambda numbers: _odd(rows, some, numbers))
-    if not bulk.stable:
+    out = _result(
+        measures, judged, inliers, asked.level, names, missing, reason, lambda numbers: _odd(rows, some, numbers)
+    )
+    if not inliers.stable:
         warnings.warn(
-            f"outliers: the set of inliers did not converge in {bulk.rounds} iterations: some rows are near a limit",
+            f"outliers: the set of inliers did not converge in {inliers.rounds} iterations: some rows are near a limit",
             LowlandWarning,
             stacklevel=3,
         )
@@ -216,8 +218,8 @@ def _odd(rows: RowSource, some: Array, numbers: Array) -> tuple[tuple[OddColumn,
     return tuple(found[place] for place in np.argsort(order))
 
 
-def _count(asked: _Asked, rows: RowSource) -> int | None:
-    """Return the number of components that was asked for, None for ``auto``."""
+def _count(asked: _Request, rows: RowSource) -> int | None:
+    """Return the requested number of components, None for ``auto``."""
     if asked.n_components == "auto":
         return None
     count, n = int(asked.n_components), rows.count()
@@ -230,16 +232,16 @@ def _count(asked: _Asked, rows: RowSource) -> int | None:
     return count
 
 
-def _distances(rows: RowSource, some: Array, asked: _Asked, axes: RobustAxes, share: float) -> tuple[Array, Limit]:
-    """Return each row's distance from the crowd, and the limit for a bulk with these axes."""
-    search = crowd(asked.metric, divided(some, axes.scale), asked.k)
+def _distances(rows: RowSource, some: Array, asked: _Request, axes: RobustAxes, share: float) -> tuple[Array, Limit]:
+    """Return the nearest-neighbour distance of each row, and its limit for inliers with these axes."""
+    search = neighbor_search(asked.metric, divided(some, axes.scale), asked.k)
     d = rows.map_blocks(lambda block: search.distances(divided(block, axes.scale))[:, None], 1, np.float64)[:, 0]
     spectrum = np.concatenate([axes.variances, axes.rest()]) if asked.metric == "euclidean" else UNKNOWN
     return d, distance_limit(d, normal_distances(spectrum, search.search.n, search.k, asked.rng), share)
 
 
-def _looks(d: Array, reach: Limit, judged: Judged | None) -> Looks:
-    """Return the measures that there are, each with its limit."""
+def _measured(d: Array, reach: Limit, judged: Judged | None) -> Measured:
+    """Return the available measures, each with its limit."""
     found = {"distance": (d, reach)}
     if judged is not None:
         found["t2"] = judged.t2, judged.t2_limit
@@ -248,48 +250,52 @@ def _looks(d: Array, reach: Limit, judged: Judged | None) -> Looks:
     return found
 
 
-def severity_of(looks: Looks) -> Array:
-    """Return how many times its limit the worst measure of each row is, T² and SPE by their roots."""
-    severity = np.zeros(len(looks["distance"][0]))
-    for name, (values, limit) in looks.items():
+def severity_of(measures: Measured) -> Array:
+    """Return the largest ratio of a measure to its limit for each row (square roots for T² and SPE)."""
+    severity = np.zeros(len(measures["distance"][0]))
+    for name, (values, limit) in measures.items():
         ratio = values / limit.value if limit.value > 0 else np.where(values > 0, np.inf, 0.0)
         severity = np.maximum(severity, ratio if name == "distance" else np.sqrt(ratio))
     return severity
 
 
-def _raised(looks: Looks) -> Looks:
-    """Raise all limits alike until they flag no more than `MOST_RANKED` of the rows."""
-    severity = severity_of(looks)
+def _raised(measures: Measured) -> Measured:
+    """Raise all limits by the same factor until at most `MOST_RANKED` of the rows are flagged."""
+    severity = severity_of(measures)
     most = int(MOST_RANKED * len(severity))
-    times = float(-np.partition(-severity, most)[most]) * (1 + 1e-9)  # past the first row that is too many
+    times = float(-np.partition(-severity, most)[most]) * (
+        1 + 1e-9
+    )  # just above the first row that is not to be flagged
     if not 1 < times < np.inf:
-        return looks
-    powers = {name: times if name == "distance" else times**2 for name in looks}
+        return measures
+    powers = {name: times if name == "distance" else times**2 for name in measures}
     return {
         name: (values, replace(limit, value=powers[name] * limit.value, normal=powers[name] * limit.value))
-        for name, (values, limit) in looks.items()
+        for name, (values, limit) in measures.items()
     }
 
 
 def _result(
-    looks: Looks,
+    measures: Measured,
     judged: Judged | None,
-    bulk: Bulk | None,
+    inliers: InlierSearch | None,
     level: float,
     names: tuple[str, ...] | None,
     missing: Mapping[str, str],
     reason: Ranking | None = None,
     columns_of: Callable[[Array], tuple[tuple[OddColumn, ...], ...]] | None = None,
 ) -> Outliers:
-    """Put the looks together; ``reason``: why rows are only ranked."""
-    found = looks if reason is None else _raised(looks)
+    """Combine the measures into the result; ``reason``: why rows are only ranked."""
+    found = measures if reason is None else _raised(measures)
     severity = severity_of(found)
     flagged = np.flatnonzero(severity > 1)
     flagged = flagged[np.argsort(-severity[flagged], kind="stable")]
     reasons = tuple(tuple(name for name, (v, limit) in found.items() if v[i] > limit.value) for i in flagged)
     spared = {name: int(((v > limit.normal) & (severity <= 1)).sum()) for name, (v, limit) in found.items()}
     heavy = {name: count for name, count in spared.items() if count}
-    turned: tuple[Any, ...] = (None,) * 6 if bulk is None or judged is None else _turned(bulk, flagged, judged.axes.k)
+    turned: tuple[Any, ...] = (
+        (None,) * 6 if inliers is None or judged is None else _turned(inliers, flagged, judged.axes.k)
+    )
     turn, between, share, share_without, *clear = turned
     out = Outliers(
         flagged,
@@ -308,8 +314,8 @@ def _result(
         None if judged is None else judged.axes.k,
         level,
         names,
-        0 if bulk is None else bulk.rounds,
-        True if bulk is None else bulk.stable,
+        0 if inliers is None else inliers.rounds,
+        True if inliers is None else inliers.stable,
         "",
         None if columns_of is None else columns_of(flagged),
         reason,
@@ -318,17 +324,19 @@ def _result(
     return replace(out, sentence=sentence(out, nus, *clear))
 
 
-def _turned(bulk: Bulk, flagged: Array, k: int) -> tuple[float | None, Array, float, float, bool, bool]:
-    """Return the turn of the first axis, the principal angles of the first k, and the first axis' share of variance.
+def _turned(inliers: InlierSearch, flagged: Array, k: int) -> tuple[float | None, Array, float, float, bool, bool]:
+    """Return the rotation of the first axis, the principal angles of the first k, and the first axis' variance shares.
 
-    And whether there is such an axis, with all rows and without the flagged ones: among equal variances the first is a
-    matter of chance, and its turn says nothing.
+    Also return whether the first axis is distinct, with all rows and without the flagged ones: if the first variances
+    are equal, the axis is arbitrary and its rotation has no meaning.
     """
-    kept = np.ones(bulk.n, dtype=bool)
-    wanted = ComponentRule(count=min(max(k, 2), bulk.rows.n_features, bulk.n - len(flagged) - 1))  # two, for the gap
-    before = bulk.fit(kept, wanted)
+    kept = np.ones(inliers.n, dtype=bool)
+    wanted = ComponentRule(
+        count=min(max(k, 2), inliers.rows.n_features, inliers.n - len(flagged) - 1)
+    )  # two, to test whether the first is distinct
+    before = inliers.fit(kept, wanted)
     kept[flagged] = False
-    after = before if len(flagged) == 0 else bulk.fit(kept, wanted)
+    after = before if len(flagged) == 0 else inliers.fit(kept, wanted)
     shares = float(before.variances[0] / before.total), float(after.variances[0] / after.total)
     clear = distinct_first(before), distinct_first(after)
     if len(flagged) == 0:
@@ -341,7 +349,7 @@ def _turned(bulk: Bulk, flagged: Array, k: int) -> tuple[float | None, Array, fl
 
 
 def _take(rows: RowSource, numbers: Array) -> Array:
-    """Return some rows, checked."""
+    """Return some rows after checking their values."""
     if rows.sparse:
         for block in rows.blocks():
             rows.check(block)
@@ -359,7 +367,8 @@ def check_parameters(k: int, n_components: int | str, level: float, anchors: int
         least = f" must be a whole number ≥ 1 or 'auto'; it is {n_components!r}"
         raise ValueError(Message("outliers: ", Setting("n_components"), least))
     if anchors is not None and anchors != "auto" and not is_whole(anchors, LEAST):
-        raise ValueError(f"outliers: anchors must be a whole number ≥ {LEAST}, 'auto' or None; it is {anchors!r}")
+        least = f" must be a whole number ≥ {LEAST}, 'auto' or None; it is {anchors!r}"
+        raise ValueError(Message("outliers: ", Setting("anchors"), least))
 
 
 def _require_rows(n: int) -> None:

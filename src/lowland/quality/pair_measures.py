@@ -1,6 +1,6 @@
-"""Measures on pairs: how well distances in the map (d) repeat those in the data (δ).
+"""Measures on pairs: how well distances in the map (d) agree with those in the data (δ).
 
-All are functions of a few sums over pairs, except where an order is asked for (`pair_values`).
+All are functions of a few sums over pairs, except those that depend on the order of the distances (`pair_values`).
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def kruskal_stress(
     groups: Any = None,
     random_state: int | None = None,
 ) -> Measure:
-    """Kruskal's stress-1: how far map distances are from those that the data ask for.
+    """Return Kruskal's stress-1, the relative error of the distances in the map.
 
-    S = √(Σ(d − d̂)²/Σd²). d̂ = bδ with the b that fits best, or δ itself (``scale=False``), or the nondecreasing
-    function of δ that fits best (``monotone=True``). 0 is perfect; Kruskal called 0.05 good and 0.2 poor.
+    S = √(Σ(d − d̂)²/Σd²), where d̂ = bδ with the best b, or δ itself (``scale=False``), or the best nondecreasing
+    function of δ (``monotone=True``). 0 is perfect; Kruskal called 0.05 good and 0.2 poor.
 
     Parameters
     ----------
@@ -49,22 +49,22 @@ def kruskal_stress(
     Y : array
         The map, one row for each of X's.
     monotone : bool
-        Ask for the order of distances only, as non-metric scaling does; equal δ may have different d̂ (primary ties).
+        Compare only the order of distances, as non-metric scaling does; equal δ may have different d̂ (primary ties).
     scale : bool
-        Whether the unit of the map is free; without effect on a monotone fit, which has no unit.
+        Whether the scale of the map is free; a monotone fit does not depend on it.
     metric : str or callable
-        How the data are compared.
+        Metric of the data.
     pairs : "auto", int or None
-        How many pairs to draw, None for all; "auto": all up to 10,000 points (5,000 if monotone), then 1,000,000.
+        Number of pairs to sample, None for all; "auto": all up to 10,000 points (5,000 if monotone), then 1,000,000.
     groups : sequence, optional
-        A label for each point; ``.groups`` of the result then holds the stress of pairs that begin in each group.
+        A label for each point; ``.groups`` of the result is then the stress of pairs that begin in each group.
     random_state : int, optional
-        Seed of the draw; None is 0.
+        Random seed of the sample; None is 0.
 
     Notes
     -----
-    A monotone line follows few pairs more closely than many, so its stress is too low for few drawn pairs: by 5 % for
-    1,000 of them, 1 % for 5,000, where that was measured. The interval reaches up by about as much.
+    A monotone fit to few pairs overfits, so its stress is too low: by 5 % for 1,000 sampled pairs and 1 % for 5,000, as
+    measured. The upper end of the interval is raised by about as much.
 
     References
     ----------
@@ -79,7 +79,7 @@ def kruskal_stress(
     """
     owner = "kruskal_stress"
     if monotone and not scale:
-        raise ValueError("kruskal_stress: a monotone fit has no unit; leave scale=False out, or monotone=True")
+        raise ValueError("kruskal_stress: a monotone fit has no scale; remove scale=False or monotone=True")
     table = PairTable.of(X, Y, metric, pairs, random_state, groups, owner)
     return stress_of(table, monotone=monotone, scale=scale)
 
@@ -101,17 +101,16 @@ def sammon_stress(
     groups: Any = None,
     random_state: int | None = None,
 ) -> Measure:
-    """Sammon's stress, in which errors of short distances weigh more.
+    """Return Sammon's stress, which gives errors of short distances more weight.
 
-    E = Σ(δ − cd)²/δ / Σδ with the c that fits best, or c = 1 (``scale=False``). Pairs of equal rows (δ = 0), which
-    have no weight, are left out.
+    E = Σ(δ − cd)²/δ / Σδ with the best c, or c = 1 (``scale=False``). Pairs of equal rows (δ = 0) are left out.
 
     Parameters
     ----------
     X, Y, metric, pairs, groups, random_state
         As in `kruskal_stress`.
     scale : bool
-        Whether the unit of the map is free.
+        Whether the scale of the map is free.
 
     References
     ----------
@@ -141,17 +140,17 @@ def distance_correlation(
     groups: Any = None,
     random_state: int | None = None,
 ) -> Measure:
-    """Correlation of the distances in the map with those in the data: does far stay far.
+    """Return the correlation of the distances in the map with those in the data.
 
-    Pearson's r of (δ, d) over pairs, or Spearman's: r of their ranks, in which equal distances share the mean of their
-    ranks. 1 is perfect, 0 is chance. (Székely's distance correlation, a test of independence, is another statistic.)
+    Pearson's r of (δ, d) over pairs, or Spearman's: r of their ranks, with mean ranks for ties. 1 is perfect, 0 is
+    chance. (Székely's distance correlation, a test of independence, is a different statistic.)
 
     Parameters
     ----------
     X, Y, metric, pairs, groups, random_state
         As in `kruskal_stress`.
     kind : {"pearson", "spearman"}
-        Spearman's asks for the order only; all pairs are sorted up to 5,000 points.
+        Spearman's depends on the order only; all pairs are sorted up to 5,000 points.
 
     Examples
     --------
@@ -181,10 +180,10 @@ def residual_variance(
     groups: Any = None,
     random_state: int | None = None,
 ) -> Measure:
-    """1 − R²: the share of the variance of distances that a straight line through (δ, d) leaves.
+    """Return 1 − R², the share of the variance of distances that a linear fit to (δ, d) does not explain.
 
-    Tenenbaum and others compare maps with it, each map with the distances that it means to keep: for Isomap those along
-    the surface. Give such distances as X with ``metric="precomputed"``.
+    Tenenbaum et al. compare each map with the distances that it is meant to preserve: for Isomap, geodesic distances.
+    Give such distances as X with ``metric="precomputed"``.
 
     Parameters
     ----------
@@ -220,18 +219,18 @@ def distance_error(
     groups: Any = None,
     random_state: int | None = None,
 ) -> Measure:
-    """Mean of δ − d over pairs, in the unit of the data: how much distance the map loses.
+    """Return the mean of δ − d over pairs, in the unit of the data.
 
-    A projection only loses distance, so its error is positive; maps with a unit of their own (eigenmaps, t-SNE) have no
-    such error. For kernel PCA the distances of the data are those in feature space, δ² = K_ii + K_jj − 2K_ij: give them
-    as X with ``metric="precomputed"``.
+    A projection only shortens distances, so its error is positive; for maps with an arbitrary scale (eigenmaps, t-SNE)
+    it has no meaning. For kernel PCA the distances of the data are those in feature space, δ² = K_ii + K_jj − 2K_ij:
+    give them as X with ``metric="precomputed"``.
 
     Parameters
     ----------
     X, Y, metric, pairs, groups, random_state
         As in `kruskal_stress`.
     absolute : bool
-        Take the mean of abs(δ − d), in which gains do not make up for losses.
+        Use the mean of abs(δ − d), in which errors of different sign do not cancel.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What measures on pairs are, as functions: of sums over pairs, or of the order of their distances.
+"""Measures on pairs as functions of sums over pairs, or of the order of their distances.
 
-Sums are taken of e = d − bδ with b near the best slope, so that a map that is right to the last digit is told from one
-that is right to eight. NaN: the measure has no value.
+Sums use e = d − bδ with b near the best slope, so that small errors are not lost in cancellation. NaN: the measure is
+undefined.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .pairs import (
 
 Array = Any
 
-_CANCELLATION = 1e-14  # of the terms of a sum: what is left when they cancel
+_CANCELLATION = 1e-14  # relative to the terms of a sum: smaller results are rounding
 
 
 # -- of sums ----------------------------------------------------------------------------------------------
@@ -51,21 +51,24 @@ def scaled_stress(s: Array, pilot: Pilot) -> float:
 
 
 def plain_stress(s: Array, pilot: Pilot) -> float:
-    """Return stress-1 at the scale given."""
+    """Return stress-1 without scaling the map."""
     delta2, delta_e, ee, d2 = _spread(s, pilot)
     b = pilot.slope - 1.0
     return float(np.sqrt(np.maximum(0.0, ee + 2 * b * delta_e + b * b * delta2) / d2)) if d2 > 0 else np.nan
 
 
 def _sammon_at(s: Array, pilot: Pilot, c: float | None) -> float:
-    """With f = d/b − δ and t = 1 − cb: Σ(δ − cd)²/δ = t²Σδ − 2t(1 − t)Σf + (1 − t)²Σf²/δ, least where t is below."""
+    """Return Sammon's stress at scale c (None: the best).
+
+    With f = d/b − δ and t = 1 − cb: Σ(δ − cd)²/δ = t²Σδ − 2t(1 − t)Σf + (1 − t)²Σf²/δ.
+    """
     A = s[SUM_X] + pilot.center * s[COUNT]
     if not A > 0:
         return np.nan
     B, C = s[SUM_E_APART] / pilot.slope, s[SUM_EE_BY_DELTA] / pilot.slope / pilot.slope
     size = A + 2 * B + C  # Σ(d/b)²/δ
     if c is None and size <= _CANCELLATION * (A + 2 * abs(B) + C):
-        return 1.0  # all d are 0, and every scale leaves all of δ
+        return 1.0  # all d are 0, so no scale reduces the error
     t = (B + C) / size if c is None else 1.0 - c * pilot.slope
     return float(np.maximum(0.0, t * t * A - 2 * t * (1 - t) * B + (1 - t) ** 2 * C) / A)
 
@@ -76,12 +79,12 @@ def scaled_sammon(s: Array, pilot: Pilot) -> float:
 
 
 def plain_sammon(s: Array, pilot: Pilot) -> float:
-    """Return Sammon's stress at the scale given."""
+    """Return Sammon's stress without scaling the map."""
     return _sammon_at(s, pilot, 1.0)
 
 
 def _distinct(s: Array, pilot: Pilot) -> tuple[float, float, float, float] | None:
-    """Return the centred Σδ², Σδe, Σe² and Σd² of pairs; None where what varies is only rounding."""
+    """Return the centred Σδ², Σδe, Σe² and Σd² of pairs; None if the distances are equal up to rounding."""
     n, b = s[COUNT], pilot.slope
     x, e = s[SUM_X] / n, s[SUM_E] / n
     xx, xe, ee = s[SUM_XX] - x * s[SUM_X], s[SUM_XE] - x * s[SUM_E], s[SUM_EE] - e * s[SUM_E]
@@ -100,7 +103,7 @@ def pearson(s: Array, pilot: Pilot) -> float:
 
 
 def residual(s: Array, pilot: Pilot) -> float:
-    """Return the share of variance that a line leaves."""
+    """Return the share of variance that a linear fit does not explain."""
     found = _distinct(s, pilot)
     if found is None:
         return np.nan
@@ -128,7 +131,7 @@ def monotone_fit(delta: Array, d: Array) -> tuple[Array, Array]:
 
 
 def _primary_order(delta: Array, d: Array) -> Array:
-    order = np.argsort(delta)  # of ties in any order: they are put in that of d
+    order = np.argsort(delta)  # ties are then sorted by d
     level = levels(delta[order])
     after = np.concatenate([level[1:] == level[:-1], [False]])
     after[1:] |= after[:-1]
@@ -139,7 +142,7 @@ def _primary_order(delta: Array, d: Array) -> Array:
 
 
 def stress_of_fit(d: Array, order: Array, fitted: Array) -> float:
-    """Return stress-1 of a monotone fit; NaN where all points of the map are one."""
+    """Return stress-1 of a monotone fit; NaN if all points of the map are equal."""
     size = float(d @ d)
     rest = d[order]
     rest -= fitted
@@ -152,7 +155,7 @@ def monotone_stress(delta: Array, d: Array) -> float:
 
 
 def _ranks(values: Array) -> Array:
-    """Return ranks around their mean; equal values share the mean of theirs."""
+    """Return centred ranks; ties get the mean of their ranks."""
     from ..methods.distance.order_stress_loops import mean_ranks
 
     order = np.argsort(values)

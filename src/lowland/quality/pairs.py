@@ -1,11 +1,11 @@
-"""Distances of pairs, in the data (δ) and in the map (d): all pairs, or some that were drawn.
+"""Distances of pairs in the data (δ) and in the map (d): of all pairs, or of a sample.
 
-Pairs are drawn in batches that are independent of each other, so their spread tells how far the value may be from that
-of all pairs (`intervals`). Within a batch they are independent, too, but for metrics that compare blocks only: there a
-batch is made of blocks of 32 × 32 pairs. (Drawn pairs share points, and for a statement on points that were never seen
-the interval would be too narrow. None is made: a measure is about the points given. `pairs_of_rows` is for those.)
+Pairs are sampled in independent batches, whose variance gives the interval for the value over all pairs (`intervals`).
+Within a batch pairs are independent, too, except for metrics that compare blocks only: there a batch consists of blocks
+of 32 × 32 pairs. The interval refers to the given points. For a population of points it would be too narrow, because
+sampled pairs share points; `pairs_of_rows` is for that case.
 
-For a group the pairs are those that begin at one of its points and end at any other.
+The pairs of a group begin at one of its points and end at any other point.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..core import thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
 from ..core.measure import Measure
+from ..core.message import Advice, Code, Message, Setting
 from ..graph.measures import BoundMetric, RuleRows, SquareRows
 from ..pairs.pairwise import tiles
 from .anchors import Labels, check_seed, labels
@@ -29,21 +30,21 @@ from .spaces import SIDE, Sides, distances_from, distances_of, rectangles, sides
 
 Array = Any
 
-ALL_SUMS = 10_000  # points up to which all pairs are summed
-ALL_ORDERED = 5_000  # points up to which all pairs are sorted, which takes memory for each pair
-DRAWN = 1_000_000  # pairs drawn beyond
-NUMBERS = 2_000_000_000  # that they are compared in: of rows wider than 2,000 columns fewer pairs are drawn
-SORTED_NUMBERS = 20_000_000_000  # the same where all pairs are sorted, for which each is compared by itself
-FEWEST = 1_000  # pairs that can be asked for
+ALL_SUMS = 10_000  # up to this number of points, all pairs are summed
+ALL_ORDERED = 5_000  # up to this number of points, all pairs are sorted, which takes memory for each pair
+DRAWN = 1_000_000  # pairs sampled if there are more points
+NUMBERS = 2_000_000_000  # pairs × columns: of rows with more than 2,000 columns fewer pairs are sampled
+SORTED_NUMBERS = 20_000_000_000  # the same limit if all pairs are sorted, each compared individually
+FEWEST = 1_000  # smallest number of pairs allowed
 BATCHES = 50
-_PAIRS_PER_BATCH = 400  # pairs in a batch, where there are enough for ten
-_PAIRS_PER_GROUP = 5_000  # pairs drawn for a group at least
+_PAIRS_PER_BATCH = 400  # pairs in a batch, if there are enough for ten
+_PAIRS_PER_GROUP = 5_000  # least number of pairs sampled for a group
 _PAIRS_AT_ONCE = 1 << 19  # pairs summed at a time
-_SORT_BYTES = 88  # bytes that sorting a pair takes: 84 were measured where all have ties, 57 where none has
+_SORT_BYTES = 88  # memory for sorting a pair: 84 bytes measured with ties, 57 without
 
 
 class OrderMeasure(NamedTuple):
-    """A function of δ and d of pairs, the values it can have, and whether a curve is fitted to the pairs."""
+    """A function of δ and d of pairs, its range, and whether a curve is fitted to the pairs."""
 
     value: Callable[[Array, Array], float]
     span: tuple[float, float]
@@ -51,24 +52,24 @@ class OrderMeasure(NamedTuple):
 
 
 class UndefinedError(DataError):
-    """A measure has no value for these points, such as a correlation of distances that are all equal."""
+    """A measure is undefined for these points, such as the correlation of equal distances."""
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """The centre of δ and the slope of d, roughly: sums around them lose no digits where the map is nearly true."""
+    """Approximate centre of δ and slope of d: sums relative to them avoid cancellation."""
 
     center: float
     slope: float
 
 
-# What is summed over pairs: their number; x = δ − centre, e = d − slope·δ and their products; |δ − d|; and over pairs
-# of different rows (δ > 0) e and e²/δ.
+# Sums over pairs: their number; x = δ − centre, e = d − slope·δ and their products; |δ − d|; and over pairs of
+# different rows (δ > 0) e and e²/δ.
 COUNT, SUM_X, SUM_E, SUM_XX, SUM_EE, SUM_XE, SUM_GAP, SUM_E_APART, SUM_EE_BY_DELTA = range(9)
 
 
 def pair_sums(delta: Array, d: Array, pilot: Pilot, own: Array | None = None) -> Array:
-    """Return the sums over the last axis, 9 a row; ``own`` are the places of the points themselves, which are no pairs.
+    """Return the 9 sums over the last axis; ``own`` is the column of the point itself in each row, which is no pair.
 
     >>> found = pair_sums(np.array([[1.0, 2.0]]), np.array([[1.0, 3.0]]), Pilot(1.5, 1.0))
     >>> found[0, [COUNT, SUM_X, SUM_E, SUM_GAP]].tolist()
@@ -92,18 +93,18 @@ def pair_sums(delta: Array, d: Array, pilot: Pilot, own: Array | None = None) ->
 
 @dataclass(frozen=True)
 class Values:
-    """δ and d of pairs: all of them in one batch, or drawn in several."""
+    """δ and d of pairs: all of them in one batch, or a sample in several batches."""
 
     batches: tuple[tuple[Array, Array], ...]
     exact: bool
 
     def joined(self) -> tuple[Array, Array]:
-        """Return all of them in a row."""
+        """Return all batches as one."""
         delta, d = zip(*self.batches, strict=True)
         return (delta[0], d[0]) if len(delta) == 1 else (np.concatenate(delta), np.concatenate(d))
 
     def measured(self, measure: OrderMeasure, value: float) -> Measure:
-        """Return the value that a measure has for all of them, with the interval that the batches tell."""
+        """Return the value of a measure with the interval from its values in the batches."""
         if self.exact:
             return Measure(value)
         few = list(thread_pool.run(lambda batch: measure.value(*batch), self.batches))
@@ -111,21 +112,21 @@ class Values:
 
 
 class PairTable:
-    """The pairs that the measures of one comparison share.
+    """The pairs shared by the measures of one evaluation.
 
     Parameters
     ----------
     both : Sides
         The data and the map.
     pairs : "auto", int or None
-        How many to draw; None: all; "auto": all up to 10,000 points (5,000 where pairs are sorted, fewer of rows wider
-        than 1,600 columns), then 1,000,000 (fewer of rows wider than 2,000 columns, 100,000 at least).
+        Number of pairs to sample; None: all; "auto": all up to 10,000 points (5,000 if pairs are sorted, fewer with
+        more than 1,600 columns), then 1,000,000 (fewer with more than 2,000 columns, but at least 100,000).
     random_state : int, optional
-        Seed of the draw.
+        Random seed of the sample.
     groups : Labels, optional
-        Groups to measure by themselves, too.
+        Groups to measure as well.
     owner : str
-        Whom errors name.
+        Name of the function in error messages.
     """
 
     def __init__(
@@ -147,7 +148,7 @@ class PairTable:
     def of(
         cls, X: Any, Y: Any, metric: Any, pairs: int | str | None, random_state: Any, groups: Any, owner: str
     ) -> PairTable:
-        """Make a table from what users give."""
+        """Make a table from the arguments of a public function."""
         both = sides(X, Y, metric, owner)
         return cls(both, pairs, random_state, None if groups is None else labels(groups, both.n, owner), owner)
 
@@ -155,14 +156,14 @@ class PairTable:
 
     @cached_property
     def pilot(self) -> Pilot:
-        """The centre and slope of some pairs; they only steady the sums, so they need no seed of the user's."""
+        """The centre and slope of some pairs; they only stabilise the sums, so a fixed seed is used."""
         delta, d = Values(tuple(self._draw(2000, None, np.random.default_rng(0), 1)), exact=False).joined()
         square = float(delta @ delta)
         slope = float(delta @ d) / square if square > 0 else 0.0
         return Pilot(float(delta.mean()), slope if slope > 0 else self._rough_slope())
 
     def _rough_slope(self) -> float:
-        """Return how the sizes of map and data compare, for a map so uneven that some pairs show no slope."""
+        """Return the ratio of the extents of map and data, if the sampled pairs have no positive slope."""
         delta, d = (float(distances_from(side, np.zeros(1, dtype=np.intp)).max()) for side in self.both[:2])
         return d / delta if delta > 0 and d > 0 else 1.0
 
@@ -178,17 +179,17 @@ class PairTable:
         return np.concatenate([pair_sums(x[None], y[None], self.pilot) for x, y in batches])
 
     def _members(self) -> list[Array | None]:
-        """Return whose pairs are looked at: everybody's (None), then each group's."""
+        """Return the points whose pairs are used: all (None), then those of each group."""
         return [None, *(() if self.groups is None else map(self.groups.members, range(len(self.groups.names))))]
 
     @cached_property
     def all_sums(self) -> Array:
         """The sums of each point with all others."""
-        everybody = np.arange(self.both.n)
-        return self.sums_between(everybody, everybody)
+        points = np.arange(self.both.n)
+        return self.sums_between(points, points)
 
     def sums_between(self, first: Array, ends: Array) -> Array:
-        """Return the sums of each of some points with all others that are among ``ends``, which hold the points."""
+        """Return the sums over pairs of each point in ``first`` with all others in ``ends``, a superset of it."""
         n, pilot = self.both.n, self.pilot
         places: Array = np.searchsorted(ends, first)
         whole = len(ends) == n
@@ -206,24 +207,24 @@ class PairTable:
     # -- values -------------------------------------------------------------------------------------------
 
     def everything(self, limit: int) -> bool:
-        """Tell whether all pairs are taken, where "auto" takes all up to so many points."""
+        """Return whether all pairs are used, where "auto" uses all up to ``limit`` points."""
         if self.wanted != 0:
             return self.wanted is None
         return self.both.n <= limit and (limit != ALL_ORDERED or self.total * self._width <= SORTED_NUMBERS)
 
     @property
     def _width(self) -> int:
-        """Numbers that a pair of rows is compared in."""
+        """Number of columns."""
         return max(1, int(getattr(self.both.data, "width", 1)))
 
     @property
     def count(self) -> int:
-        """Pairs to draw."""
+        """Number of pairs to sample."""
         return self.wanted or min(DRAWN, max(DRAWN // 10, NUMBERS // self._width))
 
     @cached_property
     def drawn(self) -> list[Values]:
-        """Drawn pairs: of the whole, then of each group."""
+        """Sampled pairs: of all points, then of each group."""
         count = self.count
         each = min(count, max(_PAIRS_PER_GROUP, count // max(1, len(self._streams) - 1)))
         found = []
@@ -234,13 +235,16 @@ class PairTable:
         return found
 
     def ordered(self) -> Iterator[Values]:
-        """Yield pairs to be sorted, their distances exact to the last bit: of the whole, then of each group."""
+        """Yield pairs to be sorted, with exact distances: of all points, then of each group."""
         if not self.everything(ALL_ORDERED):
             yield from self.drawn
             return
         n, whose = self.both.n, self._members()
         most = max(self.total if members is None else len(members) * (n - 1) for members in whose)
-        check_allocation(_SORT_BYTES * most, "all pairs in their order", "draw some of them, such as pairs=1_000_000")
+        remedy = Message(
+            Advice(Message("draw some of them with ", Setting("pairs", Code("1_000_000"))), "use fewer rows")
+        )
+        check_allocation(_SORT_BYTES * most, "sorting all pairs", remedy)
         for members in whose:
             yield Values((self._all_pairs() if members is None else self._pairs_from(members),), exact=True)
 
@@ -307,17 +311,17 @@ class PairTable:
 
     @property
     def in_blocks(self) -> bool:
-        """Whether the metric of the data compares blocks, so that drawn pairs come in such."""
+        """Whether the metric of the data compares blocks only, so that pairs are sampled in blocks."""
         return isinstance(self.both.data, RuleRows)
 
     def fresh(self) -> np.random.Generator:
-        """Return a stream of chance beside those of the pairs, the same at every call."""
+        """Return a random generator independent of those of the pairs, the same at every call."""
         return np.random.default_rng(self._seed).spawn(len(self._streams) + 1)[-1]
 
     # -- measures -----------------------------------------------------------------------------------------
 
     def of_sums(self, value: Callable[[Array, Pilot], float], span: tuple[float, float]) -> Measure:
-        """Return the measure that is a function of the sums, with the values it can have; NaN where undefined."""
+        """Return a measure that is a function of the sums, with range ``span``; NaN if undefined."""
         found = []
         for part, exact in self.sums:
             whole = float(value(part.sum(axis=0), self.pilot))
@@ -325,12 +329,12 @@ class PairTable:
         return self._grouped(found)
 
     def of_order(self, *measures: OrderMeasure) -> list[Measure]:
-        """Return measures that are functions of δ and d of pairs; NaN where undefined."""
+        """Return measures that depend on the order of δ and d; NaN if undefined."""
         found: list[list[Measure]] = [[] for _ in measures]
         for part in self.ordered():
             for out, measure in zip(found, measures, strict=True):
                 out.append(part.measured(measure, measure.value(*part.joined())))
-            del part  # or its pairs would stay while the next ones are made
+            del part  # frees its memory before the next pairs are made
         return [self._grouped(parts) for parts in found]
 
     def _grouped(self, found: list[Measure]) -> Measure:
@@ -342,30 +346,29 @@ class PairTable:
 
 
 def defined(measure: Measure, table: PairTable) -> Measure:
-    """Return a measure, or say that it has no value."""
+    """Return a measure; raise `UndefinedError` if it is NaN."""
     if np.isnan(measure):
         raise UndefinedError(
-            f"{table.owner}: all distances in the data or all in the map are equal, so there is nothing to compare; "
-            "leave this measure out"
+            f"{table.owner}: all distances in the data or all in the map are equal, so this measure is not defined; "
+            "leave it out"
         )
     return measure
 
 
 def _wanted(pairs: int | str | None, total: int, owner: str) -> int | None:
-    """Read the number of pairs: None for all, 0 for the usual."""
+    """Read the number of pairs: None for all, 0 for the default."""
     if pairs is None:
         return None
     if isinstance(pairs, str) and pairs == "auto":
         return 0
     if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < FEWEST:
-        raise ValueError(
-            f"{owner}: pairs must be 'auto', None (all) or a whole number of at least {FEWEST}; it is {pairs!r}"
-        )
+        allowed = f" must be 'auto', None (all) or a whole number of at least {FEWEST}; it is {pairs!r}"
+        raise ValueError(Message(f"{owner}: ", Setting("pairs"), allowed))
     return None if pairs >= total else int(pairs)
 
 
 def _exactly(side: BoundMetric, numbers: Array, i: Array, j: Array) -> Array:
-    """Return the distances of the points ``numbers[i]`` to the points j, with the same bits in every order."""
+    """Return the distances of the points ``numbers[i]`` to the points j, with the same bits in any order."""
     if isinstance(side, RuleRows | SquareRows):
         return side.compare(side.own(numbers))[i, j]
     return side.exact(side.own(numbers), i, j, np.empty(0))

@@ -1,11 +1,12 @@
-"""The correlation of the distances from some rows, with the interval for other rows of the same kind.
+"""The correlation of distances over the pairs of some rows, with an interval for a population of such rows.
 
-A row is an end of many pairs: without it all of these are gone, those that begin at it and those that end there. So the
-jackknife leaves out rows with both. Rows to which pairs only lead (those of a fit, beside new ones) stay as they are.
-Drawn pairs vary by themselves, too. A sum over them varies with its rows (A), and with each pair (B). A pair with two
-ends that are left out is seen twice: A + 2B. Leaving out groups of such pairs tells B, and once of it is taken off.
+Each row belongs to many pairs, so the jackknife leaves out a row with all pairs that begin or end at it. Rows that are
+only ends of pairs (training rows, when new rows are measured) are not left out. Sampled pairs add variance of their
+own. A sum over pairs has variance from its rows (A) and from each sampled pair (B); a pair with two ends that are left
+out in turn is counted twice, which gives A + 2B. The jackknife over groups of such pairs gives B, which is subtracted
+once.
 
-The spread is that of Fisher's z = artanh r: near 1 the correlation itself is skewed, and z is not.
+The variance is that of Fisher's z = artanh r, because r itself is skewed near 1.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ Array = Any
 
 _LARGEST_CORRELATION = 1 - 2.0**-53  # the largest correlation with a finite z
 _PAIRS_AT_ONCE = 20_000  # pairs drawn at a time
-_EACH = 20  # rows in a fold: of fewer rows each is one, so that folds are much of a size
+_ROWS_PER_FOLD = 20  # with fewer rows than this for each fold, every row is a fold
 
 
 def correlation_over_rows(table: PairTable, rows: Array) -> Measure:
-    """Return the correlation of δ and d over pairs that begin at some rows (ascending) and end at any; NaN: none."""
+    """Return the correlation of δ and d over pairs that begin at some rows (ascending); NaN if undefined."""
 
     def fisher(sums: Array) -> float:
-        if sums[COUNT] <= 2:  # one pair, seen from both ends, tells nothing
+        if sums[COUNT] <= 2:  # a single pair, counted from both ends, has no correlation
             return np.nan
         return float(np.arctanh(np.clip(pearson(sums, table.pilot), -_LARGEST_CORRELATION, _LARGEST_CORRELATION)))
 
@@ -48,11 +49,11 @@ def correlation_over_rows(table: PairTable, rows: Array) -> Measure:
 
 
 def _drawn(table: PairTable, rows: Array) -> tuple[Array, Array, Array]:
-    """Return the sums of drawn pairs: of all, of those that touch each fold of rows, and of groups with two ends so."""
+    """Return sums over sampled pairs: of all, of those with an end in each fold, of groups with both ends in folds."""
     rng, n = table.fresh(), table.both.n
-    count = BATCHES if len(rows) >= _EACH * BATCHES else len(rows)
+    count = BATCHES if len(rows) >= _ROWS_PER_FOLD * BATCHES else len(rows)
     fold = np.full(n, -1)
-    if table.in_blocks:  # other ends are drawn for many pairs at once, and which they are is chance, too
+    if table.in_blocks:  # the other ends are sampled for whole blocks, which adds variance
         fold = rng.permutation(np.arange(n) % count)
     fold[rows] = rng.permutation(np.arange(len(rows)) % count)
     whole, touched, twice = np.zeros(9), np.zeros((count, 9)), np.zeros((count, 9))

@@ -1,4 +1,4 @@
-"""Trust point by point: which places of a map deceive."""
+"""Reliability of a map at each point."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class Pointwise:
-    """How far the place of each point in a map can be trusted; arrays with one value for each point.
+    """Reliability of each point of a map; arrays with one value for each point.
 
     Attributes
     ----------
     point : array
         Numbers of the points.
     kept : array
-        Share of the k nearest in the data that are among the k nearest in the map. As many are false as are missing:
-        both lists have k members, so 1 − ``kept`` is the share of either.
+        Share of the k nearest in the data that are also among the k nearest in the map. Both lists have k members, so
+        1 − ``kept`` is the share of false and of missing neighbours.
     false : array
-        How far off the map's neighbours really are: 1 − (mean distance in the data to the k nearest in the data) /
-        (mean distance in the data to the k nearest in the map). 0: as near as can be; towards 1: strangers.
+        Distance of false neighbours: 1 − (mean distance in the data to the k nearest in the data) / (mean distance in
+        the data to the k nearest in the map). 0: none are false; near 1: they are far away in the data.
     missing : array
-        How far off true neighbours have been put: 1 − (mean distance in the map to the k nearest in the map) / (mean
-        distance in the map to the k nearest in the data). 0: none torn away; towards 1: torn away far.
+        Distance of missing neighbours: 1 − (mean distance in the map to the k nearest in the map) / (mean distance in
+        the map to the k nearest in the data). 0: none are missing; near 1: they are far away in the map.
     stretch : array
-        Mean distance to the k nearest in the map over that in the data, in units of its median over the points: above 1
-        the map is drawn apart here, below 1 it is pressed together.
+        Mean distance to the k nearest in the map divided by that in the data, relative to its median over the points:
+        above 1 the map is locally stretched, below 1 compressed.
     n_neighbors : int
-        Neighbours k of each point.
+        Number of neighbours k.
     recall : float or None
-        Measured share of true neighbours in the data, where the search for them was approximate.
+        Measured share of true neighbours found in the data, if the search was approximate.
     """
 
     point: Array
@@ -59,9 +59,9 @@ class Pointwise:
         return len(self.point)
 
     def worst(self, count: int = 10, by: str = "kept") -> Array:
-        """Return the numbers of the points to trust least, the worst first; ``by`` "kept", "false" or "missing".
+        """Return the numbers of the least reliable points, the worst first; ``by`` "kept", "false" or "missing".
 
-        Of points that keep equally few neighbours, those with the farther strangers come first.
+        Ties are ordered by the distance of false and missing neighbours.
         """
         if by not in ("kept", "false", "missing"):
             raise ValueError(f"by must be 'kept', 'false' or 'missing'; it is {by!r}")
@@ -87,32 +87,32 @@ def pointwise(
     anchors: int | str | None = None,
     random_state: int | None = None,
 ) -> Pointwise:
-    """Tell for each point how many neighbours it keeps, how far off false and missing ones are, and its stretch.
+    """Measure, for each point, the neighbours kept, the distance of false and missing ones, and the local stretch.
 
     Parameters
     ----------
     X, Y, n_neighbors, metric
         See `trustworthiness`.
     anchors : int, "auto" or None
-        The points looked at; None, the default, for all. See `trustworthiness`.
+        Number of points to evaluate; None, the default, for all. See `trustworthiness`.
     random_state : int, optional
-        The seed of the sample of anchors; None is 0.
+        Random seed of the sample of anchors; None is 0.
 
     Returns
     -------
     Pointwise
-        Arrays with one value for each point that was looked at.
+        Arrays with one value for each evaluated point.
 
     Notes
     -----
-    Tied neighbours count by their probability to be among the k nearest. Of all points of a set of more than 10,000 the
-    neighbours are found by the searches of `lowland.graph.neighbor_graph`; past N²·D = 1e13 those are approximate, and
-    ``recall`` tells how good they are. A sample of anchors is exact at any size.
+    Tied neighbours count with their probability of being among the k nearest. If all of more than 10,000 points are
+    evaluated, neighbours are found by `lowland.graph.neighbor_graph`; above N²·D = 1e13 this search is approximate, and
+    ``recall`` is its measured accuracy. A sample of anchors is exact at any size.
 
     Examples
     --------
     >>> X = [[0.0], [1.0], [2.1], [3.3], [4.6], [6.0]]
-    >>> found = pointwise(X, [[0.0], [1.0], [2.1], [3.3], [4.6], [0.5]], n_neighbors=2)  # the last one went astray
+    >>> found = pointwise(X, [[0.0], [1.0], [2.1], [3.3], [4.6], [0.5]], n_neighbors=2)  # the last one is misplaced
     >>> found.worst(1), found.kept.tolist()
     (array([5]), [0.5, 0.5, 1.0, 1.0, 0.5, 0.0])
     >>> round(float(found.false[5]), 2), round(float(found.missing[5]), 2)
@@ -120,7 +120,9 @@ def pointwise(
     """
     space = sides(X, Y, metric, "pointwise")
     k = check_count(n_neighbors, space.n, "pointwise")
-    pairs = isinstance(space.data, EuclideanRows | SparseRows | SquareRows)  # others can only be compared row by row
+    pairs = isinstance(
+        space.data, EuclideanRows | SparseRows | SquareRows
+    )  # other metrics have no distances of single pairs
     if anchors is None and space.n > ALL and pairs:
         seed = check_seed(random_state, "pointwise")
         data = neighbor_graph(X, k, metric=metric, ties="keep", random_state=seed)
@@ -129,13 +131,13 @@ def pointwise(
 
 
 def pointwise_from(table: RankTable) -> Pointwise:
-    """Return what a table of ranks says about each of its anchors."""
+    """Return the pointwise measures of the anchors of a table of ranks."""
     reach = (table.data_reach, table.map_reach, table.false_reach, table.missing_reach)
     return _made(table.anchors.numbers, table.shared, reach, table.n_neighbors)
 
 
 def _by_lists(space: Sides, data: Graph, map: Graph, k: int) -> Pointwise:
-    """Return the same from the neighbours of all points on both sides; ranks beyond k are not needed."""
+    """Return the same from neighbour lists of all points on both sides, without ranks beyond k."""
     chances = [_chances(graph, k) for graph in (data, map)]
     both = data.csr(chances[0]).multiply(map.csr(chances[1])).tocsr()
     reach = [
@@ -152,7 +154,7 @@ def _by_lists(space: Sides, data: Graph, map: Graph, k: int) -> Pointwise:
 
 
 def _chances(graph: Graph, k: int) -> Array:
-    """Return for each edge the probability that its point is among the k nearest; lists hold all that are tied."""
+    """Return, for each edge, the probability that its point is among the k nearest; lists include all ties."""
     i = np.repeat(np.arange(graph.n), graph.degrees)
     return ranks_in_lists(i, np.arange(len(i)) - graph.indptr[i], graph.distances).among(k)
 
@@ -176,12 +178,12 @@ def _made(point: Array, kept: Array, reach: tuple[Array, ...], k: int, recall: f
 
 
 def _excess(least: Array, found: Array) -> Array:
-    """Return 1 − least/found; 0 where the points found are as near as can be, at no distance included."""
+    """Return 1 − least/found; 0 if both are equal, also at distance zero."""
     return np.maximum(0.0, 1 - np.divide(least, found, out=np.ones(len(least)), where=found > 0))
 
 
 def _stretch(data: Array, map: Array) -> Array:
-    """Return map/data over its median; infinite or NaN where the k nearest in the data are equal to the point."""
+    """Return map/data relative to its median; infinite or NaN if the k nearest in the data equal the point."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = map / data
     known = ratio[np.isfinite(ratio) & (ratio > 0)]

@@ -1,4 +1,4 @@
-"""Are a point's neighbours of its own group, in the data and in the map?"""
+"""Neighbour purity: the share of a point's neighbours in its own group, in the data and in the map."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .spaces import Metric, sides
 
 Array = Any
 
-_LOSS = 0.1  # of purity: a map that loses more has mixed groups that the data keep apart
+_LOSS = 0.1  # a group that loses more purity is reported as mixed
 
 
 @dataclass(frozen=True)
 class Purity:
-    """Mean share of a point's neighbours that are of its own group: in the data, in the map, and by chance.
+    """Mean share of a point's neighbours in its own group: in the data, in the map, and by chance.
 
-    Shares are relative to what a group can reach: of k neighbours, a point in a group of m has at most m − 1 of its own
-    group. ``data`` and ``map`` hold the same for each group in ``.groups``; ``mixed`` names the groups that lose more
-    than a tenth of purity, worst first; ``small`` the groups of k points or fewer, which cannot reach k neighbours.
+    Shares are relative to the maximum for a group: in a group of m points, a point has at most m − 1 neighbours of its
+    own group. ``data`` and ``map`` contain the same for each group in ``.groups``; ``mixed`` lists the groups whose
+    purity drops by more than 0.1, worst first; ``small`` the groups of k points or fewer.
     """
 
     data: Measure
@@ -35,19 +35,19 @@ class Purity:
 
     @property
     def sentence(self) -> str:
-        """What it says, in words."""
+        """A summary."""
         here, there = f"{self.map:.0%}", f"{self.data:.0%}"
         text = (
-            f"{here} of a point's neighbours in the map are of its own group, {there} in the data, "
+            f"{here} of a point's neighbours in the map are in its own group, {there} in the data, "
             f"{self.chance:.0%} by chance"
         )
         if self.small:
-            text += " (of as many as a group of its size can have)"
+            text += " (relative to the maximum for a group of its size)"
         if self.mixed:
             named = ", ".join(str(name) for name in self.mixed[:3]) + (" and others" if len(self.mixed) > 3 else "")
-            return f"{text}; the map mixes groups that are apart in the data: {named}."
+            return f"{text}; the map mixes groups that are separate in the data: {named}."
         if self.map > self.data + _LOSS:
-            return f"{text}; the map shows groups farther apart than they are."
+            return f"{text}; the map separates groups more than the data do."
         return f"{text}."
 
     def to_dict(self) -> dict[str, Any]:
@@ -71,19 +71,19 @@ def neighbor_purity(
     anchors: int | str | None = "auto",
     random_state: int | None = None,
 ) -> Purity:
-    """Tell where a map mixes groups that the data keep apart.
+    """Measure how far a map mixes groups that are separate in the data.
 
-    The purity of a point is the share of its k nearest that are of its own group, divided by what a group of that size
-    can reach, min(1, (m − 1)/k) for m points; of points tied for the last places each counts in part. A point that is
-    alone in its group has no purity. A reduction that was not told of the groups can lose them: principal components
-    keep what varies most, and that need not be what tells groups apart.
+    The purity of a point is the share of its k nearest neighbours in its own group, divided by the maximum for a group
+    of m points, min(1, (m − 1)/k); tied neighbours count in part. A point alone in its group has no purity. An
+    unsupervised reduction can lose groups: principal components keep the largest variance, and groups may differ in
+    directions of small variance.
 
     Parameters
     ----------
     X, Y, n_neighbors, metric, anchors, random_state
         As in `trustworthiness`.
     groups : sequence
-        A label for each point; points without a label (None, NaN) are neighbours, but are not asked.
+        A label for each point; points without a label (None, NaN) count as neighbours but have no purity.
 
     Examples
     --------
@@ -97,16 +97,16 @@ def neighbor_purity(
     (True, True, [0, 1])
     """
     if groups is None:
-        raise ValueError("neighbor_purity: groups must hold a label for each point")
+        raise ValueError("neighbor_purity: groups must contain a label for each point; it is None")
     space = sides(X, Y, metric, "neighbor_purity")
     return purity_of(rank_table(space, n_neighbors, anchors, random_state, groups, owner="neighbor_purity"))
 
 
 def purity_of(table: RankTable) -> Purity:
-    """Return the purity of a table of ranks that was made with groups."""
+    """Return the purity of a table of ranks that was computed with groups."""
     chosen = table.anchors
     if table.data_purity is None or table.map_purity is None or chosen.names is None or chosen.codes is None:
-        raise DataError("neighbor_purity: the table of ranks was made without groups")
+        raise DataError("neighbor_purity: the table of ranks was computed without groups")
     counts = np.bincount(chosen.codes[chosen.codes >= 0], minlength=len(chosen.names)).astype(np.float64)
     several = counts > 1
     if not several.any():
@@ -123,7 +123,7 @@ def purity_of(table: RankTable) -> Purity:
 
 
 def _mean(table: RankTable, values: Array, reach: Array) -> Measure:
-    """Return the mean, relative to what each group can reach, over points that have a group of two or more."""
+    """Return the mean, relative to the maximum of each group, over points in groups of two or more."""
     chosen = table.anchors
     assert chosen.codes is not None
     assert chosen.names is not None
@@ -133,6 +133,6 @@ def _mean(table: RankTable, values: Array, reach: Array) -> Measure:
     share = float(np.isfinite(of_points).mean())
     alone = {name for name, most in zip(chosen.names, reach, strict=True) if np.isnan(most)}
     groups = {name: m for name, m in (found.groups or {}).items() if name not in alone}
-    # points without a group counted as zero, each for one of n: what is left belongs to the others
+    # points without a group were counted as zero: rescale the mean to the others
     value, low, high = (min(1.0, x / share) for x in (float(found), found.low, found.high))
     return Measure(value, low, high, exact=found.exact, groups=groups)

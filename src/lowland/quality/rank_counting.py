@@ -1,4 +1,4 @@
-"""Ranks by counting: dense rows are compared by products, and what their rounding leaves open by exact distances."""
+"""Ranks by counting: dense rows are compared by matrix products, and doubtful cases by exact distances."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from .spaces import Sides
 
 Array = Any
 
-TILE = 1024  # points that anchors are compared with at a time: such a product stays in the cache
-SHORT = 64  # neighbours up to which counting beats sorting
-SMALL = 1_000  # points up to which sorting is quick
-WIDEST = 50_000  # columns up to which the bound on rounding of float32 grows with the distance
+TILE = 1024  # points compared with the anchors at a time: the product fits in the cache
+SHORT = 64  # up to this number of neighbours counting is faster than sorting
+SMALL = 1_000  # up to this number of points sorting is fast
+WIDEST = 50_000  # up to this number of columns the float32 rounding bound is proportional to the distance
 
 
 class Counters(NamedTuple):
-    """One for each side."""
+    """Counters for the data and the map."""
 
     data: Counter
     map: Counter
 
 
 def counters(sides: Sides, k: int) -> Counters | None:
-    """Return counters for both sides where counting is quicker than sorting."""
+    """Return counters for both sides if counting is faster than sorting, else None."""
     if k > SHORT or sides.n <= max(SMALL, 4 * k):
         return None
     if not all(isinstance(side, EuclideanRows) and side.width <= WIDEST for side in (sides.data, sides.map)):
@@ -42,25 +42,25 @@ def counters(sides: Sides, k: int) -> Counters | None:
 
 
 class Counter(BlockSearcher):
-    """Counts the points nearer than some, by products of blocks; what rounding leaves open is decided exactly."""
+    """Count the points nearer than given ones by blocked matrix products; decide doubtful cases by exact distances."""
 
     def start(self, k: int) -> None:
-        """Make the table of rows in the precision that lists of k neighbours want."""
+        """Prepare the table of rows in the precision suited to k neighbours."""
         self._prepare(k)
         self.table = self._chosen()
         self.place = np.empty(self.n, dtype=np.int64)
         self.place[self.order] = np.arange(self.n)
 
     def near(self, numbers: Array, k: int) -> tuple[Array, Array, Array]:
-        """Return candidates (m × c) nearest first, their Euclidean distances, and whether the first k are certain.
+        """Return candidates (m × c), nearest first, their Euclidean distances, and whether the first k are exact.
 
-        Where they are, all points as near as the k-th are among the candidates.
+        If so, the candidates include all points tied with the k-th.
         """
         indices, d, sure = self._looked(self.table, self.measure.own(numbers), k, numbers)
         return indices, d, sure
 
     def nearer(self, numbers: Array, counts: Array, d: Array) -> Ranks:
-        """Return the ranks of points at Euclidean distances d, ``counts`` of them for each anchor in turn."""
+        """Return the ranks of points at Euclidean distances d; ``counts`` is their number for each anchor."""
         from .ranks_loops import count_nearer, settle
 
         if not len(d):
@@ -85,10 +85,10 @@ class Counter(BlockSearcher):
         return Ranks(less, equal)
 
     def _windows(self, sizes: Array, d: Array) -> tuple[Array, Array]:
-        """Return the scores between which that of a point at distance d lies, for anchors of norm ‖zᵢ‖.
+        """Return bounds on the score of a point at distance d, for anchors of norm ‖zᵢ‖.
 
-        The bound is that of `BlockSearcher._refined`, taken for points at distance d: those nearer score no less than
-        ``far``, those farther no more than ``near``. A hundredth more of it makes both monotone in d.
+        The rounding bound is that of `BlockSearcher._refined` for points at distance d: nearer points score at least
+        ``far``, farther ones at most ``near``. It is increased by 1 % so that both are monotone in d.
         """
         kind = self.table.kind
         delta = np.maximum(d, self.measure.floor) / self.scale
@@ -97,13 +97,13 @@ class Counter(BlockSearcher):
         moved = 2.01 * UNIT[kind] * reach + TINY[kind]
         far = -0.5 * (delta * (1 + 1e-9) + moved) ** 2 - e
         near = -0.5 * np.maximum(0.0, delta * (1 - 1e-9) - moved) ** 2 + e
-        near[d <= self.measure.floor] = np.inf  # all that rounding makes zero are as far as this one
+        near[d <= self.measure.floor] = np.inf  # all distances rounded to zero are ties
         least, most = kind.type(-np.inf), kind.type(np.inf)
         return np.nextafter(far.astype(kind), least), np.nextafter(near.astype(kind), most)
 
 
 def counted(quick: Counters, numbers: Array, k: int, codes: Array | None) -> tuple[Array, Array]:
-    """Return the columns of some anchors, and which of them are certain; the others are left to sorting."""
+    """Return the columns of some anchors, and which of them are exact; the others need sorting."""
     found = [side.near(numbers, k) for side in quick]
     sure = found[0][2] & found[1][2]
     few = numbers[sure]
@@ -118,7 +118,7 @@ def counted(quick: Counters, numbers: Array, k: int, codes: Array | None) -> tup
 
 
 class _Near(NamedTuple):
-    """Lists of the nearest that hold all that are as near as the k-th: whose, which, how far (Euclidean), ranks."""
+    """Neighbour lists with all ties of the k-th: anchor, point, Euclidean distance, ranks."""
 
     i: Array
     j: Array
@@ -133,7 +133,7 @@ class _Near(NamedTuple):
 
 
 def _judged(own: _Near, other: _Near, numbers: Array, counter: Counter, judge: Counter) -> Listed:
-    """Return lists with the ranks of their points on the other side; of those in the lists there they are known."""
+    """Return lists with the ranks of their points on the other side; ranks in its lists are reused."""
     far = judge.measure.raw(judge.measure.own(numbers).rows, own.i, own.j)
     pairs, known = (side.i * judge.n + side.j for side in (own, other))
     by_pair = np.argsort(known)

@@ -1,4 +1,4 @@
-"""Neighbourhoods of every size: the co-ranking matrix and the curve over chance."""
+"""Neighbourhoods of all sizes: the co-ranking matrix and the curve R_NX(K)."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
 
 Array = Any
 
-_ALL_SIZES = 1_000  # points up to which the curve holds every neighbourhood size
-_EVERY_SIZE_UP_TO = 32  # sizes of which every one is taken in larger sets, before they spread out
-_PER_DECADE = 24  # sizes in each power of ten after that
-_CURVE = 500_000_000  # points sorted on each side for the curve of a large set
-_FEWEST_CURVES = 100  # anchors of it at least
-_GIVE_LARGEST = "give largest=, the largest rank to count"
+_ALL_SIZES = 1_000  # up to this number of points the curve contains every neighbourhood size
+_EVERY_SIZE_UP_TO = 32  # for more points, every size up to this one
+_PER_DECADE = 24  # and this many sizes in each power of ten above it
+_CURVE = 500_000_000  # anchors × points sorted on each side for a large set
+_FEWEST_CURVES = 100  # least number of anchors
+_GIVE_LARGEST = "limit the ranks with largest="
 
 
 def coranking(X: Any, Y: Any, largest: int | None = None, *, metric: Metric = "euclidean") -> Array:
-    """Return the co-ranking matrix: how many pairs have rank r in the data (rows) and rank s in the map (columns).
+    """Return the co-ranking matrix: the number of pairs with rank r in the data (rows) and s in the map (columns).
 
     Q[r − 1, s − 1] = #{(i, j) : j is the r-th nearest of i in X and the s-th in Y}. A perfect map has N on the
-    diagonal; what is below has come nearer in the map (intrusions), what is above has been moved away (extrusions).
-    Each row and each column sums to N. Tied points are spread evenly over the ranks that they share.
+    diagonal; entries below it are intrusions (nearer in the map), entries above it extrusions (farther in the map).
+    Each row and each column sums to N. Tied points are distributed evenly over their ranks.
 
     Parameters
     ----------
     X, Y, metric
         See `trustworthiness`.
     largest : int, optional
-        Largest rank that is counted; default N − 1, all of them.
+        Largest rank to count; default: N − 1 (all).
 
     Returns
     -------
     array
-        ``largest`` × ``largest``, float64; whole numbers where no points are tied.
+        ``largest`` × ``largest``, float64; whole numbers if there are no ties.
 
     References
     ----------
@@ -82,20 +82,20 @@ def coranking(X: Any, Y: Any, largest: int | None = None, *, metric: Metric = "e
             corners = np.zeros((limit + 1, limit + 1))
         add_coranks(*found, Q, corners)
     if len(corners):
-        fill_corners(corners, 0.5 / (n - 1) ** 2, Q)  # no point fills less than 1/(n − 1)² of a place
+        fill_corners(corners, 0.5 / (n - 1) ** 2, Q)  # the smallest contribution of a tied point is 1/(n − 1)²
     return Q
 
 
 @dataclass(frozen=True, eq=False)
 class RnxCurve:
-    """How much better than chance neighbourhoods of each size are kept: 1 when perfect, 0 by chance.
+    """Preservation of neighbourhoods of each size: 1 is perfect, 0 is chance.
 
     Attributes
     ----------
     k : array
         Neighbourhood sizes K, ascending.
     values, low, high : array
-        R_NX(K) and its 95 % interval, which is the value itself where all points were looked at.
+        R_NX(K) and its 95 % interval, of width zero if all points were evaluated.
     auc : Measure
         The mean of R_NX(K) over all K, weighted by 1/K.
     """
@@ -108,7 +108,7 @@ class RnxCurve:
 
     @property
     def best(self) -> int:
-        """The size whose neighbourhoods are kept best over chance."""
+        """The neighbourhood size with the largest R_NX."""
         return int(self.k[int(np.argmax(self.values))])
 
     def figure(self) -> Figure:
@@ -126,23 +126,23 @@ def rnx_curve(
     random_state: int | None = None,
     groups: Any = None,
 ) -> RnxCurve:
-    """Tell how well neighbourhoods of every size are kept, from the nearest point to the whole set.
+    """Measure how well neighbourhoods of all sizes are preserved, from the nearest point to the whole set.
 
-    Q_NX(K) is the mean share of the K nearest that data and map have in common,
+    Q_NX(K) is the mean share of the K nearest neighbours common to data and map,
     R_NX(K) = ((N − 1) Q_NX(K) − K)/(N − 1 − K), and AUC = Σ_K R_NX(K)/K over Σ_K 1/K, for K = 1, …, N − 2.
 
     Parameters
     ----------
     X, Y, metric, random_state, groups
-        See `trustworthiness`; groups go to the ``auc``, of more groups than anchors those with the most points.
+        See `trustworthiness`; groups apply to ``auc`` only (the largest ones if there are more groups than anchors).
     anchors : int, "auto" or None
-        As there, but all points are sorted for each anchor: "auto" takes at most 5e8/N of them.
+        See `trustworthiness`; all points are sorted for each anchor, so "auto" uses at most 5e8/N anchors.
 
     Returns
     -------
     RnxCurve
-        Up to 1,000 points every K; beyond that K = 1, …, 32 and then 24 of each power of ten, likewise from N − 2
-        downwards. The AUC is that of every K at any size.
+        Up to 1,000 points, every K; for more points, K = 1, …, 32 and then 24 per power of ten, and the same downwards
+        from N − 2. The AUC always includes every K.
 
     References
     ----------
@@ -177,7 +177,7 @@ def curve_of(
 
 
 def _largest(named: Labels, anchors: Any) -> Labels:
-    """Return as many groups as there are anchors: each has two or more of its own, and all points are sorted for each.
+    """Return the largest groups, at most as many as there are anchors: each group needs anchors of its own.
 
     >>> _largest(labels(["a", "b", "b", "c", "c"], 5), 2)
     Labels(names=('b', 'c'), codes=array([-1,  0,  0,  1,  1]))
@@ -192,9 +192,9 @@ def _largest(named: Labels, anchors: Any) -> Labels:
 
 
 def _sizes(n: int) -> Array:
-    """Return the neighbourhood sizes of a curve: all of 1, …, N − 2, or fewer where it changes slowly.
+    """Return the neighbourhood sizes of a curve: all of 1, …, N − 2, or fewer for many points.
 
-    It changes with log K, and at the end with log(N − 1 − K): there few points are left that are no neighbours.
+    The curve varies with log K, and near the end with log(N − 1 − K), so sizes are spaced accordingly.
     """
     if n <= _ALL_SIZES:
         return np.arange(1, n - 1)
@@ -212,7 +212,7 @@ def _weights(n: int) -> Array:
 
 
 def least_area(n: int) -> float:
-    """Return the least area under the curve of n points, by which no neighbourhood keeps more than it must.
+    """Return the smallest possible area under the curve of n points.
 
     >>> least_area(4)
     -0.5
@@ -222,9 +222,9 @@ def least_area(n: int) -> float:
 
 
 def _curves(space: Sides, numbers: Array, sizes: Array) -> tuple[Array, Array]:
-    """Return R_NX of each anchor by itself, for each size, and the area under it.
+    """Return R_NX of each anchor for each size, and the area under it.
 
-    R_NX(K) is a line in the number T(K) of shared neighbours, so the area is one in a weighted sum of all T(K).
+    R_NX(K) is linear in the number T(K) of shared neighbours, so the area is linear in a weighted sum of all T(K).
     """
     from .ranks_loops import share_neighbors
 
@@ -246,7 +246,7 @@ def _curves(space: Sides, numbers: Array, sizes: Array) -> tuple[Array, Array]:
 
 
 def _once(space: Sides, numbers: Array) -> tuple[Array, Array]:
-    """Return anchors that differ on one side or the other, and which of them each anchor is equal to."""
+    """Return the distinct anchors (by both sides), and the index of each anchor among them."""
     if not all(isinstance(side, EuclideanRows) for side in (space.data, space.map)):
         return numbers, np.arange(len(numbers))
     kinds = [distinct(side.X[numbers]).inverse for side in (space.data, space.map)]  # type: ignore[attr-defined]
@@ -255,5 +255,5 @@ def _once(space: Sides, numbers: Array) -> tuple[Array, Array]:
 
 
 def _over_chance(Q: Array, sizes: Array, n: int) -> Array:
-    """Return R_NX from the shares of neighbours that are kept."""
+    """Return R_NX from the shares of common neighbours."""
     return ((n - 1) * Q - sizes) / (n - 1 - sizes)

@@ -1,8 +1,8 @@
-"""Lists of the nearest with their ranks on two sides, and what they add up to.
+"""Neighbour lists with their ranks on two sides, and the sums over them.
 
-Ties. Points at equal distance have no order. Each measure is the expected value over all orders of tied points, drawn
-independently on both sides. With a points nearer than j and g as far as j (itself among them), the rank of j is uniform
-on a + 1, …, a + g, so
+Ties: points at equal distance have no order. Each measure is the expected value over all orders of tied points,
+independently on both sides. If a points are nearer than j, and g are at the same distance (j included), the rank of j
+is uniform on a + 1, …, a + g, so
 
     P(j is among the k nearest) = min(1, max(0, (k − a)/g)),    E max(0, rank − k) = Σ_{r = a+1}^{a+g} max(0, r − k)/g.
 
@@ -21,25 +21,25 @@ Array = Any
 
 
 class Ranks(NamedTuple):
-    """How many points are nearer than some, and how many as far (each itself among them)."""
+    """For each point, the number of nearer points and of equally distant ones (itself included)."""
 
     less: Array
     equal: Array
 
     def among(self, k: int) -> Array:
-        """Return the probability to be among the k nearest."""
+        """Return the probability of being among the k nearest."""
         return np.clip((k - self.less) / self.equal, 0.0, 1.0)
 
     def beyond(self, k: int) -> Array:
-        """Return the expected value of max(0, rank − k): the mean of r − k over the ranks r > k that are shared."""
+        """Return the expected value of max(0, rank − k) over the possible ranks."""
         a, g = self.less.astype(np.float64), self.equal.astype(np.float64)
-        first = np.maximum(a + 1 - k, 1.0)  # of the ranks beyond k, the least and the greatest, less k
+        first = np.maximum(a + 1 - k, 1.0)  # smallest rank beyond k, minus k; ``last`` is the largest
         last = a + g - k
         return np.where(last >= first, (last - first + 1) * (first + last) / (2 * g), 0.0)
 
 
 class Listed(NamedTuple):
-    """The nearest of a block's anchors on one side: whose, which, how far on both sides, and the ranks on both."""
+    """Neighbours of a block of anchors on one side: anchor, point, distances and ranks on both sides."""
 
     i: Array
     j: Array
@@ -50,7 +50,7 @@ class Listed(NamedTuple):
 
 
 def ranks_in_lists(i: Array, p: Array, d: Array) -> Ranks:
-    """Return the ranks of points in lists that are sorted and hold all that are as near as their last."""
+    """Return the ranks of points in sorted lists that include all ties of their last point."""
     first = np.ones(len(i), dtype=bool)
     first[1:] = (i[1:] != i[:-1]) | (d[1:] != d[:-1])
     group = np.cumsum(first) - 1

@@ -1,4 +1,4 @@
-"""Measures of neighbourhoods by ranks: who is near in the map and who is near in the data."""
+"""Rank-based measures of how well neighbourhoods are preserved."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def trustworthiness(
     random_state: int | None = None,
     groups: Any = None,
 ) -> Measure:
-    """Tell how far neighbours in the map are neighbours in the data: 1 when all are.
+    """Return the trustworthiness: whether neighbours in the map are also near in the data. 1 is perfect.
 
     T(k) = 1 − (2/G) Σᵢ Σ_{j among the k nearest of i in Y} max(0, r(i, j) − k), where j is the r(i, j)-th nearest of
-    i in X, and G = Nk(2N − 3k − 1) for k < N/2, else N(N − k)(N − k − 1), is twice what the worst map would lose.
+    i in X, and G = Nk(2N − 3k − 1) for k < N/2, else N(N − k)(N − k − 1), is twice the sum of the worst map.
 
     Parameters
     ----------
@@ -36,15 +36,15 @@ def trustworthiness(
     Y : array
         The map, one row for each of X's.
     n_neighbors : int
-        Neighbours k of each point, at most N − 2.
+        Number of neighbours k, at most N − 2.
     metric : str or callable
-        How the data are compared: a name of `lowland.pairs.distances.METRICS`, ``"precomputed"`` or a function.
+        Metric of the data: a name in `lowland.pairs.distances.METRICS`, ``"precomputed"`` or a function.
     anchors : int, "auto" or None
-        Points that are looked at, each against all: "auto" takes all up to 10,000 points and 5,000 of more; None all.
+        Number of points to evaluate, each against all: "auto": all up to 10,000 points, otherwise 5,000; None: all.
     random_state : int, optional
-        The seed of the sample of anchors; None is 0.
+        Random seed of the sample of anchors; None is 0.
     groups : sequence, optional
-        A label for each point; the result's ``groups`` holds the value for each, with all points as neighbours.
+        A label for each point; ``groups`` of the result is the value for each group, with all points as neighbours.
 
     Returns
     -------
@@ -53,9 +53,9 @@ def trustworthiness(
 
     Notes
     -----
-    A map made by chance scores 1 − (N − 1 − k)(N − k)/((N − 1)(2N − 3k − 1)) for k < N/2, about one half where k is
-    much smaller than N; for larger k see `at_chance`. Tied points have no order: the value is the expected one over all
-    their orders, so it does not depend on the order of the rows.
+    A random map scores 1 − (N − 1 − k)(N − k)/((N − 1)(2N − 3k − 1)) for k < N/2, about 0.5 if k is much smaller than
+    N; for larger k see `at_chance`. For tied points the value is the expectation over their orders, so it does not
+    depend on the order of the rows.
 
     References
     ----------
@@ -83,9 +83,9 @@ def continuity(
     random_state: int | None = None,
     groups: Any = None,
 ) -> Measure:
-    """Tell how far neighbours in the data are still neighbours in the map: 1 when none was torn away.
+    """Return the continuity: whether neighbours in the data are also near in the map. 1 is perfect.
 
-    As `trustworthiness`, with the sides exchanged: the k nearest in X are judged by their ranks in Y.
+    The same as `trustworthiness` with X and Y exchanged: the ranks in Y of the k nearest in X.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def continuity(
     Examples
     --------
     >>> circle = [[np.cos(t), np.sin(t)] for t in np.arange(0, 6.2, 0.2)]
-    >>> continuity(circle, np.arange(31.0)[:, None], n_neighbors=2)  # cut open at one place
+    >>> continuity(circle, np.arange(31.0)[:, None], n_neighbors=2)  # a circle cut at one point
     0.9672
     """
     space = sides(X, Y, metric, "continuity")
@@ -121,7 +121,7 @@ def neighborhood_overlap(
     random_state: int | None = None,
     groups: Any = None,
 ) -> Measure:
-    """Return the mean share of the k nearest that data and map have in common, Q_NX(k); k/(N − 1) by chance.
+    """Return the mean share of the k nearest neighbours common to data and map, Q_NX(k); k/(N − 1) by chance.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def lcmc(
     random_state: int | None = None,
     groups: Any = None,
 ) -> Measure:
-    """Return the local continuity meta-criterion: the `neighborhood_overlap` less that of chance, k/(N − 1).
+    """Return the local continuity meta-criterion: `neighborhood_overlap` minus its value by chance, k/(N − 1).
 
     Parameters
     ----------
@@ -190,16 +190,16 @@ def _table(space: Sides, k: int, anchors: Any, random_state: Any, groups: Any, o
 
 
 def worst_ranks(n: int, k: int) -> float:
-    """Return the largest sum of max(0, rank − k) over k neighbours of one point: when all are as far as can be.
+    """Return the largest possible sum of max(0, rank − k) over k neighbours of a point.
 
-    >>> worst_ranks(10, 2), worst_ranks(10, 8)  # ranks 8 and 9; all but one are neighbours, and the ninth must be
+    >>> worst_ranks(10, 2), worst_ranks(10, 8)  # ranks 8 and 9; ranks 2 to 9
     (13.0, 1.0)
     """
     return k * (2 * n - 3 * k - 1) / 2 if 2 * k < n else (n - k) * (n - k - 1) / 2
 
 
 def at_chance(name: str, n: int, k: int) -> float:
-    """Return the expected value of a measure, by its name in `MEASURES`, for a map made by chance.
+    """Return the expected value of a measure, by its name in `MEASURES`, for a random map.
 
     A rank is then uniform on 1, …, N − 1, and E max(0, r − k) = (N − 1 − k)(N − k)/(2(N − 1)) for each neighbour.
 
@@ -219,7 +219,7 @@ def _trust(ranks: Callable[[RankTable], Array]) -> Callable[[RankTable], Measure
 
 
 def least_overlap(n: int, k: Any) -> Any:
-    """Return the least share of k of n − 1 points that two choices of them have in common."""
+    """Return the smallest possible share of common points in two choices of k among n − 1 points."""
     return np.maximum(0.0, (2 * k - n + 1) / k)
 
 
@@ -241,5 +241,5 @@ MEASURES: dict[str, Callable[[RankTable], Measure]] = {
 
 
 def from_table(name: str, table: RankTable) -> Measure:
-    """Return a measure, by its name in `MEASURES`, from a table of ranks that serves all of them."""
+    """Return a measure, by its name in `MEASURES`, from a table of ranks."""
     return MEASURES[name](table)

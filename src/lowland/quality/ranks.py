@@ -1,12 +1,12 @@
-"""Ranks of neighbours on two sides: how near the map's neighbours are in the data, and the data's in the map.
+"""Ranks of neighbours on two sides: of the map's neighbours in the data, and of the data's neighbours in the map.
 
-For every anchor the k nearest are listed on both sides, and for each point of a list it is counted how many points are
-nearer on the other side. That is a look at all points for each anchor, a block of anchors at a time, and never a square
-of all points. Two roads lead there and give the same numbers. Dense rows are compared by products in float32 or
-float64; what their rounding leaves open is decided by exact distances. For all else, for long lists and for lists that
-ties make long, the points are sorted on both sides.
+For every anchor the k nearest are listed on both sides, and for each listed point the nearer points on the other side
+are counted. This compares each anchor with all points, a block of anchors at a time, without an N × N matrix. Two
+algorithms give the same numbers. For dense rows, distances are compared by matrix products in float32 or float64, and
+cases within the rounding error by exact distances. For other metrics, large k and many ties, all points are sorted on
+both sides.
 
-Of tied points see `lowland.quality.rank_lists`.
+For ties see `lowland.quality.rank_lists`.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from .spaces import Sides
 Array = Any
 
 _RANKS_AT_ONCE = 1 << 19  # ranks sorted at a time
-_LEAST_ANCHORS_SORTED = 2  # anchors sorted at a time: with fewer, preparing the points would take longer
-_SORT_BYTES = 120  # bytes of a rank while it is sorted, where all are tied
+_LEAST_ANCHORS_SORTED = 2  # least number of anchors sorted at a time: preparing the points has a fixed cost
+_SORT_BYTES = 120  # memory for sorting a rank, if all are tied
 _ANCHORS_COUNTED = 256  # anchors counted at a time
 
 
 @dataclass(frozen=True, eq=False)
 class RankTable:
-    """What the neighbourhoods of some anchors say, one value for each anchor.
+    """Neighbourhood statistics of some anchors, one value for each anchor.
 
     Attributes
     ----------
     n, n_neighbors : int
         Number of points, and of neighbours k.
     anchors : Anchors
-        The points looked at.
+        The evaluated points.
     false_ranks : array
         Σ max(0, rank − k) over the k nearest in the map, by their ranks in the data.
     missing_ranks : array
         The same over the k nearest in the data, by their ranks in the map.
     shared : array
-        Neighbours that both sides have in common, of k.
+        Share of the k neighbours common to both sides.
     data_reach, map_reach : array
         Mean distance to the k nearest: in the data, and in the map.
     false_reach : array
@@ -60,7 +60,7 @@ class RankTable:
     missing_reach : array
         Mean distance in the map to the k nearest in the data.
     data_purity, map_purity : array or None
-        With groups, the share of the k nearest that are of the anchor's group; NaN for points without a label.
+        With groups, the share of the k nearest in the anchor's group; NaN for points without a label.
     """
 
     n: int
@@ -93,11 +93,11 @@ def rank_table(
     sides : Sides
         The data and the map, see `lowland.quality.spaces.sides`.
     n_neighbors : int
-        Neighbours k of each point, at most N − 2.
+        Number of neighbours k, at most N − 2.
     anchors, random_state, groups
         See `lowland.quality.anchors.choose`.
     owner : str
-        Whom errors name.
+        Name of the function in error messages.
     """
     k = check_count(n_neighbors, sides.n, owner)
     chosen = choose(sides.n, anchors, random_state, groups, owner=owner)
@@ -107,11 +107,12 @@ def rank_table(
 
 
 def check_count(k: Any, n: int, owner: str) -> int:
-    """Return a number of neighbours that leaves at least one point that is none."""
+    """Return a valid number of neighbours: at least one other point must not be a neighbour."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"{owner}: n_neighbors must be a whole number of at least 1; it is {k!r}")
+        whole = f" must be a whole number of at least 1; it is {k!r}"
+        raise ValueError(Message(f"{owner}: ", Setting("n_neighbors"), whole))
     if k > n - 2:
-        large = f" is too large for {n} points: with all {n - 1} others as neighbours there is nothing to tell apart"
+        large = f" is too large for {n} points: if all {n - 1} others are neighbours, every map is equal"
         usual = f"; the largest allowed is {n - 2}, and {max(1, min(10, n // 4))} is a good choice"
         raise DataError(Message(f"{owner}: ", Setting("n_neighbors", k), large + usual))
     return int(k)
@@ -149,16 +150,16 @@ def _columns(sides: Sides, k: int, chosen: Anchors) -> Array:
 
 
 def sort_tiles(count: int, n: int) -> list[slice]:
-    """Return parts of some anchors that are sorted at a time; refuse where not even a few fit in memory."""
+    """Return the parts of the anchors to sort at a time; raise `MemoryLimitError` if even the smallest does not fit."""
     step = max(_LEAST_ANCHORS_SORTED, _RANKS_AT_ONCE // n)
     check_allocation(settings.threads() * step * n * _SORT_BYTES, "sorting points by distance", "use fewer points")
     return tiles(count, step)
 
 
 class Sorted:
-    """All points as some anchors see them: ``ranks`` are those of all points (m × N).
+    """Distances and ``ranks`` of all points for some anchors (m × N).
 
-    An anchor is no point of its own: both of its counts are zero.
+    An anchor is not ranked in its own row: both of its counts are zero.
     """
 
     def __init__(self, side: BoundMetric, numbers: Array) -> None:
@@ -186,7 +187,7 @@ class Sorted:
 
 
 def _in_chains(joined: Array) -> Array:
-    """Return all points of chains: those joined to the one before, and those before."""
+    """Return the points of chains: those joined to their predecessor, and the predecessors."""
     chained = joined.copy()
     chained[:, :-1] |= joined[:, 1:]
     return chained

@@ -1,4 +1,4 @@
-"""Loops of the ranks, compiled when first imported and kept on disk. Each is one thread's."""
+"""Loops of `ranks`, compiled when first imported and cached on disk. Each runs in one thread."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..core.jit import LOOP
 KINDS = (nb.float32, nb.float64)
 PLACES, NUMBERS, VALUES = nb.int32[::1], nb.int64[::1], nb.float64[::1]
 WHOLE, TABLE, FLAGS = nb.int32[:, ::1], nb.float64[:, ::1], nb.boolean[:, ::1]
-_GROUP = 64  # marks looked at together: most are not set
-_DIGIT = 2047  # the largest digit of a key
+_GROUP = 64  # marks tested at once: most are not set
+_DIGIT = 2047  # largest digit of a sort key
 _LARGEST = 4294967040.0  # below 2³² by more than rounding
-_FEW_KEYS = 2048  # values below which sorting by comparison is quicker
+_FEW_KEYS = 2048  # with fewer values sorting by comparison is faster
 
 
 @nb.njit([nb.types.UniTuple(nb.int32, 2)(T[::1], T, T) for T in KINDS], inline="always", **LOOP)
 def _above(line, near, far):  # type: ignore[no-untyped-def]
-    """Count the scores above the one limit, and those not below the other; becomes vector instructions."""
+    """Count the scores above ``near`` and those of at least ``far``; the loop is vectorised."""
     sure, perhaps = np.int32(0), np.int32(0)
     for j in range(len(line)):
         score = line[j]
@@ -37,10 +37,10 @@ def _mark(line, near, far, marks):  # type: ignore[no-untyped-def]
 
 @nb.njit([nb.int64(T[:, ::1], NUMBERS, T[::1], T[::1], NUMBERS, PLACES, PLACES) for T in KINDS], **LOOP)
 def count_nearer(S, start, far, near, less, rows, columns):  # type: ignore[no-untyped-def]
-    """Count for each question p the scores that are surely nearer: above ``near[p]``; return how many are left open.
+    """Count, for each query p, the scores that are certainly nearer (above ``near[p]``); return the undecided number.
 
-    Row i of the scores S has the questions ``start[i]`` to ``start[i + 1]``. Scores within [far, near] of a question
-    are left open; ``rows`` and ``columns`` receive their places, each once.
+    Row i of the scores S has the queries ``start[i]`` to ``start[i + 1]``. Scores in [far, near] of a query are
+    undecided; ``rows`` and ``columns`` receive their positions, each once.
     """
     found, n = 0, S.shape[1]
     marks = np.zeros(n, dtype=np.uint8)
@@ -68,7 +68,7 @@ def count_nearer(S, start, far, near, less, rows, columns):  # type: ignore[no-u
 
 @nb.njit([nb.void(PLACES, T[::1], VALUES, NUMBERS, T[::1], T[::1], VALUES, NUMBERS, NUMBERS) for T in KINDS], **LOOP)
 def settle(rows, scores, d, start, far, near, wanted, less, equal):  # type: ignore[no-untyped-def]
-    """Decide what was left open by the exact distances d, for those questions alone that left it open."""
+    """Decide the undecided scores by the exact distances d, for the queries that left them undecided."""
     for c in range(len(d)):
         for p in range(start[rows[c]], start[rows[c] + 1]):
             if far[p] <= scores[c] <= near[p]:
@@ -80,7 +80,7 @@ def settle(rows, scores, d, start, far, near, wanted, less, equal):  # type: ign
 
 @nb.njit([nb.void(VALUES, PLACES, nb.int64, nb.int64)], **LOOP)
 def _sort_run(line, order, begin, end):  # type: ignore[no-untyped-def]
-    """Sort a run of places by their values: a few by insertion, many by halves."""
+    """Sort a run of positions by value: by insertion if short, otherwise by `argsort`."""
     if end - begin > 16:
         run = order[begin:end].copy()
         order[begin:end] = run[np.argsort(line[run])]
@@ -95,7 +95,7 @@ def _sort_run(line, order, begin, end):  # type: ignore[no-untyped-def]
 
 @nb.njit([nb.void(nb.uint32[::1], PLACES, nb.uint32[::1], PLACES, nb.int64[::1], nb.uint32)], **LOOP)
 def _scatter(keys, order, next_keys, next_order, ends, shift):  # type: ignore[no-untyped-def]
-    """Put keys in the order of one digit; ``ends`` counts those of each."""
+    """Sort keys by one digit (a pass of radix sort); ``ends`` is the count of each digit."""
     total = 0
     for digit in range(len(ends)):
         ends[digit], total = total, total + ends[digit]
@@ -107,10 +107,10 @@ def _scatter(keys, order, next_keys, next_order, ends, shift):  # type: ignore[n
 
 @nb.njit([nb.void(VALUES, nb.int64, PLACES, nb.uint32[:, ::1], WHOLE, nb.int64[:, ::1])], **LOOP)
 def _sort_line(line, own, order, keys, room, ends):  # type: ignore[no-untyped-def]
-    """Write the places of all values but one in ascending order.
+    """Write the positions of all values except ``own`` in ascending order.
 
-    Values become keys of 32 bits, in proportion to their range, which are sorted by three digits; runs of equal keys
-    are then sorted by value. That takes a third of the time of sorting by comparison.
+    Values are scaled to 32-bit keys, which are radix-sorted by three digits; runs of equal keys are then sorted by
+    value. This takes a third of the time of sorting by comparison.
     """
     n, low, high = len(line), np.inf, -np.inf
     for j in range(n):
@@ -147,9 +147,9 @@ def _sort_line(line, own, order, keys, room, ends):  # type: ignore[no-untyped-d
 
 @nb.njit([nb.void(TABLE, TABLE, nb.float64, NUMBERS, WHOLE, FLAGS)], **LOOP)
 def sort_rows(values, errors, floor, own, order, joined):  # type: ignore[no-untyped-def]
-    """Sort the points of each row but its own, and tell of each whether it may be as near as one before it.
+    """Sort the points of each row except its own, and mark those that may tie with a previous one.
 
-    True values are within ``errors``; all that may be at most ``floor`` count as equal.
+    True values are within ``errors``; all values that may be at most ``floor`` count as equal.
     """
     n = order.shape[1]
     least = np.empty(n)
@@ -170,9 +170,9 @@ def sort_rows(values, errors, floor, own, order, joined):  # type: ignore[no-unt
 
 @nb.njit([nb.void(WHOLE, FLAGS, VALUES, WHOLE, WHOLE)], **LOOP)
 def assign(order, joined, d, less, equal):  # type: ignore[no-untyped-def]
-    """Write for each point how many others are nearer, and how many as far (itself among them).
+    """Write, for each point, the number of nearer points and of equally distant ones (itself included).
 
-    ``order`` sorts the points of each row but for chains of joined ones; d are the distances of those, chain by chain.
+    ``order`` sorts the points of each row except within chains of joined points; d are their exact distances.
     """
     n, seen = order.shape[1], 0
     for i in range(order.shape[0]):
@@ -204,7 +204,7 @@ def assign(order, joined, d, less, equal):  # type: ignore[no-untyped-def]
 
 @nb.njit([nb.void(VALUES, NUMBERS, VALUES)], **LOOP)
 def sums(values, start, out):  # type: ignore[no-untyped-def]
-    """Add up the values of each list from the least to the greatest: the same bits in whatever order they come."""
+    """Sum the values of each list in ascending order, so that the result does not depend on their order."""
     for i in range(len(start) - 1):
         total = 0.0
         for value in np.sort(values[start[i] : start[i + 1]]):
@@ -214,7 +214,7 @@ def sums(values, start, out):  # type: ignore[no-untyped-def]
 
 @nb.njit([nb.void(PLACES, PLACES, PLACES, PLACES)], **LOOP)
 def _by_rank(less, equal, order, filled):  # type: ignore[no-untyped-def]
-    """Write the points in the order of their ranks, tied ones side by side; the row's own point is left out."""
+    """Write the points in the order of their ranks, without the row's own point."""
     filled[:] = 0
     for j in range(len(less)):
         if equal[j] > 0:
@@ -224,25 +224,26 @@ def _by_rank(less, equal, order, filled):  # type: ignore[no-untyped-def]
 
 @nb.njit([nb.void(WHOLE, WHOLE, WHOLE, WHOLE, NUMBERS, VALUES, TABLE, VALUES)], **LOOP)
 def share_neighbors(less, equal, other_less, other_equal, sizes, weights, out, areas):  # type: ignore[no-untyped-def]
-    """Write for each row the expected number T(K) of points among the K nearest on both sides, and Σ weights·T.
+    """Write, for each row, the expected number T(K) of points among the K nearest on both sides, and Σ weights·T.
 
-    T is written for the ascending ``sizes``, and summed over K = 1, …, with the weight of each K. As K grows, at most
-    one set of tied points on either side is there in part, a share f of the one and e of the other. So
+    T is written for the ascending ``sizes``, and summed over K = 1, …, with the weight of each K. For each K, at most
+    one group of ties on either side is included in part: a share f on the first side and e on the second. So
 
-        T(K) = both + f·(first, there on the other side) + e·(second, there on the one) + f·e·(in both sets),
+        T(K) = both + f·(first group, included on the second side) + e·(second group, included on the first)
+               + f·e·(in both groups),
 
-    with whole numbers that change as a set begins or ends: each point is looked at twice.
+    with integer counts that change when a group begins or ends: each point is visited twice.
     """
     n = less.shape[1]
     order, other_order, filled = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
     for i in range(less.shape[0]):
         _by_rank(less[i], equal[i], order, filled)
         _by_rank(other_less[i], other_equal[i], other_order, filled)
-        a, g, b, h = 0, 0, 0, 0  # the sets that are there in part: ranks a + 1, …, a + g, and b + 1, …, b + h
+        a, g, b, h = 0, 0, 0, 0  # groups included in part: ranks a + 1, …, a + g, and b + 1, …, b + h
         both, first, second, shared = 0, 0, 0, 0
         total, lost, c = 0.0, 0.0, 0
         for K in range(1, len(weights) + 1):
-            if a + g < K:  # the set has ended; the next begins
+            if a + g < K:  # the group has ended; the next begins
                 both, second, first, shared = both + first, second + shared, 0, 0
                 a += g
                 g = equal[i, order[a]]
@@ -263,7 +264,7 @@ def share_neighbors(less, equal, other_less, other_equal, sizes, weights, out, a
             if c < len(sizes) and sizes[c] == K:
                 out[i, c] = T
                 c += 1
-            # what rounding takes from the sum is added with the next term (Kahan)
+            # compensated summation (Kahan)
             term = weights[K - 1] * T - lost
             more = total + term
             lost, total = (more - total) - term, more
@@ -272,9 +273,9 @@ def share_neighbors(less, equal, other_less, other_equal, sizes, weights, out, a
 
 @nb.njit([nb.void(WHOLE, WHOLE, WHOLE, WHOLE, TABLE, TABLE)], **LOOP)
 def add_coranks(less, equal, other_less, other_equal, Q, corners):  # type: ignore[no-untyped-def]
-    """Add the ranks of each row's points to Q; tied points are spread evenly over the ranks that they share.
+    """Add the ranks of each row's points to Q; tied points are distributed evenly over their ranks.
 
-    Such a point fills a rectangle of ranks. Its four corners are kept, of which `fill_corners` makes rectangles.
+    A tied point covers a rectangle of ranks. Its four corners are stored, and `fill_corners` fills the rectangles.
     """
     limit = Q.shape[0]
     for i in range(less.shape[0]):
@@ -295,7 +296,7 @@ def add_coranks(less, equal, other_less, other_equal, Q, corners):  # type: igno
 
 @nb.njit([nb.void(TABLE, nb.float64, TABLE)], **LOOP)
 def fill_corners(corners, least, Q):  # type: ignore[no-untyped-def]
-    """Add to Q the sums of all corners above and to the left; what is below ``least`` is rounding, and nothing."""
+    """Add to Q the sums of all corners above and to the left; sums below ``least`` are rounding and ignored."""
     n = Q.shape[0]
     for r in range(n):
         total = 0.0

@@ -1,4 +1,4 @@
-"""How much of the rows comes back from their coordinates."""
+"""Reconstruction error: how well rows are restored from their coordinates."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _RESTORED_ENTRIES = 1 << 24  # numbers restored at a time
 
 
 def reconstruction_error(model: Any, X: Any, *, kind: str = "share", groups: Any = None, Y: Any = None) -> Measure:
-    """What is lost on the way to the map and back: x̂ = inverse_transform(transform(x)).
+    """Return the error of x̂ = inverse_transform(transform(x)).
 
     The share of the variance, Σ‖x − x̂‖²/Σ‖x − x̄‖² (x̄ the mean of these rows), or the root mean square of the entries
-    of x − x̂ (``kind="rms"``). Methods on neighbours return their training rows digit for digit, which says nothing:
-    give rows that the model has not seen.
+    of x − x̂ (``kind="rms"``). Neighbour-based methods restore training rows exactly, which is not informative: give
+    held-out rows.
 
     Parameters
     ----------
     model : Reducer, scikit-learn transformer or Pipeline
-        Fitted, with `inverse_transform`.
+        A fitted model with `inverse_transform`.
     X : array or sparse matrix
-        Rows, seen or not.
+        Training or new rows.
     kind : {"share", "rms"}
         Share of the variance, or root mean square in the unit of the columns.
     groups : sequence, optional
-        A label for each row; ``.groups`` of the result then holds the error of each group.
+        A label for each row; ``.groups`` of the result is then the error of each group.
     Y : array, optional
-        The coordinates of the rows, where they are known already.
+        The coordinates of the rows, if already computed.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def reconstruction_error(model: Any, X: Any, *, kind: str = "share", groups: Any
 
 
 def error_from(model: Any, X: Any, Y: Any, kind: str, groups: Labels | None) -> Measure:
-    """Return the error with groups that were read already."""
+    """Return the error; ``groups`` have been read."""
     lost, spread, width = row_errors(model, X, Y)
     if kind == "share" and not spread.any():
         raise DataError("reconstruction_error: the rows do not vary, so there is no share of variance; use kind='rms'")
@@ -80,43 +80,44 @@ def row_errors(model: Any, X: Any, Y: Any = None) -> tuple[Array, Array, int]:
     owner, name = "reconstruction_error", type(model).__name__
     if not callable(getattr(model, "inverse_transform", None)) or getattr(model, "_fitted_pairwise", False):
         raise ValueError(
-            f"{owner}: {name} has no way back from its coordinates; use kruskal_stress or distance_error, which need "
-            "none"
+            f"{owner}: {name} has no inverse transform; use kruskal_stress or distance_error, which do not need one"
         )
     rows = numbers(model, X, owner, "X")
     coordinates = model.transform(X) if Y is None else Y
     n, width = rows.shape
     if len_of(coordinates) != n:
         raise DataError(
-            f"{owner}: X has {n} rows and Y has {len_of(coordinates)}; give the coordinates of these very rows, in "
-            "their order"
+            f"{owner}: X has {n} rows and Y has {len_of(coordinates)}; give the coordinates of the same rows, in "
+            "the same order"
         )
-    mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).reshape(-1)  # of float32 rows, too: their sum would drift
+    mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).reshape(
+        -1
+    )  # in float64: sums of float32 rows are inaccurate
     lost, spread = np.empty(n), np.empty(n)
     for part in tiles(n, max(1, _RESTORED_ENTRIES // max(1, width))):
         x, back = _dense(rows[part]), _dense(model.inverse_transform(coordinates[part]))
         if back.shape != x.shape:
             raise DataError(
-                f"{owner}: X has {width} columns, and {name} gives back rows of {back.shape[1]}; give the columns that "
-                "it was fitted to"
+                f"{owner}: X has {width} columns, but {name} restores {back.shape[1]}; give the columns of the "
+                "training rows"
             )
         lost[part], spread[part] = ((x - back) ** 2).sum(axis=1), ((x - mean) ** 2).sum(axis=1)
     return lost, spread, width
 
 
 def numbers(model: Any, X: Any, owner: str, name: str) -> Any:
-    """Return rows whose differences are lengths, checked: an array or a sparse matrix of finite numbers."""
+    """Return rows as a checked array or sparse matrix of finite numbers."""
     if getattr(model, "categorical_columns_", None):
         raise DataError(
-            f"{owner}: {type(model).__name__} was fitted to categories, which have no differences; choose a distance "
-            "of such rows, and use report on it (metric='precomputed') and on the model's transform"
+            f"{owner}: {type(model).__name__} was fitted to categories, which cannot be subtracted; compute a distance "
+            "matrix of the rows, and use report with metric='precomputed' on it and the coordinates"
         )
     with naming(f"{owner}, {name}"):
         return objects(X, "euclidean", owner)
 
 
 def plain_rows(X: Any) -> Any:
-    """Return rows as an array, or as a sparse matrix that can be cut."""
+    """Return rows as an array, or as a sparse matrix that can be sliced."""
     if sp.issparse(X):
         return X.tocsr()
     return X.to_numpy() if hasattr(X, "to_numpy") else arrays.to_numpy(X) if hasattr(X, "shape") else np.asarray(X)

@@ -1,4 +1,4 @@
-"""Do the limits hold? They are those of normal rows, so the rows within them must look like normal rows."""
+"""Check whether the limits are valid: they assume that the rows within them are about normal."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .robust_pca import Judged, residual
 
 Array = Any
 
-MOST_RANKED = 0.01  # share of rows that are flagged at most where they can only be ranked
-_NARROW_RATIO = (
-    0.25  # median over that of the law: 0.4 of a t with 2 degrees of freedom, 0.02 where most rows repeat others
-)
-_COPIES = 10  # rows for each different one, from which on most rows are copies, which follow no such law
+MOST_RANKED = 0.01  # largest share of flagged rows if rows are only ranked
+# Smallest median relative to that of the distribution: a t with 2 degrees of freedom has 0.4, tables of mostly
+# duplicates 0.02.
+_NARROW_RATIO = 0.25
+_COPIES = 10  # with this many rows for each distinct one, most rows are duplicates
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Why rows are ranked instead of judged: the share beyond the limits, and how often the others repeat.
+    """Why rows are only ranked: the share beyond the limits, and the number of duplicates among the others.
 
-    ``drawn`` of the others were compared, and ``different`` of them differ.
+    ``drawn`` of the others were compared, and ``different`` of them are distinct.
     """
 
     beyond: float
@@ -35,27 +35,27 @@ class Ranking:
 
     @property
     def copies(self) -> bool:
-        """Whether most of the other rows repeat others."""
+        """Whether most of the other rows are duplicates."""
         return self.drawn >= _COPIES * max(1, self.different)
 
     @property
     def sentence(self) -> str:
-        """The reason in plain words."""
+        """The reason as text."""
         text = f"{format_share(self.beyond)} of the rows lie beyond them, and the others are not normally distributed"
         if self.copies:
-            text += f" (most of them repeat others: {self.different:,} of {self.drawn:,} drawn at random are different)"
+            text += f" (most are duplicates: {self.different:,} of {self.drawn:,} sampled rows are distinct)"
         return (
-            f"The limits do not hold for these data: {text}. So the rows are ranked by how far they lie from all rows, "
+            f"The limits are not valid for these data: {text}. The rows are therefore ranked by the axes of all rows, "
             f"and at most {format_share(MOST_RANKED)} of them are flagged."
         )
 
 
 def ranking(judged: Judged, ordinary: Array, some: Array, places: Array) -> Ranking | None:
-    """Return why rows can only be ranked; None where the ordinary rows follow the laws that the limits come from.
+    """Return why rows can only be ranked; None if the inliers follow the distributions that the limits assume.
 
-    They do not where most of them are copies of a few, or where a few of them make the variances, so that the median of
-    T² or SPE is far below that of its law. The axes and limits are then those of the copies, and all else lies beyond.
-    ``some`` rows have these ``places`` among all.
+    They do not if most of them are duplicates, or if a few of them make up the variances, so that the median of T² or
+    SPE is far below that of its distribution. The axes and limits are then those of the duplicates, and all other rows
+    exceed them. ``some`` rows have the numbers ``places``.
     """
     others = some[np.flatnonzero(ordinary[places])]
     different = len(distinct(comparable("euclidean", others), square=False).first) if others.shape[0] else 0
@@ -64,7 +64,7 @@ def ranking(judged: Judged, ordinary: Array, some: Array, places: Array) -> Rank
 
 
 def _narrow(judged: Judged, ordinary: Array) -> bool:
-    """Tell whether the median of T² or SPE is far below that of its law."""
+    """Return whether the median of T² or SPE is far below that of its distribution."""
     if np.median(judged.t2[ordinary]) < _NARROW_RATIO * hotelling(judged.axes.k, judged.axes.n - 1).beyond(0.5):
         return True
     if judged.spe_limit is None or judged.axes.flat:

@@ -1,4 +1,4 @@
-"""What becomes of a map when its rows are drawn again."""
+"""Stability of a map when the model is refitted to bootstrap samples."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """How much a map changes when its rows are drawn again.
+    """Differences between maps fitted to bootstrap samples; see `stability`.
 
     Attributes
     ----------
     error : Measure
-        Mean over refits of what Procrustes' best rotation, scale and shift leave of the difference, as a share of the
-        map's size: 0 the same map, 1 nothing in common.
+        Mean over refits of the difference that remains after a Procrustes fit (rotation, scale and shift), relative to
+        the size of the map: 0 the same map, 1 nothing in common.
     errors : array
         The same for each refit.
     spread : array
-        For each point, the root mean square of its displacement, in units of the map's radius.
+        For each point, the root mean square of its displacement, relative to the radius of the map.
     space : str
-        What was refitted.
+        The space in which the refits were made.
     share : float
-        Rows that were drawn for each refit, as a share of all.
+        Number of rows drawn for each refit, relative to all.
     warnings : tuple of str
-        What the refits warned of, each text once; the fit to all rows warns as usual.
+        Warnings of the refits, each text once; the fit to all rows warns as usual.
     """
 
     error: Measure
@@ -49,14 +49,14 @@ class Stability:
     warnings: tuple[str, ...] = ()
 
     def least_stable(self, count: int = 10) -> Array:
-        """Return the numbers of the points that move most, the worst first."""
+        """Return the numbers of the points with the largest displacement, the largest first."""
         return np.argsort(-self.spread, kind="stable")[:count]
 
     @property
     def sentence(self) -> str:
-        """Whether the map would look the same with other rows of the same kind."""
+        """A summary."""
         word = "hardly changes" if self.error < 0.1 else "changes somewhat" if self.error < 0.3 else "is not stable"
-        return f"Fitted again to rows drawn anew, the map {word}: {self.error} of its size, {len(self.errors)} refits."
+        return f"Refitted to bootstrap samples, the map {word}: {self.error} of its size, {len(self.errors)} refits."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -80,24 +80,24 @@ def stability(
     within: str = "input",
     random_state: int | None = None,
 ) -> Stability:
-    """Fit copies of a model to rows drawn with replacement, place all rows, and compare the maps.
+    """Refit a model to bootstrap samples of the rows, transform all rows, and compare the maps.
 
-    Maps have no direction and no unit, so each is laid on the map of all rows first (Procrustes).
+    The orientation and the scale of a map are arbitrary, so each is aligned with the map of all rows (Procrustes).
 
     Parameters
     ----------
     model : Reducer, scikit-learn transformer or Pipeline
-        Its parameters count; whether it is fitted does not matter, and it is not changed.
+        Only its parameters are used; it may be fitted or not, and is not changed.
     X : array, sparse matrix or data frame
-        The rows; a square of distances or kernel values for models that take one.
+        The rows; a distance or kernel matrix for models that take one.
     n_refits : int
-        How often.
+        Number of refits.
     share : float
-        Rows that are drawn for a refit, as a share of all, in (0, 1].
+        Number of rows drawn for a refit, relative to all, in (0, 1].
     within : {"input", "last step"}
-        Of a Pipeline: refit all steps, or the last one only, to what the others, fitted once, make of the rows.
+        For a Pipeline: refit all steps, or only the last one.
     random_state : int, optional
-        Seed of the draws; None is 0.
+        Random seed; None is 0.
 
     References
     ----------
@@ -116,7 +116,7 @@ def stability(
     if isinstance(n_refits, bool) or not isinstance(n_refits, int | np.integer) or n_refits < 2:
         raise ValueError(f"stability: n_refits must be a whole number of at least 2; it is {n_refits!r}")
     if not 0 < share <= 1:
-        raise ValueError(f"stability: share is that of the rows, in (0, 1]; it is {share!r}")
+        raise ValueError(f"stability: share must be a number in (0, 1]; it is {share!r}")
     seed = check_seed(random_state, "stability")
     fitted = clone(model).fit(X)
     head, last, space = cut_chain(fitted, within, "stability")
@@ -125,7 +125,9 @@ def stability(
     n, rng = len(Y), np.random.default_rng(seed)
     radius = float(np.sqrt(((Y - Y.mean(axis=0)) ** 2).sum() / n))
     if not radius > 0:
-        raise DataError("stability: the map of all rows is a single point, so nothing can move; look at the model")
+        raise DataError(
+            "stability: the map of all rows is a single point, so displacements are not defined; check the model"
+        )
     square = takes_pairs(last)
     errors, moved = np.empty(n_refits), np.zeros(n)
     said: dict[str, None] = {}
@@ -137,7 +139,7 @@ def stability(
         said |= dict.fromkeys(str(warning.message) for warning in caught)
         if again.shape != Y.shape:
             raise DataError(
-                f"stability: a refit gave {again.shape[1]} dimensions and the map of all rows has {Y.shape[1]}; set "
+                f"stability: a refit has {again.shape[1]} dimensions, but the map of all rows has {Y.shape[1]}; set "
                 "n_components to a number"
             )
         laid = procrustes(again, Y)
@@ -149,12 +151,12 @@ def stability(
 
 
 def _taken(X: Any, drawn: Array, square: bool) -> Any:
-    """Return some rows; of a square also their columns."""
+    """Return some rows; for a square matrix also only their columns."""
     from sklearn.utils import _safe_indexing
 
     return plain_rows(X)[np.ix_(drawn, drawn)] if square else _safe_indexing(X, drawn)
 
 
 def _seen(X: Any, drawn: Array, square: bool) -> Any:
-    """Return all rows, as a model of some of them sees them."""
+    """Return all rows as input of a model fitted to some of them."""
     return plain_rows(X)[:, drawn] if square else X

@@ -1,9 +1,8 @@
-"""Ranks among many equal rows: each distinct row is looked at once, and counts as often as it is there.
+"""Ranks for tables with many duplicate rows: each distinct row is a point with a weight.
 
-Counting by products leaves open which of equal points are nearer, so that nearly all of them would be compared exactly,
-for every anchor. The table kdd99 of network connections has 494,021 rows, 141,480 of them distinct; 39 % of the rows
-are copies of one. Here rows that are equal on both sides are one point with a weight, and anchors that are equal share
-their result. All distances are exact.
+Matrix products cannot decide ties, so nearly all duplicates would be compared by exact distances for every anchor. The
+table kdd99 of network connections has 494,021 rows, of which 141,480 are distinct and 39 % are copies of one. Here rows
+that are equal on both sides are one weighted point, equal anchors share their result, and all distances are exact.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from .spaces import Sides
 
 Array = Any
 
-MANY = 10_000  # rows from which on equal ones are looked for: fewer are quick to sort
-SHARE = 0.75  # distinct rows, of all, from which on counting by products is quicker
-_BYTES = 1 << 30  # of distinct rows that are copied
-_ANCHORS = 32  # looked at by one thread at a time
+MANY = 10_000  # least number of rows: fewer are fast to sort
+SHARE = 0.75  # with a larger share of distinct rows, counting by matrix products is faster
+_MOST_BYTES = 1 << 30  # largest copy of the distinct rows
+_ANCHORS_AT_ONCE = 32  # anchors evaluated by one thread at a time
 
 
 class _Points(NamedTuple):
-    """Distinct points on both sides, one a column, with their weights; ``of`` is the point of each row."""
+    """Distinct points on both sides as columns, with their weights; ``of`` is the point of each row."""
 
     data: Array
     map: Array
@@ -38,13 +37,13 @@ class _Points(NamedTuple):
 
 
 def repeated(sides: Sides) -> _Points | None:
-    """Return the distinct points where there are far fewer of them than rows, else None."""
+    """Return the distinct points if there are far fewer than rows, else None."""
     both = (sides.data, sides.map)
     if sides.n < MANY or not all(isinstance(side, EuclideanRows) for side in both):
         return None
     X, Y = (side.X for side in both)  # type: ignore[attr-defined]
     same = distinct(X)
-    if len(same.first) > SHARE * sides.n or len(same.first) * X.shape[1] * X.itemsize > _BYTES:
+    if len(same.first) > SHARE * sides.n or len(same.first) * X.shape[1] * X.itemsize > _MOST_BYTES:
         return None
     joint = distinct(np.column_stack([same.inverse.astype(np.float64), Y]))
     if len(joint.first) > SHARE * sides.n:
@@ -54,12 +53,12 @@ def repeated(sides: Sides) -> _Points | None:
 
 
 def _turned(rows: Array) -> Array:
-    """Return rows as columns, in a precision that is compiled."""
+    """Return rows as columns, in float32 or float64."""
     return np.ascontiguousarray(rows.T, dtype=rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64)
 
 
 class _List(NamedTuple):
-    """The nearest points of an anchor on one side: which, how often, how far on both sides, and ranks on both."""
+    """The nearest points of an anchor on one side: numbers, weights, and distances and ranks on both sides."""
 
     j: Array
     weights: Array
@@ -79,7 +78,7 @@ def columns(sides: Sides, points: _Points, k: int, chosen: Anchors) -> Array:
     def some(part: slice) -> Array:
         return np.column_stack([_one(sides, points, int(own[i]), int(code[i]), k, groups) for i in once[part]])
 
-    parts = tiles(len(once), _ANCHORS)
+    parts = tiles(len(once), _ANCHORS_AT_ONCE)
     found = list(thread_pool.run(some, parts, stage="ranks", total=len(parts)))
     return np.concatenate(found, axis=1)[:, back.ravel()]
 
@@ -89,7 +88,7 @@ def _one(sides: Sides, points: _Points, a: int, code: int, k: int, groups: _Grou
     from .repeated_loops import distances
 
     weights = points.weights.copy()
-    weights[a] -= 1  # an anchor is no neighbour of its own
+    weights[a] -= 1  # an anchor is not its own neighbour
     d = [np.empty(len(weights)) for _ in range(2)]
     for Z, side, out in zip((points.data, points.map), (sides.data, sides.map), d, strict=True):
         distances(Z, a, float(side.floor or 0.0), out)
@@ -112,7 +111,7 @@ def _one(sides: Sides, points: _Points, a: int, code: int, k: int, groups: _Grou
 
 
 def _nearest(d: Array, other: Array, weights: Array, k: int) -> _List:
-    """Return the k nearest points of one side, as often as they are there, with all that are as near as the last."""
+    """Return the k nearest points on one side, counted with their weights, and all ties of the last."""
     from .repeated_loops import weigh
 
     there = np.where(weights > 0, d, np.inf)
@@ -131,7 +130,7 @@ def _nearest(d: Array, other: Array, weights: Array, k: int) -> _List:
 
 
 class _Groups(NamedTuple):
-    """How many rows of each point are of each group: sorted keys point · groups + code, and counts."""
+    """Number of rows of each point in each group: sorted keys point · groups + code, and counts."""
 
     keys: Array
     counts: Array
@@ -146,7 +145,7 @@ class _Groups(NamedTuple):
         return cls(keys, counts, size)
 
     def share(self, found: _List, weights: Array, a: int, code: int) -> Array:
-        """Return the share of each listed point's rows that are of the anchor's group, itself left out."""
+        """Return the share of each listed point's rows in the anchor's group, without the anchor itself."""
         wanted = found.j * self.size + code + 1
         place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         counts = np.where(self.keys[place] == wanted, self.counts[place], 0) - (found.j == a)

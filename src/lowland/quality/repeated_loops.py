@@ -12,9 +12,9 @@ VALUES, NUMBERS = nb.float64[::1], nb.int64[::1]
 
 @nb.njit([nb.void(T[:, ::1], nb.int64, nb.float64, VALUES) for T in (nb.float32, nb.float64)], **LOOP)
 def distances(X, a, floor, out):  # type: ignore[no-untyped-def]
-    """Write the Euclidean distances of point a to all points, which are columns; those up to ``floor`` are 0.
+    """Write the Euclidean distances of point a to all points (columns); distances up to ``floor`` become 0.
 
-    Squares are added up coordinate by coordinate, as everywhere; over points the loop becomes vector instructions.
+    Squares are summed in the order of the coordinates, as elsewhere; the loop over points is vectorised.
     """
     out[:] = 0.0
     for c in range(X.shape[0]):
@@ -29,7 +29,7 @@ def distances(X, a, floor, out):  # type: ignore[no-untyped-def]
 
 @nb.njit([nb.void(VALUES, NUMBERS, VALUES, NUMBERS, NUMBERS)], **LOOP)
 def weigh(d, weights, limits, less, equal):  # type: ignore[no-untyped-def]
-    """Add up the weights of points nearer than each of some limits, which rise, and of points as far."""
+    """Sum the weights of points nearer than each of the ascending limits, and of points at that distance."""
     last = limits[-1]
     for i in range(len(d)):
         if d[i] <= last and weights[i] > 0:

@@ -1,4 +1,4 @@
-"""One look at a map from all sides: what can be believed, what cannot, and where."""
+"""A report on the reliability of a map: all measures, a summary and the least reliable points."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 Array = Any
 
-WORST = 10  # points that are named
+WORST = 10  # number of least reliable points listed
 GIVEN = "the rows as given"
 
-_CURVE = 25_000_000  # distances sorted for the curve, on each side
+_CURVE = 25_000_000  # anchors × points sorted for the curve, on each side
 
 _RANKS = ("trustworthiness", "continuity", "neighborhood_overlap", "lcmc")
 _PAIR_MEASURES: dict[str, Callable[[PairTable], Measure]] = {
@@ -59,7 +59,7 @@ ORDER = (
 
 
 class Point(NamedTuple):
-    """A point, by its number: how far its neighbours in the map are true, and those in the data still there."""
+    """A point by its number, with its trustworthiness and continuity."""
 
     number: int
     trustworthiness: float
@@ -68,30 +68,30 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What is known about a map. It prints as a table; ``sentence`` says it in words.
+    """Measures of a map; prints as a table with a summary. See `report`.
 
     Attributes
     ----------
     n, n_neighbors : int
-        Points, and neighbours that the local measures look at.
+        Number of points, and of neighbours in the local measures.
     metric, space : str
-        How the data were compared, and which space they are.
+        Metric of the data, and the space that the map is compared with.
     measures : mapping of str to Measure
-        Each with its interval, and with ``.groups`` where groups were given. NaN where a measure has no meaning.
+        Each with its interval, and with ``.groups`` if groups were given. NaN if a measure is undefined.
     chance : mapping of str to float
-        What a map made by chance would score.
+        Expected values for a random map.
     contrast : Measure
-        How much farther the mean point of the data is than the nearest; near 1 neighbours are chance.
+        Mean distance in the data divided by the mean distance to the nearest neighbour; near 1 neighbours are random.
     purity : Purity or None
-        With groups, the share of neighbours of the own group in the data and in the map.
+        With groups, the share of neighbours in the same group, in the data and in the map.
     worst : tuple of Point
-        The points with the least trust among those that were looked at; points that lost nothing are not named.
+        The least reliable of the evaluated points; perfect points are not listed.
     points : Pointwise
-        What is known of each point that was looked at.
+        Measures of each evaluated point.
     warnings : tuple of str
-        What stands in the way of believing the numbers.
+        Warnings about the reliability of the measures.
     by_chance : bool
-        Whether neighbours and distances are kept no better than by a map whose rows were shuffled.
+        Whether neighbours and distances are preserved no better than by a map with shuffled rows.
     """
 
     n: int
@@ -124,7 +124,7 @@ class Report:
 
     @property
     def exact(self) -> bool:
-        """Whether all points and pairs were looked at; the ``contrast``, of the data alone, may still be of some."""
+        """Whether all points and pairs were used; the ``contrast``, which describes the data, may still be sampled."""
         return all(measure.exact for measure in self.measures.values())
 
     @property
@@ -135,7 +135,7 @@ class Report:
 
     @property
     def sentence(self) -> str:
-        """Whether the picture can be believed: near, far, and where least."""
+        """A summary: neighbours, distances, and the least reliable group."""
         trust, kept, shared = (self.measures[name] for name in _RANKS[:3])
         order = self.measures["spearman"]
         if self.by_chance:
@@ -155,12 +155,12 @@ class Report:
 
     @property
     def is_poor(self) -> bool:
-        """Whether neighbours are called poor in ``sentence``: another map may be worth a look."""
+        """Whether neighbours are called poor in ``sentence``; then another map may be better."""
         return "neighbours" in self.verdict.poor
 
     @property
     def worst_group(self) -> Hashable | None:
-        """The group whose neighbours can be trusted least; None without groups."""
+        """The group whose neighbours are preserved worst; None without groups."""
         trust, kept = self.measures["trustworthiness"].groups, self.measures["continuity"].groups
         if not trust or not kept or len(trust) < 2:
             return None
@@ -177,9 +177,9 @@ class Report:
         return [*found, ("relative contrast", str(self.contrast), "1")]
 
     def table_lines(self, names: Sequence[str] | None = None) -> list[str]:
-        """Return the lines of the table, without the sentence and the warnings; the last one names the worst points.
+        """Return the lines of the table, without summary and warnings; the last line lists the least reliable points.
 
-        It gives their numbers (``least trusted points: 7, 2``), or the names that ``names`` holds for all points
+        They are given by number (``least trusted points: 7, 2``), or by name if ``names`` of all points are given
         (``least trusted rows: ...``).
         """
         rows = [("measure", "value [95 %]" if not self.exact else "value", "chance"), *self.rows()]
@@ -192,7 +192,7 @@ class Report:
         worst = ", ".join(str(point.number) if names is None else names[point.number] for point in self.worst)
         which, seen = "points" if names is None else "rows", len(self.points)
         if seen < self.n:
-            which = f"of the {seen:,} {which} looked at"
+            which = f"of the {seen:,} evaluated {which}"
         return [*lines, "", f"least trusted {which}: {worst or 'none, all keep their neighbours'}"]
 
     def __str__(self) -> str:
@@ -261,32 +261,32 @@ def report(
     space: str = GIVEN,
     random_state: int | None = None,
 ) -> Report:
-    """Measure a map from all sides.
+    """Measure how reliable a map is, by all measures of this module.
 
-    Neighbours are compared once for all local measures, pairs are drawn once for all global ones.
+    Neighbours are compared once for all local measures, and pairs are sampled once for all global ones.
 
     Parameters
     ----------
     X : array, sparse matrix, data frame, list of objects
-        The data that the map is to be trusted for; with ``metric="precomputed"`` their distances.
+        The data of the map; with ``metric="precomputed"`` their distances.
     Y : array
         The map, one row for each of X's.
     n_neighbors : int or None
-        Neighbours that the local measures look at; None: 10, and a quarter of fewer than 40 points.
+        Number of neighbours in the local measures; None: 10, or a quarter of the points if there are fewer than 40.
     metric : str or callable
-        How the data are compared; the map is compared by Euclidean distances.
+        Metric of the data; the map is compared by Euclidean distances.
     anchors : int, "auto" or None
-        Points whose neighbours are looked at; "auto": all up to 10,000, then 5,000.
+        Number of points to evaluate; "auto": all up to 10,000, otherwise 5,000.
     pairs : int, "auto" or None
-        Pairs whose distances are compared; "auto": all up to 10,000 points (5,000 for ``spearman`` and
-        ``monotone_stress``, which sort them; fewer of wide rows), then 1,000,000.
+        Number of pairs whose distances are compared; "auto": all up to 10,000 points (5,000 for ``spearman`` and
+        ``monotone_stress``, which sort them; fewer with many columns), then 1,000,000.
     groups : sequence, optional
-        A label for each point: every measure is then also given for each group, ``rnx_auc`` for the largest ones where
-        there are more than its anchors (50 of a million points).
+        A label for each point: every measure is then also computed for each group; ``rnx_auc`` only for the largest
+        ones if there are more groups than its anchors (50 of a million points).
     space : str
-        What X is, for the reader: the original columns, or what an earlier step made of them.
+        Description of X in the report, such as the original columns or the output of an earlier step.
     random_state : int, optional
-        Seed of the points and pairs that are drawn; None is 0.
+        Random seed of the sampled points and pairs; None is 0.
 
     Examples
     --------
@@ -337,13 +337,13 @@ def _no_group_repeats(named: Any) -> bool:
 
 
 def _names(X: Any) -> Any:
-    """Return the names of the columns where the data have some."""
+    """Return the column names, or None if the data have none."""
     names = getattr(X, "names", getattr(X, "columns", None))
     return None if names is None or callable(names) else list(names)
 
 
 def _defined(measure: Callable[[PairTable], Measure], table: PairTable) -> Measure:
-    """Return a measure, NaN where it has no meaning for these points; the others still have one."""
+    """Return a measure, or NaN if it is undefined for these points."""
     try:
         return measure(table)
     except UndefinedError:
@@ -351,7 +351,7 @@ def _defined(measure: Callable[[PairTable], Measure], table: PairTable) -> Measu
 
 
 def curve_anchors(anchors: int | str | None, n: int) -> int | str | None:
-    """Return how many points the curve asks, which sorts all others for each: fewer of many, as its area is one number.
+    """Return the number of anchors of the curve: fewer for many points, because all points are sorted for each.
 
     >>> curve_anchors("auto", 20_000), curve_anchors("auto", 1_000_000), curve_anchors(300, 20_000)
     (1000, 50, 300)
@@ -370,6 +370,6 @@ def _worst(table: RankTable) -> tuple[Point, ...]:
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return the rows of a table as lines whose columns begin below each other."""
+    """Return the rows of a table as lines with aligned columns."""
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
     return ["  ".join(f"{x:<{w}}" for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -1,4 +1,4 @@
-"""The loop behind `residuals`, compiled when first imported and kept on disk."""
+"""The loop of `residuals`, compiled when first imported and cached on disk."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ VALUES, TABLE = nb.float64[::1], nb.float64[:, ::1]
 
 @nb.njit(nb.float64(VALUES, VALUES, nb.int64), **LOOP)
 def _fall(values, mass, i):  # type: ignore[no-untyped-def]
-    """Return by how much eigenvalue i falls: the root x of 1 − Σ mass/(values − values[i] + x) between it and the next.
+    """Return the decrease of eigenvalue i: the root x of 1 − Σ mass/(values − values[i] + x) up to the next one.
 
-    The poles at both ends are kept and the rest is taken to be constant, which leaves a quadratic (Li 1993); near the
-    root Newton's steps follow. Where a step leaves the interval, that is halved.
+    Each step solves a quadratic with the poles at both ends and the rest constant (Li 1993), near the root Newton's
+    iteration. If a step leaves the interval, the interval is bisected.
     """
     top, count = values[i], len(values)
     width = top - values[i + 1] if i + 1 < count else top
     p, q = mass[i], mass[i + 1] if i + 1 < count else 0.0
-    if width <= 1e-14 * top or p <= 1e-280 * top:  # of two equal ones, the upper stays
+    if width <= 1e-14 * top or p <= 1e-280 * top:  # of two equal eigenvalues, the upper one does not change
         return 0.0
     low, high = 0.0, width
     x = min(0.5 * width, 0.999 * p)
@@ -53,10 +53,10 @@ def _fall(values, mass, i):  # type: ignore[no-untyped-def]
 
 @nb.njit(nb.void(VALUES, TABLE, nb.int64, VALUES, VALUES), **LOOP)
 def left_out(values, masses, k, off, fallen):  # type: ignore[no-untyped-def]
-    """Take each row z out of the scatter diag(values), of which ``masses`` holds z², and judge it by what is left.
+    """Remove each row z from the scatter diag(values) and compute its residual; ``masses`` contains z².
 
-    ``off`` receives what of ‖z‖² lies off the first k axes then, ``fallen`` by how much their eigenvalues fall in sum.
-    The axis with the new eigenvalue μ is z/(values − μ) over its length, along which the row has the inverse of that.
+    ``off`` receives the part of ‖z‖² outside the first k new axes, ``fallen`` the total decrease of their eigenvalues.
+    The axis of the new eigenvalue μ is z/(values − μ), normalised; the row's coordinate on it is the inverse norm.
     """
     count = len(values)
     left = np.empty(count)

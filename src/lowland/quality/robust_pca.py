@@ -1,9 +1,9 @@
-"""Principal components of the bulk of some rows: outliers must not turn the axes by which they are judged.
+"""Robust PCA: principal components of the inliers, so that outliers do not determine the axes.
 
-The start has no outlier in it unless half of the rows are such: spherical principal components (Locantore et al. 1999),
-in which each row counts by its direction from the middle alone, and then the half of the rows nearest to them. From
-there the rows within the limits are fitted, judged again, and so on until the same rows stay: the reweighting of robust
-covariances (Rousseeuw and Van Driessen 1999). Every step is one pass over the rows: blocks and sparse rows will do.
+The start has a breakdown point of 50 %: spherical principal components (Locantore et al. 1999), which use only the
+direction of each row from the centre, and then the half of the rows nearest to them. From there the rows within the
+limits are fitted and measured again until the set of inliers does not change: the reweighting of robust covariances
+(Rousseeuw and Van Driessen 1999). Every step is one pass over the rows, which may be blocks or sparse.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from .residuals import as_new, new_law
 
 Array = Any
 
-ROUNDS = 30  # of fitting and judging; a few are enough unless rows lie on the limit
-FIRST = 10  # components of the start, and those of `auto` where parallel analysis would be long
-ROWS_EACH = 5  # rows for each component, at least
-_EQUAL_VARIANCES_LEVEL = 0.01  # share of rows with two equal variances whose first axis is taken for a distinct one
-_FLAT_SHARE = 1e-12  # of the variance: less off a plane is rounding
-_CANCELLED = 1e-5  # of the squares that products subtract: less than that is too little to trust
-_DENSE_ENTRIES = 1 << 21  # of sparse rows that are made dense at a time
-_RESIDUAL_ROUNDING = 1e-13  # of a row's squared length: what products leave of a residual that is zero
+ROUNDS = 30  # most iterations; a few are enough unless rows are near a limit
+FIRST = 10  # number of components of the start, and of `auto` if parallel analysis would take too long
+ROWS_EACH = 5  # least number of rows for each component
+_EQUAL_VARIANCES_LEVEL = 0.01  # level of the test for equal first variances
+_FLAT_SHARE = 1e-12  # of the variance: a smaller residual is rounding
+_CANCELLED = 1e-5  # of the subtracted squares: smaller residuals are recomputed from differences
+_DENSE_ENTRIES = 1 << 21  # entries of sparse rows made dense at a time
+_RESIDUAL_ROUNDING = 1e-13  # of a row's squared length: a smaller residual is zero up to rounding
 
 
 @dataclass(frozen=True)
 class RobustAxes:
-    """A mean, scales, k directions (as columns) with their variances, and the spectrum as far as it is known."""
+    """Mean, scales, k directions (as columns) with their variances, and the computed part of the spectrum."""
 
     mean: Array
     scale: Array | None
@@ -64,7 +64,7 @@ class RobustAxes:
 
     @property
     def flat(self) -> bool:
-        """Whether nothing but rounding lies off the directions."""
+        """Whether the residual is zero up to rounding."""
         return float(self.rest().sum()) <= _FLAT_SHARE * self.total
 
     def rest(self) -> Array:
@@ -73,17 +73,17 @@ class RobustAxes:
 
 
 def residual(axes: RobustAxes) -> Law:
-    """Return the law of SPE for rows that were not fitted; whatever is off an exact plane stands out."""
+    """Return the distribution of SPE for new rows; if the residual is zero, any residual above rounding is extreme."""
     if axes.flat:
         return Law(1.0, np.inf, _FLAT_SHARE * axes.total)
     return new_law(axes.variances, axes.rest(), axes.n)
 
 
 def rest_of(spectrum: Array, total: float, k: int) -> Array:
-    """Return the variances behind the first k.
+    """Return the variances after the first k.
 
-    Where only the leading ones are known, the others are taken to be as large as the last of those, as many as the
-    total allows: no residual of the same sum is spread more widely, so its limit can only be too high.
+    If only the leading ones are known, the others are assumed to equal the last known one, as many as the total allows.
+    This is the widest distribution with the same sum, so the limit is conservative.
     """
     known = np.asarray(spectrum, dtype=np.float64)[k:]
     known = known[known > 0]
@@ -123,7 +123,7 @@ def judge(rows: RowSource, axes: RobustAxes, variances: Array | None = None) -> 
 
 
 def judging(axes: RobustAxes, variances: Array | None = None) -> Callable[[Array], Array]:
-    """Return the function that gives both for a block of rows."""
+    """Return the function that computes T² and SPE of a block of rows."""
     V, spans = axes.directions, axes.variances if variances is None else variances
     whole = axes.k == len(axes.mean)
     scale = np.ones(len(axes.mean)) if axes.scale is None else axes.scale
@@ -141,16 +141,17 @@ def judging(axes: RobustAxes, variances: Array | None = None) -> Callable[[Array
 
 
 def _by_differences(Z: Array, V: Array) -> tuple[Array, Array]:
-    """Return the coordinates of centred rows along V, and the squares of what is left; Z is overwritten."""
+    """Return the coordinates of centred rows along V, and the squared residuals; Z is overwritten."""
     Y = Z @ V
     Z -= Y @ V.T
     return Y, np.einsum("ij,ij->i", Z, Z)
 
 
 def _by_products(B: Array, mean: Array, V: Array) -> tuple[Array, Array]:
-    """Return the same for sparse rows less a mean, which stay sparse: ‖b‖² − 2 bᵀm + ‖m‖² − ‖y‖².
+    """Return the same for sparse rows minus a mean, without making them dense: ‖b‖² − 2 bᵀm + ‖m‖² − ‖y‖².
 
-    Where little is left of ‖b‖² + ‖m‖², its digits are lost, and those rows are taken from differences.
+    If the result is small relative to ‖b‖² + ‖m‖², cancellation makes it inaccurate, and it is recomputed from
+    differences.
     """
     Y = np.asarray(B @ V) - mean @ V
     sizes = np.asarray(B.multiply(B).sum(axis=1)).ravel() + float(mean @ mean)
@@ -165,7 +166,7 @@ def _by_products(B: Array, mean: Array, V: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Judged:
-    """Axes of the bulk, and T² and SPE of all rows against them, with their limits (None: there is no residual)."""
+    """Axes of the inliers, and T² and SPE of all rows with their limits (None: there is no residual)."""
 
     axes: RobustAxes
     t2: Array
@@ -174,28 +175,28 @@ class Judged:
     spe_limit: Limit | None
 
     def outside(self) -> Array:
-        """Tell which rows lie beyond a limit."""
+        """Return which rows exceed a limit."""
         found = self.t2 > self.t2_limit.value
         if self.spe_limit is not None:
             found = found | (self.spe > self.spe_limit.value)
         return np.asarray(found)
 
 
-class Bulk:
-    """The search for the bulk of some rows.
+class InlierSearch:
+    """The search for the inliers among some rows.
 
     Parameters
     ----------
     rows : RowSource
-        Rows that can be read again and again.
+        Rows that can be read several times.
     few : array
-        Some of them (or all), dense where the rows are: their medians and spreads are robust.
+        A sample of them (or all), for medians and quartiles.
     count : int or None
-        Number of components; None: by parallel analysis of the bulk.
+        Number of components; None: by parallel analysis of the inliers.
     scale : bool
         Whether columns are divided by their standard deviations.
     share : float
-        Share of ordinary rows beyond each limit.
+        Share of normal rows beyond each limit.
     """
 
     def __init__(
@@ -212,7 +213,7 @@ class Bulk:
         return fit(self.rows, None if kept is None or kept.all() else kept.astype(float), wanted, self.scale, self.rng)
 
     def find(self) -> Array:
-        """Return which rows are the bulk; the number of components is then known."""
+        """Return which rows are inliers; also sets the number of components."""
         near = self._half()
         if near is None:
             kept = np.ones(self.n, dtype=bool)
@@ -224,7 +225,7 @@ class Bulk:
         return self.settle(kept, np.zeros(self.n, dtype=bool))
 
     def whole(self, *, recount: bool) -> Judged:
-        """Judge all rows by the axes of all of them, as many as these rows show where ``recount``."""
+        """Measure all rows by the axes of all rows; ``recount``: choose the number of components again."""
         kept = np.ones(self.n, dtype=bool)
         if recount:
             self.count = self._components(kept)
@@ -232,19 +233,19 @@ class Bulk:
         return self.judged(kept)
 
     def settle(self, kept: Array, never: Array) -> Array:
-        """Fit and judge by turns until the same rows stay; rows of ``never`` stay out.
+        """Fit and measure until the set of inliers does not change; rows of ``never`` are excluded.
 
-        Rows on a limit may come and go by turns: those that come back stay, for it is not clear that they stand out.
+        Rows near a limit may alternate between in and out: in a cycle, the union of its sets is returned.
         """
         seen: dict[bytes, int] = {}
         trail: list[Array] = []
         for done in range(1, ROUNDS + 1):
-            report_progress("bulk", done, None)
+            report_progress("inliers", done, None)
             self.rounds += 1
             seen[kept.tobytes()] = len(trail)
             trail.append(kept)
             again = ~self.judged(kept).outside() & ~never
-            if again.sum() <= self.n / 2:  # no bulk is left: the limits do not suit these rows
+            if again.sum() <= self.n / 2:  # no majority is left: the limits are not valid for these rows
                 break
             if again.tobytes() in seen:
                 self.stable = True
@@ -254,9 +255,9 @@ class Bulk:
         return kept
 
     def judged(self, kept: Array) -> Judged:
-        """Judge all rows by the axes of those that are kept: each as if it had not been fitted."""
+        """Measure all rows by the axes of the kept rows, each as if it had not been fitted."""
         key = kept.tobytes()
-        if self._last is None or self._last[0] != key:  # the same rows are asked for again once they stay
+        if self._last is None or self._last[0] != key:  # repeated calls for the same rows are cached
             self._last = key, self._judged(kept)
         return self._last[1]
 
@@ -267,14 +268,14 @@ class Bulk:
         along = hotelling(axes.k, axes.n - 1)
         if left is None:
             return Judged(axes, t2, spe, limit(t2, along, self.share), None)
-        # each tail is looked for among the rows that the other measure has nothing against
+        # the tail of each measure is fitted to the rows within the limit of the other
         far, off = t2 > along.beyond(self.share), spe > left.beyond(self.share)
         return Judged(axes, t2, spe, limit(t2[~off], along, self.share), limit(spe[~far], left, self.share))
 
-    # -- how ----------------------------------------------------------------------------------------------
+    # -- steps --------------------------------------------------------------------------------------------
 
     def _as_new(self, axes: RobustAxes, fitted: Array) -> tuple[Array, Array, Law | None]:
-        """Return T² and SPE of all rows as new ones have them, and the law of SPE; None where nothing is left over."""
+        """Return T² and SPE of all rows as if they were new, and the distribution of SPE (None without a residual)."""
         t2, spe = judge(self.rows, axes)
         t2[fitted] = deleted(t2[fitted], axes.n)
         if axes.k == len(axes.mean):
@@ -285,13 +286,13 @@ class Bulk:
         return t2, spe, law
 
     def _half(self) -> Array | None:
-        """Return the half of the rows nearest to spherical axes; None where half of them lie in one place."""
+        """Return the half of the rows nearest to spherical components; None if half of the rows are equal."""
         middle, unit = self._middle()
         squares = self._squares(middle, unit)
         wanted = ComponentRule(count=min(self.most, self.count or FIRST))
         if not np.quantile(squares, 0.5) > 0:
             return None
-        for _ in range(2):  # the second time about the mean of the first
+        for _ in range(2):  # the second time around the mean of the first
             w = 1 / np.maximum(squares, np.quantile(squares[squares > 0], 0.1))
             axes = fit(self.rows, w * (self.n / w.sum()), wanted, self.scale, self.rng)
             squares = self._squares(axes.mean, unit)
@@ -305,7 +306,7 @@ class Bulk:
         return near
 
     def _within(self, axes: RobustAxes, near: Array) -> Array:
-        """Return the rows within the limits of a half, which is narrower than the bulk: medians tell by how much."""
+        """Return the rows within the limits of a fit to half of the rows, rescaled by the medians."""
         t2, spe, left = self._as_new(axes, near)
         law = hotelling(axes.k, axes.n)
         kept = _relative(t2) <= law.beyond(self.share) / law.beyond(0.5)
@@ -314,30 +315,30 @@ class Bulk:
         return kept if kept.sum() > self.n / 2 else np.ones(self.n, dtype=bool)
 
     def _components(self, kept: Array) -> int:
-        """Return how many components independent columns would not show."""
+        """Return the number of components by parallel analysis."""
         if min(int(kept.sum()) - 1, self.rows.n_features) > DENSE_LIMIT // 2:
             return min(FIRST, self.most)
         axes = self.fit(kept, ComponentRule(rule=lambda solved: 1))  # the whole spectrum
-        spans = axes.columns if axes.scale is None else axes.columns / axes.scale**2  # 0 of constant ones
+        spans = axes.columns if axes.scale is None else axes.columns / axes.scale**2  # 0 for constant columns
         key = int(self.rng.integers(2**31))
         return min(int(parallel_analysis(axes.spectrum, axes.n, spans, random_state=key)), self.most)
 
     def _middle(self) -> tuple[Array, Array]:
-        """Return where the columns of some rows have their middle, and their units: where nothing varies, 1."""
+        """Return the medians and the units of the columns; constant columns have unit 1."""
         middle, unit, _ = middle_and_spread(self.few)
         return middle, np.where(unit > 0, unit, 1.0) if self.scale else np.ones(self.rows.n_features)
 
     def _squares(self, middle: Array, unit: Array) -> Array:
-        """Return squared distances from the middle."""
+        """Return the squared distances from the centre."""
         none = RobustAxes(middle, unit, np.zeros((len(middle), 0)), np.empty(0), np.empty(0), 0.0, np.empty(0), self.n)
         return judge(self.rows, none)[1]
 
 
 def middle_and_spread(rows: Array) -> tuple[Array, Array, Array]:
-    """Return the medians of columns, the distances between their quartiles, and which columns have these.
+    """Return the medians and interquartile ranges of columns, and which columns have a positive range.
 
-    A column with equal quartiles, such as one of few events, has its standard deviation instead. Sparse columns, whose
-    quartiles are mostly 0, have means and standard deviations.
+    For a column with equal quartiles, such as rare events, the standard deviation is used. For sparse columns, whose
+    quartiles are mostly 0, means and standard deviations are used.
     """
     if sp.issparse(rows):
         return *_moments(sp.csr_array(rows, dtype=np.float64)), np.zeros(rows.shape[1], dtype=bool)
@@ -349,7 +350,7 @@ def middle_and_spread(rows: Array) -> tuple[Array, Array, Array]:
 
 
 def _moments(rows: Array) -> tuple[Array, Array]:
-    """Return the means and standard deviations of sparse columns; each zero that is not stored adds mean²."""
+    """Return the means and standard deviations of sparse columns, including zeros that are not stored."""
     n, d = rows.shape
     mean = np.asarray(rows.mean(axis=0)).ravel()
     unstored = n - np.bincount(rows.indices, minlength=d)
@@ -358,7 +359,7 @@ def _moments(rows: Array) -> tuple[Array, Array]:
 
 
 def coordinates(block: Array, axes: RobustAxes) -> Array:
-    """Return where rows lie along the axes."""
+    """Return the coordinates of rows along the axes."""
     scale = 1.0 if axes.scale is None else axes.scale
     if sp.issparse(block):
         V = axes.directions / np.reshape(scale, (-1, 1)) if axes.scale is not None else axes.directions
@@ -367,10 +368,10 @@ def coordinates(block: Array, axes: RobustAxes) -> Array:
 
 
 def distinct_first(axes: RobustAxes) -> bool:
-    """Tell whether the first variance stands out from the second.
+    """Return whether the first variance is significantly larger than the second.
 
-    Of two equal ones n·ln((λ₁ + λ₂)²/(4 λ₁λ₂)) follows χ² with 2 degrees of freedom (Anderson 1963); where more are
-    equal, the first two of a sample lie closer together, and it is smaller.
+    If two variances are equal, n·ln((λ₁ + λ₂)²/(4 λ₁λ₂)) follows χ² with 2 degrees of freedom (Anderson 1963); if more
+    are equal, the first two of a sample are closer, and it is smaller.
     """
     if axes.k < 2 or not axes.variances[1] > 0:
         return True
@@ -379,9 +380,9 @@ def distinct_first(axes: RobustAxes) -> bool:
 
 
 def angles(A: Array, B: Array) -> Array:
-    """Return the principal angles between two spans with orthonormal columns, in degrees, ascending.
+    """Return the principal angles between the spans of two matrices with orthonormal columns, in degrees, ascending.
 
-    Cosines are singular values of AᵀB; small angles, which a cosine cannot tell from zero, come from the sines, the
+    Cosines are the singular values of AᵀB; small angles, for which the cosine is inaccurate, come from the sines, the
     singular values of B − A AᵀB (Björck and Golub 1973).
 
     >>> angles(np.eye(3)[:, :1], np.array([[1.0], [1.0], [0.0]]) / np.sqrt(2)).round(6).tolist()
@@ -395,7 +396,7 @@ def angles(A: Array, B: Array) -> Array:
 
 
 def _relative(values: Array) -> Array:
-    """Return values over their median; where that is zero, infinity for all that are not."""
+    """Return values divided by their median; if it is zero, infinity for positive values."""
     middle = float(np.median(values))
     if middle > 0:
         return values / middle

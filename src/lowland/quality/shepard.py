@@ -1,4 +1,4 @@
-"""Shepard's diagram: map distances over data distances, with the monotone line that fits them best."""
+"""Shepard diagram: distances in the map against distances in the data, with a monotone regression."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 Array = Any
 
-SHOWN = 10_000  # pairs in the picture
+SHOWN = 10_000  # most pairs in the figure
 
 
 @dataclass(frozen=True, eq=False)
 class Shepard:
-    """Pairs, the monotone line, and how well it fits.
+    """Distances of pairs, their monotone regression, and its stress.
 
-    ``data_distances`` and ``map_distances`` are those of up to 10,000 pairs. The line goes through the points
-    (``fit_x``, ``fit_y``); it is fitted to all pairs that were looked at. ``stress`` is Kruskal's for that line.
+    ``data_distances`` and ``map_distances`` are those of up to 10,000 pairs. The regression passes through the points
+    (``fit_x``, ``fit_y``) and is fitted to all pairs used; ``stress`` is its Kruskal stress.
     """
 
     data_distances: Array = field(repr=False)
@@ -54,15 +54,15 @@ def shepard(
 ) -> Shepard:
     """Compare the distances of pairs in the map with those in the data.
 
-    A map that keeps distances lies on a straight line through 0, one that keeps their order on a rising line. What is
-    spread around the line was not kept.
+    If a map preserves distances, the points lie on a straight line through 0; if it preserves their order, on an
+    increasing curve. The scatter around the curve is the error.
 
     Parameters
     ----------
     X, Y, metric, random_state
         As in `kruskal_stress`.
     pairs : "auto", int or None
-        How many pairs to draw, None for all; "auto": all up to 5,000 points, then 1,000,000.
+        Number of pairs to sample, None for all; "auto": all up to 5,000 points, then 1,000,000.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The two sides of a comparison: the data as given and the map, as points whose distances can be asked for."""
+"""The two sides of an evaluation: the data and the map, as points with distances."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..rows.object_rows import are_objects
 Array = Any
 Metric = str | Callable[[Any, Any], Any]
 
-_SURE = 1e-10  # relative error above which a product's distance is taken from differences instead
+_SURE = 1e-10  # relative error above which a distance from products is recomputed from differences
 _GATHERED_ENTRIES = 1 << 22  # numbers gathered at a time
 _BOTH = Advice("fill it", "leave the row out of data and map")
 
@@ -36,7 +36,7 @@ class Sides(NamedTuple):
 
 
 def sides(X: Any, Y: Any, metric: Metric = "euclidean", owner: str = "quality") -> Sides:
-    """Return both sides, checked: finite, of one length, at least 3 points, neither of them a single point.
+    """Return both sides, checked: finite, of equal length, at least 3 points, not all equal.
 
     Parameters
     ----------
@@ -45,47 +45,47 @@ def sides(X: Any, Y: Any, metric: Metric = "euclidean", owner: str = "quality") 
     Y : array
         The map: coordinates, one row for each of X's.
     metric : str or callable
-        How the data are compared; the map is always compared by Euclidean distances.
+        Metric of the data; the map is always compared by Euclidean distances.
     owner : str
-        Whom errors name.
+        Name of the function in error messages.
     """
     data, map = one_side(X, metric, f"{owner}, X", _BOTH), one_side(Y, "euclidean", f"{owner}, Y", _BOTH)
     if data.n != map.n:
         raise DataError(
-            f"{owner}: X has {data.n} rows and Y has {map.n}; give the map of these very rows, in their order"
+            f"{owner}: X has {data.n} rows and Y has {map.n}; give a map of the same rows, in the same order"
         )
     if data.n < 3:
         raise DataError(f"{owner}: {data.n} points have no neighbourhoods to compare; give at least 3")
-    if _in_one_place(data):
+    if _all_equal(data):
         raise DataError(
-            f"{owner}: all points of X lie in one place, so there is nothing that a map could keep; look at how X was "
-            "made (columns of one value, a choice of columns)"
+            f"{owner}: all points of X are equal, so there is nothing to compare; check how X was made (constant "
+            "columns, selected columns)"
         )
-    if _in_one_place(map):
+    if _all_equal(map):
         raise DataError(
-            f"{owner}: all points of Y lie in one place, so the map says nothing; look at how it was made (a fit that "
-            "failed, a column of one value)"
+            f"{owner}: all points of Y are equal, so there is nothing to compare; check how the map was made (a failed "
+            "fit, a constant column)"
         )
     return Sides(data, map, data.n)
 
 
 def famd_axes(X: Any) -> Any:
-    """Return the FAMD of all axes, fitted: distances in it weigh columns of numbers and of categories fairly."""
+    """Return a fitted FAMD with all axes: its distances weight numeric and categorical columns equally."""
     from ..contract import registry
 
     famd: Any = registry.method("famd").load()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of ties and rank: all axes are wanted, however many there are
+        warnings.simplefilter("ignore")  # warnings about ties and rank do not matter: all axes are used
         first = famd(n_components=1).fit(X)
-        width = len(first.coded_names_) - len(first.categorical_columns_)  # K levels are K − 1 free columns
+        width = len(first.coded_names_) - len(first.categorical_columns_)  # K levels have K − 1 degrees of freedom
         return famd(n_components=min(width, first.n_samples_), unseen="ignore").fit(X)
 
 
 @contextmanager
 def naming(owner: str, remedy: Part = FILL) -> Iterator[None]:
-    """Let errors about cells and shapes say whose they are, with a remedy that there is here.
+    """Name the function and argument in errors about cells and shapes, and replace the remedy.
 
-    What checks the rows of a fit calls all of them X and advises another method, which is no choice of a measure.
+    The checks of rows call every input X and suggest another method, which does not apply to a measure.
 
     >>> with naming("report, Y"):
     ...     raise CellError("NaN", "use ProbabilisticPCA", row=2, column=0)
@@ -103,16 +103,16 @@ def naming(owner: str, remedy: Part = FILL) -> Iterator[None]:
 
 
 def one_side(X: Any, metric: Metric, owner: str, remedy: Part = FILL) -> BoundMetric:
-    """Return points that can be compared, checked; ``owner`` is whom errors name, ``remedy`` what they advise."""
+    """Return checked points with distances; ``owner`` and ``remedy`` are used in error messages."""
     square = isinstance(metric, str) and metric == "precomputed"
     if square and sp.issparse(X):
-        raise DataError(f"{owner}: a sparse square of distances leaves pairs unknown; give all of them, X.toarray()")
+        raise DataError(f"{owner}: a sparse distance matrix is incomplete; give all distances, such as X.toarray()")
     is_map = owner.endswith(", Y")
     with naming(owner, remedy):
         if is_map and are_objects(X):
             raise DataError(
-                "a map is a table of numbers, a row of coordinates for each point, which this is not; of one column, "
-                "too, give a table: values.reshape(-1, 1) or column.to_frame()"
+                "a map must be a 2-D table of numbers, with a row of coordinates for each point; convert a single "
+                "column with values.reshape(-1, 1) or column.to_frame()"
             )
         items = objects(X, metric, owner)
         found = measure(metric, items, None)
@@ -126,8 +126,8 @@ def one_side(X: Any, metric: Metric, owner: str, remedy: Part = FILL) -> BoundMe
     return found
 
 
-def _in_one_place(side: BoundMetric) -> bool:
-    """Tell whether all points are one, as far as that shows without a distance for each pair."""
+def _all_equal(side: BoundMetric) -> bool:
+    """Return whether all points are equal, without computing all distances."""
     if isinstance(side, EuclideanRows):
         return not any((side.X[part] != side.X[0]).any() for part in tiles(side.n, 4096))
     if isinstance(side, SquareRows):
@@ -136,9 +136,9 @@ def _in_one_place(side: BoundMetric) -> bool:
 
 
 def distances_from(side: BoundMetric, numbers: Array) -> Array:
-    """Return the distances of some points to all, m × n, each right to 1e-10 of itself at least.
+    """Return the distances of some points to all, m × n, with a relative error of at most 1e-10.
 
-    Quick values are products; where their rounding could be seen, the pair is taken from its differences.
+    They come from matrix products; if rounding may exceed this error, a distance is recomputed from differences.
     """
     rows = side.own(numbers)
     V = side.compare(rows)
@@ -156,9 +156,9 @@ def distances_from(side: BoundMetric, numbers: Array) -> Array:
 
 
 def distances_of(side: BoundMetric, i: Array, j: Array) -> Array:
-    """Return the distances of pairs of points, the same bits in every order.
+    """Return the distances of pairs of points, with the same bits in any order.
 
-    Where a metric compares blocks only, the pairs must be blocks of `SIDE` × `SIDE`, as `rectangles` makes them.
+    For a metric that compares blocks only, the pairs must be blocks of `SIDE` × `SIDE`, as made by `rectangles`.
     """
     if isinstance(side, SquareRows):
         return np.asarray(side.D[i, j], dtype=np.float64)
@@ -175,11 +175,11 @@ def distances_of(side: BoundMetric, i: Array, j: Array) -> Array:
     return out
 
 
-SIDE = 32  # of a block of pairs, where a metric compares blocks only
+SIDE = 32  # side of a block of pairs, for metrics that compare blocks only
 
 
 def rectangles(i: Array, j: Array) -> tuple[Array, Array]:
-    """Return all pairs of each `SIDE` points of i with the `SIDE` of j beside them, block after block.
+    """Return all pairs of each `SIDE` points of i with the corresponding `SIDE` points of j, block after block.
 
     >>> a, b = rectangles(np.arange(SIDE), np.arange(SIDE))
     >>> len(a), a[:2].tolist(), b[:2].tolist()

@@ -1,4 +1,4 @@
-"""When a map is called good, fair or poor: one rule for evaluations, reports and comparisons."""
+"""The rule by which a map is called good, fair or poor, in evaluations, reports and comparisons."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# From where on a value is called good or fair: rules of thumb, explained in the documentation.
+# Least values that are called good and fair: rules of thumb, explained in the documentation.
 NEIGHBOURS = (0.95, 0.85)
 DISTANCES = (0.9, 0.6)
 DIRECT, GEODESIC = "distances", "geodesic distances"
@@ -14,10 +14,10 @@ DIRECT, GEODESIC = "distances", "geodesic distances"
 
 @dataclass(frozen=True)
 class Verdict:
-    """Four figures of a map and what they are called.
+    """Four measures of a map, and the words for them.
 
-    ``trustworthiness`` and ``continuity`` are of neighbours; ``direct`` is the rank correlation of distances in the map
-    with those of the data, ``geodesic`` with shortest paths between neighbours in the data. NaN where there is none.
+    ``trustworthiness`` and ``continuity`` measure neighbours; ``direct`` is the rank correlation of distances in the
+    map with those in the data, ``geodesic`` with shortest paths between neighbours in the data. NaN if not available.
 
     Examples
     --------
@@ -33,7 +33,7 @@ distances: fair (0.770).'
 
     @property
     def words(self) -> dict[str, str]:
-        """Good, fair or poor, by what is judged: neighbours, distances, geodesic distances."""
+        """Good, fair or poor for each of neighbours, distances and geodesic distances."""
         out = {"neighbours": word(min(self.trustworthiness, self.continuity), NEIGHBOURS)}
         for name, value in ((DIRECT, self.direct), (GEODESIC, self.geodesic)):
             if not np.isnan(value):
@@ -42,18 +42,18 @@ distances: fair (0.770).'
 
     @property
     def poor(self) -> list[str]:
-        """What the map shows poorly."""
-        return [name for name, said in self.words.items() if said == "poor"]
+        """Names of what is poor."""
+        return [name for name, word in self.words.items() if word == "poor"]
 
     def sentence(self, more: str = "") -> str:
-        """Say it in words; ``more`` is added to the figures of neighbours."""
-        said = self.words
+        """Return a summary; ``more`` is appended to the values of neighbours."""
+        words = self.words
         near = f"trustworthiness {self.trustworthiness:.3f}, continuity {self.continuity:.3f}{more}"
-        out = [f"Neighbours: {said['neighbours']} ({near})."]
-        if DIRECT in said:
-            out.append(f"Distances: {said[DIRECT]} (rank correlation {self.direct:.3f}).")
-        if GEODESIC in said:
-            out.append(f"Geodesic distances: {said[GEODESIC]} ({self.geodesic:.3f}).")
+        out = [f"Neighbours: {words['neighbours']} ({near})."]
+        if DIRECT in words:
+            out.append(f"Distances: {words[DIRECT]} (rank correlation {self.direct:.3f}).")
+        if GEODESIC in words:
+            out.append(f"Geodesic distances: {words[GEODESIC]} ({self.geodesic:.3f}).")
         return " ".join(out)
 
 

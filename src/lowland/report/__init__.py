@@ -1,4 +1,4 @@
-"""Reports: one HTML file that holds everything and needs no network."""
+"""Reports: self-contained HTML files that need no network."""
 
 from __future__ import annotations
 

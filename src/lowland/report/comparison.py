@@ -1,4 +1,4 @@
-"""The page of a comparison: what to take and why, the maps, the figures, and what did not run."""
+"""The report of a comparison: recommendation, maps, scores, and candidates that did not run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write(found: Comparison, path: str | os.PathLike[str], title: str, command: 
 
 
 def render(found: Comparison, title: str, command: str | None) -> str:
-    """Return the text of the page; everything is inside it."""
+    """Return the page, which is self-contained."""
     pieces = [page.heading(title), *_advice(found)]
     if found.maps:
         pieces += [_maps(found), _figures(found)]
@@ -43,8 +43,8 @@ def _advice(found: Comparison) -> list[str]:
     if advice.ties:
         rows.append(("statistically tied with", ", ".join(advice.ties)))
     rows += [("not suited for", text) for text in advice.not_good_for]
-    told = page.section("Why this method", page.table(rows, advice.title), page.command(f"{advice.call}.fit(X)"))
-    return [page.paragraph(f"Recommended: {advice.title}.", "lead"), page.paragraph(advice.verdict), told]
+    why = page.section("Why this method", page.table(rows, advice.title), page.command(f"{advice.call}.fit(X)"))
+    return [page.paragraph(f"Recommended: {advice.title}.", "lead"), page.paragraph(advice.verdict), why]
 
 
 def _maps(found: Comparison) -> str:
@@ -80,7 +80,7 @@ TIES = (
 
 
 def shown(found: Comparison) -> dict[str, str]:
-    """Return the columns of the table that are shown, and what they are called: both kinds of distances."""
+    """Return the columns of the table to show, and their headings."""
     table, out = found.table(), dict[str, str]()
     for name in found.criteria:
         if name == "global":
@@ -92,7 +92,7 @@ def shown(found: Comparison) -> dict[str, str]:
 
 
 def score_words(found: Comparison) -> str:
-    """Say what the score is the mean of."""
+    """Return the definition of the score."""
     evidence = found.record["evidence"]
     geodesic = evidence is not None and evidence["distances"] == "geodesic"
     names = [(GEODESIC if geodesic else DIRECT) if name == "global" else WORDS[name] for name in found.criteria]
@@ -141,13 +141,15 @@ def _data(found: Comparison) -> str:
 
 
 def _again(found: Comparison, command: str | None) -> str:
-    """Tell how to repeat it; the record is part of the page, for a page is what people keep."""
+    """Return the section on reproducing the comparison; it includes the record."""
     target = "" if found.record["settings"]["target"] is None else "target=…, "
     call = f'lowland.compare(X, {target}record=json.load(open("record.json")))'
     return page.section(
         "Reproduce this comparison",
         *([page.command(command)] if command else []),
-        page.paragraph("The record of all that ran, below, runs the same again. Save it as record.json, then:"),
+        page.paragraph(
+            "The record below contains all settings. To repeat the comparison, save it as record.json and run:"
+        ),
         page.command(call),
         f"<details>\n<summary>Record</summary>\n{page.command(json.dumps(found.record))}\n</details>",
     )

@@ -13,21 +13,21 @@ from ..core.formatting import count, format_share
 if TYPE_CHECKING:
     from ..contract.reducer import Reducer
 
-# What Kruskal (1964, Psychometrika 29, p. 3) calls a stress-1 of up to 2.5, 5 and 10 %; above it is poor.
+# Kruskal's words (1964, Psychometrika 29, p. 3) for a stress-1 of up to 2.5, 5 and 10 %; above it is poor.
 _VERDICTS = ((0.025, "excellent"), (0.05, "good"), (0.1, "fair"))
 _COMPONENTS, _COLUMNS = 6, 8  # how many components and columns the table of loadings shows
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Variances, largest first, and the whole variance, of which they may be only a part."""
+    """Variances in descending order, possibly only the leading ones, and the total variance."""
 
     values: np.ndarray[Any, Any]
     total: float
 
     @property
     def shares(self) -> np.ndarray[Any, Any]:
-        """Share of the whole variance, one a component."""
+        """Share of the total variance of each component."""
         return self.values / self.total
 
 
@@ -124,13 +124,13 @@ def _verdict(model: Reducer, name: str) -> str | None:
 
 
 def shares_of(model: Reducer) -> np.ndarray[Any, Any] | None:
-    """Return the share of variance of each kept component, or None where the method has no such thing."""
+    """Return the share of variance of each kept component, or None if the method has none."""
     shares = getattr(model, "explained_variance_ratio_", None)
     return None if shares is None else np.asarray(shares, dtype=np.float64)
 
 
 def spectrum_of(model: Reducer) -> Spectrum | None:
-    """Return the variances that the fit computed, or None where the method has no spectrum."""
+    """Return the variances computed by the fit, or None if the method has no spectrum."""
     values, total = getattr(model, "spectrum_", None), getattr(model, "total_variance_", None)
     if values is None or total is None:
         shares = shares_of(model)
@@ -152,7 +152,7 @@ def axis_labels(model: Reducer) -> list[str]:
 
 
 def method_title(model: Reducer) -> str:
-    """Return the name of a model's method as text has it; of a class that is not registered, its own name."""
+    """Return the title of a model's method, or the class name if it is not registered."""
     cls = type(model)
     known = (row.title for row in registry.methods() if row.class_name == cls.__name__)
     return next(known, cls.__name__)
@@ -169,7 +169,10 @@ def top_loadings(model: Reducer) -> list[Loadings]:
     components = getattr(model, "components_", None)
     if components is None:
         return []
-    names, labels = getattr(model, "coded_names_", column_names(model)), axis_labels(model)  # levels have their own
+    names, labels = (
+        getattr(model, "coded_names_", column_names(model)),
+        axis_labels(model),
+    )  # coded levels have names of their own
     out = []
     for label, weights in zip(labels, np.asarray(components)[:_COMPONENTS], strict=False):
         order = np.argsort(-np.abs(weights), kind="stable")[:_COLUMNS]

@@ -74,13 +74,13 @@ def render_report(
 
 
 def write_page(path: str | os.PathLike[str], text: str) -> None:
-    """Write a page whole or not at all."""
+    """Write a page; a failure leaves no partial file."""
     with atomic_file(os.fspath(path)) as file:
         file.write(text.encode())
 
 
 def _groups(color: Any, n: int) -> list[Any] | None:
-    """Return the groups that a colour column names; None for numbers on a scale, and where no group has two rows."""
+    """Return the groups of a colour column; None for continuous numbers, and if no group has two rows."""
     from ..plots.coloring import Groups, read_colors
 
     if color is None or (not _is_text(color) and not isinstance(read_colors(color, n), Groups)):
@@ -91,7 +91,7 @@ def _groups(color: Any, n: int) -> list[Any] | None:
 
 
 def _is_text(color: Any) -> bool:
-    """Tell whether a column is one of texts, which are groups: no need to look at each."""
+    """Return whether a column contains text, so that its values are groups."""
     return str(getattr(color, "dtype", "")) in ("String", "Categorical")
 
 

@@ -1,4 +1,4 @@
-"""Matplotlib figures as SVG that can stand inside a page, several of them, in light and dark."""
+"""Matplotlib figures as inline SVG, for several figures on a page, in light and dark mode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..plots.style import INK
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_DROPPED = ("metadata", "style")  # a style inside one picture would reach the whole page
+_DROPPED = ("metadata", "style")  # a style element would apply to the whole page
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
@@ -22,9 +22,9 @@ def inline_svg(
 ) -> str:
     """Return a figure as an ``<svg>`` element for HTML.
 
-    Every id gets the prefix, so that pictures on one page do not take each other's parts; ink takes the
-    page's text colour; ``title`` and ``description`` are what a screen reader says. ``tips`` are places on the
-    figure's first axes, each with a text that the pointer shows there. The same figure gives the same text.
+    Every id gets the prefix, so that ids on one page are unique; the ink colour becomes the text colour of the page;
+    ``title`` and ``description`` are for screen readers. ``tips`` are positions on the figure's first axes, each with a
+    tooltip. The same figure gives the same text.
     """
     root = ET.fromstring(_draw(figure))
     for parent in root.iter():
@@ -45,12 +45,12 @@ def inline_svg(
         element.tail = "\n"
         root.insert(position, element)
     if tips is not None:
-        root.append(_pointed(figure, list(tips)))
+        root.append(_tooltips(figure, list(tips)))
     return ET.tostring(root, encoding="unicode", short_empty_elements=True)
 
 
-def _pointed(figure: Figure, tips: list[tuple[float, float, str]]) -> ET.Element:
-    """Return invisible discs over the places, which show their texts under the pointer."""
+def _tooltips(figure: Figure, tips: list[tuple[float, float, str]]) -> ET.Element:
+    """Return invisible discs with tooltips at the positions."""
     scale = 72 / figure.dpi  # an SVG figure is measured in points, from the top
     height = 72 * figure.get_figheight()
     group = ET.Element("g", {"fill": "none", "pointer-events": "all"})
@@ -64,14 +64,14 @@ def _draw(figure: Figure) -> str:
     import matplotlib as mpl
 
     buffer = io.StringIO()
-    # A fixed salt gives the same ids each time; text stays text, so that it can be read, found and copied.
+    # A fixed salt gives the same ids each time; text is kept as text, so that it can be searched and copied.
     with mpl.rc_context({"svg.hashsalt": "lowland", "svg.fonttype": "none", "font.family": "sans-serif"}):
         figure.savefig(buffer, format="svg", dpi=200, metadata={"Date": None, "Creator": None})
     return buffer.getvalue()
 
 
 def _local(name: str) -> str:
-    """Drop the namespace: inside HTML it is known."""
+    """Remove the namespace, which inline SVG does not need."""
     return name.rpartition("}")[2]
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Array = Any
 
-PAIRS = 1_000_000  # whose distances are compared: of more, sorting would take longer than most fits
+PAIRS = 1_000_000  # most pairs whose distances are compared: sorting more takes longer than most fits
 _GROUPS_SHOWN = 20
 _SHOWN = {
     "trustworthiness": "trustworthiness (neighbours in the map are near in the data)",
@@ -42,10 +42,10 @@ class Trust:
 
 
 def measure(model: Reducer, X: Any, Y: Array, groups: Any = None) -> Trust | str:
-    """Compare a map with the rows it was made from; return the reason if this is not possible.
+    """Compare a map with its data; return the reason if this is not possible.
 
-    With ``groups`` the purity of groups is measured, too. Rows are compared as the model compared them: by its metric,
-    and divided by the standard deviations of the columns if it scaled them.
+    With ``groups`` the purity of groups is measured, too. Rows are compared as in the model: by its metric, and divided
+    by the standard deviations of the columns if it scaled them.
     """
     from ..pairs.distances import METRICS
     from ..quality import report
@@ -60,7 +60,7 @@ def measure(model: Reducer, X: Any, Y: Array, groups: Any = None) -> Trust | str
     metric = getattr(model, "metric", "euclidean")
     if isinstance(metric, str) and metric not in (*METRICS, "precomputed"):
         return f"Not measured: the metric {metric!r} is defined by a plugin."
-    rows, space = _seen(model, X)
+    rows, space = _compared_rows(model, X)
     k, pairs = min(10, max(1, len(Y) // 4)), None if len(Y) * (len(Y) - 1) // 2 <= PAIRS else PAIRS
     whole = None
     try:
@@ -74,12 +74,12 @@ def measure(model: Reducer, X: Any, Y: Array, groups: Any = None) -> Trust | str
 
 
 def section(found: Trust | str, Y: Array, labels: Sequence[str], color_name: str | None = None) -> str:
-    """Return the part of the page."""
-    title = "Can the picture be believed?"
+    """Return the section of the page."""
+    title = "How reliable the map is"
     if isinstance(found, str):
         return page.section(title, page.paragraph(found))
-    told = found.picture
-    pieces = [page.paragraph(told.sentence)]
+    report = found.picture
+    pieces = [page.paragraph(report.sentence)]
     if found.whole is not None:
         near, kept = found.whole
         pieces.append(
@@ -88,21 +88,21 @@ def section(found: Trust | str, Y: Array, labels: Sequence[str], color_name: str
                 f"{near:.3f} and continuity {kept:.3f}."
             )
         )
-    pieces += [page.paragraph(f"Warning: {text}", "warning") for text in told.warnings]
-    rows = [(text, f"{told[name]} (by chance {told.chance[name]:.3g})") for name, text in _SHOWN.items()]
-    every = len(told.points) == told.n
-    looked = f"all {told.n:,} rows" if every else f"{len(told.points):,} of {told.n:,} rows"
+    pieces += [page.paragraph(f"Warning: {text}", "warning") for text in report.warnings]
+    rows = [(text, f"{report[name]} (by chance {report.chance[name]:.3g})") for name, text in _SHOWN.items()]
+    every = len(report.points) == report.n
+    looked = f"all {report.n:,} rows" if every else f"{len(report.points):,} of {report.n:,} rows"
     caption = (
-        f"{told.n_neighbors} neighbours of {looked}"
-        + ("" if told["spearman"].exact else f", distances of {PAIRS:,} pairs")
-        + ("" if told.exact else ", with 95 % intervals")
-        + f"; compared with {told.space} ({told.metric})"
+        f"{report.n_neighbors} neighbours of {looked}"
+        + ("" if report["spearman"].exact else f", distances of {PAIRS:,} pairs")
+        + ("" if report.exact else ", with 95 % intervals")
+        + f"; compared with {report.space} ({report.metric})"
     )
     pieces.append(page.table(rows, caption))
-    if told.purity is not None:
-        pieces += _groups(told.purity, told.n_neighbors, color_name)
+    if report.purity is not None:
+        pieces += _groups(report.purity, report.n_neighbors, color_name)
     if every:
-        pieces.append(_map(told, Y, labels))
+        pieces.append(_map(report, Y, labels))
     return page.section(title, *pieces)
 
 
@@ -119,8 +119,8 @@ def _groups(purity: Purity, k: int, name: str | None) -> list[str]:
     return [page.table(rows, caption)]
 
 
-def _seen(model: Reducer, X: Any) -> tuple[Any, str]:
-    """Return the rows as the model compared them, and what they are."""
+def _compared_rows(model: Reducer, X: Any) -> tuple[Any, str]:
+    """Return the rows as the model compared them, and a description."""
     if getattr(model, "metric", None) == "precomputed":
         return X, "the given distances"
     if hasattr(model, "coded_names_"):
@@ -134,13 +134,13 @@ def _seen(model: Reducer, X: Any) -> tuple[Any, str]:
     return X, "the columns"
 
 
-def _map(told: Report, Y: Array, labels: Sequence[str]) -> str:
+def _map(report: Report, Y: Array, labels: Sequence[str]) -> str:
     from ..plots.quality import trust_map
 
     kept = np.full(len(Y), np.nan)
-    kept[told.points.point] = told.points.kept
+    kept[report.points.point] = report.points.kept
     caption = (
-        f"The same map, coloured by the share of each point's {told.n_neighbors} nearest neighbours in the data that "
+        f"The same map, coloured by the share of each point's {report.n_neighbors} nearest neighbours in the data that "
         "are also its nearest neighbours in the map."
     )
     drawing = trust_map(Y, kept, name="share of neighbours kept", labels=labels)

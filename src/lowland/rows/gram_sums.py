@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core import arrays, thread_pool
 from ..core.cost import check_allocation
+from ..core.message import Message, Setting
 from ..core.settings import report_progress
 
 Array = Any
@@ -100,7 +101,8 @@ def symmetric_sum(
 
 def square_zeros(n: int, reference: Array) -> Array:
     """Return an n × n matrix of zeros in the reference's library, if the memory limit allows it."""
-    check_allocation(8 * n * n, f"the {n} × {n} scatter matrix", "reduce fewer columns, or use solver='krylov'")
+    remedy = Message("reduce fewer columns, or use ", Setting("solver", "krylov"))
+    check_allocation(8 * n * n, f"the {n} × {n} scatter matrix", remedy)
     return arrays.like(np.zeros((n, n)), reference)
 
 

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from ..core import arrays, thread_pool
 from ..core.cost import DataShape
 from ..core.errors import DataError
+from ..core.message import Message
 from . import conversion
 from .block import Block, block_rows, require_finite
 
@@ -180,10 +181,8 @@ class RowSource(ABC):
 
 def single_pass_error(owner: str) -> DataError:
     """Return the error of a method that reads the rows several times, for blocks that can be read only once."""
-    return DataError(
-        f"{owner} reads the rows several times, and these blocks can be read only once; pass one array, or a function "
-        "that returns new blocks: RowSource.from_blocks(lambda: …)"
-    )
+    once = " reads the rows several times, and these blocks can be read only once; pass one array, or a function that "
+    return DataError(Message(owner, once, "returns new blocks: RowSource.from_blocks(lambda: …)"))
 
 
 class ArrayRows(RowSource):

@@ -11,6 +11,7 @@ import numpy as np
 from ..core import arrays, thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from .density import absolute_trace
 from .operators import DoublyCentered, Operator
 from .rounding import rounding_floor
@@ -179,10 +180,8 @@ def cailliez(D: Array, eps: float | None = None) -> float:
             return _cailliez_iterated(D)
         except ArpackNoConvergence:
             if len(D) > _DENSE_FALLBACK:
-                raise DataError(
-                    f"the additive constant of {len(D)} points was not found in {_RESTARTS} restarts; use "
-                    'additive="lingoes", or fewer landmarks'
-                ) from None
+                lost = f"the additive constant of {len(D)} points was not found in {_RESTARTS} restarts; use "
+                raise DataError(Message(lost, Setting("additive", "lingoes"), ", or fewer landmarks")) from None
     return _cailliez_dense(D)
 
 

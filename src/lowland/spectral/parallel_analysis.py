@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.measure import Measure
+from ..core.message import Message, Setting
 from ..core.random import seed
 from ..core.settings import report_progress
 from ..pairs.pairwise import short
@@ -34,8 +35,12 @@ def null_spectrum(
     size = min(dof, d)
     if size > DENSE_LIMIT:
         raise DataError(
-            f"parallel analysis (n_components='auto' of PCA) needs the whole spectrum and is limited to {DENSE_LIMIT} "
-            f"dimensions; got {size}. Use another rule, such as variance_share (for PCA, a number or a share)"
+            Message(
+                "parallel analysis (",
+                Setting("n_components", "auto"),
+                f" of PCA) compares whole spectra and is limited to {DENSE_LIMIT} dimensions (here {size}); use "
+                "another rule, such as variance_share (for PCA, a number or a share)",
+            )
         )
     lengths = np.sqrt(dof * variances)
     found = np.empty((draws, size))

@@ -17,6 +17,7 @@ import numpy as np
 from ..core import arrays, thread_pool
 from ..core.cost import DataShape, check_allocation
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from ..rows.moments import Accumulator
 from ..rows.row_source import RowSource, single_pass_error
 from . import routes
@@ -109,7 +110,7 @@ def decompose(
     """Return the leading row space; ``solver`` is one of `ROUTES`, auto, or lanczos for values of similar size."""
     name = route(rows.shape, wanted) if solver == "auto" else solver
     if name in ("gram", "krylov", "power") and not rows.reiterable:
-        raise single_pass_error(f"solver={name!r}")
+        raise single_pass_error(Message(Setting("solver", name)))
     with thread_pool.one_blas_thread():
         solved = getattr(routes, name)(rows, wanted, scaling, rng)
         if name in ("covariance", "gram", "lanczos") and rows.reiterable:

@@ -255,7 +255,7 @@ def test_a_pair_of_objects_is_a_piece(Free, rng):
     """Stored distances may leave two objects alone: their piece is that distance, and no link to them is known."""
     pair = sp.csr_array(np.array([[0.0, 2.0], [2.0, 0.0]]))
     D = sp.csr_array(sp.block_diag([_sparse(rng), pair]))
-    with pytest.raises(lowland.DataError, match="none is known from that of row 40"):
+    with pytest.raises(lowland.DataError, match="no distance is known from the component of row 40"):
         Free(metric="precomputed", disconnected="bridge").fit(D)
     if Free.__name__ in LOCAL:
         with pytest.raises(lowland.DataError, match="needs the distances among neighbours, too"):
@@ -490,7 +490,7 @@ def test_equal_objects_that_know_no_others(Edged, rng):
     model = Edged(metric="precomputed", disconnected="separate").fit(D)
     assert model.component_labels_.tolist() == [0] * 40 + [1] * 2
     np.testing.assert_array_equal(model.embedding_[40], model.embedding_[41])
-    with pytest.raises(lowland.DataError, match="none is known from that of row 40 to any") as caught:
+    with pytest.raises(lowland.DataError, match="no distance is known from the component of row 40 to any") as caught:
         Edged(metric="precomputed").fit(D)
     assert caught.value.row == 40
 
