@@ -15,7 +15,7 @@ TORCH  := $(shell sed -n 's/^\(torch==.*\)/\1/p' constraints.txt)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-slow lint bench docs gallery clean
+.PHONY: help demo test test-slow peers lint bench docs gallery clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -29,6 +29,10 @@ test: $(VENV)/.compiled ## run the tests and the examples in docstrings (ARGS="-
 
 test-slow: $(VENV)/.compiled ## run the long checks only
 	@$(BIN)/python -m pytest -m slow $(ARGS)
+
+peers: $(VENV)/.compiled $(VENV)/.installed-peers build/peers/.unpacked ## run scikit-learn's and openTSNE's own tests against Lowland (ARGS="-k isomap" to choose)
+	@echo "running the tests of other projects (about 3 minutes)"
+	@$(BIN)/python tests/peers/run.py $(ARGS)
 
 lint: $(VENV)/.installed-test ## check style and types
 	@$(BIN)/ruff check .
@@ -77,6 +81,13 @@ $(VENV)/.installed-test: $(PINS) | $(BIN)/python
 $(VENV)/.compiled: $(VENV)/.installed-test $(LOOPS)
 	@echo "compiling the inner loops (about a minute the first time)"
 	@$(BIN)/python -c 'import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]' $(subst /,.,$(patsubst src/%.py,%,$(LOOPS)))
+	@touch $@
+
+# openTSNE's tests are in its source distribution only.
+build/peers/.unpacked: constraints.txt | $(BIN)/python
+	@rm -rf build/peers && mkdir -p build/peers/opentsne
+	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary openTSNE -c constraints.txt -d build/peers openTSNE
+	@tar -xzf build/peers/*.tar.gz -C build/peers/opentsne --strip-components=1
 	@touch $@
 
 $(VENV)/.installed-%: $(PINS) | $(BIN)/python

@@ -2,3 +2,6 @@
 
 # Importing a module of kernels compiles it; none of them has an example.
 collect_ignore_glob = ["src/lowland/*_kernels.py"]
+
+# `make peers` runs these: they load the tests of other projects.
+collect_ignore = ["tests/peers/adapter.py", "tests/peers/run.py"]
