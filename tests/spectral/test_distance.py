@@ -63,7 +63,7 @@ def test_cailliez_where_the_iteration_fails(D, monkeypatch):
     with pytest.raises(Exception, match="No convergence"):
         distance._cailliez_iterated(D)
     assert cailliez(D) == pytest.approx(want, rel=1e-9)
-    monkeypatch.setattr(distance, "_DENSE_LAST", 20)
+    monkeypatch.setattr(distance, "_DENSE_FALLBACK", 20)
     with pytest.raises(lowland.DataError, match=r"constant of 80 points was not found.*lingoes"):
         cailliez(D)
 
