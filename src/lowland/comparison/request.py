@@ -9,7 +9,7 @@ from typing import Any
 
 from ..contract.parameters import Integer
 from ..core.errors import DataError
-from ..core.message import Message, Setting
+from ..core.message import Message, Setting, message
 from . import candidates
 from .candidates import Candidate
 from .dataset import Dataset
@@ -36,18 +36,22 @@ class Request:
 
         if not isinstance(self.metric, str) or self.metric not in (*METRICS, "precomputed"):
             raise ValueError(
-                f"compare: metric must be one of {', '.join(sorted(METRICS))} or 'precomputed'; got {self.metric!r}. "
-                "Distances of a function of your own come in as metric='precomputed'"
+                message(
+                    f"compare: {{metric}} must be one of {', '.join(sorted(METRICS))} or 'precomputed'; got "
+                    f"{self.metric!r}. Distances by another function can be given as 'precomputed'",
+                    metric=...,
+                )
             )
         for name, low in (("n_components", 1), ("n_neighbors", 1), ("random_state", 0), ("sample", 20)):
             given = getattr(self, name)
             if not Integer(low).accepts(given) and not (name in ("sample", "n_neighbors") and given is None):
-                raise ValueError(f"compare: {name} must be {Integer(low).describe()}; got {given!r}")
+                raise ValueError(
+                    Message("compare: ", Setting(name), f" must be {Integer(low).describe()}; got {given!r}")
+                )
         share: Any = self.held_out
         if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0 <= float(share) <= 0.5:
-            raise ValueError(
-                f"compare: held_out is the share of rows to hold out, from 0 to 0.5; got {self.held_out!r}"
-            )
+            text = f"compare: {{held_out}} is the share of rows to hold out, from 0 to 0.5; got {self.held_out!r}"
+            raise ValueError(message(text, held_out=...))
         if isinstance(self.methods, str) and self.methods != "auto":
             raise ValueError(
                 f"compare: methods must be 'auto' or a list such as [{self.methods!r}]; got {self.methods!r}"

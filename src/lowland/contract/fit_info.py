@@ -14,6 +14,7 @@ from typing import Any, Self
 from ..core.cost import Plan
 from ..core.errors import RankWarning
 from ..core.formatting import format_bytes
+from ..core.message import Message, message
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class Recorder:
         rank: int,
         asked: int | None,
         unseen: float = 0.0,
-        remedy: str = "solver='svd' squares nothing",
+        remedy: str = message("{solver} does not square them", solver="svd"),
         what: str = "the data",
     ) -> None:
         """Warn that ``what`` has fewer components than ``asked``; None is all of them.
@@ -131,11 +132,12 @@ class Recorder:
         few = "" if asked is None else f", below the {asked} components asked for"
         text = (
             f"{what} have at least rank {rank}{few}: the rows were added up as squares, in which a singular value "
-            f"below {unseen:.1g} of the largest cannot be told from rounding; {remedy}"
+            f"below {unseen:.1g} of the largest cannot be distinguished from rounding; "
             if unseen
             else f"{what} have rank {rank}{few}"
         )
-        self.warn(f"{self.method}: {text}; n_components_ is {rank}", RankWarning)
+        last = remedy if unseen else ""
+        self.warn(Message(f"{self.method}: {text}", last, f"; n_components_ is {rank}"), RankWarning)
 
     def tell_checked(self, blocks: int | None) -> None:
         """Record that a Krylov method looked for missed eigenpairs; of several solves the first counts."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..core.cost import DataShape
 from ..core.errors import DataError
+from ..core.message import message
 from ..rows.object_rows import ObjectRows, are_objects
 from ..rows.row_source import RowSource, as_rows, single_pass_error
 
@@ -126,10 +127,9 @@ def require_count(model: Any, shape: DataShape, limit: int, what: str) -> None:
     """Refuse more components than there can be."""
     if model.n_components > limit:
         remedy = f"ask for {limit} at most" if limit else "one row alone has no map; give more rows"
-        raise DataError(
-            f"{type(model).__name__}: n_components={model.n_components} is more than {what} = {limit} (n_samples = "
-            f"{shape.n_rows}, n_features = {shape.n_features}); {remedy}"
-        )
+        size = f"(n_samples = {shape.n_rows}, n_features = {shape.n_features})"
+        text = f"{type(model).__name__}: {{n_components}} is more than {what} = {limit} {size}; {remedy}"
+        raise DataError(message(text, n_components=model.n_components))
 
 
 def _length_of_line(X: Any) -> int | None:

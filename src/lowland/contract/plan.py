@@ -56,7 +56,7 @@ def plan(
             raise ValueError("dtype and density belong to shape=(rows, columns): the data say their own")
         if isinstance(X, Iterator):
             raise ValueError("a plan would use up the iterator's first block: give lowland.RowSource.from_blocks(X)")
-        source = model._source(X)
+        source = model._input.source(model, X)
         if model._needs_length():
             _know_length(source, type(model).__name__)
         if model._pairwise and source.n_rows != source.n_features:

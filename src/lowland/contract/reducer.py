@@ -103,13 +103,9 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Y = model._rows(X, reset=False).map_blocks(model._row_map(), self.n_components_)
         return units.in_rows_units(self, Y, "transform")
 
-    def _source(self, X: Any) -> RowSource:
-        """Turn input into a row source."""
-        return self._input.source(self, X)
-
     def _rows(self, X: Any, *, reset: bool) -> RowSource:
         """Turn input into a row source and check names and number of columns against the fit."""
-        source = self._source(X)
+        source = self._input.source(self, X)
         try:
             validate_data(self, source.named(), reset=reset, skip_check_array=True)
         except ValueError as error:  # against an earlier fit: with reset any columns are taken

@@ -74,12 +74,16 @@ def dominant_words(variances: Any, names: Sequence[Any] | None) -> str | None:
     return f"{subject} holds {format_share(share)} of the variance"
 
 
-def dominance(words: str, effect: str, remedy: Setting) -> Message:
+def dominance(words: str, effect: str, remedy: Setting | None) -> Message:
     """Return the warning that columns dominate: the sentence of `dominant_words`, the effect and the remedy.
+
+    None is for methods without a parameter that scales the columns.
 
     >>> text = dominance("column 0 holds 97 % of the variance", "so axis 1 repeats it", Setting("scale", True))
     >>> print(text.split("; ")[1])
     if the columns have different units, use scale=True, which divides each by its standard deviation
     """
-    units = "; if the columns have different units, use ", remedy, ", which divides each by its standard deviation"
-    return Message(f"{words}, {effect}", *units)
+    units = f"{words}, {effect}; if the columns have different units, "
+    if remedy is None:
+        return Message(units, "divide each by its standard deviation first")
+    return Message(units, "use ", remedy, ", which divides each by its standard deviation")

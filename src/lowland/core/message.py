@@ -6,6 +6,7 @@ becomes an option, and advice that it cannot offer is left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -151,6 +152,19 @@ class Message(str):
             elif isinstance(part, Advice):
                 for action in part.actions:
                     yield from settings_of(action)
+
+
+def message(text: str, **parameters: Any) -> Message:
+    """Return a message in which ``{name}`` is the parameter of that name with its value, or, for ``...``, its name.
+
+    >>> text = message("TSNE: {perplexity} must be at most {most}; raise {max_iter}", perplexity=50, max_iter=...)
+    >>> print(text)
+    TSNE: perplexity=50 must be at most {most}; raise max_iter
+    >>> [part.name for part in text.settings()]
+    ['perplexity', 'max_iter']
+    """
+    pieces = re.split(rf"\{{({'|'.join(parameters)})\}}", text)  # text, name, text, name, …, text
+    return Message(*(Setting(piece, parameters[piece]) if i % 2 else piece for i, piece in enumerate(pieces)))
 
 
 def parts_of(text: str | Part) -> tuple[str | Part, ...]:

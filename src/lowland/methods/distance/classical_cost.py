@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.cost import DataShape, Plan, dense_seconds, largest
+from ...core.message import message
 from ...core.settings import threads
 from ...rows.row_source import block_rows
 from ...spectral import rowspace
@@ -41,7 +42,7 @@ def plan_classical(model: DistanceReducer, shape: DataShape, additive: str | Non
         approximate=landmarks is not None,
         model_bytes=model_bytes + n * k * shape.dtype.itemsize,
         parts=parts,
-        remedy="use landmarks=1000, or fewer rows",
+        remedy=message("use {landmarks}, or fewer rows", landmarks=1000),
     )
 
 

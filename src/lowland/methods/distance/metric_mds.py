@@ -12,6 +12,7 @@ from ...contract.reducer import Recorder
 from ...core import arrays
 from ...core.cost import DataShape, Plan
 from ...core.errors import DataError, LowlandWarning
+from ...core.message import message
 from ...core.random import seed
 from ...pairs.distances import check_distances
 from ...rows.object_rows import gather
@@ -147,7 +148,7 @@ class MetricMDS(DistanceReducer):
             return super()._landmarks(n)
         if self.landmarks in (None, "auto"):
             return None
-        raise DataError("MetricMDS: weights of pairs need an exact fit, not landmarks; use landmarks=None")
+        raise DataError(message("MetricMDS: {weights} need an exact fit; use {landmarks}", weights=..., landmarks=None))
 
     def _objects(self, rows: RowSource) -> Array:
         items = gather(rows)

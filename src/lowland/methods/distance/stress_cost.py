@@ -10,6 +10,7 @@ import numpy as np
 
 from ...contract.parameters import ArrayRule
 from ...core.cost import DataShape, Plan, largest
+from ...core.message import message
 from ...core.settings import threads
 from ...spectral.solve import DENSE_LIMIT
 from ..shared.distance_based import REPLICA_ROWS, DistanceReducer
@@ -148,7 +149,7 @@ def plan_stress(model: DistanceReducer, shape: DataShape, algorithm: str, cost: 
         approximate=landmarks is not None,
         model_bytes=m * (anchor + 8 * k) + n * k * shape.dtype.itemsize + _matrix_bytes(model),
         parts=parts,
-        remedy="use landmarks=1000, or fewer rows",
+        remedy=message("use {landmarks}, or fewer rows", landmarks=1000),
     )
 
 

@@ -17,6 +17,7 @@ from ...contract.reducer import Recorder
 from ...core import arrays
 from ...core.cost import DataShape
 from ...core.errors import DataError, NotConvergedWarning
+from ...core.message import message
 from ...rows.row_source import RowSource
 from ..shared.distance_based import DistanceReducer, Training
 from ..shared.map_warnings import require_rank
@@ -103,8 +104,12 @@ class StressFit:
         )
         if not result.converged and result.pace > MAX_UNREPORTED_PACE:
             record.warn(
-                f"{self.method}: after max_iter={self.max_iter} steps the stress still falls by a share of "
-                f"{result.pace:.1g} a step; raise max_iter, or raise tol to stop earlier without this warning",
+                message(
+                    f"{self.method}: after {self.max_iter} steps the stress still falls by {result.pace:.1g} of itself "
+                    "a step; raise {max_iter}, or raise {tol} to stop earlier without this warning",
+                    max_iter=...,
+                    tol=...,
+                ),
                 NotConvergedWarning,
             )
 

@@ -23,6 +23,7 @@ from ...contract.parameters import RANDOM_STATE, Choice, Integer, Rule
 from ...contract.reducer import Recorder, Reducer
 from ...core.cost import DataShape, Plan
 from ...core.errors import DataError, LowlandWarning, MissingExtraError, SolveError
+from ...core.message import message
 from ...core.random import seed
 from ...graph.components import by_size, components
 from ...graph.geometry import EdgeLengths
@@ -179,9 +180,11 @@ class NeighborEmbedding(Reducer):
         """Lay out a few points by their distances; new rows go to the nearest of them."""
         if isinstance(piece.geometry, EdgeLengths) and components(piece.graph).any():
             raise DataError(
-                f"{type(self).__name__}: {piece.n} points whose known distances do not connect them are too few for "
-                f"n_components={self.n_components}; store more distances, or use n_components="
-                f"{max(1, piece.n - 2)} at most"
+                message(
+                    f"{type(self).__name__}: {piece.n} points whose known distances do not connect them are too few "
+                    f"for {{n_components}}; store more distances, or ask for {max(1, piece.n - 2)} at most",
+                    n_components=self.n_components,
+                )
             )
         record.warn(
             f"{type(self).__name__}: {piece.n} distinct rows are too few to optimise: a map of {self.n_components} "

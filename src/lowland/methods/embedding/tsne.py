@@ -16,6 +16,7 @@ from ...contract.reducer import Recorder
 from ...core import settings, thread_pool
 from ...core.cost import DataShape
 from ...core.errors import DataError, LowlandWarning
+from ...core.message import message
 from ...graph.graph import Graph
 from ...pairs.pairwise import tiles
 from ...rows.row_source import RowSource
@@ -102,7 +103,9 @@ class TSNE(NeighborEmbedding):
         "init": INIT,
     }
 
-    _remedy: ClassVar[str] = "lower learning_rate or early_exaggeration"
+    _remedy: ClassVar[str] = message(
+        "lower {learning_rate} or {early_exaggeration}", learning_rate=..., early_exaggeration=...
+    )
 
     perplexity_: float
     n_iter_: int
@@ -165,13 +168,13 @@ class TSNE(NeighborEmbedding):
 
     def _check_neighbors(self, n: int, what: str) -> None:
         if self.perplexity < 1:  # no declared limit: scikit-learn's checks expect the error of a single row first
-            raise DataError(f"TSNE: perplexity={self.perplexity:g} must be at least 1, the number of one neighbour")
+            raise DataError(message("TSNE: {perplexity} must be at least 1", perplexity=self.perplexity))
         others = n - 1
         if n >= self._least and self.perplexity != PERPLEXITY and self.perplexity >= others:
-            raise DataError(
-                f"TSNE: perplexity={self.perplexity:g} must be less than the number of {what} less 1, {others}: "
-                f"use at most a third of it, {others / 3:.3g}"
+            text = (
+                f" must be less than the number of {what} less 1, {others}: use at most a third of it, {others / 3:.3g}"
             )
+            raise DataError(message("TSNE: {perplexity}" + text, perplexity=self.perplexity))
 
     def _count_neighbors(self, n: int, record: Recorder) -> int:
         """Return the number of neighbours, and set the perplexity: the default is at most a third of the others."""

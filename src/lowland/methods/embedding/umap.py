@@ -13,6 +13,7 @@ from ...contract.reducer import Recorder
 from ...core import settings, thread_pool
 from ...core.cost import DataShape, Plan
 from ...core.errors import DataError, LowlandWarning
+from ...core.message import message
 from ...graph.graph import Graph
 from ...pairs.pairwise import tiles
 from ...rows.row_source import RowSource
@@ -127,7 +128,8 @@ class UMAP(NeighborEmbedding):
 
     def _plan(self, shape: DataShape) -> Plan:
         if self.min_dist > self.spread:
-            raise ValueError(f"UMAP: min_dist={self.min_dist:g} must be at most spread={self.spread:g}")
+            text = "UMAP: {min_dist} must be at most {spread}"
+            raise ValueError(message(text, min_dist=self.min_dist, spread=self.spread))
         return super()._plan(shape)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:
@@ -144,20 +146,16 @@ class UMAP(NeighborEmbedding):
 
     def _check_neighbors(self, n: int, what: str) -> None:
         if self._least <= n < self.n_neighbors != NEIGHBORS:
-            raise DataError(
-                f"UMAP: n_neighbors={self.n_neighbors} must be at most the number of {what}, {n}; use "
-                f"n_neighbors={min(NEIGHBORS, n)} or more rows"
-            )
+            text = f" must be at most the number of {what}, {n}; use {min(NEIGHBORS, n)} or more rows"
+            raise DataError(message("UMAP: {n_neighbors}" + text, n_neighbors=self.n_neighbors))
 
     def _count_neighbors(self, n: int, record: Recorder) -> int:
         """Return the number of neighbours beside the point itself."""
         self._check_neighbors(n, "distinct rows")
         if self.n_neighbors <= n or n < self._least:
             return min(self.n_neighbors, n) - 1
-        record.warn(
-            f"UMAP: there are only {n} distinct rows, so each is a neighbour of all others (n_neighbors={n})",
-            LowlandWarning,
-        )
+        text = f"UMAP: there are only {n} distinct rows, so each is a neighbour of all others ({{n_neighbors}})"
+        record.warn(message(text, n_neighbors=n), LowlandWarning)
         return n - 1
 
     def _optimized(self, graph: Graph, points: Array, record: Recorder, rng: np.random.Generator) -> Embedded:
@@ -242,9 +240,8 @@ def curve(min_dist: float, spread: float) -> tuple[float, float]:
     with np.errstate(over="ignore", under="ignore"):
         a = float(a * np.float64(spread) ** (-2 * b))
     if not 0 < a < np.inf:
-        raise ValueError(
-            f"UMAP: spread={spread:g} is too far from 1 for the arithmetic; divide spread and min_dist by {spread:g}"
-        )
+        text = "UMAP: {spread} is too far from 1 for the arithmetic; divide it and {min_dist} by the same number"
+        raise ValueError(message(text, spread=spread, min_dist=...))
     return a, b
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.cost import DataShape, Plan, dense_seconds, largest
+from ...core.message import message
 from ...core.random import seed
 from ...core.settings import threads
 from ...pairs import distances
@@ -52,7 +53,7 @@ def plan_kernel(model: Any, shape: DataShape, *, vectors: bool = True) -> Plan:
         approximate=chosen is not None,
         model_bytes=count * (8 * (k + 2) + anchor) + n * k * size + 8 * width * (k + d),
         parts=parts,
-        remedy="use landmarks=1000, or fewer of them" if chosen is None else "use fewer landmarks",
+        remedy=message("use {landmarks}, or fewer", landmarks=1000) if chosen is None else "use fewer landmarks",
     )
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from ...core import arrays, settings, thread_pool
 from ...core.cost import DataShape
 from ...core.errors import DataError
+from ...core.message import Message, message
 from ...core.settings import report_progress
 from ...pairs.distances import SquaredEuclidean, squared_norms
 from ...pairs.kernels import Exponential, median_gamma
@@ -64,15 +65,18 @@ class Ridge:
         return Exponential(SquaredEuclidean(0.0), self.gamma)
 
 
+_FIT_AGAIN = message("fit with {preimage}", preimage="auto")
+
+
 def choose_preimage(preimage: str | None, kernel: Any, *, vectors: bool) -> str | None:
     """Return how pre-images are found: "ridge", "fixed-point", or None where objects are not rows of numbers."""
     gaussian = isinstance(kernel, str) and kernel == "rbf"
     if preimage == "fixed-point" and not gaussian:
-        raise DataError(f"preimage='fixed-point' is for kernel='rbf', not {kernel!r}; use 'ridge' or None")
+        text = "{preimage} needs {kernel}" + f", and the kernel is {kernel!r}; use 'ridge' or None"
+        raise DataError(message(text, preimage="fixed-point", kernel="rbf"))
     if not vectors and preimage in ("ridge", "fixed-point"):
-        raise DataError(
-            "pre-images are rows of numbers, and these objects are known by their kernel alone; use preimage=None"
-        )
+        text = "pre-images are rows of numbers, and these objects are known by their kernel alone; use {preimage}"
+        raise DataError(message(text, preimage=None))
     if preimage != "auto":
         return preimage
     return None if not vectors else "fixed-point" if gaussian else "ridge"
@@ -82,7 +86,7 @@ def way_back(model: Any, features: FeatureMap) -> Callable[[Array], Array]:
     """Return the function from reduced rows to rows of a fitted model, in float64."""
     if model.ridge_ is None:
         raise DataError(
-            "the model was fitted with preimage=None, so it cannot return to rows; fit it with preimage='auto'"
+            Message(message("fitted with {preimage}, so there is no way back to rows; ", preimage=None), _FIT_AGAIN)
             if model.shift_ is not None
             else "objects that are known by their kernel alone have no pre-image; only rows of numbers have one"
         )

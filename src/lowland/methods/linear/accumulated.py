@@ -9,6 +9,7 @@ from ...contract.parameters import check
 from ...contract.reducer import Recorder
 from ...core.cost import check_allocation
 from ...core.errors import LowlandWarning
+from ...core.message import message
 from ...core.random import seed
 from ...rows.moments import Moments, RFactor
 from ...rows.units import fit_view, scaled
@@ -31,7 +32,9 @@ def add_rows(model: Any, X: Any, sample_weight: Any) -> None:
     if first:
         d = rows.n_features
         check_allocation(
-            2 * 8 * d * d, f"exact partial_fit on {d} columns", "use fit with solver='krylov', or fewer columns"
+            2 * 8 * d * d,
+            f"exact partial_fit on {d} columns",
+            message("use fit with {solver}, or fewer columns", solver="krylov"),
         )
         model.accumulator_ = RFactor(d) if model.solver == "svd" else Moments(d, precise=True)
         model._keep_unit(model._exponent_of(rows))

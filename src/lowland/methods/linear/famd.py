@@ -17,7 +17,7 @@ from ...rows.mixed_rows import Levels, MixedRows, mixed_rows
 from ...rows.row_source import RowSource, as_rows
 from ...rows.units import Units
 from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan
-from .famd_coding import REMEDY, Layout, decompose, plan_rows
+from .famd_coding import REMEDY, Layout, MixedInput, decompose, plan_rows
 from .famd_warnings import categories_of, tell_axes
 
 Array = Any
@@ -80,6 +80,7 @@ class FAMD(LinearReducer):
     }
     _units: ClassVar[Units] = {**LINEAR_UNITS, "scale_": 1}  # of tables of numbers
     _allow_sparse: ClassVar[bool] = False
+    _input: ClassVar[MixedInput] = MixedInput()
 
     components_: Array
     eigenvalues_: Array
@@ -103,9 +104,6 @@ class FAMD(LinearReducer):
     ) -> None:
         self.n_components, self.categorical, self.random_state = n_components, categorical, random_state
         self.unseen, self.missing = unseen, missing
-
-    def _source(self, X: Any) -> RowSource:
-        return mixed_rows(X, self.categorical, missing=self.missing, owner="FAMD")
 
     def _rows(self, X: Any, *, reset: bool) -> RowSource:
         """Return rows as a fit takes them, or, of a fitted model, as numbers and codes of levels."""

@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...contract.inputs import Rows
 from ...core import arrays, thread_pool
 from ...core.cost import DataShape, Plan
 from ...core.errors import DataError
+from ...core.message import message
 from ...core.settings import report_progress, threads
 from ...rows.gram_sums import square_zeros
-from ...rows.mixed_rows import PIECE_ROWS, Learned, MixedRows
+from ...rows.mixed_rows import PIECE_ROWS, Learned, MixedRows, mixed_rows
 from ...rows.moments import Moments
 from ...rows.object_rows import MappedRows
 from ...rows.row_source import ArrayRows, RowSource, block_rows
@@ -40,6 +42,14 @@ REREAD = 1e10  # N·C² up to which rows are written out where counts cannot see
 _CENTRED = Scaling(center=True, scale=False, ddof=0)  # coded rows bring their weights along
 _STANDARD = Scaling(center=True, scale=True, ddof=0)  # numbers alone: PCA of the correlations
 _AT_A_TIME = 1 << 18  # entries of the scatter that are centred at a time
+
+
+class MixedInput(Rows):
+    """Rows of numbers and categories."""
+
+    def source(self, model: Any, X: Any) -> RowSource:
+        """Turn input into a row source; levels are learned from it."""
+        return mixed_rows(X, model.categorical, missing=model.missing, owner=type(model).__name__)
 
 
 @dataclass(frozen=True)
@@ -251,9 +261,12 @@ def check_count(k: int, n_numbers: int, found: Learned, owner: str) -> None:
     limit = min(found.n_rows, n_numbers + free)
     if k > limit > 0:
         raise DataError(
-            f"{owner}: n_components={k} is more than min(rows, columns) = {limit} (n_samples = {found.n_rows}; "
-            f"{n_numbers} columns of numbers and {free} of levels, one less than each category has); "
-            f"ask for {limit} at most"
+            message(
+                f"{owner}: {{n_components}} is more than min(rows, columns) = {limit} (n_samples = {found.n_rows}; "
+                f"{n_numbers} columns of numbers and {free} of levels, one less than each category has); "
+                f"ask for {limit} at most",
+                n_components=k,
+            )
         )
 
 

@@ -17,6 +17,7 @@ from ...contract.reducer import Recorder
 from ...core import arrays, thread_pool
 from ...core.cost import check_allocation
 from ...core.errors import NotConvergedWarning
+from ...core.message import message
 from ...core.settings import report_progress
 from ...rows.row_source import RowSource
 from ...spectral import dense
@@ -212,7 +213,11 @@ def expectation_maximisation(
             mean, model = next_mean, closed_form(S, k)
     else:
         record.warn(
-            f"ProbabilisticPCA: EM did not converge in max_iter={max_iter} steps; raise max_iter or tol",
+            message(
+                f"ProbabilisticPCA: EM did not converge in {max_iter} steps; raise {{max_iter}} or {{tol}}",
+                max_iter=...,
+                tol=...,
+            ),
             NotConvergedWarning,
         )
     return mean, model, history

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...contract.reducer import Recorder
 from ...core.errors import NotConvergedWarning
+from ...core.message import message
 from .ica_rotation import Pass, Separation
 
 Array = Any
@@ -88,13 +89,10 @@ def judge(found: Separation, n: int, contrast: str, tol: float, record: Recorder
     record.evidence["sources like Gaussian noise"] = like_noise(found.seen.value, n, contrast)
     if not found.converged:
         remedy = (
-            "Further steps gain nothing, since tol is below rounding error: raise tol"
+            "Further steps gain nothing, since {tol} is below rounding error: raise it"
             if found.resting
-            else "Raise max_iter, or ask for fewer components: the directions of nearly Gaussian sources are not "
-            "determined"
+            else "That is more than {tol}. Raise {max_iter}, or ask for fewer components: the directions of nearly "
+            "Gaussian sources are not determined"
         )
-        record.warn(
-            f"ICA: after {found.iterations} steps the next would still turn a source by {found.turn:.2g} rad "
-            f"(tol={tol:g}). {remedy}",
-            NotConvergedWarning,
-        )
+        turn = f"ICA: after {found.iterations} steps the next would still turn a source by {found.turn:.2g} rad. "
+        record.warn(message(turn + remedy, tol=tol, max_iter=...), NotConvergedWarning)

@@ -11,6 +11,7 @@ import numpy as np
 from ...contract.parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Nothing, Real, Rule
 from ...contract.reducer import Recorder
 from ...core.cost import DataShape, Plan
+from ...core.message import message
 from ...core.random import seed
 from ...rows.moments import Accumulator
 from ...rows.row_source import RowSource
@@ -54,14 +55,12 @@ class PCA(LinearReducer):
 
     Attributes
     ----------
-    components_ : array (k, D)
-        The directions, as rows.
+    components_, mean_, scale_ : array (k, D), array (D,), array (D,) or None
+        The directions, as rows; what was subtracted; what was divided by, if ``scale``.
     explained_variance_, eigenvalues_, explained_variance_ratio_, singular_values_ : array (k,)
         λ, the variance along each direction; the same; λ over the total variance; σ of the centred rows.
     spectrum_, total_variance_ : array, float
         All eigenvalues where they are cheap, else those computed; the exact sum of all.
-    mean_, scale_ : array (D,)
-        What was subtracted and divided by, in float64; ``scale_`` is None unless ``scale``.
     n_components_, n_samples_, fit_info_ : int, int, FitInfo
         Directions kept; rows seen; what was run and how exact it is.
 
@@ -151,7 +150,7 @@ class PCA(LinearReducer):
         return self.center
 
     def _plan(self, shape: DataShape) -> Plan:
-        remedy = "ask for few components with solver='krylov', or reduce fewer columns"
+        remedy = message("ask for few components with {solver}, or reduce fewer columns", solver="krylov")
         return linear_plan(self, shape, self._rule().count, altered=self.scale or not self.center, remedy=remedy)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
@@ -166,7 +165,7 @@ class PCA(LinearReducer):
         values, ratio, total, spectrum = space.variances(self.ddof)
         tell(record, space, count, "PCA")
         if self.center and not self.scale:
-            warn_dominant(self, record, solved.variances, "use scale=True")
+            warn_dominant(self, record, solved.variances)
         self.n_components_, self.n_samples_ = len(space.values), solved.n_rows
         self.components_, self.singular_values_ = np.array(space.directions.T, dtype=dtype, order="C"), space.values
         self.explained_variance_, self.explained_variance_ratio_ = values, ratio

@@ -127,7 +127,7 @@ class ProbabilisticPCA(LinearReducer):
                 space = rowspace.decompose(rows, ComponentRule(count=k), Scaling(ddof=0), rng=seed(self.random_state))
             tell(record, space, k, "ProbabilisticPCA")
             found = gaussian_em.from_space(space)
-        warn_dominant(self, record, found.variances, "standardise them first")
+        warn_dominant(self, record, found.variances, None)
         model = found.model
         self.n_components_, self.n_samples_, self.n_iter_ = len(model.values), found.n, found.steps
         self.components_ = np.ascontiguousarray(model.V.T).astype(rows.dtype)

@@ -11,6 +11,7 @@ from ...contract.fit_info import Recorder
 from ...contract.parameters import Real, Rule
 from ...core.cost import DataShape
 from ...core.errors import DataError
+from ...core.message import message
 from ...graph.geometry import Geometry
 from ...graph.laplacian import affinity, harmonics, without_density
 from ...graph.points import Piece
@@ -152,8 +153,7 @@ class DiffusionMaps(GraphReducer):
         """Return λᵗ; a fraction of a step has no meaning for a negative λ."""
         t = float(self.n_steps)
         if not t.is_integer() and (values < 0).any():
-            raise DataError(
-                f"DiffusionMaps: n_steps={t:g} is a fraction, and the eigenvalue {values.min():.3g} is negative, so "
-                "its power is no real number; take a whole number of steps, fewer components or more rows"
-            )
+            text = f" is a fraction, and the eigenvalue {values.min():.3g} is negative: its power is not real; "
+            remedy = "use a whole number of steps, fewer components or more rows"
+            raise DataError(message("DiffusionMaps: {n_steps}" + text + remedy, n_steps=t))
         return values**t

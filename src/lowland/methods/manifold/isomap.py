@@ -11,6 +11,7 @@ from ...contract.fit_info import Recorder
 from ...contract.parameters import Choice, LandmarkRule, Rule
 from ...core.cost import DataShape, dense_seconds
 from ...core.errors import DataError
+from ...core.message import message
 from ...graph.geodesics import geodesic_cost, geodesics
 from ...graph.geometry import Geometry
 from ...graph.points import Piece
@@ -128,10 +129,8 @@ class Isomap(GraphReducer):
         if found is None or found.count >= n:
             return None
         if found.count < 2 * (k + 1):
-            raise DataError(
-                f"Isomap: {found.count} landmarks are too few for n_components={k}: take at least {2 * (k + 1)}, for "
-                "two maps whose difference measures the error; better 4 for each component"
-            )
+            text = f"Isomap: {found.count} landmarks are too few for {{n_components}}: use at least {2 * (k + 1)} "
+            raise DataError(message(text + "(half of them make a second map), better 4 for each", n_components=k))
         return found
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:

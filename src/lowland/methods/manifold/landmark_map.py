@@ -16,6 +16,7 @@ from ...contract.fit_info import Recorder
 from ...contract.parameters import AnyOf, Integer, Nothing, Rule
 from ...core.cost import dense_seconds, largest, sparse_seconds
 from ...core.errors import DataError, LowlandWarning
+from ...core.message import message
 from ...graph.geodesics import geodesic_cost
 from ...graph.patches import PATHS, landmark_weights, nearest_along
 from ...graph.points import Piece
@@ -55,15 +56,11 @@ class LandmarkMap:
             return
         least = self.n_components + 2
         if self.landmarks < least:
-            raise DataError(
-                f"{self.owner}: landmarks={self.landmarks} is too few for n_components={self.n_components}: at least "
-                f"{least} are needed, and a good map takes hundreds"
-            )
+            text = f": {{landmarks}} is too few for {{n_components}}: at least {least} are needed, better hundreds"
+            raise DataError(message(self.owner + text, landmarks=self.landmarks, n_components=self.n_components))
         if self.landmarks >= n:
-            raise DataError(
-                f"{self.owner}: landmarks={self.landmarks} must be less than the number of distinct rows, {n}; "
-                "landmarks=None is exact"
-            )
+            text = f": {{landmarks}} must be less than the number of distinct rows, {n}; None is exact"
+            raise DataError(message(self.owner + text, landmarks=self.landmarks))
 
     def solve(
         self, piece: Piece, count: int, record: Recorder, rng: np.random.Generator, solve: Callable[[Any, int], Any]
@@ -83,8 +80,11 @@ class LandmarkMap:
             error = procrustes(_points(solve(other, SMOOTH // 4)), _points(found), scale=False).error
         if error > _LARGE_ERROR:
             record.warn(
-                f"{self.owner}: {half} and {count} landmarks do not agree on one map (approximation_error "
-                f"{error:.2g} of its size): take more landmarks, or landmarks=None",
+                message(
+                    f"{self.owner}: {half} and {count} landmarks do not agree on one map (approximation_error "
+                    f"{error:.2g} of its size): use more landmarks, or {{landmarks}}",
+                    landmarks=None,
+                ),
                 LowlandWarning,
             )
         return found, error

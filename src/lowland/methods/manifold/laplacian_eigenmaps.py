@@ -10,6 +10,7 @@ import numpy as np
 from ...contract.fit_info import Recorder
 from ...contract.parameters import Choice, Rule
 from ...core.cost import DataShape
+from ...core.message import message
 from ...graph.geometry import Geometry
 from ...graph.graph import Graph
 from ...graph.laplacian import REMEDY, affinity, harmonics, harmonics_of
@@ -33,7 +34,7 @@ from .landmark_map import LANDMARKS, LandmarkMap, landmark_count
 
 Array = Any
 
-_REMEDY = f"set landmarks=2000 for an approximate map, {REMEDY}"
+_REMEDY = message(f"set {{landmarks}} for an approximate map, {REMEDY}", landmarks=2000)
 
 
 class LaplacianEigenmaps(GraphReducer):

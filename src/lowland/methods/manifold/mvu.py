@@ -13,6 +13,7 @@ from ...contract.parameters import AnyOf, Choice, Integer, Rule
 from ...core import thread_pool
 from ...core.cost import DataShape, check_allocation, dense_seconds, largest, sparse_seconds
 from ...core.errors import DataError, NotConvergedWarning
+from ...core.message import message
 from ...graph.geodesics import geodesics
 from ...graph.graph import Graph
 from ...graph.patches import require_apart
@@ -135,10 +136,8 @@ class MVU(GraphReducer):
         if isinstance(self.basis, str):
             return min(n - 1, max(_BASIS, 2 * self.n_components))
         if self.basis < self.n_components:
-            raise DataError(
-                f"MVU: basis={self.basis} functions span no {self.n_components} components; take basis="
-                f"{self.n_components} or more"
-            )
+            text = "MVU: {basis} gives too few functions for {n_components}; use at least as many as components"
+            raise DataError(message(text, basis=self.basis, n_components=self.n_components))
         return min(n - 1, self.basis)
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:

@@ -13,6 +13,7 @@ import numpy as np
 from ...contract.fit_info import Recorder
 from ...core.cost import DataShape, largest, sparse_seconds
 from ...core.errors import DataError, NotConvergedWarning
+from ...core.message import Estimator, Message, Setting, message
 from ...graph.patches import patch_cost
 from ...graph.points import Piece
 from ...spectral.factor_costs import factor_entries, solve_cost
@@ -26,8 +27,8 @@ Array = Any
 
 _FEWER = "take fewer rows or neighbours, or reduce the rows with PCA first"
 _REMEDY = {  # where the factor does not fit, by whether the method has landmarks
-    True: f"set landmarks=2000 for an approximate map, {_FEWER}",
-    False: f"{_FEWER}, or use LTSA or ModifiedLLE with landmarks=2000",
+    True: message(f"set {{landmarks}} for an approximate map, {_FEWER}", landmarks=2000),
+    False: Message(f"{_FEWER}, or use ", Estimator("LTSA"), " with ", Setting("landmarks", 2000)),
 }
 _ALL_NEIGHBORS = "take more rows: each point has all others as its neighbours already"
 _VISIBLE_ANGLE = 1e-3  # of the eigenvectors: what a picture begins to show
@@ -39,10 +40,8 @@ def count_patch_neighbors(model: Any, n: int, least: int, record: Recorder) -> i
     k = count_neighbors(model, n, record)
     if k < least:
         rows = f", and there are only {n} distinct rows" if k == n - 1 else ""
-        raise DataError(
-            f"{type(model).__name__}: n_neighbors={k} is too few for n_components={model.n_components}: "
-            f"at least {least} are needed{rows}"
-        )
+        text = f": {{n_neighbors}} is too few for {{n_components}}: at least {least} are needed{rows}"
+        raise DataError(message(type(model).__name__ + text, n_neighbors=k, n_components=model.n_components))
     return k
 
 
@@ -82,9 +81,12 @@ def _warn_undetermined(name: str, small: Small, k: int, remedy: str, record: Rec
         warn_cut(name, k, small.whole, record)
         return
     record.warn(
-        f"{name}: the coordinates are {'not determined' if cut else f'known to {small.residual:.1g} only'}: their "
-        "eigenvalues lie below rounding or very close to others (loosely connected pieces, patches that say too "
-        f"little, or symmetry); {remedy}, or disconnected='separate'",
+        message(
+            f"{name}: the coordinates are {'not determined' if cut else f'known to {small.residual:.1g} only'}: their "
+            "eigenvalues lie below rounding or very close to others (loosely connected pieces, patches that say too "
+            f"little, or symmetry); {remedy}, or use {{disconnected}}",
+            disconnected="separate",
+        ),
         NotConvergedWarning,
     )
 

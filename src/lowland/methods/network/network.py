@@ -23,6 +23,7 @@ import numpy as np
 
 from ...core import arrays
 from ...core.errors import MissingExtraError, SolveError
+from ...core.message import message
 from ...core.settings import report_progress
 from .training_batches import Samples, Tell
 
@@ -283,9 +284,8 @@ def train(network: Network, samples: Samples, schedule: Schedule, rng: np.random
 
 def _finite(loss: float, epoch: int, rate: float) -> float:
     if not math.isfinite(loss):
-        raise SolveError(
-            f"the network's weights ran away in epoch {epoch}: the loss is {loss}. Lower learning_rate={rate:g}"
-        )
+        text = f"the training diverged in epoch {epoch}: the loss is {loss}; use less than {{learning_rate}}"
+        raise SolveError(message(text, learning_rate=rate))
     return loss
 
 

@@ -14,6 +14,7 @@ from ...contract.reducer import Recorder, Reducer
 from ...core import arrays, settings, thread_pool
 from ...core.cost import DataShape, Plan, dense_seconds
 from ...core.errors import DataError
+from ...core.message import message
 from ...core.random import seed
 from ...rows.block import Block
 from ...rows.row_source import RowSource, block_rows
@@ -154,9 +155,8 @@ class SOM(Reducer):
         end = float(self.sigma_end)
         start = max(end, max(self.grid) / 4) if self.sigma_start == "auto" else float(self.sigma_start)
         if start < end:
-            raise ValueError(
-                f"SOM: the neighbourhood shrinks, so sigma_start={start:g} must not be below sigma_end={end:g}"
-            )
+            text = "SOM: the neighbourhood shrinks, so {sigma_start} must not be below {sigma_end}"
+            raise ValueError(message(text, sigma_start=start, sigma_end=end))
         return np.geomspace(start, end, self.epochs)
 
     def _needs_length(self) -> bool:
@@ -212,7 +212,7 @@ class SOM(Reducer):
         self.mean_, self.scale_, self.n_samples_ = solved.mean, solved.scale, solved.n_rows
         self.n_components_, self.grid_, self.topology_ = 2, grid.shape, grid.topology
         if not self.scale:
-            warn_dominant(self, record, solved.variances, "use scale=True")
+            warn_dominant(self, record, solved.variances)
         unit = width(np.sqrt(solved.total / solved.n_rows))  # training in it has no numbers too large or too small
         with record.stage("training"):
             prepare = partial(self._prepare, unit=unit)

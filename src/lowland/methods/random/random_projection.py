@@ -14,6 +14,7 @@ from ...contract.reducer import Recorder
 from ...core import arrays
 from ...core.cost import DataShape, Plan, dense_seconds
 from ...core.errors import DataError, RankWarning
+from ...core.message import message
 from ...core.random import seed
 from ...core.settings import threads
 from ...rows.row_source import RowSource, block_rows
@@ -101,10 +102,8 @@ class RandomProjection(LinearReducer):
             return (k, self.kind) if k < d else (d, "identity")
         k = int(self.n_components)
         if k > d:
-            raise DataError(
-                f"RandomProjection: n_components={k} is more than the number of columns, {d}, and would reduce "
-                f"nothing; ask for {d} at most"
-            )
+            text = f"RandomProjection: {{n_components}} is more than the number of columns; ask for {d} at most"
+            raise DataError(message(text, n_components=k))
         return k, self.kind
 
     def _plan(self, shape: DataShape) -> Plan:
@@ -127,7 +126,7 @@ class RandomProjection(LinearReducer):
             approximate=kind != "identity",
             model_bytes=model + 8 * d,
             parts={name: size for name, size in parts.items() if size},
-            remedy="ask for fewer components, or take kind='hadamard', whose map is only signs and places",
+            remedy=message("ask for fewer components, or use {kind}, whose map is small", kind="hadamard"),
         )
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
@@ -142,11 +141,11 @@ class RandomProjection(LinearReducer):
         self.n_components_, self.kind_ = self._size(n, d)
         if self.kind_ == "identity":
             needed = k if (k := bound(n, self.eps)) < 10**15 else "more than 10¹⁵"
-            record.warn(
-                f"RandomProjection: to keep distances of {n} rows within eps={self.eps:g}, {needed} dimensions are "
-                f"needed, and there are {d} columns: all were kept; raise eps, or set n_components",
-                RankWarning,
+            text = (
+                f"RandomProjection: to keep distances of {n} rows within {{eps}}, {needed} dimensions are needed, and "
             )
+            text += f"there are {d} columns: all were kept; use a larger value, or set {{n_components}}"
+            record.warn(message(text, eps=self.eps, n_components=...), RankWarning)
         with record.stage("draw"):
             drawn = RandomMap.draw(self.kind_, d, self.n_components_, self.eps, rows.dtype, rng)
             self.__dict__.update({f"{name}_": value for name, value in drawn.state().items()})

@@ -13,6 +13,7 @@ from ...contract.reducer import Reducer
 from ...core import arrays
 from ...core.cost import DataShape, dense_seconds
 from ...core.errors import DataError
+from ...core.message import message
 from ...core.settings import threads
 from ...pairs.distances import (
     METRICS,
@@ -113,8 +114,11 @@ class DistanceReducer(Reducer):
         found, k = self._landmark_defaults.of(self, n), self.n_components
         if found is not None and found.count <= k and found.count < n:
             raise DataError(
-                f"{type(self).__name__}: {found.count} landmarks span at most {found.count - 1} dimensions; use more "
-                f"landmarks than n_components={k}, preferably 4 for each"
+                message(
+                    f"{type(self).__name__}: {found.count} landmarks span at most {found.count - 1} dimensions; use "
+                    "more landmarks than {n_components}, preferably 4 for each",
+                    n_components=k,
+                )
             )
         return found
 
@@ -167,7 +171,7 @@ class DistanceReducer(Reducer):
             return uniform(len(items), landmarks.count, rng)
         spread = farthest if landmarks.strategy == "farthest" else kmeans_plus_plus
         if self._pairwise:
-            raise DataError("precomputed distances take landmarks='uniform:…' or a number")
+            raise DataError(message("precomputed distances take {landmarks} or a number", landmarks="uniform:500"))
         return spread(rule, items, landmarks.count, rng)
 
     def _keep(self, items: Array, numbers: Array | None) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...contract.fit_info import Recorder
 from ...core.errors import DegenerateWarning, LowlandWarning
+from ...core.message import Message, message
 
 Array = Any
 
@@ -17,12 +18,13 @@ _COORDINATES_SHOWN = 3  # those of pictures; the last of very many are concentra
 
 def warn_cut(name: str, k: int, whole: int | None, record: Recorder) -> None:
     """Warn that eigenvalues k and k + 1 are equal; ``whole`` components hold their eigenspace (None: not known)."""
-    remedy = f"n_components={whole} takes all of it" if whole is not None else "take another n_components"
-    record.warn(
-        f"{name}: eigenvalues {k} and {k + 1} are equal, so the axes are arbitrary: n_components={k} "
-        f"cuts an eigenspace, all of whose directions are as good as these; {remedy}",
-        DegenerateWarning,
+    cut = message(
+        f"{name}: eigenvalues {k} and {k + 1} are equal, so the axes are arbitrary: {{n_components}} cuts an "
+        "eigenspace, all of whose directions are equally good; ",
+        n_components=k,
     )
+    remedy = ("{n_components} includes all of it", whole) if whole is not None else ("use another {n_components}", ...)
+    record.warn(Message(cut, message(remedy[0], n_components=remedy[1])), DegenerateWarning)
 
 
 def warn_concentrated(name: str, V: Array, remedy: str, record: Recorder) -> None:

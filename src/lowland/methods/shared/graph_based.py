@@ -19,6 +19,7 @@ from ...contract.reducer import Reducer
 from ...core import arrays
 from ...core.cost import DataShape, Plan, largest
 from ...core.errors import DataError
+from ...core.message import Message, message
 from ...core.random import seed
 from ...graph.geodesics import geodesics
 from ...graph.geometry import EdgeLengths, Geometry
@@ -44,6 +45,7 @@ from .placing import NewRows, points_of, rows_from_map, training_points, weights
 
 Array = Any
 
+_OR_LANDMARKS = message(", or set {landmarks}", landmarks=2000)
 _COMPONENT_GAP = 0.1  # of the mean width: what lies between components side by side
 
 
@@ -225,7 +227,7 @@ def graph_plan(model: Any, shape: DataShape, k: int, cost: EmbeddingCost, keeps_
     size = sum(parts.values()) + shape.copied + shape.gathered
     model_bytes = rows + 2 * 8 * n * d + 4 * n + cost.model_bytes
     exact = not (cost.approximate or approximate(shape, name))
-    remedy = "use fewer rows or neighbours" + (", or set landmarks=2000" if "landmarks" in model._parameters else "")
+    remedy = Message("use fewer rows or neighbours", _OR_LANDMARKS if "landmarks" in model._parameters else "")
     return Plan(owner, cost.algorithm, size, seconds + cost.seconds, not exact, model_bytes, parts, remedy)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core import arrays, thread_pool
 from ...core.errors import DataError
+from ...core.message import message
 from ...core.settings import report_progress
 from ...pairs.kernels import GivenKernel, Kernel
 from ...pairs.pairwise import Array, Pairwise, against, cut, length, tiles
@@ -191,7 +192,11 @@ def choose(kernel: Kernel, rows: RowSource, wanted: Landmarks, rng: np.random.Ge
         return among[rpcholesky(kernel, among, wanted.count, rng)]
     if among.dtype == object or isinstance(kernel, GivenKernel):
         raise DataError(
-            "landmarks='kmeans:…' needs rows of numbers, to take means of them; use 'rpcholesky:…' or 'uniform:…'"
+            message(
+                "the strategy 'kmeans' of {landmarks} needs rows of numbers, to take means of them; use "
+                "'rpcholesky:500' or 'uniform:500'",
+                landmarks=...,
+            )
         )
     return kmeans(among, wanted.count, rng)
 

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from ...contract.reducer import Recorder, Reducer
 from ...core import arrays
 from ...core.cost import DataShape, Plan
-from ...core.dominance import dominant_words
+from ...core.dominance import dominance, dominant_words
 from ...core.errors import DataError, DominantColumnWarning, NotConvergedWarning
+from ...core.message import SCALE, Message, Setting, message
 from ...rows.units import Units, fit_view, power, scaled_back, times
 from ...spectral import rowspace
 from ...spectral.rowspace import RowSpace
@@ -107,9 +108,8 @@ def check_count(owner: str, count: int | None, n: int | None, d: int) -> None:
     limit = d if n is None else min(n, d)
     if count is not None and count > limit:
         where = "" if n is None else f" (n_samples = {n}, n_features = {d})"
-        raise DataError(
-            f"{owner}: n_components={count} is more than min(rows, columns) = {limit}{where}; ask for {limit} at most"
-        )
+        text = f"{owner}: {{n_components}} is more than min(rows, columns) = {limit}{where}; ask for {limit} at most"
+        raise DataError(message(text, n_components=count))
 
 
 def linear_plan(model: Reducer, shape: DataShape, count: int | None, *, altered: bool = False, remedy: str) -> Plan:
@@ -148,18 +148,18 @@ def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> No
         record.warn_short(len(space.values), asked, space.unseen)
     if not solved.converged:
         record.warn(
-            f"{owner}: the iteration stopped before its tolerance (residual {solved.residual:.2g}); "
-            "solver='covariance' or 'svd' does not iterate on the rows",
+            message(
+                f"{owner}: the iteration stopped before its tolerance (residual {solved.residual:.2g}); {{solver}} "
+                "does not iterate on the rows",
+                solver="covariance",
+            ),
             NotConvergedWarning,
         )
 
 
-def warn_dominant(model: Reducer, record: Recorder, variances: Array, remedy: str) -> None:
+def warn_dominant(model: Reducer, record: Recorder, variances: Array, remedy: Setting | None = SCALE) -> None:
     """Warn if one or two unscaled columns hold most of the variance."""
     words = dominant_words(variances, getattr(model, "feature_names_in_", None))
     if words is not None:
-        record.warn(
-            f"{type(model).__name__}: {words}, so the leading components mostly repeat it; if the columns have "
-            f"different units, {remedy}",
-            DominantColumnWarning,
-        )
+        text = dominance(words, "so the leading components mostly repeat it", remedy)
+        record.warn(Message(f"{type(model).__name__}: ", text), DominantColumnWarning)

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...contract.fit_info import Recorder
 from ...core.errors import DataError, DegenerateWarning, LowlandWarning, RankWarning
+from ...core.message import Message, message
 
 Array = Any
 
@@ -48,12 +49,9 @@ def warn_arbitrary_axes(
     if values[k - 1] - following > floor:
         return
     last = int((values >= values[k - 1] - floor).sum())
-    text = f"; n_components={last} includes all equal ones" if len(values) >= count else ""
-    record.warn(
-        f"{name}: eigenvalues {k} and {k + 1} are equal ({values[k - 1]:.4g}), so the axes are "
-        f"arbitrary: rotated ones explain the distances equally well{text}",
-        DegenerateWarning,
-    )
+    whole = message("; {n_components} includes all equal ones", n_components=last) if len(values) >= count else ""
+    equal = f"{name}: eigenvalues {k} and {k + 1} are equal ({values[k - 1]:.4g}), so the axes are arbitrary: rotated "
+    record.warn(Message(equal, "ones explain the distances equally well", whole), DegenerateWarning)
 
 
 def note_disagreement(name: str, n_components: int, error: float, count: int, record: Recorder) -> None:
@@ -61,8 +59,12 @@ def note_disagreement(name: str, n_components: int, error: float, count: int, re
     record.note(approximation_error=error)
     if error > MAX_DISAGREEMENT:
         record.warn(
-            f"{name}: two sets of {count} landmarks do not agree on one map (approximation_error {error:.2g} of its "
-            f"size). Use more landmarks, or landmarks=None; if the warning stays, no map of {n_components} dimensions "
-            "is clearly the best, and another n_components may fit better",
+            message(
+                f"{name}: two sets of {count} landmarks do not agree on one map (approximation_error {error:.2g} of "
+                f"its size). Use more landmarks, or {{landmarks}}; if the warning stays, no map of {n_components} "
+                "dimensions is clearly the best, and another {n_components} may fit better",
+                landmarks=None,
+                n_components=...,
+            ),
             LowlandWarning,
         )

@@ -16,6 +16,7 @@ from ...core.errors import (
     DominantColumnWarning,
     LowlandWarning,
 )
+from ...core.message import Message, Setting, message
 from ...core.random import seed
 from ...graph.components import components
 from ...graph.points import Neighborhood, Piece, PointSet
@@ -61,19 +62,22 @@ def _disconnected(model: Any, hood: Neighborhood, labels: Array, record: Recorde
     listed = ", ".join(str(s) for s in sizes[:5]) + (", …" if len(sizes) > 5 else "")
     what = f"{hood.metric.owner}: the graph of {hood.n_neighbors} neighbours falls into {len(sizes)} pieces"
     what, apart = f"{what} ({listed} points)", model._parameters["disconnected"].accepts("separate")
+    separate = Message(" or ", Setting("disconnected", "separate"))
     if model.disconnected == "error":
-        raise DisconnectedError(
-            f"{what}; take more neighbours, or disconnected='bridge'{' or ' + repr('separate') if apart else ''} to "
-            "embed it all the same"
-        )
+        use = Message("; use more neighbours, or ", Setting("disconnected", "bridge"), separate if apart else "")
+        raise DisconnectedError(Message(what, use, " to embed it nevertheless"))
     record.evidence["pieces"] = len(sizes)
     if model.disconnected == "bridge":
         piece, count = hood.bridged(labels)
         record.evidence["links added"] = count
         links = "the shortest link between them was" if count == 1 else f"the {count} shortest links between them were"
         record.warn(
-            f"{what}; {links} added. The positions of the pieces relative to each other depend on these links alone: "
-            f"more neighbours{' or disconnected=' + repr('separate') if apart else ''} would avoid that",
+            Message(
+                f"{what}; {links} added. The positions of the pieces relative to each other depend on these links "
+                "alone: more neighbours",
+                separate if apart else "",
+                " would avoid that",
+            ),
             DisconnectedWarning,
         )
         return [piece]
@@ -104,16 +108,16 @@ def _warn_dominant(model: Any, column: int, record: Recorder) -> None:
 def require_neighbors(model: Any, n: int, what: str) -> None:
     """Refuse parameters that n points, or fewer, cannot have; ``what`` is counted."""
     if n <= model.n_neighbors != NEIGHBORS:
-        text = f"n_neighbors={model.n_neighbors} must be less than the number of {what}, {n}; it can be {n - 1} at most"
-        raise DataError(f"{type(model).__name__}: {text}")
+        text = f": {{n_neighbors}} must be less than the number of {what}, {n}; it can be {n - 1} at most"
+        raise DataError(message(type(model).__name__ + text, n_neighbors=model.n_neighbors))
 
 
 def count_neighbors(model: Any, n: int, record: Recorder) -> int:
     """Return the number of neighbours; the default is lowered for tables of a few rows, other numbers are not."""
     require_neighbors(model, n, "distinct rows")
     if n <= model.n_neighbors:
-        text = f"there are only {n} distinct rows, so each is a neighbour of all others (n_neighbors={n - 1})"
-        record.warn(f"{type(model).__name__}: {text}", LowlandWarning)
+        text = f": there are only {n} distinct rows, so each is a neighbour of all others ({{n_neighbors}})"
+        record.warn(message(type(model).__name__ + text, n_neighbors=n - 1), LowlandWarning)
     return min(int(model.n_neighbors), n - 1)
 
 
