@@ -584,7 +584,7 @@ def test_bad_functions(X):
     for landmarks in (None, 3):
         with pytest.raises(lowland.DataError, match="the kernel function is not symmetric"):
             KernelPCA(1, kernel=lambda a, b: float(len(set(a) - set(b)) + 1), landmarks=landmarks).fit(WORDS)
-    with pytest.raises(lowland.DataError, match="the kernel gave nan for the objects"):
+    with pytest.raises(lowland.DataError, match="the kernel returned nan for the objects"):
         KernelPCA(kernel=lambda a, b: float("nan") if a == "x" else 1.0).fit(["a", "b", "x", "c"])
 
 
