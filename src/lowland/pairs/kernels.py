@@ -234,12 +234,12 @@ def median_gamma(spec: Any, sample: Array, n: int | None = None) -> float:
         raise DataError(
             "the rows do not vary (rank 0): all of them are equal, and a reduction needs at least two distinct rows"
             if n is None or len(X) == n
-            else f"the {len(X)} rows drawn for gamma='median' are all equal; give gamma a number"
+            else f"the {len(X)} rows drawn for the median distance are all equal; give gamma a number"
         )
     m = float(np.median(apart))
     gamma = 1 / m if spec == "laplacian" else 1 / m / m / 2
     if not 0 < gamma < np.inf:
         raise DataError(
-            f"the median distance of the rows is {m:g}: too far from 1 for gamma='median'; scale the columns"
+            f"the median distance of the rows is {m:g}: too far from 1 to set gamma by it; scale the columns"
         )
     return gamma

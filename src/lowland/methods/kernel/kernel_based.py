@@ -80,11 +80,11 @@ class KernelReducer(Reducer):
     ridge_: dict[str, Any] | None
 
     def _has_units(self) -> bool:
-        """Tell whether γ, where there is one, changes with the rows: a number does not, the median does."""
+        """Tell whether γ, where there is one, changes with the rows: a number does not, a rule does."""
         if not isinstance(self.kernel, str):
             return False
         gamma = getattr(self, "gamma", None)
-        return self.kernel in ("linear", "cosine", "precomputed") or (self.kernel in _GAMMAS and gamma == "median")
+        return self.kernel in ("linear", "cosine", "precomputed") or (self.kernel in _GAMMAS and isinstance(gamma, str))
 
     def _rule(self, objects: Array) -> Kernel:
         """Return the kernel of the fit as it compares rows, new or old, with the objects."""

@@ -26,6 +26,7 @@ from ..shared.pair_units import CALL_SECONDS
 from .feature_space import Components, Negative, cost_of_landmarks, cost_of_pairs, from_landmarks, from_pairs, row_bytes
 from .kernel_based import KernelReducer, host
 from .preimage import CENTERS, fit_ridge, ridge_bytes
+from .width import gaussian_width
 
 Array = Any
 
@@ -49,8 +50,10 @@ class KernelPCA(KernelReducer):
         "cosine" xᵀy/(‖x‖‖y‖), "precomputed" (X is the square of kernel values, new rows hold theirs with the training
         objects), or a function of two objects (gives a number) or two blocks (gives a matrix); then objects may be
         anything. The function is called from several threads at once.
-    gamma : float or "median"
-        γ above. "median" takes σ = the median distance m of the rows, γ = 1/(2m²) (Laplacian: 1/m).
+    gamma : float, "auto" or "median"
+        γ above. "median" takes σ = the median distance m of the rows, γ = 1/(2m²) (Laplacian: 1/m). "auto" does too,
+        unless the kernel is "rbf" and the map at that width hides groups of rows: then σ is 1.5 times the (geometric)
+        mean distance to the k-th nearest neighbour, k = one for each 40 rows, and at most m.
     degree : int
         d of "poly".
     coef0 : float
@@ -62,7 +65,7 @@ class KernelPCA(KernelReducer):
         How `inverse_transform` finds rows: "ridge" (regression), "fixed-point" (Gaussian kernel only), "auto" (the
         latter for "rbf", the former for other kernels of rows, none for other objects). None skips its training.
     random_state : int or None
-        Seed of the solver, of landmarks, and of the rows drawn for the median; None is seed 0.
+        Seed of the solver, of landmarks, and of the rows drawn for the width; None is seed 0.
 
     Attributes
     ----------
@@ -97,7 +100,7 @@ class KernelPCA(KernelReducer):
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "n_components": Integer(1),
         "kernel": AnyOf((Choice((*KERNELS, "precomputed")), FunctionRule())),
-        "gamma": AnyOf((Choice(("median",)), Real(0))),
+        "gamma": AnyOf((Choice(("auto", "median")), Real(0))),
         "degree": Integer(1),
         "coef0": Real(),
         "landmarks": LandmarkRule(("rpcholesky", "uniform", "kmeans")),
@@ -120,7 +123,7 @@ class KernelPCA(KernelReducer):
         n_components: int = 2,
         *,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = "median",
+        gamma: float | str = "auto",
         degree: int = 3,
         coef0: float = 1,
         landmarks: int | str | None = "auto",
@@ -161,7 +164,7 @@ class KernelPCA(KernelReducer):
         back = self._preimage(vectors) is not None
         centers = min(CENTERS, n // 2) if back and self.kernel != "linear" else 0
         width = k + centers
-        if self.kernel in SCALED and self.gamma == "median":
+        if self.kernel in SCALED and isinstance(self.gamma, str):
             stages.append({"rows for the median": min(n, MEDIAN_ROWS) * d * row_bytes(shape)})
         if back:
             kept = {"landmarks' rows": (n if chosen is None else chosen.count) * d * size}
@@ -220,7 +223,7 @@ class KernelPCA(KernelReducer):
         draws = [np.random.default_rng(int(key)) for key in seed(self.random_state).integers(2**62, size=4)]
         self.n_samples_ = n
         self.shift_ = arrays.to_numpy(ColumnMoments(rows.n_features).update(rows).close().mean) if vectors else None
-        self.gamma_ = self._gamma(rows, draws[0])
+        self.gamma_ = self._gamma(rows, draws[0], record)
         if chosen is None:
             Y = self._fit_pairs(rows, record, draws[1])
         else:
@@ -233,15 +236,20 @@ class KernelPCA(KernelReducer):
                 centers = 0 if self.kernel == "linear" else CENTERS
                 self.ridge_ = fit_ridge(rows, Y, self.shift_, centers, draws[3]).state()
 
-    def _gamma(self, rows: RowSource, rng: np.random.Generator) -> float | None:
-        """Return γ as given or from the median distance; None for a kernel that has none."""
+    def _gamma(self, rows: RowSource, rng: np.random.Generator, record: Recorder) -> float | None:
+        """Return γ as given or from distances of the rows; None for a kernel that has none."""
         if self.kernel not in SCALED:
             return None
-        if self.gamma != "median":
+        if not isinstance(self.gamma, str):
             return float(self.gamma)
         n = require_length(self, rows.shape)
         sample = gather(rows) if n <= MEDIAN_ROWS else take(rows, median_rows(n, rng))  # all of few rows, and no copy
-        return median_gamma(self.kernel, sample, n)
+        if self.gamma == "median" or self.kernel != "rbf":
+            return median_gamma(self.kernel, sample, n)
+        width = gaussian_width(sample, self.n_components, rng, n)
+        if width.hidden_groups:
+            record.evidence["groups hidden at the median width"] = width.hidden_groups
+        return width.gamma
 
     def _fit_pairs(self, rows: RowSource, record: Recorder, rng: np.random.Generator) -> Array:
         """Solve for the whole kernel matrix; return the training rows' coordinates."""
