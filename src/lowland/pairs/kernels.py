@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core import arrays
 from ..core.errors import DataError
-from ..core.message import Message, Setting
+from ..core.message import Message, Setting, message
 from .distances import SquaredEuclidean, metric
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, tiles
 
@@ -21,7 +21,6 @@ SCALED = ("poly", "rbf", "laplacian", "sigmoid")  # those that have a γ
 _DIAGONAL_BLOCK = 64  # objects per call for k(x, x): 63 of 64 values are discarded, but few calls are made
 _SIMILARITY = "; a kernel is large for similar objects"
 FILL = "fill it in, or leave the object out"
-_MEDIAN = Setting("gamma", "median")
 MEDIAN_ROWS = 1000  # their half a million distances estimate the median to about 0.2 %
 
 
@@ -236,13 +235,13 @@ def median_gamma(spec: Any, sample: Array, n: int | None = None) -> float:
         raise DataError(
             "the rows do not vary (rank 0): all of them are equal, and a reduction needs at least two distinct rows"
             if n is None or len(X) == n
-            else Message(
-                f"the {len(X)} rows drawn for ", _MEDIAN, " are all equal; give a number for ", Setting("gamma")
+            else message(
+                f"the {len(X)} rows drawn for the median distance are all equal; give a number for {{gamma}}", gamma=...
             )
         )
     m = float(np.median(apart))
     gamma = 1 / m if spec == "laplacian" else 1 / m / m / 2
     if not 0 < gamma < np.inf:
-        far = f"the median distance of the rows is {m:g}: too far from 1 for "
-        raise DataError(Message(far, _MEDIAN, "; scale the columns"))
+        far = f"the median distance of the rows is {m:g}: too far from 1 to set {{gamma}} by it; scale the columns"
+        raise DataError(message(far, gamma=...))
     return gamma

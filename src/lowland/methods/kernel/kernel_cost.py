@@ -35,7 +35,7 @@ def plan_kernel(model: Any, shape: DataShape, *, vectors: bool = True) -> Plan:
         choose, solve, flops = _cost_of_landmarks(shape, count)
         stages = [solve] if chosen.strategy == "uniform" else [choose, solve]
     width = k + (min(CENTERS, n // 2) if preimages and model.kernel != "linear" else 0)
-    if model.kernel in SCALED and model.gamma == "median":
+    if model.kernel in SCALED and isinstance(model.gamma, str):
         stages.append({"rows for the median": min(n, MEDIAN_ROWS) * d * _row_bytes(shape)})
     if preimages:
         stages.append({"landmarks' rows": count * d * size, "pre-images": ridge_bytes(shape, width)})
