@@ -180,6 +180,29 @@ class Boolean:
 
 
 @dataclass(frozen=True)
+class Off:
+    """False: an option that is turned off, beside rules for its other values.
+
+    >>> Off().accepts(False), Off().accepts(True), Off().parse("no")
+    (True, False, False)
+    """
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is False (NumPy's too)."""
+        return Boolean().accepts(value) and not value
+
+    def parse(self, text: str) -> bool:
+        """Read false, no, off, 0."""
+        if Boolean().parse(text):
+            raise ValueError(text)
+        return False
+
+    def describe(self) -> str:
+        """Say False."""
+        return "False"
+
+
+@dataclass(frozen=True)
 class Nothing:
     """None.
 

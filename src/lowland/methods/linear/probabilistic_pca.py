@@ -12,16 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...contract.parameters import RANDOM_STATE, Integer, Real, Rule
 from ...contract.reducer import Recorder
-from ...core import arrays
 from ...core.cost import DataShape, Plan
-from ...core.errors import DataError
 from ...core.random import seed
 from ...rows.row_source import RowSource
 from ...rows.units import Units, scaled_back
 from ...spectral import rowspace
 from ...spectral.solved import ComponentRule, Scaling
 from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan, tell, warn_dominant
-from . import gaussian_em
+from . import gaussian_em, gaussian_model
 from .missing_patterns import REMEDY, cost, survey
 
 Array = Any
@@ -38,7 +36,7 @@ class ProbabilisticPCA(LinearReducer):
     Parameters
     ----------
     n_components : int
-        Number of directions; with as many as columns no noise is left, and there is no density.
+        Number of directions; with as many as columns no noise is left.
     max_iter : int
         EM stops after this many steps, with a warning.
     tol : float
@@ -85,7 +83,8 @@ class ProbabilisticPCA(LinearReducer):
         **LINEAR_UNITS,
         **dict.fromkeys(("weights", "fill", "sample"), 1),
         **dict.fromkeys(("explained_variance_", "noise_variance_", "noise variance"), 2),
-        **dict.fromkeys(("spectrum_", "total_variance_"), 2),
+        **dict.fromkeys(("spectrum_", "total_variance_", "get_covariance"), 2),
+        "get_precision": -2,
     }
 
     components_: Array
@@ -179,14 +178,21 @@ class ProbabilisticPCA(LinearReducer):
     def score_samples(self, X: Any) -> Array:
         """Return the log-likelihood of each row (of its observed part where values are missing)."""
         check_is_fitted(self)
-        if self.noise_variance_ <= 0:
-            raise DataError("the noise variance is zero, so the density is not finite; fit with fewer components")
-        work = gaussian_em.log_density(*self._gaussian(), lost=self._scaled_by * np.log(2))
+        gaussian_model.LowRankGaussian.of(self).require_density()
+        work = gaussian_em.log_density(*self._gaussian(), lost=gaussian_model.log_unit(self))
         return self._rows(X, reset=False).map_blocks(work, 1)[:, 0]
 
     def score(self, X: Any, y: None = None) -> float:
         """Return the mean log-likelihood of the rows."""
-        return float(np.mean(arrays.to_numpy(self.score_samples(X))))
+        return gaussian_model.score(self, X)
+
+    def get_covariance(self) -> Array:
+        """Return the model's covariance of the columns, W Wᵀ + σ²I (D, D)."""
+        return gaussian_model.covariance(self)
+
+    def get_precision(self) -> Array:
+        """Return the inverse of `get_covariance`; an error where σ² is 0 and directions are left out."""
+        return gaussian_model.precision(self)
 
     @scaled_back("sample")
     def sample(self, n_samples: int = 1, *, random_state: int | None = None) -> Array:
