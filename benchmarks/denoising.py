@@ -57,7 +57,7 @@ def filter_error(train: Array, noisy: Array, clean: Array, noise: float, trained
 
 def kernel_errors(train: Array, sets: list[tuple[Array, Array]]) -> dict[tuple[float, int], list[float]]:
     """Return the error on each (noisy, clean) set for each width and number of components."""
-    median = float(np.sqrt(1 / (2 * lowland.KernelPCA(2, preimage=None).fit(train).gamma_)))
+    median = float(np.sqrt(1 / (2 * lowland.KernelPCA(2, gamma="median", preimage=None).fit(train).gamma_)))
     found = {}
     for width in WIDTHS:
         for k in COUNTS:

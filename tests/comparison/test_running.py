@@ -157,7 +157,7 @@ def test_targets_with_gaps_and_look_alikes(rng):
     target = read(X, nullable, "euclidean", None, 0.0, 0)[0].target
     assert (target.codes[2], target.names) == (-1, ("1", "2"))
     mixed = np.array([1, "1"] * 20, dtype=object)
-    with pytest.raises(DataError, match="the labels 1 and '1' in the target 'target' read the same"):
+    with pytest.raises(DataError, match="the labels 1 and '1' in the target 'target' are written the same"):
         read(X, mixed, "euclidean", None, 0.0, 0)
     listed = read(X, ["a", "b", float("nan"), "a"] * 10, "euclidean", None, 0.0, 0)[0].target
     assert (listed.codes[2], listed.names) == (-1, ("a", "b"))

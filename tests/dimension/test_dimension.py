@@ -179,9 +179,9 @@ def test_same_seed_same_count_and_null():
 
 def test_more_than_the_limit_is_refused_with_a_way_out():
     """In words that fit the function, an estimate, and PCA, which all may be asked for it."""
-    with pytest.raises(DataError, match=r"^parallel analysis .* limited to 1500 dimensions; got 1501. Use another"):
+    with pytest.raises(DataError, match=r"^parallel analysis .* limited to 1500 dimensions \(here 1501\); use another"):
         parallel_analysis(np.ones(1501), 10_000, np.ones(1501))
-    with pytest.raises(DataError, match=r"got 1501"):
+    with pytest.raises(DataError, match=r"here 1501"):
         parallel_analysis(np.ones(1501), 1502, np.full(5000, 1501 / 5000))
 
 

@@ -426,7 +426,7 @@ def test_stored_distances_are_the_known_ones():
     assert search.radius(1.5).degrees.tolist() == [1, 1, 1, 2, 1]
     indices, distances = search.query(sp.csr_array(np.array([[0.0, 3.0, 2.0, 0.0, 0.0]])), 2)
     assert (indices.tolist(), distances.tolist()) == ([[2, 1]], [[2, 3]])
-    with pytest.raises(lowland.DataError, match="row 0 of its block has 2 known distances, fewer than the 3"):
+    with pytest.raises(lowland.DataError, match="row 0 of its block has 2 known distances, fewer than 3"):
         search.query(sp.csr_array(np.array([[0.0, 3.0, 2.0, 0.0, 0.0]])), 3)
 
 

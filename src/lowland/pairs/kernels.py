@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError
-from ..core.message import Message, Setting
+from ..core.message import Message, Setting, message
 from . import sparse
 from .distances import SquaredEuclidean, metric, squared_norms
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, length, tiles
@@ -24,7 +24,6 @@ SCALED = ("poly", "rbf", "laplacian", "sigmoid")  # those that have a γ
 _DIAGONAL_BLOCK = 64  # objects per call for k(x, x): 63 of 64 values are discarded, but few calls are made
 _SIMILARITY = "; a kernel is large for similar objects"
 FILL = "fill it in, or leave the object out"
-_MEDIAN = Setting("gamma", "median")
 MEDIAN_ROWS = 1000  # their half a million distances estimate the median to about 0.2 %
 
 
@@ -232,6 +231,13 @@ def median_rows(n: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
     return np.sort(rng.permutation(n)[:MEDIAN_ROWS])
 
 
+def sample_distances(name: str, sample: Array) -> Array:
+    """Return the distances of a few rows, dense or sparse."""
+    X = (sample if sp.issparse(sample) else arrays.to_numpy(sample)).astype(np.float64, copy=False)
+    D: Array = sparse.for_storage(metric(name, X), X)(X, X)
+    return D
+
+
 def median_gamma(spec: Any, sample: Array, n: int | None = None) -> float:
     """Return γ from the median distance m of the rows: 1/(2m²), so that σ = m; for the Laplacian kernel 1/m.
 
@@ -241,22 +247,20 @@ def median_gamma(spec: Any, sample: Array, n: int | None = None) -> float:
     >>> median_gamma("rbf", np.array([[0.0], [1.0], [2.0]]))
     0.5
     """
-    X = sample if sp.issparse(sample) else arrays.to_numpy(sample)
-    X = X.astype(np.float64, copy=False)
-    D = sparse.for_storage(metric("cityblock" if spec == "laplacian" else "euclidean", X), X)(X, X)
+    D = sample_distances("cityblock" if spec == "laplacian" else "euclidean", sample)
     apart = D[np.triu_indices(len(D), 1)]
     apart = apart[apart > 0]
     if not len(apart):
         raise DataError(
             "the rows do not vary (rank 0): all of them are equal, and a reduction needs at least two distinct rows"
-            if n is None or length(X) == n
-            else Message(
-                f"the {length(X)} rows drawn for ", _MEDIAN, " are all equal; give a number for ", Setting("gamma")
+            if n is None or len(D) == n
+            else message(
+                f"the {len(D)} rows drawn for the median distance are all equal; give a number for {{gamma}}", gamma=...
             )
         )
     m = float(np.median(apart))
     gamma = 1 / m if spec == "laplacian" else 1 / m / m / 2
     if not 0 < gamma < np.inf:
-        far = f"the median distance of the rows is {m:g}: too far from 1 for "
-        raise DataError(Message(far, _MEDIAN, "; scale the columns"))
+        far = f"the median distance of the rows is {m:g}: too far from 1 to set {{gamma}} by it; scale the columns"
+        raise DataError(message(far, gamma=...))
     return gamma

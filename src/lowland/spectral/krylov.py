@@ -35,6 +35,7 @@ _MAX_RESTARTS = 300
 _NEARLY_EXACT = 0.03  # residual divided by the value, for a vector that is nearly an eigenvector
 _RANDOM_COLUMNS = 2  # random directions that join a run
 _JOIN_RESIDUAL = 3e-2  # residual/‖A‖ at which they join, after about half of the blocks of a run
+_LOOSE_JOIN = 3.0  # times a loose tolerance: they join before it is reached
 _LATE_JOIN_RESIDUAL = 3e-3  # the same if the basis may be too small: after a restart they would stay to its end
 _MAX_OVERRUN = 5.0  # a run may seem to need this multiple of the remaining columns: it converges faster at its end
 _MIN_COSINE = 0.7  # above it a vector counts as contained in a space; for a missed copy the cosine is 0
@@ -110,7 +111,7 @@ def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: st
     restart they join early. After a restart the contributions cannot be separated: the exact pairs are locked first,
     and the iteration continues with random directions only.
     """
-    tests, columns = _Tests(k + size.block), size.block // 2
+    tests, columns, join = _Tests(k + size.block), size.block // 2, max(_JOIN_RESIDUAL, _LOOSE_JOIN * tol)
     run, since, needed = 0, -1, 0  # blocks until exact, until random directions joined, needed after that
     broke = False  # few distinct values: the space is exhausted, and random directions need as many blocks
     before: Array | None = None  # values that were locked
@@ -123,11 +124,11 @@ def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: st
         worst = float(found.residuals[:sure].max()) / (space.norm or 1.0)
         exact = found.residuals <= tol * space.norm
         report_progress(stage, int(exact[:sure].sum()), sure)
-        tests.done(space, worst, tol if since >= 0 or space.restarts else _JOIN_RESIDUAL)
+        tests.done(space, worst, tol if since >= 0 or space.restarts else join)
         near = worst <= (
-            _JOIN_RESIDUAL
+            join
             if tests.columns(worst, tol) <= _MAX_OVERRUN * (space.limit - space.m)
-            else _LATE_JOIN_RESIDUAL
+            else max(_LATE_JOIN_RESIDUAL, tol)
         )
         if since < 0 and space.restarts == 0 and (space.replaced or near):
             since, broke = space.blocks, space.replaced
@@ -136,7 +137,7 @@ def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: st
             run = run or space.blocks
             most = (size.basis - k) // max(size.block, space.width)
             needed = min(run if broke else -(-run // 2), most)
-            deep = depth >= needed and (depth >= most or _next_is_clear(space, found, sure))
+            deep = depth >= needed and (depth >= most or _next_is_clear(space, found, sure, tol))
             if since >= 0 and deep:
                 if _none_missed(space, found, sure, tol, before):
                     return found, depth
@@ -153,13 +154,13 @@ def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: st
             tests.restarted(space)
 
 
-def _next_is_clear(space: Space, found: RitzPairs, sure: int) -> bool:
+def _next_is_clear(space: Space, found: RitzPairs, sure: int, tol: float) -> bool:
     """Return whether the first pair after the wanted ones is nearly exact, or smaller than them in spite of its error.
 
     Ritz values rise: otherwise it may still become larger than a wanted one.
     """
     gap = float(found.values[sure - 1] - found.values[sure])
-    return bool(found.residuals[sure] <= max(_LATE_JOIN_RESIDUAL * space.norm, gap))
+    return bool(found.residuals[sure] <= max(_LATE_JOIN_RESIDUAL * space.norm, tol * space.norm, gap))
 
 
 def _none_missed(space: Space, found: RitzPairs, sure: int, tol: float, locked: Array | None) -> bool:

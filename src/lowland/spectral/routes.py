@@ -313,7 +313,7 @@ def krylov(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.ran
     size = min(op.shape)
     ask = min(size, max(wanted.count, SCREE) if wanted.count is not None else size if wanted.whole else 32)
     while True:
-        found = singular(op, ask, rng=rng, solver="krylov")
+        found = singular(op, ask, rng=rng, solver="krylov", tol=wanted.tol)
         solved = replace(
             start,
             spectrum=arrays.to_numpy(found.values) ** 2,

@@ -66,11 +66,15 @@ class Solved:
 
 @dataclass(frozen=True)
 class ComponentRule:
-    """The number of components: a number, a share of the total, all (the rank), or a rule on the spectrum."""
+    """The number of components: a number, a share of the total, all (the rank), or a rule on the spectrum.
+
+    ``tol`` is the residual, relative to σ₁, at which a Krylov iteration on the rows may stop; None: rounding.
+    """
 
     count: int | None = None
     share: float | None = None
     rule: Callable[[Solved], int] | None = None
+    tol: float | None = None
 
     @property
     def whole(self) -> bool:

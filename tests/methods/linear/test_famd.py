@@ -234,7 +234,7 @@ def test_an_unseen_level_is_an_error_or_says_nothing(table):
     model = lowland.FAMD(2).fit(table)
     row = table[7:8].with_columns(pl.lit("Chur").alias("town"))
     with pytest.raises(
-        DataError, match=r"the level 'Chur', .*saw 'Basel', 'Bern'.* at row 0, column 4 \('town'\)"
+        DataError, match=r"the level 'Chur', .*they have 'Basel', 'Bern'.* at row 0, column 4 \('town'\)"
     ) as caught:
         model.transform(row)
     assert (caught.value.row, caught.value.column) == (0, 4)

@@ -260,3 +260,50 @@ def test_updates_survive_a_model_file(rng, tmp_path):
     lowland.save(TruncatedSVD(3).fit(X[:20]), tmp_path / "half.lowland")
     model = lowland.load(tmp_path / "half.lowland").partial_fit(X[20:])
     assert_triplets(model, X, 3, tol=1e-12)
+
+
+# -- an asked accuracy -------------------------------------------------------------------------------------
+
+
+def flat(rng, n=1800, d=2400, density=0.01):
+    """A sparse table whose singular values hardly fall, too large for a direct route."""
+    return sp.random_array((n, d), density=density, rng=rng, format="csr")
+
+
+@pytest.mark.parametrize("tol", [0.3, 3e-2, 1e-3, 1e-6])
+def test_tol_bounds_the_residual_and_the_values(rng, tol):
+    X = flat(rng)
+    exact, rough = TruncatedSVD(12, solver="krylov").fit(X), TruncatedSVD(12, solver="krylov", tol=tol).fit(X)
+    U, s, V = rough.U_, rough.singular_values_, rough.components_.T
+    miss = max(np.linalg.norm(X @ V - U * s, axis=0).max(), np.linalg.norm(X.T @ U - V * s, axis=0).max())
+    info = rough.fit_info_
+    assert info.residual <= tol
+    assert info.approximation_error == info.residual
+    np.testing.assert_allclose(info.residual, miss / s[0], rtol=1e-6, atol=1e-15)
+    np.testing.assert_allclose(U.T @ U, np.eye(12), atol=1e-10)
+    assert np.abs(s - exact.singular_values_).max() <= tol * s[0]
+    assert info.approximate
+    assert info.iterations <= exact.fit_info_.iterations
+    assert "checked (randomised)" in info.evidence["missed eigenpairs"]
+
+
+def test_tol_saves_products_and_none_is_exact(rng):
+    X = flat(rng)
+    steps = [TruncatedSVD(12, solver="krylov", tol=tol).fit(X).fit_info_.iterations for tol in (1e-1, 1e-2, None)]
+    assert steps[0] < steps[1] < steps[2]
+    assert not TruncatedSVD(12, solver="krylov").fit(X).fit_info_.approximate
+    assert not TruncatedSVD(3, tol=0.1).fit(X[:60]).fit_info_.approximate  # a direct route does not iterate
+
+
+def test_tol_misses_no_copy_of_a_repeated_value(rng):
+    """Twenty equal singular values: a block of 8 holds eight of them."""
+    Q = np.linalg.qr(rng.standard_normal((1700, 60)))[0]
+    X = sp.csr_array((Q * np.r_[[5.0] * 20, [1.0] * 40]) @ np.linalg.qr(rng.standard_normal((2500, 60)))[0].T)
+    found = TruncatedSVD(20, solver="krylov", tol=1e-2).fit(X).singular_values_
+    np.testing.assert_allclose(found, 5.0, rtol=1e-2)
+
+
+@pytest.mark.parametrize("tol", [0, -1.0, 1.0, "1e-3", True])
+def test_tol_is_checked(rng, tol):
+    with pytest.raises(ValueError, match="TruncatedSVD: tol must be"):
+        TruncatedSVD(2, tol=tol).fit(rng.standard_normal((9, 5)))

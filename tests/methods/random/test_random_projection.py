@@ -149,7 +149,7 @@ def test_auto_keeps_all_columns_where_the_bound_passes_them(kind, rng):
 
 
 def test_more_dimensions_than_columns_are_refused(rng):
-    with pytest.raises(lowland.DataError, match=r"n_components=8 is more than the number of columns, 7"):
+    with pytest.raises(lowland.DataError, match=r"n_components=8 is more than the number of columns; ask for 7"):
         lowland.RandomProjection(8).fit(rng.standard_normal((50, 7)))
     with pytest.raises(lowland.DataError, match="ask for 7 at most"):
         lowland.plan(lowland.RandomProjection(8), shape=(50, 7))

@@ -136,7 +136,7 @@ def _sparse(rng):
 def test_distances_that_are_none(Free, make, rng):
     given = make(rng)
     near = int(given[[3]].indices[0]) if sp.issparse(given) else 9  # one that is stored
-    for value, message in ((-1.0, "negative"), (np.nan, "no number|NaN|missing"), (np.inf, "no number|infinit")):
+    for value, message in ((-1.0, "negative"), (np.nan, "not a number|NaN|missing"), (np.inf, "no number|infinit")):
         D = given.copy()
         D[3, near] = D[near, 3] = value
         with pytest.raises(lowland.DataError, match=message):

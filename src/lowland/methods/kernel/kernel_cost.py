@@ -36,7 +36,7 @@ def plan_kernel(model: Any, shape: DataShape, *, vectors: bool = True) -> Plan:
         choose, solve, flops = _cost_of_landmarks(shape, count)
         stages = [solve] if chosen.strategy == "uniform" else [choose, solve]
     width = k + (min(CENTERS, n // 2) if preimages and model.kernel != "linear" else 0)
-    if model.kernel in SCALED and model.gamma == "median":
+    if model.kernel in SCALED and isinstance(model.gamma, str):
         stages.append({"rows for the median": _compared_bytes(shape, min(n, MEDIAN_ROWS))})
     if preimages:
         stages.append({"landmarks' rows": stored_bytes(shape, count), "pre-images": ridge_bytes(shape, width)})

@@ -30,6 +30,7 @@ from ...rows.row_source import Block, RowSource, as_rows
 from ...spectral.solve import DENSE_LIMIT, sign_of_columns
 from ..shared import landmarks
 from .feature_space import Components, FeatureMap, Negative, fitted_kernel, from_landmarks, from_pairs
+from .width import gaussian_width
 
 Array = Any
 
@@ -116,17 +117,21 @@ def choose_landmarks(model: Any, shape: DataShape) -> landmarks.Landmarks | None
     return chosen
 
 
-def learn_gamma(kernel: Any, gamma: Any, rows: RowSource, rng: np.random.Generator) -> float | None:
-    """Return γ, from the median distance where ``gamma`` says so; None for a kernel without one."""
-    if kernel not in SCALED:
+def learn_gamma(model: Any, rows: RowSource, record: Recorder, rng: np.random.Generator) -> float | None:
+    """Return γ as given, or learned from distances of the rows; None for a kernel without one."""
+    if model.kernel not in SCALED:
         return None
-    if gamma != "median":
-        return float(gamma)
+    if not isinstance(model.gamma, str):
+        return float(model.gamma)
     n = rows.count()
-    sample = (
-        gather(rows, sparse=True) if n <= MEDIAN_ROWS else take(rows, median_rows(n, rng))
-    )  # few rows are not copied
-    return median_gamma(kernel, sample, n)
+    few = n <= MEDIAN_ROWS  # not copied
+    sample = gather(rows, sparse=True) if few else take(rows, median_rows(n, rng))
+    if model.gamma == "median" or model.kernel != "rbf":
+        return median_gamma(model.kernel, sample, n)
+    width = gaussian_width(sample, model.n_components, rng, n)
+    if width.hidden_groups:
+        record.evidence["groups hidden at the median width"] = width.hidden_groups
+    return width.gamma
 
 
 def fit_kernel(

@@ -45,12 +45,11 @@ class KernelPCA(Reducer):
         "cosine" xᵀy/(‖x‖‖y‖), "precomputed" (X is the matrix of kernel values, new rows hold theirs with the training
         objects), or a function of two objects (gives a number) or two blocks (gives a matrix); then objects may be
         anything. The function is called from several threads at once.
-    gamma : float or "median"
-        γ above. "median" takes σ = the median distance m of the rows, γ = 1/(2m²) (Laplacian: 1/m).
-    degree : int
-        d of "poly".
-    coef0 : float
-        c of "poly" and "sigmoid".
+    gamma : float, "auto" or "median"
+        γ above. "median": σ is the median distance m of the rows, γ = 1/(2m²) (Laplacian: 1/m). "auto": the same, but a
+        local width for "rbf" if the map at that width would hide groups of rows (`lowland.methods.kernel.width`).
+    degree, coef0 : int, float
+        d of "poly"; c of "poly" and "sigmoid".
     landmarks : int, str or None
         None: exact. "auto": exact up to 10,000 rows, else 1000 landmarks (or 4 for each component, if that is more).
         Or a number; or "rpcholesky:500" (randomly pivoted Cholesky, the default strategy), "uniform:500", "kmeans:500".
@@ -58,7 +57,7 @@ class KernelPCA(Reducer):
         How `inverse_transform` finds rows: "ridge" (regression), "fixed-point" (Gaussian kernel only), "auto" (the
         latter for "rbf", the former for other kernels of rows, none for other objects). None skips its training.
     random_state : int or None
-        Seed of the solver, of landmarks, and of the rows drawn for the median; None is seed 0.
+        Seed of the solver, of landmarks, and of the rows drawn for the width; None is seed 0.
 
     Attributes
     ----------
@@ -89,7 +88,7 @@ class KernelPCA(Reducer):
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "n_components": Integer(1),
         "kernel": AnyOf((Choice((*KERNELS, "precomputed")), FunctionRule())),
-        "gamma": AnyOf((Choice(("median",)), Real(0))),
+        "gamma": AnyOf((Choice(("auto", "median")), Real(0))),
         "degree": Integer(1),
         "coef0": Real(),
         "landmarks": LandmarkRule(("rpcholesky", "uniform", "kmeans")),
@@ -118,7 +117,7 @@ class KernelPCA(Reducer):
         n_components: int = 2,
         *,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = "median",
+        gamma: float | str = "auto",
         degree: int = 3,
         coef0: float = 1,
         landmarks: int | str | None = "auto",
@@ -152,7 +151,7 @@ class KernelPCA(Reducer):
         draws = [np.random.default_rng(int(key)) for key in seed(self.random_state).integers(2**62, size=4)]
         self.n_samples_ = rows.count()
         self.shift_ = arrays.to_numpy(ColumnMoments(rows.n_features).update(rows).close().mean) if vectors else None
-        self.gamma_ = learn_gamma(self.kernel, self.gamma, rows, draws[0])
+        self.gamma_ = learn_gamma(self, rows, record, draws[0])
         fit = fit_kernel(self, rows, chosen, record, draws[1:3])
         fit.note(self.n_components, self.gamma_, record)
         found, subspace = fit.found, fit.found.expansion

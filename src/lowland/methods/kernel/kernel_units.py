@@ -12,11 +12,11 @@ _GAMMA_DEGREES = {"rbf": -2, "laplacian": -1, "poly": -2, "sigmoid": -2}
 
 
 def scales(model: Any) -> bool:
-    """Return whether scaling the rows scales the kernel: γ must follow the rows, as the median does."""
+    """Return whether scaling the rows scales the kernel: γ must follow the rows, as a learned one does."""
     if not isinstance(model.kernel, str):
         return False
     free = model.kernel in ("linear", "cosine", "precomputed")
-    return free or (model.kernel in _GAMMA_DEGREES and model.gamma == "median")
+    return free or (model.kernel in _GAMMA_DEGREES and isinstance(model.gamma, str))
 
 
 def _degree(model: Any) -> Power:

@@ -180,7 +180,8 @@ class FAMD(LinearReducer):
 
     def contributions(self) -> Array:
         """Return (D, k) each column's share of each axis: v², added up over a column's levels. An axis sums to 1."""
-        return np.add.reduceat(self.components_.T.astype(np.float64) ** 2, self._layout.first, axis=0)
+        first = self._layout.first
+        return np.add.reduceat(self.components_.T.astype(np.float64) ** 2, first, axis=0)
 
     def column_coordinates(self) -> Array:
         """Return (D, k) λ times the contributions: r² of a number and the axis, η² of a category (between 0 and 1)."""

@@ -156,7 +156,9 @@ class MVU(GraphReducer):
         error, on_map, median = rods.error(points), rods.error(np.ascontiguousarray(Y)), rods.median_error(points)
         self._tell_kept(record, values / rods.n, error, on_map, median)
         self._tell_loose(record, error, median, where, contradiction)
-        about |= {"approximate": error > _EXACT_UP_TO, "approximation_error": error}
+        about["approximation_error"] = error
+        if error > _EXACT_UP_TO:  # else the graph may still be approximate
+            about["approximate"] = True
         placed = np.empty_like(Y)
         placed[order] = Y * np.sqrt(rods.scale)
         return Embedded(fix_signs(placed), values[: self.n_components_].clip(0), about=about)

@@ -1,0 +1,101 @@
+"""The default width of a Gaussian kernel: the median distance, unless that hides groups of rows.
+
+A width near the median distance m makes kernel PCA nearly linear. Groups that no linear map shows, such as concentric
+spheres, stay hidden. The rule looks for groups without a width: with s_i the distance of row i to its k-th nearest
+neighbour,
+
+    A_ij = exp(−2d_ij²/(s_i s_j)),   μ_1 ≤ μ_2 ≤ … the eigenvalues of I − D^(−½) A D^(−½) after the zero one.
+
+Rows form g groups where μ_g/μ_(g−1) is large: an interval has μ_2/μ_1 = 4, and other connected shapes have less. The
+groups are hidden where the leading components at the median width do not lie in the span of their eigenvectors. Then
+
+    σ = min(m, 1.5 · the geometric mean of s_i).
+
+(Their median can jump: of two spheres half of the s_i are small and half are large.)
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...pairs.kernels import median_gamma, sample_distances
+from ...pairs.pairwise import length
+from ...spectral import dense
+
+Array = Any
+
+MAX_ROWS = 500  # an eigenproblem of 500 rows takes 50 ms; scales are shares of the rows, so more rows add little
+MIN_ROWS = 40  # of fewer distinct rows the 10th neighbour is no local one
+MIN_NEIGHBORS = 10
+ROWS_PER_NEIGHBOR = 40  # k is a share of the rows, so that s does not depend on their number
+MAX_GROUPS = 10
+MIN_RATIO = 6.0  # above the 4 of an interval; samples of 200 rows of connected data on a line reached 5.5
+MIN_EIGENVALUE = 1e-6  # eigenvalues below are equal: their ratios are rounding
+MIN_SHARE = 0.05  # of the rows that an eigenvector must extend over: a few outliers are no group
+MAX_SHOWN = 0.8  # of the leading components inside the groups' span
+LOCAL_WIDTH = 1.5  # σ over the mean distance to the k-th neighbour
+
+
+class Width(NamedTuple):
+    """γ, and the number of groups that the median width would hide (0: γ is that of the median)."""
+
+    gamma: float
+    hidden_groups: int
+
+
+def gaussian_width(sample: Array, n_components: int, rng: np.random.Generator, n: int | None = None) -> Width:
+    """Return γ = 1/(2σ²) of the default width; ``n`` is the number of rows that the sample was drawn from, if more.
+
+    >>> import numpy as np
+    >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> gaussian_width(np.concatenate([ring, 3 * ring]), 2, np.random.default_rng(0)).hidden_groups
+    2
+    """
+    gamma = median_gamma("rbf", sample, n)
+    if length(sample) > MAX_ROWS:
+        sample = sample[np.sort(rng.permutation(length(sample))[:MAX_ROWS])]
+    D = sample_distances("euclidean", sample)
+    distinct = ~np.tril(D == 0, -1).any(axis=1)  # the first of equal rows
+    D = D[np.ix_(distinct, distinct)]
+    if len(D) < MIN_ROWS:
+        return Width(gamma, 0)
+    k = max(MIN_NEIGHBORS, -(-len(D) // ROWS_PER_NEIGHBOR))
+    s = np.partition(D, k, axis=1)[:, k]
+    span = group_span(D, s)
+    groups = span.shape[1] + 1
+    if groups == 1 or shown(span, D, gamma, n_components) >= MAX_SHOWN:
+        return Width(gamma, 0)
+    local = LOCAL_WIDTH * float(np.exp(np.log(s).mean()))
+    return Width(max(gamma, 1 / local / local / 2), groups)
+
+
+def group_span(D: Array, s: Array) -> Array:
+    """Return a basis of the centred functions that are nearly constant on each group; no column without groups."""
+    n = len(D)
+    A = np.exp(-2 * (D / s[:, None]) * (D / s))
+    np.fill_diagonal(A, 0)
+    degrees = A.sum(axis=1)
+    roots = np.sqrt(np.where(degrees > 0, degrees, 1.0))  # of an outlier whose kernel values are all zero
+    constant = roots / np.linalg.norm(roots)
+    values, V = dense.eigh(A / roots[:, None] / roots - np.outer(constant, constant), (n - MAX_GROUPS, n - 1))
+    mu, F = 1 - values[::-1], V[:, ::-1] / roots[:, None]
+    F = F - F.mean(axis=0)
+    F /= np.linalg.norm(F, axis=0)
+    broad = 1 / (F**4).sum(axis=0) >= MIN_SHARE * n
+    mu, F = np.maximum(mu[broad], MIN_EIGENVALUE), F[:, broad]
+    ratios = mu[1:] / mu[:-1]
+    if not len(ratios) or ratios.max() < MIN_RATIO:
+        return np.empty((n, 0))
+    return np.linalg.qr(F[:, : int(ratios.argmax()) + 1])[0]
+
+
+def shown(span: Array, D: Array, gamma: float, n_components: int) -> float:
+    """Return the mean squared cosine between the groups' span and the leading components at the width of γ."""
+    K = np.exp(-gamma * D**2)
+    means = K.mean(axis=0)
+    n, k = len(K), min(n_components, len(K) - 1)
+    V = dense.eigh(K - means - means[:, None] + means.mean(), (n - k, n - 1))[1]
+    return float(((span.T @ V) ** 2).sum() / min(span.shape[1], k))
