@@ -490,3 +490,44 @@ def test_the_registry_tells_the_truth(method):
     if method.needs != "rows or categories":
         named = method.family != "linear"  # a linear map needs rows, however it finds their neighbours
         assert method.needs == next((takes[name] for name in takes if named and name in cls._parameters), "rows")
+
+
+def without_rows(X):
+    """Tables of the columns of X that have no rows."""
+    names = list("abcdefg")
+    yield X[:0]
+    yield X[:0].astype(np.int64)
+    yield np.asfortranarray(X[:0])
+    yield pd.DataFrame(X[:0], columns=names)
+    yield pd.DataFrame(columns=names)
+    yield pl.DataFrame(X[:0], schema=names)
+    yield pa.table({name: X[:0, j] for j, name in enumerate(names)})
+    yield RowSource.from_array(X[:0])
+
+
+@pytest.mark.filterwarnings("ignore:X .* have .*valid feature names:UserWarning")  # a table without names
+def test_no_rows_give_no_rows(method, X):
+    model = build(method).fit(pd.DataFrame(X, columns=list("abcdefg")))
+    for table in without_rows(X):
+        got = model.transform(table)
+        assert got.shape == (0, model.n_components_)
+        assert got.dtype == np.float64
+    assert model.transform(X[:0].astype(np.float32)).dtype == np.float32
+    if "sparse" in method.abilities:
+        assert model.transform(sp.csr_array(X[:0])).shape == (0, model.n_components_)
+    if "inverse" in method.abilities:
+        for dtype in (np.float64, np.float32):
+            back = model.inverse_transform(np.empty((0, model.n_components_), dtype=dtype))
+            assert back.shape == (0, D)
+            assert back.dtype == (np.float64 if method.family == "manifold" else dtype)  # means of training rows
+    with pytest.raises(lowland.DataError, match="has 6 features, but"):
+        model.transform(X[:0, :6])
+    with pytest.raises(lowland.DataError, match=r"0 sample\(s\)"):
+        build(method).fit(X[:0])
+
+
+def test_no_rows_of_another_library_give_no_rows(method, X, backend):
+    given = backend(X)
+    got = build(method).fit(given).transform(given[:0])
+    assert type(got) is type(given)
+    assert tuple(got.shape) == (0, 2)

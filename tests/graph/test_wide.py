@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import lowland
 from counting import lines_run
 from lowland.core.cost import DataShape
+from lowland.core.spmm import outer
 from lowland.graph import blocked, measures, neighbor_graph, scores
 from lowland.graph.blocked import BlockSearcher
 from lowland.graph.geometry import Coordinates
@@ -21,7 +22,6 @@ from lowland.methods.linear.projections import principal_axes
 from lowland.rows.row_source import as_rows
 from lowland.spectral import dual as dual_module
 from lowland.spectral.solved import Scaling
-from lowland.spectral.spmm import outer
 
 GRAPH = [
     lowland.Isomap,
@@ -149,7 +149,7 @@ def test_sparse_rows_have_the_bits_of_dense_rows(stored, rng, monkeypatch):
 
 @pytest.mark.parametrize("long_numbers", [False, True])
 def test_products_of_sparse_rows_are_scipys(long_numbers, rng, monkeypatch):
-    from lowland.spectral import spmm
+    from lowland.core import spmm
 
     X = sp.csr_array(genes(rng, 150, 2000))
     T = X.T.tocsr()

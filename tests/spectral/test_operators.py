@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from lowland import RowSource, config
 from lowland.core.arrays import to_numpy
+from lowland.core.spmm import spmm
 from lowland.rows.row_source import as_rows
 from lowland.spectral import Centered, Deflated, Dense, DoublyCentered, Gram, LowRank, Operator, Sparse, eigen, singular
-from lowland.spectral.spmm import spmm
 
 N = 260  # large enough for the Krylov methods to iterate
 K = 6

@@ -45,11 +45,13 @@ class Compared(Rows):
     """Rows, objects or a precomputed square, compared as the parameter of this name says: a metric or a kernel.
 
     A fitted model keeps the name of the rule, "function" for one of the user's, so that `set_params` does not change
-    it: in ``metric_``, or with other facts in ``kernel_``. ``values`` is what precomputed rows hold, in words.
+    it: in ``metric_``, or with other facts in ``kernel_``. ``values`` is what precomputed rows hold, in words;
+    ``sparse_square``: whether a precomputed square may be sparse, with some of the pairs.
     """
 
     parameter: str
     values: str = "its distances to"
+    sparse_square: bool = True
     needs_length = True
 
     def kept(self, model: Any) -> str:  # noqa: D102
@@ -63,7 +65,13 @@ class Compared(Rows):
             if not callable(getattr(model, self.parameter)):
                 raise self._error_of_objects(model)
             return ObjectRows(X)
-        return super().source(model, X)
+        rows = super().source(model, X)
+        if rows.sparse and model._pairwise and not self.sparse_square:
+            raise DataError(
+                f"{type(model).__name__} does not take a sparse matrix of precomputed values: it needs all pairs; pass "
+                "a dense array, X.toarray(), if the pairs that are not stored are zero"
+            )
+        return rows
 
     def _error_of_objects(self, model: Any) -> DataError:
         given = f"{self.parameter}={getattr(model, self.parameter)!r}"

@@ -13,7 +13,7 @@ from ..core.cost import DataShape, Plan
 from ..core.errors import DataError, LowlandWarning, ScaleError
 from ..pairs.distances import DEGREES, MOVABLE
 from ..rows import units
-from ..rows.row_source import RowSource, as_rows, single_pass_error
+from ..rows.row_source import RowSource, as_rows, has_no_rows, single_pass_error
 from . import parameters
 from .fit_info import FitInfo, Recorder
 from .inputs import Rows
@@ -97,15 +97,24 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return arrays.like(found, X) if arrays.is_foreign(X) else found.copy()
 
     def transform(self, X: Any) -> Array:
-        """Reduce rows, new or old, one by one: the result for a row does not depend on its neighbours."""
+        """Reduce rows, new or old, one by one: the result for a row does not depend on its neighbours.
+
+        A table of the fit's columns without rows gives an array of shape (0, k).
+        """
         check_is_fitted(self)
         model = units.fit_view(self)
-        Y = model._rows(X, reset=False).map_blocks(model._row_map(), self.n_components_)
+        Y = model._rows(X, reset=False, empty=True).map_blocks(model._row_map(), self.n_components_)
         return units.in_rows_units(self, Y, "transform")
 
-    def _rows(self, X: Any, *, reset: bool) -> RowSource:
-        """Turn input into a row source and check names and number of columns against the fit."""
-        source = self._input.source(self, X)
+    def _rows(self, X: Any, *, reset: bool, empty: bool = False) -> RowSource:
+        """Turn input into a row source and check names and number of columns against the fit.
+
+        ``empty``: the table may have no rows; then it is not looked at further.
+        """
+        if empty and has_no_rows(X):
+            source = as_rows(X, allow_sparse=self._allow_sparse, allow_empty=True, owner=type(self).__name__)
+        else:
+            source = self._input.source(self, X)
         try:
             validate_data(self, source.named(), reset=reset, skip_check_array=True)
         except ValueError as error:  # against an earlier fit: with reset any columns are taken
@@ -117,7 +126,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _reduced(self, X: Any, *, allow_nan: bool = False) -> RowSource:
         """Turn reduced rows into a row source, one column for each component."""
         check_is_fitted(self)
-        source = as_rows(X, allow_nan=allow_nan, allow_sparse=False, owner=type(self).__name__)
+        owner = type(self).__name__
+        source = as_rows(X, allow_nan=allow_nan, allow_sparse=False, allow_empty=True, owner=owner)
         if source.n_features != self.n_components_:
             raise DataError(
                 f"the reduced rows must have {self.n_components_} columns, one for each component; "

@@ -14,11 +14,11 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError, ScaleError
+from ..core.spmm import outer
 from ..pairs.distances import learn, metric
 from ..pairs.pairwise import Function, Pairwise, Precomputed, cut, length, tiles
 from ..rows.block import Block, require_finite
 from ..rows.conversion import working
-from ..spectral.spmm import outer
 
 Array = Any
 Rows = Any  # rows in the form that a measure wants

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["describe", "load", "save"]
 
 _EXPONENT = "exponent_"  # set where a fit divided the rows by a power of two: see `units`
+_RANDOM = (np.random.Generator, np.random.RandomState)
 _MAX_EXPONENT = 1074  # largest absolute exponent of a float64
 
 
@@ -35,8 +36,8 @@ def save(model: Reducer, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : Reducer
-        A fitted model of one of Lowland's methods; its parameters must be plain values (a seed, not a generator) or
-        arrays. For a function (kernel, metric) only the registered name is stored: see `lowland.functions.register`.
+        A fitted model of one of Lowland's methods; its parameters must be plain values, arrays or random generators of
+        NumPy, which are stored in the state they have now. For a function (kernel, metric) only the registered name is stored: see `lowland.functions.register`.
     path : str or path
         The file to write, usually with the suffix ``.lowland``. Its folder must exist.
 
@@ -206,6 +207,8 @@ def _described(value: Any) -> Any:
     """Return a parameter as a plain value; functions and arrays as a description."""
     if isinstance(value, NamedFunction):
         return f"function {value.name!r}" if value.name else "a function"
+    if isinstance(value, _RANDOM):
+        return str(value)  # such as Generator(PCG64)
     return parameters.told(value)
 
 
@@ -217,18 +220,17 @@ def _method(record: Mapping[str, Any]) -> registry.Method:
 
 
 def _parameter(name: str, value: Any, rule: parameters.Rule | None = None) -> Any:
-    """Return a parameter as a plain Python value; functions are unchanged, and matrices become arrays."""
+    """Return a parameter as a plain Python value; functions and random generators stay, and matrices become arrays."""
     value = value.item() if isinstance(value, np.generic) else value
     if parameters.takes_array(rule) and parameters.ArrayRule().accepts(value):
         return to_numpy(value)
-    if value is None or isinstance(value, (bool, int, float, str, np.ndarray)) or callable(value):
+    if value is None or isinstance(value, (bool, int, float, str, np.ndarray, *_RANDOM)) or callable(value):
         return value
     if isinstance(value, (tuple, list)):
         return type(value)(_parameter(name, item) for item in value)
-    seed = isinstance(value, (np.random.RandomState, np.random.Generator))
-    remedy = f"set_params({name}=0), a seed" if seed else f"set_params({name}=...) with such a value"
     what = f"a {type(value).__name__}, and a model file stores only numbers, text, arrays, lists and None"
-    raise ModelFileError(f"parameter {name!r} is {what}; use {remedy}, which keeps the fitted model")
+    remedy = f"set_params({name}=...) with such a value, which keeps the fitted model"
+    raise ModelFileError(f"parameter {name!r} is {what}; use {remedy}")
 
 
 def _check_parameters(cls: type[Reducer], given: Mapping[str, Any]) -> None:

@@ -16,6 +16,9 @@ from .container import DTYPES, SUSPECT, Arrays
 _OBJECTS = {"Moments": "lowland.rows.moments:Moments", "RFactor": "lowland.rows.moments:RFactor"}
 
 
+_BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")  # those of NumPy
+
+
 class NamedFunction(NamedTuple):
     """A function in a model file: the name it was registered by, or None."""
 
@@ -50,10 +53,37 @@ def encode(value: Any, name: str, arrays: Arrays | None) -> Any:
             # the object restores its scalars' types
             state = {k: v.item() if isinstance(v, np.generic) else v for k, v in state.items()}
             return {"$object": kind, "state": encode(state, name, arrays)}
+    if isinstance(value, np.random.Generator | np.random.RandomState) and name.startswith("parameters."):
+        return {"$random": type(value).__name__, "state": encode(_random_state(value, name), name, arrays)}
     if callable(value) and name.startswith("parameters."):
         return {"$function": name_of(value)}
     what = type(value).__name__ + (f" of {value.dtype}" if isinstance(value, np.ndarray) else "")
     raise ModelFileError(f"{name} is a {what}, and a model file stores only numbers, text and real NumPy arrays")
+
+
+def _random_state(value: Any, name: str) -> dict[str, Any]:
+    """Return the state of a random generator, with the name of its bit generator."""
+    state: dict[str, Any]
+    state = value.bit_generator.state if isinstance(value, np.random.Generator) else value.get_state(legacy=False)
+    if state.get("bit_generator") not in _BIT_GENERATORS:
+        raise ModelFileError(
+            f"{name} is a random generator that NumPy does not have; use set_params(random_state=0), a seed, which "
+            "keeps the fitted model"
+        )
+    return state
+
+
+def _with_state(kind: str, state: dict[str, Any]) -> Any:
+    """Return the random generator with this state."""
+    if state["bit_generator"] not in _BIT_GENERATORS or kind not in ("Generator", "RandomState"):
+        raise ValueError(f"{kind} of {state['bit_generator']!r} is unknown")
+    bits = getattr(np.random, state["bit_generator"])()
+    if kind == "Generator":
+        bits.state = state
+        return np.random.Generator(bits)
+    out = np.random.RandomState(bits)
+    out.set_state(state)
+    return out
 
 
 def _texts(objects: Any, name: str) -> list[str]:
@@ -101,6 +131,8 @@ def _decode_tagged(tag: str, content: Any, entry: dict[str, Any], arrays: Arrays
         return np.array([*content, None], dtype=object)[:-1]  # with a None among them NumPy keeps strings as objects
     if tag == "$function" and (content is None or isinstance(content, str)):
         return NamedFunction(content)
+    if tag == "$random":
+        return _with_state(content, decode(entry["state"], arrays))
     if tag == "$object":
         return pkgutil.resolve_name(_OBJECTS[content]).from_state(decode(entry["state"], arrays))
     raise ValueError(f"{content!r} is unknown")

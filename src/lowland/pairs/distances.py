@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from ..core import arrays
 from ..core.errors import DataError, ScaleError
 from ..core.message import KNOWN_PAIRS, Estimator, Item, Message, Setting
+from . import sparse
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, check_symmetric, refuse_missing, short, tiles
 
 _CANCELLED_SHARE = 1e-6  # share of the squared norms below which a product has lost six of its sixteen digits
@@ -61,6 +62,8 @@ DEGREES = {
 }
 # Metrics that compare rows by their differences: a constant added to a column changes nothing.
 MOVABLE = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "seuclidean", "mahalanobis")
+# Metrics that compare sparse rows, by products.
+SPARSE_METRICS = ("euclidean", "sqeuclidean", "cosine")
 # Metrics of booleans. For other numbers SciPy returns 0 or meaningless values.
 _LOGICAL = ("jaccard", "dice", "rogerstanimoto", "sokalsneath", "yule")
 # Names of metrics in other libraries, and what to use here. Minkowski is left out because it needs a power,
@@ -83,9 +86,12 @@ class SquaredEuclidean(Pairwise):
         self.shift = shift
 
     def prepare(self, block: Array) -> Prepared:
-        """Return shifted rows, their squared norms, and the original rows, float32 ones without a copy."""
+        """Return shifted rows, their squared norms, and the original rows, float32 ones without a copy.
+
+        Sparse rows are not shifted: that would make them dense.
+        """
         X = block if _is_single(block) else _rows(block)
-        Z = _rows(arrays.less(X, self.shift))
+        Z = X if sp.issparse(X) else _rows(arrays.less(X, self.shift))
         with np.errstate(over="ignore"):
             squares = squared_norms(Z)
         if not bool(arrays.namespace(squares).isfinite(squares).all()):
@@ -98,7 +104,9 @@ class SquaredEuclidean(Pairwise):
     def between(self, A: Prepared, B: Prepared) -> Array:
         """Return squared distances."""
         (Z, z2, X), (W, w2, Y) = A, B
-        S = Z @ arrays.t(W)
+        if sp.issparse(Z) != sp.issparse(W):  # the dense rows must be as those, without a shift
+            Z, z2, W, w2 = *_as_they_are(Z, z2, X), *_as_they_are(W, w2, Y)
+        S = sparse.products(Z, W)
         S *= -2.0
         S += z2[:, None]
         S += w2[None, :]
@@ -106,8 +114,15 @@ class SquaredEuclidean(Pairwise):
         return S
 
 
+def _as_they_are(Z: Array, squares: Array, X: Array) -> tuple[Array, Array]:
+    """Return rows without the shift, and their squared norms."""
+    return (Z, squares) if sp.issparse(Z) else ((own := _rows(X)), squared_norms(own))
+
+
 def _rows(block: Array) -> Array:
-    """Return rows in float64 and C order, so that sums do not depend on the layout of the table."""
+    """Return rows in float64 and C order, so that sums do not depend on the layout of the table; sparse rows as CSR."""
+    if sp.issparse(block):
+        return sparse.canonical(block)
     X = arrays.cast(block, np.float64)
     return X if arrays.is_foreign(X) else np.ascontiguousarray(X)
 
@@ -119,6 +134,8 @@ def _is_single(block: Array) -> bool:
 
 def squared_norms(Z: Array) -> Array:
     """Return the squared norms of rows, a few rows at a time, to limit the memory of the squares."""
+    if sp.issparse(Z):
+        return sparse.row_squares(Z)
     if arrays.is_foreign(Z) or Z.size <= _DIFFERENCES_AT_ONCE:
         return (Z * Z).sum(axis=1)
     parts = tiles(len(Z), max(1, _DIFFERENCES_AT_ONCE // Z.shape[1]))
@@ -132,8 +149,7 @@ def _repair(S: Array, near: Array, X: Array, Y: Array) -> None:
     step = max(1, _DIFFERENCES_AT_ONCE // max(1, X.shape[1]))
     for start in range(0, len(rows), step):
         i, j = rows[start : start + step], columns[start : start + step]
-        difference = arrays.less(X[i], Y[j])
-        S[i, j] = (difference * difference).sum(axis=1)
+        S[i, j] = sparse.squared_differences(X, Y, i, j)
 
 
 class Euclidean(SquaredEuclidean):
@@ -154,6 +170,11 @@ class Cosine(SquaredEuclidean):
 
     def prepare(self, block: Array) -> Prepared:
         """Return unit rows, their squared norms, and the unit rows again."""
+        if sp.issparse(block):
+            Z = sparse.unit_rows(block)
+            squares = squared_norms(Z)
+            self._require_lengths(squares)
+            return Z, squares, Z
         Z = _rows(block)
         xp = arrays.namespace(Z)
         largest = xp.max(xp.abs(Z), axis=1)
@@ -161,13 +182,16 @@ class Cosine(SquaredEuclidean):
         if self.center:
             Z = Z - xp.mean(Z, axis=1)[:, None]
         size = xp.linalg.vector_norm(Z, axis=1)
-        if not bool(xp.all(size > 0)):
-            row = int(np.flatnonzero(arrays.to_numpy(size) == 0)[0])
-            what = "constant" if self.center else "zero"
-            name = "correlation" if self.center else "cosine"
-            raise DataError(f"the {name} distance is undefined for a row that is {what} (row {row} of its block)")
+        self._require_lengths(arrays.to_numpy(size))
         Z = Z / size[:, None]
         return Z, squared_norms(Z), Z
+
+    def _require_lengths(self, size: Array) -> None:
+        if (size > 0).all():
+            return
+        row = int(np.flatnonzero(size == 0)[0])
+        name, what = ("correlation", "constant") if self.center else ("cosine", "zero")
+        raise DataError(f"the {name} distance is undefined for a row that is {what} (row {row} of its block)")
 
     def between(self, A: Prepared, B: Prepared) -> Array:
         """Return 1 − cos."""

@@ -9,14 +9,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError
 from ..core.message import Message, Setting, message
-from .distances import SquaredEuclidean, metric
-from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, tiles
+from . import sparse
+from .distances import SquaredEuclidean, metric, squared_norms
+from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, length, tiles
 
 KERNELS = ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine")
+SPARSE_KERNELS = ("linear", "poly", "rbf", "sigmoid", "cosine")  # those that compare sparse rows, by products
 SCALED = ("poly", "rbf", "laplacian", "sigmoid")  # those that have a γ
 _DIAGONAL_BLOCK = 64  # objects per call for k(x, x): 63 of 64 values are discarded, but few calls are made
 _SIMILARITY = "; a kernel is large for similar objects"
@@ -54,17 +57,26 @@ class Dot(Kernel):
         return P**self.degree if self.name == "poly" else arrays.namespace(P).tanh(P)
 
     def prepare(self, block: Array) -> Prepared:
-        """Return the rows in float64."""
-        return arrays.less(block, self.shift)
+        """Return the rows in float64, shifted; of sparse rows, which are not, also sᵀx − ½sᵀs for the shift s."""
+        if not sp.issparse(block):
+            return arrays.less(block, self.shift)
+        X, s = sparse.canonical(block), np.broadcast_to(self.shift, block.shape[1])
+        return X, X @ s - s @ s / 2
 
     def between(self, A: Prepared, B: Prepared) -> Array:
-        """Return the kernel of two blocks."""
-        return self._of_products(A @ arrays.t(B))
+        """Return the kernel of two blocks, both dense or both sparse."""
+        if not isinstance(A, tuple):
+            return self._of_products(A @ arrays.t(B))
+        P = sparse.products(A[0], B[0])  # (x − s)ᵀ(y − s) = xᵀy − (sᵀx − ½sᵀs) − (sᵀy − ½sᵀs)
+        P -= A[1][:, None]
+        P -= B[1]
+        return self._of_products(P)
 
     def diagonal(self, block: Array) -> Array:
         """Return k(x, x)."""
         Z = self.prepare(block)
-        return self._of_products((Z * Z).sum(axis=1))
+        squares = squared_norms(Z[0]) - 2 * Z[1] if isinstance(Z, tuple) else (Z * Z).sum(axis=1)
+        return self._of_products(squares)
 
 
 def _divided(Z: Array, size: Array, xp: Any) -> Array:
@@ -77,6 +89,8 @@ class CosineKernel(Kernel):
 
     def prepare(self, block: Array) -> Prepared:
         """Return unit rows."""
+        if sp.issparse(block):
+            return sparse.unit_rows(block)
         Z = arrays.cast(block, np.float64)
         xp = arrays.namespace(Z)
         Z = _divided(Z, xp.max(xp.abs(Z), axis=1), xp)  # first: the squares of 1e±200 overflow or underflow
@@ -84,12 +98,11 @@ class CosineKernel(Kernel):
 
     def between(self, A: Prepared, B: Prepared) -> Array:
         """Return the cosines."""
-        return A @ arrays.t(B)
+        return sparse.products(A, B)
 
     def diagonal(self, block: Array) -> Array:
         """Return 1, or 0 for a zero vector."""
-        Z = self.prepare(block)
-        return (Z * Z).sum(axis=1)
+        return squared_norms(self.prepare(block))
 
 
 class Exponential(Kernel):
@@ -111,7 +124,7 @@ class Exponential(Kernel):
 
     def diagonal(self, block: Array) -> Array:
         """Return ones."""
-        return arrays.like(np.ones(len(block)), block)
+        return arrays.like(np.ones(length(block)), block)
 
 
 class KernelFunction(Function, Kernel):
@@ -218,6 +231,13 @@ def median_rows(n: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
     return np.sort(rng.permutation(n)[:MEDIAN_ROWS])
 
 
+def sample_distances(name: str, sample: Array) -> Array:
+    """Return the distances of a few rows, dense or sparse."""
+    X = (sample if sp.issparse(sample) else arrays.to_numpy(sample)).astype(np.float64, copy=False)
+    D: Array = sparse.for_storage(metric(name, X), X)(X, X)
+    return D
+
+
 def median_gamma(spec: Any, sample: Array, n: int | None = None) -> float:
     """Return γ from the median distance m of the rows: 1/(2m²), so that σ = m; for the Laplacian kernel 1/m.
 
@@ -227,16 +247,15 @@ def median_gamma(spec: Any, sample: Array, n: int | None = None) -> float:
     >>> median_gamma("rbf", np.array([[0.0], [1.0], [2.0]]))
     0.5
     """
-    X = arrays.to_numpy(sample).astype(np.float64, copy=False)
-    D = metric("cityblock" if spec == "laplacian" else "euclidean", X)(X, X)
+    D = sample_distances("cityblock" if spec == "laplacian" else "euclidean", sample)
     apart = D[np.triu_indices(len(D), 1)]
     apart = apart[apart > 0]
     if not len(apart):
         raise DataError(
             "the rows do not vary (rank 0): all of them are equal, and a reduction needs at least two distinct rows"
-            if n is None or len(X) == n
+            if n is None or len(D) == n
             else message(
-                f"the {len(X)} rows drawn for the median distance are all equal; give a number for {{gamma}}", gamma=...
+                f"the {len(D)} rows drawn for the median distance are all equal; give a number for {{gamma}}", gamma=...
             )
         )
     m = float(np.median(apart))

@@ -137,8 +137,9 @@ def cut(prepared: Prepared, part: slice) -> Prepared:
 
 
 def length(prepared: Prepared) -> int:
-    """Return the number of rows of a prepared block."""
-    return len(prepared[0]) if isinstance(prepared, tuple) else len(prepared)
+    """Return the number of rows of a block of objects, prepared or not, dense or sparse."""
+    first = prepared[0] if isinstance(prepared, tuple) else prepared
+    return int(first.shape[0]) if hasattr(first, "shape") else len(first)
 
 
 def tiles(n: int, size: int = TILE) -> list[slice]:
@@ -167,7 +168,8 @@ def square(rule: Pairwise, items: Array, *, dtype: Any = np.float64, stage: str 
 
     def tile(pair: tuple[slice, slice]) -> None:
         a, b = pair
-        block = rule.between(cut(prepared, a), cut(prepared, b))
+        rows = cut(prepared, a)
+        block = rule.between(rows, rows if a is b else cut(prepared, b))
         if a is b:
             block = (block + arrays.t(block)) / 2  # products are symmetric only up to rounding
         out[a, b] = block

@@ -145,23 +145,38 @@ def take(source: RowSource, numbers: Array) -> Array:
     out, filled = (np.empty((len(numbers), source.n_features), dtype=source.dtype) if _plain(source) else None), 0
     for block in source.blocks():
         source.check(block)
-        first, last = np.searchsorted(numbers, (block.start, block.start + len(block.rows)))
+        first, last = np.searchsorted(numbers, (block.start, block.start + block.rows.shape[0]))
         piece = block.rows[numbers[first:last] - block.start]
         if out is None:
             pieces.append(piece)
         else:
             out[filled : filled + len(piece)] = piece
-        filled += len(piece)
-    return arrays.namespace(*pieces).concat(pieces, axis=0) if out is None else out
+        filled += piece.shape[0]
+    if out is not None:
+        return out
+    return sp.vstack(pieces, format="csr") if source.sparse else arrays.namespace(*pieces).concat(pieces, axis=0)
 
 
 def packed(points: Array) -> Any:
-    """Return rows as a model file stores them: a copied array, or the arrays of a sparse matrix."""
+    """Return rows as a model stores them: a copied array, or the arrays of a sparse matrix."""
     if not sp.issparse(points):
         return np.array(points)
     csr = points.tocsr()
     names = ("data", "indices", "indptr")
     return {**{name: getattr(csr, name).copy() for name in names}, "columns": int(csr.shape[1])}
+
+
+def on_host(block: Array) -> Array:
+    """Return rows or objects as a NumPy array or a sparse matrix, copied from a device if needed."""
+    return block if sp.issparse(block) or isinstance(block, np.ndarray) else arrays.to_numpy(block)
+
+
+def stored_like(block: Array, points: Array) -> Array:
+    """Return rows on the host, sparse or dense as these points are."""
+    block = on_host(block)
+    if sp.issparse(points):
+        return block if sp.issparse(block) else sp.csr_array(block)
+    return block.toarray() if sp.issparse(block) else block
 
 
 def unpacked(anchors: Any) -> Array:

@@ -119,6 +119,8 @@ class RowSource(ABC):
             self.check(block)
             return arrays.cast(work(block.rows), kind)
 
+        if self.n_rows == 0:
+            return arrays.like(np.empty((0, width)), self.reference, kind)
         parts = thread_pool.run(step, self.blocks(), stage="transform", total=self.block_count())
         if self.n_rows is None or arrays.is_foreign(self.reference):
             found = list(parts)
@@ -361,16 +363,33 @@ def _numbered(pieces: Iterable[Any]) -> Iterator[_Numbered]:
             yield number, rows
 
 
-def as_rows(X: Any, *, allow_nan: bool = False, allow_sparse: bool = True, owner: str = "Lowland") -> RowSource:
+def has_no_rows(X: Any) -> bool:
+    """Return whether X is a table with columns and without rows.
+
+    >>> has_no_rows(np.empty((0, 3))), has_no_rows([])
+    (True, False)
+    """
+    shape = (X.n_rows, X.n_features) if isinstance(X, RowSource) else getattr(X, "shape", ())
+    return len(shape) == 2 and shape[0] == 0
+
+
+def as_rows(
+    X: Any,
+    *,
+    allow_nan: bool = False,
+    allow_sparse: bool = True,
+    allow_empty: bool = False,
+    owner: str = "Lowland",
+) -> RowSource:
     """Return a `RowSource` of an array, sparse matrix, data frame, Arrow table, tensor or blocks.
 
-    An array of floats is not copied.
+    An array of floats is not copied. ``allow_empty``: a table may have no rows.
     """
     source = _source(X, owner)
     if source.sparse and not allow_sparse:
         raise DataError(f"{owner} does not take sparse data; pass a dense array, X.toarray(), if it fits in memory")
     for n, what in ((source.n_features, "feature"), (source.n_rows, "sample")):
-        if n == 0:
+        if n == 0 and not (what == "sample" and allow_empty):
             raise DataError(f"Found array with 0 {what}(s) (shape={_shape_text(X)}) while a minimum of 1 is required.")
     source.allow_nan = allow_nan
     return source

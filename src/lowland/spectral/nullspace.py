@@ -24,12 +24,12 @@ import scipy.sparse as sp
 from ..core import thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import SolveError
+from ..core.spmm import spmm
 from . import dense
 from .factor import REMEDY, Cholesky, SuperLU, not_definite
 from .krylov import lanczos
 from .operators import Operator
 from .solve import DENSE_LIMIT, fix_signs
-from .spmm import spmm
 
 Array = np.ndarray[Any, Any]
 

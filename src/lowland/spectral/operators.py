@@ -12,12 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import arrays, thread_pool
+from ..core.spmm import spmm
 from ..rows.block import Block, block_rows
 from ..rows.block_moments import difference
 from ..rows.gram_sums import Scratch
 from ..rows.row_source import RowSource
 from . import dense
-from .spmm import spmm
 
 Array = Any
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ..core import arrays, thread_pool
 from ..core.errors import ScaleError
+from ..core.spmm import outer
 from ..rows.gram_sums import Scratch, subtract, symmetric_sum
 from ..rows.moments import Accumulator, Moments, RFactor, column_moments, moments, r_factor
 from ..rows.object_rows import gather
@@ -22,7 +23,6 @@ from .operators import Centered, Dense, Gram, Operator
 from .rounding import varies
 from .solve import DENSE_LIMIT, certified_triplets, eigen, fix_signs, sign_of_columns, singular, tolerance
 from .solved import ComponentRule, Scaling, Solved
-from .spmm import outer
 
 Array = Any
 

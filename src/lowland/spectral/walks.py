@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core import thread_pool
+from ..core.spmm import spmm
 from .krylov import lanczos
 from .operators import Operator
-from .spmm import spmm
 
 Array = Any
 

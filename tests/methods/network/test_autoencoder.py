@@ -469,7 +469,9 @@ def test_a_far_origin_costs_nothing(curve):
 
 def test_steps_that_run_away_are_an_error(curve):
     model = lowland.Autoencoder(1, learning_rate=1e30)
-    with pytest.raises(lowland.core.errors.SolveError, match=r"diverged in epoch \d+.*use less than learning_rate=1e\+30$"):
+    with pytest.raises(
+        lowland.core.errors.SolveError, match=r"diverged in epoch \d+.*use less than learning_rate=1e\+30$"
+    ):
         model.fit(curve)
     assert not hasattr(model, "encoder_")
 

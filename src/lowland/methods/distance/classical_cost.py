@@ -30,8 +30,7 @@ def plan_classical(model: DistanceReducer, shape: DataShape, additive: str | Non
         m = n if landmarks is None else landmarks.count
         parts, seconds = _distance_cost(model, shape, m, additive)
         parts |= {"rows in one array": shape.gathered} if shape.gathered else {}
-        anchor = 8 if model._pairwise else shape.n_features * shape.dtype.itemsize
-        model_bytes = m * (8 * (k + 1) + anchor)
+        model_bytes = model._anchor_bytes(shape, m) + m * 8 * (k + 1)
         algorithm = "distances" if landmarks is None else f"{m} landmarks ({landmarks.strategy})"
     parts["embedding"] = 2 * n * k * shape.dtype.itemsize
     return Plan(
@@ -66,5 +65,4 @@ def _distance_cost(
         parts["blocks of distances"] = max(block, count * block - parts["distances"] - size)
         flops *= 2  # the second set of landmarks
     pairs = 0.0 if given else float(m) * (m / 2 + (n if m < n else 0))
-    columns = 1 if model._pairwise else shape.n_features
-    return parts, dense_seconds(flops, np.dtype(np.float64)) + model._compare_seconds(pairs, columns)
+    return parts, dense_seconds(flops, np.dtype(np.float64)) + model._compare_seconds(pairs, model._columns(shape))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...contract.inputs import require_length
 from ...contract.parameters import AnyOf, Choice, Nothing, Rule
@@ -186,7 +187,7 @@ class ClassicalMDS(DistanceReducer):
 
         with record.stage("second landmarks"):
             error = self._disagreement(training, landmarks, again, rng, scale=False)
-        count = len(self.anchors_)
+        count = len(self.origin_) if training.numbers is None else len(training.numbers)
         record.note(algorithm=f"{count} landmarks ({landmarks.strategy})", approximate=True)
         note_disagreement(name, k, error, count, record)
         return placement
@@ -195,4 +196,11 @@ class ClassicalMDS(DistanceReducer):
         if len(self.anchors_):
             constants = (self.shift_, self.additive_, self.additive_constant_)
             return self._placing(Triangulation(self.map_, self.origin_, *constants).place)
-        return lambda block: arrays.less(block, self.origin_) @ arrays.like(self.map_, block, np.float64)
+        offset = self.origin_ @ self.map_
+
+        def project(block: Array) -> Array:
+            if sp.issparse(block):
+                return np.asarray(block @ self.map_) - offset
+            return arrays.less(block, self.origin_) @ arrays.like(self.map_, block, np.float64)
+
+        return project

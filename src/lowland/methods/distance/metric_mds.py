@@ -151,7 +151,7 @@ class MetricMDS(DistanceReducer):
         raise DataError(message("MetricMDS: {weights} need an exact fit; use {landmarks}", weights=..., landmarks=None))
 
     def _objects(self, rows: RowSource) -> Array:
-        items = gather(rows)
+        items = gather(rows, sparse=True)
         if not self._pairwise:
             return items
         if self.weights is None:

@@ -28,7 +28,7 @@ MAX_REFIT_ROWS, MAX_WEIGHTED_REFIT_ROWS = 5000, 3000
 MIN_REFIT_ROWS, REFIT_ROWS_PER_LANDMARK = 1000, 4
 REFIT_STEPS = 40  # of an ordinary one: its start is near
 
-Compare = Callable[[float, int], float]  # the seconds of comparing so many pairs of rows of so many columns
+Compare = Callable[[float, float], float]  # the seconds of comparing so many pairs of rows of so many columns
 
 
 class StressCost(Protocol):
@@ -44,7 +44,7 @@ class StressCost(Protocol):
     def measuring_bytes(self, n: int, m: int) -> int:
         """Return the bytes that measuring a fit by m landmarks takes."""
 
-    def measuring_seconds(self, n: int, m: int, columns: int, compare: Compare) -> float:
+    def measuring_seconds(self, n: int, m: int, columns: float, compare: Compare) -> float:
         """Return the time of measuring a fit by m landmarks, beyond the stress of random pairs."""
 
 
@@ -80,7 +80,7 @@ class MetricCost:
     def measuring_bytes(self, n: int, m: int) -> int:  # noqa: D102
         return (32 if self.weighted else 8) * self.refit_rows(n, m) ** 2
 
-    def measuring_seconds(self, n: int, m: int, columns: int, compare: Compare) -> float:  # noqa: D102
+    def measuring_seconds(self, n: int, m: int, columns: float, compare: Compare) -> float:  # noqa: D102
         rows = self.refit_rows(n, m)
         steps = min(REFIT_STEPS, self.max_iter) * self._step_seconds(rows)
         return self._start_seconds(rows) + steps + compare(rows * rows / 2, columns)
@@ -103,7 +103,7 @@ class NonmetricCost:
     def measuring_bytes(self, n: int, m: int) -> int:  # noqa: D102
         return 0
 
-    def measuring_seconds(self, n: int, m: int, columns: int, compare: Compare) -> float:  # noqa: D102
+    def measuring_seconds(self, n: int, m: int, columns: float, compare: Compare) -> float:  # noqa: D102
         again = self.fit_seconds(m) + compare(m * m / 2, columns)
         return again + _place_seconds(min(n, REPLICA_ROWS), m, columns, compare)
 
@@ -113,7 +113,7 @@ def _start_seconds(m: int) -> float:
     return 1e-8 * m * m + 1e-5 * m
 
 
-def _place_seconds(rows: int, m: int, columns: int, compare: Compare) -> float:
+def _place_seconds(rows: int, m: int, columns: float, compare: Compare) -> float:
     """Return the time of placing rows among m anchors."""
     return PLACE_SECONDS * rows * m / threads() + compare(float(rows) * m, columns)
 
@@ -129,7 +129,7 @@ def plan_stress(model: DistanceReducer, shape: DataShape, algorithm: str, cost: 
     if m <= DENSE_LIMIT:
         fitting["eigenvectors of the start"] = 8 * 5 * m * m
     stages = [fitting]
-    columns = 1 if model._pairwise else shape.n_features
+    columns = model._columns(shape)
     seconds = cost.fit_seconds(m) + compare(m * m / 2, columns)
     if m < n:
         block = 8 * 512 * m * 4
@@ -140,14 +140,13 @@ def plan_stress(model: DistanceReducer, shape: DataShape, algorithm: str, cost: 
         seconds += _place_seconds(n, m, columns, compare) + cost.measuring_seconds(n, m, columns, compare)
         seconds += pairs * SAMPLE_SECONDS / threads() + compare(pairs, columns)
     parts = held | largest(*stages)  # one after the other
-    anchor = 8 if model._pairwise else shape.n_features * shape.dtype.itemsize
     return Plan(
         method=type(model).__name__,
         algorithm=algorithm if landmarks is None else f"{m} landmarks ({landmarks.strategy})",
         bytes=sum(parts.values()) + shape.copied + shape.gathered,
         seconds=seconds,
         approximate=landmarks is not None,
-        model_bytes=m * (anchor + 8 * k) + n * k * shape.dtype.itemsize + _matrix_bytes(model),
+        model_bytes=model._anchor_bytes(shape, m) + m * 8 * k + n * k * shape.dtype.itemsize + _matrix_bytes(model),
         parts=parts,
         remedy=message("use {landmarks}, or fewer rows", landmarks=1000),
     )

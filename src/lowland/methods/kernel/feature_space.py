@@ -23,8 +23,9 @@ from ...core.errors import DataError
 from ...pairs.distances import SquaredEuclidean
 from ...pairs.kernels import Kernel, kernel
 from ...pairs.pairwise import Array, cut, half, length, square, tiles
+from ...pairs.sparse import for_storage
 from ...rows.moments import Moments
-from ...rows.object_rows import MappedRows
+from ...rows.object_rows import MappedRows, on_host, stored_like, unpacked
 from ...rows.row_source import RowSource
 from ...spectral import Dense, DoublyCentered, Pairs, eigen
 from ...spectral.density import absolute_trace
@@ -56,32 +57,32 @@ class FeatureMap:
 
     def __init__(self, rule: Kernel, anchors: Array, expansion: Expansion) -> None:
         self.rule, self.expansion = rule, expansion
-        self._anchors = rule.prepare(anchors)
+        self.anchors, self._prepared = anchors, rule.prepare(anchors)
         self._maps = np.column_stack([expansion.dual, expansion.weights])
 
     @classmethod
     def of(cls, model: Any) -> FeatureMap:
         """Return the map of a fitted model."""
-        a, c = model.mean_weights_, model.kernel_mean_
-        return cls(fitted_kernel(model, model.anchors_), model.anchors_, Expansion(model.dual_, a, c, float(a @ c)))
+        a, c, anchors = model.mean_weights_, model.kernel_mean_, unpacked(model.anchors_)
+        return cls(fitted_kernel(model, anchors), anchors, Expansion(model.dual_, a, c, float(a @ c)))
 
     def coordinates(self, block: Array) -> Array:
         """Return y of each object of a block."""
-        return self._project(host(block))[:, :-1]
+        return self._project(stored_like(block, self.anchors))[:, :-1]
 
     def missed(self, block: Array) -> Array:
         """Return ‖φ(x) − Πφ(x)‖² of each object: k(x, x) − 2k_xᵀa + ‖φ̄‖² − ‖y‖²."""
-        block = host(block)
+        block = stored_like(block, self.anchors)
         found = self._project(block)
         Y, s = found[:, :-1], found[:, -1]
         return (self.rule.diagonal(block) - 2 * s + self.expansion.norm - (Y * Y).sum(axis=1)).clip(0)
 
     def distance_error(self, items: Array) -> float:
         """Return the mean over pairs of d_ij − d̂_ij: distances in feature space less those of the coordinates."""
-        items, rule, flat = host(items), self.rule, SquaredEuclidean(0.0)
-        if len(items) < 2:
+        items, rule, flat = stored_like(items, self.anchors), self.rule, SquaredEuclidean(0.0)
+        if (n := length(items)) < 2:
             raise DataError("a distance error needs at least two rows")
-        own, prepared, n = rule.diagonal(items), rule.prepare(items), len(items)
+        own, prepared = rule.diagonal(items), rule.prepare(items)
         parts = thread_pool.run(lambda part: self.coordinates(items[part]), tiles(n))
         reduced = flat.prepare(np.concatenate(list(parts)))
 
@@ -99,7 +100,7 @@ class FeatureMap:
         new = self.rule.prepare(block)
         out = np.empty((length(new), self._maps.shape[1]))
         for part in tiles(length(new)):
-            K = self.rule.between(cut(new, part), self._anchors)
+            K = self.rule.between(cut(new, part), self._prepared)
             centered = np.zeros((-(-len(K) // _LANES) * _LANES, len(self._maps)))
             np.subtract(K, self.expansion.mean, out=centered[: len(K)])
             out[part] = (centered @ self._maps)[: len(K)]
@@ -109,7 +110,7 @@ class FeatureMap:
 
 def fitted_kernel(model: Any, objects: Array) -> Kernel:
     """Return the kernel of a fit as it compares rows with these objects."""
-    return kernel(
+    rule = kernel(
         model._input.fitted(model),
         objects,
         gamma=1.0 if model.gamma_ is None else model.gamma_,
@@ -117,11 +118,8 @@ def fitted_kernel(model: Any, objects: Array) -> Kernel:
         coef0=model.kernel_["coef0"],
         shift=0.0 if model.shift_ is None else model.shift_,
     )
-
-
-def host(block: Array) -> Array:
-    """Return a block as a NumPy array; it may hold any objects."""
-    return block if isinstance(block, np.ndarray) else arrays.to_numpy(block)
+    bound: Kernel = for_storage(rule, objects)
+    return bound
 
 
 @dataclass(frozen=True)
@@ -221,9 +219,9 @@ def from_landmarks(rule: Kernel, rows: RowSource, anchors: Array, k: int, rng: n
 
     def features(block: Array) -> Array:
         """Return rows [f(x), k(x, x) − ‖f(x)‖², its size, |k(x, x)|]."""
-        block = arrays.to_numpy(block)
-        out = np.empty((len(block), width + 3))
-        for part in tiles(len(block)):  # no more than these are prepared at once: rows may be wide
+        block = on_host(block)
+        out = np.empty((length(block), width + 3))
+        for part in tiles(len(out)):  # no more than these are prepared at once: rows may be wide
             own = rule.diagonal(block[part])
             f = rule.between(rule.prepare(block[part]), prepared) @ W
             out[part, :width], out[part, width], out[part, width + 2] = f, own - (f * f).sum(axis=1), np.abs(own)

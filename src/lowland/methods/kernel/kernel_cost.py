@@ -13,6 +13,7 @@ from ...core.settings import threads
 from ...pairs import distances
 from ...pairs.kernels import MEDIAN_ROWS, SCALED
 from ...pairs.pairwise import TILE
+from ...pairs.sparse import compared_columns, sparse_bytes, stored_bytes
 from ...rows.row_source import block_rows
 from ...spectral.krylov import sizes
 from ...spectral.solve import DENSE_LIMIT
@@ -36,30 +37,32 @@ def plan_kernel(model: Any, shape: DataShape, *, vectors: bool = True) -> Plan:
         stages = [solve] if chosen.strategy == "uniform" else [choose, solve]
     width = k + (min(CENTERS, n // 2) if preimages and model.kernel != "linear" else 0)
     if model.kernel in SCALED and isinstance(model.gamma, str):
-        stages.append({"rows for the median": min(n, MEDIAN_ROWS) * d * _row_bytes(shape)})
+        stages.append({"rows for the median": _compared_bytes(shape, min(n, MEDIAN_ROWS))})
     if preimages:
-        stages.append({"landmarks' rows": count * d * size, "pre-images": ridge_bytes(shape, width)})
+        stages.append({"landmarks' rows": stored_bytes(shape, count), "pre-images": ridge_bytes(shape, width)})
         flops += 2.0 * n * width * (width + d)
     parts = largest(*stages) | {"embedding": n * k * (8 + size)}  # one stage follows another
     if shape.gathered and (chosen is None or model._pairwise):
         parts["rows in one array"] = shape.gathered
     calls = _calls(n, chosen) if callable(model.kernel) else 0.0
-    anchor = 8 if model._pairwise else d * size
+    anchors = 8 * count if model._pairwise else stored_bytes(shape, count)
     return Plan(
         method="KernelPCA",
         algorithm="all pairs" if chosen is None else f"{count} landmarks ({chosen.strategy})",
         bytes=sum(parts.values()) + shape.copied,
         seconds=dense_seconds(flops, np.dtype(np.float64)) + calls * CALL_SECONDS,
         approximate=chosen is not None,
-        model_bytes=count * (8 * (k + 2) + anchor) + n * k * size + 8 * width * (k + d),
+        model_bytes=count * 8 * (k + 2) + anchors + n * k * size + 8 * width * (k + d),
         parts=parts,
         remedy=message("use {landmarks}, or fewer", landmarks=1000) if chosen is None else "use fewer landmarks",
     )
 
 
-def _row_bytes(shape: DataShape) -> int:
-    """Return the bytes of an entry of rows that a kernel compares: prepared for it in float64, and as a copy."""
-    return distances.row_bytes("euclidean", shape.dtype.itemsize) + shape.dtype.itemsize
+def _compared_bytes(shape: DataShape, m: int) -> int:
+    """Return the bytes of m rows that a kernel compares: prepared for it in float64, and as a copy."""
+    if shape.sparse:
+        return stored_bytes(shape, m) + sparse_bytes(shape, m)
+    return m * shape.n_features * (distances.row_bytes("euclidean", shape.dtype.itemsize) + shape.dtype.itemsize)
 
 
 def _cost_of_pairs(shape: DataShape, k: int, *, given: bool) -> tuple[dict[str, int], float]:
@@ -70,10 +73,10 @@ def _cost_of_pairs(shape: DataShape, k: int, *, given: bool) -> tuple[dict[str, 
     parts = {
         "kernel matrix": 0 if given and n > DENSE_LIMIT else n * n * (8 if n <= DENSE_LIMIT else shape.dtype.itemsize),
         "eigenvectors": 8 * 5 * n * n if whole else 8 * n * (basis + 3 * k),
-        "rows": 0 if given else n * shape.n_features * _row_bytes(shape),
+        "rows": 0 if given else _compared_bytes(shape, n),
     }
     solve = 12.0 * n**3 if whole else 4.0 * basis * n * (n + basis)
-    return parts, n * n * (shape.n_features + 20.0) + solve
+    return parts, n * n * (compared_columns(shape) + 20.0) + solve
 
 
 def _cost_of_landmarks(shape: DataShape, count: int) -> tuple[dict[str, int], dict[str, int], float]:
@@ -81,12 +84,16 @@ def _cost_of_landmarks(shape: DataShape, count: int) -> tuple[dict[str, int], di
     n, d = shape.n_rows or 1, shape.n_features
     tried = min(n, max(20_000, 20 * count))
     rows = min(n, block_rows(count + 1))
-    choose = {"candidates": tried * (8 * (count + count // 5) + d * (16 + 2 * shape.dtype.itemsize))}
+    among, prepared = tried * d * (16 + 2 * shape.dtype.itemsize), 16 * min(rows, TILE) * d * threads()
+    if shape.sparse:
+        among, prepared = 2 * stored_bytes(shape, tried) + sparse_bytes(shape, tried), sparse_bytes(shape, count)
+    choose = {"candidates": tried * 8 * (count + count // 5) + among}
     solve = {
-        "features of blocks": 8 * rows * (count + 1) * (5 * threads() + 2) + 16 * min(rows, TILE) * d * threads(),
+        "features of blocks": 8 * rows * (count + 1) * (5 * threads() + 2) + prepared,
         "landmarks' matrices": 8 * 6 * count * count,
     }
-    flops = tried * count * (d + count) + n * count * (2.0 * d + 40.0 + 3.0 * count) + 12.0 * count**3
+    columns = compared_columns(shape)
+    flops = tried * count * (columns + count) + n * count * (2.0 * columns + 40.0 + 3.0 * count) + 12.0 * count**3
     return choose, solve, flops
 
 

@@ -12,13 +12,24 @@ from ...contract.reducer import Recorder
 from ...core import thread_pool
 from ...core.cost import DataShape
 from ...core.errors import IndefiniteWarning, NotConvergedWarning, RankWarning
-from ...pairs.kernels import FILL, MEDIAN_ROWS, SCALED, GivenKernel, Kernel, check_function, median_gamma, median_rows
-from ...pairs.pairwise import check_symmetric, refuse_missing, square
-from ...rows.object_rows import gather, take
+from ...pairs.kernels import (
+    FILL,
+    MEDIAN_ROWS,
+    SCALED,
+    SPARSE_KERNELS,
+    GivenKernel,
+    Kernel,
+    check_function,
+    median_gamma,
+    median_rows,
+)
+from ...pairs.pairwise import check_symmetric, length, refuse_missing, square
+from ...pairs.sparse import require_sparse_form
+from ...rows.object_rows import gather, on_host, take
 from ...rows.row_source import Block, RowSource, as_rows
 from ...spectral.solve import DENSE_LIMIT, sign_of_columns
 from ..shared import landmarks
-from .feature_space import Components, FeatureMap, Negative, fitted_kernel, from_landmarks, from_pairs, host
+from .feature_space import Components, FeatureMap, Negative, fitted_kernel, from_landmarks, from_pairs
 from .width import gaussian_width
 
 Array = Any
@@ -94,8 +105,10 @@ def _note_negative(negative: Negative, doubt: str, record: Recorder) -> None:
 
 
 def choose_landmarks(model: Any, shape: DataShape) -> landmarks.Landmarks | None:
-    """Return how landmarks are chosen, None for an exact fit; refuse more components than there can be."""
+    """Return how landmarks are chosen, None for an exact fit; refuse what rows of this shape do not allow."""
     n = require_length(model, shape)
+    if shape.sparse:
+        require_sparse_form(model._input.name(model), SPARSE_KERNELS, "KernelPCA", "kernel")
     chosen = LANDMARKS.of(model, n)
     if chosen is not None and chosen.count < n:
         require_count(model, shape, chosen.count, "the number of landmarks")
@@ -111,7 +124,8 @@ def learn_gamma(model: Any, rows: RowSource, record: Recorder, rng: np.random.Ge
     if not isinstance(model.gamma, str):
         return float(model.gamma)
     n = rows.count()
-    sample = gather(rows) if n <= MEDIAN_ROWS else take(rows, median_rows(n, rng))  # few rows are not copied
+    few = n <= MEDIAN_ROWS  # not copied
+    sample = gather(rows, sparse=True) if few else take(rows, median_rows(n, rng))
     if model.gamma == "median" or model.kernel != "rbf":
         return median_gamma(model.kernel, sample, n)
     width = gaussian_width(sample, model.n_components, rng, n)
@@ -127,17 +141,17 @@ def fit_kernel(
     n, k, given = rows.count(), model.n_components, model._pairwise
     if chosen is None:
         with record.stage("kernel"):
-            items = host(gather(rows))
+            items = on_host(gather(rows, sparse=True))
             dtype = np.dtype(np.float64) if n <= DENSE_LIMIT else rows.dtype  # of few rows the copy is small
             rule = _training_kernel(model, items)
             K = items.astype(dtype, copy=False) if given else square(rule, items, dtype=dtype, stage="kernel")
-            anchors = np.arange(n) if given else items.copy()
+            anchors = np.arange(n) if given else items.copy()  # the caller's array may change after the fit
         with record.stage("solve"):
             found = from_pairs(K, k, psd=rule.psd, rng=draws[0], eps=rule.eps, doubt=rule.doubt)
         return KernelFit("all pairs", anchors, found, found.expansion.dual * found.values, rule.doubt)
     with record.stage("landmarks"):
         few = np.unique(np.linspace(0, n - 1, CHECKED_OBJECTS).astype(int))
-        rule = _training_kernel(model, host(gather(rows) if given else take(rows, few)))
+        rule = _training_kernel(model, on_host(gather(rows) if given else take(rows, few)))
         rows = as_rows(np.arange(n)[:, None]) if given else rows
         anchors = landmarks.choose(rule, rows, chosen, draws[1])
         anchors = rule.prepare(anchors) if given else anchors
@@ -147,13 +161,13 @@ def fit_kernel(
         coordinates, Y = FeatureMap(rule, anchors, found.expansion).coordinates, np.empty((n, len(found.values)))
 
         def fill(block: Block) -> None:
-            Y[block.start : block.start + len(block.rows)] = coordinates(block.rows)
+            Y[block.start : block.start + block.rows.shape[0]] = coordinates(block.rows)
 
         for _ in thread_pool.run(fill, rows.blocks(), stage="embedding", total=rows.block_count()):
             pass
         signs = sign_of_columns(Y)  # by all rows, as in an exact fit
         found = replace(found, expansion=replace(found.expansion, dual=found.expansion.dual * signs))
-    return KernelFit(f"{len(anchors)} landmarks ({chosen.strategy})", anchors, found, Y * signs, rule.doubt)
+    return KernelFit(f"{length(anchors)} landmarks ({chosen.strategy})", anchors, found, Y * signs, rule.doubt)
 
 
 def _training_kernel(model: Any, items: Array) -> Kernel:

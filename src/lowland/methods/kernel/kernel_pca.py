@@ -16,7 +16,7 @@ from ...core.cost import DataShape, Plan
 from ...core.random import seed
 from ...pairs.kernels import KERNELS
 from ...rows.moments import ColumnMoments
-from ...rows.object_rows import ObjectRows, gather
+from ...rows.object_rows import ObjectRows, gather, packed
 from ...rows.row_source import RowSource
 from ...rows.units import Units, scaled_back
 from .feature_space import FeatureMap
@@ -95,7 +95,8 @@ class KernelPCA(Reducer):
         "preimage": AnyOf((Nothing(), Choice(("auto", "ridge", "fixed-point")))),
         "random_state": RANDOM_STATE,
     }
-    _input: ClassVar[Compared] = Compared("kernel", "its kernel values with")
+    _input: ClassVar[Compared] = Compared("kernel", "its kernel values with", sparse_square=False)
+    _allow_sparse: ClassVar[bool] = True
     _units: ClassVar[Units] = KERNEL_UNITS
 
     eigenvalues_: Array
@@ -153,7 +154,8 @@ class KernelPCA(Reducer):
         self.gamma_ = learn_gamma(self, rows, record, draws[0])
         fit = fit_kernel(self, rows, chosen, record, draws[1:3])
         fit.note(self.n_components, self.gamma_, record)
-        found, subspace, self.anchors_ = fit.found, fit.found.expansion, fit.anchors
+        found, subspace = fit.found, fit.found.expansion
+        self.anchors_ = packed(fit.anchors) if rows.sparse else fit.anchors
         self.dual_, self.mean_weights_, self.kernel_mean_ = subspace.dual, subspace.weights, subspace.mean
         self.eigenvalues_, self.spectrum_, self.n_components_ = found.values, found.spectrum, len(found.values)
         self.embedding_, self.ridge_ = fit.embedding.astype(rows.dtype, order="C"), None
@@ -196,4 +198,4 @@ class KernelPCA(Reducer):
     def distance_error(self, X: Any) -> float:
         """Return the mean of d_ij − d̂_ij over all pairs: distances in feature space less those of the reduced rows."""
         check_is_fitted(self)
-        return FeatureMap.of(self).distance_error(gather(self._rows(X, reset=False)))
+        return FeatureMap.of(self).distance_error(gather(self._rows(X, reset=False), sparse=True))

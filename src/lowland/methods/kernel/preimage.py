@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...core import arrays, settings, thread_pool
 from ...core.cost import DataShape
@@ -26,6 +27,7 @@ from ...core.settings import report_progress
 from ...pairs.distances import SquaredEuclidean, squared_norms
 from ...pairs.kernels import Exponential, median_gamma
 from ...pairs.pairwise import Array, tiles
+from ...pairs.sparse import filled
 from ...rows.block import block_rows
 from ...rows.row_source import RowSource
 from ...spectral import dense
@@ -93,8 +95,8 @@ def way_back(model: Any, features: FeatureMap) -> Callable[[Array], Array]:
     back: Any = (ridge := Ridge(**model.ridge_))
     if model.kernel_["preimage"] == "fixed-point":
         exact = not model.fit_info_.approximate
-        Y = model.dual_ * model.eigenvalues_ if exact else features.coordinates(model.anchors_)
-        back = FixedPoint(features.rule, model.anchors_, features.expansion, Y, ridge)
+        Y = model.dual_ * model.eigenvalues_ if exact else features.coordinates(features.anchors)
+        back = FixedPoint(features.rule, features.anchors, features.expansion, Y, ridge)
     return lambda block: back(_doubles(block))
 
 
@@ -111,7 +113,7 @@ def squared_errors(model: Any) -> Callable[[Array], Array]:
 
 
 def _doubles(block: Array) -> Array:
-    return arrays.to_numpy(block).astype(np.float64, copy=False)
+    return arrays.to_numpy(filled(block)).astype(np.float64, copy=False)
 
 
 def fit_ridge(rows: RowSource, Y: Array, shift: Array, centers: int, rng: np.random.Generator) -> Ridge:
@@ -146,8 +148,11 @@ def fit_ridge(rows: RowSource, Y: Array, shift: Array, centers: int, rng: np.ran
 def _scatters(rows: RowSource, Y: Array, shift: Array, features: Any, width: int) -> tuple[Array, Array, Array, float]:
     """Return the scatter of the features, theirs with the rows, their mean, and the rows' total squares."""
 
+    size = block_rows(rows.n_features)  # sparse rows are made dense: no more than a block of dense ones has
+    count = -(-len(Y) // size)
+
     def prepare(block: Any) -> tuple[Array, Array]:
-        X = arrays.less(arrays.to_numpy(block.rows), shift)
+        X = arrays.less(arrays.to_numpy(filled(block.rows)), shift)
         return X, features(Y[block.start : block.start + len(X)].astype(np.float64))
 
     def sums(block: Any) -> tuple[Array, Array, Array, float]:
@@ -161,13 +166,13 @@ def _scatters(rows: RowSource, Y: Array, shift: Array, features: Any, width: int
     if in_strips(width, rows.n_features):
         T = np.zeros((width, rows.n_features))
         with thread_pool.one_blas_thread():
-            for done, block in enumerate(rows.blocks(), start=1):
+            for done, block in enumerate(rows.blocks(size), start=1):
                 X, Z = prepare(block)
                 _add_product(T, Z, X)
                 S, z, total = S + Z.T @ Z, z + Z.sum(axis=0), total + float(squared_norms(X).sum())
-                report_progress("pre-images", done, rows.block_count())
+                report_progress("pre-images", done, count)
     else:
-        for part in thread_pool.run(sums, rows.blocks(), stage="pre-images", total=rows.block_count()):
+        for part in thread_pool.run(sums, rows.blocks(size), stage="pre-images", total=count):
             S, T, z, total = S + part[0], T + part[1], z + part[2], total + part[3]
     mean = np.asarray(z) / len(Y)
     return S - len(Y) * np.outer(mean, mean), np.asarray(T), mean, total
@@ -281,4 +286,8 @@ class FixedPoint:
         near = np.sort(np.argpartition(-s, count - 1, axis=1)[:, :count], axis=1)
         w = np.take_along_axis(s, near, axis=1)
         w = np.where(w > 0, w, 0.0) + np.finfo(float).tiny
-        return np.einsum("ij,ijd->id", w / w.sum(axis=1, keepdims=True), self.anchors[near])
+        w /= w.sum(axis=1, keepdims=True)
+        if sp.issparse(self.anchors):
+            indptr = np.arange(len(w) + 1) * count
+            return np.asarray((sp.csr_array((w.ravel(), near.ravel(), indptr), s.shape) @ self.anchors).toarray())
+        return np.einsum("ij,ijd->id", w, self.anchors[near])

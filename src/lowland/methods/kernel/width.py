@@ -20,9 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core import arrays
-from ...pairs.distances import metric
-from ...pairs.kernels import median_gamma
+from ...pairs.kernels import median_gamma, sample_distances
+from ...pairs.pairwise import length
 from ...spectral import dense
 
 Array = Any
@@ -56,10 +55,9 @@ def gaussian_width(sample: Array, n_components: int, rng: np.random.Generator, n
     2
     """
     gamma = median_gamma("rbf", sample, n)
-    X = arrays.to_numpy(sample).astype(np.float64, copy=False)
-    if len(X) > MAX_ROWS:
-        X = X[np.sort(rng.permutation(len(X))[:MAX_ROWS])]
-    D = metric("euclidean", X)(X, X)
+    if length(sample) > MAX_ROWS:
+        sample = sample[np.sort(rng.permutation(length(sample))[:MAX_ROWS])]
+    D = sample_distances("euclidean", sample)
     distinct = ~np.tril(D == 0, -1).any(axis=1)  # the first of equal rows
     D = D[np.ix_(distinct, distinct)]
     if len(D) < MIN_ROWS:

@@ -14,7 +14,7 @@ from ...core.cost import DataShape, Plan
 from ...core.errors import DataError
 from ...core.random import seed
 from ...rows.mixed_rows import Levels, MixedRows, mixed_rows
-from ...rows.row_source import RowSource, as_rows
+from ...rows.row_source import RowSource, as_rows, has_no_rows
 from ...rows.units import Units
 from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan
 from .famd_coding import REMEDY, Layout, MixedInput, decompose, plan_rows
@@ -105,10 +105,10 @@ class FAMD(LinearReducer):
         self.n_components, self.categorical, self.random_state = n_components, categorical, random_state
         self.unseen, self.missing = unseen, missing
 
-    def _rows(self, X: Any, *, reset: bool) -> RowSource:
+    def _rows(self, X: Any, *, reset: bool, empty: bool = False) -> RowSource:
         """Return rows as a fit takes them, or, of a fitted model, as numbers and codes of levels."""
-        if reset:
-            return super()._rows(X, reset=True)
+        if reset or (empty and has_no_rows(X)):
+            return super()._rows(X, reset=reset, empty=empty)
         columns, options = self.categorical_columns_, {"missing": self.missing, "owner": "FAMD"}
         X = mixed_rows(X, columns, only=True, **options) if columns else as_rows(X, allow_sparse=False, owner="FAMD")
         rows, levels = super()._rows(X, reset=False), Levels(tuple(columns), tuple(self.categorical_levels_))

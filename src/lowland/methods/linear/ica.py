@@ -81,7 +81,6 @@ class ICA(LinearReducer):
     [[1.0, 0.01], [0.01, 1.0]]
     """
 
-    _allow_sparse: ClassVar[bool] = False
     _reads_again: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "n_components": AnyOf((Nothing(), Integer(1))),

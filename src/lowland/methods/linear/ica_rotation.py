@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...core import arrays, thread_pool
 from ...core.cost import DataShape, dense_seconds
@@ -177,6 +178,8 @@ def whitened(rows: RowSource, mean: Array, K: Array) -> White:
 
     def work(block: Block) -> Array:
         rows.check(block)
+        if sp.issparse(block.rows):
+            return np.ascontiguousarray((block.rows @ K.T - mean @ K.T).T)
         return K @ arrays.less(arrays.to_numpy(block.rows), mean).T
 
     size = panel_rows(*K.shape)

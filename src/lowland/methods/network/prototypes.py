@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from ...core import thread_pool
 from ...core.settings import report_progress
-from ...rows.block import Block
+from ...rows.block import Block, block_rows
 from ...rows.row_source import RowSource
 
 Array = Any
@@ -251,7 +251,8 @@ def train(rows: RowSource, prepare: Prepare, W: Array, grid: Grid, radii: Array,
     With S the sums and n the weights of the rows that each unit wins, W ← HS/Hn, H = exp(−|r − r′|²/2σ²). A unit that
     no row reaches stays. Sums are added in the order of the blocks, so threads leave no trace.
     """
-    epochs, count = len(radii), rows.block_count() or 1
+    size = block_rows(rows.n_features)  # sparse rows are made dense: no more than a block of dense ones has
+    epochs, count = len(radii), -(-rows.count() // size)
     for epoch, sigma in enumerate(radii):
         total = np.zeros((grid.units, W.shape[1] + 1))  # S and, as its last column, n
 
@@ -260,7 +261,7 @@ def train(rows: RowSource, prepare: Prepare, W: Array, grid: Grid, radii: Array,
             Z = prepare(block.rows)
             return block_sums(Z, winners(Z, W), shaking.weights(epoch, epochs, block))
 
-        for done, part in enumerate(thread_pool.run(step, rows.blocks()), start=1):
+        for done, part in enumerate(thread_pool.run(step, rows.blocks(size)), start=1):
             total[part.units, :-1] += part.sums
             total[part.units, -1] += part.weights
             report_progress("training", epoch * count + done, epochs * count)

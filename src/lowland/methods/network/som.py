@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ...contract.parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Integers, Real, Rule
@@ -117,6 +118,7 @@ class SOM(Reducer):
         "quantisation error": _length,
     }
 
+    _allow_sparse: ClassVar[bool] = True
     _reads_again: ClassVar[bool] = True
     _overhead: ClassVar[tuple[float, float]] = (0.08, 0.0)
 
@@ -229,11 +231,12 @@ class SOM(Reducer):
         record.evidence["empty units"] = int((found.hits == 0).sum())
 
     def _prepare(self, block: Array, unit: float = 1.0) -> Array:
-        """Return rows as the map sees them: centred, so that products keep their digits, and scaled if asked for.
+        """Return rows as the map sees them: dense, centred, so that products keep their digits, and scaled if asked for.
 
-        They are told in a unit, a power of two.
+        They are in a unit, a power of two.
         """
-        Z = np.subtract(arrays.to_numpy(block), self.mean_, dtype=np.float64, order="C")
+        rows = block.toarray() if sp.issparse(block) else arrays.to_numpy(block)
+        Z = np.subtract(rows, self.mean_, dtype=np.float64, order="C")
         with np.errstate(over="ignore"):  # what passes all numbers is refused, or brought near, where it matters
             if self.scale_ is not None:
                 Z /= self.scale_
@@ -327,7 +330,9 @@ class SOM(Reducer):
             return len(near), float(np.sqrt(near).sum()), float(near.sum()), int(torn.sum()), hits
 
         n, length, square, torn, hits = 0, 0.0, 0.0, 0, np.zeros(len(W), dtype=np.int64)
-        for part in thread_pool.run(step, rows.blocks(), stage="errors", total=rows.block_count()):
+        size = block_rows(rows.n_features)  # sparse rows are made dense: no more than a block of dense ones has
+        total = None if rows.n_rows is None else -(-rows.n_rows // size)
+        for part in thread_pool.run(step, rows.blocks(size), stage="errors", total=total):
             n, length, square, torn = n + part[0], length + part[1], square + part[2], torn + part[3]
             hits += part[4]
         return MapMeasures(unit * length / n, torn / n if len(W) > 1 else 0.0, hits, square / n * unit**2)

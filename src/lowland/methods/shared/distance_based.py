@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from ...contract.inputs import METRIC_INPUT, Compared, require_count, require_length
+from ...contract.inputs import Compared, require_count, require_length
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule
 from ...contract.reducer import Reducer
 from ...core import arrays
@@ -15,9 +16,11 @@ from ...core.cost import DataShape, dense_seconds
 from ...core.errors import DataError
 from ...core.message import message
 from ...core.settings import threads
+from ...pairs import sparse
 from ...pairs.distances import (
     METRICS,
     OTHER_NAMES,
+    SPARSE_METRICS,
     check_distances,
     check_function,
     check_size,
@@ -25,8 +28,8 @@ from ...pairs.distances import (
     metric,
     row_bytes,
 )
-from ...pairs.pairwise import Pairwise, against, square, tiles
-from ...rows.object_rows import gather
+from ...pairs.pairwise import Pairwise, against, length, square, tiles
+from ...rows.object_rows import gather, packed, stored_like, unpacked
 from ...rows.row_source import RowSource, block_rows
 from ...rows.units import Units
 from .extension import disagreement
@@ -76,9 +79,9 @@ class DistanceReducer(Reducer):
     """A reducer of objects that are known by their distances.
 
     Subclasses have the parameters ``n_components``, ``metric``, ``landmarks`` and ``random_state``. What new rows
-    are compared with lies in ``anchors_``: rows, objects, or with ``metric="precomputed"`` their numbers. ``metric_``
-    tells the name of the metric of the fit ("function" for one of the user's), so that `set_params` does not change a
-    fitted model.
+    are compared with lies in ``anchors_``: rows (of sparse ones their arrays), objects, or with
+    ``metric="precomputed"`` their numbers. ``metric_`` tells the name of the metric of the fit ("function" for one of
+    the user's), so that `set_params` does not change a fitted model.
     """
 
     _parameters: ClassVar[Mapping[str, Rule]] = {
@@ -88,7 +91,8 @@ class DistanceReducer(Reducer):
         "random_state": RANDOM_STATE,
     }
     _units: ClassVar[Units] = {"anchors_": of_anchors, "metric_state_": 1, "embedding_": degree, "transform": degree}
-    _input: ClassVar[Compared] = METRIC_INPUT
+    _input: ClassVar[Compared] = Compared("metric", sparse_square=False)
+    _allow_sparse: ClassVar[bool] = True
     _landmark_defaults: ClassVar[LandmarkDefaults] = LandmarkDefaults()
     _takes_gaps: ClassVar[bool] = False  # whether a distance may be missing
 
@@ -104,6 +108,8 @@ class DistanceReducer(Reducer):
     def _check_dimensions(self, shape: DataShape) -> None:
         """Refuse more components than points of this shape can have: rows lie in a space of their columns."""
         n = require_length(self, shape)
+        if shape.sparse:
+            sparse.require_sparse_form(self._input.name(self), SPARSE_METRICS, type(self).__name__, "metric")
         if isinstance(self.metric, str) and self.metric == "euclidean":
             require_count(self, shape, min(n, shape.n_features), "min(rows, columns)")
         else:
@@ -129,11 +135,21 @@ class DistanceReducer(Reducer):
         """
         if self._pairwise:
             return 512 * shape.n_features * shape.dtype.itemsize if m < (shape.n_rows or 1) else 0
+        if shape.sparse:
+            return sparse.stored_bytes(shape, m) + sparse.sparse_bytes(shape, m)
         n, size = shape.n_rows or 1, shape.dtype.itemsize
         blocks = min(n, threads() * block_rows(shape.n_features)) if m < n else 0
         return shape.n_features * (row_bytes(self._input.name(self), size) * (m + blocks) + m * size)
 
-    def _compare_seconds(self, pairs: float, columns: int) -> float:
+    def _anchor_bytes(self, shape: DataShape, m: int) -> int:
+        """Return what m anchors take in a model: rows as they are stored, or numbers of objects."""
+        return 8 * m if self._pairwise else sparse.stored_bytes(shape, m)
+
+    def _columns(self, shape: DataShape) -> float:
+        """Return the number of columns that comparing two rows takes the time of."""
+        return 1.0 if self._pairwise else sparse.compared_columns(shape)
+
+    def _compare_seconds(self, pairs: float, columns: float) -> float:
         """Return the time of comparing so many pairs; a user's function is taken as one of two objects in Python."""
         if callable(self.metric):
             return pairs * CALL_SECONDS  # threads do not shorten it
@@ -145,7 +161,7 @@ class DistanceReducer(Reducer):
         """Return the training objects with the metric bound to them, and choose the landmarks."""
         items = self._objects(rows)
         rule = self._bind(items)
-        landmarks = self._landmarks(len(items))
+        landmarks = self._landmarks(length(items))
         numbers = None if landmarks is None else self._choose(rule, items, landmarks, rng)
         return Training(items, rule, self._pairwise, landmarks, numbers)
 
@@ -153,14 +169,21 @@ class DistanceReducer(Reducer):
         """Bind the metric to the training objects and keep what it learned of them."""
         self.metric_ = self._input.name(self)
         self.metric_state_ = {} if callable(self.metric) or self._pairwise else learn(self.metric, items)
-        rule = metric(self.metric, items, self.metric_state_)
+        if sp.issparse(items) and "shift" in self.metric_state_:
+            self.metric_state_["shift"] = sparse.column_means(items)  # rows are shifted where they are made dense
+        rule = self._rule(self.metric, items)
         if callable(self.metric):
             check_function(rule, items, type(self).__name__)
         return rule
 
+    def _rule(self, spec: Any, objects: Array) -> Pairwise:
+        """Return the metric of the fit as it compares rows with these objects."""
+        rule: Pairwise = sparse.for_storage(metric(spec, objects, self.metric_state_), objects)
+        return rule
+
     def _objects(self, rows: RowSource) -> Array:
         """Return all training objects: rows, objects, or the checked matrix of distances."""
-        items = gather(rows)
+        items = gather(rows, sparse=True)
         if self._pairwise:
             check_distances(items, type(self).__name__)
         return items
@@ -168,7 +191,7 @@ class DistanceReducer(Reducer):
     def _choose(self, rule: Pairwise, items: Array, landmarks: Landmarks, rng: np.random.Generator) -> Array:
         """Return the numbers of the landmarks."""
         if landmarks.strategy == "uniform":
-            return uniform(len(items), landmarks.count, rng)
+            return uniform(length(items), landmarks.count, rng)
         spread = farthest if landmarks.strategy == "farthest" else kmeans_plus_plus
         if self._pairwise:
             raise DataError(message("precomputed distances take {landmarks} or a number", landmarks="uniform:500"))
@@ -176,16 +199,19 @@ class DistanceReducer(Reducer):
 
     def _keep(self, items: Array, numbers: Array | None) -> Array:
         """Keep the anchors: all training objects (None) or those numbered; returns their mutual distances."""
-        numbers = np.arange(len(items)) if numbers is None else numbers
-        everything = len(numbers) == len(items)
+        numbers = np.arange(length(items)) if numbers is None else numbers
+        everything = len(numbers) == length(items)
         if self._pairwise:
             self.anchors_ = numbers
             D = items if everything else items[numbers[:, None], numbers]
         else:
             kept = items if everything else items[numbers]
-            own = arrays.to_numpy(kept)
-            self.anchors_ = own.copy() if everything else own  # the caller's array may change after the fit
-            D = square(metric(self.metric, kept, self.metric_state_), kept, stage="distances")
+            if sp.issparse(kept):
+                self.anchors_ = packed(kept)
+            else:
+                own = arrays.to_numpy(kept)
+                self.anchors_ = own.copy() if everything else own  # the caller's array may change after the fit
+            D = square(self._rule(self.metric, kept), kept, stage="distances")
         check_size(D, type(self).__name__)
         return D
 
@@ -204,7 +230,7 @@ class DistanceReducer(Reducer):
         """
         items, kept = training.items, self.anchors_
         numbers = self._choose(training.rule, items, landmarks, rng)
-        sample = np.sort(rng.permutation(len(items))[:REPLICA_ROWS])
+        sample = np.sort(rng.permutation(length(items))[:REPLICA_ROWS])
         D = self._keep(items, numbers)
         if not D.any():  # all objects are equal: no map
             self.anchors_ = kept
@@ -219,11 +245,12 @@ class DistanceReducer(Reducer):
 
     def _measure(self, then: Callable[[Array], Array] | None = None) -> Callable[[Array], Array]:
         """Return the function that gives a block's distances to the anchors, or what ``then`` makes of them."""
-        rule = metric(self._input.fitted(self), self.anchors_, self.metric_state_)
+        anchors = unpacked(self.anchors_)
+        rule = self._rule(self._input.fitted(self), anchors)
         if self._fitted_pairwise:
-            then = _checked(then, self.anchors_, self._takes_gaps)
-        compare = against(rule, self.anchors_, then)
-        return lambda block: compare(arrays.to_numpy(block))
+            then = _checked(then, anchors, self._takes_gaps)
+        compare = against(rule, anchors, then)
+        return lambda block: compare(stored_like(block, anchors))
 
     def _placing(self, place: Callable[[Array], Array]) -> Callable[[Array], Array]:
         """Return the function that places a block by its distances to the anchors, in the block's array library."""

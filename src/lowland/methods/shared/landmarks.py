@@ -14,7 +14,7 @@ from ...core.message import message
 from ...core.settings import report_progress
 from ...pairs.kernels import GivenKernel, Kernel
 from ...pairs.pairwise import Array, Pairwise, against, cut, length, tiles
-from ...rows.object_rows import take
+from ...rows.object_rows import on_host, take
 from ...rows.row_source import RowSource
 from ...spectral import dense
 from ...spectral.rounding import rounding_floor
@@ -89,7 +89,7 @@ def kmeans_plus_plus(metric: Pairwise, items: Array, count: int, rng: np.random.
 def _spread(
     metric: Pairwise, items: Array, count: int, rng: np.random.Generator, *, greedy: bool
 ) -> np.ndarray[Any, Any]:
-    rows = candidates(len(items), count, rng)
+    rows = candidates(length(items), count, rng)
     among = items[rows]
     compare = [against(metric, among[part]) for part in tiles(len(rows), _STRIP)]
     chosen = [int(rng.integers(len(rows)))]
@@ -116,8 +116,8 @@ def rpcholesky(kernel: Kernel, items: Array, count: int, rng: np.random.Generato
     Proposals come in blocks and are accepted one by one, so that the work is matrix products (Chen, Epperly, Tropp,
     Webber 2022; Epperly, Tropp, Webber 2024). Stops early when the kernel is exhausted.
     """
-    rows = candidates(len(items), count, rng)
-    items = items if len(rows) == len(items) else items[rows]
+    rows = candidates(length(items), count, rng)
+    items = items if len(rows) == length(items) else items[rows]
     among = kernel.prepare(items)
     n, size = length(among), max(16, count // 10)
     missing = arrays.to_numpy(kernel.diagonal(items)).astype(np.float64).clip(0)
@@ -186,8 +186,16 @@ def choose(kernel: Kernel, rows: RowSource, wanted: Landmarks, rng: np.random.Ge
     """Return landmarks for a kernel: some of the objects, or centres of k-means; the rows may be any source."""
     n = rows.count()
     if wanted.strategy == "uniform":
-        return arrays.to_numpy(take(rows, uniform(n, wanted.count, rng)))
-    among = arrays.to_numpy(take(rows, candidates(n, wanted.count, rng)))
+        return on_host(take(rows, uniform(n, wanted.count, rng)))
+    if rows.sparse and wanted.strategy == "kmeans":
+        raise DataError(
+            message(
+                "the strategy 'kmeans' of {landmarks} takes means of rows, and those of sparse rows are dense; use "
+                "'rpcholesky:500' or 'uniform:500'",
+                landmarks=...,
+            )
+        )
+    among = on_host(take(rows, candidates(n, wanted.count, rng)))
     if wanted.strategy == "rpcholesky":
         return among[rpcholesky(kernel, among, wanted.count, rng)]
     if among.dtype == object or isinstance(kernel, GivenKernel):

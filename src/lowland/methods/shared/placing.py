@@ -119,6 +119,8 @@ def rows_from_map(Y: Array, points: Array, anchors: Array, n_neighbors: int) -> 
 
     The weights are those that make up the point from its neighbours on the map; a training point returns its row.
     """
+    if not len(Y):
+        return np.empty((0, anchors.shape[1]))
     search, on_map = searcher("euclidean", points), Coordinates(points)
 
     def work(part: slice) -> Array:

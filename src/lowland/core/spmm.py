@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import thread_pool
+from . import thread_pool
 
 _SCIPY_BELOW = 4_000_000  # multiplications below which SciPy is faster than importing numba
 _EACH = 8  # multiplications per column below which SciPy is faster than a loop over all columns

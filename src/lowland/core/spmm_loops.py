@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numba as nb
 
-from ..core.jit import LOOP
+from .jit import LOOP
 
 _PLACES = nb.types.Array(nb.int32, 1, "C", readonly=True)
 _VALUES = nb.types.Array(nb.float64, 1, "C", readonly=True)
