@@ -79,18 +79,18 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     # -- what it gets -------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: None = None) -> Self:
-        """Learn the reduction from the rows of X."""
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the reduction from the rows of X; ``y`` is there for pipelines and not used, except by UMAP."""
         return self._run_fit(X)
 
-    def fit_transform(self, X: Any, y: None = None, **fit_params: Any) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Learn the reduction and return the reduced rows."""
         if isinstance(X, Iterator) or (isinstance(X, RowSource) and not X.reiterable):
             raise DataError(
                 "fit_transform needs the rows twice and these blocks can be read only once; "
                 "call fit, then transform on a second reading"
             )
-        model = self.fit(X, **fit_params)
+        model = self.fit(X, y, **fit_params)
         found = getattr(model, "embedding_", None)
         if found is None:
             return model.transform(X)

@@ -37,7 +37,8 @@ def save(model: Reducer, path: str | os.PathLike[str]) -> None:
     ----------
     model : Reducer
         A fitted model of one of Lowland's methods; its parameters must be plain values, arrays or random generators of
-        NumPy, which are stored in the state they have now. For a function (kernel, metric) only the registered name is stored: see `lowland.functions.register`.
+        NumPy, which are stored in the state they have now. For a function (kernel, metric) only the registered name is
+        stored: see `lowland.functions.register`.
     path : str or path
         The file to write, usually with the suffix ``.lowland``. Its folder must exist.
 

@@ -63,14 +63,13 @@ def encode(value: Any, name: str, arrays: Arrays | None) -> Any:
 
 def _random_state(value: Any, name: str) -> dict[str, Any]:
     """Return the state of a random generator, with the name of its bit generator."""
-    state: dict[str, Any]
-    state = value.bit_generator.state if isinstance(value, np.random.Generator) else value.get_state(legacy=False)
+    state: Any = value.bit_generator.state if isinstance(value, np.random.Generator) else value.get_state(legacy=False)
     if state.get("bit_generator") not in _BIT_GENERATORS:
         raise ModelFileError(
             f"{name} is a random generator that NumPy does not have; use set_params(random_state=0), a seed, which "
             "keeps the fitted model"
         )
-    return state
+    return dict(state)
 
 
 def _with_state(kind: str, state: dict[str, Any]) -> Any:

@@ -369,8 +369,8 @@ def has_no_rows(X: Any) -> bool:
     >>> has_no_rows(np.empty((0, 3))), has_no_rows([])
     (True, False)
     """
-    shape = (X.n_rows, X.n_features) if isinstance(X, RowSource) else getattr(X, "shape", ())
-    return len(shape) == 2 and shape[0] == 0
+    shape: Any = (X.n_rows, X.n_features) if isinstance(X, RowSource) else getattr(X, "shape", ())
+    return isinstance(shape, tuple) and len(shape) == 2 and shape[0] == 0
 
 
 def as_rows(

@@ -16,7 +16,8 @@ from scipy.spatial.distance import cdist, pdist, squareform
 import lowland
 from lowland.graph.graph import Graph
 from lowland.graph.neighbors import neighbor_graph
-from lowland.methods.embedding.neighbor_embedding import assembled, kept, principal, spectral, tamed
+from lowland.methods.embedding.neighbor_embedding import assembled, kept, tamed
+from lowland.methods.embedding.starts import principal, spectral
 
 quiet = pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")
 

@@ -12,8 +12,9 @@ from sklearn.manifold import trustworthiness
 
 import lowland
 from lowland.graph.neighbors import neighbor_graph
+from lowland.methods.embedding.fuzzy_graph import fuzzy_union, memberships
 from lowland.methods.embedding.neighbor_embedding import package
-from lowland.methods.embedding.umap import curve, fuzzy_union, memberships
+from lowland.methods.embedding.umap import curve
 
 
 def learned(X, **parameters):

@@ -22,6 +22,7 @@ from ...rows.row_source import RowSource
 from ..shared.distance_based import DistanceReducer, Training
 from ..shared.map_warnings import require_rank
 from ..shared.pair_units import degree
+from ..shared.start import given_start
 from .stress import Descent, Point, classical_start, descend, random_start, shaken
 
 Array = Any
@@ -138,14 +139,15 @@ def begin_fit(
     The model has the `STRESS_PARAMETERS`.
     """
     name, k, init = type(model).__name__, model.n_components, model.init
-    _check_init(name, init, check_shape(model, rows.shape), k)
+    n = check_shape(model, rows.shape)
+    init = init if isinstance(init, str) else given_start(name, init, n, k)
     with record.stage("distances"):
         training = model._training(rows, rng)
         D = arrays.to_numpy(model._keep(training.items, training.numbers))
         eps = max(training.rule.eps, _eps(D)), 0.0 if training.precomputed else _eps(training.items)
         D = np.ascontiguousarray(D.T if D.flags.f_contiguous else D, dtype=np.float64)  # Dᵀ is D, without a copy
     if not isinstance(init, str):
-        init = model._in_unit(np.array(arrays.to_numpy(init), dtype=np.float64), degree(model))
+        init = model._in_unit(init, degree(model))
     return StressFit(name, algorithm, k, init, model.max_iter, model.tol, training, *eps), D
 
 
@@ -155,20 +157,6 @@ def check_shape(model: DistanceReducer, shape: DataShape) -> int:
         raise DataError(f"{type(model).__name__} needs at least 2 rows: one point has no distances (n_samples = {n})")
     model._check_dimensions(shape)
     return n
-
-
-def _check_init(name: str, init: Any, n: int, n_components: int) -> None:
-    """Refuse a start of the wrong shape."""
-    if isinstance(init, str):
-        return
-    X = np.asarray(arrays.to_numpy(init))
-    if X.shape != (n, n_components):
-        raise DataError(
-            f"{name}: init must have one row for each of the {n} training rows and {n_components} columns; "
-            f"its shape is {X.shape}"
-        )
-    if X.dtype.kind not in "fiub" or not np.isfinite(X).all():
-        raise DataError(f"{name}: init has a value that is not a finite number")
 
 
 def _eps(values: Array) -> float:

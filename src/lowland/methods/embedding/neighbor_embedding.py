@@ -8,7 +8,6 @@ lead to another map.
 from __future__ import annotations
 
 import importlib
-import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -19,41 +18,39 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...contract.inputs import METRIC_INPUT, Compared, require_count, require_length
-from ...contract.parameters import RANDOM_STATE, Choice, Integer, Rule
+from ...contract.parameters import RANDOM_STATE, AnyOf, ArrayRule, Choice, Integer, Rule
 from ...contract.reducer import Recorder, Reducer
 from ...core.cost import DataShape, Plan
 from ...core.errors import DataError, LowlandWarning, MissingExtraError, SolveError
 from ...core.message import message
 from ...core.random import seed
-from ...graph.components import by_size, components
+from ...graph.components import components
 from ...graph.geometry import EdgeLengths
-from ...graph.graph import Graph, starts
+from ...graph.graph import Graph
 from ...graph.neighbors import searcher
-from ...graph.points import Neighborhood, Piece
-from ...rows.row_source import RowSource, as_rows
+from ...graph.points import Neighborhood, Piece, PointSet
+from ...rows.object_rows import gather
+from ...rows.row_source import RowSource
 from ...rows.units import Units
 from ...spectral.dual import gram_seconds
-from ...spectral.krylov import sizes
-from ...spectral.operators import Sparse
 from ...spectral.rowspace import cost as rowspace_cost
-from ...spectral.rowspace import decompose, route
-from ...spectral.solve import DENSE_LIMIT, eigen, sign_of_columns
-from ...spectral.solved import ComponentRule, Scaling
-from ...spectral.walks import scaled
+from ...spectral.rowspace import route
+from ...spectral.solve import sign_of_columns
+from ...spectral.solved import ComponentRule
 from ..shared.distance_based import METRIC
 from ..shared.graph_based import GRAPH_OVERHEAD, Embedded, EmbeddingCost, graph_plan, small_map
 from ..shared.neighborhood import components_of_points, keep_neighborhood, learn_neighborhood
 from ..shared.pair_units import of_anchors
 from ..shared.placing import NewRows
+from ..shared.start import given_start
+from .starts import principal, spectral, start_cost
 
 Array = Any
 
-INIT: Rule = Choice(("pca", "spectral", "random"))
+INIT: Rule = AnyOf((Choice(("pca", "spectral", "random")), ArrayRule()))
 _NEIGHBORS_COMPARED = 10  # neighbours looked for on the map
 _SAMPLE = 1000  # points whose neighbours are compared
 _GRID = 2.0**24  # steps in which a start is rounded
-_START_TOLERANCE = 1e-4  # of eigenvectors that are only a start
-_ROOM = 0.45  # half the width of a piece in its cell
 _FEW_POINTS_MAP = "classical scaling"  # of too few points to move
 
 
@@ -91,7 +88,7 @@ class NeighborEmbedding(Reducer):
     n_components: int
     n_neighbors: int
     metric: str | Callable[[Any, Any], Any]
-    init: str
+    init: Any
     random_state: Any
 
     anchors_: Any
@@ -108,7 +105,7 @@ class NeighborEmbedding(Reducer):
         """Return the library; an error that names the extra where it is missing."""
         raise NotImplementedError
 
-    def _optimized(self, graph: Graph, points: Array, record: Recorder, rng: np.random.Generator) -> Embedded:
+    def _optimized(self, hood: Neighborhood, record: Recorder, rng: np.random.Generator) -> Embedded:
         """Return the map of the points, and what new rows need of it: as ``k`` how many neighbours, at least 2."""
         raise NotImplementedError
 
@@ -134,12 +131,23 @@ class NeighborEmbedding(Reducer):
         """Return the cost; refuse parameters that this number of rows does not allow, as a fit would."""
         n = shape.n_rows or 0
         if n > 1:  # fit reports the one-row case, in the words that scikit-learn's checks expect
-            require_count(self, shape, n - 1, "the number of points less one")
+            if not self._pairwise:
+                require_count(self, shape, n - 1, "the number of points less one")
             self._check_neighbors(n, "rows")
+            if not isinstance(self.init, str):
+                given_start(type(self).__name__, self.init, n, self.n_components)
         k = max(1, min(self.n_neighbors, max(1, n) - 1))
         plan = graph_plan(self, shape, k, self._embed_cost(shape, max(1, n), k), keeps_square=False)
         plan = replace(plan, seconds=plan.seconds + self._start_seconds(shape))
         return replace(plan, algorithm=_FEW_POINTS_MAP) if 1 < n < self._fewest else plan
+
+    def _plan_rows(self, rows: RowSource) -> Plan:
+        """Return the cost; of too few objects the distances are checked first: a bad matrix is the likelier cause."""
+        n = rows.n_rows or 0
+        if self._pairwise and 1 < n <= self.n_components:
+            PointSet.of(gather(rows, sparse=True), self.metric, type(self).__name__)
+            require_count(self, rows.shape, n - 1, "the number of points less one")
+        return self._plan(rows.shape)
 
     # -- training -----------------------------------------------------------------------------------------
 
@@ -162,7 +170,7 @@ class NeighborEmbedding(Reducer):
         if graph.n < self._fewest:
             found = self._few(Piece(graph, hood.metric.geometry(points), numbers), record)
         else:
-            found = self._optimized(graph, points, record, rng)
+            found = self._optimized(hood, record, rng)
         if not np.isfinite(found.points).all():
             raise SolveError(f"{type(self).__name__}: the optimisation diverged; {self._remedy}")
         record.note(**found.about)
@@ -199,22 +207,30 @@ class NeighborEmbedding(Reducer):
     def _start_cost(self, shape: DataShape, n: int, edges: float) -> int:
         """Return the bytes that the start takes, for a plan, which does not know whether a function compares rows."""
         given, d = self._pairwise or callable(self.metric), self.n_components
-        if self.init != "pca" or given:
-            return start_cost(n, d, "spectral" if self.init == "pca" else self.init, edges)
+        how = self.init if isinstance(self.init, str) else "given"
+        if how != "pca" or given:
+            return start_cost(n, d, "spectral" if how == "pca" else how, edges)
         count = min(d, n, shape.n_features)
         parts, _ = rowspace_cost(route(shape, ComponentRule(count=count)), shape, count)
         return start_cost(n, d, "pca", edges) + sum(parts.values())
 
     def _start_seconds(self, shape: DataShape) -> float:
         """Return the rough seconds of a start by principal components; other starts take little beside the steps."""
-        if self.init != "pca" or self._pairwise or callable(self.metric):
+        if not isinstance(self.init, str) or self.init != "pca" or self._pairwise or callable(self.metric):
             return 0.0
         wanted = ComponentRule(count=min(self.n_components, shape.n_rows or 1, shape.n_features))
         name = route(shape, wanted)
         return gram_seconds(shape) if name == "gram" else rowspace_cost(name, shape, wanted.count or 1)[1]
 
-    def _start(self, points: Array, W: Any, record: Recorder, rng: np.random.Generator) -> Array:
-        """Return where the points begin, the widest coordinate within ±1; objects have no principal components."""
+    def _start(self, hood: Neighborhood, W: Any, record: Recorder, rng: np.random.Generator) -> Array:
+        """Return where the points begin, the widest coordinate within ±1; objects have no principal components.
+
+        A start of the user's is returned as it is; of equal rows, which are one point, the first counts.
+        """
+        if not isinstance(self.init, str):
+            record.evidence["start"] = "given"
+            return given_start(type(self).__name__, self.init, len(hood.inverse), self.n_components)[hood.first]
+        points = hood.points
         rows = not self._pairwise and points.ndim == 2
         how = "spectral" if self.init == "pca" and not rows else self.init
         record.evidence["start"] = how
@@ -310,73 +326,3 @@ def kept(
         len(np.intersect1d(mine, near[near != i][:k])) for i, mine, near in zip(sample, lists, on_map, strict=True)
     ]
     return sum(shared) / max(1, k * len(sample)), k
-
-
-# -- starts ---------------------------------------------------------------------------------------------------
-
-
-def start_cost(n: int, d: int, init: str, edges: float) -> int:
-    """Return the bytes that a start of n points takes beside the graph: eigenvectors need a Krylov basis, or a square.
-
-    >>> start_cost(1_000_000, 2, "pca", 2e7) < start_cost(1_000_000, 2, "spectral", 2e7) // 10
-    True
-    """
-    points = 4 * 8 * n * d
-    if init != "spectral":
-        return points
-    if n <= DENSE_LIMIT:
-        return points + 4 * 8 * n * n
-    size = sizes(d, n)
-    return points + 8 * n * (size.basis + 5 * size.block) + int(12 * edges)
-
-
-def principal(points: Array, d: int, rng: np.random.Generator) -> Array:
-    """Return the first principal components of rows; zeros where there are fewer.
-
-    >>> Y = principal(np.array([[0.0, 3.0], [0.0, -3.0], [1.0, 0.0], [-1.0, 0.0]]), 2, np.random.default_rng(0))
-    >>> np.abs(Y).round(12).tolist()
-    [[3.0, 0.0], [3.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
-    """
-    rows = as_rows(points if sp.issparse(points) else np.ascontiguousarray(points))
-    space = decompose(rows, ComponentRule(count=min(d, *points.shape)), Scaling(), rng=rng, want_left=True)
-    if space.left is None:
-        raise SolveError("the principal components of the rows came without coordinates")
-    signs = sign_of_columns(space.directions)
-    Y = space.left * (space.values * signs)
-    return np.pad(Y.astype(np.float64), ((0, 0), (0, d - Y.shape[1])))
-
-
-def spectral(W: Any, d: int, rng: np.random.Generator) -> Array:
-    """Return the leading eigenvectors of D^(−½) W D^(−½) after the first; pieces of a graph in cells side by side.
-
-    Of a path of four points the first one runs from end to end:
-
-    >>> W = sp.csr_array(sp.diags_array([1.0, 1.0, 1.0], offsets=1, shape=(4, 4)))
-    >>> y = spectral(W + W.T, 1, np.random.default_rng(0))[:, 0]
-    >>> (np.sign(y) * np.sign(y[0])).tolist()
-    [1.0, 1.0, -1.0, -1.0]
-    """
-    labels = by_size(sp.csgraph.connected_components(W, directed=False)[1])
-    sizes = np.bincount(labels)
-    if len(sizes) == 1:
-        return _leading(W, d, rng)
-    order = np.argsort(labels, kind="stable")
-    blocks, bounds = W[order][:, order], starts(sizes)
-    side = len(sizes) if d == 1 else math.ceil(math.sqrt(len(sizes)))
-    Y = np.empty((len(labels), d))
-    for c, (a, b) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
-        own = _leading(blocks[a:b, a:b], d, rng)
-        own *= _ROOM * (sizes[c] / sizes[0]) ** (1 / d) / np.abs(own).max()
-        own[:, : min(d, 2)] += np.array([c % side, c // side])[: min(d, 2)]
-        Y[order[a:b]] = own
-    return Y - (Y.max(axis=0) + Y.min(axis=0)) / 2
-
-
-def _leading(W: Any, d: int, rng: np.random.Generator) -> Array:
-    """Return eigenvectors of a connected component, to a loose tolerance; random where it has too few points."""
-    if W.shape[0] < d + 2:
-        return rng.uniform(-1, 1, (W.shape[0], d))
-    D = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
-    S = Sparse(scaled(sp.csr_array(W, dtype=np.float64), 1 / np.sqrt(D)), symmetric=True)
-    S.null = np.sqrt(D / D.sum())[:, None]
-    return np.array(eigen(S, d, tol=_START_TOLERANCE, rng=rng).vectors)

@@ -18,6 +18,7 @@ from ...core.cost import DataShape
 from ...core.errors import DataError, LowlandWarning
 from ...core.message import message
 from ...graph.graph import Graph
+from ...graph.points import Neighborhood
 from ...pairs.pairwise import tiles
 from ...rows.row_source import RowSource
 from ..shared.graph_based import Embedded, EmbeddingCost
@@ -62,9 +63,11 @@ class TSNE(NeighborEmbedding):
         Factor of attraction in the others; more than 1 makes tighter clusters, which helps with many rows.
     learning_rate : float or str
         Length of steps; "auto" is the number of points over the exaggeration (Belkina et al. 2019).
-    init : str
+    init : str or (N, k) array
         Where points begin: "pca", the principal components (of distances and objects, which have none, as
-        "spectral"); "spectral", eigenvectors of the neighbour graph; or "random".
+        "spectral"); "spectral", eigenvectors of the neighbour graph; "random"; or a start of your own, used as it is
+        (the others have a standard deviation of 1e-4; a start wider than 1 keeps much of its shape). Of equal rows
+        the first counts.
     random_state : int or None
         Seed of the start; None is seed 0.
 
@@ -120,7 +123,7 @@ class TSNE(NeighborEmbedding):
         early_exaggeration: float = 12.0,
         exaggeration: float = 1.0,
         learning_rate: float | str = "auto",
-        init: str = "pca",
+        init: Any = "pca",
         random_state: int | None = None,
     ) -> None:
         self.n_components = n_components
@@ -191,14 +194,15 @@ class TSNE(NeighborEmbedding):
             )
         return min(int(3 * self.perplexity_), others)
 
-    def _optimized(self, graph: Graph, points: Array, record: Recorder, rng: np.random.Generator) -> Embedded:
-        library = self._library()
+    def _optimized(self, hood: Neighborhood, record: Recorder, rng: np.random.Generator) -> Embedded:
+        library, graph = self._library(), hood.graph
         with record.stage("probabilities"):
             P = probabilities(graph, self.perplexity_)
         with record.stage("start"):
-            Y = self._start(points, P, record, rng)
-            Y *= _START_DEVIATION / max(float(Y[:, 0].std()), np.finfo(np.float64).tiny)
-            Y += rng.normal(0, _JITTER * _START_DEVIATION, Y.shape)
+            Y = self._start(hood, P, record, rng)
+            if isinstance(self.init, str):
+                Y *= _START_DEVIATION / max(float(Y[:, 0].std()), np.finfo(np.float64).tiny)
+                Y += rng.normal(0, _JITTER * _START_DEVIATION, Y.shape)
         gridded = self._gridded(graph.n)
         forces = library.kl_divergence_fft if gridded else library.kl_divergence_bh
         early = min(_EXAGGERATED, self.max_iter // 3)

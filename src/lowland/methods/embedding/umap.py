@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
+from ...contract.inputs import require_length
 from ...contract.parameters import AnyOf, Integer, Nothing, Real, Rule
 from ...contract.reducer import Recorder
-from ...core import settings, thread_pool
+from ...core import settings
 from ...core.cost import DataShape, Plan
 from ...core.errors import DataError, LowlandWarning
 from ...core.message import message
-from ...graph.graph import Graph
-from ...pairs.pairwise import tiles
+from ...graph.points import Neighborhood, Piece
+from ...pairs.distances import METRICS
 from ...rows.row_source import RowSource
+from ..shared.distance_based import MetricName
 from ..shared.graph_based import Embedded, EmbeddingCost
-from .neighbor_embedding import INIT, NeighborEmbedding, assembled, package
+from .fuzzy_graph import CATEGORICAL, Target, fuzzy_union, memberships
+from .neighbor_embedding import INIT, NeighborEmbedding, package
 
 Array = Any
 
@@ -27,10 +30,8 @@ _MANY_EPOCHS_UP_TO = 10_000  # points up to which the default is many epochs, as
 _NEW_EPOCHS = 100  # for new rows, where the number of epochs was not given
 _NEW_RATE = 0.25  # of the steps of new rows: a quarter of the others
 _REPELLING = 5  # points that repel for each one that attracts
-_HALVINGS = 64  # of the interval that holds a bandwidth
-_SHORTEST = 1e-3  # of a point's mean distance: bandwidths below are no longer lowered
 _START_WIDTH, _START_NOISE = 10.0, 1e-4  # of the start
-_POINTS_AT_ONCE = 1 << 13  # points whose bandwidths are found at a time
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 class UMAP(NeighborEmbedding):
@@ -40,7 +41,9 @@ class UMAP(NeighborEmbedding):
     w_ij = w_j|i + w_i|j − w_j|i w_i|j;   v_ij = 1/(1 + a |y_i − y_j|^2b);
     Y lowers the cross entropy Σ w log(w/v) + (1 − w) log((1 − w)/(1 − v)), edge by edge in random steps.
 
-    Clusters and neighbours can be read off the map; sizes of clusters and distances between them only roughly.
+    Clusters and neighbours can be read off the map; sizes of clusters and distances between them only roughly. Labels
+    or numbers in the ``y`` of `fit` pull the map apart by what is known already: it then shows less of the rows. New
+    rows are placed by their neighbours alone.
 
     Parameters
     ----------
@@ -57,9 +60,16 @@ class UMAP(NeighborEmbedding):
         The distance on the map that stands for a neighbourhood.
     n_epochs : int or None
         Rounds over the edges; None is 500 up to 10,000 points and 200 beyond.
-    init : str
+    init : str or (N, k) array
         Where points begin: "spectral", eigenvectors of the fuzzy graph; "pca", the principal components (of distances
-        and objects, which have none, as "spectral"); or "random".
+        and objects, which have none, as "spectral"); "random"; or a start of your own, scaled to a width of 10 like
+        the others. Of equal rows the first counts.
+    target_metric : str
+        What the ``y`` of `fit` holds: "categorical" labels (of any kind; −1, NaN and None are unknown), or numbers that
+        a metric of SciPy compares, such as "euclidean".
+    target_weight : float
+        How much ``y`` counts, from 0 to 1. Edges between rows of different labels keep exp(−2.5/(1 − weight)) of their
+        weight, those to unknown ones exp(−1).
     random_state : int or None
         Seed of the start and of the steps; None is seed 0.
 
@@ -91,9 +101,13 @@ class UMAP(NeighborEmbedding):
         "spread": Real(0),
         "n_epochs": AnyOf((Nothing(), Integer(1))),
         "init": INIT,
+        "target_metric": MetricName((CATEGORICAL, *METRICS)),
+        "target_weight": Real(0, 1, closed=True),
     }
 
     _remedy: ClassVar[str] = "use a spread near 1 and a smaller min_dist"
+
+    _y: Any = None  # of the fit that runs
 
     curve_: Array
 
@@ -106,7 +120,9 @@ class UMAP(NeighborEmbedding):
         min_dist: float = 0.1,
         spread: float = 1.0,
         n_epochs: int | None = None,
-        init: str = "spectral",
+        init: Any = "spectral",
+        target_metric: str = CATEGORICAL,
+        target_weight: float = 0.5,
         random_state: int | None = None,
     ) -> None:
         self.n_components = n_components
@@ -116,6 +132,8 @@ class UMAP(NeighborEmbedding):
         self.spread = spread
         self.n_epochs = n_epochs
         self.init = init
+        self.target_metric = target_metric
+        self.target_weight = target_weight
         self.random_state = random_state
 
     def _library(self) -> Any:
@@ -140,9 +158,27 @@ class UMAP(NeighborEmbedding):
 
     # -- training -----------------------------------------------------------------------------------------
 
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the map of the rows of X; with ``y``, rows that are alike in it are drawn together (supervised)."""
+        self._y = y
+        try:
+            return self._run_fit(X)
+        finally:
+            del self._y
+
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         self.curve_ = np.array(curve(self.min_dist, self.spread))
+        if self._y is not None:
+            self._target(require_length(self, rows)).tell(record)
         super()._fit(rows, record)
+
+    def _target(self, n: int) -> Target:
+        return Target.of(self._y, n, self.target_metric, self.target_weight)
+
+    def _few(self, piece: Piece, record: Recorder) -> Embedded:
+        if self._y is not None:
+            record.warn("UMAP: y has no effect on a map of so few rows", LowlandWarning)
+        return super()._few(piece, record)
 
     def _check_neighbors(self, n: int, what: str) -> None:
         if self._least <= n < self.n_neighbors != NEIGHBORS:
@@ -158,12 +194,15 @@ class UMAP(NeighborEmbedding):
         record.warn(message(text, n_neighbors=n), LowlandWarning)
         return n - 1
 
-    def _optimized(self, graph: Graph, points: Array, record: Recorder, rng: np.random.Generator) -> Embedded:
-        epochs, (a, b) = self._epochs(graph.n), self.curve_.tolist()
+    def _optimized(self, hood: Neighborhood, record: Recorder, rng: np.random.Generator) -> Embedded:
+        epochs, (a, b) = self._epochs(hood.graph.n), self.curve_.tolist()
         with record.stage("fuzzy graph"):
-            W = fuzzy_union(graph)
+            W = fuzzy_union(hood.graph)
+            if self._y is not None:
+                W = self._target(len(hood.inverse)).of_points(hood, record).intersected(W, self.neighbors_)
         with record.stage("start"):
-            Y = _START_WIDTH * self._start(points, W, record, rng)
+            Y = self._start(hood, W, record, rng)
+            Y *= _START_WIDTH / (1.0 if isinstance(self.init, str) else max(float(np.abs(Y).max()), _TINY))
             Y += rng.normal(0, _START_NOISE, Y.shape)
         with record.stage("epochs"):
             Y, _ = self._library().simplicial_set_embedding(
@@ -260,46 +299,3 @@ class _Rate(float):
         self.done += 1
         settings.report_progress("UMAP", self.done, self.epochs)
         return float(self) * factor
-
-
-def memberships(distances: Array, *, nearest: bool = True) -> Array:
-    """Return exp(−(d − ρ)/σ) for rows of k distances, nearest first, with σ so that they add up to log₂.
-
-    ρ is the distance to the nearest, and the point itself counts as a neighbour in log₂(k + 1). New rows have ρ = 0,
-    and log₂ k. σ is found by bisection, all rows at once.
-
-    >>> w = memberships(np.array([[1.0, 2.0, 3.0]], dtype=np.float32))
-    >>> float(w[0, 0]), round(float(w.sum()), 5)  # log₂ 4
-    (1.0, 2.0)
-    """
-    m, k = distances.shape
-    d = distances.astype(np.float64)
-    rho = d[:, :1] if nearest else np.zeros((m, 1))
-    target = np.log2(k + 1 if nearest else k)
-    offsets = d - rho
-    low, high, sigma = np.zeros((m, 1)), np.full((m, 1), np.inf), np.ones((m, 1))
-    summed = slice(None) if nearest else slice(1, None)  # of new rows umap-learn leaves the nearest out
-    for _ in range(_HALVINGS):
-        more = np.exp(-offsets[:, summed] / sigma).sum(axis=1, keepdims=True) > target
-        low, high = np.where(more, low, sigma), np.where(more, sigma, high)
-        sigma = np.where(np.isinf(high), 2 * sigma, (low + high) / 2)
-    floor = _SHORTEST * d.sum(axis=1, keepdims=True) / (k + 1 if nearest else k)
-    return np.exp(-offsets / np.maximum(sigma, floor)).astype(np.float32).astype(np.float64)
-
-
-def fuzzy_union(graph: Graph) -> Any:
-    """Return w_ij = w_j|i + w_i|j − w_j|i w_i|j over neighbours.
-
-    >>> from lowland.graph import neighbor_graph
-    >>> W = fuzzy_union(neighbor_graph(np.array([[0.0], [1.0], [3.0], [6.0]]), 2))
-    >>> bool(abs(W - W.T).max() < 1e-6), float(W.toarray()[0, 1])  # nearest neighbours are members in full
-    (True, 1.0)
-    """
-
-    def weigh(distances: Array) -> Array:
-        parts = thread_pool.run(lambda part: memberships(distances[part]), tiles(len(distances), _POINTS_AT_ONCE))
-        return np.concatenate(list(parts))
-
-    W = assembled(graph, weigh, np.float32)
-    back = sp.csr_array(W.T)
-    return W + back - W.multiply(back)

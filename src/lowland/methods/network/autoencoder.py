@@ -155,7 +155,7 @@ class Autoencoder(Reducer):
         self.device = device
         self.random_state = random_state
 
-    def fit(self, X: Any, y: None = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn both ways from the rows of X."""
         network.require_torch("Autoencoder")  # here, so that its own memory is not taken for the fit's
         return self._run_fit(X)

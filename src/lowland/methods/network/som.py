@@ -231,7 +231,7 @@ class SOM(Reducer):
         record.evidence["empty units"] = int((found.hits == 0).sum())
 
     def _prepare(self, block: Array, unit: float = 1.0) -> Array:
-        """Return rows as the map sees them: dense, centred, so that products keep their digits, and scaled if asked for.
+        """Return rows as the map sees them: dense, centred (products keep their digits), and scaled if asked for.
 
         They are in a unit, a power of two.
         """

@@ -1,0 +1,29 @@
+"""A start that the user gives: where the points of a map begin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core import arrays
+from ...core.errors import DataError
+
+Array = Any
+
+
+def given_start(name: str, init: Any, n: int, n_components: int) -> Array:
+    """Return the start in float64; raise if it is not a finite table with a row for each of the n training rows.
+
+    >>> given_start("TSNE", [[0, 1], [2, 3]], 2, 2).tolist()
+    [[0.0, 1.0], [2.0, 3.0]]
+    """
+    X = np.asarray(arrays.to_numpy(init))
+    if X.shape != (n, n_components):
+        raise DataError(
+            f"{name}: init must have one row for each of the {n} training rows and {n_components} columns; "
+            f"its shape is {X.shape}"
+        )
+    if X.dtype.kind not in "fiub" or not np.isfinite(X).all():
+        raise DataError(f"{name}: init has a value that is not a finite number")
+    return X.astype(np.float64)
