@@ -297,7 +297,7 @@ def test_heavy_tails_and_duplicates(policy):
 def test_equal_eigenvalues_that_the_map_cuts_are_told(Model, n, neighbors, solver):
     """A circle has two equal ones: with one component any turn of it is as good."""
     X = circle(n, n_features=3)[0]
-    with pytest.warns(lowland.DegenerateWarning, match="n_components=2 takes all of it"):
+    with pytest.warns(lowland.DegenerateWarning, match="n_components=2 includes all of it"):
         model = Model(1, n_neighbors=neighbors).fit(X)
     assert model.fit_info_.solver == solver
     assert Model(2, n_neighbors=neighbors).fit(X).fit_info_.warnings == ()
