@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from .geometry import Coordinates, EdgeLengths, Geometry, Metric, Square
 from .graph import Graph
 from .measures import comparable
 from .neighbors import Searcher, searcher
-from .precomputed import GivenDistances, merged, nearest_given
+from .precomputed import GivenDistances, known_distances, merged, nearest_given
 
 Array = Any
 Rule = str | Callable[[Any, Any], Any]
@@ -79,13 +79,15 @@ class Piece:
 class PointSet:
     """Distinct points among objects.
 
-    ``first`` holds the number of each point's first object, ``inverse`` the number of each object's point.
+    ``first`` holds the number of each point's first object, ``inverse`` the number of each object's point. Of sparse
+    distances ``mirrored`` were stored in one direction only, and hold in both.
     """
 
     metric: PointMetric
     points: Array
     first: Array
     inverse: Array
+    mirrored: int = field(default=0, kw_only=True)
 
     @classmethod
     def of(cls, items: Array, rule: Rule, owner: str) -> PointSet:
@@ -96,8 +98,9 @@ class PointSet:
         """
         compared = PointMetric(owner, rule, {})
         if compared.precomputed and sp.issparse(items):  # which objects are equal shows in its edges
+            known, mirrored = known_distances(items)
             everyone = np.arange(items.shape[0])
-            return cls(compared, items, everyone, everyone)
+            return cls(compared, known, everyone, everyone, mirrored=mirrored)
         items = items if sp.issparse(items) else to_numpy(items)
         if compared.precomputed:
             check_distances(items, owner)
@@ -120,8 +123,8 @@ class PointSet:
 
     def search(self, start: int = 0) -> Searcher:
         """Return the search among the points."""
-        if self.metric.precomputed and sp.issparse(self.points) and len(self.first) < len(self.inverse):
-            return GivenDistances(self.points, self.first)
+        if self.metric.precomputed and sp.issparse(self.points):
+            return GivenDistances(self.points, self.first if len(self.first) < len(self.inverse) else None)
         return self.metric.search(self.points, start)
 
     def neighbors(self, count: Callable[[int], int], ties: str = "cut", start: int = 0) -> Neighborhood:
@@ -138,7 +141,8 @@ class PointSet:
             k = count(len(found.first))
             graph = found.search(start).graph(k, ties=ties)
             if (graph.distances > 0).all():
-                return Neighborhood(self.metric, found.points, found.first, found.inverse, graph, k)
+                parts = self.metric, found.points, found.first, found.inverse
+                return Neighborhood(*parts, graph, k, mirrored=self.mirrored)
             found = found._merged(graph)
 
     def _merged(self, graph: Graph) -> PointSet:
@@ -167,6 +171,8 @@ class Neighborhood(PointSet):
             out["neighbour recall"] = self.graph.recall
         if self.graph.n < len(self.inverse):
             out["distinct rows"] = self.graph.n
+        if self.mirrored:
+            out["edges made symmetric"] = self.mirrored
         return out
 
     def whole(self) -> Piece:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
+from sklearn.neighbors import KNeighborsTransformer
+from sklearn.pipeline import make_pipeline
 
 import lowland
 from lowland.contract.registry import METHODS
@@ -136,7 +138,7 @@ def _sparse(rng):
 def test_distances_that_are_none(Free, make, rng):
     given = make(rng)
     near = int(given[[3]].indices[0]) if sp.issparse(given) else 9  # one that is stored
-    for value, message in ((-1.0, "negative"), (np.nan, "not a number|NaN|missing"), (np.inf, "no number|infinit")):
+    for value, message in ((-1.0, "negative"), (np.nan, "not a number|NaN|missing"), (np.inf, "not a number|infinit")):
         D = given.copy()
         D[3, near] = D[near, 3] = value
         with pytest.raises(lowland.DataError, match=message):
@@ -147,11 +149,46 @@ def test_distances_that_are_none(Free, make, rng):
         Free(metric="precomputed").fit(D)
 
 
-def test_edges_one_way(Free, rng):
-    D = neighbor_graph(sheet(rng, 40), 5)
-    one_way = D.csr(D.distances)
-    with pytest.raises(lowland.DataError, match=r"one at row \d+, column \d+, but none in the transpose"):
-        Free(metric="precomputed").fit(one_way)
+@pytest.mark.parametrize("name", ["Isomap", "LaplacianEigenmaps", "DiffusionMaps", "MVU", "TSNE", "UMAP"])
+def test_a_graph_of_nearest_neighbours_is_that_of_its_rows(name, rng):
+    """A graph as scikit-learn makes it: zeros on the diagonal, edges stored in one direction."""
+    pytest.importorskip({"MVU": "clarabel", "TSNE": "openTSNE", "UMAP": "umap"}.get(name, "numpy"))
+    X = sheet(rng, 120)
+    options = {"perplexity": 3} if name == "TSNE" else {"n_neighbors": 10}
+    options |= {"init": "spectral"} if name == "TSNE" else {}
+    plain = getattr(lowland, name)(**options).fit(X[:100])
+    graph = KNeighborsTransformer(n_neighbors=10, mode="distance")
+    piped = make_pipeline(graph, getattr(lowland, name)(metric="precomputed", **options))
+    Y = piped.fit_transform(X[:100])
+    assert piped[-1].fit_info_.evidence["edges made symmetric"] > 0
+    assert "edges made symmetric" not in plain.fit_info_.evidence
+    if name != "UMAP":  # whose steps amplify the rounding of distances
+        assert np.allclose(Y, plain.embedding_, atol=1e-6 * np.abs(Y).max())
+    assert (piped.transform(X[:100]) == Y).all()
+    if name == "MVU":
+        with pytest.raises(lowland.DataError, match="needs the distances among neighbours"):
+            piped.transform(X[100:])
+        return
+    new = piped.transform(X[100:])
+    assert np.isfinite(new).all()
+    if name in ("Isomap", "LaplacianEigenmaps", "DiffusionMaps"):
+        assert np.allclose(new, plain.transform(X[100:]), atol=1e-6 * np.abs(Y).max())
+
+
+def test_a_graph_of_nearest_neighbours_with_equal_rows(rng):
+    X = sheet(rng, 100)
+    X = np.vstack([X, X[:20]])
+    D = neighbor_graph(X, 12).csr()
+    model = lowland.Isomap(metric="precomputed", n_neighbors=8).fit(D)
+    assert model.fit_info_.evidence["distinct rows"] == 100
+    assert (model.embedding_[100:] == model.embedding_[:20]).all()
+
+
+@pytest.mark.parametrize("name", sorted(LOCAL))
+def test_methods_that_need_more_distances_say_so(name, rng):
+    D = neighbor_graph(sheet(rng, 60), 10).csr()
+    with pytest.raises(lowland.DataError, match=f"{name} needs the distances among neighbours"):
+        getattr(lowland, name)(metric="precomputed").fit(D)
 
 
 def test_objects_without_a_known_distance(Free, rng):

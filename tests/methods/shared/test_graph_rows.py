@@ -30,6 +30,7 @@ CHANGED = {
     "weights": "binary",
     "alpha": 0.25,
     "n_steps": 5,
+    "diagonal": False,
     "landmarks": 20,
     "ties": "keep",
     "basis": 5,

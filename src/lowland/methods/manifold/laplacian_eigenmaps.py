@@ -23,10 +23,10 @@ from ..shared.laplacian_map import (
     LAPLACIAN_PARAMETERS,
     LAPLACIAN_UNITS,
     about_harmonics,
-    bandwidth_of,
     keep_bandwidth,
     laplacian_cost,
     nystrom,
+    widths_of,
     with_bandwidth,
 )
 from ..shared.neighborhood import count_neighbors
@@ -55,8 +55,9 @@ class LaplacianEigenmaps(GraphReducer):
         A metric of SciPy by name; "precomputed": X is the square of distances; or a function of two objects.
     weights : str
         "heat": w = exp(−d²/(2σ²)), but at least 1e-6; "binary": w = 1.
-    bandwidth : float or "median"
-        σ of the heat weights. "median" is the median of the distances from all points to their neighbours.
+    bandwidth : float or str
+        σ of the heat weights. "median" is the median of the distances from all points to their neighbours. "adaptive":
+        w_ij = exp(−d²/(2σ_i σ_j)), σ_i the distance to the middle one of the point's neighbours.
     landmarks : int or None
         None: exact. A number: the map is made through so many points drawn by the seed, and is approximate; for data
         whose exact map would take too much memory. More than ``n_components + 1``, better some hundreds.
@@ -73,7 +74,7 @@ class LaplacianEigenmaps(GraphReducer):
     eigenvalues_ : (k,) array
         λ, smallest first; the constant with λ = 0 is left out. Of the largest piece, where there are several.
     bandwidth_ : float
-        σ of the fit, of the largest piece; infinity with binary weights.
+        σ of the fit, of the largest piece; the median of adaptive ones, infinity with binary weights.
     component_labels_ : (N,) array
         Which piece of the neighbour graph a row is in, 0 the largest.
     n_components_ : int
@@ -128,9 +129,9 @@ class LaplacianEigenmaps(GraphReducer):
         super()._fit(rows, record)
         keep_bandwidth(self, record)
 
-    def _sigma(self, graph: Graph) -> float:
+    def _sigma(self, graph: Graph) -> Array | float:
         """Return σ of the weights; infinity makes all of them 1."""
-        return np.inf if self.weights == "binary" else bandwidth_of(self, graph)
+        return np.inf if self.weights == "binary" else widths_of(self, graph)
 
     def _count_neighbors(self, n: int, record: Recorder) -> int:
         LandmarkMap.of(self).check(n)

@@ -186,6 +186,8 @@ class GraphReducer(Reducer):
         for name in ("residual", "approximate", "approximation_error"):
             if values := [e.about[name] for e in maps if e.about.get(name) is not None]:
                 record.note(**{name: max(values)})
+        if "neighbour recall" in record.evidence:
+            record.note(approximate=True)
 
     # -- new rows -----------------------------------------------------------------------------------------
 

@@ -82,12 +82,11 @@ class NewRows:
         def work(block: Array) -> Array:
             neighbors, distances = search(block, k)
             known = np.isfinite(distances).sum(axis=1)  # a sparse row of distances may hold fewer than k
-            Y = np.empty((len(known), self._n_components))
-            for count in np.unique(known).tolist():
-                rows = slice(None) if known.min() == known.max() else np.flatnonzero(known == count)
+            known[distances[:, 0] == 0] = 0
+            Y: Array = state["points"][neighbors[:, 0]]  # a training row returns to its place
+            for count in np.unique(known[known > 0]).tolist():
+                rows = slice(None) if (known == count).all() else np.flatnonzero(known == count)
                 Y[rows] = place(state, geometry, block[rows], neighbors[rows, :count], distances[rows, :count])
-            same = distances[:, 0] == 0
-            Y[same] = state["points"][neighbors[same, 0]]  # a training row returns to its place
             return Y + state["offset"]
 
         return work
