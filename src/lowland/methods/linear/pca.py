@@ -44,16 +44,11 @@ class PCA(LinearReducer):
     solver : str
         "auto" chooses by shape (`lowland.spectral.rowspace.table`); "covariance" eigenvectors of C; "gram" of the dual
         matrix; "svd" QR and singular values, exact for small ones; "krylov" block Krylov; "power" with deflation.
-    center : bool
-        Subtract the mean; False uses second moments about zero.
-    scale : bool
-        Divide each column by its standard deviation (correlation PCA).
-    whiten : bool
-        Divide coordinates by √λ, so that they have unit variance.
-    ddof : int
-        Variances are divided by N − ddof: 1 as in R's prcomp, 0 as in princomp.
-    random_state : int, generator or None
-        Seed of the iterative solvers and of parallel analysis; None is seed 0.
+    center, scale, whiten : bool
+        Subtract the mean (or use second moments about zero); divide each column by its standard deviation (correlation
+        PCA); divide coordinates by √λ, so that they have unit variance.
+    ddof, random_state : int; int, generator or None
+        Variances are divided by N − ddof: 1 as in R's prcomp, 0 as in princomp. Seed of iterative solvers; None is 0.
 
     Attributes
     ----------
@@ -71,9 +66,8 @@ class PCA(LinearReducer):
     --------
     >>> import lowland
     >>> X = [[1.0, 0.0], [2.0, 1.5], [3.0, 1.0], [4.0, 3.0]]
-    >>> pca = lowland.PCA(n_components=1, scale=True).fit(X)
-    >>> pca.transform(X).shape, pca.fit_info_.algorithm
-    ((4, 1), 'svd')
+    >>> lowland.PCA(n_components=1, scale=True).fit_transform(X).shape
+    (4, 1)
     """
 
     _streams: ClassVar[bool] = True
@@ -91,8 +85,7 @@ class PCA(LinearReducer):
         **dict.fromkeys(
             ("explained_variance_", "spectrum_", "total_variance_", "noise_variance_"), lambda model: 2 * _unit(model)
         ),
-        "get_covariance": 2,
-        "get_precision": -2,
+        **{"get_covariance": 2, "get_precision": -2},
         "transform": lambda model: 0 if model.whiten else _unit(model),
     }
 
@@ -127,10 +120,9 @@ class PCA(LinearReducer):
         return self._run_fit(X, sample_weight)
 
     def partial_fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
-        """Add rows, exactly: any batches in any order give the same model as one fit.
+        """Add rows, exactly: any batches in any order give the same model as one fit; after `fit`, starts again.
 
-        Sums of squares are kept, and lose singular values below about 1e-7 of the largest, with a warning; the R factor
-        of ``solver="svd"`` does not. `fit` keeps neither: after it, the first call starts again, with a warning.
+        Sums of squares lose singular values below about 1e-7 of the largest, with a warning; ``solver="svd"`` does not.
         """
         accumulated.add_rows(self, X, sample_weight)
         return self

@@ -37,10 +37,8 @@ class ProbabilisticPCA(LinearReducer):
     ----------
     n_components : int
         Number of directions; with as many as columns no noise is left.
-    max_iter : int
-        EM stops after this many steps, with a warning.
-    tol : float
-        EM stops when a step raises the log-likelihood by less than this per observed value.
+    max_iter, tol : int, float
+        EM stops after this many steps, with a warning, or when one raises the log-likelihood by less than tol per value.
     random_state : int, generator or None
         Seed of `sample` and of iterative solvers; None is seed 0.
 
@@ -50,10 +48,8 @@ class ProbabilisticPCA(LinearReducer):
         V, orthonormal directions as rows; W.
     explained_variance_, eigenvalues_, explained_variance_ratio_ : array (k,)
         λ of the model, divided by N; the same; λ over the total variance.
-    mean_, noise_variance_ : array (D,), float
-        m; σ².
-    total_variance_, spectrum_ : float, array
-        As in `PCA`, divided by N; with missing values, of the expected covariance.
+    mean_, noise_variance_, total_variance_, spectrum_ : array (D,), float, float, array
+        m; σ²; the others as in `PCA`, divided by N; with missing values, of the expected covariance.
     log_likelihood_, n_iter_ : float, int
         Of the training rows, infinite where they have no noise; EM steps (1 for the closed form).
     n_components_, n_samples_, fit_info_ : int, int, FitInfo

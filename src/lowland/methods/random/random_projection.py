@@ -44,8 +44,7 @@ class RandomProjection(LinearReducer):
     Parameters
     ----------
     n_components : int or "auto"
-        Number of dimensions; more than columns give a warning. "auto" is the bound above; where it reaches the number
-        of columns, all columns are kept as they are, with a warning.
+        Number of dimensions. "auto" is the bound above; if that is not below the number of columns, all are kept.
     kind : {"gaussian", "sparse", "hadamard"}
         Independent normal numbers; a matrix with a few signs in each column, max(⌈k/√D⌉, ⌈εk/7⌉, 8) of them (Li,
         Hastie, Church 2006; Kane, Nelson 2014); or a subsampled randomised Hadamard transform, which needs D log D
@@ -53,8 +52,7 @@ class RandomProjection(LinearReducer):
     eps : float in (0, 1)
         ε, the tolerated relative error of squared distances: it sets "auto", what `fit_info_` counts, and how dense a
         sparse map is.
-    random_state : int, generator or None
-        Seed of the map; None is seed 0.
+    random_state : int, generator or None (seed 0)
 
     Attributes
     ----------

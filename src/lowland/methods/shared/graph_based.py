@@ -41,7 +41,7 @@ from .neighborhood import (
     require_neighbors,
 )
 from .pair_units import of_anchors
-from .placing import NewRows, points_of, rows_from_map, training_points, weights_of_new
+from .placing import NewRows, State, points_of, rows_from_map, training_points, weights_of_new
 
 Array = Any
 
@@ -132,9 +132,7 @@ class GraphReducer(Reducer):
         """Return the number of neighbours for n distinct points."""
         return count_neighbors(self, n, record)
 
-    def _place(
-        self, state: dict[str, Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
-    ) -> Array:
+    def _place(self, state: State, geometry: Geometry, block: Array, neighbors: Array, distances: Array) -> Array:
         """Return the coordinates of new rows whose neighbours in a component have these numbers and distances."""
         w = weights_of_new(self._weigh, geometry, block, neighbors, distances)
         return (w[:, None, :] @ state["points"][neighbors])[:, 0, :]
@@ -186,8 +184,6 @@ class GraphReducer(Reducer):
         for name in ("residual", "approximate", "approximation_error"):
             if values := [e.about[name] for e in maps if e.about.get(name) is not None]:
                 record.note(**{name: max(values)})
-        if "neighbour recall" in record.evidence:
-            record.note(approximate=True)
 
     # -- new rows -----------------------------------------------------------------------------------------
 

@@ -18,7 +18,9 @@ from ...rows.object_rows import unpacked
 
 Array = Any
 
-Place = Callable[[dict[str, Array], Geometry, Array, Array, Array], Array]  # state, geometry, rows, numbers, distances
+State = dict[str, Array]  # what a model keeps of a component
+Weigh = Callable[[Array], Array]  # inner products around points → weights of their neighbours
+Place = Callable[[State, Geometry, Array, Array, Array], Array]  # state, geometry, rows, numbers, distances
 
 
 class NewRows:
@@ -105,9 +107,7 @@ def points_of(pieces: list[dict[str, Array]], n_components: int) -> Array:
     return Y
 
 
-def weights_of_new(
-    weigh: Callable[[Array], Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
-) -> Array:
+def weights_of_new(weigh: Weigh, geometry: Geometry, block: Array, neighbors: Array, distances: Array) -> Array:
     """Return the weights of new rows among their neighbours, a few rows at a time."""
     parts = geometry.batches(*neighbors.shape)
     return np.concatenate([weigh(geometry.around_new(block[p], neighbors[p], distances[p])) for p in parts])
