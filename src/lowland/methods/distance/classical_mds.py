@@ -44,8 +44,7 @@ class ClassicalMDS(DistanceReducer):
 
     Parameters
     ----------
-    n_components : int
-        Number of coordinates.
+    n_components : int (number of coordinates)
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is the matrix of distances, and new rows are distances to the
         training objects; or a function of two objects or two blocks, and then objects may be anything.
@@ -54,8 +53,7 @@ class ClassicalMDS(DistanceReducer):
         component, if that is more). Or a number, or "uniform:500", "farthest:500", "kmeans++:500".
     additive : str or None
         How distances are made Euclidean: "cailliez" adds the least constant to all δ, "lingoes" to all δ².
-    random_state : int or None
-        Seed of the solver and of the landmarks; None is seed 0.
+    random_state : int or None (seed 0)
 
     Attributes
     ----------
