@@ -328,7 +328,8 @@ def check_distances(D: Array, owner: str, known: Array | None = None) -> None:
             i, j = np.argwhere(bad)[0]
             what = "is negative" if block[i, j] < 0 else "is not a number"
             place = Item("row", rows.start + int(i)), ", ", Item("column", columns.start + int(j))
-            raise DataError(Message(f"{owner}: a distance {what}: {block[i, j]:g} at ", *place))
+            rule = "; distances are positive or zero"
+            raise DataError(Message(f"{owner}: a distance {what}: {block[i, j]:g} at ", *place, rule))
 
     slack = check_symmetric(D, owner, "distances", "D", known=known, check=check)
     own = np.abs(arrays.to_numpy(arrays.namespace(D).linalg.diagonal(D)))

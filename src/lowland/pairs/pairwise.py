@@ -224,7 +224,8 @@ def check_symmetric(
     """
     n, m = M.shape
     if n != m:
-        raise DataError(f"{owner}: precomputed {what} must be a square matrix; this one is {n} × {m}")
+        kind = {"distances": "distance ", "kernel values": "kernel "}.get(what, "")
+        raise DataError(f"{owner}: precomputed {what} must be a square {kind}matrix; this one is {n} × {m}")
 
     def look(pair: tuple[slice, slice]) -> _TileCheck:
         a, b = pair

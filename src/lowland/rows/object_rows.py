@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ..core import arrays, thread_pool
 from ..core.cost import DataShape
 from ..core.errors import DataError
-from .row_source import Block, RowSource
+from .row_source import Block, RowSource, block_rows
 
 Array = Any
 
@@ -177,6 +177,16 @@ def stored_like(block: Array, points: Array) -> Array:
     if sp.issparse(points):
         return block if sp.issparse(block) else sp.csr_array(block)
     return block.toarray() if sp.issparse(block) else block
+
+
+def dense_parts(block: Array) -> Iterator[Array]:
+    """Yield a block as dense rows: sparse rows a few at a time, no more than a block of dense rows has."""
+    if not sp.issparse(block):
+        yield block
+        return
+    size = block_rows(block.shape[1])
+    for start in range(0, block.shape[0], size):
+        yield block[start : start + size].toarray()
 
 
 def unpacked(anchors: Any) -> Array:

@@ -19,7 +19,7 @@ from ...spectral.krylov import sizes
 from ...spectral.solve import DENSE_LIMIT
 from ..shared.landmarks import Landmarks, candidates
 from ..shared.pair_units import CALL_SECONDS
-from .kernel_fit import choose_landmarks
+from .kernel_fit import choose_landmarks, count_components
 from .preimage import CENTERS, choose_preimage, ridge_bytes
 
 
@@ -27,7 +27,8 @@ def plan_kernel(model: Any, shape: DataShape, *, vectors: bool = True) -> Plan:
     """Return the plan of a fit; only rows of numbers, ``vectors``, have pre-images."""
     chosen = choose_landmarks(model, shape)
     preimages = choose_preimage(model.preimage, model.kernel, vectors=vectors and not model._pairwise) is not None
-    n, d, k, size = shape.n_rows or 1, shape.n_features, model.n_components, shape.dtype.itemsize
+    n, d, size = shape.n_rows or 1, shape.n_features, shape.dtype.itemsize
+    k = count_components(model, n, chosen)
     count = n if chosen is None else chosen.count
     if chosen is None:
         parts, flops = _cost_of_pairs(shape, k, given=model._pairwise)

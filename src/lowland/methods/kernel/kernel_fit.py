@@ -49,7 +49,7 @@ class KernelFit:
     embedding: Array
     doubt: str  # what to say where the kernel looks like a distance
 
-    def note(self, n_components: int, gamma: float | None, record: Recorder) -> None:
+    def note(self, n_components: int | None, gamma: float | None, record: Recorder) -> None:
         """Record how the components were found; warn where they are few, inaccurate, or the kernel is indefinite."""
         found, pairs, rank = self.found, self.found.pairs, len(self.found.values)
         record.note(
@@ -66,7 +66,7 @@ class KernelFit:
         record.evidence["share of variance"] = float(found.values.sum() / found.total)
         if found.centered_error is not None:
             record.evidence["missed of the centred trace, at most"] = found.centered_error
-        if rank < n_components:
+        if n_components is not None and rank < n_components:
             record.warn(
                 f"KernelPCA: the centred kernel has rank {rank}, below the {n_components} components asked for; "
                 f"n_components_ is {rank}",
@@ -110,11 +110,19 @@ def choose_landmarks(model: Any, shape: DataShape) -> landmarks.Landmarks | None
     if shape.sparse:
         require_sparse_form(model._input.name(model), SPARSE_KERNELS, "KernelPCA", "kernel")
     chosen = LANDMARKS.of(model, n)
+    if model.n_components is None:
+        return chosen
     if chosen is not None and chosen.count < n:
         require_count(model, shape, chosen.count, "the number of landmarks")
     else:
         require_count(model, shape, n - 1, "n_samples − 1")
     return chosen
+
+
+def count_components(model: Any, n: int, chosen: landmarks.Landmarks | None) -> int:
+    """Return how many components are computed of n rows: as many as asked for, or all that there can be."""
+    most = n - 1 if chosen is None else min(n - 1, chosen.count)
+    return max(1, most) if model.n_components is None else int(model.n_components)
 
 
 def learn_gamma(model: Any, rows: RowSource, record: Recorder, rng: np.random.Generator) -> float | None:
@@ -128,7 +136,7 @@ def learn_gamma(model: Any, rows: RowSource, record: Recorder, rng: np.random.Ge
     sample = gather(rows, sparse=True) if few else take(rows, median_rows(n, rng))
     if model.gamma == "median" or model.kernel != "rbf":
         return median_gamma(model.kernel, sample, n)
-    width = gaussian_width(sample, model.n_components, rng, n)
+    width = gaussian_width(sample, model.n_components or n, rng, n)
     if width.hidden_groups:
         record.evidence["groups hidden at the median width"] = width.hidden_groups
     return width.gamma
@@ -138,7 +146,8 @@ def fit_kernel(
     model: Any, rows: RowSource, chosen: landmarks.Landmarks | None, record: Recorder, draws: list[np.random.Generator]
 ) -> KernelFit:
     """Solve for the components of the training rows, over all pairs (no landmarks ``chosen``) or through landmarks."""
-    n, k, given = rows.count(), model.n_components, model._pairwise
+    n, given = rows.count(), model._pairwise
+    k = count_components(model, n, chosen)
     if chosen is None:
         with record.stage("kernel"):
             items = on_host(gather(rows, sparse=True))

@@ -38,8 +38,8 @@ class KernelPCA(Reducer):
 
     Parameters
     ----------
-    n_components : int
-        Number of coordinates.
+    n_components : int or None
+        Number of coordinates; None for all: as many as the centred kernel (or its landmarks) has positive eigenvalues.
     kernel : str or callable
         "linear" xᵀy, "poly" (γxᵀy + c)^d, "rbf" exp(−γ‖x − y‖²), "laplacian" exp(−γ‖x − y‖₁), "sigmoid" tanh(γxᵀy + c),
         "cosine" xᵀy/(‖x‖‖y‖), "precomputed" (X is the matrix of kernel values, new rows hold theirs with the training
@@ -85,7 +85,7 @@ class KernelPCA(Reducer):
     """
 
     _parameters: ClassVar[Mapping[str, Rule]] = {
-        "n_components": Integer(1),
+        "n_components": AnyOf((Nothing(), Integer(1))),
         "kernel": AnyOf((Choice((*KERNELS, "precomputed")), FunctionRule())),
         "gamma": AnyOf((Choice(("auto", "median")), Real(0))),
         "degree": Integer(1),
@@ -113,7 +113,7 @@ class KernelPCA(Reducer):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | None = 2,
         *,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
         gamma: float | str = "auto",

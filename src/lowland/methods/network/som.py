@@ -18,6 +18,7 @@ from ...core.errors import DataError
 from ...core.message import message
 from ...core.random import seed
 from ...rows.block import Block
+from ...rows.object_rows import dense_parts
 from ...rows.row_source import RowSource, block_rows
 from ...rows.units import Units, scaled_back
 from ...spectral import rowspace
@@ -263,7 +264,12 @@ class SOM(Reducer):
     def _row_map(self) -> Callable[[Array], Array]:
         W, triangles = self._triangles()
         mesh, places = Mesh(triangles, W), self.positions_
-        return lambda block: arrays.like(between(places, *mesh.nearest(self._prepare(block))), block)
+
+        def place(block: Array) -> Array:
+            parts = [between(places, *mesh.nearest(self._prepare(rows))) for rows in dense_parts(block)]
+            return arrays.like(parts[0] if len(parts) == 1 else np.concatenate(parts), block)
+
+        return place
 
     @scaled_back("inverse_transform")
     def inverse_transform(self, X: Any) -> Array:

@@ -61,7 +61,7 @@ class LandmarkDefaults:
 
     def of(self, model: Any, n: int) -> Landmarks | None:
         """Return how many landmarks a fit of n rows takes and how they are chosen; None for an exact fit."""
-        count = max(self.count, 4 * model.n_components)
+        count = max(self.count, 4 * (model.n_components or 0))
         return wanted(model.landmarks, n, exact_below=self.exact_below, count=count, strategy=self.strategy)
 
 
