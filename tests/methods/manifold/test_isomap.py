@@ -198,7 +198,7 @@ def test_too_few_landmarks():
     """Each half of them must span the map, or its error cannot be measured."""
     X = swiss_roll(100)[0]
     for count in (3, 7):
-        with pytest.raises(lowland.DataError, match=f"{count} landmarks are too few for .*: take at least 8"):
+        with pytest.raises(lowland.DataError, match=f"{count} landmarks are too few for .*: use at least 8"):
             Isomap(3, landmarks=count).fit(X)
 
 
