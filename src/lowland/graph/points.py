@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -127,8 +127,12 @@ class PointSet:
             return GivenDistances(self.points, self.first if len(self.first) < len(self.inverse) else None)
         return self.metric.search(self.points, start)
 
-    def neighbors(self, count: Callable[[int], int], ties: str = "cut", start: int = 0) -> Neighborhood:
+    def neighbors(
+        self, count: Callable[[int], int], ties: str = "cut", start: int = 0, radius: float | None = None
+    ) -> Neighborhood:
         """Return the graph of neighbours, once points at distance zero are one; ``count`` is their number for n points.
+
+        With a radius all points within it are neighbours; a point may have none.
 
         >>> lattice = PointSet.of(np.arange(5.0)[:, None], "euclidean", "LLE")
         >>> lattice.neighbors(lambda n: 2).graph.degrees.tolist()
@@ -138,11 +142,13 @@ class PointSet:
         while True:
             if len(found.first) < 2:
                 raise DataError(f"{self.metric.owner}: all rows are equal (rank 0); give rows that differ")
-            k = count(len(found.first))
-            graph = found.search(start).graph(k, ties=ties)
+            k, search = count(len(found.first)), found.search(start)
+            counted = radius is None or np.isinf(radius)
+            graph = search.graph(k, ties=ties) if counted else search.radius(cast(float, radius))
             if (graph.distances > 0).all():
-                parts = self.metric, found.points, found.first, found.inverse
-                return Neighborhood(*parts, graph, k, mirrored=self.mirrored)
+                parts = self.metric, found.points, found.first, found.inverse, graph
+                mean = max(1, round(len(graph.indices) / graph.n))
+                return Neighborhood(*parts, k if counted else mean, radius, mirrored=self.mirrored)
             found = found._merged(graph)
 
     def _merged(self, graph: Graph) -> PointSet:
@@ -159,14 +165,18 @@ class PointSet:
 
 @dataclass(frozen=True)
 class Neighborhood(PointSet):
-    """Distinct points and the graph of their neighbours."""
+    """Distinct points and the graph of their neighbours: ``n_neighbors`` each, or as a mean those within a radius."""
 
     graph: Graph
     n_neighbors: int
+    radius: float | None = None
 
     def evidence(self) -> dict[str, Any]:
         """Return how the neighbours were found, for the record of a fit."""
-        out = {"neighbours": self.n_neighbors, "neighbour search": self.graph.algorithm}
+        out: dict[str, Any] = {"neighbours": self.n_neighbors}
+        if self.radius is not None:
+            out = {"radius": self.radius, "mean neighbours": len(self.graph.indices) / self.graph.n}
+        out["neighbour search"] = self.graph.algorithm
         if self.graph.recall is not None:
             out["neighbour recall"] = self.graph.recall
         if self.graph.n < len(self.inverse):

@@ -22,6 +22,7 @@ EDGES_ONLY = [lowland.Isomap, lowland.LaplacianEigenmaps, lowland.DiffusionMaps]
 CHANGED = {
     "n_components": 1,
     "n_neighbors": 3,
+    "radius": 0.5,
     "metric": "cityblock",
     "disconnected": "error",
     "random_state": 7,

@@ -49,8 +49,10 @@ class DiffusionMaps(GraphReducer):
     ----------
     n_components : int
         Number of coordinates.
-    n_neighbors : int
+    n_neighbors : int or None
         Neighbours of each point. Two points are linked when either is among the other's neighbours.
+    radius : float or None
+        With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is the square of distances; or a function of two objects.
     alpha : float
@@ -117,7 +119,8 @@ class DiffusionMaps(GraphReducer):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int = 10,
+        n_neighbors: int | None = 10,
+        radius: float | None = None,
         metric: str | Callable[[Any, Any], Any] = "euclidean",
         alpha: float = 1.0,
         n_steps: float = 1,
@@ -128,6 +131,7 @@ class DiffusionMaps(GraphReducer):
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.metric = metric
         self.alpha = alpha
         self.n_steps = n_steps

@@ -49,8 +49,10 @@ class LaplacianEigenmaps(GraphReducer):
     ----------
     n_components : int
         Number of coordinates.
-    n_neighbors : int
+    n_neighbors : int or None
         Neighbours of each point. Two points are linked when either is among the other's neighbours.
+    radius : float or None
+        With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is the square of distances; or a function of two objects.
     weights : str
@@ -108,7 +110,8 @@ class LaplacianEigenmaps(GraphReducer):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int = 10,
+        n_neighbors: int | None = 10,
+        radius: float | None = None,
         metric: str | Callable[[Any, Any], Any] = "euclidean",
         weights: str = "heat",
         bandwidth: float | str = "median",
@@ -118,6 +121,7 @@ class LaplacianEigenmaps(GraphReducer):
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.metric = metric
         self.weights = weights
         self.bandwidth = bandwidth
