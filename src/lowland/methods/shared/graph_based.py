@@ -30,6 +30,7 @@ from ...rows.object_rows import gather
 from ...rows.row_source import RowSource
 from ...rows.units import Units, power, scaled_back, times
 from ...spectral import dense
+from . import radius
 from .distance_based import METRIC
 from .neighborhood import (
     SMALL_MAP,
@@ -38,8 +39,7 @@ from .neighborhood import (
     keep_neighborhood,
     learn_neighborhood,
     pieces_of,
-    planned_neighbors,
-    require_degrees,
+    require_neighbors,
 )
 from .pair_units import degree, of_anchors
 from .placing import NewRows, State, points_of, rows_from_map, training_points, weights_of_new
@@ -160,8 +160,10 @@ class GraphReducer(Reducer):
     # -- cost ---------------------------------------------------------------------------------------------
 
     def _plan(self, shape: DataShape, rows: RowSource | None = None) -> Plan:
-        k = planned_neighbors(self, shape, rows)
-        return graph_plan(self, shape, k, self._embed_cost(shape, shape.n_rows or 1, k), self._keeps_square)
+        if (n := shape.n_rows or 1) > 1:  # fit reports the one-row case
+            require_neighbors(self, n, "rows")
+        k = max(1, min(self.n_neighbors or radius.planned_neighbors(self, rows, n), n - 1))
+        return graph_plan(self, shape, k, self._embed_cost(shape, n, k), self._keeps_square)
 
     def _plan_rows(self, rows: RowSource) -> Plan:
         return self._plan(rows.shape, rows)
@@ -176,12 +178,14 @@ class GraphReducer(Reducer):
         with record.stage("neighbours"):
             hood = learn_neighborhood(self, rows, record, self._count_neighbors)
         keep_neighborhood(self, hood, square=self._keeps_square)
+        self.radius_ = hood.radius
         self.n_components_ = components_of_points(self, n, hood.graph.n, record)
         with record.stage("pieces"):
             pieces, labels = pieces_of(self, hood, record)
         few = max(self.n_components + 1, self._least_neighbors) if len(pieces) > 1 else 0  # these fill all dimensions
         large = [p for p in pieces if p.n > few]
-        require_degrees(self, large)
+        if hood.radius is not None:
+            radius.require_degrees(self, large)
         maps = [self._embed(p, record, rng) for p in large] + [self._small(p) for p in pieces[len(large) :]]
         self._tell(maps, record)
         self.pieces_ = side_by_side(pieces, maps, self.n_components_)
