@@ -39,7 +39,7 @@ from .neighborhood import (
     keep_neighborhood,
     learn_neighborhood,
     pieces_of,
-    require_neighbors,
+    planned_neighbors,
 )
 from .pair_units import degree, of_anchors
 from .placing import NewRows, State, points_of, rows_from_map, training_points, weights_of_new
@@ -160,10 +160,8 @@ class GraphReducer(Reducer):
     # -- cost ---------------------------------------------------------------------------------------------
 
     def _plan(self, shape: DataShape, rows: RowSource | None = None) -> Plan:
-        if (n := shape.n_rows or 1) > 1:  # fit reports the one-row case
-            require_neighbors(self, n, "rows")
-        k = max(1, min(self.n_neighbors or radius.planned_neighbors(self, rows, n), n - 1))
-        return graph_plan(self, shape, k, self._embed_cost(shape, n, k), self._keeps_square)
+        k = planned_neighbors(self, shape, rows)
+        return graph_plan(self, shape, k, self._embed_cost(shape, shape.n_rows or 1, k), self._keeps_square)
 
     def _plan_rows(self, rows: RowSource) -> Plan:
         return self._plan(rows.shape, rows)

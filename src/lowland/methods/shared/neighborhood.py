@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...contract.fit_info import Recorder
+from ...core.cost import DataShape
 from ...core.errors import (
     DataError,
     DisconnectedError,
@@ -120,6 +121,13 @@ def require_neighbors(model: Any, n: int, what: str) -> None:
     elif n <= model.n_neighbors != NEIGHBORS:
         text = f": {{n_neighbors}} must be less than the number of {what}, {n}; it can be {n - 1} at most"
         raise DataError(message(type(model).__name__ + text, n_neighbors=model.n_neighbors))
+
+
+def planned_neighbors(model: Any, shape: DataShape, rows: RowSource | None = None) -> int:
+    """Return the number of neighbours for a plan; of a radius it is estimated from the rows."""
+    if (n := shape.n_rows or 1) > 1:  # fit reports the one-row case
+        require_neighbors(model, n, "rows")
+    return max(1, min(model.n_neighbors or radius.planned_neighbors(model, rows, n), n - 1))
 
 
 def count_neighbors(model: Any, n: int, record: Recorder) -> int:
