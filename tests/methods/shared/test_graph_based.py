@@ -213,12 +213,12 @@ def test_both_or_none_of_the_two_rules_are_refused(Model, rng):
     X = sheet(rng, 40)
     with pytest.raises(lowland.DataError, match=r"Both n_neighbors and radius are provided\. .*n_neighbors=None"):
         Model(n_neighbors=5, radius=1.0).fit(X)
-    with pytest.raises(lowland.DataError, match="give n_neighbors or radius"):
+    with pytest.raises(lowland.DataError, match="set n_neighbors or radius"):
         Model(n_neighbors=None).fit(X)
     for radius in (0.0, -1.0, np.nan):
         with pytest.raises(ValueError, match="radius must be"):
             Model(n_neighbors=None, radius=radius).fit(X)
-    with pytest.raises(lowland.DataError, match=r"no two rows lie within radius=0\.0001"):
+    with pytest.raises(lowland.DataError, match=r"no two rows are within radius=0\.0001"):
         Model(n_neighbors=None, radius=1e-4).fit(X)
 
 
