@@ -531,3 +531,17 @@ def test_no_rows_of_another_library_give_no_rows(method, X, backend):
     got = build(method).fit(given).transform(given[:0])
     assert type(got) is type(given)
     assert tuple(got.shape) == (0, 2)
+
+
+def test_no_rows_of_categories_distances_and_objects(rng):
+    table = pd.DataFrame({"a": rng.standard_normal(30), "b": list("xyz") * 10, "c": rng.standard_normal(30)})
+    famd = lowland.FAMD().fit(table)
+    assert famd.transform(table[:0]).shape == (0, 2)
+    assert famd.inverse_transform(np.empty((0, 2))).shape == (0, 3)
+    distances = np.abs(np.subtract.outer(table["a"].to_numpy(), table["a"].to_numpy()))
+    for model in (lowland.ClassicalMDS(1, metric="precomputed"), lowland.Isomap(1, metric="precomputed")):
+        assert model.fit(distances).transform(distances[:0]).shape == (0, 1)
+    words = lowland.KernelPCA(kernel=lambda a, b: float(len({*a} & {*b}))).fit(["abc", "abd", "bcd", "cde"])
+    assert words.transform(np.array([], dtype=object)).shape == (0, 2)
+    with pytest.raises(lowland.DataError, match=r"0 sample\(s\)"):  # a mean of no rows
+        lowland.KernelPCA().fit(table[["a", "c"]]).score(table[["a", "c"]][:0])

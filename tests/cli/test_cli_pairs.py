@@ -161,6 +161,18 @@ def test_weights_and_a_start_are_read_from_files(run: Run, distances: np.ndarray
     assert run("plan", "cities.csv", *words).code == 0
 
 
+def test_a_start_of_tsne_is_read_from_a_file(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    X, start = rng.normal(size=(40, 4)), rng.normal(size=(40, 2))
+    np.save("rows.npy", X)
+    np.save("start.npy", start)
+    words = ("--method", "tsne", "--set", "init=start.npy", "--set", "max_iter=20", "--set", "perplexity=5")
+    done = run("reduce", "rows.npy", *words, "--out", "map.npy", "--json")
+    want = lowland.TSNE(init=start, max_iter=20, perplexity=5).fit_transform(X)
+    np.testing.assert_array_equal(np.load("map.npy"), want)
+    assert done.json["parameters"]["init"] == "array 40 × 2 of float64"
+
+
 def test_files_of_parameters_are_inputs(run: Run, distances: np.ndarray) -> None:
     words = ("reduce", "plain.npy", "--method", "metric_mds", *SQUARE)
     assert run(*words, "--set", "weights=plain.npy", "--out", "plain.npy").code == 2
@@ -232,10 +244,15 @@ def test_the_help_on_components_says_which_methods_take_more_than_a_number(run: 
         rule = row.load()._parameters.get("n_components")
         if rule is not None and (names := [name for name, value in more.items() if rule.accepts(value)]):
             takes[row.name] = names
-    assert takes == {"pca": ["a share", "auto", "none"], "ica": ["none"], "random_projection": ["auto"]}
+    assert takes == {
+        "pca": ["a share", "auto", "none"],
+        "kernel_pca": ["none"],
+        "ica": ["none"],
+        "random_projection": ["auto"],
+    }
     told = " ".join(run("reduce", "--help").out.replace("│", " ").split())
     assert "pca also accepts a fraction of the variance (such as 0.95), auto, or none (all dimensions)" in told
-    assert "ica accepts none; random_projection accepts auto" in told
+    assert "ica and kernel_pca accept none; random_projection accepts auto" in told
 
 
 def test_components_of_a_method_that_has_none_are_refused(run: Run, table: Path) -> None:

@@ -279,9 +279,9 @@ def test_too_few_rows_are_laid_out_by_classical_scaling_and_told(Model, asked, r
     ("n", "given", "words"),
     [
         (200, {"n_neighbors": 201}, "n_neighbors=201 must be at most the number of rows, 200"),
-        (200, {"perplexity": 199.0}, "perplexity=199 must be less than the number of rows less 1, 199"),
+        (200, {"perplexity": 199.0}, "perplexity=199.0 must be less than the number of rows less 1, 199"),
         (200, {"perplexity": 0.5}, "perplexity=0.5 must be at least 1"),
-        (200, {"min_dist": 2.0}, "min_dist=2 must be at most spread=1"),
+        (200, {"min_dist": 2.0}, "min_dist=2.0 must be at most spread=1.0"),
         (3, {"n_components": 3}, "n_components=3 is more than the number of points less one = 2"),
     ],
 )
@@ -303,7 +303,7 @@ def test_a_plan_allows_what_the_fit_takes(Model):
 @quiet
 def test_few_objects_in_pieces_are_refused_or_drawn(Model):
     pairs = sp.csr_array(sp.block_diag([[[0.0, 1.0], [1.0, 0.0]]] * 2))
-    with pytest.raises(lowland.DataError, match=r"4 points .* do not connect them .* n_components=2 at most"):
+    with pytest.raises(lowland.DataError, match=r"4 points .* do not connect them .* ask for 2 at most"):
         Model(3, metric="precomputed").fit(pairs)
     assert np.isfinite(Model(2, metric="precomputed").fit(pairs).embedding_).all()
 
@@ -423,3 +423,82 @@ def test_nothing_is_printed(build, rng, capfd):
     model = build().fit(X)
     model.transform(X[:2] + 0.1)
     assert capfd.readouterr() == ("", "")
+
+
+# -- a start of the user's ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("Model", [lowland.TSNE, lowland.UMAP])
+def test_a_start_may_be_an_array(Model, rng, tmp_path):
+    X = rng.standard_normal((80, 5))
+    short = {"perplexity": 10, "max_iter": 30} if Model is lowland.TSNE else {"n_epochs": 30}
+    start = rng.standard_normal((80, 2))
+    model = Model(init=start, **short).fit(X)
+    assert model.fit_info_.evidence["start"] == "given"
+    same = Model(init=start.tolist(), **short).fit(X)
+    np.testing.assert_array_equal(same.embedding_, model.embedding_)
+    other = Model(init=start[::-1].copy(), **short).fit(X)
+    assert np.abs(other.embedding_ - model.embedding_).max() > 1e-3
+    lowland.save(model, tmp_path / "m.lowland")
+    again = lowland.load(tmp_path / "m.lowland")
+    np.testing.assert_array_equal(again.init, start)
+    np.testing.assert_array_equal(again.transform(X[:5] + 0.1), model.transform(X[:5] + 0.1))
+    assert lowland.plan(Model(init=start, **short), X).bytes > 0
+
+
+def test_tsne_begins_at_the_start_and_umap_keeps_its_shape(rng):
+    X, start = rng.standard_normal((60, 5)), 100 * rng.standard_normal((60, 2))
+    Y = lowland.TSNE(perplexity=10, max_iter=1, init=start).fit_transform(X)
+    from_middle = start - start.mean(axis=0)
+    signs = np.sign((Y * from_middle).sum(axis=0))
+    assert np.abs(Y * signs - from_middle).max() < 10  # a step is 5 at most; another start is hundreds away
+    Y = lowland.UMAP(n_epochs=1, init=start).fit_transform(X)
+    for j in range(2):
+        assert abs(np.corrcoef(Y[:, j], start[:, j])[0, 1]) > 0.99
+    assert np.ptp(Y, axis=0).max() < 15
+
+
+@pytest.mark.parametrize("Model", [lowland.TSNE, lowland.UMAP])
+def test_of_equal_rows_the_first_start_counts(Model, rng):
+    X, start = rng.standard_normal((50, 4)), rng.standard_normal((50, 2))
+    short = {"perplexity": 5, "max_iter": 20} if Model is lowland.TSNE else {"n_epochs": 20}
+    want = Model(init=start, **short).fit_transform(X)
+    twice = np.vstack([X, X[:10]])
+    got = Model(init=np.vstack([start, 9 * start[:10]]), **short).fit_transform(twice)
+    np.testing.assert_array_equal(got[:50], want)
+    np.testing.assert_array_equal(got[50:], want[:10])
+
+
+@pytest.mark.parametrize("Model", [lowland.TSNE, lowland.UMAP])
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [
+        (np.zeros((30, 3)), r"init must have one row for each of the 30 training rows and 2 columns; .* \(30, 3\)"),
+        (np.zeros((29, 2)), r"its shape is \(29, 2\)"),
+        (np.full((30, 2), np.nan), "not a finite number"),
+        (np.full((30, 2), "a"), "not a finite number"),
+        ("middle", "init must be .* or a dense matrix"),
+        (np.zeros(30), "init must be .* or a dense matrix"),
+    ],
+    ids=["columns", "rows", "nan", "text", "name", "1-D"],
+)
+def test_bad_starts_are_refused(Model, start, words, rng):
+    X = rng.standard_normal((30, 4))
+    for refused in (Model(init=start).fit, lambda X: lowland.plan(Model(init=start), X)):
+        with pytest.raises(ValueError, match=words):
+            refused(X)
+
+
+@pytest.mark.parametrize("Model", [lowland.TSNE, lowland.UMAP])
+@pytest.mark.parametrize(
+    ("D", "words"),
+    [
+        ([[0.0], [1.0]], "must be a square distance matrix; this one is 2 × 1"),
+        ([[0.0, -1.0], [1.0, 0.0]], "a distance is negative: -1 .* positive or zero"),
+        ([[0.0, 2.0], [1.0, 0.0]], "not symmetric"),
+        ([[0.0, 1.0], [1.0, 0.0]], "n_components=2 is more than the number of points less one = 1"),
+    ],
+)
+def test_bad_distances_are_named_before_the_number_of_components(Model, D, words):
+    with pytest.raises(lowland.DataError, match=words):
+        Model(metric="precomputed").fit(np.array(D))

@@ -143,7 +143,7 @@ def test_exaggeration_draws_clusters_together(rng):
 
 def test_perplexities_that_are_too_high(rng):
     X = rng.standard_normal((20, 3))
-    with pytest.raises(lowland.DataError, match=r"perplexity=19 must be .* 19: use at most a third of it, 6\.33"):
+    with pytest.raises(lowland.DataError, match=r"perplexity=19.0 must be .* 19: use at most a third of it, 6\.33"):
         lowland.TSNE(perplexity=19.0).fit(X)
     with pytest.raises(lowland.DataError, match="less than the number of distinct rows less 1, 19"):
         lowland.TSNE(perplexity=19.0).fit(np.vstack([X, X]))

@@ -6,13 +6,18 @@ import copy
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_digits
 from sklearn.manifold import trustworthiness
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 
 import lowland
 from lowland.graph.neighbors import neighbor_graph
-from lowland.methods.embedding.fuzzy_graph import fuzzy_union, memberships
+from lowland.graph.points import PointSet
+from lowland.methods.embedding.fuzzy_graph import Target, fuzzy_union, memberships
 from lowland.methods.embedding.neighbor_embedding import package
 from lowland.methods.embedding.umap import curve
 
@@ -140,7 +145,7 @@ def test_the_spread_is_a_unit_of_length(spread, rng):
 
 def test_refusals(rng):
     X = rng.standard_normal((20, 3))
-    with pytest.raises(ValueError, match="min_dist=2 must be at most spread=1"):
+    with pytest.raises(ValueError, match=r"min_dist=2\.0 must be at most spread=1\.0"):
         lowland.UMAP(min_dist=2.0, n_neighbors=5).fit(X)
     with pytest.raises(lowland.DataError, match="n_neighbors=21 must be at most the number of rows, 20"):
         lowland.UMAP(n_neighbors=21).fit(X)
@@ -162,3 +167,130 @@ def test_many_dimensions(rng):
     Y = lowland.UMAP(8, n_epochs=60).fit_transform(X)
     assert Y.shape == (80, 8)
     assert np.linalg.norm(Y[:40].mean(axis=0) - Y[40:].mean(axis=0)) > 2 * Y[:40].std(axis=0).max()
+
+
+# -- supervised -----------------------------------------------------------------------------------------------
+
+
+def overlapping(rng, n=150):
+    """Three groups that overlap, and their numbers."""
+    y = np.arange(n) % 3
+    return rng.standard_normal((n, 6)) + 0.8 * np.eye(6)[y], y
+
+
+def purity(Y, y, k=10):
+    D = np.linalg.norm(Y[:, None] - Y, axis=2)
+    return np.mean(y[np.argsort(D, axis=1)[:, 1 : k + 1]] == y[:, None])
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5, 0.9, 1.0])
+def test_labels_change_the_graph_as_in_umap_learn(weight, rng):
+    X, y = overlapping(rng)
+    y[::7] = -1
+    hood = PointSet.of(X, "euclidean", "UMAP").neighbors(lambda n: 14)
+    W = fuzzy_union(hood.graph)
+    got = Target.of(y, 150, "categorical", weight).of_points(hood, None).intersected(W, 14)
+    library = package("umap.umap_", "the test")
+    far = 2.5 / (1 - weight) if weight < 1 else 1e12
+    want = library.discrete_metric_simplicial_set_intersection(sp.csr_matrix(W), y, far_dist=far)
+    assert abs(got - want).max() == 0
+
+
+def test_a_numeric_target_changes_the_graph_as_in_umap_learn(rng):
+    X, y = rng.standard_normal((150, 5)), rng.standard_normal(150)
+    hood = PointSet.of(X, "euclidean", "UMAP").neighbors(lambda n: 14)
+    W = sp.csr_matrix(fuzzy_union(hood.graph))
+    got = Target.of(y, 150, "euclidean", 0.3).of_points(hood, None).intersected(W, 14)
+    library = package("umap.umap_", "the test")
+    D = np.abs(y[:, None] - y)
+    T, _, _ = library.fuzzy_simplicial_set(D, 15, None, "precomputed", {}, None, None, False, 1.0, 1.0, False)
+    both = library.general_simplicial_set_intersection(W, T, 0.3)
+    want = library.reset_local_connectivity(both)
+    assert abs(got - want).max() < 1e-3
+
+
+def test_labels_draw_groups_apart(rng):
+    X, y = overlapping(rng)
+    plain = lowland.UMAP(n_epochs=100).fit(X)
+    for labels in (y, y.astype(float), [f"group {i}" for i in y], pd.Series(y), pd.Categorical(y), y[:, None]):
+        model = lowland.UMAP(n_epochs=100).fit(X, labels)
+        assert purity(model.embedding_, y) > 0.95 > 0.8 > purity(plain.embedding_, y)
+        assert model.fit_info_.evidence["target"] == "3 labels"
+    np.testing.assert_array_equal(
+        lowland.UMAP(n_epochs=100).fit_transform(X, y), lowland.UMAP(n_epochs=100).fit(X, y).embedding_
+    )
+    assert "target" not in plain.fit_info_.evidence
+    chain = make_pipeline(lowland.UMAP(n_epochs=100), KNeighborsClassifier(5)).fit(X, y)
+    assert chain.score(X, y) > 0.95
+
+
+def test_a_weight_of_labels_counts(rng):
+    X, y = overlapping(rng)
+    shares = [purity(lowland.UMAP(n_epochs=100, target_weight=w).fit_transform(X, y), y) for w in (0.0, 0.99)]
+    assert shares[0] < shares[1]
+
+
+def test_unknown_labels(rng):
+    X, y = overlapping(rng)
+    known = y.astype(object)
+    known[::4] = None
+    model = lowland.UMAP(n_epochs=50).fit(X, known)
+    assert model.fit_info_.evidence["target"] == "3 labels, 38 rows without"
+    for unknown in (-1, np.nan):
+        same = np.where(np.arange(150) % 4 == 0, unknown, y)
+        np.testing.assert_array_equal(lowland.UMAP(n_epochs=50).fit(X, same).embedding_, model.embedding_)
+
+
+def test_a_numeric_target_orders_the_map(rng):
+    X = rng.standard_normal((200, 12))
+    y = X[:, 0] + 0.1 * rng.standard_normal(200)
+    plain, drawn = (
+        lowland.UMAP(1, n_epochs=200, target_metric="euclidean", target_weight=0.8).fit(X, target).embedding_[:, 0]
+        for target in (None, y)
+    )
+    order = [abs(np.corrcoef(np.argsort(np.argsort(v)), np.argsort(np.argsort(y)))[0, 1]) for v in (plain, drawn)]
+    assert order[1] > 0.8 > 0.6 > order[0]
+    both = lowland.UMAP(n_epochs=20, target_metric="cityblock").fit(X, np.column_stack([y, y]))
+    assert both.fit_info_.evidence["target"] == "cityblock distances"
+
+
+def test_equal_rows_with_different_labels(rng):
+    X, y = overlapping(rng)
+    twice, labels = np.vstack([X, X[:4]]), np.append(y, [y[0], y[1], (y[2] + 1) % 3, -1])
+    with pytest.warns(lowland.LowlandWarning, match="1 groups of equal rows have different labels"):
+        got = lowland.UMAP(n_epochs=20).fit(twice, labels)
+    want = lowland.UMAP(n_epochs=20).fit(X, np.where(np.arange(150) == 2, -1, y))
+    np.testing.assert_array_equal(got.embedding_[:150], want.embedding_)
+
+
+def test_new_rows_of_a_supervised_map(rng, tmp_path):
+    X, y = overlapping(rng)
+    model = lowland.UMAP(n_epochs=50, target_weight=0.7).fit(X, y)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+    lowland.save(model, tmp_path / "m.lowland")
+    again = lowland.load(tmp_path / "m.lowland")
+    assert again.target_weight == 0.7
+    np.testing.assert_array_equal(again.transform(X[:9] + 0.1), model.transform(X[:9] + 0.1))
+
+
+@pytest.mark.parametrize(
+    ("y", "metric", "words"),
+    [
+        (np.arange(149), "categorical", r"y must have one label for each of the 150 rows; its shape is \(149,\)"),
+        (np.zeros((150, 2)), "categorical", r"one label .* \(150, 2\)"),
+        (np.arange(150) / 2, "categorical", r"fractions \(0.5 at row 1\).* use target_metric='euclidean'"),
+        (["a"] * 150, "euclidean", "not a finite number; use target_metric='categorical'"),
+        (np.full(150, np.nan), "euclidean", "not a finite number"),
+        (np.arange(150), "manhattan", "give 'cityblock'"),
+    ],
+    ids=["length", "columns", "fractions", "text", "nan", "name"],
+)
+def test_targets_that_are_refused(y, metric, words, rng):
+    with pytest.raises(ValueError, match=words):
+        lowland.UMAP(target_metric=metric).fit(rng.standard_normal((150, 3)), y)
+
+
+@pytest.mark.filterwarnings("ignore:.*too few to optimise:lowland.LowlandWarning")
+def test_a_target_of_too_few_rows_is_said_to_have_no_effect(rng):
+    with pytest.warns(lowland.LowlandWarning, match="y has no effect"):
+        lowland.UMAP().fit(rng.standard_normal((3, 3)), [0, 1, 1])

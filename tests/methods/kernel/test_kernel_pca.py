@@ -552,7 +552,7 @@ def test_rounding_to_single_precision_is_not_taken_for_indefinite(X, landmarks):
 
 def test_bad_precomputed_kernels(X):
     K = gaussian(X, X, 0.2)
-    with pytest.raises(lowland.DataError, match="square matrix; this one is 120 × 100"):
+    with pytest.raises(lowland.DataError, match="square kernel matrix; this one is 120 × 100"):
         KernelPCA(kernel="precomputed").fit(K[:, :100])
     for landmarks in (None, 30):
         crooked = K.copy()
@@ -744,3 +744,19 @@ def test_33_000_points_all_pairs(dtype):
     same_up_to_sign(model.embedding_.astype(float), pca.transform(X.astype(np.float64)), tolerance)
     assert model.fit_info_.residual < 1e-10
     assert 0.5 * model.fit_info_.peak_bytes < planned.bytes < 1.5 * model.fit_info_.peak_bytes
+
+
+@pytest.mark.parametrize("landmarks", [None, 30])
+def test_all_components(landmarks, rng):
+    X = rng.standard_normal((80, 5))
+    model = KernelPCA(None, kernel="linear", landmarks=landmarks).fit(X)
+    assert model.n_components_ == 5
+    assert not model.fit_info_.warnings
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-10)
+    wide = KernelPCA(None, gamma=1.0, landmarks=landmarks).fit(X)
+    assert wide.n_components_ == (79 if landmarks is None else 30)
+    few = KernelPCA(3, gamma=1.0, landmarks=landmarks).fit(X)
+    np.testing.assert_allclose(wide.eigenvalues_[:3], few.eigenvalues_, rtol=1e-10)
+    all_pairs = lowland.plan(KernelPCA(None, landmarks=landmarks), X)
+    assert all_pairs.bytes > lowland.plan(KernelPCA(3, landmarks=landmarks), X).bytes
+    assert KernelPCA(None).fit(X[:2]).n_components_ == 1

@@ -64,17 +64,14 @@ def fuzzy_union(graph: Graph) -> Any:
     (True, 1.0)
     """
 
-    return _union(assembled(graph, _weigh, np.float32))
+    W = assembled(graph, _weigh, np.float32)
+    back = sp.csr_array(W.T)
+    return W + back - W.multiply(back)
 
 
 def _weigh(distances: Array) -> Array:
     parts = thread_pool.run(lambda part: memberships(distances[part]), tiles(len(distances), _POINTS_AT_ONCE))
     return np.concatenate(list(parts))
-
-
-def _union(W: Any) -> Any:
-    back = sp.csr_array(W.T)
-    return W + back - W.multiply(back)
 
 
 # -- what a target does ----------------------------------------------------------------------------------------------
@@ -134,10 +131,10 @@ class Target:
         """Return the fuzzy graph of points cut down to pairs that are alike in the target, by umap-learn.
 
         Edges between different labels keep exp(−2.5/(1 − weight)) of their weight, those of an unknown one exp(−1). A
-        numeric target has a fuzzy graph of k neighbours of its own. Each point then gets a full edge again.
+        numeric target has weights of k neighbours of its own. Each point then gets a full edge again.
         """
         library = package("umap.umap_", "UMAP")
-        W = sp.csr_matrix(W)
+        W = sp.csr_matrix(W, copy=True)  # umap-learn writes into it
         if self.metric == CATEGORICAL:
             far = _FAR / (1 - self.weight) if self.weight < 1 else _INFINITE
             return library.discrete_metric_simplicial_set_intersection(W, self.values, far_dist=far)
@@ -146,14 +143,14 @@ class Target:
         return library.reset_local_connectivity(both)
 
     def _graph(self, k: int) -> Any:
-        """Return the fuzzy graph of the values. ρ is the least distance to another value: many may be equal."""
+        """Return w_j|i of the values. ρ is the least distance to another value: many may be equal."""
         graph = searcher(self.metric, self.values).graph(min(k, len(self.values) - 1))
 
         def weigh(d: Array) -> Array:
             nearest = np.min(d, axis=1, where=d > 0, initial=np.inf, keepdims=True)
             return _weigh(np.maximum(d - np.where(np.isinf(nearest), 0.0, nearest), 0.0))
 
-        return _union(assembled(graph, weigh, np.float32))
+        return assembled(graph, weigh, np.float32)
 
 
 def _codes(labels: Array) -> Array:
