@@ -551,3 +551,12 @@ def test_the_second_ten_colours_are_as_far_apart_as_the_first() -> None:
     apart = np.linalg.norm(lab[:, None] - lab, axis=2) + 9 * np.eye(len(lab))
     assert len(PALETTE) == 20
     assert apart.min() >= 0.999 * apart[:10, :10].min()
+
+
+@pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")
+def test_no_negative_share_of_variance(rng):
+    """Distances given as a kernel: their centred eigenvalues are nearly all negative."""
+    X = rng.standard_normal((40, 3))
+    model = lowland.KernelPCA(2, kernel="precomputed").fit(np.linalg.norm(X[:, None] - X, axis=2))
+    assert model.fit_info_.evidence["share of variance"] < 0
+    assert quality(model) is None

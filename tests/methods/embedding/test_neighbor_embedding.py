@@ -278,8 +278,8 @@ def test_too_few_rows_are_laid_out_by_classical_scaling_and_told(Model, asked, r
 @pytest.mark.parametrize(
     ("n", "given", "words"),
     [
-        (200, {"n_neighbors": 201}, "n_neighbors=201 must be at most the number of rows, 200"),
-        (200, {"perplexity": 199.0}, "perplexity=199 must be less than the number of rows less 1, 199"),
+        (200, {"n_neighbors": 201}, "n_neighbors=201 is more than the number of rows, 200"),
+        (200, {"perplexity": 199.0}, "perplexity=199 is too large for 200 rows: it must be below 199"),
         (200, {"perplexity": 0.5}, "perplexity=0.5 must be at least 1"),
         (200, {"min_dist": 2.0}, "min_dist=2 must be at most spread=1"),
         (3, {"n_components": 3}, "n_components=3 is more than the number of points less one = 2"),

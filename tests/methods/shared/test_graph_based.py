@@ -212,7 +212,9 @@ def test_a_square_that_is_none(Free, rng):
 @pytest.mark.parametrize("count", [2, 5])
 def test_pieces_are_refused_where_that_was_asked_for(Model, count, rng):
     X, _ = islands(rng, count)
-    with pytest.raises(lowland.DisconnectedError, match=rf"falls into {count} pieces \(70, 60") as caught:
+    with pytest.raises(
+        lowland.DisconnectedError, match=rf"not connected: it has {count} connected components \(70(,| and) 60"
+    ) as caught:
         Model(disconnected="error").fit(X)
     assert isinstance(caught.value, lowland.DataError)
     one, _ = islands(rng, 1)
@@ -223,8 +225,8 @@ def test_pieces_are_refused_where_that_was_asked_for(Model, count, rng):
 @pytest.mark.parametrize("count", [2, 5])
 def test_pieces_are_bridged(Model, count, rng):
     X, where = islands(rng, count)
-    said = "the shortest link" if count == 2 else "the 4 shortest links"
-    with pytest.warns(lowland.DisconnectedWarning, match=rf"{count} pieces .*{said}"):
+    said = "the shortest missing edge" if count == 2 else "the 4 shortest missing edges"
+    with pytest.warns(lowland.DisconnectedWarning, match=rf"{count} connected components .*{said}"):
         model = Model(disconnected="bridge").fit(X)
     assert model.fit_info_.evidence["pieces"] == count
     assert model.fit_info_.evidence["links added"] == count - 1
@@ -239,7 +241,7 @@ def test_pieces_are_bridged(Model, count, rng):
 @pytest.mark.parametrize("count", [2, 5])
 def test_separate_pieces_lie_side_by_side(Free, count, rng):
     X, where = islands(rng, count)
-    with pytest.warns(lowland.DisconnectedWarning, match=rf"{count} pieces .*side by side"):
+    with pytest.warns(lowland.DisconnectedWarning, match=rf"{count} connected components .*side by side"):
         model = Free(disconnected="separate").fit(X)
     assert "links added" not in model.fit_info_.evidence
     np.testing.assert_array_equal(model.component_labels_, where)

@@ -85,7 +85,8 @@ class PCA(LinearReducer):
         **dict.fromkeys(
             ("explained_variance_", "spectrum_", "total_variance_", "noise_variance_"), lambda model: 2 * _unit(model)
         ),
-        **{"get_covariance": 2, "get_precision": -2},
+        "get_covariance": 2,
+        "get_precision": -2,
         "transform": lambda model: 0 if model.whiten else _unit(model),
     }
 

@@ -38,7 +38,7 @@ class ProbabilisticPCA(LinearReducer):
     n_components : int
         Number of directions; with as many as columns no noise is left.
     max_iter, tol : int, float
-        EM stops after this many steps, with a warning, or when one raises the log-likelihood by less than tol per value.
+        EM stops after this many steps, with a warning, or when one raises the log-likelihood by less than tol a value.
     random_state : int, generator or None
         Seed of `sample` and of iterative solvers; None is seed 0.
 

@@ -48,14 +48,14 @@ class Isomap(GraphReducer):
     n_neighbors : int
         Neighbours of each point. Two points are linked when either is among the other's neighbours.
     metric : str or callable
-        A metric of SciPy by name; "precomputed": X is the square of distances, dense or sparse; or a function of two
-        objects. What a sparse square does not store is not known: `transform` knows a training object by its stored
-        zero, and places a row without one as a new object beside its neighbours.
+        A metric of SciPy by name; "precomputed": X is a square matrix of distances, dense or sparse; or a function of
+        two objects. What a sparse matrix does not store is not known: `transform` knows a training object by its
+        stored zero, and places a row without one as a new object beside its neighbours.
     landmarks : int, str or None
         None: exact, with the paths between all points. "auto": exact up to 10,000 points, else 500 landmarks (or 4 for
         each component, if that is more). Or a number, at least 2 (n_components + 1).
     disconnected : str
-        What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each piece
+        What to do when the graph is not connected: "bridge" adds the shortest links, "separate" embeds each piece
         and lays them side by side, "error" refuses.
     ties : str
         Of neighbours at the distance of the last one, "cut" takes those with lower numbers, "keep" takes all.

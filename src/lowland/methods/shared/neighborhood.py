@@ -59,33 +59,40 @@ def pieces_of(model: Any, hood: Neighborhood, record: Recorder) -> tuple[list[Pi
 
 def _disconnected(model: Any, hood: Neighborhood, labels: Array, record: Recorder) -> list[Piece]:
     sizes = np.bincount(labels)
-    listed = ", ".join(str(s) for s in sizes[:5]) + (", …" if len(sizes) > 5 else "")
-    what = f"{hood.metric.owner}: the graph of {hood.n_neighbors} neighbours falls into {len(sizes)} pieces"
-    what, apart = f"{what} ({listed} points)", model._parameters["disconnected"].accepts("separate")
-    separate = Message(" or ", Setting("disconnected", "separate"))
+    texts = [str(size) for size in sizes[:5]]
+    listed = ", ".join([*texts, "…"]) if len(sizes) > 5 else " and ".join([", ".join(texts[:-1]), texts[-1]])
+    what = (
+        f"{hood.metric.owner}: the {hood.n_neighbors}-nearest-neighbour graph is not connected: it has {len(sizes)} "
+        f"connected components ({listed} points)"
+    )
+    more, apart = (
+        message("increase {n_neighbors}", n_neighbors=...),
+        model._parameters["disconnected"].accepts("separate"),
+    )
     if model.disconnected == "error":
-        use = Message("; use more neighbours, or ", Setting("disconnected", "bridge"), separate if apart else "")
-        raise DisconnectedError(Message(what, use, " to embed it nevertheless"))
+        separate = Message(" or ", Setting("disconnected", "separate")) if apart else ""
+        raise DisconnectedError(Message(what, "; ", more, ", or use ", Setting("disconnected", "bridge"), separate))
     record.evidence["pieces"] = len(sizes)
     if model.disconnected == "bridge":
         piece, count = hood.bridged(labels)
         record.evidence["links added"] = count
-        links = "the shortest link between them was" if count == 1 else f"the {count} shortest links between them were"
+        edges = "the shortest missing edge" if count == 1 else f"the {count} shortest missing edges"
         record.warn(
             Message(
-                f"{what}; {links} added. The positions of the pieces relative to each other depend on these links "
-                "alone: more neighbours",
-                separate if apart else "",
-                " would avoid that",
+                f"{what}; they were joined by {edges}. Positions of the components relative to each other are "
+                "unreliable; ",
+                more,
+                Message(" or use ", Setting("disconnected", "separate")) if apart else "",
             ),
             DisconnectedWarning,
         )
         return [piece]
     few = int((sizes <= model.n_components + 1).sum())
-    small = f". {few} of them have at most {model.n_components + 1} points: {SMALL_MAP} lays these out" if few else ""
+    size = model.n_components + 1
+    small = f". Components of at most {size} points ({few} here) are embedded by {SMALL_MAP}" if few else ""
     record.warn(
-        f"{what}; they are embedded one by one and laid side by side (component_labels_ holds the piece of each row): "
-        f"distances between pieces mean nothing{small}",
+        f"{what}; each component is embedded separately and placed side by side; distances between components are not "
+        f"meaningful{small}",
         DisconnectedWarning,
     )
     return hood.split(labels)
