@@ -152,7 +152,7 @@ def test_pieces(rng):
     alone = DiffusionMaps().fit(X[:100])
     shift = model.embedding_[0] - alone.embedding_[0]
     np.testing.assert_allclose(model.embedding_[:100] - shift, alone.embedding_, atol=1e-9)
-    with pytest.warns(lowland.DisconnectedWarning, match="shortest link"):
+    with pytest.warns(lowland.DisconnectedWarning, match="shortest missing edge"):
         bridged = DiffusionMaps().fit(X)
     assert np.isfinite(bridged.embedding_).all()
     side = np.sign(bridged.embedding_[:, 0])

@@ -312,7 +312,7 @@ def test_small_pieces_keep_their_distances(rng):
 
 
 def test_pieces_refused(islands):
-    with pytest.raises(lowland.DisconnectedError, match="pieces"):
+    with pytest.raises(lowland.DisconnectedError, match="2 connected components"):
         Isomap(n_neighbors=5, disconnected="error").fit(islands)
 
 

@@ -159,7 +159,7 @@ def test_separate_pieces_are_embedded_as_if_alone(pieces):
 
 def test_bridged_pieces_lie_apart_and_within_a_piece_points_still_differ(pieces):
     """The links are far longer than σ: their weights would vanish, and with them all but the pieces."""
-    with pytest.warns(lowland.DisconnectedWarning, match="2 shortest links"):
+    with pytest.warns(lowland.DisconnectedWarning, match="2 shortest missing edges"):
         model = LaplacianEigenmaps(4).fit(pieces)
     assert model.fit_info_.evidence["links added"] == 2
     assert (model.eigenvalues_ > 0).all()
