@@ -138,7 +138,9 @@ def with_zeros(rng, n, width, dtype):
     return np.round(100 * X).astype(dtype) if np.dtype(dtype).kind == "i" else X.astype(dtype)
 
 
-@pytest.mark.filterwarnings("ignore:.*nearly in one place:lowland.LowlandWarning")  # zeros set a few rows apart
+@pytest.mark.filterwarnings(
+    "ignore:.*weakly connected to the rest:lowland.LowlandWarning"
+)  # zeros set a few rows apart
 @pytest.mark.parametrize("width", [7, 600])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
 def test_rows_may_be_sparse_in_one_call_and_dense_in_another(method, dtype, width, rng, tmp_path):
@@ -348,7 +350,9 @@ def test_parameters_only_store_and_are_checked(method, X):
 
 
 @pytest.mark.filterwarnings("ignore::lowland.NotConvergedWarning")  # of 60 rows HessianLLE knows one axis loosely
-@pytest.mark.filterwarnings("ignore:.*nearly in one place:lowland.LowlandWarning")  # and LTSA sets a few of them apart
+@pytest.mark.filterwarnings(
+    "ignore:.*weakly connected to the rest:lowland.LowlandWarning"
+)  # and LTSA sets a few of them apart
 def test_clone_copy_pipeline_and_search(method, X):
     model = build(method).fit(X)
     assert clone(model).get_params() == model.get_params()
@@ -432,7 +436,9 @@ def test_training_rows_return_their_embedding(method, X):
     ],
 )
 @pytest.mark.filterwarnings("ignore::lowland.NotConvergedWarning")  # MVU: no points have such distances exactly
-@pytest.mark.filterwarnings("ignore:.*nearly in one place:lowland.LowlandWarning")  # angles of clouds far from zero
+@pytest.mark.filterwarnings(
+    "ignore:.*weakly connected to the rest:lowland.LowlandWarning"
+)  # angles of clouds far from zero
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_every_way_to_compare_rows_keeps_the_contract(method, options, X, dtype):
     X = X.astype(dtype)

@@ -96,13 +96,13 @@ def test_distances_are_compared(run: Any, tmp_path: Path) -> None:
         (["--record", "no/r.json"], 2, "cannot be written there"),
         (["--out", "t.npy"], 2, "contains text"),
         (["--report", "r.txt"], 2, "must end in .html"),
-        (["--again", "none.json"], 3, "not a record of a comparison"),
+        (["--again", "none.json"], 3, "--again none.json: no such file"),
         (["--again", "none.json", "--methods", "pca", "--seed", "1"], 2, "remove --methods, --seed"),
         (["--sample", "many"], 2, "--sample many: must be a number of rows, or all"),
         (["--sample", "3"], 3, "sample must be"),
         (["--held-out", "0.9"], 3, "from 0 to 0.5"),
         (["--target", "kinds"], 3, "did you mean 'kind'"),
-        (["--target", "c0"], 3, "no classes"),
+        (["--target", "c0"], 3, "bin it into classes first"),
     ],
 )
 def test_wrong_calls_are_told(run: Any, blobs: Path, words: list[str], code: int, told: str) -> None:

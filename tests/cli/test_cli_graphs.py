@@ -77,8 +77,8 @@ def test_texts_without_a_function_are_told_what_is_missing() -> None:
 @pytest.mark.parametrize(
     ("method", "setting", "words"),
     [
-        ("umap", "n_neighbors=41", "UMAP: n_neighbors=41 must be at most the number of rows, 40"),
-        ("tsne", "perplexity=39", "TSNE: perplexity=39 must be less than the number of rows less 1, 39"),
+        ("umap", "n_neighbors=41", "UMAP: --set n_neighbors=41 is more than the number of rows, 40"),
+        ("tsne", "perplexity=39", "TSNE: --set perplexity=39.0 is too large for 40 rows: it must be below 39"),
     ],
 )
 def test_a_plan_refuses_what_reduce_refuses(run, method, setting, words):

@@ -334,3 +334,14 @@ def test_reports_and_comparisons_cost_more_of_larger_tables():
         alone = report_seconds(10_000, 50)
     with lowland.config(threads=4):
         assert report_seconds(10_000, 50) < alone
+
+
+@pytest.mark.parametrize("model", ["pca", lowland.PCA])
+def test_a_plan_needs_an_estimator(model):
+    with pytest.raises(TypeError, match=r"must be a Lowland estimator such as lowland\.PCA\(2\); got "):
+        lowland.plan(model, np.eye(3))
+
+
+def test_one_row_is_named():
+    with pytest.raises(lowland.DataError, match="the table has only 1 row"):
+        lowland.PCA(2).fit(np.ones((1, 3)))

@@ -39,8 +39,8 @@ def test_every_altered_byte(file, flip):
         (lambda data: data[:-1] + b"\x41", ["checksum is wrong", "altered"]),
         (lambda data: data.replace(b'\\"tol\\":0.5', b'\\"tol\\":0.7'), ["checksum is wrong", "altered"]),
         (lambda data: data + b"\0", ["altered"]),
-        (lambda data: b"", ["empty"]),
-        (lambda data: b"12345", ["only 5 bytes"]),
+        (lambda data: b"", ["incomplete (0 bytes)"]),
+        (lambda data: b"12345", ["incomplete (5 bytes)"]),
     ],
     ids=["array", "parameter", "one byte more", "empty", "tiny"],
 )

@@ -551,3 +551,12 @@ def test_the_second_ten_colours_are_as_far_apart_as_the_first() -> None:
     apart = np.linalg.norm(lab[:, None] - lab, axis=2) + 9 * np.eye(len(lab))
     assert len(PALETTE) == 20
     assert apart.min() >= 0.999 * apart[:10, :10].min()
+
+
+@pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")
+def test_no_negative_share_of_variance(rng):
+    """An indefinite kernel whose eigenvalues have a negative sum."""
+    X = rng.standard_normal((40, 3))
+    model = lowland.KernelPCA(1, kernel="precomputed").fit(X * [1, -3, -3] @ X.T)
+    assert model.fit_info_.evidence["share of variance"] < 0
+    assert quality(model) is None

@@ -307,6 +307,8 @@ def _read_record(path: Path) -> dict[str, Any]:
 
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataError(f"--again {path}: no such file") from error
     except (OSError, ValueError) as error:
         raise DataError(f"--again {path}: not a record of a comparison ({error})") from error
     try:

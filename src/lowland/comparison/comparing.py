@@ -42,7 +42,7 @@ def compare(
     Parameters
     ----------
     X : array, sparse matrix or data frame
-        Rows; columns of text are coded as FAMD does. With ``metric="precomputed"`` a square of distances.
+        Rows; columns of text are coded as FAMD does. With ``metric="precomputed"`` a square matrix of distances.
     methods : "auto" or list
         Names, (name, parameters) pairs or models. "auto" takes what suits the data, cheap and different ones first.
     n_components : int

@@ -301,15 +301,14 @@ def _classes(name: str, values: Any, n: int) -> Target:
     listed = _listed(values)
     if isinstance(listed, list) and any(isinstance(v, float) and v % 1 > 0 for v in listed):
         raise DataError(
-            f"compare: the target {name!r} holds numbers that are no classes; cut them into classes first, with "
-            "numpy.digitize for instance"
+            f"compare: the target {name!r} is continuous, but compare needs class labels; bin it into classes first"
         )
     names, codes = labels(values, n, "compare", f"the target {name!r}")
     known = int((codes >= 0).sum())
     if not 2 <= len(names) <= min(_MOST_CLASSES, known // 2):
         raise DataError(
-            f"compare: the target {name!r} has {len(names)} different values in {known} rows; a target has at least 2 "
-            f"classes, at most {_MOST_CLASSES}, of 2 rows and more on average"
+            f"compare: the target {name!r} has {len(names)} different values in {known} rows; a target needs 2 to "
+            f"{_MOST_CLASSES} classes with 2 or more rows each on average; choose another column"
         )
     return Target(name, codes, tuple(map(str, names)))
 

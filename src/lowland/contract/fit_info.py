@@ -129,15 +129,16 @@ class Recorder:
 
         ``unseen`` is the share of the largest singular value below which none was seen, where only squares were kept.
         """
-        few = "" if asked is None else f", below the {asked} components asked for"
+        below = "" if asked is None else f", below the {asked} requested components"
+        exist = "" if asked is None else f", so only {rank} of the {asked} requested components exist"
         text = (
-            f"{what} have at least rank {rank}{few}: the rows were added up as squares, in which a singular value "
+            f"{what} have at least rank {rank}{below}: the rows were added up as squares, in which a singular value "
             f"below {unseen:.1g} of the largest cannot be distinguished from rounding; "
             if unseen
-            else f"{what} have rank {rank}{few}"
+            else f"{what} have rank {rank}{exist}"
         )
-        last = remedy if unseen else ""
-        self.warn(Message(f"{self.method}: {text}", last, f"; n_components_ is {rank}"), RankWarning)
+        last = (remedy, f"; the result has {rank} components") if unseen else ()
+        self.warn(Message(f"{self.method}: {text}", *last), RankWarning)
 
     def tell_checked(self, blocks: int | None) -> None:
         """Record that a Krylov method looked for missed eigenpairs; of several solves the first counts."""

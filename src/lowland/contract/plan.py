@@ -48,6 +48,10 @@ def plan(
     >>> p.algorithm, p.approximate, p.bytes < 1e9
     ('covariance', False, True)
     """
+    from .reducer import Reducer
+
+    if not isinstance(model, Reducer):
+        raise TypeError(f"plan: model must be a Lowland estimator such as lowland.PCA(2); got {model!r}")
     if (X is None) == (shape is None):
         raise ValueError("plan needs either the data or shape=(rows, columns)")
     parameters.check(type(model).__name__, model._parameters, model.get_params(deep=False))  # as a fit does

@@ -114,7 +114,7 @@ def _seal(head: bytes, body: memoryview) -> bytes:
 def _header_length(start: bytes, size: int) -> int:
     """Return the header's length from the file's first 9 bytes; raise if it is impossible."""
     if size < 9:
-        raise ModelFileError(f"{'only' if size else 'empty:'} {size} bytes; the copy or download was incomplete")
+        raise ModelFileError(f"not a Lowland model file, or incomplete ({size} bytes)")
     length = int.from_bytes(start[:8], "little")
     if start[8:] != b"{" or length > _HEADER_LIMIT:
         foreign = next((f"it is {kind}" for magic, kind in _FOREIGN if start.startswith(magic)), SUSPECT)
@@ -137,7 +137,7 @@ def _json(text: bytes | str) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise ValueError("not a JSON object")
     except ValueError as error:
-        raise ModelFileError(f"its header cannot be read ({error}); {SUSPECT}") from error
+        raise ModelFileError(f"the header is damaged ({error}); copy the file again or refit the model") from error
     return value
 
 

@@ -84,10 +84,7 @@ class Function(Pairwise):
         if answer.shape == () and answer.dtype.kind in "fiub":
             self.eps = _precision(answer.dtype)
             return False
-        raise DataError(
-            f"the {self.what} must return a number for two objects or an n × m matrix for two blocks; "
-            f"for two objects it returned {_describe(answer)}{tried}"
-        )
+        raise DataError(f"the {self.what} must return a number for two objects; it returned {_describe(answer)}{tried}")
 
     def between(self, A: Prepared, B: Prepared) -> Array:
         """Return the values; raise if one is not finite."""
@@ -118,7 +115,7 @@ def _repeat(first: Array, times: int) -> Array:
 
 
 def _describe(answer: np.ndarray[Any, Any]) -> str:
-    return f"an array of shape {answer.shape}" if answer.shape else f"a {answer.dtype.name} value"
+    return f"an array of shape {answer.shape}" if answer.shape else short(answer.item())
 
 
 def short(thing: Any) -> str:

@@ -60,7 +60,7 @@ def quality(model: Reducer) -> str | None:
     if "share of variance" in evidence and hasattr(model, "codebook_"):
         units = count(len(model.codebook_), "prototype")
         return f"whose {units} explain {format_share(evidence['share of variance'])} of the variance"
-    if "share of variance" in evidence:
+    if evidence.get("share of variance", -1.0) >= 0:  # negative where a kernel is far from positive semidefinite
         where = " in the kernel's feature space" if hasattr(model, "kernel_") else ""
         return f"which {verb} {format_share(evidence['share of variance'])} of the variance{where}"
     if "goodness of fit" in evidence:

@@ -278,8 +278,8 @@ def test_too_few_rows_are_laid_out_by_classical_scaling_and_told(Model, asked, r
 @pytest.mark.parametrize(
     ("n", "given", "words"),
     [
-        (200, {"n_neighbors": 201}, "n_neighbors=201 must be at most the number of rows, 200"),
-        (200, {"perplexity": 199.0}, "perplexity=199.0 must be less than the number of rows less 1, 199"),
+        (200, {"n_neighbors": 201}, "n_neighbors=201 is more than the number of rows, 200"),
+        (200, {"perplexity": 199.0}, "perplexity=199.0 is too large for 200 rows: it must be below 199"),
         (200, {"perplexity": 0.5}, "perplexity=0.5 must be at least 1"),
         (200, {"min_dist": 2.0}, "min_dist=2.0 must be at most spread=1.0"),
         (3, {"n_components": 3}, "n_components=3 is more than the number of points less one = 2"),
@@ -303,7 +303,7 @@ def test_a_plan_allows_what_the_fit_takes(Model):
 @quiet
 def test_few_objects_in_pieces_are_refused_or_drawn(Model):
     pairs = sp.csr_array(sp.block_diag([[[0.0, 1.0], [1.0, 0.0]]] * 2))
-    with pytest.raises(lowland.DataError, match=r"4 points .* do not connect them .* ask for 2 at most"):
+    with pytest.raises(lowland.DataError, match=r"4 points .* do not connect them .* 2 at most"):
         Model(3, metric="precomputed").fit(pairs)
     assert np.isfinite(Model(2, metric="precomputed").fit(pairs).embedding_).all()
 

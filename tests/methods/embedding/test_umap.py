@@ -147,9 +147,9 @@ def test_refusals(rng):
     X = rng.standard_normal((20, 3))
     with pytest.raises(ValueError, match=r"min_dist=2\.0 must be at most spread=1\.0"):
         lowland.UMAP(min_dist=2.0, n_neighbors=5).fit(X)
-    with pytest.raises(lowland.DataError, match="n_neighbors=21 must be at most the number of rows, 20"):
+    with pytest.raises(lowland.DataError, match="n_neighbors=21 is more than the number of rows, 20"):
         lowland.UMAP(n_neighbors=21).fit(X)
-    with pytest.raises(lowland.DataError, match="n_neighbors=21 must be at most the number of distinct rows, 20"):
+    with pytest.raises(lowland.DataError, match="n_neighbors=21 is more than the number of distinct rows, 20"):
         lowland.UMAP(n_neighbors=21).fit(np.vstack([X, X]))
     assert lowland.UMAP(n_neighbors=20, n_epochs=5).fit(X).neighbors_ == 19
     with pytest.warns(lowland.LowlandWarning, match=r"only 9 distinct rows.*n_neighbors=9"):

@@ -524,11 +524,9 @@ def test_constant_columns_add_nothing(table):
 
 
 def test_more_axes_than_the_levels_allow(table):
-    with pytest.raises(
-        DataError, match=r"n_components=10 is more than min\(rows, columns\) = 9 .*3 columns of numbers"
-    ):
+    with pytest.raises(DataError, match=r"n_components=10 is too large: at most 9 \(3 numeric columns"):
         lowland.FAMD(10).fit(table)
-    with pytest.raises(DataError, match=r"= 4 \(n_samples = 4"):
+    with pytest.raises(DataError, match=r"at most 4 \(n_samples = 4"):
         lowland.FAMD(5).fit(table[:4])
     twins = table.with_columns(pl.col("kind").alias("kind again"))
     with pytest.warns(lowland.RankWarning, match="rank 9"):

@@ -138,9 +138,9 @@ def test_pieces_are_bridged_or_refused(rng):
     X = np.vstack([rng.standard_normal((60, 3)), rng.standard_normal((60, 3)) + 30])
     with pytest.raises(ValueError, match="disconnected must be 'bridge' or 'error'; got 'separate'"):
         LPP(disconnected="separate").fit(X)
-    with pytest.raises(lowland.DisconnectedError, match="2 pieces"):
+    with pytest.raises(lowland.DisconnectedError, match="2 connected components"):
         LPP(disconnected="error").fit(X)
-    with pytest.warns(lowland.DisconnectedWarning, match="the shortest link between them was added"):
+    with pytest.warns(lowland.DisconnectedWarning, match="joined by the shortest missing edge"):
         Y = LPP(1).fit_transform(X)
     assert abs(np.corrcoef(Y[:, 0], np.repeat([0, 1], 60))[0, 1]) > 0.99
 

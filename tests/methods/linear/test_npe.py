@@ -98,7 +98,7 @@ def test_pieces_rank_and_counts(rng):
     X = np.vstack([rng.standard_normal((60, 3)), rng.standard_normal((60, 3)) + 30])
     with pytest.raises(ValueError, match="disconnected must be 'bridge' or 'error'; got 'separate'"):
         NPE(disconnected="separate").fit(X)
-    with pytest.warns(lowland.DisconnectedWarning, match="the shortest link between them was added"):
+    with pytest.warns(lowland.DisconnectedWarning, match="joined by the shortest missing edge"):
         assert np.isfinite(NPE().fit_transform(X)).all()
     with pytest.warns(lowland.RankWarning, match="rank 1"):
         NPE(3).fit(np.outer(rng.standard_normal(40), [1.0, -2.0, 1.5]) + 1)

@@ -109,7 +109,7 @@ def test_transform_is_u_sigma_and_row_wise(rng):
 
 def test_rank_below_n_components_is_told(rng):
     X = table(rng, 20, 6, rank=2)
-    with pytest.warns(RankWarning, match="rank 2, below the 4 components"):
+    with pytest.warns(RankWarning, match="rank 2, so only 2 of the 4 requested components"):
         model = TruncatedSVD(4).fit(X)
     assert model.n_components_ == 2
     assert_triplets(model, X, 2)

@@ -145,14 +145,14 @@ def test_new_rows_follow_the_formula():
 @pytest.mark.filterwarnings("ignore:.*separates about:lowland.LowlandWarning")  # α = 1 links outliers to themselves
 def test_pieces(rng):
     X = np.vstack([rng.standard_normal((100, 3)), rng.standard_normal((60, 3)) + 50])
-    with pytest.raises(lowland.DisconnectedError, match="2 pieces"):
+    with pytest.raises(lowland.DisconnectedError, match="2 connected components"):
         DiffusionMaps(disconnected="error").fit(X)
     with pytest.warns(lowland.DisconnectedWarning):
         model = DiffusionMaps(disconnected="separate").fit(X)
     alone = DiffusionMaps().fit(X[:100])
     shift = model.embedding_[0] - alone.embedding_[0]
     np.testing.assert_allclose(model.embedding_[:100] - shift, alone.embedding_, atol=1e-9)
-    with pytest.warns(lowland.DisconnectedWarning, match="shortest link"):
+    with pytest.warns(lowland.DisconnectedWarning, match="shortest missing edge"):
         bridged = DiffusionMaps().fit(X)
     assert np.isfinite(bridged.embedding_).all()
     side = np.sign(bridged.embedding_[:, 0])

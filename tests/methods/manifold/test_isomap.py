@@ -281,7 +281,7 @@ def islands(rng):
 
 
 def test_pieces_bridged(islands):
-    with pytest.warns(lowland.DisconnectedWarning, match="3 pieces|2 pieces"):
+    with pytest.warns(lowland.DisconnectedWarning, match="3 connected components|2 connected components"):
         model = Isomap(n_neighbors=5).fit(islands)
     assert np.isfinite(model.embedding_).all()
     assert np.linalg.norm(model.embedding_[0] - model.embedding_[70]) > 30
@@ -304,7 +304,7 @@ def test_pieces_separate(islands):
 def test_small_pieces_keep_their_distances(rng):
     few = rng.standard_normal((6, 3)) + 50  # with 5 neighbours each, all are neighbours
     X = np.concatenate([rng.standard_normal((60, 3)), few])
-    with pytest.warns(lowland.DisconnectedWarning, match=r"2 pieces \(60, 6 points\)"):
+    with pytest.warns(lowland.DisconnectedWarning, match=r"2 connected components \(60 and 6 points\)"):
         model = Isomap(6, n_neighbors=5, disconnected="separate").fit(X)
     np.testing.assert_allclose(pdist(model.embedding_[60:]), pdist(few), atol=1e-9)
     np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-12)
@@ -312,7 +312,7 @@ def test_small_pieces_keep_their_distances(rng):
 
 
 def test_pieces_refused(islands):
-    with pytest.raises(lowland.DisconnectedError, match="pieces"):
+    with pytest.raises(lowland.DisconnectedError, match="2 connected components"):
         Isomap(n_neighbors=5, disconnected="error").fit(islands)
 
 

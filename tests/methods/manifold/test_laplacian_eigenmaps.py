@@ -136,12 +136,12 @@ def pieces(rng):
 
 
 def test_pieces_are_an_error_where_that_was_asked_for(pieces):
-    with pytest.raises(lowland.DisconnectedError, match=r"falls into 3 pieces \(200, 120, 60 points\)"):
+    with pytest.raises(lowland.DisconnectedError, match=r"3 connected components \(200, 120 and 60 points\)"):
         LaplacianEigenmaps(disconnected="error").fit(pieces)
 
 
 def test_separate_pieces_are_embedded_as_if_alone(pieces):
-    with pytest.warns(lowland.DisconnectedWarning, match="3 pieces"):
+    with pytest.warns(lowland.DisconnectedWarning, match="3 connected components"):
         model = LaplacianEigenmaps(disconnected="separate").fit(pieces)
     np.testing.assert_array_equal(model.component_labels_, np.repeat([0, 1, 2], [200, 120, 60]))
     right = -np.inf
@@ -159,7 +159,7 @@ def test_separate_pieces_are_embedded_as_if_alone(pieces):
 
 def test_bridged_pieces_lie_apart_and_within_a_piece_points_still_differ(pieces):
     """The links are far longer than σ: their weights would vanish, and with them all but the pieces."""
-    with pytest.warns(lowland.DisconnectedWarning, match="2 shortest links"):
+    with pytest.warns(lowland.DisconnectedWarning, match="2 shortest missing edges"):
         model = LaplacianEigenmaps(4).fit(pieces)
     assert model.fit_info_.evidence["links added"] == 2
     assert (model.eigenvalues_ > 0).all()
@@ -349,5 +349,7 @@ def test_a_bad_number_of_landmarks(rng):
 
 
 def test_a_map_of_a_few_points_is_told():
-    with pytest.warns(lowland.LowlandWarning, match=r"coordinate 2 separates about \d+ of 2000.*larger bandwidth"):
+    with pytest.warns(
+        lowland.LowlandWarning, match=r"coordinate 2 mainly separates about \d+ of 2000.*larger bandwidth"
+    ):
         LaplacianEigenmaps().fit(lowland.data.fishbowl(2000)[0])

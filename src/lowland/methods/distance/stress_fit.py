@@ -106,10 +106,9 @@ class StressFit:
         if not result.converged and result.pace > MAX_UNREPORTED_PACE:
             record.warn(
                 message(
-                    f"{self.method}: after {self.max_iter} steps the stress still falls by {result.pace:.1g} of itself "
-                    "a step; raise {max_iter}, or raise {tol} to stop earlier without this warning",
+                    f"{self.method}: not converged after {self.max_iter} step{'s' * (self.max_iter != 1)}: the stress "
+                    f"still decreases by {100 * result.pace:.2g} % per step; increase {{max_iter}}",
                     max_iter=...,
-                    tol=...,
                 ),
                 NotConvergedWarning,
             )

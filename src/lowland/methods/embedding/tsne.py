@@ -39,7 +39,7 @@ _NEW_STEPS, _NEW_RATE, _NEW_EXAGGERATION, _NEW_LONGEST = 250, 0.1, 1.5, 0.25
 
 
 class TSNE(NeighborEmbedding):
-    """Points whose neighbours are as probable as in the data (van der Maaten & Hinton 2008), moved by openTSNE.
+    """t-SNE, computed by openTSNE: neighbours are as probable as in the data (van der Maaten & Hinton 2008).
 
     p_j|i ∝ exp(−d_ij²/(2σ_i²)) with perplexity 2^H(p_·|i);   p_ij = (p_j|i + p_i|j)/2N;
     q_ij ∝ 1/(1 + |y_i − y_j|²);   Y minimises KL(p ‖ q) = Σ p_ij log(p_ij/q_ij).
@@ -174,9 +174,7 @@ class TSNE(NeighborEmbedding):
             raise DataError(message("TSNE: {perplexity} must be at least 1", perplexity=self.perplexity))
         others = n - 1
         if n >= self._least and self.perplexity != PERPLEXITY and self.perplexity >= others:
-            text = (
-                f" must be less than the number of {what} less 1, {others}: use at most a third of it, {others / 3:.3g}"
-            )
+            text = f" is too large for {n} {what}: it must be below {others}; {others / 3:.3g} or less is recommended"
             raise DataError(message("TSNE: {perplexity}" + text, perplexity=self.perplexity))
 
     def _count_neighbors(self, n: int, record: Recorder) -> int:
@@ -188,8 +186,8 @@ class TSNE(NeighborEmbedding):
         else:
             self.perplexity_ = max(1.0, others / 3)
             record.warn(
-                f"TSNE: there are only {n} distinct rows, too few for a perplexity of {PERPLEXITY:g}; perplexity_ is "
-                f"{self.perplexity_:.3g}",
+                f"TSNE: {n} distinct rows are too few for the default perplexity of {PERPLEXITY:g}; it was lowered to "
+                f"{self.perplexity_:.3g} (a third of the other rows)",
                 LowlandWarning,
             )
         return min(int(3 * self.perplexity_), others)

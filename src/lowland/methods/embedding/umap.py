@@ -182,8 +182,9 @@ class UMAP(NeighborEmbedding):
 
     def _check_neighbors(self, n: int, what: str) -> None:
         if self._least <= n < self.n_neighbors != NEIGHBORS:
-            text = f" must be at most the number of {what}, {n}; use {min(NEIGHBORS, n)} or more rows"
-            raise DataError(message("UMAP: {n_neighbors}" + text, n_neighbors=self.n_neighbors))
+            use = f"use a smaller value, such as {min(NEIGHBORS, n)}, or more rows"
+            text = f"UMAP: {{n_neighbors}} is more than the number of {what}, {n}; {use}"
+            raise DataError(message(text, n_neighbors=self.n_neighbors))
 
     def _count_neighbors(self, n: int, record: Recorder) -> int:
         """Return the number of neighbours beside the point itself."""

@@ -68,8 +68,8 @@ class KernelFit:
             record.evidence["missed of the centred trace, at most"] = found.centered_error
         if n_components is not None and rank < n_components:
             record.warn(
-                f"KernelPCA: the centred kernel has rank {rank}, below the {n_components} components asked for; "
-                f"n_components_ is {rank}",
+                f"KernelPCA: the centred kernel has rank {rank}, so only {rank} of the {n_components} "
+                "requested components exist",
                 RankWarning,
             )
         if not pairs.converged:
@@ -93,7 +93,8 @@ def _note_negative(negative: Negative, doubt: str, record: Recorder) -> None:
     if not negative.found:
         return
     text = (
-        f"the least eigenvalue{of} is {negative.least:.3g}, and negative eigenvalues are {negative.share:.2g} of Σ|λ|"
+        f"the smallest eigenvalue{of} is {negative.least:.3g}; negative eigenvalues are {100 * negative.share:.3g} % "
+        "of the sum of |λ|"
     )
     if negative.excess is not None:
         text += f"; projected on the landmarks, rows are too long by {negative.excess:.2g} of the trace"

@@ -25,22 +25,22 @@ Column = str | int
 
 
 class FAMD(LinearReducer):
-    """Factor analysis of mixed data: principal components of numbers and categories together (Pagès 2004).
+    """Factor analysis of mixed data: principal components of numeric and categorical columns (Pagès 2004).
 
     Numbers are standardised, and the indicator of each level is divided by the root of its share p, so that a number
-    has variance 1 and a category of K levels K − 1, at most 1 of it along any direction:
+    has variance 1 and a categorical column of K levels K − 1, at most 1 of it along any direction:
 
     z = (x − m)/s  and  z_l = (1_l − p_l)/√p_l;   ZᵀZ/N = V Λ Vᵀ;   y = Vᵀz.
 
-    With numbers alone this is PCA with ``scale=True``, with Q categories alone multiple correspondence analysis, whose
-    eigenvalues are λ/Q and coordinates of rows y/√Q.
+    With numbers alone this is PCA with ``scale=True``, with Q categorical columns alone multiple correspondence
+    analysis, whose eigenvalues are λ/Q and coordinates of rows y/√Q.
 
     Parameters
     ----------
     n_components : int
         Number of axes.
     categorical : "auto" or list of column names or numbers
-        Columns of numbers that are categories. Texts, booleans of a data frame and categorical types always are.
+        Columns of numbers that are categorical. Texts, booleans of a data frame and categorical types always are.
     unseen : str
         A level that the fit did not see: "error" refuses it, with its place; "ignore" takes the column's mean.
     missing : str
@@ -51,8 +51,8 @@ class FAMD(LinearReducer):
     Attributes
     ----------
     components_, coded_names_ : array (k, C), list of str
-        V as rows, over the coded columns: one for a number, one a level for a category, in the table's order; their
-        names, such as "colour=red".
+        V as rows, over the coded columns: one for a number, one a level for a categorical column, in the table's
+        order; their names, such as "colour=red".
     eigenvalues_, explained_variance_ratio_, spectrum_, total_variance_ : array (k,), array (k,), array, float
         λ, the variance (1/N) of each coordinate; λ over the sum of all; all λ that were computed; their sum.
     levels_, mean_, scale_ : dict, array (C,), array (C,)
@@ -149,7 +149,7 @@ class FAMD(LinearReducer):
         return self._layout.row_map(self._compressor().A, self.mean_)
 
     def inverse_transform(self, X: Any) -> Array:
-        """Map coordinates back: numbers to m + s (Vy), a category to the level of largest p + √p (Vy), as objects."""
+        """Map coordinates back: numbers to m + s (Vy), categorical columns to the level of largest p + √p (Vy)."""
         check_is_fitted(self)
         if not self.categorical_columns_:
             return super().inverse_transform(X)
@@ -184,7 +184,7 @@ class FAMD(LinearReducer):
         return np.add.reduceat(self.components_.T.astype(np.float64) ** 2, first, axis=0)
 
     def column_coordinates(self) -> Array:
-        """Return (D, k) λ times the contributions: r² of a number and the axis, η² of a category (between 0 and 1)."""
+        """Return (D, k) λ × contributions: r² of a numeric, η² of a categorical column and the axis (0 to 1)."""
         return self.contributions() * self.eigenvalues_
 
     def category_coordinates(self) -> dict[Column, Array]:

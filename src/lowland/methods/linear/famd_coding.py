@@ -260,14 +260,11 @@ def check_count(k: int, n_numbers: int, found: Learned, owner: str) -> None:
     free = found.n_levels - len(found.levels.values)
     limit = min(found.n_rows, n_numbers + free)
     if k > limit > 0:
-        raise DataError(
-            message(
-                f"{owner}: {{n_components}} is more than min(rows, columns) = {limit} (n_samples = {found.n_rows}; "
-                f"{n_numbers} columns of numbers and {free} of levels, one less than each category has); "
-                f"ask for {limit} at most",
-                n_components=k,
-            )
-        )
+        numbers = f"{n_numbers} numeric column{'s' * (n_numbers != 1)}"
+        reason = f"{numbers}, plus levels − 1 for each categorical column: {free}"
+        if limit == found.n_rows:
+            reason = f"n_samples = {limit}"
+        raise DataError(message(f"{owner}: {{n_components}} is too large: at most {limit} ({reason})", n_components=k))
 
 
 def plan_rows(model: Any, rows: RowSource) -> Plan:

@@ -36,8 +36,8 @@ def _warn_columns(rows: MixedRows, found: Learned, record: Recorder) -> None:
         name = str(j) if rows.names is None else repr(rows.names[j])
         if len(levels) >= _FEWEST_IDENTIFIERS and 2 * len(levels) > found.n_rows:
             record.warn(
-                f"FAMD: column {name} has {len(levels)} levels in {found.n_rows} rows: it seems to name the rows, "
-                "and such a column fills the axes with its own differences; leave it out",
+                f"FAMD: column {name} has {len(levels)} levels in {found.n_rows} rows, so it looks like an "
+                "identifier and would dominate the axes; leave it out",
                 LowlandWarning,
             )
         if like_dates(levels):

@@ -89,10 +89,10 @@ def judge(found: Separation, n: int, contrast: str, tol: float, record: Recorder
     record.evidence["sources like Gaussian noise"] = like_noise(found.seen.value, n, contrast)
     if not found.converged:
         remedy = (
-            "Further steps gain nothing, since {tol} is below rounding error: raise it"
+            "further iterations gain nothing, because {tol} is below rounding error; increase it"
             if found.resting
-            else "That is more than {tol}. Raise {max_iter}, or ask for fewer components: the directions of nearly "
-            "Gaussian sources are not determined"
+            else "increase {max_iter}, or use fewer components: nearly Gaussian sources cannot be separated"
         )
-        turn = f"ICA: after {found.iterations} steps the next would still turn a source by {found.turn:.2g} rad. "
+        steps = f"{found.iterations} iteration{'s' * (found.iterations != 1)}"
+        turn = f"ICA: not converged after {steps} (change {found.turn:.2g} rad, tol {tol:g}); "
         record.warn(message(turn + remedy, tol=tol, max_iter=...), NotConvergedWarning)

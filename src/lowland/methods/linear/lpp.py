@@ -56,7 +56,7 @@ class LPP(LinearReducer):
     bandwidth : float or "median"
         σ of the heat weights. "median" is the median of the distances from all points to their neighbours.
     disconnected : str
-        What to do when the graph falls into pieces: "bridge" adds the shortest links, "error" refuses. There is no
+        What to do when the graph is not connected: "bridge" adds the shortest links, "error" refuses. There is no
         "separate": one linear map serves all pieces.
     random_state : int or None
         Seed of an approximate search; None is seed 0.

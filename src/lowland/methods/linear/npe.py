@@ -49,7 +49,7 @@ class NPE(LinearReducer):
     metric : str
         A metric of SciPy by name: how neighbours are found and weighed. The map is linear whatever it is.
     disconnected : str
-        What to do when the graph falls into pieces: "bridge" adds the shortest links, "error" refuses. There is no
+        What to do when the graph is not connected: "bridge" adds the shortest links, "error" refuses. There is no
         "separate": one linear map serves all pieces.
     random_state : int or None
         Seed of an approximate search; None is seed 0.

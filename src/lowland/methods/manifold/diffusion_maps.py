@@ -36,14 +36,14 @@ Array = Any
 
 
 class DiffusionMaps(GraphReducer):
-    """Coordinates whose distances tell how a random walk mixes (Coifman & Lafon 2006).
+    """Diffusion maps: coordinates whose distances are diffusion distances of a random walk (Coifman & Lafon 2006).
 
     w_ii = 1,   q = W1,   K_ij = w_ij/(q_i q_j)^α,   P = D⁻¹K,   P ψ = λ ψ;   y_i = (λ₁ᵗ ψ₁(i), …, λ_kᵗ ψ_k(i)).
     A new row:  ψ(x) = Σ_j p(x, j) ψ_j/λ with p(x, j) ∝ w(x, j)/q_j^α over its neighbours j.
 
     With all coordinates, |y_i − y_j| is the diffusion distance: the distance of the walks that start at i and j,
-    after t steps. α = 1 takes out how densely the points were sampled, so that only their shape matters; α = 0 does
-    not. Without the diagonal, α = 0 and 0 steps are `LaplacianEigenmaps`.
+    after t steps. α = 1 removes the effect of sampling density; α = 0 does not. Without the diagonal,
+    α = 0 and 0 steps are `LaplacianEigenmaps`.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class DiffusionMaps(GraphReducer):
     radius : float or None
         With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str or callable
-        A metric of SciPy by name; "precomputed": X is the square of distances; or a function of two objects.
+        A metric of SciPy by name; "precomputed": X is a square matrix of distances; or a function of two objects.
     alpha : float
         From 0, the walk on the data as sampled, to 1, the walk on their shape alone; 0.5 is Fokker–Planck.
     n_steps : float
@@ -66,7 +66,7 @@ class DiffusionMaps(GraphReducer):
     diagonal : bool
         Whether a point is linked to itself, with w = 1.
     disconnected : str
-        What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each piece
+        What to do when the graph is not connected: "bridge" adds the shortest links, "separate" embeds each piece
         and lays them side by side, "error" refuses.
     random_state : int or None
         Seed of the solver; None is seed 0.

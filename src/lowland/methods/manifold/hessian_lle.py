@@ -38,13 +38,13 @@ class HessianLLE(GraphReducer):
     radius : float or None
         With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str or callable
-        A metric of SciPy by name; "precomputed": X is the square of distances, and new rows are distances to the
+        A metric of SciPy by name; "precomputed": X is a square matrix of distances, and new rows are distances to the
         training objects; or a function of two objects or two blocks.
     landmarks : int or None
         None: exact. A number: the map is made through so many points drawn by the seed, and is approximate; for data
         whose exact map would take too much memory. More than ``n_components + 1``, better some hundreds.
     disconnected : str
-        What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each and lays
+        What to do when the graph is not connected: "bridge" adds the shortest links, "separate" embeds each and lays
         them side by side, "error" refuses.
     random_state : int or None
         Seed of the solver, of the landmarks and of an approximate search; None is seed 0.

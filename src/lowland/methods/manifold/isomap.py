@@ -49,13 +49,13 @@ class Isomap(GraphReducer):
     radius : float or None
         With ``n_neighbors=None``: neighbours are all points within this distance; a new row has at least the nearest.
     metric : str or callable
-        A metric of SciPy by name; "precomputed": X is the square of distances, dense or sparse; or a function of two
-        objects. What a sparse square does not store is unknown: a row with a stored zero is that training object.
+        A metric of SciPy by name; "precomputed": X is a square matrix of distances, dense or sparse; or a function of
+        two objects. Entries that a sparse matrix does not store are unknown; a stored zero is that training object.
     landmarks : int, str or None
         None: exact, with the paths between all points. "auto": exact up to 10,000 points, else 500 landmarks (or 4 for
         each component, if that is more). Or a number, at least 2 (n_components + 1).
     disconnected : str
-        What to do with several pieces: "bridge" adds the shortest links, "separate" lays maps side by side, "error".
+        What to do with several components: "bridge" adds the shortest links, "separate" maps each by itself, "error".
     ties : str
         Of neighbours as far as the last one, "cut" takes those with lower numbers, "keep" takes all.
     random_state : int or None

@@ -34,7 +34,7 @@ from .landmark_map import LANDMARKS, LandmarkMap, landmark_count
 
 Array = Any
 
-_REMEDY = message(f"set {{landmarks}} for an approximate map, {REMEDY}", landmarks=2000)
+_REMEDY = message(f"use {{landmarks}} for an approximate map, {REMEDY}", landmarks=500)
 
 
 class LaplacianEigenmaps(GraphReducer):
@@ -54,7 +54,7 @@ class LaplacianEigenmaps(GraphReducer):
     radius : float or None
         With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str or callable
-        A metric of SciPy by name; "precomputed": X is the square of distances; or a function of two objects.
+        A metric of SciPy by name; "precomputed": X is a square matrix of distances; or a function of two objects.
     weights : str
         "heat": w = exp(−d²/(2σ²)), but at least 1e-6; "binary": w = 1.
     bandwidth : float or str
@@ -64,7 +64,7 @@ class LaplacianEigenmaps(GraphReducer):
         None: exact. A number: the map is made through so many points drawn by the seed, and is approximate; for data
         whose exact map would take too much memory. More than ``n_components + 1``, better some hundreds.
     disconnected : str
-        What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each piece
+        What to do when the graph is not connected: "bridge" adds the shortest links, "separate" embeds each piece
         and lays them side by side, "error" refuses.
     random_state : int or None
         Seed of the solver and of the landmarks; None is seed 0.

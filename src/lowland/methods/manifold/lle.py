@@ -20,13 +20,13 @@ Array = Any
 
 
 class LLE(GraphReducer):
-    """Points that are made up of their neighbours as the rows are (Roweis & Saul 2000).
+    """Locally linear embedding: preserve the weights that reconstruct rows from their neighbours (Roweis & Saul 2000).
 
     min |x_i − Σ_j w_ij x_j|² with Σ_j w_ij = 1, w zero off the neighbours;   then min Σ_i |y_i − Σ_j w_ij y_j|² with
     unit covariance: the small end of M = (I − W)ᵀ(I − W), constants left out.
 
-    The weights do not change when rows are turned, moved or scaled. More neighbours than dimensions leave them open:
-    then (G + r·tr(G)·I) w ∝ 1 is solved, G the inner products of the neighbours' offsets.
+    The weights do not change when rows are rotated, shifted or scaled. With more neighbours than dimensions the weights
+    are not unique, so they are regularised: (G + r·tr(G)·I) w ∝ 1, G the inner products of the neighbours' offsets.
 
     Parameters
     ----------
@@ -37,14 +37,14 @@ class LLE(GraphReducer):
     radius : float or None
         With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str or callable
-        A metric of SciPy by name; "precomputed": X is the square of distances, and new rows are distances to the
+        A metric of SciPy by name; "precomputed": X is a square matrix of distances, and new rows are distances to the
         training objects; or a function of two objects or two blocks.
     reg : float or "auto"
         r. "auto": what each point's neighbours have outside ``n_components`` dimensions, the mean of the smallest
         k − n_components eigenvalues of G over its trace, and at least 1e-4. Less than the rounding of G (4k·2e-16)
         counts as that.
     disconnected : str
-        What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each and lays
+        What to do when the graph is not connected: "bridge" adds the shortest links, "separate" embeds each and lays
         them side by side, "error" refuses.
     random_state : int or None
         Seed of the solver and of an approximate search; None is seed 0.

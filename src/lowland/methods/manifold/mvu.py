@@ -70,11 +70,11 @@ class MVU(GraphReducer):
     radius : float or None
         With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str or callable
-        A metric of SciPy by name; "precomputed": X is the square of distances; or a function of two objects.
+        A metric of SciPy by name; "precomputed": X is a square matrix of distances; or a function of two objects.
     basis : int or "auto"
         Functions Q of the semidefinite program; "auto" takes 20, or twice the components if that is more.
     disconnected : str
-        What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each piece
+        What to do when the graph is not connected: "bridge" adds the shortest links, "separate" embeds each piece
         and lays them side by side, "error" refuses.
     random_state : int or None
         Seed of the solver and of the edges drawn for the semidefinite program; None is seed 0.

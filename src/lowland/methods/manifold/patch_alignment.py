@@ -27,8 +27,8 @@ Array = Any
 
 _FEWER = "take fewer rows or neighbours, or reduce the rows with PCA first"
 _REMEDY = {  # where the factor does not fit, by whether the method has landmarks
-    True: message(f"set {{landmarks}} for an approximate map, {_FEWER}", landmarks=2000),
-    False: Message(f"{_FEWER}, or use ", Estimator("LTSA"), " with ", Setting("landmarks", 2000)),
+    True: message(f"use {{landmarks}} for an approximate map, {_FEWER}", landmarks=500),
+    False: Message(f"{_FEWER}, or use ", Estimator("LTSA"), " with ", Setting("landmarks", 500)),
 }
 _ALL_NEIGHBORS = "take more rows: each point has all others as its neighbours already"
 _VISIBLE_ANGLE = 1e-3  # of the eigenvectors: what a picture begins to show
@@ -56,8 +56,8 @@ def align(model: Any, piece: Piece, M: Any, record: Recorder, rng: np.random.Gen
         about = {"algorithm": model._algorithm, "iterations": small.products or None, "residual": small.residual}
     else:
         small, about = _by_landmarks(model, piece, M, null, count, record, rng)
-    more = f"more neighbours than {neighbors}" if model.radius_ is None else "a larger radius"
-    remedy = f"take {more}" if neighbors < n - 1 else _ALL_NEIGHBORS
+    rule = ("n_neighbors", f" (now {neighbors})") if model.radius_ is None else ("radius", "")
+    remedy = Message("increase ", Setting(rule[0]), rule[1]) if neighbors < n - 1 else _ALL_NEIGHBORS
     if small.whole != k or (small.residual > _VISIBLE_ANGLE and count is None):  # landmarks have an error of their own
         _warn_undetermined(name, small, k, remedy, record)
     warn_concentrated(name, small.vectors, remedy, record)
@@ -82,11 +82,12 @@ def _warn_undetermined(name: str, small: Small, k: int, remedy: str, record: Rec
         warn_cut(name, k, small.whole, record)
         return
     record.warn(
-        message(
+        Message(
             f"{name}: the coordinates are {'not determined' if cut else f'known to {small.residual:.1g} only'}: their "
             "eigenvalues lie below rounding or very close to others (loosely connected pieces, patches that say too "
-            f"little, or symmetry); {remedy}, or use {{disconnected}}",
-            disconnected="separate",
+            "little, or symmetry); ",
+            remedy,
+            message(", or use {disconnected}", disconnected="separate"),
         ),
         NotConvergedWarning,
     )

@@ -35,5 +35,5 @@ def warn_concentrated(name: str, V: Array, remedy: str, record: Recorder) -> Non
     worst = int(few.argmin())
     if few[worst] < max(_CONCENTRATED_SHARE * len(V), min(_CONCENTRATED_POINTS, len(V) / 10)):
         points = f"about {max(1, round(float(few[worst])))} of {len(V)} points"
-        text = f"coordinate {worst + 1} separates {points} from the others, which lie nearly in one place"
-        record.warn(f"{name}: {text}: these few share too few neighbours with the rest; {remedy}", LowlandWarning)
+        text = f"coordinate {worst + 1} mainly separates {points} that are weakly connected to the rest; "
+        record.warn(Message(f"{name}: {text}", remedy), LowlandWarning)

@@ -46,7 +46,7 @@ from .placing import NewRows, State, points_of, rows_from_map, training_points, 
 
 Array = Any
 
-_OR_LANDMARKS = message(", or set {landmarks}", landmarks=2000)
+_OR_LANDMARKS = message(", or an approximate fit with {landmarks}", landmarks=500)
 _COMPONENT_GAP = 0.1  # of the mean width: what lies between components side by side
 
 

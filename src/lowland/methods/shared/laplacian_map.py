@@ -12,6 +12,7 @@ from ...contract.fit_info import Recorder
 from ...contract.parameters import AnyOf, Choice, Real, Rule
 from ...core.cost import DataShape, sparse_seconds
 from ...core.errors import NotConvergedWarning
+from ...core.message import message
 from ...graph.graph import Graph
 from ...graph.laplacian import Harmonics, edge_weights, median_distance, middle, own_widths
 from ...rows.units import Power, Units
@@ -66,7 +67,8 @@ def about_harmonics(
             "graph that hang together loosely, or symmetry); take more neighbours, or other n_components",
             NotConvergedWarning,
         )
-    warn_concentrated(name, found.functions, "take more neighbours, or a larger bandwidth", record)
+    remedy = message("increase {n_neighbors}, or use a larger {bandwidth}", n_neighbors=..., bandwidth=...)
+    warn_concentrated(name, found.functions, remedy, record)
     record.tell_checked(found.checked)
     about = {"algorithm": "graph Laplacian", "solver": found.solver, "residual": found.residual}
     return {**about, "iterations": found.products or None}

@@ -111,6 +111,10 @@ def check_count(owner: str, count: int | None, n: int | None, d: int) -> None:
     """Refuse more components than rows (where their number is known) or columns."""
     limit = d if n is None else min(n, d)
     if count is not None and count > limit:
+        if n == 1:
+            raise DataError(
+                f"{owner}: the table has only 1 row (n_samples = 1); a reduction needs at least 2 different rows"
+            )
         where = "" if n is None else f" (n_samples = {n}, n_features = {d})"
         text = f"{owner}: {{n_components}} is more than min(rows, columns) = {limit}{where}; ask for {limit} at most"
         raise DataError(message(text, n_components=count))

@@ -28,8 +28,8 @@ def require_rank(name: str, n_components: int, rank: int, record: Recorder, *, z
         )
     if rank < n_components:
         record.warn(
-            f"{name}: the distances have rank {rank} (positive eigenvalues), below the {n_components} components asked "
-            f"for; n_components_ is {rank}",
+            f"{name}: the distances have rank {rank} (positive eigenvalues), so only {rank} of the {n_components} "
+            "requested components exist",
             RankWarning,
         )
 

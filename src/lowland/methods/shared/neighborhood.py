@@ -64,39 +64,40 @@ def pieces_of(model: Any, hood: Neighborhood, record: Recorder) -> tuple[list[Pi
 
 def _disconnected(model: Any, hood: Neighborhood, labels: Array, record: Recorder) -> list[Piece]:
     sizes = np.bincount(labels)
-    listed = ", ".join(str(s) for s in sizes[:5]) + (", …" if len(sizes) > 5 else "")
-    near = hood.radius is not None
-    kind = message("rows within {radius}", radius=model.radius) if near else f"{hood.n_neighbors} neighbours"
-    pieces = f" falls into {len(sizes)} pieces ({listed} points)"
-    what, more = (
-        Message(f"{hood.metric.owner}: the graph of ", kind, pieces),
-        "a larger radius" if near else "more neighbours",
-    )
+    texts = [str(size) for size in sizes[:5]]
+    listed = ", ".join([*texts, "…"]) if len(sizes) > 5 else " and ".join([", ".join(texts[:-1]), texts[-1]])
+    if hood.radius is None:
+        kind, more = f"the {hood.n_neighbors}-nearest-neighbour graph", Setting("n_neighbors")
+    else:
+        kind, more = message("the graph of rows within {radius}", radius=model.radius), Setting("radius")
+    has = f" is not connected: it has {len(sizes)} connected components ({listed} points)"
+    what = Message(f"{hood.metric.owner}: ", kind, has)
     apart = model._parameters["disconnected"].accepts("separate")
-    separate = Message(" or ", Setting("disconnected", "separate"))
     if model.disconnected == "error":
-        use = Message(f"; use {more}, or ", Setting("disconnected", "bridge"), separate if apart else "")
-        raise DisconnectedError(Message(what, use, " to embed it nevertheless"))
+        separate = Message(" or ", Setting("disconnected", "separate")) if apart else ""
+        use = Message(", or use ", Setting("disconnected", "bridge"), separate)
+        raise DisconnectedError(Message(what, "; increase ", more, use))
     record.evidence["pieces"] = len(sizes)
     if model.disconnected == "bridge":
         piece, count = hood.bridged(labels)
         record.evidence["links added"] = count
-        links = "the shortest link between them was" if count == 1 else f"the {count} shortest links between them were"
+        edges = "the shortest missing edge" if count == 1 else f"the {count} shortest missing edges"
         record.warn(
             Message(
                 what,
-                f"; {links} added. The positions of the pieces relative to each other depend on these links alone: ",
+                f"; they were joined by {edges}. Positions of the components relative to each other are unreliable; "
+                "increase ",
                 more,
-                separate if apart else "",
-                " would avoid that",
+                Message(" or use ", Setting("disconnected", "separate")) if apart else "",
             ),
             DisconnectedWarning,
         )
         return [piece]
     few = int((sizes <= model.n_components + 1).sum())
-    small = f". {few} of them have at most {model.n_components + 1} points: {SMALL_MAP} lays these out" if few else ""
-    side = "; they are embedded one by one and laid side by side (component_labels_ holds the piece of each row): "
-    record.warn(Message(what, side, f"distances between pieces mean nothing{small}"), DisconnectedWarning)
+    size = model.n_components + 1
+    small = f". Components of at most {size} points ({few} here) are embedded by {SMALL_MAP}" if few else ""
+    side = "; each component is embedded separately and placed side by side; distances between components are not "
+    record.warn(Message(what, side, f"meaningful{small}"), DisconnectedWarning)
     return hood.split(labels)
 
 
