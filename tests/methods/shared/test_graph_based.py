@@ -270,7 +270,7 @@ def test_isolated_points_follow_the_policy(Model, policy, rng):
     X = np.vstack([sheet(rng, 60), [[30.0, 0.0, 0.0], [60.0, 0.0, 0.0]]])
     model = Model(n_neighbors=None, radius=2.5, disconnected=policy)
     if policy == "error":
-        with pytest.raises(lowland.DisconnectedError, match=r"within radius=2\.5 is not connected: it has 3 connected components \(60, 1 and 1"):
+        with pytest.raises(lowland.DisconnectedError, match=r"within radius=2\.5 is not .* 3 .* \(60, 1 and 1"):
             model.fit(X)
     elif policy == "bridge" and Model.__name__ in LOCAL - {"LLE"}:
         with pytest.raises(lowland.DataError, match=r"2 of 62 points have fewer than \d neighbours within radius=2.5"):
