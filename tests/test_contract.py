@@ -315,6 +315,8 @@ def test_warnings_point_to_the_line_that_called(method, rng, use):
 
 
 def test_rank_zero_is_an_error(method):
+    if method.name == "random_projection":
+        pytest.skip("its map does not depend on the rows")
     value = 0.0 if method.name == "truncated_svd" else 3.7
     with pytest.raises(lowland.DataError, match="rank 0"):
         method.load()(**sized(method, 1)).fit(np.full((20, 4), value))

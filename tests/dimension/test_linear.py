@@ -19,7 +19,8 @@ from lowland.dimension import (
     participation_ratio,
     variance_share,
 )
-from lowland.dimension.linear import evidence, marchenko_pastur_median, omega, sticks
+from lowland.dimension.linear import marchenko_pastur_median, omega, sticks
+from lowland.spectral.minka import evidence
 from lowland.spectral.variances import LEADING, variances_of
 
 RULES = (variance_share, largest_gap, participation_ratio, broken_stick, gavish_donoho, minka, parallel_analysis)

@@ -46,8 +46,8 @@ class MethodOptions:
     components: Annotated[
         str | None,
         Parameter(
-            help="Number of dimensions to keep. pca also accepts a fraction of the variance (such as 0.95), auto, or "
-            "none (all dimensions); ica and kernel_pca accept none; random_projection accepts auto (its default). "
+            help="Number of dimensions to keep. pca also accepts a fraction of the variance (such as 0.95), auto, mle, "
+            "or none (all dimensions); ica and kernel_pca accept none; random_projection accepts auto (its default). "
             "Default: 2."
         ),
     ] = None

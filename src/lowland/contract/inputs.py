@@ -67,11 +67,14 @@ class Compared(Rows):
             return ObjectRows(X)
         rows = super().source(model, X)
         if rows.sparse and model._pairwise and not self.sparse_square:
-            raise DataError(
-                f"{type(model).__name__} does not take a sparse matrix of precomputed values: it needs all pairs; pass "
-                "a dense array, X.toarray(), if the pairs that are not stored are zero"
-            )
+            raise self._error_of_sparse(model)
         return rows
+
+    def _error_of_sparse(self, model: Any) -> DataError:
+        return DataError(
+            f"{type(model).__name__} does not take a sparse matrix of precomputed values: it needs all pairs; pass a "
+            "dense array, X.toarray(), if the pairs that are not stored are zero"
+        )
 
     def _error_of_objects(self, model: Any) -> DataError:
         given = f"{self.parameter}={getattr(model, self.parameter)!r}"

@@ -116,6 +116,8 @@ class Integers:
 class Real:
     """A finite number between two limits, both left out unless ``closed``. One that is infinite is no limit.
 
+    With ``infinite`` infinity is a value, too.
+
     >>> Real(0, 1).accepts(0.0), Real(0, closed=True).accepts(0.0), Real(0, closed=True).describe()
     (False, True, 'a number in [0, inf)')
     """
@@ -123,12 +125,15 @@ class Real:
     low: float = -math.inf
     high: float = math.inf
     closed: bool = False
+    infinite: bool = False
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value lies between the limits."""
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
             return False
         x = float(value)
+        if not math.isfinite(x):
+            return self.infinite and x == math.inf
         return self.low <= x <= self.high if self.closed else self.low < x < self.high
 
     def parse(self, text: str) -> float:
@@ -141,7 +146,7 @@ class Real:
     def describe(self) -> str:
         """Say the limits."""
         first = "[" if self.closed and self.low > -math.inf else "("
-        last = "]" if self.closed and self.high < math.inf else ")"
+        last = "]" if self.infinite or (self.closed and self.high < math.inf) else ")"
         return f"a number in {first}{self.low:g}, {self.high:g}{last}"
 
 
@@ -177,6 +182,29 @@ class Boolean:
     def describe(self) -> str:
         """Name both."""
         return "true or false"
+
+
+@dataclass(frozen=True)
+class Off:
+    """False: an option that is turned off, beside rules for its other values.
+
+    >>> Off().accepts(False), Off().accepts(True), Off().parse("no")
+    (True, False, False)
+    """
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is False (NumPy's too)."""
+        return Boolean().accepts(value) and not value
+
+    def parse(self, text: str) -> bool:
+        """Read false, no, off, 0."""
+        if Boolean().parse(text):
+            raise ValueError(text)
+        return False
+
+    def describe(self) -> str:
+        """Say False."""
+        return "False"
 
 
 @dataclass(frozen=True)

@@ -97,24 +97,16 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return arrays.like(found, X) if arrays.is_foreign(X) else found.copy()
 
     def transform(self, X: Any) -> Array:
-        """Reduce rows, new or old, one by one: the result for a row does not depend on its neighbours.
-
-        A table of the fit's columns without rows gives an array of shape (0, k).
-        """
+        """Reduce rows, new or old, one by one: a row's result does not depend on other rows; no rows give (0, k)."""
         check_is_fitted(self)
         model = units.fit_view(self)
-        Y = model._rows(X, reset=False, empty=True).map_blocks(model._row_map(), self.n_components_)
+        X = as_rows(X, allow_sparse=self._allow_sparse, allow_empty=True) if has_no_rows(X) else X
+        Y = model._rows(X, reset=False).map_blocks(model._row_map(), self.n_components_)
         return units.in_rows_units(self, Y, "transform")
 
-    def _rows(self, X: Any, *, reset: bool, empty: bool = False) -> RowSource:
-        """Turn input into a row source and check names and number of columns against the fit.
-
-        ``empty``: the table may have no rows; then it is not looked at further.
-        """
-        if empty and has_no_rows(X):
-            source = as_rows(X, allow_sparse=self._allow_sparse, allow_empty=True, owner=type(self).__name__)
-        else:
-            source = self._input.source(self, X)
+    def _rows(self, X: Any, *, reset: bool) -> RowSource:
+        """Turn input into a row source and check names and number of columns against the fit."""
+        source = self._input.source(self, X)
         try:
             validate_data(self, source.named(), reset=reset, skip_check_array=True)
         except ValueError as error:  # against an earlier fit: with reset any columns are taken

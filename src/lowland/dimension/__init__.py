@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from ..core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from ..spectral.minka import minka
     from ..spectral.parallel_analysis import parallel_analysis
     from .correlation import correlation_dimension
     from .estimating import estimate
-    from .linear import broken_stick, gavish_donoho, largest_gap, minka, participation_ratio, variance_share
+    from .linear import broken_stick, gavish_donoho, largest_gap, participation_ratio, variance_share
     from .neighbors import levina_bickel, two_nn
     from .result import Estimate
     from .spectrum import Advice, advice
@@ -36,10 +37,11 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "..spectral.minka": "minka",
         "..spectral.parallel_analysis": "parallel_analysis",
         ".correlation": "correlation_dimension",
         ".estimating": "estimate",
-        ".linear": "broken_stick gavish_donoho largest_gap minka participation_ratio variance_share",
+        ".linear": "broken_stick gavish_donoho largest_gap participation_ratio variance_share",
         ".neighbors": "levina_bickel two_nn",
         ".result": "Estimate",
         ".spectrum": "Advice advice",

@@ -17,6 +17,7 @@ from ..core.random import seed
 from ..graph.neighbors import objects
 from ..rows.object_rows import are_objects, gather
 from ..rows.row_source import as_rows
+from ..spectral.minka import minka
 from ..spectral.parallel_analysis import above_null
 from ..spectral.variances import Variances, variances_of
 from . import linear as counts
@@ -221,7 +222,7 @@ def _linear(spectrum: Variances, random_state: int | None) -> tuple[dict[str, Me
         "participation_ratio": lambda: counts.participation_ratio(spectrum),
         "broken_stick": lambda: counts.broken_stick(spectrum),
         "parallel_analysis": lambda: above_null(spectrum, spectrum.columns, seed(random_state)),
-        "minka": lambda: counts.minka(spectrum),
+        "minka": lambda: minka(spectrum),
         "gavish_donoho": lambda: counts.gavish_donoho(spectrum),
     }
     found, skipped = _each(rules)

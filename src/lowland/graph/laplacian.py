@@ -1,6 +1,6 @@
 """Edge weights of a graph, its Laplacians, and their smallest eigenpairs.
 
-W symmetric, no loops, d = W1:   L = D − W,   N = I − D^(−½) W D^(−½),   P = D⁻¹W.
+W symmetric, d = W1:   L = D − W,   N = I − D^(−½) W D^(−½),   P = D⁻¹W.
 N u = λ u  ⇔  L y = λ D y  ⇔  P y = (1 − λ) y   with   y = D^(−½) u.
 """
 
@@ -31,7 +31,21 @@ def median_distance(graph: Graph) -> float:
     return float(np.median(graph.distances))
 
 
-def edge_weights(distances: Array, sigma: float) -> Array:
+def own_widths(graph: Graph, n_neighbors: int) -> Array:
+    """Return σ_i of each point: the distance to the middle one of its ``n_neighbors`` nearest, or of all it has.
+
+    >>> own_widths(Graph.of_lists([[1, 2, 3]] * 4, [[1.0, 2.0, 7.0]] * 4), 3).tolist()
+    [2.0, 2.0, 2.0, 2.0]
+    """
+    return graph.distances[graph.indptr[:-1] + middle(np.minimum(graph.degrees, n_neighbors))]
+
+
+def middle(counts: Any) -> Any:
+    """Return the position of the middle one of so many neighbours, the nearer of two."""
+    return (counts + 1) // 2 - 1
+
+
+def edge_weights(distances: Array, sigma: Array | float) -> Array:
     """Return the weights max(exp(−d²/(2σ²)), `FLOOR`) of distances; σ = ∞ makes all of them 1.
 
     Much smaller weights would underflow, and a connected graph would become disconnected.
@@ -44,16 +58,20 @@ def edge_weights(distances: Array, sigma: float) -> Array:
         return np.maximum(np.exp(-w * w), FLOOR)
 
 
-def affinity(graph: Graph, sigma: float) -> Any:
+def affinity(graph: Graph, sigma: Array | float) -> Any:
     """Return W of the symmetric graph: two points are linked when either is in the list of the other.
+
+    σ is one number, or one for each point; then that of an edge is √(σ_i σ_j) (Zelnik-Manor & Perona 2004).
 
     >>> one_way = Graph(np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.array([1.0, 0.5]))
     >>> affinity(one_way, np.inf).toarray().tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
     edges = graph.symmetric()
-    weights = edge_weights(edges.distances, sigma)
-    if float(np.median(weights)) <= FLOOR:
+    single = np.ndim(sigma) == 0
+    width = sigma if single else np.sqrt(np.repeat(sigma, edges.degrees) * np.take(sigma, edges.indices))
+    weights = edge_weights(edges.distances, width)
+    if single and float(np.median(weights)) <= FLOOR:
         small = (
             " is too small: most neighbours are more than 5 times as far away, and their weights exp(−d²/(2σ²)) "
             f"vanish; the median distance of neighbours is {median_distance(graph):g}"
@@ -81,6 +99,11 @@ def normalized(W: Any) -> tuple[Any, Array]:
     N = scaled(W, 1 / root)
     np.negative(N.data, out=N.data)
     return sp.csr_array(N + sp.eye_array(W.shape[0], format="csr")), root / np.linalg.norm(root)
+
+
+def with_diagonal(W: Any) -> Any:
+    """Return W + I: the weight of a point with itself, at distance 0, is 1."""
+    return sp.csr_array(W + sp.eye_array(W.shape[0], format="csr"))
 
 
 def without_density(W: Any, alpha: float) -> tuple[Any, Array]:

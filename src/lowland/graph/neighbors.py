@@ -34,7 +34,7 @@ from .distinct import Distinct, distinct
 from .expand import expand
 from .graph import Graph
 from .measures import SHIFTED_ENTRIES, EuclideanRows, SparseRows, comparable, measure
-from .precomputed import GivenDistances
+from .precomputed import GivenDistances, known_distances
 from .scores import TERMS
 from .search import Searcher
 from .trees import TreeSearcher
@@ -86,7 +86,7 @@ def searcher(
     ([[1, 0]], [[0.5, 1.5]])
     """
     if isinstance(spec, str) and spec == "precomputed" and sp.issparse(items):
-        return GivenDistances(items)
+        return GivenDistances(known_distances(items)[0])
     found = measure(spec, items, state)
     if not isinstance(found, EuclideanRows):
         return Searcher(found)
@@ -115,7 +115,8 @@ def neighbor_graph(
     ----------
     X : array, sparse matrix, data frame or list of objects
         The rows; with ``metric="precomputed"`` their distances, as a square matrix. In a sparse square the stored
-        entries are the known distances (a stored zero is a distance), and neighbours are the nearest of those.
+        entries are the known distances (a stored zero is a distance), and neighbours are the nearest of those; one
+        that is stored in one direction holds in both.
     n_neighbors : int
         Number of neighbours of each row; a row is not its own neighbour, but an equal row is one.
     radius : float, optional

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,7 @@ from .geometry import Coordinates, EdgeLengths, Geometry, Metric, Square
 from .graph import Graph
 from .measures import comparable
 from .neighbors import Searcher, searcher
-from .precomputed import GivenDistances, merged, nearest_given
+from .precomputed import GivenDistances, known_distances, merged, nearest_given
 
 Array = Any
 Rule = str | Callable[[Any, Any], Any]
@@ -79,13 +79,15 @@ class Piece:
 class PointSet:
     """Distinct points among objects.
 
-    ``first`` holds the number of each point's first object, ``inverse`` the number of each object's point.
+    ``first`` holds the number of each point's first object, ``inverse`` the number of each object's point. Of sparse
+    distances ``mirrored`` were stored in one direction only, and hold in both.
     """
 
     metric: PointMetric
     points: Array
     first: Array
     inverse: Array
+    mirrored: int = field(default=0, kw_only=True)
 
     @classmethod
     def of(cls, items: Array, rule: Rule, owner: str) -> PointSet:
@@ -96,8 +98,9 @@ class PointSet:
         """
         compared = PointMetric(owner, rule, {})
         if compared.precomputed and sp.issparse(items):  # which objects are equal shows in its edges
+            known, mirrored = known_distances(items)
             everyone = np.arange(items.shape[0])
-            return cls(compared, items, everyone, everyone)
+            return cls(compared, known, everyone, everyone, mirrored=mirrored)
         items = items if sp.issparse(items) else to_numpy(items)
         if compared.precomputed:
             check_distances(items, owner)
@@ -120,12 +123,16 @@ class PointSet:
 
     def search(self, start: int = 0) -> Searcher:
         """Return the search among the points."""
-        if self.metric.precomputed and sp.issparse(self.points) and len(self.first) < len(self.inverse):
-            return GivenDistances(self.points, self.first)
+        if self.metric.precomputed and sp.issparse(self.points):
+            return GivenDistances(self.points, self.first if len(self.first) < len(self.inverse) else None)
         return self.metric.search(self.points, start)
 
-    def neighbors(self, count: Callable[[int], int], ties: str = "cut", start: int = 0) -> Neighborhood:
+    def neighbors(
+        self, count: Callable[[int], int], ties: str = "cut", start: int = 0, radius: float | None = None
+    ) -> Neighborhood:
         """Return the graph of neighbours, once points at distance zero are one; ``count`` is their number for n points.
+
+        With a radius all points within it are neighbours; a point may have none.
 
         >>> lattice = PointSet.of(np.arange(5.0)[:, None], "euclidean", "LLE")
         >>> lattice.neighbors(lambda n: 2).graph.degrees.tolist()
@@ -135,10 +142,13 @@ class PointSet:
         while True:
             if len(found.first) < 2:
                 raise DataError(f"{self.metric.owner}: all rows are equal (rank 0); give rows that differ")
-            k = count(len(found.first))
-            graph = found.search(start).graph(k, ties=ties)
+            k, search = count(len(found.first)), found.search(start)
+            counted = radius is None or np.isinf(radius)
+            graph = search.graph(k, ties=ties) if counted else search.radius(cast(float, radius))
             if (graph.distances > 0).all():
-                return Neighborhood(self.metric, found.points, found.first, found.inverse, graph, k)
+                parts = self.metric, found.points, found.first, found.inverse, graph
+                mean = max(1, round(len(graph.indices) / graph.n))
+                return Neighborhood(*parts, k if counted else mean, radius, mirrored=self.mirrored)
             found = found._merged(graph)
 
     def _merged(self, graph: Graph) -> PointSet:
@@ -155,18 +165,24 @@ class PointSet:
 
 @dataclass(frozen=True)
 class Neighborhood(PointSet):
-    """Distinct points and the graph of their neighbours."""
+    """Distinct points and the graph of their neighbours: ``n_neighbors`` each, or as a mean those within a radius."""
 
     graph: Graph
     n_neighbors: int
+    radius: float | None = None
 
     def evidence(self) -> dict[str, Any]:
         """Return how the neighbours were found, for the record of a fit."""
-        out = {"neighbours": self.n_neighbors, "neighbour search": self.graph.algorithm}
+        out: dict[str, Any] = {"neighbours": self.n_neighbors}
+        if self.radius is not None:
+            out = {"radius": self.radius, "mean neighbours": len(self.graph.indices) / self.graph.n}
+        out["neighbour search"] = self.graph.algorithm
         if self.graph.recall is not None:
             out["neighbour recall"] = self.graph.recall
         if self.graph.n < len(self.inverse):
             out["distinct rows"] = self.graph.n
+        if self.mirrored:
+            out["edges made symmetric"] = self.mirrored
         return out
 
     def whole(self) -> Piece:

@@ -14,20 +14,21 @@ from .search import KnownLinks, Link, NeighborLists, Searcher, ordered, shortest
 
 Array = Any
 
-_ROUNDING_SHARE = 1e-10  # of the largest distance: more is no rounding
+# By how much squares of two distances may differ, relative to that of the largest: those of near points are differences
+# of large numbers in the usual formula |x|² + |y|² − 2xy.
+_ROUNDING, _ROUNDING_FLOAT32 = 2e-10, 2e-5
 
 
 class GivenDistances(Searcher):
-    """Neighbours among the stored distances; a point with fewer than k of them has those.
+    """Neighbours among the distances that `known_distances` returned; a point with fewer than k of them has those.
 
     ``numbers`` are those of the first objects of groups that were merged, for error messages. A group may know no
     others; in a square as users give it that is an oversight, and refused.
     """
 
-    def __init__(self, D: Any, numbers: Array | None = None) -> None:
-        edges = checked(D)
-        self.n, self.algorithm = D.shape[0], "stored distances"
-        self._edges = edges
+    def __init__(self, known: Any, numbers: Array | None = None) -> None:
+        self.n, self.algorithm = known.shape[0], "stored distances"
+        self._edges = known.tocoo()
         self._numbers = np.arange(self.n) if numbers is None else numbers
         if numbers is None:
             self._refuse_alone()
@@ -131,8 +132,15 @@ def merged(square: Any, labels: Array, n: int) -> Any:
     return sp.csr_array((data[keep], j[keep], starts(np.bincount(i[keep], minlength=n))), shape=(n, n))
 
 
-def checked(D: Any) -> Any:
-    """Return the stored distances off the diagonal; raise if they are not symmetric distances."""
+def known_distances(D: Any) -> tuple[Any, int]:
+    """Return the stored distances off the diagonal, each in both directions, and how many were stored in one only.
+
+    A graph of nearest neighbours stores many in one direction. Two that differ by more than rounding are an error.
+
+    >>> known, mirrored = known_distances(sp.csr_array(np.array([[0.0, 2.0, 0.0], [2.0, 0.0, 0.0], [0.0, 3.0, 0.0]])))
+    >>> known.toarray().tolist(), mirrored
+    ([[0.0, 2.0, 0.0], [2.0, 0.0, 3.0], [0.0, 3.0, 0.0]], 1)
+    """
     n, m = D.shape
     if n != m:
         raise DataError(f"precomputed distances must be a square matrix; this one is {n} × {m}")
@@ -144,24 +152,20 @@ def checked(D: Any) -> Any:
     _check_values(edges)
     off = edges.row != edges.col
     i, j, d = edges.row[off].astype(np.int64), edges.col[off].astype(np.int64), edges.data[off].astype(np.float64)
-    back = np.lexsort((i, j))  # entries are sorted by row, then column: so these lie across from them
-    slack = (1e-5 if D.dtype == np.float32 else _ROUNDING_SHARE) * float(d.max(initial=0.0))
-    mirrored = len(i) == len(back) and (i == j[back]).all() and (j == i[back]).all()
-    if not mirrored:
-        there, here = np.sort(i * n + j), np.sort(j * n + i)
-        lone = int(np.setdiff1d(there, here)[0])
-        raise DataError(
-            f"the distances are not symmetric: there is one at row {lone // n}, column {lone % n}, but none in the "
-            "transpose; if it holds in both directions, use D.maximum(D.T)"
-        )
-    apart = np.abs(d - d[back])
-    if len(apart) and apart.max() > slack:
+    lone = ~np.isin(i * n + j, j * n + i, assume_unique=True)
+    i, j, d = np.concatenate([i, j[lone]]), np.concatenate([j, i[lone]]), np.concatenate([d, d[lone]])
+    there, back = np.lexsort((j, i)), np.lexsort((i, j))  # by row, then column; and the entries across from these
+    i, j, d, across = i[there], j[there], d[there], d[back]
+    unit = float(d.max(initial=0.0)) or 1.0
+    apart = np.abs((d - across) / unit) * ((d + across) / unit)
+    if len(apart) and apart.max() > (_ROUNDING_FLOAT32 if D.dtype == np.float32 else _ROUNDING):
         worst = int(apart.argmax())
         raise DataError(
             f"the distances are not symmetric: {d[worst]:g} at row {i[worst]}, column {j[worst]}, and "
-            f"{d[back][worst]:g} in the transpose; if both measure the same, use (D + D.T) / 2"
+            f"{across[worst]:g} in the transpose; if both measure the same, use D.maximum(D.T)"
         )
-    return sp.coo_array((np.minimum(d, d[back]), (i, j)), shape=(n, n))
+    known = sp.csr_array((np.minimum(d, across), j, starts(np.bincount(i, minlength=n))), shape=(n, n))
+    return known, int(lone.sum())
 
 
 def _check_values(edges: Any) -> None:

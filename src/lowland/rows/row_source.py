@@ -38,6 +38,7 @@ class RowSource(ABC):
     n_features: int
     dtype: np.dtype[Any]
     reiterable: bool = True
+    allow_empty: bool = False
     allow_nan: bool = False
     weights: np.ndarray[Any, Any] | None = None
     names: Sequence[str] | None = None
@@ -389,9 +390,9 @@ def as_rows(
     if source.sparse and not allow_sparse:
         raise DataError(f"{owner} does not take sparse data; pass a dense array, X.toarray(), if it fits in memory")
     for n, what in ((source.n_features, "feature"), (source.n_rows, "sample")):
-        if n == 0 and not (what == "sample" and allow_empty):
+        if n == 0 and not (what == "sample" and (allow_empty or source.allow_empty)):
             raise DataError(f"Found array with 0 {what}(s) (shape={_shape_text(X)}) while a minimum of 1 is required.")
-    source.allow_nan = allow_nan
+    source.allow_nan, source.allow_empty = allow_nan, allow_empty or source.allow_empty
     return source
 
 

@@ -49,6 +49,12 @@ class RowSpace:
     left: Array | None = None
     unseen: float = 0.0
 
+    def discarded(self, divisor: float) -> float:
+        """Return the sum of the discarded eigenvalues, σ²/divisor; exactly 0 where the rank is kept."""
+        if self.solved.complete:  # the difference below would leave rounding
+            return float(self.solved.spectrum[len(self.values) :].sum()) / divisor
+        return max(self.solved.total / divisor - float((self.values**2 / divisor).sum()), 0.0)
+
     def variances(self, ddof: int) -> tuple[Array, Array, float, Array]:
         """Return λ = σ²/(N − ddof) of the components, their shares of the total, the total, and all λ computed."""
         solved, divisor = self.solved, self.solved.weight - ddof

@@ -58,10 +58,14 @@ class Solved:
         return min(self.n_rows - self.centered, len(self.mean))
 
     @property
+    def varying(self) -> Array:
+        """Which columns vary; without centring, which are not zero."""
+        return varies(self.variances, self.mean) if self.centered else (self.variances > 0) | (self.mean != 0)
+
+    @property
     def expected(self) -> int:
-        """The same without constant columns; at least 1."""
-        varying = varies(self.variances, self.mean) if self.centered else (self.variances > 0) | (self.mean != 0)
-        return max(1, min(self.possible, int(varying.sum())))
+        """The largest possible number without constant columns; at least 1."""
+        return max(1, min(self.possible, int(self.varying.sum())))
 
 
 @dataclass(frozen=True)

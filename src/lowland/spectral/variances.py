@@ -14,9 +14,8 @@ from ..core.random import seed
 from ..rows import units
 from ..rows.row_source import RowSource, as_rows
 from . import rowspace
-from .rounding import varies
 from .routes import square_tolerance
-from .solved import ComponentRule, Scaling
+from .solved import ComponentRule, Scaling, Solved
 
 Array = Any
 
@@ -115,21 +114,18 @@ def variances_of(
     smaller = min(rows.n_features, rows.n_rows or rows.n_features)
     wanted = ComponentRule() if smaller <= WHOLE else ComponentRule(count=LEADING)
     space = rowspace.decompose(rows, wanted, Scaling(center=True, scale=scale, ddof=1), rng=seed(random_state))
-    solved = space.solved
-    degrees = max(1, solved.n_rows - 1)
-    vary = varies(solved.variances, solved.mean)
-    columns = np.where(vary, solved.variances if solved.scale is None else 1.0, 0.0)
-    return Variances(
-        np.asarray(solved.spectrum) / degrees,
-        solved.total / degrees,
-        min(solved.n_rows - 1, int(vary.sum())),
-        solved.n_rows,
-        int(vary.sum()),
-        solved.complete,
-        columns,
-        rows.names,
-        units.times(solved.scale, exponent),
-    )
+    found = from_solved(space.solved, max(1, space.solved.n_rows - 1))
+    return replace(found, names=rows.names, scale=units.times(space.solved.scale, exponent))
+
+
+def from_solved(solved: Solved, divisor: float) -> Variances:
+    """Return the spectrum of decomposed rows, their sums of squares divided by ``divisor``."""
+    varying = solved.varying
+    columns = np.where(varying, solved.variances if solved.scale is None else 1.0, 0.0)
+    spectrum, width = np.asarray(solved.spectrum), int(varying.sum())
+    values = spectrum[spectrum > solved.tolerance**2 * spectrum[0]][: max(1, solved.possible)]  # others are rounding
+    size = min(solved.n_rows - solved.centered, width)
+    return Variances(values / divisor, solved.total / divisor, size, solved.n_rows, width, solved.complete, columns)
 
 
 def _plain(X: Any) -> Any:

@@ -112,6 +112,79 @@ def test_variances_of_fewer_components_are_those_of_pca(mixture):
     assert own.transform(X).var(axis=0).sum() < 0.999 * X.var(axis=0).sum()
 
 
+@pytest.mark.parametrize("whiten", ["unit-variance", "arbitrary-variance"])
+@pytest.mark.parametrize("k", [None, 3])
+def test_the_rotation_follows_the_whitening(mixture, whiten, k):
+    model = lowland.ICA(k, whiten=whiten).fit(mixture[2])
+    np.testing.assert_allclose(model.rotation_ @ model.whitening_, model.components_, atol=1e-12)
+    G, length = model.rotation_ @ model.rotation_.T, np.linalg.norm(model.rotation_, axis=1)
+    np.testing.assert_allclose(G, np.diag(length**2), atol=1e-11)
+    if whiten == "unit-variance":
+        np.testing.assert_allclose(length, 1, rtol=1e-12)
+
+
+# -- rows that are white already ----------------------------------------------------------------------------
+
+
+def test_white_rows_are_taken_as_they_are(mixture, tmp_path):
+    from sklearn.decomposition import FastICA
+
+    Z = lowland.PCA(whiten=True, ddof=0).fit_transform(mixture[2])
+    model = lowland.ICA(whiten=False, tol=1e-9).fit(Z)
+    theirs = FastICA(whiten=False, tol=1e-14, max_iter=1000, random_state=0).fit(Z)
+    likeness = np.abs(model.components_ @ theirs.components_.T)
+    np.testing.assert_allclose(likeness.max(axis=1), 1, atol=1e-7)
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(6), atol=1e-12)
+    np.testing.assert_array_equal(model.mixing_, model.components_.T)
+    np.testing.assert_array_equal(model.rotation_, model.components_)
+    np.testing.assert_allclose(model.transform(Z), Z @ model.components_.T, atol=1e-12)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(Z)), Z, atol=1e-12)
+    assert model.whitening_ is None
+    assert not model.mean_.any()
+    assert model.fit_info_.evidence["departure from white"] < 1e-10
+    whitened = lowland.ICA(tol=1e-9).fit(mixture[2])
+    np.testing.assert_allclose(model.negentropy_, whitened.negentropy_, rtol=1e-6)
+    lowland.save(model, tmp_path / "ica.lowland")
+    again = lowland.load(tmp_path / "ica.lowland")
+    assert again.whiten is False
+    assert again.whitening_ is None
+    np.testing.assert_array_equal(again.transform(Z), model.transform(Z))
+
+
+def test_rows_that_are_not_white_are_told(mixture):
+    with pytest.warns(lowland.LowlandWarning, match="the rows are not white") as caught:
+        model = lowland.ICA(whiten=False, max_iter=1000).fit(mixture[2])
+    assert "whiten='unit-variance'" in str(caught[0].message)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(mixture[2])), mixture[2], atol=1e-9)
+    with pytest.raises(lowland.DataError, match="squares of the rows overflow"):
+        lowland.ICA(whiten=False).fit(mixture[2] * 1e200)
+
+
+def test_a_number_of_components_is_ignored_without_whitening(mixture):
+    Z = lowland.PCA(whiten=True).fit_transform(mixture[2])  # divided by N − 1: white enough
+    with pytest.warns(lowland.LowlandWarning, match=r"Ignoring n_components with whiten=False\."):
+        model = lowland.ICA(2, whiten=False).fit(Z)
+    assert model.n_components_ == 6
+    assert lowland.plan(lowland.ICA(2, whiten=False), Z).parts["white rows"] == 8 * Z.size
+    with pytest.raises(ValueError, match="whiten must be 'unit-variance' or 'arbitrary-variance', or False; got True"):
+        lowland.ICA(whiten=True).fit(Z)
+    assert lowland.ICA._parameters["whiten"].parse("false") is False
+
+
+@pytest.mark.parametrize("form", ["float32", "blocks"])
+def test_white_rows_of_any_form(mixture, form):
+    Z = lowland.PCA(whiten=True, ddof=0).fit_transform(mixture[2])
+    rows = lowland.RowSource.from_blocks(lambda: (Z[:700], Z[700:])) if form == "blocks" else Z.astype(np.float32)
+    want, got = lowland.ICA(whiten=False, tol=1e-8).fit(Z), lowland.ICA(whiten=False, tol=1e-8).fit(rows)
+    np.testing.assert_allclose(got.components_, want.components_, atol=1e-5 if form == "float32" else 1e-9)
+    assert (
+        got.components_.dtype
+        == got.mixing_.dtype
+        == got.rotation_.dtype
+        == (np.float32 if form == "float32" else np.float64)
+    )
+
+
 def test_mixing_again_changes_nothing(mixture, rng):
     _, _, X = mixture
     M = rng.standard_normal((6, 6))
@@ -188,7 +261,7 @@ def test_a_start_without_a_nearest_rotation_is_refused(mixture, start, rank):
 @pytest.mark.parametrize("contrast", CONTRASTS)
 def test_a_tolerance_below_rounding_is_told(contrast):
     X = np.random.default_rng(0).laplace(size=(2000, 5))
-    with pytest.warns(lowland.NotConvergedWarning, match="tol is below rounding error: raise tol") as told:
+    with pytest.warns(lowland.NotConvergedWarning, match="tol=1e-17 is below rounding error: raise it") as told:
         model = lowland.ICA(contrast=contrast, tol=1e-17).fit(X)
     assert "max_iter" not in str(told[0].message)
     assert model.n_iter_ < 100  # of 500
@@ -199,7 +272,7 @@ def test_a_tolerance_below_rounding_is_told(contrast):
 
 
 def test_too_few_steps_are_told(mixture):
-    with pytest.warns(lowland.NotConvergedWarning, match=r"after 1 steps .* turn a source by .* rad .*max_iter"):
+    with pytest.warns(lowland.NotConvergedWarning, match=r"after 1 steps .* turn a source by .* rad\. .*max_iter"):
         model = lowland.ICA(max_iter=1).fit(mixture[2])
     assert model.fit_info_.residual > model.tol
     assert model.n_iter_ == model.fit_info_.iterations == 1

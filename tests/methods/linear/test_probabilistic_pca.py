@@ -206,7 +206,7 @@ def test_em_takes_as_many_steps_in_any_unit(rng):
 
 def test_em_that_may_not_run_on_says_so(rng):
     X = with_gaps(rng, planted(rng, 80, 6, 2)[0], 0.4)
-    with pytest.warns(NotConvergedWarning, match="did not converge in max_iter=3 steps"):
+    with pytest.warns(NotConvergedWarning, match="did not converge in 3 steps"):
         model = ProbabilisticPCA(2, max_iter=3).fit(X)
     assert model.n_iter_ == model.fit_info_.iterations == 3
     assert model.log_likelihood_ == pytest.approx(model.score_samples(X).sum(), rel=1e-12)
@@ -355,7 +355,9 @@ def test_rank_deficient_rows_have_no_density_and_say_so(rng, form, tmp_path):
     assert model.log_likelihood_ == np.inf
     np.testing.assert_allclose(model.fill(X), full, atol=1e-5 if form == "gaps" else 1e-12)
     np.testing.assert_allclose(model.inverse_transform(model.transform(full)), full, atol=1e-5)
-    with pytest.raises(DataError, match="noise variance is zero, so the density is not finite"):
+    with pytest.raises(
+        DataError, match="noise variance is zero, so the covariance of 6 columns has rank 2 and no inverse"
+    ):
         model.score_samples(full)
     lowland.save(model, tmp_path / "m.lowland")
     again = lowland.load(tmp_path / "m.lowland")
@@ -372,6 +374,17 @@ def test_as_many_components_as_columns_is_the_full_gaussian_without_noise(rng, s
     assert model.log_likelihood_ == pytest.approx(one_less.log_likelihood_, rel=1e-6)
     there = ~np.isnan(X)
     np.testing.assert_allclose(model.inverse_transform(model.transform(X))[there], X[there], atol=1e-9)
+    assert model.score(X) == pytest.approx(model.log_likelihood_ / len(X), rel=1e-9)  # of the observed parts
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_covariance_and_precision_are_those_of_the_density(rng, share):
+    X = with_gaps(rng, planted(rng, 300, 6, 2)[0], share)
+    model = ProbabilisticPCA(2).fit(X)
+    C, new = model.get_covariance(), rng.standard_normal((7, 6))
+    np.testing.assert_allclose(C, model.weights_ @ model.weights_.T + model.noise_variance_ * np.eye(6), atol=1e-12)
+    np.testing.assert_allclose(C @ model.get_precision(), np.eye(6), atol=1e-10)
+    np.testing.assert_allclose(model.score_samples(new), density(new, model.mean_, C), rtol=1e-10)
 
 
 @pytest.mark.parametrize(

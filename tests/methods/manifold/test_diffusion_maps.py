@@ -1,10 +1,11 @@
-"""Diffusion maps: the walk, its distances, density and time; identities with Laplacian eigenmaps."""
+"""Diffusion maps: the walk, its distances, density and time; known spectra; identities with Laplacian eigenmaps."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.linalg import eigh, subspace_angles
 from scipy.sparse.linalg import eigsh
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
@@ -24,6 +25,7 @@ def walk(X, k, sigma, alpha):
     near = np.zeros(D.shape, bool)
     np.put_along_axis(near, np.argsort(D, axis=1, kind="stable")[:, 1 : k + 1], True, axis=1)
     W = np.where(near | near.T, np.exp(-(D**2) / (2 * sigma**2)), 0.0)
+    np.fill_diagonal(W, 1.0)
     q = W.sum(axis=1)
     K = W / np.outer(q, q) ** alpha
     d = K.sum(axis=1)
@@ -48,17 +50,18 @@ def test_coordinates_are_eigenvectors_of_the_walk(n, alpha):
 @pytest.mark.parametrize("n", [120, 1800])
 def test_without_density_and_steps_it_is_laplacian_eigenmaps(n):
     X, _ = swiss_roll(n)
-    a = DiffusionMaps(3, alpha=0, n_steps=0).fit(X)
+    a = DiffusionMaps(3, alpha=0, n_steps=0, diagonal=False).fit(X)
     b = LaplacianEigenmaps(3).fit(X)
     scale = (a.embedding_ * b.embedding_).sum(axis=0) / (b.embedding_**2).sum(axis=0)
     np.testing.assert_allclose(a.embedding_, b.embedding_ * scale, atol=1e-8)
     np.testing.assert_allclose(a.eigenvalues_, 1 - b.eigenvalues_, atol=1e-12)
     new = swiss_roll(30, random_state=3)[0]
     np.testing.assert_allclose(a.transform(new), b.transform(new) * scale, atol=1e-8)
-    stepped = DiffusionMaps(3, alpha=0, n_steps=5).fit(X).embedding_
+    stepped = DiffusionMaps(3, alpha=0, n_steps=5, diagonal=False).fit(X).embedding_
     np.testing.assert_allclose(stepped, b.embedding_ * a.eigenvalues_**5, atol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore:.*separates about:lowland.LowlandWarning")  # α = 1 links outliers to themselves
 def test_all_coordinates_together_have_diffusion_distances(rng):
     """|y_i − y_j|² = Σ_z (Pᵗ_iz − Pᵗ_jz)²/π_z, with the one coordinate more that n points have."""
     X = rng.standard_normal((40, 2))
@@ -139,6 +142,7 @@ def test_new_rows_follow_the_formula():
     np.testing.assert_array_equal(model.transform(X), model.embedding_)
 
 
+@pytest.mark.filterwarnings("ignore:.*separates about:lowland.LowlandWarning")  # α = 1 links outliers to themselves
 def test_pieces(rng):
     X = np.vstack([rng.standard_normal((100, 3)), rng.standard_normal((60, 3)) + 50])
     with pytest.raises(lowland.DisconnectedError, match="2 pieces"):
@@ -154,6 +158,123 @@ def test_pieces(rng):
     side = np.sign(bridged.embedding_[:, 0])
     assert len(set(side[:100])) == len(set(side[100:])) == 1
     assert side[0] != side[-1]
+
+
+# -- shapes whose Laplacian is known, as in the examples of pydiffmap ---------------------------------------
+
+
+def dense(X, sigma, k):
+    """The first k pairs of the walk between all points, α = 1, as eigenvalues of the generator and functions."""
+    W = np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
+    q = W.sum(axis=1)
+    K = W / np.outer(q, q)
+    root = np.sqrt(K.sum(axis=1))
+    values, U = eigh(K / np.outer(root, root), subset_by_index=[len(X) - k - 1, len(X) - 2])
+    return 2 * (1 - values[::-1]) / sigma**2, U[:, ::-1] / root[:, None]
+
+
+def correlation(a, b):
+    return abs(np.corrcoef(a, b)[0, 1])
+
+
+@pytest.mark.parametrize("density", ["uniform", "rising"])
+def test_a_strip_has_a_cosine_whatever_the_density(density, rng):
+    """−Δ on [0, 2] × [0, 1] without flow across the edge: cos(πx/2) with π²/4, then cos(πx) and cos(πy) with π²."""
+    u = rng.random(2000)
+    X = np.column_stack([2 * u if density == "uniform" else u + u**2, rng.random(2000)])
+    model = DiffusionMaps(3, n_neighbors=200, bandwidth=0.06).fit(X)
+    values, functions = dense(X, 0.06, 3)
+    np.testing.assert_allclose(model.generator_eigenvalues_, values, rtol=0.01)
+    assert correlation(model.embedding_[:, 0], functions[:, 0]) > 1 - 1e-5
+    assert correlation(model.embedding_[:, 0], np.cos(np.pi * X[:, 0] / 2)) > 0.999
+    np.testing.assert_allclose(model.generator_eigenvalues_, [np.pi**2 / 4, np.pi**2, np.pi**2], rtol=0.2)
+
+
+@pytest.mark.parametrize("density", ["uniform", "northern"])
+def test_the_sphere_has_the_eigenvalues_of_its_harmonics(density, rng):
+    """l(l + 1), 2l + 1 times each; the first three functions are the coordinates."""
+    X = rng.standard_normal((2000, 3))
+    X[:, 2] += 0.5 * (density == "northern")
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    model = DiffusionMaps(8, n_neighbors=300, bandwidth=0.2).fit(X)
+    values, functions = dense(X, 0.2, 8)
+    np.testing.assert_allclose(model.generator_eigenvalues_, values, rtol=0.01)
+    np.testing.assert_allclose(model.generator_eigenvalues_, [2] * 3 + [6] * 5, rtol=0.15)
+    centred = model.embedding_[:, :3] - model.embedding_[:, :3].mean(axis=0)
+    for target, most in ((functions[:, :3], 0.02), (X, 0.12)):
+        assert np.sin(subspace_angles(centred, target - target.mean(axis=0))).max() < most
+
+
+def test_the_flat_torus_has_four_equal_eigenvalues(rng):
+    """Angles θ and φ: 1 for their cosines and sines, 2 for the products of these."""
+    angles = rng.uniform(0, 2 * np.pi, (2000, 2))
+    X = np.column_stack([np.cos(angles), np.sin(angles)])
+    model = DiffusionMaps(8, n_neighbors=200, bandwidth=0.25).fit(X)
+    values, functions = dense(X, 0.25, 8)
+    np.testing.assert_allclose(model.generator_eigenvalues_, values, rtol=0.01)
+    np.testing.assert_allclose(model.generator_eigenvalues_, [1] * 4 + [2] * 4, rtol=0.12)
+    centred = model.embedding_[:, :4] - model.embedding_[:, :4].mean(axis=0)
+    for target, most in ((functions[:, :4], 0.02), (X, 0.12)):
+        assert np.sin(subspace_angles(centred, target - target.mean(axis=0))).max() < most
+
+
+def test_the_diagonal_brings_a_strip_of_uneven_density_nearer_to_the_walk_between_all_points(rng):
+    X = np.column_stack([(u := rng.random(2000)) + u**2, rng.random(2000)])
+    _, functions = dense(X, 0.05, 1)
+    apart = [
+        1
+        - correlation(
+            DiffusionMaps(1, n_neighbors=200, bandwidth=0.05, diagonal=d).fit(X).embedding_[:, 0], functions[:, 0]
+        )
+        for d in (True, False)
+    ]
+    assert 20 * apart[0] < apart[1]
+
+
+def test_eigenvalues_of_the_generator_have_a_unit(rng):
+    X = rng.standard_normal((100, 3))
+    for rule, power in (("median", -2), ("adaptive", 0)):
+        one, other = (DiffusionMaps(bandwidth=rule).fit(s * X).generator_eigenvalues_ for s in (1.0, 2.0**300))
+        np.testing.assert_allclose(other, one * 2.0 ** (300 * power), rtol=1e-9)
+
+
+# -- adaptive bandwidths ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("Model", [DiffusionMaps, LaplacianEigenmaps])
+def test_adaptive_bandwidths_are_distances_to_middle_neighbours(Model, rng):
+    X = rng.standard_normal((150, 2)) * np.exp(rng.standard_normal((150, 1)))
+    model = Model(2, n_neighbors=9, bandwidth="adaptive").fit(X)
+    D = cdist(X, X)
+    width = np.sort(D, axis=1)[:, 5]
+    near = np.zeros(D.shape, bool)
+    np.put_along_axis(near, np.argsort(D, axis=1)[:, 1:10], True, axis=1)
+    W = np.where(near | near.T, np.maximum(np.exp(-(D**2) / (2 * np.outer(width, width))), 1e-6), 0.0)
+    q = np.ones(150)
+    if Model is DiffusionMaps:
+        np.fill_diagonal(W, 1.0)
+        q = W.sum(axis=1)
+    K = W / np.outer(q, q)
+    values = eigh(K, np.diag(K.sum(axis=1)), eigvals_only=True)[-3:-1][::-1]
+    found = model.eigenvalues_ if Model is DiffusionMaps else 1 - model.eigenvalues_
+    np.testing.assert_allclose(found, values, atol=1e-10)
+    assert model.bandwidth_ == pytest.approx(np.median(width))
+    new = rng.standard_normal((20, 2))
+    d, j = cKDTree(X).query(new, 9)
+    p = np.maximum(np.exp(-(d**2) / (2 * d[:, 4:5] * width[j])), 1e-6) / q[j]
+    p /= p.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(
+        model.transform(new), (p[:, :, None] * model.embedding_[j]).sum(axis=1) / found, atol=1e-9
+    )
+
+
+def test_adaptive_models_come_back_from_a_file(tmp_path, rng):
+    X = rng.standard_normal((80, 3))
+    model = DiffusionMaps(bandwidth="adaptive").fit(X)
+    lowland.save(model, tmp_path / "m.lowland")
+    back = lowland.load(tmp_path / "m.lowland")
+    np.testing.assert_array_equal(back.transform(X + 0.1), model.transform(X + 0.1))
+    np.testing.assert_array_equal(back.generator_eigenvalues_, model.generator_eigenvalues_)
 
 
 @pytest.mark.slow

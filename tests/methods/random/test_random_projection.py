@@ -11,11 +11,12 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
+from sklearn.exceptions import DataDimensionalityWarning
 from sklearn.random_projection import johnson_lindenstrauss_min_dim
 
 import lowland
 from lowland.methods.random import hadamard, random_maps, row_sample
-from lowland.methods.random.random_projection import bound
+from lowland.methods.random.map_kinds import bound
 from lowland.rows.row_source import RowSource, as_rows
 from lowland.spectral import dense
 
@@ -148,12 +149,42 @@ def test_auto_keeps_all_columns_where_the_bound_passes_them(kind, rng):
     assert not model.fit_info_.approximate
 
 
-def test_more_dimensions_than_columns_are_refused(rng):
-    with pytest.raises(lowland.DataError, match=r"n_components=8 is more than the number of columns; ask for 7"):
-        lowland.RandomProjection(8).fit(rng.standard_normal((50, 7)))
-    with pytest.raises(lowland.DataError, match="ask for 7 at most"):
-        lowland.plan(lowland.RandomProjection(8), shape=(50, 7))
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_dimensions_than_columns_are_a_warning(kind, rng):
+    X = rng.standard_normal((50, 7))
+    for caught in (DataDimensionalityWarning, lowland.RankWarning):
+        with pytest.warns(caught, match=r"n_components=8 is more than the number of columns \(7\)"):
+            model = lowland.RandomProjection(8, kind=kind).fit(X)
+    assert model.transform(X).shape == (50, 8)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-9)
+    assert lowland.plan(lowland.RandomProjection(8, kind=kind), shape=(50, 7)).algorithm == kind
     assert lowland.RandomProjection(7).fit_transform(rng.standard_normal((5, 7))).shape == (5, 7)  # fewer rows are fine
+
+
+def test_a_hadamard_matrix_has_no_more_rows_than_columns(rng):
+    text = "n_components=9 is more than the Hadamard transform of 7 columns has; ask for 8 at most"
+    with pytest.raises(lowland.DataError, match=text):
+        lowland.RandomProjection(9, kind="hadamard").fit(rng.standard_normal((50, 7)))
+    with pytest.raises(lowland.DataError, match=text):
+        lowland.plan(lowland.RandomProjection(9, kind="hadamard"), shape=(50, 7))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 3])
+def test_the_map_of_rows_that_do_not_differ_is_that_of_any_rows(kind, n, rng):
+    X, rows = np.full((n, 30), 2.5), rng.standard_normal((n, 30))
+    model, other = (lowland.RandomProjection(4, kind=kind).fit(table) for table in (X, rows))
+    np.testing.assert_array_equal(model.compressor().A, other.compressor().A)
+    np.testing.assert_allclose(model.transform(X), X @ model.compressor().A.T, atol=1e-12)
+    told = model.fit_info_.evidence
+    assert told["pairs measured"] == 0
+    assert told["distortion"] == f"not measured: {'there is only 1 row' if n == 1 else 'all rows are equal'}"
+    assert model.fit_info_.approximation_error is None
+
+
+def test_auto_needs_two_rows():
+    with pytest.raises(lowland.DataError, match="only 1 sample, and so no distance to keep"):
+        lowland.RandomProjection().fit([[0.0, 1.0, 2.0]])
 
 
 # -- the maps -----------------------------------------------------------------------------------------------
@@ -212,7 +243,9 @@ def test_the_scattered_rows_are_their_matrix_and_know_nothing_of_each_other(m, d
     places, signs = random_maps.scattered(77, 20, 6, rng)
     X = (rng.standard_normal((m, 77)) * (rng.random((m, 77)) < 0.5)).astype(dtype)
     Y = random_maps.scatter(X, places, signs, 20)
-    np.testing.assert_allclose(Y, X @ random_maps.matrix(places, signs, 20).T, atol=100 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(
+        Y, X @ random_maps.sparse_matrix(places, signs, 20, dtype).T, atol=100 * np.finfo(dtype).eps
+    )
     for one in (0, m // 2, m - 1):
         np.testing.assert_array_equal(random_maps.scatter(X[one : one + 1], places, signs, 20)[0], Y[one])
     for kind in (np.int32, np.int64):
@@ -263,6 +296,47 @@ def test_the_inverse_is_the_nearest_row_to_the_mean_that_maps_to_the_point(kind,
     offsets = back - X.mean(axis=0)
     np.testing.assert_allclose(offsets, offsets @ np.linalg.pinv(A) @ A, atol=1e-9)  # and has no part that A kills
     assert np.linalg.norm(back - X) < np.linalg.norm(X - X.mean(axis=0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_matrices_of_both_ways(kind, dtype, rng):
+    X = rng.standard_normal((40, 64)).astype(dtype)
+    model = lowland.RandomProjection(16, kind=kind).fit(X)
+    A, back = model.components_, model.inverse_components_
+    assert sp.issparse(A) == (kind == "sparse")
+    assert A.dtype == back.dtype == dtype
+    assert (A.shape, back.shape) == ((16, 64), (64, 16))
+    eps = 100 * np.finfo(dtype).eps
+    np.testing.assert_allclose(X @ A.T, model.transform(X), atol=eps)
+    np.testing.assert_allclose(back, np.linalg.pinv(A.toarray() if kind == "sparse" else A), atol=eps)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.inverse_components_, back)
+    assert again.components_.dtype == dtype
+
+
+def test_the_matrices_are_made_when_they_are_read(rng, tmp_path, monkeypatch):
+    model = lowland.RandomProjection(3, kind="hadamard")
+    with pytest.raises(AttributeError, match="no attribute 'components_'"):
+        model.components_  # noqa: B018
+    model.fit(rng.standard_normal((20, 9)).astype(np.float32))
+    monkeypatch.setattr(dense, "svd", None)
+    assert not {"components_", "inverse_components_"} & {*dir(model)}  # a notebook shows what dir lists
+    lowland.save(model, tmp_path / "map.lowland")
+    assert lowland.load(tmp_path / "map.lowland").components_.dtype == np.float32
+    with lowland.config(memory_limit="1MB"), pytest.raises(lowland.MemoryLimitError):
+        lowland.RandomProjection(900, kind="hadamard").fit(np.eye(2, 1000)).components_  # noqa: B018
+
+
+@pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")
+def test_the_matrices_of_rows_of_any_size(rng):
+    X = rng.standard_normal((20, 9))
+    small, plain = lowland.RandomProjection(3).fit(X * 2.0**-700), lowland.RandomProjection(3).fit(X)
+    np.testing.assert_array_equal(small.components_, plain.components_)
+    np.testing.assert_array_equal(small.inverse_components_, plain.inverse_components_)
+    np.testing.assert_array_equal(
+        small.inverse_transform(small.transform(X * 2.0**-700)) * 2.0**700, plain.inverse_transform(plain.transform(X))
+    )
 
 
 def test_as_many_dimensions_as_columns_can_be_undone(rng):
@@ -379,16 +453,15 @@ def test_sparse_rows_near_each_other_are_measured_by_their_differences(rng):
     assert told["pairs measured"] == 100 * 99 // 2
 
 
-def test_equal_rows_and_single_rows_are_named(rng):
+def test_rows_that_differ_are_noticed_wherever_they_are(rng):
     one = rng.standard_normal((1, 6))
-    with pytest.raises(lowland.DataError, match="1 sample"):
-        lowland.RandomProjection(2).fit(one)
     for X in (np.repeat(one, 5000, axis=0), sp.csr_array(np.repeat(one, 50, axis=0)), np.zeros((4, 6))):
-        with pytest.raises(lowland.DataError, match="rank 0"):
-            lowland.RandomProjection(2).fit(X)
+        assert "distortion" in lowland.RandomProjection(2).fit(X).fit_info_.evidence
     last = np.repeat(one, 9000, axis=0)
     last[-1] += 1
-    assert lowland.RandomProjection(2).fit(last).n_samples_ == 9000
+    model = lowland.RandomProjection(2).fit(last)
+    assert model.n_samples_ == 9000
+    assert "distortion" not in model.fit_info_.evidence
 
 
 def test_sparse_rows_stay_sparse():

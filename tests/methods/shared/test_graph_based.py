@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
+from sklearn.neighbors import KNeighborsTransformer
+from sklearn.pipeline import make_pipeline
 
 import lowland
 from lowland.contract.registry import METHODS
@@ -136,7 +138,7 @@ def _sparse(rng):
 def test_distances_that_are_none(Free, make, rng):
     given = make(rng)
     near = int(given[[3]].indices[0]) if sp.issparse(given) else 9  # one that is stored
-    for value, message in ((-1.0, "negative"), (np.nan, "not a number|NaN|missing"), (np.inf, "no number|infinit")):
+    for value, message in ((-1.0, "negative"), (np.nan, "not a number|NaN|missing"), (np.inf, "not a number|infinit")):
         D = given.copy()
         D[3, near] = D[near, 3] = value
         with pytest.raises(lowland.DataError, match=message):
@@ -147,11 +149,46 @@ def test_distances_that_are_none(Free, make, rng):
         Free(metric="precomputed").fit(D)
 
 
-def test_edges_one_way(Free, rng):
-    D = neighbor_graph(sheet(rng, 40), 5)
-    one_way = D.csr(D.distances)
-    with pytest.raises(lowland.DataError, match=r"one at row \d+, column \d+, but none in the transpose"):
-        Free(metric="precomputed").fit(one_way)
+@pytest.mark.parametrize("name", ["Isomap", "LaplacianEigenmaps", "DiffusionMaps", "MVU", "TSNE", "UMAP"])
+def test_a_graph_of_nearest_neighbours_is_that_of_its_rows(name, rng):
+    """A graph as scikit-learn makes it: zeros on the diagonal, edges stored in one direction."""
+    pytest.importorskip({"MVU": "clarabel", "TSNE": "openTSNE", "UMAP": "umap"}.get(name, "numpy"))
+    X = sheet(rng, 120)
+    options = {"perplexity": 3} if name == "TSNE" else {"n_neighbors": 10}
+    options |= {"init": "spectral"} if name == "TSNE" else {}
+    plain = getattr(lowland, name)(**options).fit(X[:100])
+    graph = KNeighborsTransformer(n_neighbors=10, mode="distance")
+    piped = make_pipeline(graph, getattr(lowland, name)(metric="precomputed", **options))
+    Y = piped.fit_transform(X[:100])
+    assert piped[-1].fit_info_.evidence["edges made symmetric"] > 0
+    assert "edges made symmetric" not in plain.fit_info_.evidence
+    if name != "UMAP":  # whose steps amplify the rounding of distances
+        assert np.allclose(Y, plain.embedding_, atol=1e-6 * np.abs(Y).max())
+    assert (piped.transform(X[:100]) == Y).all()
+    if name == "MVU":
+        with pytest.raises(lowland.DataError, match="needs the distances among neighbours"):
+            piped.transform(X[100:])
+        return
+    new = piped.transform(X[100:])
+    assert np.isfinite(new).all()
+    if name in ("Isomap", "LaplacianEigenmaps", "DiffusionMaps"):
+        assert np.allclose(new, plain.transform(X[100:]), atol=1e-6 * np.abs(Y).max())
+
+
+def test_a_graph_of_nearest_neighbours_with_equal_rows(rng):
+    X = sheet(rng, 100)
+    X = np.vstack([X, X[:20]])
+    D = neighbor_graph(X, 12).csr()
+    model = lowland.Isomap(metric="precomputed", n_neighbors=8).fit(D)
+    assert model.fit_info_.evidence["distinct rows"] == 100
+    assert (model.embedding_[100:] == model.embedding_[:20]).all()
+
+
+@pytest.mark.parametrize("name", sorted(LOCAL))
+def test_methods_that_need_more_distances_say_so(name, rng):
+    D = neighbor_graph(sheet(rng, 60), 10).csr()
+    with pytest.raises(lowland.DataError, match=f"{name} needs the distances among neighbours"):
+        getattr(lowland, name)(metric="precomputed").fit(D)
 
 
 def test_objects_without_a_known_distance(Free, rng):
@@ -167,6 +204,105 @@ def test_a_square_that_is_none(Free, rng):
     for X in (rng.random((20, 19)), sp.csr_array(rng.random((20, 19)))):
         with pytest.raises(lowland.DataError, match="square"):
             Free(metric="precomputed").fit(X)
+
+
+# -- neighbours within a radius -----------------------------------------------------------------------------
+
+
+def test_both_or_none_of_the_two_rules_are_refused(Model, rng):
+    X = sheet(rng, 40)
+    with pytest.raises(lowland.DataError, match=r"Both n_neighbors and radius are provided\. .*n_neighbors=None"):
+        Model(n_neighbors=5, radius=1.0).fit(X)
+    with pytest.raises(lowland.DataError, match="set n_neighbors or radius"):
+        Model(n_neighbors=None).fit(X)
+    for radius in (0.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="radius must be"):
+            Model(n_neighbors=None, radius=radius).fit(X)
+    with pytest.raises(lowland.DataError, match=r"no two rows are within radius=0\.0001"):
+        Model(n_neighbors=None, radius=1e-4).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore:HessianLLE.*not determined:lowland.NotConvergedWarning")
+def test_a_radius_that_reaches_all_is_as_many_neighbours_as_there_are(Model, rng):
+    X = sheet(rng, 40)
+    counted = Model(n_neighbors=39).fit(X)
+    for radius in (100.0, np.inf):
+        model = Model(n_neighbors=None, radius=radius).fit(X)
+        np.testing.assert_allclose(model.transform(X), counted.transform(X), atol=1e-9)
+        assert model.fit_info_.evidence["mean neighbours"] == 39
+
+
+def test_neighbours_within_a_radius_are_those_of_the_stored_graph(rng):
+    """The same graph given as stored distances, all of them counted."""
+    X = sheet(rng, 150)
+    D = neighbor_graph(X, radius=0.9).csr()
+    new = X[:30] + 0.05
+    for Model in (lowland.Isomap, lowland.LaplacianEigenmaps, lowland.DiffusionMaps):
+        model = Model(n_neighbors=None, radius=0.9).fit(X)
+        stored_graph = Model(n_neighbors=149, metric="precomputed").fit(D)
+        np.testing.assert_allclose(model.embedding_, stored_graph.embedding_, atol=1e-9)
+        assert model.radius_ == model.fit_info_.evidence["radius"] == 0.9
+        assert model.neighbors_ == round(D.nnz / 150)
+        square = cdist(new, X)
+        near = sp.csr_array(np.where(square <= 0.9, square, 0))
+        np.testing.assert_allclose(model.transform(new), stored_graph.transform(near), atol=1e-9)
+        given = Model(n_neighbors=None, radius=0.9, metric="precomputed").fit(cdist(X, X))
+        np.testing.assert_allclose(given.transform(square), model.transform(new), atol=1e-9)
+        far = X[:1] + 50  # has the nearest point alone
+        assert np.isfinite(model.transform(far)).all()
+
+
+@quiet  # eigenvalues that pass the largest number
+def test_a_radius_follows_the_unit_of_the_rows(Model, rng):
+    X = sheet(rng, 60)
+    one, other = (Model(n_neighbors=None, radius=2.0 * s).fit(s * X) for s in (1.0, 2.0**600))
+    for model, s in ((one, 1.0), (other, 2.0**600)):
+        assert getattr(model, "radius_", 2.0 * s) == 2.0 * s
+    Y, Z = one.transform(X), other.transform(X * 2.0**600)
+    np.testing.assert_allclose(Z / np.abs(Z).max(), Y / np.abs(Y).max(), atol=1e-6)
+
+
+@quiet
+@pytest.mark.parametrize("policy", POLICIES)
+def test_isolated_points_follow_the_policy(Model, policy, rng):
+    if policy not in Model._parameters["disconnected"].names:
+        pytest.skip("a projection has no separate pieces")
+    X = np.vstack([sheet(rng, 60), [[30.0, 0.0, 0.0], [60.0, 0.0, 0.0]]])
+    model = Model(n_neighbors=None, radius=2.5, disconnected=policy)
+    if policy == "error":
+        with pytest.raises(lowland.DisconnectedError, match=r"rows within radius=2\.5 falls into 3 pieces \(60, 1, 1"):
+            model.fit(X)
+    elif policy == "bridge" and Model.__name__ in LOCAL - {"LLE"}:
+        with pytest.raises(lowland.DataError, match=r"2 of 62 points have fewer than \d neighbours within radius=2.5"):
+            model.fit(X)
+    else:
+        Y = model.fit_transform(X)
+        assert np.isfinite(Y).all()
+        np.testing.assert_allclose(model.transform(X), Y, atol=1e-9)
+        assert np.isfinite(model.transform(X + 0.01)).all()
+        if policy == "separate":
+            assert np.bincount(model.component_labels_).tolist() == [60, 1, 1]
+        else:
+            assert model.fit_info_.evidence["links added"] == 2
+
+
+def test_a_plan_looks_how_many_rows_lie_within_the_radius(Model, rng):
+    X = sheet(rng, 1000)
+    true = len(neighbor_graph(X, radius=0.8).indices) / 1000
+    found = lowland.plan(Model(n_neighbors=None, radius=0.8), X)
+    counted = lowland.plan(Model(n_neighbors=round(true)), X)
+    assert 0.7 < found.bytes / counted.bytes < 1.4
+    assert lowland.plan(Model(n_neighbors=None, radius=0.8), shape=X.shape).bytes > 0
+
+
+@quiet
+def test_a_model_with_a_radius_comes_back_from_a_file(Free, rng, tmp_path):
+    X = sheet(rng, 80)
+    model = Free(n_neighbors=None, radius=2.0).fit(X[:70])
+    lowland.save(model, tmp_path / "m.lowland")
+    back = lowland.load(tmp_path / "m.lowland")
+    assert back.radius_ == 2.0
+    np.testing.assert_array_equal(back.transform(X[70:]), model.transform(X[70:]))
 
 
 # -- graphs in pieces ---------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ EDGES_ONLY = [lowland.Isomap, lowland.LaplacianEigenmaps, lowland.DiffusionMaps]
 CHANGED = {
     "n_components": 1,
     "n_neighbors": 3,
+    "radius": 0.5,
     "metric": "cityblock",
     "disconnected": "error",
     "random_state": 7,
@@ -30,6 +31,7 @@ CHANGED = {
     "weights": "binary",
     "alpha": 0.25,
     "n_steps": 5,
+    "diagonal": False,
     "landmarks": 20,
     "ties": "keep",
     "basis": 5,

@@ -64,7 +64,7 @@ def test_an_error_if_components_are_refused(rng):
     X = np.concatenate([rng.standard_normal((8, 2)), 100 + rng.standard_normal((6, 2))])
     model = lowland.LLE(n_neighbors=3, disconnected="error")
     found, record = learned(X, model)
-    with pytest.raises(lowland.DisconnectedError, match="'bridge' or 'separate'"):
+    with pytest.raises(lowland.DisconnectedError, match="disconnected='bridge' or disconnected='separate'"):
         pieces_of(model, found, record)
 
 

@@ -44,8 +44,7 @@ class ClassicalMDS(DistanceReducer):
 
     Parameters
     ----------
-    n_components : int
-        Number of coordinates.
+    n_components : int (number of coordinates)
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is the matrix of distances, and new rows are distances to the
         training objects; or a function of two objects or two blocks, and then objects may be anything.
@@ -54,31 +53,26 @@ class ClassicalMDS(DistanceReducer):
         component, if that is more). Or a number, or "uniform:500", "farthest:500", "kmeans++:500".
     additive : str or None
         How distances are made Euclidean: "cailliez" adds the least constant to all δ, "lingoes" to all δ².
-    random_state : int or None
-        Seed of the solver and of the landmarks; None is seed 0.
+    random_state : int or None (seed 0)
 
     Attributes
     ----------
-    embedding_ : (N, k) array
-        The training points, centred, along their principal axes.
-    eigenvalues_ : (k,) array
-        Of B, largest first; estimates where landmarks are used.
+    embedding_, eigenvalues_ : (N, k) array, (k,) array
+        The training points, centred, along their principal axes; of B, largest first, estimates with landmarks.
     spectrum_ : array
         All eigenvalues where they are cheap (up to 1500 points, or landmarks), negative ones too; else those computed.
     metric_, additive_, additive_constant_ : str, str or None, float
         The metric of the fit ("function" for one of yours), its correction, and the constant that this added, or 0.
-    n_components_ : int
-        Number of coordinates: less than ``n_components`` where fewer eigenvalues are positive.
-    fit_info_ : FitInfo
-        Its evidence has the two goodness-of-fit values of R's cmdscale, Σλ_k/Σ|λ| and Σλ_k/Σmax(λ, 0), and the share of
-        negative eigenvalues, Σ|λ<0|/Σ|λ|. Past 1500 points the sums over all λ are estimated, with their error.
+    n_components_, fit_info_ : int, FitInfo
+        Number of coordinates, fewer if fewer eigenvalues are positive. The evidence has the two goodness-of-fit values
+        of R's cmdscale, Σλ_k/Σ|λ| and Σλ_k/Σmax(λ, 0), and the share of negative eigenvalues, Σ|λ<0|/Σ|λ|; past 1500
+        points the sums over all λ are estimated, with their error.
 
     Examples
     --------
     >>> import numpy as np, lowland
     >>> D = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
-    >>> Y = lowland.ClassicalMDS(metric="precomputed").fit_transform(D)
-    >>> float(np.hypot(*(Y[1] - Y[2])).round(6))
+    >>> float(np.ptp(lowland.ClassicalMDS(1, metric="precomputed").fit_transform(D)).round(1))
     5.0
     """
 

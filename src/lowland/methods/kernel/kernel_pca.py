@@ -64,15 +64,14 @@ class KernelPCA(Reducer):
     eigenvalues_, embedding_ : (k,) array, (N, k) array
         Λ of the centred kernel matrix K̃ (not divided by N); the training rows' Y (`eigenvectors_` U = YΛ^(−½)).
     spectrum_ : array
-        All eigenvalues where they were computed (exact, up to 1500 rows), negative ones too; else the leading ones.
+        All eigenvalues, negative ones too, where they were computed (exact, up to 1500 rows); else the leading ones.
     gamma_, kernel_ : float or None, dict
         The γ of the fit (None without one); the kernel's name ("function" for yours), degree, coef0, pre-image method.
     anchors_ : array
         What new rows are compared with: all training objects, or the landmarks; their numbers if "precomputed".
     dual_, mean_weights_, kernel_mean_ : arrays
         M, a and c of y = Mᵀ(k_x − c): directions Σ_j M_ji φ(z_j) and mean Σ_j a_j φ(z_j) over the anchors z_j, c = Ka.
-    n_components_, n_samples_ : int
-        Coordinates found, rows seen.
+    n_components_, n_samples_ : int (coordinates found, rows seen)
 
     Examples
     --------

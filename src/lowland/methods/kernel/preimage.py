@@ -207,7 +207,8 @@ def ridge_bytes(shape: DataShape, width: int) -> int:
     if in_strips(width, d):
         return 8 * (rows * (d + 3 * width) + results + settings.threads() * _STRIP)
     waiting = min(2 * settings.threads(), -(-n // rows))
-    return 8 * (at_once * rows * (d + 3 * width) + results + waiting * width * (width + d))
+    reading = at_once * rows * (d + 3 * width) + (waiting + 1) * width * (width + d)
+    return 8 * max(reading, results)  # the blocks are released before the sums are solved
 
 
 def _penalised(S: Array, T: Array, total: float, H: Array, n: int, free: int) -> tuple[Array, float, float]:

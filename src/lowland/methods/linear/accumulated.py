@@ -22,6 +22,14 @@ def results(model: Any) -> tuple[str, ...]:
     return (*(name for name in model._state if name != "accumulator_"), "fit_info_")
 
 
+def result(model: Any, name: str) -> Any:
+    """Return a learned attribute that is not solved yet, after solving; AttributeError for others."""
+    if "accumulator_" in vars(model) and name in results(model):
+        solve(model)
+        return getattr(model, name)
+    raise AttributeError(f"{type(model).__name__!r} object has no attribute {name!r}")
+
+
 def add_rows(model: Any, X: Any, sample_weight: Any) -> None:
     """Add rows to the sums and drop the results of earlier ones."""
     first = "accumulator_" not in vars(model)

@@ -105,10 +105,10 @@ class FAMD(LinearReducer):
         self.n_components, self.categorical, self.random_state = n_components, categorical, random_state
         self.unseen, self.missing = unseen, missing
 
-    def _rows(self, X: Any, *, reset: bool, empty: bool = False) -> RowSource:
+    def _rows(self, X: Any, *, reset: bool) -> RowSource:
         """Return rows as a fit takes them, or, of a fitted model, as numbers and codes of levels."""
-        if reset or (empty and has_no_rows(X)):
-            return super()._rows(X, reset=reset, empty=empty)
+        if reset or has_no_rows(X):
+            return super()._rows(X, reset=reset)
         columns, options = self.categorical_columns_, {"missing": self.missing, "owner": "FAMD"}
         X = mixed_rows(X, columns, only=True, **options) if columns else as_rows(X, allow_sparse=False, owner="FAMD")
         rows, levels = super()._rows(X, reset=False), Levels(tuple(columns), tuple(self.categorical_levels_))

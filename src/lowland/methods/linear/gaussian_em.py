@@ -24,14 +24,13 @@ from ...spectral import dense
 from ...spectral.routes import rank_tolerance, square_tolerance
 from ...spectral.rowspace import RowSpace
 from ...spectral.solve import fix_signs
+from .gaussian_model import LOG_2PI, ObservedColumns
 from .missing_patterns import Batch, Patterns, batches, by_pattern
 
 Array = np.ndarray[Any, Any]
 BlockMap = Callable[[Any], Any]
 
 NOISE_FLOOR = 1e-12  # of the first eigenvalue: EM on data without noise would shrink σ² for ever
-_EPS = float(np.finfo(np.float64).eps)
-_LOG_2PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True)
@@ -93,52 +92,8 @@ class Estimate:
 def from_space(space: RowSpace) -> Estimate:
     """Return the estimate for decomposed rows, in closed form."""
     solved, n = space.solved, space.solved.weight
-    values = space.values**2 / n
-    if solved.complete:  # the difference below would leave rounding where there is no noise
-        left = float(solved.spectrum[len(values) :].sum()) / n
-    else:
-        left = max(solved.total / n - float(values.sum()), 0.0)
-    model = Model(values, space.directions, left, solved.spectrum / n)
+    model = Model(space.values**2 / n, space.directions, space.discarded(n), solved.spectrum / n)
     return Estimate(model, solved.mean, solved.variances, solved.n_rows, model.largest_likelihood(solved.n_rows))
-
-
-@dataclass(frozen=True)
-class ObservedColumns:
-    """What the observed columns tell of z: W_o = P S Qᵀ, and the noise; leading axes are patterns."""
-
-    P: Array
-    s: Array
-    Qt: Array
-    noise: float
-
-    @classmethod
-    def of(cls, W: Array, noise: float) -> ObservedColumns:
-        """Decompose the rows of W that belong to the observed columns (others may stand as zeros)."""
-        P, s, Q = dense.svd(W)
-        return cls(P, s, Q.mT, noise)
-
-    def coordinates(self, Z: Array) -> Array:
-        """Return E[z | x_o] for rows x_o − m_o: Q S (S² + σ²I)⁻¹ Pᵀ."""
-        s = self.s
-        sure = s > self.P.shape[-2] * _EPS * s[..., :1]  # without noise, an unseen direction divides by zero
-        gain = np.divide(s, s**2 + self.noise, out=np.zeros_like(s), where=sure)
-        return np.asarray((Z @ self.P * gain[..., None, :]) @ self.Qt)
-
-    @property
-    def spread(self) -> Array:
-        """A root of the covariance of z given x_o, σ (S² + σ²I)^−½ Qᵀ: its square is that covariance."""
-        return np.asarray(np.sqrt(self.noise / (self.s**2 + self.noise))[..., None] * self.Qt)
-
-    def log_determinant(self, observed: Any) -> Any:
-        """Return ln |C_oo| for patterns of so many observed columns."""
-        return np.log(self.s**2 + self.noise).sum(axis=-1) + (observed - self.s.shape[-1]) * np.log(self.noise)
-
-    def distances(self, Z: Array) -> Array:
-        """Return zᵀ C_oo⁻¹ z for each row of Z: along P, and across it."""
-        along = Z @ self.P
-        across = Z - along @ self.P.mT
-        inside = (along**2 / (self.s**2 + self.noise)[..., None, :]).sum(axis=-1)
-        return np.asarray(inside + (across**2).sum(axis=-1) / self.noise)
 
 
 def expected_moments(groups: list[Batch], mean: Array, model: Model) -> tuple[Array, Array, float]:
@@ -156,7 +111,7 @@ def expected_moments(groups: list[Batch], mean: Array, model: Model) -> tuple[Ar
         both = np.concatenate([whole, unsure], axis=1).reshape(-1, d)
         second = both.T @ both + np.diag(noise * (n @ (1 - there)))
         observed = there.sum(axis=1)
-        terms = n * (observed * _LOG_2PI + seen.log_determinant(observed)) + seen.distances(rows).sum(axis=1)
+        terms = n * (observed * LOG_2PI + seen.log_determinant(observed)) + seen.distances(rows).sum(axis=1)
         return (root[:, 0] * whole[:, -1]).sum(axis=0), second, -0.5 * float(terms.sum())
 
     first, second, likelihood = np.zeros(d), np.zeros((d, d)), 0.0
@@ -285,7 +240,5 @@ def log_likelihood(X: Array, W: Array, mean: Array, noise: float) -> Array:
     """Return ln N(x_o; m_o, W_oW_oᵀ + σ²I) for each row's observed part; 0 where nothing is observed."""
     out = np.zeros(len(X))
     for part, o in by_pattern(~np.isnan(X)):
-        seen = ObservedColumns.of(W[o], noise)
-        distances = seen.distances(X[np.ix_(part, o)] - mean[o])
-        out[part] = -0.5 * (len(o) * _LOG_2PI + seen.log_determinant(len(o)) + distances)
+        out[part] = ObservedColumns.of(W[o], noise).log_likelihood(X[np.ix_(part, o)] - mean[o])
     return out

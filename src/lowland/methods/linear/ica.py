@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...contract.parameters import RANDOM_STATE, AnyOf, ArrayRule, Choice, Integer, Nothing, Real, Rule
+from ...contract.parameters import RANDOM_STATE, AnyOf, ArrayRule, Choice, Integer, Nothing, Off, Real, Rule
 from ...contract.reducer import Recorder
-from ...core.cost import DataShape, Plan, check_allocation, largest
-from ...core.errors import NotConvergedWarning
+from ...core.cost import DataShape, Plan
 from ...core.random import seed
 from ...rows.row_source import RowSource
 from ...rows.units import Units
-from ...spectral import rowspace
-from ...spectral.rowspace import RowSpace
 from ...spectral.solve import sign_of_columns
-from ...spectral.solved import ComponentRule, Scaling
-from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan
-from . import ica_reliability, ica_rotation
+from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer
+from . import ica_reliability, ica_rotation, ica_whitening
 from .ica_rotation import CONTRASTS, Separation
+from .ica_whitening import Whitening
 
 Array = Any
-
-_REMEDY = "ask for fewer components, or fit fewer rows"
 
 
 def _unit(model: Any) -> int:
     """Return the power of the rows' unit that sources have."""
-    return 1 if model.whiten == "arbitrary-variance" else 0
+    return 0 if model.whiten == "unit-variance" else 1
 
 
 class ICA(LinearReducer):
@@ -47,9 +41,10 @@ class ICA(LinearReducer):
     contrast : str
         G: "logcosh", good for most sources; "exp", −exp(−s²/2), for very heavy tails; "cube", s⁴/4, the kurtosis, for
         sources with light tails, and easily led astray by outliers.
-    whiten : str
+    whiten : str or False
         "unit-variance": sources have variance 1. "arbitrary-variance": the columns of ``mixing_`` have length 1, and
-        the variance of a source is what it contributes to the principal components that are kept.
+        the variance of a source is what it contributes to the principal components that are kept. False: the rows are
+        white already and taken as they are, z = x and K = I; ``n_components`` is ignored with a warning.
     max_iter : int
         Steps at most.
     tol : float
@@ -66,8 +61,9 @@ class ICA(LinearReducer):
         of largest magnitude in each row is positive.
     mixing_ : array (D, k)
         A: each column is what one source adds to a row. The pseudo-inverse of ``components_``.
-    mean_, whitening_ : array (D,), array (k, D)
-        m, in float64; K.
+    mean_, whitening_, rotation_ : array (D,), array (k, D) or None, array (k, k)
+        m, in float64; K; W, so that ``components_`` is ``rotation_ @ whitening_``. Its rows are orthogonal, of length 1
+        unless the variance is arbitrary. Without whitening m is 0, and there is no K.
     negentropy_ : array (k,)
         (E[G(s)] − E[G(ν)])² with a Gaussian ν and s of variance 1: how far from Gaussian each source is.
     n_iter_, n_components_, n_samples_, fit_info_ : int, int, int, FitInfo
@@ -89,7 +85,7 @@ class ICA(LinearReducer):
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "n_components": AnyOf((Nothing(), Integer(1))),
         "contrast": Choice(CONTRASTS),
-        "whiten": Choice(("unit-variance", "arbitrary-variance")),
+        "whiten": AnyOf((Choice(("unit-variance", "arbitrary-variance")), Off())),
         "max_iter": Integer(1),
         "tol": Real(0),
         "w_init": AnyOf((Nothing(), ArrayRule())),
@@ -100,13 +96,15 @@ class ICA(LinearReducer):
         "components_": lambda model: _unit(model) - 1,
         "mixing_": lambda model: 1 - _unit(model),
         "whitening_": -1,
+        "rotation_": lambda model: int(model.whiten == "arbitrary-variance"),
         "transform": _unit,
     }
 
     components_: Array
     mixing_: Array
     mean_: Array
-    whitening_: Array
+    whitening_: Array | None
+    rotation_: Array
     negentropy_: Array
     n_iter_: int
     n_samples_: int
@@ -116,7 +114,7 @@ class ICA(LinearReducer):
         n_components: int | None = None,
         *,
         contrast: str = "logcosh",
-        whiten: str = "unit-variance",
+        whiten: str | bool = "unit-variance",
         max_iter: int = 500,
         tol: float = 1e-4,
         w_init: Any = None,
@@ -129,65 +127,39 @@ class ICA(LinearReducer):
         return True
 
     def _plan(self, shape: DataShape) -> Plan:
-        axes = linear_plan(self, shape, self.n_components, remedy=_REMEDY)
-        d, k = shape.n_features, self.n_components or min(shape.n_rows or 1, shape.n_features)
-        whitening, separating, seconds = ica_rotation.cost(shape, k)
-        parts = largest(axes.parts, whitening, separating)
-        return replace(
-            axes,
-            algorithm="FastICA, Picard-O",
-            bytes=sum(parts.values()) + shape.copied,
-            seconds=axes.seconds + seconds,
-            model_bytes=3 * k * d * shape.dtype.itemsize + 8 * d + 8 * k,
-            parts=parts,
-        )
+        return ica_whitening.plan(self, shape)
+
+    def _has_units(self) -> bool:
+        return bool(self.whiten)  # G is for variance 1: rows in another unit are no longer white
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         rng = seed(self.random_state)
-        with record.stage("principal axes"):
-            rule = ComponentRule(count=self.n_components)
-            space = rowspace.decompose(rows, rule, Scaling(True, False, 0), rng=rng)
-        self._tell(space, record)
-        root = np.sqrt(space.solved.n_rows)
-        K, K_inverse = (space.directions / space.values * root).T, space.directions * space.values / root
-        with record.stage("whitening"):
-            check_allocation(8 * rows.count() * len(K), "the white rows", _REMEDY)
-            white = ica_rotation.whitened(rows, space.solved.mean, K)
+        if self.whiten:
+            white = ica_whitening.by_principal_axes(rows, self.n_components, rng, record)
+        else:
+            white = ica_whitening.as_they_are(rows, self.n_components, record)
         with record.stage("separation"):
             options: dict[str, Any] = {"contrast": self.contrast, "tol": self.tol, "max_iter": self.max_iter}
-            W = ica_rotation.first_rotation(self.w_init, len(K), rng)
-            found = ica_rotation.separate(white, ica_rotation.start(white, W, rng, **options), **options)
-        ica_reliability.judge(found, white.n, self.contrast, self.tol, record)
-        self._learn(found, K, K_inverse, space, rows.dtype)
+            W = ica_rotation.first_rotation(self.w_init, white.rows.k, rng)
+            found = ica_rotation.separate(white.rows, ica_rotation.start(white.rows, W, rng, **options), **options)
+        ica_reliability.judge(found, white.rows.n, self.contrast, self.tol, record)
+        self._learn(found, white, rows.dtype)
 
-    def _tell(self, space: RowSpace, record: Recorder) -> None:
-        """Write down how the rows were whitened, and warn where that fell short."""
-        solved, k = space.solved, len(space.values)
-        record.note(algorithm="FastICA, Picard-O", solver=f"white by {solved.route}")
-        record.evidence["share of variance"] = min(1.0, float((space.values**2).sum() / solved.total))
-        if space.short:
-            record.warn_short(k, self.n_components)
-        if not solved.converged:
-            record.warn(
-                f"ICA: the principal axes are right to {solved.residual:.2g} only; ask for more components",
-                NotConvergedWarning,
-            )
-
-    def _learn(self, found: Separation, K: Array, K_inverse: Array, space: RowSpace, dtype: Any) -> None:
+    def _learn(self, found: Separation, white: Whitening, dtype: Any) -> None:
         """Order, scale and sign the sources."""
         negentropy = (found.seen.value - ica_reliability.gaussian(self.contrast)[0]) ** 2
         order = np.argsort(-negentropy, kind="stable")
         W = found.W[order]
-        unmixing, mixing = W @ K, K_inverse @ W.T
+        unmixing, mixing = white.unmixing(W)
         if self.whiten == "arbitrary-variance":
             length = np.linalg.norm(mixing, axis=0)
-            unmixing, mixing = unmixing * length[:, None], mixing / length
+            unmixing, mixing, W = unmixing * length[:, None], mixing / length, W * length[:, None]
         signs = sign_of_columns(unmixing.T)
         self.components_ = (unmixing * signs[:, None]).astype(dtype)
-        self.mixing_ = (mixing * signs).astype(dtype)
-        self.whitening_ = np.ascontiguousarray(K).astype(dtype)
-        self.mean_, self.negentropy_ = space.solved.mean, negentropy[order]
-        self.n_iter_, self.n_components_, self.n_samples_ = found.iterations, len(K), space.solved.n_rows
+        self.mixing_, self.rotation_ = (mixing * signs).astype(dtype), (W * signs[:, None]).astype(dtype)
+        self.whitening_ = None if white.K is None else np.ascontiguousarray(white.K).astype(dtype)
+        self.mean_, self.negentropy_ = white.mean, negentropy[order]
+        self.n_iter_, self.n_components_, self.n_samples_ = found.iterations, len(W), white.rows.n
 
     unmixing_ = property(attrgetter("components_"), doc="The same as ``components_``.")
 

@@ -18,6 +18,7 @@ from ...rows.units import Units
 from ..shared.graph_based import GRAPH_OVERHEAD
 from ..shared.laplacian_map import BANDWIDTH, bandwidth_of
 from ..shared.linear_map import Compressor, LinearReducer
+from ..shared.neighborhood import planned_neighbors
 from ..shared.pair_units import degree
 from .projections import (
     PROJECTION_PARAMETERS,
@@ -43,9 +44,11 @@ class LPP(LinearReducer):
     ----------
     n_components : int
         Number of directions, at most min(rows, columns).
-    n_neighbors : int
+    n_neighbors : int or None
         Neighbours of each point. Two points are linked when either is among the other's neighbours. Equal rows are one
         point.
+    radius : float or None
+        With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str
         A metric of SciPy by name: how neighbours are found. The map is linear whatever it is.
     weights : str
@@ -106,7 +109,8 @@ class LPP(LinearReducer):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int = 10,
+        n_neighbors: int | None = 10,
+        radius: float | None = None,
         metric: str = "euclidean",
         weights: str = "heat",
         bandwidth: float | str = "median",
@@ -115,14 +119,18 @@ class LPP(LinearReducer):
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.metric = metric
         self.weights = weights
         self.bandwidth = bandwidth
         self.disconnected = disconnected
         self.random_state = random_state
 
-    def _plan(self, shape: DataShape) -> Plan:
-        return projection_plan(self, shape)
+    def _plan(self, shape: DataShape, rows: RowSource | None = None) -> Plan:
+        return projection_plan(self, shape, planned_neighbors(self, shape, rows))
+
+    def _plan_rows(self, rows: RowSource) -> Plan:
+        return self._plan(rows.shape, rows)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         self.metric_ = self._input.name(self)  # by which a bandwidth is in the unit of the rows

@@ -19,6 +19,7 @@ from ...rows.row_source import RowSource
 from ...rows.units import Units
 from ..shared.graph_based import GRAPH_OVERHEAD
 from ..shared.linear_map import Compressor, LinearReducer
+from ..shared.neighborhood import planned_neighbors
 from .projections import (
     PROJECTION_PARAMETERS,
     PROJECTION_UNITS,
@@ -41,8 +42,10 @@ class NPE(LinearReducer):
     ----------
     n_components : int
         Number of directions, at most min(rows, columns).
-    n_neighbors : int
+    n_neighbors : int or None
         Neighbours that make up a point. Equal rows are one point.
+    radius : float or None
+        With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str
         A metric of SciPy by name: how neighbours are found and weighed. The map is linear whatever it is.
     disconnected : str
@@ -92,20 +95,25 @@ class NPE(LinearReducer):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int = 10,
+        n_neighbors: int | None = 10,
+        radius: float | None = None,
         metric: str = "euclidean",
         disconnected: str = "bridge",
         random_state: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.metric = metric
         self.disconnected = disconnected
         self.random_state = random_state
 
-    def _plan(self, shape: DataShape) -> Plan:
-        n = shape.n_rows or 1
-        return projection_plan(self, shape, around_seconds(shape, n, max(1, min(self.n_neighbors, n - 1))))
+    def _plan(self, shape: DataShape, rows: RowSource | None = None) -> Plan:
+        k = planned_neighbors(self, shape, rows)
+        return projection_plan(self, shape, k, around_seconds(shape, shape.n_rows or 1, k))
+
+    def _plan_rows(self, rows: RowSource) -> Plan:
+        return self._plan(rows.shape, rows)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         fit_projection(self, rows, record, self._edges).keep(self)

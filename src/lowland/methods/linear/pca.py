@@ -17,10 +17,11 @@ from ...rows.moments import Accumulator
 from ...rows.row_source import RowSource
 from ...rows.units import Units, scaled_back
 from ...spectral import rowspace
+from ...spectral.component_rules import RULES, check_rule, component_rule
 from ...spectral.rowspace import ROUTES, RowSpace
 from ...spectral.solved import ComponentRule, Scaling
 from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, check_count, linear_plan, tell, warn_dominant
-from . import accumulated, row_quality
+from . import accumulated, gaussian_model, row_quality
 
 Array = Any
 
@@ -37,21 +38,17 @@ class PCA(LinearReducer):
 
     Parameters
     ----------
-    n_components : int, float, "auto" or None
-        A number; a share of the variance in (0, 1); "auto" for parallel analysis (at least 1); None for all (the rank).
+    n_components : int, float, "auto", "mle" or None
+        A number; a share of the variance in (0, 1); "auto" for parallel analysis (at least 1); "mle" for Minka's rule
+        (`lowland.dimension.minka`), which needs as many rows as columns; None for all (the rank).
     solver : str
         "auto" chooses by shape (`lowland.spectral.rowspace.table`); "covariance" eigenvectors of C; "gram" of the dual
         matrix; "svd" QR and singular values, exact for small ones; "krylov" block Krylov; "power" with deflation.
-    center : bool
-        Subtract the mean; False uses second moments about zero.
-    scale : bool
-        Divide each column by its standard deviation (correlation PCA).
-    whiten : bool
-        Divide coordinates by √λ, so that they have unit variance.
-    ddof : int
-        Variances are divided by N − ddof: 1 as in R's prcomp, 0 as in princomp.
-    random_state : int, generator or None
-        Seed of the iterative solvers and of parallel analysis; None is seed 0.
+    center, scale, whiten : bool
+        Subtract the mean (or use second moments about zero); divide each column by its standard deviation (correlation
+        PCA); divide coordinates by √λ, so that they have unit variance.
+    ddof, random_state : int; int, generator or None
+        Variances are divided by N − ddof: 1 as in R's prcomp, 0 as in princomp. Seed of iterative solvers; None is 0.
 
     Attributes
     ----------
@@ -59,23 +56,23 @@ class PCA(LinearReducer):
         The directions, as rows; what was subtracted; what was divided by, if ``scale``.
     explained_variance_, eigenvalues_, explained_variance_ratio_, singular_values_ : array (k,)
         λ, the variance along each direction; the same; λ over the total variance; σ of the centred rows.
-    spectrum_, total_variance_ : array, float
-        All eigenvalues where they are cheap, else those computed; the exact sum of all.
+    spectrum_, total_variance_, noise_variance_ : array, float, float
+        All eigenvalues where they are cheap, else those computed; the exact sum of all; the mean of the min(N, D) − k
+        discarded ones, σ² of `score` and `get_covariance` (0 once the rank is kept).
     n_components_, n_samples_, fit_info_ : int, int, FitInfo
         Directions kept; rows seen; what was run and how exact it is.
 
     Examples
     --------
-    >>> import numpy as np, lowland
-    >>> X = np.array([[1.0, 0.0], [2.0, 1.5], [3.0, 1.0], [4.0, 3.0]])
-    >>> pca = lowland.PCA(n_components=1, scale=True).fit(X)
-    >>> pca.transform(X).shape, pca.fit_info_.algorithm
-    ((4, 1), 'svd')
+    >>> import lowland
+    >>> X = [[1.0, 0.0], [2.0, 1.5], [3.0, 1.0], [4.0, 3.0]]
+    >>> lowland.PCA(n_components=1, scale=True).fit_transform(X).shape
+    (4, 1)
     """
 
     _streams: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {
-        "n_components": AnyOf((Nothing(), Integer(1), Real(0, 1), Choice(("auto",)))),
+        "n_components": AnyOf((Nothing(), Integer(1), Real(0, 1), Choice(RULES))),
         "solver": Choice(("auto", *ROUTES)),
         **dict.fromkeys(("center", "scale", "whiten"), Boolean()),
         "ddof": Integer(0),
@@ -85,7 +82,9 @@ class PCA(LinearReducer):
         **LINEAR_UNITS,
         "scale_": 1,
         **dict.fromkeys(("singular_values_", "loadings"), _unit),
-        **dict.fromkeys(("explained_variance_", "spectrum_", "total_variance_"), lambda model: 2 * _unit(model)),
+        **dict.fromkeys(
+            ("explained_variance_", "spectrum_", "total_variance_", "noise_variance_"), lambda model: 2 * _unit(model)
+        ),
         "transform": lambda model: 0 if model.whiten else _unit(model),
     }
 
@@ -97,6 +96,7 @@ class PCA(LinearReducer):
     scale_: Array | None
     spectrum_: Array
     total_variance_: float
+    noise_variance_: float
     n_samples_: int
     accumulator_: Accumulator
 
@@ -119,37 +119,27 @@ class PCA(LinearReducer):
         return self._run_fit(X, sample_weight)
 
     def partial_fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
-        """Add rows, exactly: any batches in any order give the same model as one fit.
+        """Add rows, exactly: any batches in any order give the same model as one fit; after `fit`, starts again.
 
-        Sums of squares are kept, and lose singular values below about 1e-7 of the largest, with a warning; the R factor
-        of ``solver="svd"`` does not. `fit` keeps neither: after it, the first call starts again, with a warning.
+        Sums of squares lose singular values below about 1e-7 of the largest, with a warning; ``solver="svd"`` does not.
         """
         accumulated.add_rows(self, X, sample_weight)
         return self
 
     def __getattr__(self, name: str) -> Any:
-        if "accumulator_" in vars(self) and name in accumulated.results(self):
-            accumulated.solve(self)
-            return getattr(self, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return accumulated.result(self, name)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "components_" in vars(self) or "accumulator_" in vars(self)
 
     def _rule(self) -> ComponentRule:
-        k = self.n_components
-        if isinstance(k, str):
-            from ...spectral.parallel_analysis import parallel_count
-
-            return ComponentRule(rule=lambda solved: parallel_count(solved, self.ddof, seed(self.random_state)))
-        if k is None or k >= 1:
-            return ComponentRule(count=None if k is None else int(k))
-        return ComponentRule(share=float(k))
+        return component_rule(self.n_components, self.ddof, self.random_state)
 
     def _takes_means_off(self) -> bool:
         return self.center
 
     def _plan(self, shape: DataShape) -> Plan:
+        check_rule(self.n_components, shape)
         remedy = message("ask for few components with {solver}, or reduce fewer columns", solver="krylov")
         return linear_plan(self, shape, self._rule().count, altered=self.scale or not self.center, remedy=remedy)
 
@@ -170,9 +160,10 @@ class PCA(LinearReducer):
         self.components_, self.singular_values_ = np.array(space.directions.T, dtype=dtype, order="C"), space.values
         self.explained_variance_, self.explained_variance_ratio_ = values, ratio
         self.total_variance_, self.spectrum_ = total, spectrum
+        left = min(solved.n_rows, len(solved.mean)) - len(values)
+        self.noise_variance_ = space.discarded(solved.weight - self.ddof) / max(left, 1)
         self.mean_, self.scale_ = solved.mean if self.center else np.zeros_like(solved.mean), solved.scale
-        record.evidence["share of variance"] = float(ratio.sum())
-        record.evidence["components"] = self.n_components_
+        record.evidence |= {"share of variance": float(ratio.sum()), "components": self.n_components_}
         if not solved.complete:
             record.evidence["spectrum"] = f"{len(solved.spectrum)} largest values and the total"
 
@@ -197,3 +188,19 @@ class PCA(LinearReducer):
     def cos2(self, X: Any) -> Array:
         """Return how well each component shows each row: y²/‖x − m‖², between 0 and 1; 0 for a row at the mean."""
         return row_quality.cos2(self, X)
+
+    def get_covariance(self) -> Array:
+        """Return the covariance (D, D) of probabilistic PCA, V (Λ − σ²I) Vᵀ + σ²I, in the units of the rows."""
+        return gaussian_model.covariance(self)
+
+    def get_precision(self) -> Array:
+        """Return the inverse of `get_covariance`; an error where σ² is 0 and directions are left out."""
+        return gaussian_model.precision(self)
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the log-likelihood of each row: normal, with the mean and `get_covariance`, which is not formed."""
+        return gaussian_model.score_samples(self, X)
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Return the mean log-likelihood of the rows."""
+        return gaussian_model.score(self, X)

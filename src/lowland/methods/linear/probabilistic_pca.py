@@ -12,16 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...contract.parameters import RANDOM_STATE, Integer, Real, Rule
 from ...contract.reducer import Recorder
-from ...core import arrays
 from ...core.cost import DataShape, Plan
-from ...core.errors import DataError
 from ...core.random import seed
 from ...rows.row_source import RowSource
 from ...rows.units import Units, scaled_back
 from ...spectral import rowspace
 from ...spectral.solved import ComponentRule, Scaling
 from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan, tell, warn_dominant
-from . import gaussian_em
+from . import gaussian_em, gaussian_model
 from .missing_patterns import REMEDY, cost, survey
 
 Array = Any
@@ -38,11 +36,9 @@ class ProbabilisticPCA(LinearReducer):
     Parameters
     ----------
     n_components : int
-        Number of directions; with as many as columns no noise is left, and there is no density.
-    max_iter : int
-        EM stops after this many steps, with a warning.
-    tol : float
-        EM stops when a step raises the log-likelihood by less than this per observed value.
+        Number of directions; with as many as columns no noise is left.
+    max_iter, tol : int, float
+        EM stops after this many steps, with a warning, or when one raises the log-likelihood by less than tol a value.
     random_state : int, generator or None
         Seed of `sample` and of iterative solvers; None is seed 0.
 
@@ -52,10 +48,8 @@ class ProbabilisticPCA(LinearReducer):
         V, orthonormal directions as rows; W.
     explained_variance_, eigenvalues_, explained_variance_ratio_ : array (k,)
         λ of the model, divided by N; the same; λ over the total variance.
-    mean_, noise_variance_ : array (D,), float
-        m; σ².
-    total_variance_, spectrum_ : float, array
-        As in `PCA`, divided by N; with missing values, of the expected covariance.
+    mean_, noise_variance_, total_variance_, spectrum_ : array (D,), float, float, array
+        m; σ²; the others as in `PCA`, divided by N; with missing values, of the expected covariance.
     log_likelihood_, n_iter_ : float, int
         Of the training rows, infinite where they have no noise; EM steps (1 for the closed form).
     n_components_, n_samples_, fit_info_ : int, int, FitInfo
@@ -179,14 +173,21 @@ class ProbabilisticPCA(LinearReducer):
     def score_samples(self, X: Any) -> Array:
         """Return the log-likelihood of each row (of its observed part where values are missing)."""
         check_is_fitted(self)
-        if self.noise_variance_ <= 0:
-            raise DataError("the noise variance is zero, so the density is not finite; fit with fewer components")
-        work = gaussian_em.log_density(*self._gaussian(), lost=self._scaled_by * np.log(2))
+        gaussian_model.LowRankGaussian.of(self).require_density()
+        work = gaussian_em.log_density(*self._gaussian(), lost=gaussian_model.log_unit(self))
         return self._rows(X, reset=False).map_blocks(work, 1)[:, 0]
 
     def score(self, X: Any, y: None = None) -> float:
         """Return the mean log-likelihood of the rows."""
-        return float(np.mean(arrays.to_numpy(self.score_samples(X))))
+        return gaussian_model.score(self, X)
+
+    def get_covariance(self) -> Array:
+        """Return the model's covariance of the columns, W Wᵀ + σ²I (D, D)."""
+        return gaussian_model.covariance(self)
+
+    def get_precision(self) -> Array:
+        """Return the inverse of `get_covariance`; an error where σ² is 0 and directions are left out."""
+        return gaussian_model.precision(self)
 
     @scaled_back("sample")
     def sample(self, n_samples: int = 1, *, random_state: int | None = None) -> Array:

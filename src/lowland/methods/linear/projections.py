@@ -35,7 +35,7 @@ from ...spectral.solve import sign_of_columns
 from ...spectral.solved import ComponentRule, Scaling
 from ..shared.graph_based import GRAPH_PARAMETERS
 from ..shared.linear_map import Compressor, check_count
-from ..shared.neighborhood import count_neighbors, learn_neighborhood, pieces_of, require_neighbors
+from ..shared.neighborhood import count_neighbors, learn_neighborhood, pieces_of
 
 Array = Any
 
@@ -60,13 +60,11 @@ PROJECTION_PARAMETERS: Mapping[str, Rule] = {
 PROJECTION_UNITS: Units = {"components_": -1, "mean_": 1, "inverse_transform": 1, "residual": 1}
 
 
-def projection_plan(model: Any, shape: DataShape, edges_seconds: float = 0.0) -> Plan:
-    """Return the plan of a fit; ``edges_seconds`` is the rough time of the weights, beyond that for each edge."""
+def projection_plan(model: Any, shape: DataShape, k: int, edges_seconds: float = 0.0) -> Plan:
+    """Return the plan of a fit with k neighbours; ``edges_seconds`` is the rough time of the weights, beyond edges."""
     n, d = shape.n_rows or 1, shape.n_features
     check_count(type(model).__name__, model.n_components, shape.n_rows, d)
-    if n > 1:  # fit reports the one-row case
-        require_neighbors(model, n, "rows")
-    k, r, name = max(1, min(model.n_neighbors, n - 1)), min(n, d), model._input.name(model)
+    r, name = min(n, d), model._input.name(model)
     search, seconds = search_cost(shape, k, name)
     route = rowspace.route(shape, ComponentRule())
     small = route == "gram"  # of wide rows only their coordinates are multiplied (`DualAxes`)

@@ -14,14 +14,14 @@ Array = Any
 
 @scaled_back("contributions")
 def contributions(model: Any, X: Any) -> Array:
-    """Return y²/((N − ddof) λ) of each row and component."""
+    """Return each row's share of each component's variance, y²/((N − ddof) λ): 1 in sum over the training rows."""
     degrees_of_freedom = model.singular_values_**2 / model.explained_variance_
     return _coordinates(model, X) ** 2 / (model.explained_variance_ * degrees_of_freedom)
 
 
 @scaled_back("cos2")
 def cos2(model: Any, X: Any) -> Array:
-    """Return y²/‖x − m‖² of each row and component; 0 for a row at the mean."""
+    """Return how well each component shows each row: y²/‖x − m‖², between 0 and 1; 0 for a row at the mean."""
     Y, scale = _coordinates(model, X), 1.0 if model.scale_ is None else model.scale_
 
     def squares(block: Array) -> Array:

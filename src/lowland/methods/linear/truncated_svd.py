@@ -52,10 +52,8 @@ class TruncatedSVD(LinearReducer):
 
     Attributes
     ----------
-    U_ : array (N, k)
-        Left vectors of the training rows.
-    components_, singular_values_ : array (k, D), array (k,)
-        Vᵀ, the right vectors as rows; Σ, in descending order.
+    U_, components_, singular_values_ : array (N, k), array (k, D), array (k,)
+        Left vectors of the training rows; Vᵀ, the right vectors as rows; Σ, in descending order.
     explained_variance_, explained_variance_ratio_ : array (k,)
         Variances of the coordinates UΣ, and their share of the total variance of the columns.
     energy_, energy_ratio_, lost_energy_ : float, array (k,), float

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...contract.fit_info import Recorder
-from ...contract.parameters import Real, Rule
+from ...contract.parameters import Boolean, Real, Rule
 from ...core.cost import DataShape
 from ...core.errors import DataError
 from ...core.message import message
 from ...graph.geometry import Geometry
-from ...graph.laplacian import affinity, harmonics, without_density
+from ...graph.laplacian import affinity, harmonics, with_diagonal, without_density
 from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ...rows.units import Units
@@ -22,10 +23,12 @@ from ..shared.laplacian_map import (
     LAPLACIAN_PARAMETERS,
     LAPLACIAN_UNITS,
     about_harmonics,
-    bandwidth_of,
+    generator_degree,
+    generator_values,
     keep_bandwidth,
     laplacian_cost,
     nystrom,
+    widths_of,
     with_bandwidth,
 )
 
@@ -35,29 +38,33 @@ Array = Any
 class DiffusionMaps(GraphReducer):
     """Coordinates whose distances tell how a random walk mixes (Coifman & Lafon 2006).
 
-    q = W1,   K_ij = w_ij/(q_i q_j)^α,   P = D⁻¹K,   P ψ = λ ψ;   y_i = (λ₁ᵗ ψ₁(i), …, λ_kᵗ ψ_k(i)).
+    w_ii = 1,   q = W1,   K_ij = w_ij/(q_i q_j)^α,   P = D⁻¹K,   P ψ = λ ψ;   y_i = (λ₁ᵗ ψ₁(i), …, λ_kᵗ ψ_k(i)).
     A new row:  ψ(x) = Σ_j p(x, j) ψ_j/λ with p(x, j) ∝ w(x, j)/q_j^α over its neighbours j.
 
     With all coordinates, |y_i − y_j| is the diffusion distance: the distance of the walks that start at i and j,
     after t steps. α = 1 takes out how densely the points were sampled, so that only their shape matters; α = 0 does
-    not, and with 0 steps is `LaplacianEigenmaps`.
+    not. Without the diagonal, α = 0 and 0 steps are `LaplacianEigenmaps`.
 
     Parameters
     ----------
     n_components : int
         Number of coordinates.
-    n_neighbors : int
-        Neighbours of each point. Two points are linked when either is among the other's neighbours; no point is linked
-        to itself.
+    n_neighbors : int or None
+        Neighbours of each point. Two points are linked when either is among the other's neighbours.
+    radius : float or None
+        With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is the square of distances; or a function of two objects.
     alpha : float
         From 0, the walk on the data as sampled, to 1, the walk on their shape alone; 0.5 is Fokker–Planck.
     n_steps : float
         Steps t of the walk: the more, the coarser. 0 leaves the eigenvectors as they are.
-    bandwidth : float or "median"
+    bandwidth : float or str
         σ of the weights w = exp(−d²/(2σ²)), which are at least 1e-6. "median" is the median of the distances from all
-        points to their neighbours.
+        points to their neighbours. "adaptive": w_ij = exp(−d²/(2σ_i σ_j)), σ_i the distance to the middle one of the
+        point's neighbours.
+    diagonal : bool
+        Whether a point is linked to itself, with w = 1.
     disconnected : str
         What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each piece
         and lays them side by side, "error" refuses.
@@ -70,8 +77,11 @@ class DiffusionMaps(GraphReducer):
         The training points: λᵗψ, ψ of mean 0 and variance 1 under the stationary distribution of the walk.
     eigenvalues_ : (k,) array
         λ of P, largest first; the constant with λ = 1 is left out. Of the largest piece, where there are several.
+    generator_eigenvalues_ : (k,) array
+        2(1 − λ)/σ²: with α = 1, many points and neighbours that reach 3σ, eigenvalues of −Δ on the shape. With
+        adaptive bandwidths 2(1 − λ).
     bandwidth_ : float
-        σ of the fit, of the largest piece.
+        σ of the fit, of the largest piece; the median of adaptive ones.
     component_labels_ : (N,) array
         Which piece of the neighbour graph a row is in, 0 the largest.
     n_components_ : int
@@ -92,34 +102,41 @@ class DiffusionMaps(GraphReducer):
         **LAPLACIAN_PARAMETERS,
         "alpha": Real(0, 1, closed=True),
         "n_steps": Real(0, 1e6, closed=True),
+        "diagonal": Boolean(),
     }
-    _units: ClassVar[Units] = LAPLACIAN_UNITS
+    _units: ClassVar[Units] = {**LAPLACIAN_UNITS, "generator_eigenvalues_": generator_degree}
     _keeps_square: ClassVar[bool] = False
     _keeps_lengths: ClassVar[bool] = False
 
     alpha: float
     n_steps: float
     bandwidth: float | str
+    diagonal: bool
     bandwidth_: float
+    generator_eigenvalues_: Array
 
     def __init__(
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int = 10,
+        n_neighbors: int | None = 10,
+        radius: float | None = None,
         metric: str | Callable[[Any, Any], Any] = "euclidean",
         alpha: float = 1.0,
         n_steps: float = 1,
         bandwidth: float | str = "median",
+        diagonal: bool = True,
         disconnected: str = "bridge",
         random_state: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.metric = metric
         self.alpha = alpha
         self.n_steps = n_steps
         self.bandwidth = bandwidth
+        self.diagonal = diagonal
         self.disconnected = disconnected
         self.random_state = random_state
 
@@ -128,18 +145,21 @@ class DiffusionMaps(GraphReducer):
         keep_bandwidth(self, record)
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
-        sigma = bandwidth_of(self, piece.graph)
+        sigma = widths_of(self, piece.graph)
         with record.stage("weights"):
-            K, density = without_density(affinity(piece.graph, sigma), float(self.alpha))
+            W = affinity(piece.graph, sigma)
+            K, density = without_density(with_diagonal(W) if self.diagonal else W, float(self.alpha))
         with record.stage("solve"):
             found = harmonics(K, self.n_components_, rng)
         values = 1 - found.values
         state = {"bandwidth": sigma, "factor": values, "density": density}
-        Y = found.functions * self._powers(values)
-        return Embedded(Y, values, state, about_harmonics("DiffusionMaps", self.n_components_, found, record))
+        about = about_harmonics("DiffusionMaps", self.n_components_, found, record)
+        learned = {"generator_eigenvalues_": generator_values(found.values, sigma)}
+        return Embedded(found.functions * self._powers(values), values, state, about, learned)
 
     def _small(self, piece: Piece) -> Embedded:
-        return with_bandwidth(super()._small(piece), bandwidth_of(self, piece.graph) if piece.n > 1 else 1.0)
+        found = with_bandwidth(super()._small(piece), widths_of(self, piece.graph) if piece.n > 1 else 1.0)
+        return replace(found, learned={"generator_eigenvalues_": np.full(len(found.values), np.nan)})
 
     def _place(
         self, state: dict[str, Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array

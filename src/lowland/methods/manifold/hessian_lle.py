@@ -32,9 +32,11 @@ class HessianLLE(GraphReducer):
     ----------
     n_components : int
         Number of coordinates d, and dimensions of the tangent spaces.
-    n_neighbors : int
+    n_neighbors : int or None
         Neighbours of a point, at least 1 + d + d(d + 1)/2: 3 for one coordinate, 6 for two, 10 for three. Equal rows
         are one point.
+    radius : float or None
+        With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is the square of distances, and new rows are distances to the
         training objects; or a function of two objects or two blocks.
@@ -79,7 +81,8 @@ class HessianLLE(GraphReducer):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int = 10,
+        n_neighbors: int | None = 10,
+        radius: float | None = None,
         metric: str | Callable[[Any, Any], Any] = "euclidean",
         landmarks: int | None = None,
         disconnected: str = "bridge",
@@ -87,13 +90,18 @@ class HessianLLE(GraphReducer):
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.metric = metric
         self.landmarks = landmarks
         self.disconnected = disconnected
         self.random_state = random_state
 
+    @property
+    def _least_neighbors(self) -> int:
+        return 1 + self.n_components + self._second
+
     def _count_neighbors(self, n: int, record: Recorder) -> int:
-        return count_patch_neighbors(self, n, 1 + self.n_components + self._second, record)
+        return count_patch_neighbors(self, n, record)
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
         d, patches = self.n_components, Patches.of_graph(piece.graph)

@@ -38,27 +38,26 @@ class Isomap(GraphReducer):
     δ_ij = shortest path in the neighbour graph;   −½ J δ² J = V Λ Vᵀ;   Y = V Λ^½.
     A new row:  δ(x, ℓ) = min_j (d(x, j) + δ(j, ℓ)) over its neighbours j;   y = ½ Λ^(−½) Vᵀ (mean δ² − δ(x)²).
 
-    Large sets go through landmarks ℓ, whose coordinates place all points by the last formula (de Silva & Tenenbaum
-    2003).
+    Of large sets landmarks ℓ place all points by the last formula (de Silva & Tenenbaum 2003).
 
     Parameters
     ----------
     n_components : int
         Number of coordinates.
-    n_neighbors : int
+    n_neighbors : int or None
         Neighbours of each point. Two points are linked when either is among the other's neighbours.
+    radius : float or None
+        With ``n_neighbors=None``: neighbours are all points within this distance; a new row has at least the nearest.
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is the square of distances, dense or sparse; or a function of two
-        objects. What a sparse square does not store is not known: `transform` knows a training object by its stored
-        zero, and places a row without one as a new object beside its neighbours.
+        objects. What a sparse square does not store is unknown: a row with a stored zero is that training object.
     landmarks : int, str or None
         None: exact, with the paths between all points. "auto": exact up to 10,000 points, else 500 landmarks (or 4 for
         each component, if that is more). Or a number, at least 2 (n_components + 1).
     disconnected : str
-        What to do when the graph falls into pieces: "bridge" adds the shortest links, "separate" embeds each piece
-        and lays them side by side, "error" refuses.
+        What to do with several pieces: "bridge" adds the shortest links, "separate" lays maps side by side, "error".
     ties : str
-        Of neighbours at the distance of the last one, "cut" takes those with lower numbers, "keep" takes all.
+        Of neighbours as far as the last one, "cut" takes those with lower numbers, "keep" takes all.
     random_state : int or None
         Seed of the solver and of the landmarks; None is seed 0.
 
@@ -69,12 +68,12 @@ class Isomap(GraphReducer):
     eigenvalues_ : (k,) array
         Of −½ J δ² J, largest first; with landmarks, sums of squares of the coordinates.
     residual_variance_ : (k,) array
-        1 − r² of the correlation between path lengths and distances on the map of 1, 2, …, k dimensions, over all
-        pairs of points; with landmarks over all pairs of a landmark and a point. Where it levels off is the dimension.
+        1 − r² between path lengths and distances on the map of 1, 2, …, k dimensions, over all pairs of points, or of
+        a landmark and a point. Where it levels off is the dimension.
     component_labels_ : (N,) array
         Which piece of the neighbour graph a row is in, 0 the largest. Eigenvalues and residual variances are its.
     n_components_ : int
-        Coordinates found: fewer than asked for where fewer eigenvalues are positive.
+        Coordinates found: fewer where fewer eigenvalues are positive.
     fit_info_ : FitInfo
         Its evidence has the goodness of fit as in `ClassicalMDS`, the share of negative eigenvalues, and pieces.
 
@@ -108,7 +107,8 @@ class Isomap(GraphReducer):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int = 10,
+        n_neighbors: int | None = 10,
+        radius: float | None = None,
         metric: str | Callable[[Any, Any], Any] = "euclidean",
         landmarks: int | str | None = "auto",
         disconnected: str = "bridge",
@@ -117,6 +117,7 @@ class Isomap(GraphReducer):
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.metric = metric
         self.landmarks = landmarks
         self.disconnected = disconnected

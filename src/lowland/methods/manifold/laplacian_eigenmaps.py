@@ -23,10 +23,10 @@ from ..shared.laplacian_map import (
     LAPLACIAN_PARAMETERS,
     LAPLACIAN_UNITS,
     about_harmonics,
-    bandwidth_of,
     keep_bandwidth,
     laplacian_cost,
     nystrom,
+    widths_of,
     with_bandwidth,
 )
 from ..shared.neighborhood import count_neighbors
@@ -49,14 +49,17 @@ class LaplacianEigenmaps(GraphReducer):
     ----------
     n_components : int
         Number of coordinates.
-    n_neighbors : int
+    n_neighbors : int or None
         Neighbours of each point. Two points are linked when either is among the other's neighbours.
+    radius : float or None
+        With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is the square of distances; or a function of two objects.
     weights : str
         "heat": w = exp(−d²/(2σ²)), but at least 1e-6; "binary": w = 1.
-    bandwidth : float or "median"
-        σ of the heat weights. "median" is the median of the distances from all points to their neighbours.
+    bandwidth : float or str
+        σ of the heat weights. "median" is the median of the distances from all points to their neighbours. "adaptive":
+        w_ij = exp(−d²/(2σ_i σ_j)), σ_i the distance to the middle one of the point's neighbours.
     landmarks : int or None
         None: exact. A number: the map is made through so many points drawn by the seed, and is approximate; for data
         whose exact map would take too much memory. More than ``n_components + 1``, better some hundreds.
@@ -73,7 +76,7 @@ class LaplacianEigenmaps(GraphReducer):
     eigenvalues_ : (k,) array
         λ, smallest first; the constant with λ = 0 is left out. Of the largest piece, where there are several.
     bandwidth_ : float
-        σ of the fit, of the largest piece; infinity with binary weights.
+        σ of the fit, of the largest piece; the median of adaptive ones, infinity with binary weights.
     component_labels_ : (N,) array
         Which piece of the neighbour graph a row is in, 0 the largest.
     n_components_ : int
@@ -107,7 +110,8 @@ class LaplacianEigenmaps(GraphReducer):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int = 10,
+        n_neighbors: int | None = 10,
+        radius: float | None = None,
         metric: str | Callable[[Any, Any], Any] = "euclidean",
         weights: str = "heat",
         bandwidth: float | str = "median",
@@ -117,6 +121,7 @@ class LaplacianEigenmaps(GraphReducer):
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.metric = metric
         self.weights = weights
         self.bandwidth = bandwidth
@@ -128,9 +133,9 @@ class LaplacianEigenmaps(GraphReducer):
         super()._fit(rows, record)
         keep_bandwidth(self, record)
 
-    def _sigma(self, graph: Graph) -> float:
+    def _sigma(self, graph: Graph) -> Array | float:
         """Return σ of the weights; infinity makes all of them 1."""
-        return np.inf if self.weights == "binary" else bandwidth_of(self, graph)
+        return np.inf if self.weights == "binary" else widths_of(self, graph)
 
     def _count_neighbors(self, n: int, record: Recorder) -> int:
         LandmarkMap.of(self).check(n)

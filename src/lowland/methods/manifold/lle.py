@@ -32,8 +32,10 @@ class LLE(GraphReducer):
     ----------
     n_components : int
         Number of coordinates.
-    n_neighbors : int
+    n_neighbors : int or None
         Neighbours that make up a point. Equal rows are one point.
+    radius : float or None
+        With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is the square of distances, and new rows are distances to the
         training objects; or a function of two objects or two blocks.
@@ -85,7 +87,8 @@ class LLE(GraphReducer):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int = 10,
+        n_neighbors: int | None = 10,
+        radius: float | None = None,
         metric: str | Callable[[Any, Any], Any] = "euclidean",
         reg: float | str = 1e-3,
         disconnected: str = "bridge",
@@ -93,6 +96,7 @@ class LLE(GraphReducer):
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.metric = metric
         self.reg = reg
         self.disconnected = disconnected

@@ -32,8 +32,10 @@ class ModifiedLLE(GraphReducer):
     ----------
     n_components : int
         Number of coordinates d.
-    n_neighbors : int
+    n_neighbors : int or None
         Neighbours of a point, more than ``n_components``. Equal rows are one point.
+    radius : float or None
+        With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is the square of distances, and new rows are distances to the
         training objects; or a function of two objects or two blocks.
@@ -78,7 +80,8 @@ class ModifiedLLE(GraphReducer):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int = 10,
+        n_neighbors: int | None = 10,
+        radius: float | None = None,
         metric: str | Callable[[Any, Any], Any] = "euclidean",
         landmarks: int | None = None,
         disconnected: str = "bridge",
@@ -86,13 +89,18 @@ class ModifiedLLE(GraphReducer):
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.metric = metric
         self.landmarks = landmarks
         self.disconnected = disconnected
         self.random_state = random_state
 
+    @property
+    def _least_neighbors(self) -> int:
+        return self.n_components + 1
+
     def _count_neighbors(self, n: int, record: Recorder) -> int:
-        return count_patch_neighbors(self, n, self.n_components + 1, record)
+        return count_patch_neighbors(self, n, record)
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
         with record.stage("patches"):

@@ -65,8 +65,10 @@ class MVU(GraphReducer):
     ----------
     n_components : int
         Number of coordinates.
-    n_neighbors : int
+    n_neighbors : int or None
         Neighbours of each point, whose distances are kept. Two points are linked when either is among the other's.
+    radius : float or None
+        With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is the square of distances; or a function of two objects.
     basis : int or "auto"
@@ -118,7 +120,8 @@ class MVU(GraphReducer):
         self,
         n_components: int = 2,
         *,
-        n_neighbors: int = 10,
+        n_neighbors: int | None = 10,
+        radius: float | None = None,
         metric: str | Callable[[Any, Any], Any] = "euclidean",
         basis: int | str = "auto",
         disconnected: str = "bridge",
@@ -126,6 +129,7 @@ class MVU(GraphReducer):
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.metric = metric
         self.basis = basis
         self.disconnected = disconnected

@@ -34,10 +34,10 @@ _ALL_NEIGHBORS = "take more rows: each point has all others as its neighbours al
 _VISIBLE_ANGLE = 1e-3  # of the eigenvectors: what a picture begins to show
 
 
-def count_patch_neighbors(model: Any, n: int, least: int, record: Recorder) -> int:
+def count_patch_neighbors(model: Any, n: int, record: Recorder) -> int:
     """Return the neighbours of n points; refuse fewer than patches need to determine the coordinates."""
     LandmarkMap.of(model).check(n)
-    k = count_neighbors(model, n, record)
+    k, least = count_neighbors(model, n, record), model._least_neighbors
     if k < least:
         rows = f", and there are only {n} distinct rows" if k == n - 1 else ""
         text = f": {{n_neighbors}} is too few for {{n_components}}: at least {least} are needed{rows}"
@@ -56,7 +56,8 @@ def align(model: Any, piece: Piece, M: Any, record: Recorder, rng: np.random.Gen
         about = {"algorithm": model._algorithm, "iterations": small.products or None, "residual": small.residual}
     else:
         small, about = _by_landmarks(model, piece, M, null, count, record, rng)
-    remedy = f"take more neighbours than {neighbors}" if neighbors < n - 1 else _ALL_NEIGHBORS
+    more = f"more neighbours than {neighbors}" if model.radius_ is None else "a larger radius"
+    remedy = f"take {more}" if neighbors < n - 1 else _ALL_NEIGHBORS
     if small.whole != k or (small.residual > _VISIBLE_ANGLE and count is None):  # landmarks have an error of their own
         _warn_undetermined(name, small, k, remedy, record)
     warn_concentrated(name, small.vectors, remedy, record)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +13,8 @@ import scipy.sparse as sp
 
 from ...core import arrays
 from ...core.cost import check_allocation
+from ...core.errors import DataError
+from ...core.message import message
 from ...core.settings import threads
 from ...spectral import dense
 from ...spectral.routes import rank_tolerance
@@ -30,6 +34,23 @@ def cost(kind: str, d: int, k: int, eps: float, itemsize: int) -> tuple[int, int
         "hadamard": (d + 8 * k, 3 * d),
         "identity": (0, 0),
     }[kind]
+
+
+def check(kind: str, d: int, k: int) -> None:
+    """Raise if a map of this kind has no k dimensions: a Hadamard matrix has the next power of two."""
+    if kind == "hadamard" and k > (most := hadamard.padded(d)):
+        text = f"RandomProjection: {{n_components}} is more than the Hadamard transform of {d} columns has; ask for "
+        raise DataError(message(text + f"{most} at most, or use {{kind}}", n_components=k, kind="gaussian"))
+
+
+def bound(n: int, eps: float) -> int:
+    """Return the number of dimensions that keeps the squared distances of n rows within eps.
+
+    >>> bound(1_000_000, 0.5), bound(10_000, 0.1)
+    (664, 7895)
+    """
+    needed = 4 * math.log(n) / (0.5 - eps / 3) / eps / eps  # one by one: the square of a small eps is 0
+    return sys.maxsize if needed >= sys.maxsize else max(1, math.ceil(needed))
 
 
 @dataclass(frozen=True)
@@ -74,6 +95,12 @@ class RandomMap:
             return _in_numpy(block, lambda rows: hadamard.project(rows, self.signs, self.positions))
         return _in_numpy(block, lambda rows: random_maps.scatter(rows, self.positions, self.signs, self.k))
 
+    def matrix_of(self, dtype: Any) -> Array:
+        """Return A, k × d: sparse if the map is, of a Gaussian map the matrix itself."""
+        if self.kind == "sparse":
+            return random_maps.sparse_matrix(self.positions, self.signs, self.k, dtype)
+        return self.matrix.T if self.kind == "gaussian" else self.dense().astype(dtype, copy=False)
+
     def dense(self) -> Array:
         """Return A, k × d, in float64."""
         check_allocation(8 * self.k * self.d, f"the {self.k} × {self.d} matrix", "rebuild from fewer components")
@@ -83,7 +110,7 @@ class RandomMap:
             return np.ascontiguousarray(self.matrix.T, dtype=np.float64)
         if self.kind == "hadamard":
             return hadamard.matrix(self.signs, self.positions)
-        return random_maps.matrix(self.positions, self.signs, self.k)
+        return random_maps.sparse_matrix(self.positions, self.signs, self.k, np.float64).toarray()
 
     def way_back(self, mean: Array) -> tuple[Array, Array]:
         """Return B = A⁺ and b = m − A⁺A m: of all rows that map to y, B y + b is nearest to the mean m."""

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...core import arrays, thread_pool
+from ...core.cost import check_allocation
 
 Array = Any
 
@@ -96,12 +97,12 @@ def scatter(block: Array, places: Array, signs: Array, k: int) -> Array:
     return out
 
 
-def matrix(places: Array, signs: Array, k: int) -> Array:
+def sparse_matrix(places: Array, signs: Array, k: int, dtype: Any) -> Array:
     """Return the k × D matrix that `scatter` applies."""
     d, c = places.shape
-    out = np.zeros((k, d))
-    out[places, np.arange(d)[:, None]] = signs * c**-0.5
-    return out
+    check_allocation(32 * d * c, f"the {d * c} entries of the projection", "ask for fewer components")
+    entries = (signs * c**-0.5).astype(dtype).ravel(), places.ravel(), np.arange(0, d * c + 1, c)
+    return sp.csc_array(entries, shape=(k, d)).tocsr()
 
 
 def shared_scale(count: int) -> tuple[float, float]:

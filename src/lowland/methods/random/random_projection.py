@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import DataDimensionalityWarning
 
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Real, Rule
 from ...contract.reducer import Recorder
@@ -18,15 +17,19 @@ from ...core.message import message
 from ...core.random import seed
 from ...core.settings import threads
 from ...rows.row_source import RowSource, block_rows
-from ...rows.units import Units
+from ...rows.units import Units, fit_view
 from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer
 from . import map_kinds
-from .map_kinds import RandomMap
+from .map_kinds import RandomMap, bound
 from .row_sample import SAMPLE, read
 
 Array = Any
 
 _TYPICAL_ROWS = 10**6  # assumed for the plan of a stream of unknown length
+
+
+class DimensionalityWarning(RankWarning, DataDimensionalityWarning):  # type: ignore[misc]
+    """A map has more dimensions than the rows have columns, so it reduces nothing."""
 
 
 class RandomProjection(LinearReducer):
@@ -41,8 +44,7 @@ class RandomProjection(LinearReducer):
     Parameters
     ----------
     n_components : int or "auto"
-        Number of dimensions, at most that of the columns. "auto" is the bound above; where it reaches the number of
-        columns, all columns are kept as they are, with a warning.
+        Number of dimensions. "auto" is the bound above; if that is not below the number of columns, all are kept.
     kind : {"gaussian", "sparse", "hadamard"}
         Independent normal numbers; a matrix with a few signs in each column, max(⌈k/√D⌉, ⌈εk/7⌉, 8) of them (Li,
         Hastie, Church 2006; Kane, Nelson 2014); or a subsampled randomised Hadamard transform, which needs D log D
@@ -50,13 +52,15 @@ class RandomProjection(LinearReducer):
     eps : float in (0, 1)
         ε, the tolerated relative error of squared distances: it sets "auto", what `fit_info_` counts, and how dense a
         sparse map is.
-    random_state : int, generator or None
-        Seed of the map; None is seed 0.
+    random_state : int, generator or None (seed 0)
 
     Attributes
     ----------
     kind_, mean_ : str, array (D,)
         The kind in use, "identity" where all columns were kept; mean of the training rows, for `inverse_transform`.
+    components_, inverse_components_ : array (k, D), array (D, k)
+        A, a `scipy.sparse` array if ``kind`` is "sparse", and A⁺; in the precision of the training rows. Both are made
+        when they are read: A takes memory for "sparse" and "hadamard", A⁺ a singular value decomposition for all.
     n_components_, n_samples_, fit_info_ : int, int, FitInfo
         Dimensions; rows seen; share of sampled pairs within ε, mean and worst relative error of squared distances.
 
@@ -83,6 +87,7 @@ class RandomProjection(LinearReducer):
     positions_: Array  # sparse: where each column's entries stand (D × c); hadamard: which entries are kept (k)
     signs_: Array  # of those entries (D × c); of the columns (D)
     mean_: Array
+    dtype_: str  # of the training rows
     n_samples_: int
 
     def __init__(
@@ -101,9 +106,7 @@ class RandomProjection(LinearReducer):
             k = bound(n, self.eps)
             return (k, self.kind) if k < d else (d, "identity")
         k = int(self.n_components)
-        if k > d:
-            text = f"RandomProjection: {{n_components}} is more than the number of columns; ask for {d} at most"
-            raise DataError(message(text, n_components=k))
+        map_kinds.check(self.kind, d, k)
         return k, self.kind
 
     def _plan(self, shape: DataShape) -> Plan:
@@ -133,12 +136,15 @@ class RandomProjection(LinearReducer):
         rng, d = seed(self.random_state), rows.n_features
         with record.stage("read"):
             seen = read(rows, rng)
-        n, self.mean_, self.n_samples_ = seen.count, seen.mean, seen.count
-        if n == 1:
-            raise DataError("RandomProjection: there is only 1 sample, and so no distance to keep; give more rows")
-        if not seen.differ:
-            raise DataError("all rows are equal (rank 0): there is no distance to keep; give rows that differ")
+        n, self.mean_, self.n_samples_, self.dtype_ = seen.count, seen.mean, seen.count, str(rows.dtype)
+        if n == 1 and self.n_components == "auto":
+            text = "RandomProjection: there is only 1 sample, and so no distance to keep; give more rows, or set "
+            raise DataError(message(text + "{n_components}", n_components=...))
         self.n_components_, self.kind_ = self._size(n, d)
+        if self.n_components_ > d:
+            text = f"RandomProjection: {{n_components}} is more than the number of columns ({d}), so the map does not "
+            text += f"reduce the rows; ask for fewer than {d}"
+            record.warn(message(text, n_components=self.n_components_), DimensionalityWarning)
         if self.kind_ == "identity":
             needed = k if (k := bound(n, self.eps)) < 10**15 else "more than 10¹⁵"
             text = (
@@ -151,12 +157,9 @@ class RandomProjection(LinearReducer):
             self.__dict__.update({f"{name}_": value for name, value in drawn.state().items()})
         record.note(algorithm=self.kind_, approximate=self.kind_ != "identity")
         with record.stage("measure"):
-            error = seen.distortion(drawn.apply)
-        record.evidence["pairs measured"] = len(error)
-        if len(error):
-            worst, mean, within = float(error.max()), float(error.mean()), float(np.mean(error <= self.eps))
-            record.evidence |= {"pairs within eps": within, "mean distortion": mean, "worst distortion": worst}
-            record.note(approximation_error=worst if self.kind_ != "identity" else None)
+            record.evidence |= seen.evidence(drawn.apply, self.eps)
+        if self.kind_ != "identity":
+            record.note(approximation_error=record.evidence.get("worst distortion"))
 
     def _map(self) -> RandomMap:
         state = {name: vars(self).get(f"{name}_") for name in ("matrix", "positions", "signs")}
@@ -164,6 +167,14 @@ class RandomProjection(LinearReducer):
 
     def _row_map(self) -> Callable[[Array], Array]:
         return self._map().apply
+
+    def __getattr__(self, name: str) -> Any:  # not properties: who lists all of them would compute these
+        if name not in ("components_", "inverse_components_") or "kind_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        model, A, dtype = fit_view(self), self._map(), vars(self).get("dtype_", "float64")
+        if name == "components_":
+            return A.matrix_of(dtype)
+        return (A.dense() if self.kind_ == "identity" else model._way_back()[0]).astype(dtype, copy=False)
 
     def _takes_means_off(self) -> bool:
         return False
@@ -187,13 +198,3 @@ class RandomProjection(LinearReducer):
             return lambda block: block
         B, b = self._way_back()
         return lambda block: arrays.cast(block, np.float64) @ arrays.like(B.T, block) + arrays.like(b, block)
-
-
-def bound(n: int, eps: float) -> int:
-    """Return the number of dimensions that keeps the squared distances of n rows within eps.
-
-    >>> bound(1_000_000, 0.5), bound(10_000, 0.1)
-    (664, 7895)
-    """
-    needed = 4 * math.log(n) / (0.5 - eps / 3) / eps / eps  # one by one: the square of a small eps is 0
-    return sys.maxsize if needed >= sys.maxsize else max(1, math.ceil(needed))

@@ -34,6 +34,21 @@ class RowSample:
         different = true > 0
         return np.abs(kept[different] / true[different] - 1.0)
 
+    def evidence(self, project: Callable[[Array], Array], eps: float) -> dict[str, Any]:
+        """Return how many pairs were measured, and their distortion; why it was not measured, where no rows differ."""
+        if not self.differ:
+            return {"pairs measured": 0, "distortion": f"not measured: {_no_pairs(self.count)}"}
+        error = self.distortion(project)
+        if not len(error):
+            return {"pairs measured": 0}
+        worst, mean, within = float(error.max()), float(error.mean()), float(np.mean(error <= eps))
+        shares = {"pairs within eps": within, "mean distortion": mean, "worst distortion": worst}
+        return {"pairs measured": len(error), **shares}
+
+
+def _no_pairs(count: int) -> str:
+    return "there is only 1 row" if count == 1 else "all rows are equal"
+
 
 def read(rows: RowSource, rng: np.random.Generator) -> RowSample:
     """Read the rows once; the sample is Vitter's reservoir, so that a stream need not say its length."""

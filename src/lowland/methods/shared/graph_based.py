@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...contract.fit_info import Recorder
 from ...contract.inputs import METRIC_INPUT, Compared, require_count, require_length
-from ...contract.parameters import RANDOM_STATE, Choice, Integer, Rule
+from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Nothing, Real, Rule
 from ...contract.reducer import Reducer
 from ...core import arrays
 from ...core.cost import DataShape, Plan, largest
@@ -30,6 +30,7 @@ from ...rows.object_rows import gather
 from ...rows.row_source import RowSource
 from ...rows.units import Units, power, scaled_back, times
 from ...spectral import dense
+from . import radius
 from .distance_based import METRIC
 from .neighborhood import (
     SMALL_MAP,
@@ -38,10 +39,10 @@ from .neighborhood import (
     keep_neighborhood,
     learn_neighborhood,
     pieces_of,
-    require_neighbors,
+    planned_neighbors,
 )
-from .pair_units import of_anchors
-from .placing import NewRows, points_of, rows_from_map, training_points, weights_of_new
+from .pair_units import degree, of_anchors
+from .placing import NewRows, State, points_of, rows_from_map, training_points, weights_of_new
 
 Array = Any
 
@@ -76,12 +77,20 @@ class EmbeddingCost:
 
 GRAPH_PARAMETERS: Mapping[str, Rule] = {
     "n_components": Integer(1),
-    "n_neighbors": Integer(1),
+    "n_neighbors": AnyOf((Integer(1), Nothing())),
+    "radius": AnyOf((Nothing(), Real(0, infinite=True))),
     "metric": METRIC,
     "disconnected": Choice(("bridge", "separate", "error")),
     "random_state": RANDOM_STATE,
 }
-GRAPH_UNITS: Units = {"anchors_": of_anchors, "metric_state_": 1, "square_": 1, "inverse_transform": 1}
+GRAPH_UNITS: Units = {
+    "anchors_": of_anchors,
+    "metric_state_": 1,
+    "square_": 1,
+    "inverse_transform": 1,
+    "radius_": degree,
+    "radius": degree,
+}
 GRAPH_OVERHEAD = (0.008, 3e-5)  # seconds of any fit, and of each row
 
 
@@ -103,7 +112,8 @@ class GraphReducer(Reducer):
     _ranked: ClassVar[str] = "the data"  # whose rank is the number of coordinates
 
     n_components: int
-    n_neighbors: int
+    n_neighbors: int | None
+    radius: float | None
     metric: str | Callable[[Any, Any], Any]
     disconnected: str
     random_state: Any
@@ -112,6 +122,7 @@ class GraphReducer(Reducer):
     metric_: str
     metric_state_: dict[str, Array]
     neighbors_: int
+    radius_: float | None
     square_: Array | None
     pieces_: list[dict[str, Array]]
     eigenvalues_: Array
@@ -128,13 +139,16 @@ class GraphReducer(Reducer):
         """Return what `_embed` takes for n points with k neighbours each."""
         raise NotImplementedError
 
+    @property
+    def _least_neighbors(self) -> int:
+        """Number of neighbours that each point needs."""
+        return 1
+
     def _count_neighbors(self, n: int, record: Recorder) -> int:
         """Return the number of neighbours for n distinct points."""
         return count_neighbors(self, n, record)
 
-    def _place(
-        self, state: dict[str, Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
-    ) -> Array:
+    def _place(self, state: State, geometry: Geometry, block: Array, neighbors: Array, distances: Array) -> Array:
         """Return the coordinates of new rows whose neighbours in a component have these numbers and distances."""
         w = weights_of_new(self._weigh, geometry, block, neighbors, distances)
         return (w[:, None, :] @ state["points"][neighbors])[:, 0, :]
@@ -145,12 +159,12 @@ class GraphReducer(Reducer):
 
     # -- cost ---------------------------------------------------------------------------------------------
 
-    def _plan(self, shape: DataShape) -> Plan:
-        n = shape.n_rows or 1
-        if n > 1:  # fit reports the one-row case
-            require_neighbors(self, n, "rows")
-        k = max(1, min(self.n_neighbors, n - 1))
-        return graph_plan(self, shape, k, self._embed_cost(shape, n, k), self._keeps_square)
+    def _plan(self, shape: DataShape, rows: RowSource | None = None) -> Plan:
+        k = planned_neighbors(self, shape, rows)
+        return graph_plan(self, shape, k, self._embed_cost(shape, shape.n_rows or 1, k), self._keeps_square)
+
+    def _plan_rows(self, rows: RowSource) -> Plan:
+        return self._plan(rows.shape, rows)
 
     # -- training -----------------------------------------------------------------------------------------
 
@@ -162,11 +176,15 @@ class GraphReducer(Reducer):
         with record.stage("neighbours"):
             hood = learn_neighborhood(self, rows, record, self._count_neighbors)
         keep_neighborhood(self, hood, square=self._keeps_square)
+        self.radius_ = hood.radius
         self.n_components_ = components_of_points(self, n, hood.graph.n, record)
         with record.stage("pieces"):
             pieces, labels = pieces_of(self, hood, record)
-        few = self.n_components + 1 if len(pieces) > 1 else 0  # maps of as many points fill all dimensions
-        maps = [self._embed(p, record, rng) if p.n > few else self._small(p) for p in pieces]
+        few = max(self.n_components + 1, self._least_neighbors) if len(pieces) > 1 else 0  # these fill all dimensions
+        large = [p for p in pieces if p.n > few]
+        if hood.radius is not None:
+            radius.require_degrees(self, large)
+        maps = [self._embed(p, record, rng) for p in large] + [self._small(p) for p in pieces[len(large) :]]
         self._tell(maps, record)
         self.pieces_ = side_by_side(pieces, maps, self.n_components_)
         self.embedding_ = points_of(self.pieces_, self.n_components_)[hood.inverse].astype(rows.dtype)

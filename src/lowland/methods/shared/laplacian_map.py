@@ -13,17 +13,20 @@ from ...contract.parameters import AnyOf, Choice, Real, Rule
 from ...core.cost import DataShape, sparse_seconds
 from ...core.errors import NotConvergedWarning
 from ...graph.graph import Graph
-from ...graph.laplacian import Harmonics, edge_weights, median_distance
-from ...rows.units import Units
+from ...graph.laplacian import Harmonics, edge_weights, median_distance, middle, own_widths
+from ...rows.units import Power, Units
 from ...spectral.factor_costs import factor_entries, solve_cost
 from .eigenspaces import warn_concentrated, warn_cut
 from .graph_based import GRAPH_PARAMETERS, GRAPH_UNITS, Embedded, EmbeddingCost
-from .pair_units import degree
+from .pair_units import degree, double_degree
 
 Array = Any
 
 BANDWIDTH: Rule = AnyOf((Choice(("median",)), Real(0)))
-LAPLACIAN_PARAMETERS: Mapping[str, Rule] = {**GRAPH_PARAMETERS, "bandwidth": BANDWIDTH}
+LAPLACIAN_PARAMETERS: Mapping[str, Rule] = {
+    **GRAPH_PARAMETERS,
+    "bandwidth": AnyOf((Choice(("median", "adaptive")), Real(0))),
+}
 LAPLACIAN_UNITS: Units = {**GRAPH_UNITS, "bandwidth_": degree, "bandwidth": degree}
 EDGES_PER_NEIGHBOR = 1.2  # of the symmetric graph of a sheet, for each neighbour in a list; at most there are 2
 _INVISIBLE_ANGLE = 1e-6  # of the eigenvectors: what pictures do not show
@@ -37,9 +40,14 @@ def bandwidth_of(model: Any, graph: Graph) -> float:
     return float(model._in_unit(float(model.bandwidth), degree(model)))
 
 
+def widths_of(model: Any, graph: Graph) -> Array | float:
+    """Return σ of the heat weights, or with ``bandwidth="adaptive"`` that of each point."""
+    return own_widths(graph, model.neighbors_) if model.bandwidth == "adaptive" else bandwidth_of(model, graph)
+
+
 def keep_bandwidth(model: Any, record: Recorder) -> None:
-    """Store and record the bandwidth of the largest component."""
-    model.bandwidth_ = model.pieces_[0]["bandwidth"]
+    """Store and record the bandwidth of the largest component; of adaptive ones the median."""
+    model.bandwidth_ = float(np.median(model.pieces_[0]["bandwidth"]))
     if np.isfinite(model.bandwidth_):
         record.evidence["bandwidth"] = model.bandwidth_
 
@@ -64,7 +72,7 @@ def about_harmonics(
     return {**about, "iterations": found.products or None}
 
 
-def with_bandwidth(small: Embedded, sigma: float) -> Embedded:
+def with_bandwidth(small: Embedded, sigma: Array | float) -> Embedded:
     """Return a map of few points by their distances; new rows join as weighted means, as if λ were 0."""
     return replace(small, state={"bandwidth": sigma, "factor": np.ones(1)})
 
@@ -72,10 +80,14 @@ def with_bandwidth(small: Embedded, sigma: float) -> Embedded:
 def nystrom(state: dict[str, Array], neighbors: Array, distances: Array) -> Array:
     """Return y(x) = Σ_j p(x, j) y_j/µ, with p(x, ·) the weights of x over their sum, µ the eigenvalue of D⁻¹W.
 
-    ``state`` of a component holds its ``bandwidth``, the eigenvalues of D⁻¹W as ``factor``, and as ``density`` what the
-    weights of new rows are divided by.
+    ``state`` of a component holds its ``bandwidth``, one or that of each point; the eigenvalues of D⁻¹W as ``factor``;
+    and as ``density`` what the weights of new rows are divided by.
     """
-    p = edge_weights(distances, state["bandwidth"])
+    sigma = state["bandwidth"]
+    if np.ndim(sigma):
+        own = distances[:, middle(distances.shape[1]), None]
+        sigma = np.sqrt(own * sigma[neighbors])
+    p = edge_weights(distances, sigma)
     if "density" in state:
         p /= state["density"][neighbors]
     p /= p.sum(axis=1, keepdims=True)
@@ -83,6 +95,19 @@ def nystrom(state: dict[str, Array], neighbors: Array, distances: Array) -> Arra
     mu = state["factor"]
     lost = np.abs(mu) <= len(state["points"]) * np.finfo(np.float64).eps  # P forgets these: nothing to extend by
     return np.where(lost, 0.0, Y / np.where(lost, 1.0, mu))
+
+
+def generator_values(values: Array, sigma: Array | float) -> Array:
+    """Return 2(1 − λ)/σ², of the generator (I − P)·2/σ², for the eigenvalues 1 − λ; σ = 1 where each point has its own.
+
+    A step of the walk has the variance σ² in every direction, so P = I + σ²Δ/2 + … for many points.
+    """
+    return 2 * values / (1.0 if np.ndim(sigma) else sigma) ** 2
+
+
+def generator_degree(model: Any) -> Power:
+    """Return the power of the rows' unit of the generator's eigenvalues."""
+    return 0 if np.ndim(model.pieces_[0]["bandwidth"]) else -double_degree(model)
 
 
 def laplacian_cost(shape: DataShape, n: int, k: int, n_components: int) -> EmbeddingCost:

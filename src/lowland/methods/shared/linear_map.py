@@ -23,7 +23,11 @@ from ...spectral.solved import ComponentRule
 Array = Any
 
 
-LINEAR_UNITS: Units = {"mean_": 1, "inverse_transform": 1, "residual": 1}  # of every method that subtracts a mean
+LINEAR_UNITS: Units = {  # of every method that subtracts a mean
+    **dict.fromkeys(("mean_", "inverse_transform", "residual"), 1),
+    "get_covariance": 2,
+    "get_precision": -2,
+}
 
 
 class Compressor(NamedTuple):

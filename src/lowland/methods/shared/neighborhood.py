@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...contract.fit_info import Recorder
+from ...core.cost import DataShape
 from ...core.errors import (
     DataError,
     DisconnectedError,
@@ -22,6 +23,7 @@ from ...graph.components import components
 from ...graph.points import Neighborhood, Piece, PointSet
 from ...rows.object_rows import gather, packed
 from ...rows.row_source import RowSource
+from . import radius
 
 Array = Any
 Count = Callable[[int, Recorder], int]
@@ -36,7 +38,10 @@ def learn_neighborhood(model: Any, rows: RowSource, record: Recorder, count: Cou
     if (column := points.dominant_column()) is not None:
         _warn_dominant(model, column, record)
     start = 0 if model.random_state is None else int(seed(model.random_state).integers(2**31))
-    hood = points.neighbors(lambda n: count(n, record), getattr(model, "ties", "cut"), start)
+    within = radius.of(model)
+    hood = points.neighbors(lambda n: count(n, record), getattr(model, "ties", "cut"), start, within)
+    if within is not None:
+        radius.require_links(model, hood)
     record.evidence |= hood.evidence()
     if hood.graph.recall is not None:
         record.note(approximate=True, approximation_error=1 - hood.graph.recall)
@@ -60,11 +65,17 @@ def pieces_of(model: Any, hood: Neighborhood, record: Recorder) -> tuple[list[Pi
 def _disconnected(model: Any, hood: Neighborhood, labels: Array, record: Recorder) -> list[Piece]:
     sizes = np.bincount(labels)
     listed = ", ".join(str(s) for s in sizes[:5]) + (", …" if len(sizes) > 5 else "")
-    what = f"{hood.metric.owner}: the graph of {hood.n_neighbors} neighbours falls into {len(sizes)} pieces"
-    what, apart = f"{what} ({listed} points)", model._parameters["disconnected"].accepts("separate")
+    near = hood.radius is not None
+    kind = message("rows within {radius}", radius=model.radius) if near else f"{hood.n_neighbors} neighbours"
+    pieces = f" falls into {len(sizes)} pieces ({listed} points)"
+    what, more = (
+        Message(f"{hood.metric.owner}: the graph of ", kind, pieces),
+        "a larger radius" if near else "more neighbours",
+    )
+    apart = model._parameters["disconnected"].accepts("separate")
     separate = Message(" or ", Setting("disconnected", "separate"))
     if model.disconnected == "error":
-        use = Message("; use more neighbours, or ", Setting("disconnected", "bridge"), separate if apart else "")
+        use = Message(f"; use {more}, or ", Setting("disconnected", "bridge"), separate if apart else "")
         raise DisconnectedError(Message(what, use, " to embed it nevertheless"))
     record.evidence["pieces"] = len(sizes)
     if model.disconnected == "bridge":
@@ -73,8 +84,9 @@ def _disconnected(model: Any, hood: Neighborhood, labels: Array, record: Recorde
         links = "the shortest link between them was" if count == 1 else f"the {count} shortest links between them were"
         record.warn(
             Message(
-                f"{what}; {links} added. The positions of the pieces relative to each other depend on these links "
-                "alone: more neighbours",
+                what,
+                f"; {links} added. The positions of the pieces relative to each other depend on these links alone: ",
+                more,
                 separate if apart else "",
                 " would avoid that",
             ),
@@ -83,11 +95,8 @@ def _disconnected(model: Any, hood: Neighborhood, labels: Array, record: Recorde
         return [piece]
     few = int((sizes <= model.n_components + 1).sum())
     small = f". {few} of them have at most {model.n_components + 1} points: {SMALL_MAP} lays these out" if few else ""
-    record.warn(
-        f"{what}; they are embedded one by one and laid side by side (component_labels_ holds the piece of each row): "
-        f"distances between pieces mean nothing{small}",
-        DisconnectedWarning,
-    )
+    side = "; they are embedded one by one and laid side by side (component_labels_ holds the piece of each row): "
+    record.warn(Message(what, side, f"distances between pieces mean nothing{small}"), DisconnectedWarning)
     return hood.split(labels)
 
 
@@ -107,18 +116,27 @@ def _warn_dominant(model: Any, column: int, record: Recorder) -> None:
 
 def require_neighbors(model: Any, n: int, what: str) -> None:
     """Refuse parameters that n points, or fewer, cannot have; ``what`` is counted."""
-    if n <= model.n_neighbors != NEIGHBORS:
+    if model.n_neighbors is None or getattr(model, "radius", None) is not None:
+        radius.require_one(model)
+    elif n <= model.n_neighbors != NEIGHBORS:
         text = f": {{n_neighbors}} must be less than the number of {what}, {n}; it can be {n - 1} at most"
         raise DataError(message(type(model).__name__ + text, n_neighbors=model.n_neighbors))
 
 
+def planned_neighbors(model: Any, shape: DataShape, rows: RowSource | None = None) -> int:
+    """Return the number of neighbours for a plan; of a radius it is estimated from the rows."""
+    if (n := shape.n_rows or 1) > 1:  # fit reports the one-row case
+        require_neighbors(model, n, "rows")
+    return max(1, min(model.n_neighbors or radius.planned_neighbors(model, rows, n), n - 1))
+
+
 def count_neighbors(model: Any, n: int, record: Recorder) -> int:
-    """Return the number of neighbours; the default is lowered for tables of a few rows, other numbers are not."""
+    """Return the number of neighbours, or for a radius its bound; only the default is lowered for few rows."""
     require_neighbors(model, n, "distinct rows")
-    if n <= model.n_neighbors:
+    if model.n_neighbors is not None and n <= model.n_neighbors:
         text = f": there are only {n} distinct rows, so each is a neighbour of all others ({{n_neighbors}})"
         record.warn(message(type(model).__name__ + text, n_neighbors=n - 1), LowlandWarning)
-    return min(int(model.n_neighbors), n - 1)
+    return n - 1 if model.n_neighbors is None else min(int(model.n_neighbors), n - 1)
 
 
 def components_of_points(model: Any, rows: int, n: int, record: Recorder) -> int:

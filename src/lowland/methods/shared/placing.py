@@ -18,7 +18,10 @@ from ...rows.object_rows import unpacked
 
 Array = Any
 
-Place = Callable[[dict[str, Array], Geometry, Array, Array, Array], Array]  # state, geometry, rows, numbers, distances
+State = dict[str, Array]  # what a model keeps of a component
+Weigh = Callable[[Array], Array]  # inner products around points → weights of their neighbours
+Search = Callable[[Array, int], tuple[Array, Array]]  # block, k: numbers and distances
+Place = Callable[[State, Geometry, Array, Array, Array], Array]  # state, geometry, rows, numbers, distances
 
 
 class NewRows:
@@ -32,6 +35,7 @@ class NewRows:
         self.metric = PointMetric(type(model).__name__, model._input.fitted(model), model.metric_state_)
         self.points, self.pieces = training_points(model), model.pieces_
         self._neighbors, self._n_components = model.neighbors_, model.n_components_
+        self._radius = getattr(model, "radius_", None)
         self._anchors = model.anchors_ if self.metric.precomputed else self.points
 
     def row_map(self, place: Place) -> Callable[[Array], Array]:
@@ -69,9 +73,11 @@ class NewRows:
 
         return map_block
 
-    def search(self, numbers: Any = slice(None)) -> Callable[[Array, int], tuple[Array, Array]]:
+    def search(self, numbers: Any = slice(None)) -> Search:
         """Return the search of new rows for their neighbours among all training points, or those numbered."""
-        return self.metric.query(self._anchors if len(self.pieces) == 1 else self._anchors[numbers])
+        among = self._anchors if len(self.pieces) == 1 else self._anchors[numbers]
+        search = self.metric.query(among)
+        return search if self._radius is None else within(search, self._radius, among.shape[0])
 
     def _placer(self, number: int, place: Place) -> Callable[[Array], Array]:
         """Return the function that places a block of rows in a component."""
@@ -82,15 +88,31 @@ class NewRows:
         def work(block: Array) -> Array:
             neighbors, distances = search(block, k)
             known = np.isfinite(distances).sum(axis=1)  # a sparse row of distances may hold fewer than k
-            Y = np.empty((len(known), self._n_components))
-            for count in np.unique(known).tolist():
-                rows = slice(None) if known.min() == known.max() else np.flatnonzero(known == count)
+            known[distances[:, 0] == 0] = 0
+            Y: Array = state["points"][neighbors[:, 0]]  # a training row returns to its place
+            for count in np.unique(known[known > 0]).tolist():
+                rows = slice(None) if (known == count).all() else np.flatnonzero(known == count)
                 Y[rows] = place(state, geometry, block[rows], neighbors[rows, :count], distances[rows, :count])
-            same = distances[:, 0] == 0
-            Y[same] = state["points"][neighbors[same, 0]]  # a training row returns to its place
             return Y + state["offset"]
 
         return work
+
+
+def within(search: Search, radius: float, n: int) -> Search:
+    """Return the search for the neighbours within a radius among n points: at least the nearest one.
+
+    Those of a row are the finite distances; it looks for k neighbours first, and for more where all are within.
+    """
+
+    def query(block: Array, k: int) -> tuple[Array, Array]:
+        neighbors, distances = search(block, k)
+        while k < n and (distances[:, -1] <= radius).any():
+            k = min(n, 2 * k)
+            neighbors, distances = search(block, k)
+        distances[:, 1:][distances[:, 1:] > radius] = np.inf
+        return neighbors, distances
+
+    return query
 
 
 def training_points(model: Any) -> Array:
@@ -106,9 +128,7 @@ def points_of(pieces: list[dict[str, Array]], n_components: int) -> Array:
     return Y
 
 
-def weights_of_new(
-    weigh: Callable[[Array], Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
-) -> Array:
+def weights_of_new(weigh: Weigh, geometry: Geometry, block: Array, neighbors: Array, distances: Array) -> Array:
     """Return the weights of new rows among their neighbours, a few rows at a time."""
     parts = geometry.batches(*neighbors.shape)
     return np.concatenate([weigh(geometry.around_new(block[p], neighbors[p], distances[p])) for p in parts])
