@@ -251,7 +251,7 @@ def test_the_help_on_components_says_which_methods_take_more_than_a_number(run: 
         "random_projection": ["auto"],
     }
     told = " ".join(run("reduce", "--help").out.replace("│", " ").split())
-    assert "pca also accepts a fraction of the variance (such as 0.95), auto, or none (all dimensions)" in told
+    assert "pca also accepts a fraction of the variance (such as 0.95), auto, mle, or none (all dimensions)" in told
     assert "ica and kernel_pca accept none; random_projection accepts auto" in told
 
 

@@ -439,7 +439,7 @@ def test_objects_at_a_stored_zero_keep_the_distances_that_each_knows():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda D: D[:4], "must be a square matrix; this one is 4 × 5"),
+        (lambda D: D[:4], "must be a square distance matrix; this one is 4 × 5"),
         (lambda D: D + sp.csr_array(([3.0], ([0], [1])), shape=(5, 5)), r"not symmetric: 4 at row 0, column 1, and 1"),
         (lambda D: -D, r"is negative: -1 at row 0, column 1"),
         (lambda D: D * np.nan, r"is not a number: nan at row 0"),

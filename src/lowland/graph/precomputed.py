@@ -143,7 +143,7 @@ def known_distances(D: Any) -> tuple[Any, int]:
     """
     n, m = D.shape
     if n != m:
-        raise DataError(f"precomputed distances must be a square matrix; this one is {n} × {m}")
+        raise DataError(f"precomputed distances must be a square distance matrix; this one is {n} × {m}")
     D = sp.csr_array(D)
     if not D.has_canonical_format:
         D = D.copy()
@@ -175,7 +175,7 @@ def _check_values(edges: Any) -> None:
         what = "is negative" if edges.data[at] < 0 else "is not a number"
         row, column = int(edges.row[at]), int(edges.col[at])
         raise DataError(
-            f"a distance {what}: {edges.data[at]:g} at row {row}, column {column}; leave unknown distances out",
+            f"a distance {what}: {edges.data[at]:g} at row {row}, column {column}; distances are positive or zero: leave unknown ones out",
             row=row,
             column=column,
         )

@@ -176,7 +176,7 @@ def spoiled(D, *changes):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda D: D[:, :-1], r"square matrix; this one is 12 × 11"),
+        (lambda D: D[:, :-1], r"square distance matrix; this one is 12 × 11"),
         (lambda D: spoiled(D, (3, 5, D[3, 5] + 1)), r"not symmetric: .* at row 3, column 5.*\(D \+ D.T\) / 2"),
         (lambda D: spoiled(D, (3, 5, -1), (5, 3, -1)), r"negative: -1 at row 3, column 5"),
         (

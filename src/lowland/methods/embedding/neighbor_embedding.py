@@ -145,7 +145,7 @@ class NeighborEmbedding(Reducer):
         """Return the cost; of too few objects the distances are checked first: a bad matrix is the likelier cause."""
         n = rows.n_rows or 0
         if self._pairwise and 1 < n <= self.n_components:
-            PointSet.of(gather(rows, sparse=True), self.metric, type(self).__name__)
+            PointSet.of(gather(rows, sparse=True), self.metric, type(self).__name__).search()
             require_count(self, rows.shape, n - 1, "the number of points less one")
         return self._plan(rows.shape)
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 
 from ...core import arrays, settings, thread_pool
 from ...core.cost import DataShape
@@ -67,6 +68,10 @@ class Ridge:
         return Exponential(SquaredEuclidean(0.0), self.gamma)
 
 
+class NoInverseError(DataError, NotFittedError):
+    """There is no way back to rows: the fit did not learn one. scikit-learn raises `NotFittedError` here."""
+
+
 _FIT_AGAIN = message("fit with {preimage}", preimage="auto")
 
 
@@ -87,7 +92,7 @@ def choose_preimage(preimage: str | None, kernel: Any, *, vectors: bool) -> str 
 def way_back(model: Any, features: FeatureMap) -> Callable[[Array], Array]:
     """Return the function from reduced rows to rows of a fitted model, in float64."""
     if model.ridge_ is None:
-        raise DataError(
+        raise NoInverseError(
             Message(message("fitted with {preimage}, so there is no way back to rows; ", preimage=None), _FIT_AGAIN)
             if model.shift_ is not None
             else "objects that are known by their kernel alone have no pre-image; only rows of numbers have one"
