@@ -175,7 +175,8 @@ def _check_values(edges: Any) -> None:
         what = "is negative" if edges.data[at] < 0 else "is not a number"
         row, column = int(edges.row[at]), int(edges.col[at])
         raise DataError(
-            f"a distance {what}: {edges.data[at]:g} at row {row}, column {column}; distances are positive or zero: leave unknown ones out",
+            f"a distance {what}: {edges.data[at]:g} at row {row}, column {column}; distances are positive or zero: "
+            "leave unknown ones out",
             row=row,
             column=column,
         )

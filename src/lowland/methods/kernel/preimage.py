@@ -68,7 +68,7 @@ class Ridge:
         return Exponential(SquaredEuclidean(0.0), self.gamma)
 
 
-class NoInverseError(DataError, NotFittedError):
+class NoInverseError(DataError, NotFittedError):  # type: ignore[misc]
     """There is no way back to rows: the fit did not learn one. scikit-learn raises `NotFittedError` here."""
 
 
