@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -760,3 +761,10 @@ def test_all_components(landmarks, rng):
     all_pairs = lowland.plan(KernelPCA(None, landmarks=landmarks), X)
     assert all_pairs.bytes > lowland.plan(KernelPCA(3, landmarks=landmarks), X).bytes
     assert KernelPCA(None).fit(X[:2]).n_components_ == 1
+
+
+def test_without_a_way_back_the_inverse_is_not_fitted(rng):
+    model = KernelPCA(preimage=None).fit(rng.standard_normal((20, 3)))
+    with pytest.raises(NotFittedError, match="no way back to rows") as caught:
+        model.inverse_transform(model.embedding_)
+    assert isinstance(caught.value, lowland.DataError)
