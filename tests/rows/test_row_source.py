@@ -454,3 +454,10 @@ def test_map_blocks_refuses_what_is_not_finite():
     X[8500, 1] = np.nan
     with pytest.raises(DataError, match="NaN at row 8500, column 1"):
         as_rows(X).map_blocks(lambda rows: rows, 2)
+
+
+def test_a_source_without_rows_is_reduced_and_still_not_fitted(rng):
+    model, empty = lowland.PCA(2).fit(rng.standard_normal((9, 3))), lowland.RowSource.from_array(np.empty((0, 3)))
+    assert model.transform(empty).shape == (0, 2)
+    with pytest.raises(lowland.DataError, match=r"Found array with 0 sample\(s\)"):
+        lowland.PCA(2).fit(empty)

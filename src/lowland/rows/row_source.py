@@ -392,6 +392,8 @@ def as_rows(
     for n, what in ((source.n_features, "feature"), (source.n_rows, "sample")):
         if n == 0 and not (what == "sample" and (allow_empty or source.allow_empty)):
             raise DataError(f"Found array with 0 {what}(s) (shape={_shape_text(X)}) while a minimum of 1 is required.")
+    if allow_empty and source is X:
+        source = copy.copy(source)  # a fit of the caller's own source still refuses no rows
     source.allow_nan, source.allow_empty = allow_nan, allow_empty or source.allow_empty
     return source
 
