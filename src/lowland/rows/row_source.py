@@ -443,4 +443,6 @@ def _frame(X: Any) -> RowSource:
 
 
 def _shape_text(X: Any) -> str:
+    if isinstance(X, RowSource):
+        return str((X.n_rows, X.n_features))
     return str(tuple(getattr(X, "shape", (len(X),) if hasattr(X, "__len__") else ("?",))))
