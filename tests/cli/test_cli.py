@@ -142,7 +142,7 @@ def test_unexpected_error_is_1_and_debug_shows_where(run: Run, table: Path, monk
         ("", ["bad.csv", "empty"]),
         ("a,b\n", ["bad.csv", "no rows"]),
         ("a,b\nx,y\nz,w\n", ["bad.csv", "no numeric column", "a (text)"]),
-        ("a\n1\n2\n4\n", ["bad.csv", "n_components"]),
+        ("a\n1\n2\n4\n", ["bad.csv", "--components 2"]),
     ],
     ids=["nan", "inf", "-inf", "text", "ragged", "empty", "header only", "no numbers", "components"],
 )

@@ -325,8 +325,8 @@ def test_sparse_rows(rng, at_once):
     assert found.fit_best(X).n_components_ == 2
     shuffled = X[rng.permutation(150)]
     assert lowland.comparison.dataset.fingerprint(shuffled) != found.record["data"]
-    with pytest.raises(ValueError, match="kernel_pca cannot be tried: it does not take sparse rows"):
-        lowland.compare(X, ["kernel_pca"])
+    with pytest.raises(ValueError, match="probabilistic_pca cannot be tried: it does not take sparse rows"):
+        lowland.compare(X, ["probabilistic_pca"])
 
 
 def test_distances(roll, at_once):

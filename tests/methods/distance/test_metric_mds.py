@@ -256,7 +256,7 @@ def test_points_that_start_on_one_spot_part():
 
 def test_stopping_early_warns():
     X = load_digits().data[:200]
-    with pytest.warns(lowland.NotConvergedWarning, match=r"after 3 steps .* raise max_iter"):
+    with pytest.warns(lowland.NotConvergedWarning, match=r"after 3 steps: .* increase max_iter"):
         model = MetricMDS(max_iter=3).fit(X)
     assert model.n_iter_ == 3
     assert len(model.stress_history_) == 4
