@@ -335,7 +335,9 @@ def test_a_point_that_is_nobodys_neighbour_still_has_its_place(Model, rng):
 def test_equal_eigenvalues_that_the_map_cuts_are_told(Model):
     """A circle has two equal ones: with one component any turn of it is as good."""
     X = lowland.data.circle(60, n_features=3)[0]
-    with pytest.warns(lowland.DegenerateWarning, match="eigenvalues 1 and 2 are equal.*n_components=2 includes all of it"):
+    with pytest.warns(
+        lowland.DegenerateWarning, match="eigenvalues 1 and 2 are equal.*n_components=2 includes all of it"
+    ):
         model = Model(1, n_neighbors=4).fit(X)
     assert model.fit_info_.evidence["relative gap"] == 0
 

@@ -160,7 +160,8 @@ class MVU(GraphReducer):
         error, on_map, median = rods.error(points), rods.error(np.ascontiguousarray(Y)), rods.median_error(points)
         self._tell_kept(record, values / rods.n, error, on_map, median)
         self._tell_loose(record, error, median, where, contradiction)
-        about |= {"approximate": error > _EXACT_UP_TO, "approximation_error": error}
+        inexact = error > _EXACT_UP_TO or "neighbour recall" in record.evidence
+        about |= {"approximate": inexact, "approximation_error": error}
         placed = np.empty_like(Y)
         placed[order] = Y * np.sqrt(rods.scale)
         return Embedded(fix_signs(placed), values[: self.n_components_].clip(0), about=about)

@@ -14,7 +14,8 @@ from ...contract.fit_info import Recorder
 from ...core.cost import DataShape, largest, sparse_seconds
 from ...core.errors import DataError, NotConvergedWarning
 from ...core.message import Estimator, Message, Setting, message
-from ...graph.patches import patch_cost
+from ...graph.graph import Graph
+from ...graph.patches import Patches, patch_cost
 from ...graph.points import Piece
 from ...spectral.factor_costs import factor_entries, solve_cost
 from ...spectral.nullspace import Small, reduced, smallest
@@ -45,6 +46,17 @@ def count_patch_neighbors(model: Any, n: int, record: Recorder) -> int:
     return k
 
 
+def patches_of(model: Any, graph: Graph) -> Patches:
+    """Return the patches of a graph; refuse a radius that leaves points with fewer neighbours than a patch needs."""
+    least, short = model._least_neighbors, int((graph.degrees < model._least_neighbors).sum())
+    if short and model.radius_ is not None:
+        text = f": {short} of {graph.n} points have fewer than {least} neighbours within {{radius}}, which is what "
+        need = "{n_components} needs: use a larger radius, or count neighbours"
+        values = {"radius": model.radius, "n_components": model.n_components}
+        raise DataError(message(type(model).__name__ + text + need, **values))
+    return Patches.of_graph(graph)
+
+
 def align(model: Any, piece: Piece, M: Any, record: Recorder, rng: np.random.Generator) -> Embedded:
     """Return the coordinates of a component: the small end of the sum M of its local forms, without constants."""
     name, n, k, neighbors = type(model).__name__, piece.n, model.n_components_, model.neighbors_
@@ -56,8 +68,7 @@ def align(model: Any, piece: Piece, M: Any, record: Recorder, rng: np.random.Gen
         about = {"algorithm": model._algorithm, "iterations": small.products or None, "residual": small.residual}
     else:
         small, about = _by_landmarks(model, piece, M, null, count, record, rng)
-    more = f"more neighbours than {neighbors}" if model.radius_ is None else "a larger radius"
-    remedy = f"take {more}" if neighbors < n - 1 else _ALL_NEIGHBORS
+    remedy = f"take more neighbours than {neighbors}" if neighbors < n - 1 else _ALL_NEIGHBORS
     if small.whole != k or (small.residual > _VISIBLE_ANGLE and count is None):  # landmarks have an error of their own
         _warn_undetermined(name, small, k, remedy, record)
     warn_concentrated(name, small.vectors, remedy, record)

@@ -9,10 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...contract.fit_info import Recorder
-from ...core.arrays import to_numpy
-from ...core.cost import DataShape
 from ...core.errors import (
-    DataError,
     DisconnectedError,
     DisconnectedWarning,
     DominantColumnWarning,
@@ -21,19 +18,15 @@ from ...core.errors import (
 from ...core.message import Message, Setting, message
 from ...core.random import seed
 from ...graph.components import components
+from ...graph.neighbor_rule import NeighborRule
 from ...graph.points import Neighborhood, Piece, PointSet
-from ...pairs.distances import DEGREES, learn, metric
-from ...rows.object_rows import gather, packed, take
+from ...pairs.distances import DEGREES
+from ...rows.object_rows import gather, packed
 from ...rows.row_source import RowSource
 
 Array = Any
 Count = Callable[[int, Recorder], int]
 
-NEIGHBORS = 10  # the default; where there are no more rows than that, each is the neighbour of all others
-_PLAN_SAMPLE, _PLAN_OBJECTS = (
-    500,
-    50,
-)  # rows, or objects of a function, whose pairs tell a plan the neighbours within a radius
 SMALL_MAP = "classical scaling"  # of components of few points
 
 
@@ -43,11 +36,7 @@ def learn_neighborhood(model: Any, rows: RowSource, record: Recorder, count: Cou
     if (column := points.dominant_column()) is not None:
         _warn_dominant(model, column, record)
     start = 0 if model.random_state is None else int(seed(model.random_state).integers(2**31))
-    radius = radius_of(model)
-    hood = points.neighbors(lambda n: count(n, record), getattr(model, "ties", "cut"), start, radius)
-    if not len(hood.graph.indices):
-        text = ": no two rows lie within {radius} of each other; use a larger one"
-        raise DataError(message(type(model).__name__ + text, radius=model.radius))
+    hood = points.neighbors(lambda n: count(n, record), getattr(model, "ties", "cut"), start, rule_of(model).reach)
     record.evidence |= hood.evidence()
     if hood.graph.recall is not None:
         record.note(approximate=True, approximation_error=1 - hood.graph.recall)
@@ -59,8 +48,6 @@ def keep_neighborhood(model: Any, hood: Neighborhood, *, square: bool) -> None:
     given = hood.metric.precomputed
     model.metric_, model.metric_state_ = model._input.name(model), dict(hood.metric.state)
     model.neighbors_, model.anchors_ = hood.n_neighbors, hood.first if given else packed(hood.points)
-    if "radius" in model._parameters:
-        model.radius_ = hood.radius
     model.square_ = hood.points.copy() if given and square and not sp.issparse(hood.points) else None
 
 
@@ -122,81 +109,21 @@ def _warn_dominant(model: Any, column: int, record: Recorder) -> None:
 # -- numbers of neighbours and points -------------------------------------------------------------------------
 
 
-def radius_of(model: Any) -> float | None:
-    """Return the radius within which points are neighbours, in the unit of the fit; None where they are counted."""
-    if (radius := getattr(model, "radius", None)) is None:
-        return None
-    return float(model._in_unit(float(radius), DEGREES.get(model._input.name(model), 0)))
-
-
-def require_neighbors(model: Any, n: int, what: str) -> None:
-    """Refuse parameters that n points, or fewer, cannot have; ``what`` is counted."""
-    name, count, radius = type(model).__name__, model.n_neighbors, getattr(model, "radius", None)
-    if count is not None and radius is not None:
-        text = f"Both {{n_neighbors}} and {{radius}} are provided. {name} takes one of them: for a radius, "
-        use = Setting("n_neighbors", None)
-        raise DataError(Message(message(text, n_neighbors=..., radius=...), use))
-    if count is None and radius is None:
-        raise DataError(message(f"{name}: give {{n_neighbors}} or {{radius}}", n_neighbors=..., radius=...))
-    if count is not None and n <= count != NEIGHBORS:
-        text = f": {{n_neighbors}} must be less than the number of {what}, {n}; it can be {n - 1} at most"
-        raise DataError(message(name + text, n_neighbors=count))
+def rule_of(model: Any) -> NeighborRule:
+    """Return which points are neighbours by the parameters of a model, a radius in the unit of the fit."""
+    radius, complete = getattr(model, "radius", None), getattr(model, "affinity", "") not in ("", "nearest_neighbors")
+    if radius is not None:
+        radius = float(model._in_unit(float(radius), DEGREES.get(model._input.name(model), 0)))
+    return NeighborRule(type(model).__name__, model.n_neighbors, radius, complete)
 
 
 def count_neighbors(model: Any, n: int, record: Recorder) -> int:
-    """Return the number of neighbours; the default is lowered for tables of a few rows, other numbers are not.
-
-    With a radius there is no number but a bound.
-    """
-    require_neighbors(model, n, "distinct rows")
-    if model.n_neighbors is None:
-        return n - 1
-    if n <= model.n_neighbors:
+    """Return the number of neighbours; the default is lowered for tables of a few rows, other numbers are not."""
+    (rule := rule_of(model)).require(n, "distinct rows")
+    if model.n_neighbors is not None and n <= model.n_neighbors:
         text = f": there are only {n} distinct rows, so each is a neighbour of all others ({{n_neighbors}})"
         record.warn(message(type(model).__name__ + text, n_neighbors=n - 1), LowlandWarning)
-    return min(int(model.n_neighbors), n - 1)
-
-
-def planned_neighbors(model: Any, shape: DataShape, rows: RowSource | None = None) -> int:
-    """Return the number of neighbours for a plan: with a radius that in a sample of the rows, else the default."""
-    n = shape.n_rows or 1
-    if n > 1:  # fit reports the one-row case
-        require_neighbors(model, n, "rows")
-    count = model.n_neighbors
-    if count is None:
-        count = NEIGHBORS if rows is None else _sampled_neighbors(model, rows, n)
-    return max(1, min(int(count), n - 1))
-
-
-def _sampled_neighbors(model: Any, rows: RowSource, n: int) -> int:
-    """Return the rough mean number of rows within the radius, from pairs of a sample."""
-    radius = radius_of(model)
-    if model._pairwise:
-        D = gather(rows, sparse=True)
-        if sp.issparse(D):
-            return round(2 * int((D.data <= radius).sum()) / n)
-        numbers = np.linspace(0, n - 1, min(n, _PLAN_SAMPLE)).astype(np.int64)
-        D = to_numpy(D[numbers])
-        return round(float((radius >= D).mean()) * n)
-    size = _PLAN_SAMPLE if isinstance(model.metric, str) else _PLAN_OBJECTS
-    items = take(rows, np.linspace(0, n - 1, min(n, size)).astype(np.int64))
-    items = items if sp.issparse(items) else to_numpy(items)
-    D = to_numpy(
-        metric(model.metric, items, {} if callable(model.metric) else learn(model.metric, items))(items, items)
-    )
-    return round((int((radius >= D).sum()) - len(D)) / max(1, len(D) * (len(D) - 1)) * n)
-
-
-def require_degrees(model: Any, pieces: list[Piece]) -> None:
-    """Refuse a radius that leaves points with fewer neighbours than the method needs of each."""
-    least = model._least_neighbors
-    short = sum(int((piece.graph.degrees < least).sum()) for piece in pieces)
-    if short and model.radius_ is not None:
-        count = sum(piece.n for piece in pieces)
-        text = f": {short} of {count} points have fewer than {least} neighbours within {{radius}}, which is what "
-        need = "{n_components} needs: use a larger radius, or count neighbours"
-        values = {"radius": model.radius, "n_components": model.n_components}
-        raise DataError(message(type(model).__name__ + text + need, **values))
+    return rule.count(n)
 
 
 def components_of_points(model: Any, rows: int, n: int, record: Recorder) -> int:
