@@ -411,7 +411,7 @@ def test_distances_that_fit_in_no_few_dimensions_are_told():
     [
         ({"n_neighbors": 60}, "less than the number of rows"),
         ({"n_neighbors": 0}, "n_neighbors"),
-        ({"basis": 1}, "basis=1 functions span no 2 components"),
+        ({"basis": 1}, "basis=1 gives too few functions for n_components=2"),
         ({"basis": 0}, "basis"),
         ({"n_components": 60}, "n_components"),
     ],

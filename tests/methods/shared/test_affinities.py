@@ -161,6 +161,13 @@ def test_new_rows_that_are_no_affinities(Model, rng):
         one_sided.transform(X)
 
 
+def test_novelty_takes_no_affinity_for_a_distance():
+    X = s_curve(80)[0]
+    model = lowland.DiffusionMaps(affinity=kernel).fit(X)
+    with pytest.raises(lowland.DataError, match="compares training rows by affinities"):
+        lowland.quality.novelty(model, X[:5])
+
+
 def test_landmarks_need_distances(rng):
     with pytest.raises(lowland.DataError, match="landmarks need distances"):
         lowland.LaplacianEigenmaps(affinity=kernel, landmarks=20).fit(rng.standard_normal((60, 2)))
