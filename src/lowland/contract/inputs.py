@@ -23,6 +23,10 @@ class Rows:
     parameter: str = ""  # of the metric or kernel that compares rows
     needs_length = False  # whether the number of rows must be known before the plan
 
+    def rule(self, model: Any) -> Any:
+        """Return the parameter that says how rows are compared; plain rows have none."""
+        return None
+
     def kept(self, model: Any) -> str:
         """Return the name of the metric or kernel of a fitted model."""
         return ""
@@ -54,6 +58,9 @@ class Compared(Rows):
     sparse_square: bool = True
     needs_length = True
 
+    def rule(self, model: Any) -> Any:  # noqa: D102
+        return getattr(model, self.parameter, None)
+
     def kept(self, model: Any) -> str:  # noqa: D102
         learned = getattr(model, f"{self.parameter}_")
         return str(learned["name"] if isinstance(learned, dict) else learned)
@@ -62,7 +69,7 @@ class Compared(Rows):
         if model._pairwise and (count := _length_of_line(X)) is not None:
             raise self._error_of_line(model, count)
         if are_objects(X) and not model._pairwise:
-            if not callable(getattr(model, self.parameter)):
+            if not callable(self.rule(model)):
                 raise self._error_of_objects(model)
             return ObjectRows(X)
         rows = super().source(model, X)
@@ -113,13 +120,13 @@ class Compared(Rows):
 
     def name(self, model: Any) -> str:
         """Return the name of the metric or kernel as a fitted model keeps it: "function" for one of the user's."""
-        return "function" if callable(rule := getattr(model, self.parameter)) else str(rule)
+        return "function" if callable(rule := self.rule(model)) else str(rule)
 
     def fitted(self, model: Any) -> Any:
         """Return the metric or kernel of the fit; a function is that of the parameter, since model files hold none."""
         if (name := self.kept(model)) != "function":
             return name
-        if not callable(rule := getattr(model, self.parameter)):
+        if not callable(rule := self.rule(model)):
             raise DataError(f"fitted with a function as {self.parameter}, which is now {rule!r}; fit it again")
         return rule
 

@@ -129,11 +129,9 @@ class Real:
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value lies between the limits."""
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            return False
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+            return self.infinite and isinstance(value, numbers.Real) and float(value) == math.inf
         x = float(value)
-        if not math.isfinite(x):
-            return self.infinite and x == math.inf
         return self.low <= x <= self.high if self.closed else self.low < x < self.high
 
     def parse(self, text: str) -> float:

@@ -135,12 +135,12 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _has_units(self) -> bool:
         """Tell whether rows may be scaled: whether these parameters mean the same in all units."""
-        rule = getattr(self, self._input.parameter, None)  # a metric or kernel; plain rows have none
+        rule = self._input.rule(self)
         return bool(self._units) and (rule is None or (isinstance(rule, str) and rule in DEGREES))
 
     def _takes_means_off(self) -> bool:
         """Tell whether a constant added to a column changes nothing: then the size of a column is its spread."""
-        return getattr(self, self._input.parameter, None) in _MOVABLE
+        return self._input.rule(self) in _MOVABLE
 
     def _exponent_of(self, rows: RowSource, *, sure: bool = False) -> int:
         """Return e, where a fit divides these rows by 2^e."""
@@ -205,7 +205,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     @property
     def _pairwise(self) -> bool:
         """Tell whether rows hold values for pairs, so that a fit takes a square of them."""
-        return isinstance(rule := getattr(self, self._input.parameter, None), str) and rule == "precomputed"
+        return isinstance(rule := self._input.rule(self), str) and rule == "precomputed"
 
     @property
     def _fitted_pairwise(self) -> bool:

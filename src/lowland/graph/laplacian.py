@@ -22,7 +22,9 @@ from .graph import Graph
 Array = Any
 
 REMEDY = "use fewer neighbours or rows, or reduce the rows with PCA first"
+_FULL_SHARE = 0.25  # of the entries: a matrix with more is not sparse
 HOPS = 20  # across a compact graph: a sheet of 20,000 points takes 90, Gaussian points in 4 dimensions 17
+TINY = 1e-200  # minimum weight of a kernel between all points, whose sums must be above 0
 FLOOR = 1e-6  # minimum weight of an edge, that of a distance of 5.3 σ, so that no edge vanishes by underflow
 
 
@@ -45,8 +47,8 @@ def middle(counts: Any) -> Any:
     return (counts + 1) // 2 - 1
 
 
-def edge_weights(distances: Array, sigma: Array | float) -> Array:
-    """Return the weights max(exp(−d²/(2σ²)), `FLOOR`) of distances; σ = ∞ makes all of them 1.
+def edge_weights(distances: Array, sigma: Array | float, least: float = FLOOR) -> Array:
+    """Return the weights max(exp(−d²/(2σ²)), least) of distances; σ = ∞ makes all of them 1.
 
     Much smaller weights would underflow, and a connected graph would become disconnected.
 
@@ -55,10 +57,10 @@ def edge_weights(distances: Array, sigma: Array | float) -> Array:
     """
     w = np.asarray(distances, dtype=np.float64) / (np.sqrt(2) * sigma)
     with np.errstate(over="ignore"):  # distances whose squares overflow get the minimum weight
-        return np.maximum(np.exp(-w * w), FLOOR)
+        return np.maximum(np.exp(-w * w), least)
 
 
-def affinity(graph: Graph, sigma: Array | float) -> Any:
+def affinity(graph: Graph, sigma: Array | float, least: float = FLOOR) -> Any:
     """Return W of the symmetric graph: two points are linked when either is in the list of the other.
 
     σ is one number, or one for each point; then that of an edge is √(σ_i σ_j) (Zelnik-Manor & Perona 2004).
@@ -70,8 +72,8 @@ def affinity(graph: Graph, sigma: Array | float) -> Any:
     edges = graph.symmetric()
     single = np.ndim(sigma) == 0
     width = sigma if single else np.sqrt(np.repeat(sigma, edges.degrees) * np.take(sigma, edges.indices))
-    weights = edge_weights(edges.distances, width)
-    if single and float(np.median(weights)) <= FLOOR:
+    weights = edge_weights(edges.distances, width, least)
+    if single and float(np.median(weights)) <= least:
         small = (
             " is too small: most neighbours are more than 5 times as far away, and their weights exp(−d²/(2σ²)) "
             f"vanish; the median distance of neighbours is {median_distance(graph):g}"
@@ -161,6 +163,9 @@ def harmonics(W: Any, k: int, rng: np.random.Generator, solver: str = "auto", re
     d = degrees(W)
     easy = solver == "auto" and W.shape[0] > DENSE_LIMIT and k <= 50 and compact(W)
     found: Leading | Small | None = None
+    if solver == "auto" and W.nnz > _FULL_SHARE * float(W.shape[0]) ** 2:  # a factor would be dense
+        easy = W.shape[0] > DENSE_LIMIT
+        solver = "dense"
     if easy or solver == "krylov":
         found = leading(W, d, k, rng, always=solver == "krylov")
     if found is None:

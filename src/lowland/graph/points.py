@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ..core.arrays import to_numpy
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from ..pairs.distances import check_distances, check_function, learn, metric
 from .components import bridge
 from .distinct import distinct, numbered
@@ -21,6 +22,7 @@ from .neighbors import Searcher, searcher
 from .precomputed import GivenDistances, known_distances, merged, nearest_given
 
 Array = Any
+Query = Callable[[Array, int], tuple[Array, Array]]  # block, k: numbers and distances
 Rule = str | Callable[[Any, Any], Any]
 
 _UNIT_METRICS = ("euclidean", "sqeuclidean", "cityblock", "chebyshev")  # in which a large column hides the others
@@ -44,11 +46,17 @@ class PointMetric:
         """Return the search; ``start`` is where an approximate graph begins, and nothing else depends on it."""
         return searcher(self.metric, points, dict(self.state), rng_seed=start)
 
-    def query(self, points: Array) -> Callable[[Array, int], tuple[Array, Array]]:
-        """Return the search of new rows for the nearest points; of given distances, points are numbers of columns."""
-        if self.precomputed:
-            return lambda block, k: nearest_given(block, points, k)
-        return self.search(points).query
+    def query(self, points: Array, radius: float | None = None) -> Query:
+        """Return the search of new rows for the nearest points; of given distances, points are numbers of columns.
+
+        With a radius the distances beyond it are infinite, but for the nearest point.
+        """
+
+        def given(block: Array, k: int) -> tuple[Array, Array]:
+            return nearest_given(block, points, k)
+
+        search = given if self.precomputed else self.search(points).query
+        return search if radius is None else within(search, radius, points.shape[0])
 
     def geometry(self, points: Array | None) -> Geometry:
         """Return inner products around points, from coordinates or from distances, which None leaves unknown."""
@@ -145,6 +153,9 @@ class PointSet:
             k, search = count(len(found.first)), found.search(start)
             counted = radius is None or np.isinf(radius)
             graph = search.graph(k, ties=ties) if counted else search.radius(cast(float, radius))
+            if not len(graph.indices):
+                near = Message(": no two rows are within ", Setting("radius"), " of each other; use a larger one")
+                raise DataError(Message(self.metric.owner, near))
             if (graph.distances > 0).all():
                 parts = self.metric, found.points, found.first, found.inverse, graph
                 mean = max(1, round(len(graph.indices) / graph.n))
@@ -198,6 +209,23 @@ class Neighborhood(PointSet):
         """Return a piece for each component."""
         geometry = self.metric.geometry(self.points)
         return [Piece(part, geometry.part(numbers), numbers) for part, numbers in self.graph.split(labels)]
+
+
+def within(search: Query, radius: float, n: int) -> Query:
+    """Return the search for the neighbours within a radius among n points: at least the nearest one.
+
+    Those of a row are the finite distances; it looks for k neighbours first, and for more where all are within.
+    """
+
+    def query(block: Array, k: int) -> tuple[Array, Array]:
+        neighbors, distances = search(block, k)
+        while k < n and (distances[:, -1] <= radius).any():
+            k = min(n, 2 * k)
+            neighbors, distances = search(block, k)
+        distances[:, 1:][distances[:, 1:] > radius] = np.inf
+        return neighbors, distances
+
+    return query
 
 
 def take(items: Array, numbers: Array, square: bool) -> Array:

@@ -309,6 +309,8 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
     held: Any = unpacked(getattr(model, "anchors_", None))
     if held is not None and not hasattr(model, "metric_"):
         return Message(f"{name} compares training rows with a kernel", _GIVE)
+    if getattr(model, "affinity_", "") == "function":
+        return Message(f"{name} compares training rows by affinities", _GIVE)
     if held is None or held.shape[0] == 0:
         return Message(f"{name} stores no training rows", _GIVE)
     if getattr(model, "_fitted_pairwise", False):

@@ -23,6 +23,7 @@ CHANGED = {
     "n_components": 1,
     "n_neighbors": 3,
     "radius": 0.5,
+    "affinity": "rbf",
     "metric": "cityblock",
     "disconnected": "error",
     "random_state": 7,

@@ -18,7 +18,7 @@ from ...rows.units import Units
 from ..shared.graph_based import GRAPH_OVERHEAD
 from ..shared.laplacian_map import BANDWIDTH, bandwidth_of
 from ..shared.linear_map import Compressor, LinearReducer
-from ..shared.neighborhood import planned_neighbors
+from ..shared.neighborhood import rule_of
 from ..shared.pair_units import degree
 from .projections import (
     PROJECTION_PARAMETERS,
@@ -127,7 +127,7 @@ class LPP(LinearReducer):
         self.random_state = random_state
 
     def _plan(self, shape: DataShape, rows: RowSource | None = None) -> Plan:
-        return projection_plan(self, shape, planned_neighbors(self, shape, rows))
+        return projection_plan(self, shape, rule_of(self).planned(shape.n_rows or 1, rows, self.metric))
 
     def _plan_rows(self, rows: RowSource) -> Plan:
         return self._plan(rows.shape, rows)

@@ -19,7 +19,7 @@ from ...rows.row_source import RowSource
 from ...rows.units import Units
 from ..shared.graph_based import GRAPH_OVERHEAD
 from ..shared.linear_map import Compressor, LinearReducer
-from ..shared.neighborhood import planned_neighbors
+from ..shared.neighborhood import rule_of
 from .projections import (
     PROJECTION_PARAMETERS,
     PROJECTION_UNITS,
@@ -109,8 +109,8 @@ class NPE(LinearReducer):
         self.random_state = random_state
 
     def _plan(self, shape: DataShape, rows: RowSource | None = None) -> Plan:
-        k = planned_neighbors(self, shape, rows)
-        return projection_plan(self, shape, k, around_seconds(shape, shape.n_rows or 1, k))
+        k = rule_of(self).planned(n := shape.n_rows or 1, rows, self.metric)
+        return projection_plan(self, shape, k, around_seconds(shape, n, k))
 
     def _plan_rows(self, rows: RowSource) -> Plan:
         return self._plan(rows.shape, rows)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...contract.fit_info import Recorder
+from ...contract.inputs import Compared
 from ...contract.parameters import Boolean, Real, Rule
 from ...core.cost import DataShape
 from ...core.errors import DataError
@@ -18,6 +19,7 @@ from ...graph.laplacian import affinity, harmonics, with_diagonal, without_densi
 from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ...rows.units import Units
+from ..shared.affinities import AFFINITY_INPUT, fit_affinities, gives_affinities, new_affinities
 from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
 from ..shared.laplacian_map import (
     LAPLACIAN_PARAMETERS,
@@ -27,6 +29,7 @@ from ..shared.laplacian_map import (
     generator_values,
     keep_bandwidth,
     laplacian_cost,
+    least_weight,
     nystrom,
     widths_of,
     with_bandwidth,
@@ -53,6 +56,10 @@ class DiffusionMaps(GraphReducer):
         Neighbours of each point. Two points are linked when either is among the other's neighbours.
     radius : float or None
         With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
+    affinity : str or callable
+        "nearest_neighbors"; "rbf": the same heat weights between all points; "precomputed": X is the square of
+        affinities, dense or sparse, and new rows hold affinities to the training objects; or a function of rows that
+        returns such a square, and of new and training rows for `transform`. The last two have no metric or bandwidth.
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is a square matrix of distances; or a function of two objects.
     alpha : float
@@ -66,8 +73,7 @@ class DiffusionMaps(GraphReducer):
     diagonal : bool
         Whether a point is linked to itself, with w = 1.
     disconnected : str
-        What to do when the graph is not connected: "bridge" adds the shortest links, "separate" embeds each piece
-        and lays them side by side, "error" refuses.
+        What to do with several pieces: "bridge" adds the shortest links, "separate" lays maps side by side, "error".
     random_state : int or None
         Seed of the solver; None is seed 0.
 
@@ -105,11 +111,14 @@ class DiffusionMaps(GraphReducer):
         "diagonal": Boolean(),
     }
     _units: ClassVar[Units] = {**LAPLACIAN_UNITS, "generator_eigenvalues_": generator_degree}
+    _input: ClassVar[Compared] = AFFINITY_INPUT
     _keeps_square: ClassVar[bool] = False
     _keeps_lengths: ClassVar[bool] = False
 
     alpha: float
     n_steps: float
+    affinity: str | Callable[..., Any]
+    affinity_: str
     bandwidth: float | str
     diagonal: bool
     bandwidth_: float
@@ -121,6 +130,7 @@ class DiffusionMaps(GraphReducer):
         *,
         n_neighbors: int | None = 10,
         radius: float | None = None,
+        affinity: str | Callable[..., Any] = "nearest_neighbors",
         metric: str | Callable[[Any, Any], Any] = "euclidean",
         alpha: float = 1.0,
         n_steps: float = 1,
@@ -132,6 +142,7 @@ class DiffusionMaps(GraphReducer):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.radius = radius
+        self.affinity = affinity
         self.metric = metric
         self.alpha = alpha
         self.n_steps = n_steps
@@ -141,19 +152,29 @@ class DiffusionMaps(GraphReducer):
         self.random_state = random_state
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        super()._fit(rows, record)
+        if gives_affinities(self.affinity):
+            fit_affinities(self, rows, record)
+        else:
+            super()._fit(rows, record)
         keep_bandwidth(self, record)
+
+    def _row_map(self) -> Callable[[Array], Array]:
+        return new_affinities(self) if self.affinity_ in ("precomputed", "function") else super()._row_map()
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
         sigma = widths_of(self, piece.graph)
         with record.stage("weights"):
-            W = affinity(piece.graph, sigma)
-            K, density = without_density(with_diagonal(W) if self.diagonal else W, float(self.alpha))
+            W = affinity(piece.graph, sigma, least_weight(self))
+            W = with_diagonal(W) if self.diagonal else W
+        return self._of_weights(W, sigma, self.n_components_, record, rng)
+
+    def _of_weights(self, W: Any, sigma: Array | float, k: int, record: Recorder, rng: np.random.Generator) -> Embedded:
+        K, density = without_density(W, float(self.alpha))
         with record.stage("solve"):
-            found = harmonics(K, self.n_components_, rng)
+            found = harmonics(K, k, rng)
         values = 1 - found.values
-        state = {"bandwidth": sigma, "factor": values, "density": density}
-        about = about_harmonics("DiffusionMaps", self.n_components_, found, record)
+        state = {"bandwidth": sigma, "factor": values, "density": density, "least": least_weight(self)}
+        about = about_harmonics("DiffusionMaps", k, found, record)
         learned = {"generator_eigenvalues_": generator_values(found.values, sigma)}
         return Embedded(found.functions * self._powers(values), values, state, about, learned)
 

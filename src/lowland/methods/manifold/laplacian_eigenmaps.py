@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...contract.fit_info import Recorder
+from ...contract.inputs import Compared
 from ...contract.parameters import Choice, Rule
 from ...core.cost import DataShape
 from ...core.message import message
@@ -17,6 +18,7 @@ from ...graph.laplacian import REMEDY, affinity, harmonics, harmonics_of
 from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ...rows.units import Units
+from ..shared.affinities import AFFINITY_INPUT, fit_affinities, gives_affinities, new_affinities
 from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
 from ..shared.laplacian_map import (
     EDGES_PER_NEIGHBOR,
@@ -25,6 +27,7 @@ from ..shared.laplacian_map import (
     about_harmonics,
     keep_bandwidth,
     laplacian_cost,
+    least_weight,
     nystrom,
     widths_of,
     with_bandwidth,
@@ -53,6 +56,10 @@ class LaplacianEigenmaps(GraphReducer):
         Neighbours of each point. Two points are linked when either is among the other's neighbours.
     radius : float or None
         With ``n_neighbors=None``: all points within this distance are neighbours. New rows have at least the nearest.
+    affinity : str or callable
+        "nearest_neighbors"; "rbf": the same heat weights between all points; "precomputed": X is the square of
+        affinities, dense or sparse, and new rows hold affinities to the training objects; or a function of rows that
+        returns such a square, and of new and training rows for `transform`. The last two have no metric or bandwidth.
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is a square matrix of distances; or a function of two objects.
     weights : str
@@ -61,11 +68,10 @@ class LaplacianEigenmaps(GraphReducer):
         σ of the heat weights. "median" is the median of the distances from all points to their neighbours. "adaptive":
         w_ij = exp(−d²/(2σ_i σ_j)), σ_i the distance to the middle one of the point's neighbours.
     landmarks : int or None
-        None: exact. A number: the map is made through so many points drawn by the seed, and is approximate; for data
-        whose exact map would take too much memory. More than ``n_components + 1``, better some hundreds.
+        None: exact. A number: an approximate map through so many points drawn by the seed, which takes less memory.
+        More than ``n_components + 1``, better some hundreds.
     disconnected : str
-        What to do when the graph is not connected: "bridge" adds the shortest links, "separate" embeds each piece
-        and lays them side by side, "error" refuses.
+        What to do with several pieces: "bridge" adds the shortest links, "separate" lays maps side by side, "error".
     random_state : int or None
         Seed of the solver and of the landmarks; None is seed 0.
 
@@ -99,10 +105,13 @@ class LaplacianEigenmaps(GraphReducer):
         "weights": Choice(("heat", "binary")),
     }
     _units: ClassVar[Units] = LAPLACIAN_UNITS
+    _input: ClassVar[Compared] = AFFINITY_INPUT
     _keeps_square: ClassVar[bool] = False
     _keeps_lengths: ClassVar[bool] = False
 
     weights: str
+    affinity: str | Callable[..., Any]
+    affinity_: str
     bandwidth: float | str
     bandwidth_: float
 
@@ -112,6 +121,7 @@ class LaplacianEigenmaps(GraphReducer):
         *,
         n_neighbors: int | None = 10,
         radius: float | None = None,
+        affinity: str | Callable[..., Any] = "nearest_neighbors",
         metric: str | Callable[[Any, Any], Any] = "euclidean",
         weights: str = "heat",
         bandwidth: float | str = "median",
@@ -122,6 +132,7 @@ class LaplacianEigenmaps(GraphReducer):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.radius = radius
+        self.affinity = affinity
         self.metric = metric
         self.weights = weights
         self.bandwidth = bandwidth
@@ -130,8 +141,14 @@ class LaplacianEigenmaps(GraphReducer):
         self.random_state = random_state
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        super()._fit(rows, record)
+        if gives_affinities(self.affinity):
+            fit_affinities(self, rows, record)
+        else:
+            super()._fit(rows, record)
         keep_bandwidth(self, record)
+
+    def _row_map(self) -> Callable[[Array], Array]:
+        return new_affinities(self) if self.affinity_ in ("precomputed", "function") else super()._row_map()
 
     def _sigma(self, graph: Graph) -> Array | float:
         """Return σ of the weights; infinity makes all of them 1."""
@@ -144,19 +161,22 @@ class LaplacianEigenmaps(GraphReducer):
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
         sigma = self._sigma(piece.graph)
         with record.stage("weights"):
-            W = affinity(piece.graph, sigma)
+            W = affinity(piece.graph, sigma, least_weight(self))
         k, count = self.n_components_, landmark_count(self, piece.n)
         if count is None:
-            with record.stage("solve"):
-                found = harmonics(W, k, rng, remedy=_REMEDY)
-            about = about_harmonics("LaplacianEigenmaps", k, found, record)
-        else:
-            found, error = LandmarkMap.of(self).solve(
-                piece, count, record, rng, lambda Z, smooth: harmonics_of(W, Z, k, smooth)
-            )
-            about = about_harmonics("LaplacianEigenmaps", k, found, record, loose=np.inf)
-            about |= {"algorithm": _algorithm(count), "approximate": True, "approximation_error": error}
-        state = {"bandwidth": sigma, "factor": 1 - found.values}
+            return self._of_weights(W, sigma, k, record, rng)
+        landmarks = LandmarkMap.of(self)
+        found, error = landmarks.solve(piece, count, record, rng, lambda Z, smooth: harmonics_of(W, Z, k, smooth))
+        about = about_harmonics("LaplacianEigenmaps", k, found, record, loose=np.inf)
+        about |= {"algorithm": _algorithm(count), "approximate": True, "approximation_error": error}
+        state = {"bandwidth": sigma, "factor": 1 - found.values, "least": least_weight(self)}
+        return Embedded(found.functions, found.values, state, about)
+
+    def _of_weights(self, W: Any, sigma: Array | float, k: int, record: Recorder, rng: np.random.Generator) -> Embedded:
+        with record.stage("solve"):
+            found = harmonics(W, k, rng, remedy=_REMEDY)
+        about = about_harmonics("LaplacianEigenmaps", k, found, record)
+        state = {"bandwidth": sigma, "factor": 1 - found.values, "least": least_weight(self)}
         return Embedded(found.functions, found.values, state, about)
 
     def _small(self, piece: Piece) -> Embedded:

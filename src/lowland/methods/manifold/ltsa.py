@@ -10,11 +10,11 @@ import numpy as np
 from ...contract.fit_info import Recorder
 from ...contract.parameters import Rule
 from ...core.cost import DataShape
-from ...graph.patches import Patches, affine, tangent_frames, with_center
+from ...graph.patches import affine, tangent_frames, with_center
 from ...graph.points import Piece
 from ..shared.graph_based import GRAPH_PARAMETERS, Embedded, EmbeddingCost, GraphReducer
 from .landmark_map import LANDMARKS
-from .patch_alignment import align, alignment_cost, count_patch_neighbors
+from .patch_alignment import align, alignment_cost, count_patch_neighbors, patches_of
 
 Array = Any
 
@@ -103,7 +103,9 @@ class LTSA(GraphReducer):
         return count_patch_neighbors(self, n, record)
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
-        d, patches = self.n_components, Patches.of_graph(piece.graph)
+        if piece.n <= self._least_neighbors:  # of several within a radius: others have more points than neighbours
+            return self._small(piece)
+        d, patches = self.n_components, patches_of(self, piece.graph)
         with record.stage("patches"):
             frames = patches.over(piece.geometry, lambda G: tangent_frames(with_center(G), d), d + 1, stage="tangents")
             M = patches.matrix(frames, complement=True)

@@ -14,7 +14,7 @@ from ...graph.patches import Patches, affine, flatness, several_weights
 from ...graph.points import Piece
 from ..shared.graph_based import GRAPH_PARAMETERS, Embedded, EmbeddingCost, GraphReducer
 from .landmark_map import LANDMARKS
-from .patch_alignment import align, alignment_cost, count_patch_neighbors
+from .patch_alignment import align, alignment_cost, count_patch_neighbors, patches_of
 
 Array = Any
 
@@ -103,8 +103,10 @@ class ModifiedLLE(GraphReducer):
         return count_patch_neighbors(self, n, record)
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
+        if piece.n <= self._least_neighbors:  # of several within a radius: others have more points than neighbours
+            return self._small(piece)
         with record.stage("patches"):
-            M = self._matrix(piece, Patches.of_graph(piece.graph))
+            M = self._matrix(piece, patches_of(self, piece.graph))
         return align(self, piece, M, record, rng)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:

@@ -14,7 +14,8 @@ from ...contract.fit_info import Recorder
 from ...core.cost import DataShape, largest, sparse_seconds
 from ...core.errors import DataError, NotConvergedWarning
 from ...core.message import Estimator, Message, Setting, message
-from ...graph.patches import patch_cost
+from ...graph.graph import Graph
+from ...graph.patches import Patches, patch_cost
 from ...graph.points import Piece
 from ...spectral.factor_costs import factor_entries, solve_cost
 from ...spectral.nullspace import Small, reduced, smallest
@@ -43,6 +44,17 @@ def count_patch_neighbors(model: Any, n: int, record: Recorder) -> int:
         text = f": {{n_neighbors}} is too few for {{n_components}}: at least {least} are needed{rows}"
         raise DataError(message(type(model).__name__ + text, n_neighbors=k, n_components=model.n_components))
     return k
+
+
+def patches_of(model: Any, graph: Graph) -> Patches:
+    """Return the patches of a graph; refuse a radius that leaves points with fewer neighbours than a patch needs."""
+    least, short = model._least_neighbors, int((graph.degrees < model._least_neighbors).sum())
+    if short and model.radius_ is not None:
+        text = f": {short} of {graph.n} points have fewer than {least} neighbours within {{radius}}, which "
+        need = "{n_components} needs: use a larger radius, or n_neighbors"
+        values = {"radius": model.radius, "n_components": model.n_components}
+        raise DataError(message(type(model).__name__ + text + need, **values))
+    return Patches.of_graph(graph)
 
 
 def align(model: Any, piece: Piece, M: Any, record: Recorder, rng: np.random.Generator) -> Embedded:

@@ -30,7 +30,6 @@ from ...rows.object_rows import gather
 from ...rows.row_source import RowSource
 from ...rows.units import Units, power, scaled_back, times
 from ...spectral import dense
-from . import radius
 from .distance_based import METRIC
 from .neighborhood import (
     SMALL_MAP,
@@ -39,7 +38,7 @@ from .neighborhood import (
     keep_neighborhood,
     learn_neighborhood,
     pieces_of,
-    planned_neighbors,
+    rule_of,
 )
 from .pair_units import degree, of_anchors
 from .placing import NewRows, State, points_of, rows_from_map, training_points, weights_of_new
@@ -139,11 +138,6 @@ class GraphReducer(Reducer):
         """Return what `_embed` takes for n points with k neighbours each."""
         raise NotImplementedError
 
-    @property
-    def _least_neighbors(self) -> int:
-        """Number of neighbours that each point needs."""
-        return 1
-
     def _count_neighbors(self, n: int, record: Recorder) -> int:
         """Return the number of neighbours for n distinct points."""
         return count_neighbors(self, n, record)
@@ -160,8 +154,8 @@ class GraphReducer(Reducer):
     # -- cost ---------------------------------------------------------------------------------------------
 
     def _plan(self, shape: DataShape, rows: RowSource | None = None) -> Plan:
-        k = planned_neighbors(self, shape, rows)
-        return graph_plan(self, shape, k, self._embed_cost(shape, shape.n_rows or 1, k), self._keeps_square)
+        k = rule_of(self).planned(n := shape.n_rows or 1, rows, self._input.rule(self))
+        return graph_plan(self, shape, k, self._embed_cost(shape, n, k), self._keeps_square)
 
     def _plan_rows(self, rows: RowSource) -> Plan:
         return self._plan(rows.shape, rows)
@@ -176,15 +170,11 @@ class GraphReducer(Reducer):
         with record.stage("neighbours"):
             hood = learn_neighborhood(self, rows, record, self._count_neighbors)
         keep_neighborhood(self, hood, square=self._keeps_square)
-        self.radius_ = hood.radius
-        self.n_components_ = components_of_points(self, n, hood.graph.n, record)
+        self.n_components_, self.radius_ = components_of_points(self, n, hood.graph.n, record), hood.radius
         with record.stage("pieces"):
             pieces, labels = pieces_of(self, hood, record)
-        few = max(self.n_components + 1, self._least_neighbors) if len(pieces) > 1 else 0  # these fill all dimensions
-        large = [p for p in pieces if p.n > few]
-        if hood.radius is not None:
-            radius.require_degrees(self, large)
-        maps = [self._embed(p, record, rng) for p in large] + [self._small(p) for p in pieces[len(large) :]]
+        few = self.n_components + 1 if len(pieces) > 1 else 0  # maps of as many points fill all dimensions
+        maps = [self._embed(p, record, rng) if p.n > few else self._small(p) for p in pieces]
         self._tell(maps, record)
         self.pieces_ = side_by_side(pieces, maps, self.n_components_)
         self.embedding_ = points_of(self.pieces_, self.n_components_)[hood.inverse].astype(rows.dtype)

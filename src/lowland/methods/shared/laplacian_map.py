@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...contract.fit_info import Recorder
-from ...contract.parameters import AnyOf, Choice, Real, Rule
+from ...contract.parameters import AnyOf, Choice, FunctionRule, Real, Rule
 from ...core.cost import DataShape, sparse_seconds
 from ...core.errors import NotConvergedWarning
 from ...core.message import message
 from ...graph.graph import Graph
-from ...graph.laplacian import Harmonics, edge_weights, median_distance, middle, own_widths
+from ...graph.laplacian import FLOOR, TINY, Harmonics, edge_weights, median_distance, middle, own_widths
 from ...rows.units import Power, Units
 from ...spectral.factor_costs import factor_entries, solve_cost
 from .eigenspaces import warn_concentrated, warn_cut
@@ -26,6 +26,7 @@ Array = Any
 BANDWIDTH: Rule = AnyOf((Choice(("median",)), Real(0)))
 LAPLACIAN_PARAMETERS: Mapping[str, Rule] = {
     **GRAPH_PARAMETERS,
+    "affinity": AnyOf((Choice(("nearest_neighbors", "rbf", "precomputed")), FunctionRule())),
     "bandwidth": AnyOf((Choice(("median", "adaptive")), Real(0))),
 }
 LAPLACIAN_UNITS: Units = {**GRAPH_UNITS, "bandwidth_": degree, "bandwidth": degree}
@@ -42,12 +43,27 @@ def bandwidth_of(model: Any, graph: Graph) -> float:
 
 
 def widths_of(model: Any, graph: Graph) -> Array | float:
-    """Return σ of the heat weights, or with ``bandwidth="adaptive"`` that of each point."""
-    return own_widths(graph, model.neighbors_) if model.bandwidth == "adaptive" else bandwidth_of(model, graph)
+    """Return σ of the heat weights, or with ``bandwidth="adaptive"`` that of each point.
+
+    Of a kernel between all points both rules look at the nearest ``n_neighbors`` alone.
+    """
+    full = model.affinity == "rbf" and model.n_neighbors is not None
+    k = min(model.n_neighbors, graph.n - 1) if full else model.neighbors_
+    if model.bandwidth == "adaptive":
+        return own_widths(graph, k)
+    if full and isinstance(model.bandwidth, str):
+        return float(np.median(graph.distances.reshape(graph.n, -1)[:, :k]))
+    return bandwidth_of(model, graph)
+
+
+def least_weight(model: Any) -> float:
+    """Return the least weight of an edge: only a kernel between all points may have negligible ones."""
+    return TINY if model.affinity == "rbf" else FLOOR
 
 
 def keep_bandwidth(model: Any, record: Recorder) -> None:
     """Store and record the bandwidth of the largest component; of adaptive ones the median."""
+    model.affinity_ = "function" if callable(model.affinity) else model.affinity
     model.bandwidth_ = float(np.median(model.pieces_[0]["bandwidth"]))
     if np.isfinite(model.bandwidth_):
         record.evidence["bandwidth"] = model.bandwidth_
@@ -89,27 +105,40 @@ def nystrom(state: dict[str, Array], neighbors: Array, distances: Array) -> Arra
     if np.ndim(sigma):
         own = distances[:, middle(distances.shape[1]), None]
         sigma = np.sqrt(own * sigma[neighbors])
-    p = edge_weights(distances, sigma)
+    p = edge_weights(distances, sigma, state.get("least", FLOOR))
     if "density" in state:
         p /= state["density"][neighbors]
-    p /= p.sum(axis=1, keepdims=True)
-    Y = (p[:, None, :] @ state["points"][neighbors])[:, 0, :]
+    return _extended(state, p, state["points"][neighbors])
+
+
+def nystrom_of(state: dict[str, Array], A: Array) -> Array:
+    """Return y(x) of new rows that have the affinities A to all points of a component."""
+    return _extended(state, A / state["density"] if "density" in state else A, state["points"])
+
+
+def _extended(state: dict[str, Array], p: Array, points: Array) -> Array:
+    p = p / p.sum(axis=1, keepdims=True)
+    Y = (p[:, None, :] @ points)[:, 0, :]
     mu = state["factor"]
     lost = np.abs(mu) <= len(state["points"]) * np.finfo(np.float64).eps  # P forgets these: nothing to extend by
-    return np.where(lost, 0.0, Y / np.where(lost, 1.0, mu))
+    scale = np.where(lost, 1.0, mu)
+    if 1 < len(mu) < Y.shape[1]:  # a component of a few points has fewer coordinates
+        scale, lost = (np.pad(x, (0, Y.shape[1] - len(mu)), constant_values=1) for x in (scale, lost))
+    return np.where(lost, 0.0, Y / scale)
 
 
 def generator_values(values: Array, sigma: Array | float) -> Array:
-    """Return 2(1 − λ)/σ², of the generator (I − P)·2/σ², for the eigenvalues 1 − λ; σ = 1 where each point has its own.
+    """Return 2(1 − λ)/σ², of the generator (I − P)·2/σ², for the eigenvalues 1 − λ; σ = 1 where there is none for all.
 
     A step of the walk has the variance σ² in every direction, so P = I + σ²Δ/2 + … for many points.
     """
-    return 2 * values / (1.0 if np.ndim(sigma) else sigma) ** 2
+    return 2 * values / (1.0 if np.ndim(sigma) or np.isnan(sigma) else sigma) ** 2
 
 
 def generator_degree(model: Any) -> Power:
     """Return the power of the rows' unit of the generator's eigenvalues."""
-    return 0 if np.ndim(model.pieces_[0]["bandwidth"]) else -double_degree(model)
+    sigma = model.pieces_[0]["bandwidth"]
+    return 0 if np.ndim(sigma) or np.isnan(sigma) else -double_degree(model)
 
 
 def laplacian_cost(shape: DataShape, n: int, k: int, n_components: int) -> EmbeddingCost:

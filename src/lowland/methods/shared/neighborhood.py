@@ -9,9 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...contract.fit_info import Recorder
-from ...core.cost import DataShape
 from ...core.errors import (
-    DataError,
     DisconnectedError,
     DisconnectedWarning,
     DominantColumnWarning,
@@ -20,15 +18,15 @@ from ...core.errors import (
 from ...core.message import Message, Setting, message
 from ...core.random import seed
 from ...graph.components import components
+from ...graph.neighbor_rule import NeighborRule
 from ...graph.points import Neighborhood, Piece, PointSet
+from ...pairs.distances import DEGREES
 from ...rows.object_rows import gather, packed
 from ...rows.row_source import RowSource
-from . import radius
 
 Array = Any
 Count = Callable[[int, Recorder], int]
 
-NEIGHBORS = 10  # the default; where there are no more rows than that, each is the neighbour of all others
 SMALL_MAP = "classical scaling"  # of components of few points
 
 
@@ -38,10 +36,7 @@ def learn_neighborhood(model: Any, rows: RowSource, record: Recorder, count: Cou
     if (column := points.dominant_column()) is not None:
         _warn_dominant(model, column, record)
     start = 0 if model.random_state is None else int(seed(model.random_state).integers(2**31))
-    within = radius.of(model)
-    hood = points.neighbors(lambda n: count(n, record), getattr(model, "ties", "cut"), start, within)
-    if within is not None:
-        radius.require_links(model, hood)
+    hood = points.neighbors(lambda n: count(n, record), getattr(model, "ties", "cut"), start, rule_of(model).reach)
     record.evidence |= hood.evidence()
     if hood.graph.recall is not None:
         record.note(approximate=True, approximation_error=1 - hood.graph.recall)
@@ -115,29 +110,21 @@ def _warn_dominant(model: Any, column: int, record: Recorder) -> None:
 # -- numbers of neighbours and points -------------------------------------------------------------------------
 
 
-def require_neighbors(model: Any, n: int, what: str) -> None:
-    """Refuse parameters that n points, or fewer, cannot have; ``what`` is counted."""
-    if model.n_neighbors is None or getattr(model, "radius", None) is not None:
-        radius.require_one(model)
-    elif n <= model.n_neighbors != NEIGHBORS:
-        text = f": {{n_neighbors}} must be less than the number of {what}, {n}; it can be {n - 1} at most"
-        raise DataError(message(type(model).__name__ + text, n_neighbors=model.n_neighbors))
-
-
-def planned_neighbors(model: Any, shape: DataShape, rows: RowSource | None = None) -> int:
-    """Return the number of neighbours for a plan; of a radius it is estimated from the rows."""
-    if (n := shape.n_rows or 1) > 1:  # fit reports the one-row case
-        require_neighbors(model, n, "rows")
-    return max(1, min(model.n_neighbors or radius.planned_neighbors(model, rows, n), n - 1))
+def rule_of(model: Any) -> NeighborRule:
+    """Return which points are neighbours by the parameters of a model, a radius in the unit of the fit."""
+    radius, complete = getattr(model, "radius", None), getattr(model, "affinity", "") not in ("", "nearest_neighbors")
+    if radius is not None:
+        radius = float(model._in_unit(float(radius), DEGREES.get(model._input.name(model), 0)))
+    return NeighborRule(type(model).__name__, model.n_neighbors, radius, complete)
 
 
 def count_neighbors(model: Any, n: int, record: Recorder) -> int:
-    """Return the number of neighbours, or for a radius its bound; only the default is lowered for few rows."""
-    require_neighbors(model, n, "distinct rows")
+    """Return the number of neighbours; the default is lowered for tables of a few rows, other numbers are not."""
+    (rule := rule_of(model)).require(n, "distinct rows")
     if model.n_neighbors is not None and n <= model.n_neighbors:
         text = f": there are only {n} distinct rows, so each is a neighbour of all others ({{n_neighbors}})"
         record.warn(message(type(model).__name__ + text, n_neighbors=n - 1), LowlandWarning)
-    return n - 1 if model.n_neighbors is None else min(int(model.n_neighbors), n - 1)
+    return rule.count(n)
 
 
 def components_of_points(model: Any, rows: int, n: int, record: Recorder) -> int:

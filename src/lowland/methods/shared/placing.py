@@ -13,14 +13,13 @@ from ...core import arrays, thread_pool
 from ...graph.geometry import Coordinates, Geometry
 from ...graph.neighbors import searcher
 from ...graph.patches import barycentric
-from ...graph.points import PointMetric, take
+from ...graph.points import PointMetric, Query, take
 from ...rows.object_rows import unpacked
 
 Array = Any
 
 State = dict[str, Array]  # what a model keeps of a component
 Weigh = Callable[[Array], Array]  # inner products around points → weights of their neighbours
-Search = Callable[[Array, int], tuple[Array, Array]]  # block, k: numbers and distances
 Place = Callable[[State, Geometry, Array, Array, Array], Array]  # state, geometry, rows, numbers, distances
 
 
@@ -33,9 +32,8 @@ class NewRows:
 
     def __init__(self, model: Any) -> None:
         self.metric = PointMetric(type(model).__name__, model._input.fitted(model), model.metric_state_)
-        self.points, self.pieces = training_points(model), model.pieces_
+        self.points, self.pieces, self._radius = training_points(model), model.pieces_, getattr(model, "radius_", None)
         self._neighbors, self._n_components = model.neighbors_, model.n_components_
-        self._radius = getattr(model, "radius_", None)
         self._anchors = model.anchors_ if self.metric.precomputed else self.points
 
     def row_map(self, place: Place) -> Callable[[Array], Array]:
@@ -73,11 +71,9 @@ class NewRows:
 
         return map_block
 
-    def search(self, numbers: Any = slice(None)) -> Search:
+    def search(self, numbers: Any = slice(None)) -> Query:
         """Return the search of new rows for their neighbours among all training points, or those numbered."""
-        among = self._anchors if len(self.pieces) == 1 else self._anchors[numbers]
-        search = self.metric.query(among)
-        return search if self._radius is None else within(search, self._radius, among.shape[0])
+        return self.metric.query(self._anchors if len(self.pieces) == 1 else self._anchors[numbers], self._radius)
 
     def _placer(self, number: int, place: Place) -> Callable[[Array], Array]:
         """Return the function that places a block of rows in a component."""
@@ -96,23 +92,6 @@ class NewRows:
             return Y + state["offset"]
 
         return work
-
-
-def within(search: Search, radius: float, n: int) -> Search:
-    """Return the search for the neighbours within a radius among n points: at least the nearest one.
-
-    Those of a row are the finite distances; it looks for k neighbours first, and for more where all are within.
-    """
-
-    def query(block: Array, k: int) -> tuple[Array, Array]:
-        neighbors, distances = search(block, k)
-        while k < n and (distances[:, -1] <= radius).any():
-            k = min(n, 2 * k)
-            neighbors, distances = search(block, k)
-        distances[:, 1:][distances[:, 1:] > radius] = np.inf
-        return neighbors, distances
-
-    return query
 
 
 def training_points(model: Any) -> Array:
