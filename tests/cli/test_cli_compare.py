@@ -39,7 +39,18 @@ def blobs(tmp_path: Path) -> Path:
 
 
 def test_compare_ranks_writes_and_repeats(run: Any, blobs: Path) -> None:
-    words = ["compare", blobs, "--methods", "pca,isomap", "--target", "kind", "--budget", "2min", "--neighbors", "8"]
+    words = [
+        "compare",
+        blobs,
+        "--methods",
+        "pca,isomap",
+        "--target",
+        "kind",
+        "--budget",
+        "2min",
+        "--quality-neighbors",
+        "8",
+    ]
     done = run(*words, "--out", "t.csv", "--report", "c.html", "--record", "r.json", "--json")
     assert done.code == 0, done.err
     found = done.json
@@ -51,7 +62,7 @@ def test_compare_ranks_writes_and_repeats(run: Any, blobs: Path) -> None:
     assert table["candidate"].to_list() == [row["candidate"] for row in found["candidates"]]
     page = Path("c.html").read_text(encoding="utf-8")
     assert "kind" in page
-    assert "--budget 2min --neighbors 8 --target kind --report c.html" in page, "the command that does it again"
+    assert "--budget 2min --quality-neighbors 8 --target kind --report c.html" in page, "the command that does it again"
     record = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert record["data"]["shape"] == [90, 4], "the target is not reduced"
     again = run("compare", blobs, "--target", "kind", "--again", "r.json", "--json").json

@@ -26,7 +26,7 @@ def flat(run: Run, table: Path) -> Path:
 
 
 def test_the_numbers_are_those_of_the_library(run: Run, table: Path, flat: Path, frame: pl.DataFrame) -> None:
-    done = run("evaluate", table, flat, "--groups", "kind", "--neighbors", 5, "--json")
+    done = run("evaluate", table, flat, "--target", "kind", "--quality-neighbors", 5, "--json")
     assert done.code == 0, done.err
     found = done.json
     X, Y = frame.select("a", "b", "c").to_numpy(), pl.read_csv(flat).select("pca0", "pca1").to_numpy()
@@ -59,14 +59,14 @@ def test_rows_are_matched_by_name(run: Run, table: Path, flat: Path) -> None:
 
 def test_groups_may_stand_in_the_map(run: Run, table: Path, flat: Path, frame: pl.DataFrame) -> None:
     frame.drop("kind").write_csv("bare.csv")
-    here = run("evaluate", table, flat, "--groups", "kind", "--json").json
+    here = run("evaluate", table, flat, "--target", "kind", "--json").json
     pl.read_csv(flat).reverse().write_csv("turned.csv")
-    there = run("evaluate", "bare.csv", "turned.csv", "--groups", "kind", "--id", "name", "--json").json
+    there = run("evaluate", "bare.csv", "turned.csv", "--target", "kind", "--id", "name", "--json").json
     assert there["measures"] == here["measures"]
 
 
 def test_the_trust_of_each_row_is_written(run: Run, table: Path, flat: Path, frame: pl.DataFrame) -> None:
-    done = run("evaluate", table, flat, "--id", "name", "--groups", "kind", "--out", "trust.csv")
+    done = run("evaluate", table, flat, "--id", "name", "--target", "kind", "--out", "trust.csv")
     assert done.code == 0, done.err
     found = pl.read_csv("trust.csv")
     assert found.columns == ["name", "kind", "row", "kept", "false", "missing", "stretch"]
@@ -86,7 +86,7 @@ def test_the_trust_of_each_of_many_rows_is_written(run: Run, tmp_path: Path) -> 
     X = np.random.default_rng(0).normal(size=(10_010, 2))
     np.save(tmp_path / "X.npy", X)
     pl.DataFrame({"pca0": X[:, 0]}).write_csv("map.csv")
-    done = run("evaluate", "X.npy", "map.csv", "--neighbors", 3, "--out", "trust.parquet")
+    done = run("evaluate", "X.npy", "map.csv", "--quality-neighbors", 3, "--out", "trust.parquet")
     assert done.code == 0, done.err
     found = pl.read_parquet("trust.parquet")
     assert found["kept"].null_count() == 0
@@ -123,8 +123,8 @@ def test_distances_are_read_as_such(run: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "D.npy", lowland.data.cities()[0])
     square = ("--method", "classical_mds", "--set", "metric=precomputed")
     assert run("reduce", "D.npy", *square, "--out", "map.csv").code == 0
-    assert "use --metric precomputed" in run("evaluate", "D.npy", "map.csv", "--neighbors", 4).err
-    done = run("evaluate", "D.npy", "map.csv", "--neighbors", 4, "--metric", "precomputed", "--json")
+    assert "use --metric precomputed" in run("evaluate", "D.npy", "map.csv", "--quality-neighbors", 4).err
+    done = run("evaluate", "D.npy", "map.csv", "--quality-neighbors", 4, "--metric", "precomputed", "--json")
     assert "looks like" not in done.err
     assert done.json["measures"]["pearson"]["value"] > 0.99
     assert done.json["space"] == "the distances of D.npy"
@@ -147,14 +147,14 @@ def test_sparse_data(run: Run, tmp_path: Path) -> None:
     [
         (("--anchors", "some"), 2, "--anchors some: must be a number of at least 2, all, or auto"),
         (("--metric", "crow"), 2, "--metric crow: must be one of"),
-        (("--neighbors", "0"), 2, "--neighbors 0: must be at least 1"),
+        (("--quality-neighbors", "0"), 2, "--quality-neighbors 0: must be at least 1"),
         (("--seed", "-1"), 2, "--seed -1: must be 0 or greater"),
         (("--pre", "pca"), 2, "write it as method:components"),
         (("--pre", "pcaa:2"), 2, "pcaa"),
         (("--pre", "pca:2", "--metric", "precomputed"), 2, "remove one of them"),
-        (("--neighbors", "29"), 3, "--neighbors 29 is too large for 30 points"),
+        (("--quality-neighbors", "29"), 3, "--quality-neighbors 29 is too large for 30 points"),
         (("--id", "nobody"), 3, "neither table.csv nor map.csv has a column 'nobody' for --id"),
-        (("--groups", "nobody"), 3, "neither table.csv nor map.csv has a column 'nobody' for --groups"),
+        (("--target", "nobody"), 3, "neither table.csv nor map.csv has a column 'nobody' for --target"),
         (("--out", "table.csv"), 2, "would overwrite"),
     ],
 )
@@ -198,7 +198,7 @@ def test_coordinates_must_be_there_and_differ(run: Run, table: Path, flat: Path)
 def test_a_scrambled_map_leads_to_the_column_that_names_the_rows(run: Run, table: Path, flat: Path) -> None:
     mixed = pl.read_csv(flat)[np.random.default_rng(1).permutation(30).tolist()]
     mixed.write_csv("mixed.csv")
-    done = run("evaluate", table, "mixed.csv", "--groups", "kind", "--neighbors", 5, "--json").json
+    done = run("evaluate", table, "mixed.csv", "--target", "kind", "--quality-neighbors", 5, "--json").json
     assert done["summary"].startswith("No better than chance")
     assert done["summary"].endswith(
         "in the same order? Both tables have a column 'name': match the rows by it with --id name."
@@ -207,13 +207,13 @@ def test_a_scrambled_map_leads_to_the_column_that_names_the_rows(run: Run, table
         "table.csv and mixed.csv both have a column 'name', in a different order, but rows are matched by order; to "
         "match them by this column, add --id name"
     ]
-    words = f"lowland evaluate {table} mixed.csv --id name --groups kind --neighbors 5 --out trust.csv"
+    words = f"lowland evaluate {table} mixed.csv --id name --target kind --quality-neighbors 5 --out trust.csv"
     assert done["next"] == words
     right = run(*shlex.split(words)[1:], "--json").json
     assert not right["warnings"]
     assert (
         right["measures"]
-        == run("evaluate", table, flat, "--groups", "kind", "--neighbors", 5, "--json").json["measures"]
+        == run("evaluate", table, flat, "--target", "kind", "--quality-neighbors", 5, "--json").json["measures"]
     )
     mixed.drop("name").write_csv("bare.csv")
     bare = run("evaluate", table, "bare.csv", "--json").json
@@ -228,7 +228,7 @@ def test_a_scrambled_map_leads_to_the_column_that_names_the_rows(run: Run, table
 
 
 def test_the_next_commands_keep_what_was_asked(run: Run, table: Path, flat: Path) -> None:
-    asked = "--drop a --groups kind --neighbors 4 --pre pca:2 --seed 3 --anchors 20"
+    asked = "--drop a --target kind --quality-neighbors 4 --pre pca:2 --seed 3 --anchors 20"
     done = run("evaluate", table, flat, *asked.split(), "--json").json
     again = shlex.split(done["next"])
     assert again[-2:] == ["--out", "trust.csv"]
@@ -236,7 +236,7 @@ def test_the_next_commands_keep_what_was_asked(run: Run, table: Path, flat: Path
         assert again[again.index(option) + 1] == value
     assert run(*again[1:], "--json").json["measures"] == done["measures"]
     last = run("evaluate", table, flat, "--id", "name", *asked.split(), "--out", "trust.csv", "--json").json["next"]
-    assert last == f"lowland compare {table} --drop a --drop name --target kind --neighbors 4 --seed 3"
+    assert last == f"lowland compare {table} --drop a --drop name --target kind --quality-neighbors 4 --seed 3"
     assert (
         run("evaluate", table, flat, "--columns", "a,b", "--id", "name", "--out", "trust.csv", "--json").json["next"]
         == f"lowland compare {table} --columns a,b"
@@ -260,7 +260,7 @@ def test_a_square_is_warned_of_once_and_in_json_also_before_a_first_step(run: Ru
     square = ("--method", "classical_mds", "--set", "metric=precomputed")
     assert run("reduce", "D.npy", *square, "--out", "map.csv").code == 0
     for words in ((), ("--pre", "pca:2")):
-        told = run("evaluate", "D.npy", "map.csv", "--neighbors", 4, *words, "--json").json["warnings"]
+        told = run("evaluate", "D.npy", "map.csv", "--quality-neighbors", 4, *words, "--json").json["warnings"]
         assert told == [
             "D.npy looks like a distance matrix but is used as a table of rows and columns; if it is one, "
             "use --metric precomputed"

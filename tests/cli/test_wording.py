@@ -36,7 +36,7 @@ def test_every_command_knows_its_options(command):
         ("evaluate", SCALED_METRIC, "--scale"),
         ("compare", SCALED_METRIC, "--scale"),
         ("dimension", Setting("metric", "precomputed"), "--metric precomputed"),
-        ("evaluate", Setting("groups"), "--groups"),
+        ("evaluate", Setting("groups"), "--target"),
         ("evaluate", Setting("random_state"), "--seed"),
         ("reduce", Setting("disconnected", "separate"), "--set disconnected=separate"),
         ("transform", Setting("n_neighbors", 20), "n_neighbors=20"),  # no such option: Python's words
@@ -101,8 +101,8 @@ def test_a_table_without_labels_names_the_option(run, tmp_path):
         tmp_path / "t.csv", null_value="NA"
     )
     pl.DataFrame(X[:, :2], schema=["pca0", "pca1"]).write_csv(tmp_path / "map.csv")
-    done = run("evaluate", "t.csv", "map.csv", "--groups", "kind")
-    assert "t.csv: none of the 30 points has a label in --groups; give some labels, or leave it out" in done.err
+    done = run("evaluate", "t.csv", "map.csv", "--target", "kind")
+    assert "t.csv: none of the 30 points has a label in --target; give some labels, or leave it out" in done.err
 
 
 def test_a_bandwidth_is_named_as_a_setting(run, tmp_path):

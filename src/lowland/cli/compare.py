@@ -16,7 +16,7 @@ from .answer import Answer, UsageError, note
 from .compare_table import ranking, skipped
 from .inputs import Input, read_input, warn_of_square
 from .model import find_method, run
-from .options import ColumnOptions, Common, DataFile, KeepOptions, split_names
+from .options import COMPONENTS, OUT, ColumnOptions, Common, DataFile, KeepOptions, QualityNeighbors, split_names
 from .outputs import check_outputs
 from .wording import SCALED, in_words
 
@@ -59,11 +59,14 @@ class CompareOptions:
     methods: Annotated[
         str | None,
         Parameter(
+            name=("--methods", "-m"),
             help="Methods to compare, separated by commas. Default: auto, which selects methods suitable for the data, "
-            "uses columns of text, and tries several settings."
+            "uses columns of text, and tries several settings.",
         ),
     ] = None
-    components: Annotated[int | None, Parameter(help="Number of dimensions of the maps. Default: 2.")] = None
+    components: Annotated[
+        int | None, Parameter(name=COMPONENTS, help="Number of dimensions of the maps. Default: 2.")
+    ] = None
     budget: Annotated[str | None, Parameter(help=f"{_TIME} Default: 5min.")] = None
     metric: Annotated[
         str | None,
@@ -77,9 +80,7 @@ class CompareOptions:
             show_default=False,
         ),
     ] = None
-    neighbors: Annotated[
-        int | None, Parameter(help="Number of neighbours in the criteria. Default: 10, or fewer for small tables.")
-    ] = None
+    quality_neighbors: QualityNeighbors = None
     sample: Annotated[
         str | None, Parameter(help="Maximum number of rows to use, drawn at random, or all. Default: 5000.")
     ] = None
@@ -95,7 +96,7 @@ class CompareOptions:
 
     def parameters(self) -> dict[str, Any]:
         """Return the same as parameters of `lowland.compare`, checked as far as possible without the table."""
-        names = {"components": "n_components", "neighbors": "n_neighbors", "seed": "random_state"}
+        names = {"components": "n_components", "quality_neighbors": "n_neighbors", "seed": "random_state"}
         given = {names.get(name, name): value for name, value in vars(self).items() if value is not None}
         if given.pop("scale", False):
             if self.metric is not None:
@@ -121,17 +122,14 @@ def compare(
     asked: CompareOptions | None = None,
     target: Annotated[
         str | None,
-        Parameter(
-            help="Column of class labels: not reduced; maps are also scored by class accuracy. "
-            "(In reduce: --color; in evaluate: --groups.)"
-        ),
+        Parameter(help="Column of class labels: not reduced; maps are also scored by class accuracy."),
     ] = None,
     prefer: Annotated[
         str, Parameter(help="Criterion of the recommendation: balanced, local, global, target or speed.")
     ] = "balanced",
     columns: ColumnOptions | None = None,
     out: Annotated[
-        Path | None, Parameter(help="Write the table of candidates here: .csv, .tsv (also .gz) or .parquet.")
+        Path | None, Parameter(name=OUT, help="Write the table of candidates here: .csv, .tsv (also .gz) or .parquet.")
     ] = None,
     report: Annotated[Path | None, Parameter(help="Write an HTML report here (one self-contained file).")] = None,
     record: Annotated[

@@ -16,7 +16,7 @@ from ..core.message import SCALED_METRIC, settings_of
 from .answer import Answer, UsageError, note
 from .inputs import Input, read_input, row_names, warn_of_square
 from .model import build_model, run
-from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
+from .options import OUT, ColumnOptions, Common, DataFile, KeepOptions, MethodOptions, QualityNeighbors
 from .outputs import check_outputs
 from .wording import SCALED
 
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 EmbeddingFile = Annotated[Path, Parameter(help="Table of coordinates written by `lowland reduce --out`.")]
 TrustFile = Annotated[
     Path | None,
-    Parameter(help="Write the trust measures of each row here: .csv, .tsv (also .gz), .parquet, .npy or .npz."),
+    Parameter(
+        name=OUT, help="Write the trust measures of each row here: .csv, .tsv (also .gz), .parquet, .npy or .npz."
+    ),
 ]
 
 KEYS = {
@@ -44,10 +46,10 @@ KEYS = {
     "space": "the space that the map is compared with",
     "n_neighbors": "number of neighbours in the local measures",
     "metric": "distance between rows of the data",
-    "measures": "by name: value, low, high (95 % interval), exact, and with --groups also groups (by label)",
+    "measures": "by name: value, low, high (95 % interval), exact, and with --target also groups (by label)",
     "chance": "by name: expected value for a random map",
     "contrast": "mean distance in the data divided by the mean distance to the nearest neighbour",
-    "purity": "with --groups: share of neighbours in the same group, in the data and in the map, chance, groups mixed",
+    "purity": "with --target: share of neighbours in the same group, in the data and in the map, chance, groups mixed",
     "worst": "the least reliable of the evaluated rows: number (from 0), trustworthiness, continuity, and name (from "
     "--id, or the line)",
     "out": "file with the trust measures of each row, or null",
@@ -66,17 +68,14 @@ class TrustOptions:
         str | None,
         Parameter(help="Column of row identifiers; rows are matched by it if both tables have it, otherwise by order."),
     ] = None
-    groups: Annotated[
+    target: Annotated[
         str | None,
         Parameter(
-            help="Column of group labels: every measure is also reported for each group. Not used as data. "
-            "(In reduce: --color.)"
+            name=("--target", "--groups"),
+            help="Column of group labels: every measure is also reported for each group. Not used as data.",
         ),
     ] = None
-    neighbors: Annotated[
-        int | None,
-        Parameter(help="Number of neighbours in the local measures. Default: 10, or fewer for small tables."),
-    ] = None
+    quality_neighbors: QualityNeighbors = None
     metric: Annotated[
         str, Parameter(help="Distance between rows of the data; precomputed: the data are a distance matrix.")
     ] = "euclidean"
@@ -113,7 +112,7 @@ def evaluate(
     Coordinates are recognised by their column names (pca0, pca1, …); other columns of the map are ignored. --out
     writes the trust measures of each row.
 
-    Example: lowland evaluate iris.csv flat.csv --groups species --out trust.csv
+    Example: lowland evaluate iris.csv flat.csv --target species --out trust.csv
     """
     from .matching import coordinates, matched_rows, matching_column, naming_column, read_map
 
@@ -126,8 +125,8 @@ def evaluate(
     given = _read_data(data, columns or ColumnOptions(), options, coded)
     by = matching_column(given, table, options.id)
     order = matched_rows(given, table, by)
-    shared, same = (by, True) if by is not None else naming_column(given, table, {*names, options.groups or ""})
-    labels = _labels(given, table, options.groups, order)
+    shared, same = (by, True) if by is not None else naming_column(given, table, {*names, options.target or ""})
+    labels = _labels(given, table, options.target, order)
     request = _Request(options, anchors, first, each=out is not None, coded=coded)
     found, points = _measure(given, coordinates(table, names)[order], labels, request)
     named = row_names(given)
@@ -202,8 +201,8 @@ def _check(options: TrustOptions) -> None:
     known = (*METRICS, "precomputed")
     if options.metric not in known:
         raise UsageError(f"--metric {options.metric}: must be one of {', '.join(known)}")
-    if options.neighbors is not None and options.neighbors < 1:
-        raise UsageError(f"--neighbors {options.neighbors}: must be at least 1")
+    if options.quality_neighbors is not None and options.quality_neighbors < 1:
+        raise UsageError(f"--quality-neighbors {options.quality_neighbors}: must be at least 1")
     if options.seed < 0:
         raise UsageError(f"--seed {options.seed}: must be 0 or greater")
 
@@ -231,7 +230,7 @@ def _read_data(path: Path, columns: ColumnOptions, options: TrustOptions, catego
 
 def _known(names: Sequence[str], options: TrustOptions) -> KeepOptions:
     """Return the identifier and group columns that the data have; others are taken from the map."""
-    id, groups = (name if name in names else None for name in (options.id, options.groups))
+    id, groups = (name if name in names else None for name in (options.id, options.target))
     return KeepOptions(id=id, color=groups)
 
 
@@ -242,7 +241,7 @@ def _labels(given: Input, map: Table, name: str | None, order: Any) -> pl.Series
     if given.table is not None and name in given.table.names:
         return given.table.column(name)
     if name not in map.names:
-        raise DataError(f"neither {given.source} nor {map.source} has a column {name!r} for --groups")
+        raise DataError(f"neither {given.source} nor {map.source} has a column {name!r} for --target")
     return map.column(name).gather(order)
 
 
@@ -263,7 +262,7 @@ def _measure(given: Input, Y: Any, labels: pl.Series | None, request: _Request) 
         found = report(
             X,
             Y,
-            options.neighbors,
+            options.quality_neighbors,
             metric=options.metric,
             anchors=request.anchors,
             groups=labels,
@@ -284,7 +283,7 @@ def _write(out: Path, points: Pointwise, given: Input, options: TrustOptions) ->
     measured = points.to_frame().rename({"point": "row"}).cast({"row": pl.Int64})
     frame = pl.DataFrame({"row": pl.Series(range(given.shape[0]), dtype=pl.Int64)})
     frame = frame.join(measured, on="row", how="left", maintain_order="left")
-    for name in (options.groups, options.id):
+    for name in (options.target, options.id):
         if name is not None and given.table is not None and name in given.table.names:
             frame = frame.rename({name: f"{name}_1"}) if name in frame.columns else frame
             frame = frame.insert_column(0, given.table.column(name))
@@ -310,7 +309,7 @@ def _facts(given: Input, names: list[str], by: str | None, found: Report, named:
 
 def _again(data: Path, embedding: Path, columns: ColumnOptions, options: TrustOptions, out: Path | None) -> str:
     """Return the same command again, with --out for the trust measures of each row."""
-    same = _changed(options, "id", "groups", "neighbors", "metric", "anchors", "pre", "seed")
+    same = _changed(options, "id", "target", "quality_neighbors", "metric", "anchors", "pre", "seed")
     return command_line("evaluate", data, embedding, **vars(columns), **same, out=out or "trust.csv")
 
 
@@ -331,9 +330,9 @@ def _compare(data: Path, columns: ColumnOptions, options: TrustOptions, given: I
     from ..data.table import name_list
 
     names = () if given.table is None else given.table.names
-    drop, target = columns.drop, options.groups if options.groups in names else None
+    drop, target = columns.drop, options.target if options.target in names else None
     if options.id is not None and options.id in names and not columns.columns and not given.pairwise:
         drop = (*drop, name_list([options.id]))  # compare has no --id and would use a numeric identifier as data
-    same = _changed(options, "neighbors", "metric", "seed")
+    same = _changed(options, "quality_neighbors", "metric", "seed")
     count = components if components != 2 else None
     return command_line("compare", data, columns=columns.columns, drop=drop, target=target, **same, components=count)

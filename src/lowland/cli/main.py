@@ -48,6 +48,11 @@ def _outcome(words: list[str]) -> int:
 
     debug, json = "--debug" in words, "--json" in words  # for errors while the options are parsed
     try:
+        options = _options(words, aliases=True)
+        if "--set" in options:
+            from .method_flags import as_settings
+
+            words = as_settings(words, options)
         command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
         common = bound.arguments.get("common") or Common()
         debug, json = common.debug, common.json
@@ -126,13 +131,14 @@ def _describe(error: Exception) -> str:
     return f"unexpected {type(error).__name__}: {error} (run again with --debug to see the traceback)"
 
 
-def _options(words: Sequence[str]) -> list[str]:
-    """Return the names of the options of the command that is called."""
+def _options(words: Sequence[str], aliases: bool = False) -> list[str]:
+    """Return the names of the options of the command that is called, with ``aliases`` their other names, too."""
     from .app import COMMANDS, app
 
     if not words or words[0] not in COMMANDS:
         return []
-    return [name for argument in app[words[0]].assemble_argument_collection() for name in argument.names]
+    names = [argument.names for argument in app[words[0]].assemble_argument_collection()]
+    return [name for several in names for name in (several if aliases else several[:1])]
 
 
 def _help_for(words: Sequence[str]) -> str:

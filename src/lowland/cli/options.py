@@ -12,16 +12,27 @@ from cyclopts import Parameter
 
 from .answer import UsageError
 
+COMPONENTS, METHOD, OUT = ("--components", "--n-components"), ("--method", "-m"), ("--out", "-o")  # long name first
+
 DataFile = Annotated[Path, Parameter(help="Table to read: .csv, .tsv, .txt (each also .gz), .parquet, .npy or .npz.")]
 ModelIn = Annotated[Path, Parameter(help="Model file written by `lowland reduce --model`.")]
 OutFile = Annotated[
     Path | None,
-    Parameter(help="Write the result here: .csv, .tsv (also .gz), .parquet, .npy or .npz. Default: CSV on stdout."),
+    Parameter(
+        name=OUT, help="Write the result here: .csv, .tsv (also .gz), .parquet, .npy or .npz. Default: CSV on stdout."
+    ),
 ]
 IdColumn = Annotated[
     str | None, Parameter(name="--id", help="Column of row identifiers: copied to the output, not used as data.")
 ]
 RowNames = Annotated[str | None, Parameter(name="--id", help="Column of row identifiers; not used as data.")]
+QualityNeighbors = Annotated[
+    int | None,
+    Parameter(
+        name=("--quality-neighbors", "--neighbors"),
+        help="Number of neighbours in the measures of quality. Default: 10, or fewer for small tables.",
+    ),
+]
 KeepColumns = Annotated[
     bool,
     Parameter(help="Write all columns of the table, followed by the coordinates.", show_default=False),
@@ -42,22 +53,23 @@ class Common:
 class MethodOptions:
     """The method and its parameters."""
 
-    method: Annotated[str, Parameter(help="Method to use; `lowland methods` lists them.")] = "pca"
+    method: Annotated[str, Parameter(name=METHOD, help="Method to use; `lowland methods` lists them.")] = "pca"
     components: Annotated[
         str | None,
         Parameter(
+            name=COMPONENTS,
             help="Number of dimensions to keep. pca also accepts a fraction of the variance (such as 0.95), auto, mle, "
             "or none (all dimensions); ica and kernel_pca accept none; random_projection accepts auto (its default). "
-            "Default: 2."
+            "Default: 2.",
         ),
     ] = None
     scale: Annotated[bool, Parameter(help="Scale each column to unit variance first.", show_default=False)] = False
     set: Annotated[
         tuple[str, ...],
         Parameter(
-            help="Set a parameter of the method, as key=value; may be repeated. `lowland methods NAME` lists the "
-            "parameters. A matrix is read from a file: weights=w.npy, init=start.csv; weights=known ignores missing "
-            "distances.",
+            help="Set a parameter of the method, as key=value; may be repeated. The parameter's own name works as an "
+            "option, too: --n-neighbors 20. `lowland methods NAME` lists the parameters. A matrix is read from a file: "
+            "weights=w.npy, init=start.csv; weights=known ignores missing distances.",
             show_default=False,
         ),
     ] = ()

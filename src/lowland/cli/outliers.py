@@ -13,15 +13,18 @@ from ..core.command_line import command_line
 from .answer import Answer, UsageError
 from .inputs import Input, dominated, read_input, row_names, warn_of_square
 from .model import run
-from .options import ColumnOptions, Common, DataFile, KeepOptions, RowNames
+from .options import COMPONENTS, OUT, ColumnOptions, Common, DataFile, KeepOptions, RowNames
 from .outputs import check_kept, check_outputs
 
 if TYPE_CHECKING:
     from ..quality.outliers import Outliers
 
-Neighbors = Annotated[int, Parameter(help="k of the k-nearest-neighbour distance.")]
+Neighbors = Annotated[
+    int, Parameter(name=("--neighbors", "--quality-neighbors"), help="k of the k-nearest-neighbour distance.")
+]
 Components = Annotated[
-    str, Parameter(help="Number of principal axes for T² and the residual, or auto (parallel analysis).")
+    str,
+    Parameter(name=COMPONENTS, help="Number of principal axes for T² and the residual, or auto (parallel analysis)."),
 ]
 Level = Annotated[
     float,
@@ -33,7 +36,7 @@ Metric = Annotated[str, Parameter(help="Distance between rows; precomputed: the 
 Scale = Annotated[bool, Parameter(help="Scale each column to unit variance first.", show_default=False)]
 Seed = Annotated[int, Parameter(help="Random seed of the subsample of a large table and of the simulated limits.")]
 Measures = Annotated[
-    Path | None, Parameter(help="Write the measures of all rows, flagged or not, here: .csv, .parquet, …")
+    Path | None, Parameter(name=OUT, help="Write the measures of all rows, flagged or not, here: .csv, .parquet, …")
 ]
 Keep = Annotated[Path | None, Parameter(help="Write the table without the flagged rows here: .csv, .parquet, …")]
 

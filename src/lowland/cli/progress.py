@@ -1,4 +1,4 @@
-"""Progress bars on stderr, only on a terminal."""
+"""Progress bars with the time left on stderr, only on a terminal."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ def progress_bar() -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     tasks: dict[str, TaskID] = {}
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    elapsed, left = TimeElapsedColumn(), TimeRemainingColumn()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), elapsed, TextColumn("left"), left)
     with Progress(*columns, console=console, transient=True) as bars:
 
         def advance(stage: str, done: int, total: int | None) -> None:

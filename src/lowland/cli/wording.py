@@ -10,7 +10,12 @@ from contextvars import ContextVar
 from ..core.message import KNOWN_PAIRS, Configuration, Estimator, Message, Part, Setting, parts_of
 
 SCALED = "seuclidean"  # the metric of --scale
-_RENAMED = {"n_neighbors": "neighbors", "n_components": "components", "random_state": "seed"}
+_RENAMED = {  # parameter → options, of which a command has one
+    "n_neighbors": ("quality-neighbors", "neighbors"),
+    "n_components": ("components",),
+    "random_state": ("seed",),
+    "groups": ("target",),
+}
 _FUNCTIONS = ("compare", "dimension", "estimate", "novelty", "outliers", "report")  # called by commands
 _OPTIONS: ContextVar[Callable[[], Iterable[str]]] = ContextVar("options", default=tuple)
 
@@ -68,9 +73,10 @@ def _option(setting: Setting, options: frozenset[str]) -> str | None:
     """Return the option that sets a parameter, with its value; None if there is none."""
     if (setting.name, setting.value) == ("metric", SCALED) and {"--metric", "--scale"} <= options:
         return "--scale"
-    name = f"--{_RENAMED.get(setting.name, setting.name).replace('_', '-')}"
+    names = [f"--{name}" for name in _RENAMED.get(setting.name, (setting.name.replace("_", "-"),))]
+    name = next((name for name in names if name in options), None)
     value = "known" if setting.value == KNOWN_PAIRS else str(setting.value)
-    if name in options:
+    if name is not None:
         return name if setting.value in (..., True) else f"{name} {shlex.quote(value)}"
     if "--set" in options:
         return f"--set {setting.name}" + ("" if setting.value is ... else f"={shlex.quote(value)}")
