@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from cyclopts import App, Parameter
 
 from .. import __version__
-from . import apply, compare, demo, dimension, evaluate, info, methods, outliers, plan, reduce
+from . import apply, compare, completion, demo, dimension, evaluate, info, methods, outliers, plan, reduce
 from .answer import Answer
 
 COMMANDS: dict[str, Callable[..., Answer]] = {
@@ -22,6 +22,7 @@ COMMANDS: dict[str, Callable[..., Answer]] = {
     "transform": apply.transform,
     "inverse": apply.inverse,
     "evaluate": evaluate.evaluate,
+    "completion": completion.completion,
 }
 
 JSON_KEYS = {
@@ -36,6 +37,7 @@ JSON_KEYS = {
     "transform": apply.KEYS,
     "inverse": apply.INVERSE_KEYS,
     "evaluate": evaluate.KEYS,
+    "completion": completion.KEYS,
 }
 
 app = App(
@@ -48,3 +50,11 @@ app = App(
 )
 for _place, (_name, _command) in enumerate(COMMANDS.items()):
     app.command(_command, name=_name, sort_key=_place)
+
+
+def options_of(words: Sequence[str], aliases: bool = False) -> list[str]:
+    """Return the names of the options of the command that is called, with ``aliases`` their other names, too."""
+    if not words or words[0] not in COMMANDS:
+        return []
+    names = [argument.names for argument in app[words[0]].assemble_argument_collection()]
+    return [name for several in names for name in (several if aliases else several[:1])]

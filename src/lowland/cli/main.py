@@ -16,6 +16,7 @@ from typing import Any, TextIO
 
 from ..core.errors import DataError, LowlandError, LowlandWarning, MissingExtraError, ModelFileError
 from .answer import Answer, UsageError, fail, show, show_json, warn
+from .options import HIDDEN
 from .wording import command_options, in_words
 
 
@@ -35,7 +36,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     """Run one command; messages name its options."""
-    with command_options(lambda: _options(words)):
+    if words[:1] == [HIDDEN]:
+        from .complete import candidates
+
+        print("\n".join(candidates(words[1:])))
+        return 0
+    with command_options(lambda: _option_names(words)):
         return _outcome(words)
 
 
@@ -43,12 +49,12 @@ def _outcome(words: list[str]) -> int:
     """Run one command and print its result or error."""
     from cyclopts import CycloptsError
 
-    from .app import COMMANDS, app
+    from .app import COMMANDS, app, options_of
     from .options import Common
 
     debug, json = "--debug" in words, "--json" in words  # for errors while the options are parsed
     try:
-        options = _options(words, aliases=True)
+        options = options_of(words, aliases=True)
         if "--set" in options:
             from .method_flags import as_settings
 
@@ -131,14 +137,11 @@ def _describe(error: Exception) -> str:
     return f"unexpected {type(error).__name__}: {error} (run again with --debug to see the traceback)"
 
 
-def _options(words: Sequence[str], aliases: bool = False) -> list[str]:
-    """Return the names of the options of the command that is called, with ``aliases`` their other names, too."""
-    from .app import COMMANDS, app
+def _option_names(words: Sequence[str]) -> list[str]:
+    """Return the options that messages may name; called when one does."""
+    from .app import options_of
 
-    if not words or words[0] not in COMMANDS:
-        return []
-    names = [argument.names for argument in app[words[0]].assemble_argument_collection()]
-    return [name for several in names for name in (several if aliases else several[:1])]
+    return options_of(words)
 
 
 def _help_for(words: Sequence[str]) -> str:

@@ -35,7 +35,7 @@ def as_settings(words: Sequence[str], options: Collection[str]) -> list[str]:
         if not flag.startswith("--") or flag in options or flag in ("--help", "--version"):
             done.append(word)
             continue
-        rule = _rule(flag, _method(words))
+        rule = _rule(flag, method_of(words))
         if rule is None:
             done.append(word)  # the parser reports it
             continue
@@ -48,7 +48,7 @@ def as_settings(words: Sequence[str], options: Collection[str]) -> list[str]:
     return done
 
 
-def _method(words: Sequence[str]) -> str:
+def method_of(words: Sequence[str]) -> str:
     """Return the method that a command line names, or the default."""
     for k, word in enumerate(words):
         flag, equals, text = word.partition("=")

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from .answer import UsageError
 
+HIDDEN = "_complete"  # the command that completion scripts call
 COMPONENTS, METHOD, OUT = ("--components", "--n-components"), ("--method", "-m"), ("--out", "-o")  # long name first
 
 DataFile = Annotated[Path, Parameter(help="Table to read: .csv, .tsv, .txt (each also .gz), .parquet, .npy or .npz.")]

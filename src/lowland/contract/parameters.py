@@ -399,16 +399,16 @@ def _refusal(owner: str, name: str, rule: Rule, value: Any) -> str:
         ours = part.elsewhere(value) if isinstance(value, str) and hasattr(part, "elsewhere") else None
         if ours is not None:
             return f"{owner}: {name}={value!r} is not known by that name; give {ours}"
-    near = difflib.get_close_matches(str(value).lower(), _names(rule), n=1) if isinstance(value, str) else []
+    near = difflib.get_close_matches(str(value).lower(), choices(rule), n=1) if isinstance(value, str) else []
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"{owner}: {name} must be {rule.describe()}; got {value!r}{hint}"
 
 
-def _names(rule: Rule) -> list[str]:
+def choices(rule: Rule) -> list[str]:
     """Return the names that a rule allows."""
     if isinstance(rule, Choice):
         return list(rule.names)
-    return [name for part in getattr(rule, "rules", ()) for name in _names(part)]
+    return [name for part in getattr(rule, "rules", ()) for name in choices(part)]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,42 @@
+"""What a word of a command line may become, for completion in the shell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..contract import registry
+from ..contract.parameters import Boolean, choices
+from .app import COMMANDS, options_of
+from .method_flags import method_of
+from .options import METHOD
+
+
+def candidates(words: Sequence[str]) -> list[str]:
+    """Return what the last of the words may become; nothing where a file name is expected.
+
+    >>> candidates(["red"]), candidates(["reduce", "a.csv", "--method", "hess"])
+    (['reduce'], ['hessian_lle'])
+    >>> candidates(["reduce", "a.csv", "-m", "lle", "--n-n"]), candidates(["plan", "--set", "solv"])
+    (['--n-neighbors'], ['solver='])
+    """
+    *before, last = words or [""]
+    if not before:
+        return _starting(last, COMMANDS)
+    options = options_of(before, aliases=True)
+    names = [row.name for row in registry.methods()]
+    if before[-1] in METHOD or before == ["methods"]:
+        return _starting(last, names)
+    method = method_of(before)
+    rules = registry.method(method).load()._parameters if "--set" in options and method in names else {}
+    flags = {f"--{name.replace('_', '-')}": rule for name, rule in rules.items()}
+    if before[-1] == "--set":
+        name, equals, _ = last.partition("=")
+        values = [f"{name}={value}" for value in choices(rules[name])] if equals and name in rules else []
+        return _starting(last, values or [f"{name}=" for name in rules])
+    if before[-1] in flags and before[-1] not in options and not isinstance(flags[before[-1]], Boolean):
+        return _starting(last, choices(flags[before[-1]]))
+    return _starting(last, [*(name for name in options if name.startswith("-")), *flags]) if last[:1] == "-" else []
+
+
+def _starting(text: str, names: Iterable[str]) -> list[str]:
+    return sorted({name for name in names if name.startswith(text) and not name.startswith(("--no-", "--empty-"))})
