@@ -30,6 +30,7 @@ __all__ = [
     "RnxCurve",
     "Shepard",
     "Stability",
+    "Supplementary",
     "continuity",
     "coranking",
     "distance_correlation",
@@ -52,6 +53,7 @@ __all__ = [
     "sammon_stress",
     "shepard",
     "stability",
+    "supplementary",
     "trustworthiness",
 ]
 
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from .rank_measures import continuity, lcmc, neighborhood_overlap, trustworthiness
     from .reconstruction import reconstruction_error
     from .refits import Stability, stability
+    from .supplementary_columns import Supplementary, supplementary
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -84,5 +87,6 @@ __getattr__, __dir__ = lazy_names(
         ".rank_measures": "continuity lcmc neighborhood_overlap trustworthiness",
         ".reconstruction": "reconstruction_error",
         ".refits": "Stability stability",
+        ".supplementary_columns": "Supplementary supplementary",
     },
 )
