@@ -1,0 +1,155 @@
+"""Run the steps between a table and a method: on the rows of a fit, and again on new rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import DataError
+from .answer import UsageError, note
+from .recipe_options import RecipeOptions
+
+if TYPE_CHECKING:
+    import polars as pl
+    from sklearn.pipeline import Pipeline
+
+    from ..data.table import Table
+    from .inputs import Input
+    from .options import KeepOptions
+
+MOSTLY_UNIQUE = "mostly unique text"  # such as a name for each row
+
+
+def prepared(
+    table: Table,
+    method: Any,
+    recipe: RecipeOptions,
+    keep: KeepOptions,
+    columns: Sequence[str] | None,
+    drop: Sequence[str],
+    *,
+    scale: bool = False,
+) -> Input:
+    """Fit the steps to a table and return the rows that they make, with the fitted steps."""
+    from .inputs import Input
+
+    steps = recipe.steps(method, scale=scale)
+    frame, left_out = _chosen(table, recipe, steps, keep, columns, drop)
+    if recipe.missing == "drop-rows":
+        table, frame = _without_gaps(table, frame)
+    raw = Input(frame, frame.shape, table.source, list(frame.columns), table, left_out, keep.id)
+    made = _run(steps.fit_transform, raw)
+    return replace(_as_rows(made, raw), steps=steps)
+
+
+def prepared_again(table: Table, steps: Pipeline, unseen: str | None = None) -> Input:
+    """Return the rows that fitted steps make of new rows; nothing is fitted."""
+    from .inputs import Input
+
+    if unseen is not None:
+        if "categories" not in steps.named_steps:
+            raise UsageError("--unseen: the model has no categories; remove it")
+        steps.named_steps["categories"].set_params(unseen=unseen)
+    frame = table.with_aside()
+    raw = Input(frame, frame.shape, table.source, list(frame.columns), table)
+    return replace(_as_rows(_run(steps.transform, raw), raw), steps=steps)
+
+
+def _run(work: Callable[[Any], Any], raw: Input) -> pl.DataFrame:
+    """Run the steps on the rows of a file; errors name the place in the file."""
+    from .model import run
+
+    return run(work, raw)
+
+
+def _as_rows(made: pl.DataFrame, raw: Input) -> Input:
+    """Return prepared columns as rows for a method: one array if all are numbers."""
+    import numpy as np
+
+    from ..rows.row_source import RowSource
+
+    names = list(made.columns)
+    if any(not kind.is_numeric() for kind in made.dtypes):
+        return replace(raw, rows=made, shape=made.shape, names=names)
+    X = np.ascontiguousarray(made.to_numpy())
+    if X.dtype.kind != "f":
+        X = X.astype(np.float64)
+    return replace(raw, rows=RowSource.from_array(X, names=names), shape=made.shape, names=names)
+
+
+def _chosen(
+    table: Table,
+    recipe: RecipeOptions,
+    steps: Pipeline,
+    keep: KeepOptions,
+    columns: Sequence[str] | None,
+    drop: Sequence[str],
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Return the columns for the steps, and the others, each with the reason."""
+    from ..data.table import not_numeric
+
+    frame, typed = table.frame, recipe.column_types()
+    for name in (*(columns or ()), *drop, *keep.aside, *typed):
+        table.column(name)  # an unknown name is an error that lists similar ones
+    kinds = set(steps.steps[0][1].kinds)
+    left_out: dict[str, str] = {}
+    for name, dtype in frame.schema.items():
+        what = {"number": None, "category": "text", "date": "dates"}.get(typed.get(name, ""), not_numeric(dtype))
+        wanted = columns is not None and name in columns
+        if name in keep.aside:
+            left_out[name] = "kept aside"
+        elif name in drop or (columns is not None and not wanted):
+            left_out[name] = "dropped" if name in drop else "not chosen"
+        elif (role := _role(table, name)) is not None and not wanted:
+            left_out[name] = role
+        elif name in table.faults and name not in typed:
+            raise DataError(table.faults[name])
+        elif what == "text" and "category" in kinds:
+            if not wanted and name not in typed and 2 * frame[name].n_unique() > frame.height:
+                left_out[name] = MOSTLY_UNIQUE
+        elif what is not None and not (what == "dates" and "date" in kinds):
+            if wanted:
+                raise UsageError(f"column {name!r} contains {what}: {_remedy(what)}")
+            left_out[name] = what
+    names = [name for name in (columns or frame.columns) if name not in left_out]
+    if not names:
+        raise DataError(f"{table.source} has no columns to reduce: {_listed(left_out)}")
+    shown = {name: why for name, why in left_out.items() if why not in ("kept aside", "dropped", "not chosen")}
+    if shown:
+        note(f"left out: {_listed(shown)}")
+    return frame.select(names), left_out
+
+
+def _role(table: Table, name: str) -> str | None:
+    return next((f"{role} of the rows" for role, column in table.roles.items() if column == name), None)
+
+
+def _remedy(what: str) -> str:
+    if what == "text":
+        return "add --categories one-hot or --categories famd, or use --method famd"
+    return "add --dates elapsed or --dates cyclic" if what == "dates" else "remove it from --columns"
+
+
+def _listed(left_out: dict[str, str]) -> str:
+    return ", ".join(f"{name} ({reason})" for name, reason in left_out.items())
+
+
+def _without_gaps(table: Table, frame: pl.DataFrame) -> tuple[Table, pl.DataFrame]:
+    """Return the rows without missing cells in the chosen columns, and say how many there were."""
+    import polars as pl
+
+    from ..data.table import Table
+
+    floats = [name for name, kind in frame.schema.items() if kind.is_float()]
+    gaps = frame.with_columns(pl.col(floats).fill_nan(None)) if floats else frame
+    whole = ~gaps.select(pl.any_horizontal(pl.all().is_null()).alias("gap"))["gap"]
+    if whole.all():
+        return table, frame
+    if not whole.any():
+        raise DataError(f"{table.source}: every row has a missing value; use --missing ppca, median or mean")
+    dropped = int((~whole).sum())
+    note(f"dropped {dropped:,} of {frame.height:,} rows with missing values; --missing ppca would keep them")
+    aside = table.aside.filter(whole) if table.aside.width else table.aside
+    kept = Table(table.frame.filter(whole), table.source, None, table.faults, table.notes, aside=aside, roles=table.roles)
+    return kept, frame.filter(whole)

@@ -1,0 +1,133 @@
+"""Options of the steps between a table and a method, the same on every command that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Group, Parameter
+
+from .answer import UsageError
+from .options import split_names
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
+STEPS = Group("Steps before the method", sort_key=20)
+
+
+@Parameter(name="*", group=STEPS)
+@dataclass(frozen=True)
+class RecipeOptions:
+    """The steps between the table and the method; the defaults add none."""
+
+    types: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="Types of columns, as kind=columns, such as category=stage,code; kinds: number, category, date. May be "
+            "repeated.",
+            show_default=False,
+        ),
+    ] = ()
+    dates: Annotated[
+        Literal["elapsed", "cyclic", "drop"] | None,
+        Parameter(help="Dates: elapsed (days since the first), cyclic (position in year, week, day), drop (default)."),
+    ] = None
+    transform: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="Functions of columns, as function=columns, such as log=crp,ferritin; functions: log, log1p, sqrt, "
+            "rank, clr, hellinger. May be repeated.",
+            show_default=False,
+        ),
+    ] = ()
+    missing: Annotated[
+        Literal["error", "drop-rows", "mean", "median", "ppca"] | None,
+        Parameter(
+            help="Missing numbers: error (default), drop-rows, or filled by mean, median or ppca (probabilistic PCA)."
+        ),
+    ] = None
+    missing_category: Annotated[
+        Literal["error", "level", "mode"] | None,
+        Parameter(help="Missing categories: error (default), level (one of their own), mode (the most frequent)."),
+    ] = None
+    categories: Annotated[
+        Literal["famd", "one-hot", "drop"] | None,
+        Parameter(
+            help="Columns of text: famd (axes of factor analysis of mixed data), one-hot (a column a level), drop "
+            "(default; the method famd takes them as they are)."
+        ),
+    ] = None
+    scaler: Annotated[
+        Literal["standard", "robust", "minmax"] | None,
+        Parameter(
+            help="Scale columns: standard (unit variance, as --scale), robust (median, quartiles), minmax (0 to 1)."
+        ),
+    ] = None
+    normalize: Annotated[Literal["l2"] | None, Parameter(help="l2: divide each row by its Euclidean length.")] = None
+    pre: Annotated[
+        str | None, Parameter(help="Reduce with this method first, as method:components, such as pca:50.")
+    ] = None
+    unseen: Annotated[
+        Literal["error", "ignore"] | None,
+        Parameter(help="Categories of new rows that the training rows do not have: error (default) or ignore."),
+    ] = None
+
+    @property
+    def needed(self) -> bool:
+        """Whether an option asks for a step."""
+        return self != RecipeOptions()
+
+    def steps(
+        self, method: Any, columns: Sequence[str] | None = None, drop: Sequence[str] = (), *, scale: bool = False
+    ) -> Pipeline:
+        """Return the steps for a method, unfitted; ``scale``: with unit variance."""
+        from ..recipes import recipe
+
+        if scale and self.scaler not in (None, "standard"):
+            raise UsageError(f"--scale and --scaler {self.scaler} both scale the columns; use one of them")
+        made = {field.name: getattr(self, field.name) for field in fields(self)}
+        made["scale"] = made.pop("scaler") or ("standard" if scale else None)
+        made |= {"types": self.column_types(), "transform": self.functions(), "dates": self.dates or "drop"}
+        if self.missing == "drop-rows":
+            made["missing"] = None  # done when the rows are read
+        if self.categories is None and not _takes_categories(method):
+            made["categories"] = "drop"
+        made = {name: value for name, value in made.items() if value}
+        try:
+            whole = recipe(method, columns=columns, drop=list(drop) or None, **made)
+        except ValueError as error:
+            raise UsageError(error.args[0]) from error
+        return whole if method is None else whole[:-1]
+
+    def column_types(self) -> dict[str, str]:
+        """Return the kind of each column that --types names."""
+        return {name: kind for kind, names in _assigned(self.types, "--types").items() for name in names}
+
+    def functions(self) -> dict[str, list[str]]:
+        """Return the columns of each function that --transform names."""
+        return _assigned(self.transform, "--transform")
+
+    def words(self) -> dict[str, Any]:
+        """Return the options for a command line with the same steps."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def _assigned(texts: Sequence[str], option: str) -> dict[str, list[str]]:
+    """Read ``word=column,column``."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        word, equals, names = text.partition("=")
+        if not equals or not word.strip():
+            example = "--types category=stage" if option == "--types" else "--transform log=crp,ferritin"
+            raise UsageError(f"{option} {text}: write it as word=columns, such as {example}")
+        found.setdefault(word.strip(), []).extend(split_names([names], option) or [])
+    return found
+
+
+def _takes_categories(method: Any) -> bool:
+    from ..contract import registry
+
+    row = registry.by_class(type(method).__name__)
+    return row is not None and "categories" in row.needs
