@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -15,6 +15,8 @@ from .inputs import Input, default_names, read_coordinates, read_for, row_names
 from .model import run
 from .options import Common, DataFile, IdColumn, KeepColumns, KeepOptions, ModelIn, OutFile
 from .outputs import check_kept, check_outputs, is_table
+from .preparing import parts_of_model
+from .reading_options import ReadingOptions
 from .wording import in_words
 
 if TYPE_CHECKING:
@@ -31,6 +33,10 @@ Flag = Annotated[
         "novel (1 if one of them exceeds its limit). They are empty for rows with missing values.",
         show_default=False,
     ),
+]
+Unseen = Annotated[
+    Literal["error", "ignore"] | None,
+    Parameter(help="Categories that the training rows do not have: error or ignore. Default: as the model was fitted."),
 ]
 EmbeddingFile = Annotated[
     Path, Parameter(help="Table of coordinates written by `lowland reduce` or `lowland transform`.")
@@ -63,9 +69,11 @@ def transform(
     id: IdColumn = None,
     keep_columns: KeepColumns = False,
     flag: Flag = False,
+    reading: ReadingOptions | None = None,
+    unseen: Unseen = None,
     common: Common | None = None,
 ) -> Answer:
-    """Reduce new rows with a saved model.
+    """Reduce new rows with a saved model, after the steps that it contains.
 
     Columns are matched by name if the model and the table both have column names: their order does not matter, and
     additional columns are ignored. The model is not refitted. --flag marks rows that are unlike the training rows:
@@ -79,9 +87,9 @@ def transform(
 
     _check_order(model, data, "DATA")
     check_outputs(out=out, inputs=(model, data), json=common is not None and common.json)
-    fitted = load(model)
+    steps, fitted = parts_of_model(load(model))
     keep = KeepOptions(id=id, keep_columns=keep_columns)
-    given = replace(read_for(fitted, data, keep.aside), id=id)
+    given = replace(read_for(fitted, data, keep.aside, reading=reading, steps=steps, unseen=unseen), id=id)
     _check_kept(given, keep, out)
     embedding = run(fitted.transform, given)
     names = [str(name) for name in fitted.get_feature_names_out()]
@@ -163,7 +171,7 @@ def inverse(
 
     _check_order(model, embedding, "EMBEDDING")
     check_outputs(out=out, inputs=(model, embedding), json=common is not None and common.json)
-    fitted = load(model)
+    steps, fitted = parts_of_model(load(model))
     if not hasattr(fitted, "inverse_transform"):
         raise UsageError(
             f"{type(fitted).__name__} has no inverse transform: coordinates cannot be mapped back to columns"
@@ -174,7 +182,13 @@ def inverse(
     restored = run(fitted.inverse_transform, given)
     own = getattr(fitted, "feature_names_in_", None)
     names = default_names(restored.shape[1]) if own is None else [str(name) for name in own]
-    frame = embedding_frame(restored, names, *given.kept(keep))
+    if steps is not None:
+        back = run(lambda rows: steps.inverse_transform(embedding_frame(restored, names)), given)
+        names = list(back.columns)
+        frame = embedding_frame(back.to_numpy(), names, *given.kept(keep))
+        frame = frame.with_columns(back.get_columns()) if frame.columns[-len(names) :] == names else frame
+    else:
+        frame = embedding_frame(restored, names, *given.kept(keep))
     facts = _facts(model, embedding, out, fitted, given, frame.columns[-len(names) :])
     made = f"{count(given.shape[0], 'row')} of {count(len(names), 'column')}"
     summary = f"{type(fitted).__name__} restored {made} from {count(given.shape[1], 'dimension')}."

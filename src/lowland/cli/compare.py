@@ -16,7 +16,8 @@ from .answer import Answer, UsageError, note
 from .compare_table import ranking, skipped
 from .inputs import Input, read_input, warn_of_square
 from .model import find_method, run
-from .options import COMPONENTS, OUT, ColumnOptions, Common, DataFile, KeepOptions, QualityNeighbors, split_names
+from .name_lists import split_names
+from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, QualityNeighbors, TableOptions
 from .outputs import check_outputs
 from .wording import SCALED, in_words
 
@@ -127,7 +128,7 @@ def compare(
     prefer: Annotated[
         str, Parameter(help="Criterion of the recommendation: balanced, local, global, target or speed.")
     ] = "balanced",
-    columns: ColumnOptions | None = None,
+    columns: TableOptions | None = None,
     out: Annotated[
         Path | None, Parameter(name=OUT, help="Write the table of candidates here: .csv, .tsv (also .gz) or .parquet.")
     ] = None,
@@ -152,12 +153,15 @@ def compare(
 
     Example: lowland compare iris.csv --target species --budget 1min --report comparison.html
     """
-    wanted, chosen = asked or CompareOptions(), columns or ColumnOptions()
+    wanted, chosen = asked or CompareOptions(), columns or TableOptions()
     parameters = wanted.parameters()
     _check_files(out, report, record, again, data)
     _check_options(wanted, prefer, target, again)
     metric, methods = parameters.get("metric", "euclidean"), parameters.get("methods", "auto")
-    text = methods == "auto" or "famd" in methods
+    steps = chosen.recipe.needed
+    text = (methods == "auto" or "famd" in methods) and not steps
+    if steps and again is not None:
+        note("the steps before the method are fitted again to the same rows")
     if again is not None:
         former = _read_record(again)
         parameters = {"record": former}
@@ -170,7 +174,7 @@ def compare(
     advice = found.recommend(prefer)
     advice = replace(advice, reasons=tuple(in_words(text) for text in advice.reasons))
     same: dict[str, Any] = dict(vars(wanted)) if again is None else {"again": again}
-    same |= {"prefer": prefer if prefer != "balanced" else None, "target": target, **vars(chosen)}
+    same |= {"prefer": prefer if prefer != "balanced" else None, "target": target, **chosen.words()}
     files = _write(found, data, out, report, record, command_line("compare", data, **same, report=report))
     facts = _facts(found, advice, data) | files
     following = _next(data, given, chosen, advice, target)
@@ -180,7 +184,7 @@ def compare(
     return Answer(facts, str(advice), following, shown=[ranking(found, advice), *skipped(found)])
 
 
-def _read(data: Path, columns: ColumnOptions, target: str | None, metric: str, text: bool) -> Input:
+def _read(data: Path, columns: TableOptions, target: str | None, metric: str, text: bool) -> Input:
     """Read the rows; ``text``: use columns of text as categories.
 
     Columns of mostly unique text or with missing values are left out with a note, unless --columns is given. If only
@@ -353,29 +357,22 @@ def _facts(found: Comparison, advice: Recommendation, data: Path) -> dict[str, A
     }
 
 
-def _next(data: Path, given: Input, columns: ColumnOptions, advice: Recommendation, target: str | None) -> str:
-    """Return the command that reduces all rows with the recommended method.
-
-    For a method that does not accept text, these are two commands: the first one codes the columns with FAMD, as the
-    comparison did.
-    """
+def _next(data: Path, given: Input, columns: TableOptions, advice: Recommendation, target: str | None) -> str:
+    """Return the command that reduces all rows with the recommended method, and the steps of the comparison."""
     from ..data.table import name_list
 
     stem = data.name.split(".")[0]
     mixed = _is_mixed(given)
-    color, chosen = target or None, vars(columns)
+    color, chosen = target or None, columns.words()
     if (mixed and advice.method != "pca") or advice.method == "famd":  # for which `reduce` uses columns of text
         unfit = [name for name, why in given.left_out.items() if why in (_MOSTLY_UNIQUE, _WITH_GAPS)]
         chosen = {**chosen, "drop": [*columns.drop, *(name_list([name]) for name in unfit)]}
-    first, source = "", str(data)
     if mixed and advice.method not in ("famd", "pca"):  # PCA uses the columns of numbers
-        source = f"{stem}-coded.csv"
-        coded = command_line("reduce", data, method="famd", components=_coded(given), **chosen, color=color, out=source)
-        first, chosen = f"{coded} && ", {}
+        chosen["categories"] = "famd"  # as the comparison coded them
     own = dict(advice.parameters)
-    return first + command_line(
+    return command_line(
         "reduce",
-        source,
+        data,
         method=advice.method,
         **chosen,
         components=own.pop("n_components", None),
@@ -384,17 +381,6 @@ def _next(data: Path, given: Input, columns: ColumnOptions, advice: Recommendati
         out=f"{stem}-map.csv",
         report=f"{stem}-map.html",
     )
-
-
-def _coded(given: Input) -> int:
-    """Return the number of columns in FAMD's coding: 1 for a column of numbers, K − 1 for a column of K levels."""
-    from ..data.table import not_numeric
-
-    assert given.table is not None
-    assert given.names is not None
-    frame = given.table.frame.select(given.names)
-    widths = [1 if not_numeric(kind) is None else frame[name].n_unique() - 1 for name, kind in frame.schema.items()]
-    return min(sum(widths), frame.height)
 
 
 def _text(value: Any) -> str:

@@ -12,7 +12,7 @@ from ..core.command_line import command_line
 from .answer import Answer, UsageError
 from .inputs import read_input, warn_of_square
 from .model import run
-from .options import ColumnOptions, Common, DataFile, KeepOptions, RowNames
+from .options import Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_place
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def dimension(
     data: DataFile,
     /,
     *,
-    columns: ColumnOptions | None = None,
+    columns: TableOptions | None = None,
     id: RowNames = None,
     scale: Annotated[bool, Parameter(help="Scale each column to unit variance first.", show_default=False)] = False,
     metric: Annotated[
@@ -73,7 +73,7 @@ def dimension(
     square = metric == "precomputed"
     if square and scale:
         raise UsageError("--scale applies to columns, and a distance matrix has none: remove --scale or --metric")
-    chosen = columns or ColumnOptions()
+    chosen = columns or TableOptions()
     given = read_input(data, chosen, KeepOptions(id=id), pairwise=square)
     if not square:
         warn_of_square(given)
@@ -99,7 +99,7 @@ def dimension(
         "figure": figure,
     }
     how = _reduction(found, metric, scale)
-    again = command_line("reduce", data, **how, **vars(chosen), id=id or None, out="embedding.csv")
+    again = command_line("reduce", data, **how, **chosen.words(), id=id or None, out="embedding.csv")
     return Answer(facts, found.sentence, again, shown=[_grid(found)])
 
 

@@ -15,15 +15,14 @@ from ..core.errors import DataError
 from ..core.message import SCALED_METRIC, settings_of
 from .answer import Answer, UsageError, note
 from .inputs import Input, read_input, row_names, warn_of_square
-from .model import build_model, run
-from .options import OUT, ColumnOptions, Common, DataFile, KeepOptions, MethodOptions, QualityNeighbors
+from .model import run
+from .options import OUT, Common, DataFile, KeepOptions, QualityNeighbors, TableOptions
 from .outputs import check_outputs
 from .wording import SCALED
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ..contract.reducer import Reducer
     from ..data.table import Table
     from ..quality.pointwise import Pointwise
     from ..quality.report import Report
@@ -90,10 +89,6 @@ class TrustOptions:
     anchors: Annotated[
         str, Parameter(help="Number of rows to evaluate, all, or auto (all up to 10,000 rows, otherwise 5,000).")
     ] = "auto"
-    pre: Annotated[
-        str | None,
-        Parameter(help="Compare with a reduction of the data instead, given as method:components, such as pca:50."),
-    ] = None
     seed: Annotated[int, Parameter(help="Random seed of the sampled rows and pairs.")] = 0
 
 
@@ -103,7 +98,7 @@ def evaluate(
     /,
     *,
     trust: TrustOptions | None = None,
-    columns: ColumnOptions | None = None,
+    columns: TableOptions | None = None,
     out: TrustFile = None,
     common: Common | None = None,
 ) -> Answer:
@@ -118,16 +113,16 @@ def evaluate(
 
     options = _scaled(trust or TrustOptions())
     check_outputs(out=out, inputs=(data, embedding))
-    anchors, first = _anchors(options.anchors), _first_step(options)
+    anchors, chosen = _anchors(options.anchors), columns or TableOptions()
     _check(options)
     table, names = read_map(embedding)
-    coded = _is_coded(names, options)
-    given = _read_data(data, columns or ColumnOptions(), options, coded)
+    coded = _is_coded(names, options) and not chosen.recipe.needed
+    given = _read_data(data, chosen, options, coded)
     by = matching_column(given, table, options.id)
     order = matched_rows(given, table, by)
     shared, same = (by, True) if by is not None else naming_column(given, table, {*names, options.target or ""})
     labels = _labels(given, table, options.target, order)
-    request = _Request(options, anchors, first, each=out is not None, coded=coded)
+    request = _Request(options, anchors, each=out is not None, coded=coded)
     found, points = _measure(given, coordinates(table, names)[order], labels, request)
     named = row_names(given)
     if out is not None:
@@ -135,7 +130,6 @@ def evaluate(
     files = {"data": data, "embedding": embedding, "out": out}
     facts = {**_facts(given, names, by, found, named), **files}
     summary = found.sentence + (_order(shared, same) if found.by_chance else "")
-    chosen = columns or ColumnOptions()
     if any(SCALED_METRIC in settings_of(text) for text in found.warnings):
         following = _again(data, embedding, chosen, replace(options, metric=SCALED), out)
     elif found.is_poor and not found.by_chance:
@@ -154,7 +148,6 @@ class _Request:
 
     options: TrustOptions
     anchors: int | str | None
-    first: Reducer | None
     each: bool
     coded: bool
 
@@ -183,18 +176,6 @@ def _anchors(text: str) -> int | str | None:
     return int(text)
 
 
-def _first_step(options: TrustOptions) -> Reducer | None:
-    """Make the model that --pre names, as method:components."""
-    if options.pre is None:
-        return None
-    method, _, components = options.pre.partition(":")
-    if not method or not components:
-        raise UsageError(f"--pre {options.pre}: write it as method:components, such as --pre pca:50")
-    if options.metric == "precomputed":
-        raise UsageError("--pre requires rows, and --metric precomputed means a distance matrix; remove one of them")
-    return build_model(MethodOptions(method=method, components=components))
-
-
 def _check(options: TrustOptions) -> None:
     from ..pairs.distances import METRICS
 
@@ -218,10 +199,10 @@ def _scaled(options: TrustOptions) -> TrustOptions:
 
 def _is_coded(names: Sequence[str], options: TrustOptions) -> bool:
     """Return whether the map was made by FAMD, which also uses columns of text."""
-    return options.pre is None and options.metric == "euclidean" and names[0].rstrip("_0123456789") == "famd"
+    return options.metric == "euclidean" and names[0].rstrip("_0123456789") == "famd"
 
 
-def _read_data(path: Path, columns: ColumnOptions, options: TrustOptions, categories: bool) -> Input:
+def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categories: bool) -> Input:
     square = options.metric == "precomputed"
     given = read_input(path, columns, lambda names: _known(names, options), pairwise=square, categories=categories)
     warn_of_square(given)
@@ -248,7 +229,7 @@ def _labels(given: Input, map: Table, name: str | None, order: Any) -> pl.Series
 def _measure(given: Input, Y: Any, labels: pl.Series | None, request: _Request) -> tuple[Report, Pointwise]:
     from ..quality import report
 
-    options, first = request.options, request.first
+    options = request.options
 
     def work(rows: Any) -> tuple[Report, Pointwise]:
         X, space = rows, f"the {'distances' if given.pairwise else 'columns'} of {given.source}"
@@ -256,9 +237,8 @@ def _measure(given: Input, Y: Any, labels: pl.Series | None, request: _Request) 
             from ..quality.spaces import famd_axes
 
             X, space = famd_axes(rows).transform(rows), f"the columns of {given.source} as FAMD codes them"
-        elif first is not None:
-            X = first.fit_transform(rows)
-            space = f"the {X.shape[1]} dimensions of {type(first).__name__} fitted to {given.source}, not its columns"
+        elif given.steps is not None:
+            space = _space(given)
         found = report(
             X,
             Y,
@@ -272,6 +252,16 @@ def _measure(given: Input, Y: Any, labels: pl.Series | None, request: _Request) 
         return found, request.points(X, Y, found)
 
     return run(work, given)  # type: ignore[no-any-return]
+
+
+def _space(given: Input) -> str:
+    """Describe the space that steps before the method make."""
+    assert given.steps is not None
+    *_, (name, last) = given.steps.steps
+    if name == "pre":
+        method = type(last).__name__
+        return f"the {given.shape[1]} dimensions of {method} fitted to {given.source}, not its columns"
+    return f"the columns of {given.source} after the steps {', '.join(given.steps.named_steps)}"
 
 
 def _write(out: Path, points: Pointwise, given: Input, options: TrustOptions) -> None:
@@ -307,10 +297,10 @@ def _facts(given: Input, names: list[str], by: str | None, found: Report, named:
     return {**facts, **kept, "worst": worst}
 
 
-def _again(data: Path, embedding: Path, columns: ColumnOptions, options: TrustOptions, out: Path | None) -> str:
+def _again(data: Path, embedding: Path, columns: TableOptions, options: TrustOptions, out: Path | None) -> str:
     """Return the same command again, with --out for the trust measures of each row."""
-    same = _changed(options, "id", "target", "quality_neighbors", "metric", "anchors", "pre", "seed")
-    return command_line("evaluate", data, embedding, **vars(columns), **same, out=out or "trust.csv")
+    same = _changed(options, "id", "target", "quality_neighbors", "metric", "anchors", "seed")
+    return command_line("evaluate", data, embedding, **columns.words(), **same, out=out or "trust.csv")
 
 
 def _changed(options: TrustOptions, *names: str) -> dict[str, Any]:
@@ -325,8 +315,8 @@ def _changed(options: TrustOptions, *names: str) -> dict[str, Any]:
     return changed
 
 
-def _compare(data: Path, columns: ColumnOptions, options: TrustOptions, given: Input, components: int) -> str:
-    """Return the `compare` command for the same columns and options; it has no equivalent of --pre."""
+def _compare(data: Path, columns: TableOptions, options: TrustOptions, given: Input, components: int) -> str:
+    """Return the `compare` command for the same rows and options."""
     from ..data.table import name_list
 
     names = () if given.table is None else given.table.names
@@ -335,4 +325,5 @@ def _compare(data: Path, columns: ColumnOptions, options: TrustOptions, given: I
         drop = (*drop, name_list([options.id]))  # compare has no --id and would use a numeric identifier as data
     same = _changed(options, "quality_neighbors", "metric", "seed")
     count = components if components != 2 else None
-    return command_line("compare", data, columns=columns.columns, drop=drop, target=target, **same, components=count)
+    words = {**columns.words(), "drop": drop}
+    return command_line("compare", data, **words, target=target, **same, components=count)

@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import CellError, DataError, DistanceMatrixWarning, LowlandWarning
 from ..core.message import Item, Message, Part, parts_of
 from .answer import UsageError, note
-from .options import ColumnOptions, KeepOptions, split_names
+from .name_lists import split_names
+from .options import KeepOptions, TableOptions
+from .reading_options import ReadingOptions
 from .wording import without_function
 
 if TYPE_CHECKING:
     import polars as pl
+    from sklearn.pipeline import Pipeline
 
     from ..contract.reducer import Reducer
+    from ..data.arraytable import SparseTable
     from ..data.table import MixedSelection, Selection, Table
 
 
@@ -28,7 +32,10 @@ _MISSING = {"NaN": "missing value", "a missing category": "missing category"}
 
 @dataclass(frozen=True)
 class Input:
-    """Rows for a model; a sparse matrix has neither names nor a table. ``id``: the column of row identifiers."""
+    """Rows for a model; a sparse matrix has neither names nor a table.
+
+    ``id``: the column of row identifiers; ``steps``: the fitted steps that made the rows from the table.
+    """
 
     rows: Any
     shape: tuple[int, int]
@@ -38,11 +45,14 @@ class Input:
     left_out: Mapping[str, str] = field(default_factory=dict)
     id: str | None = None
     pairwise: bool = False
+    steps: Pipeline | None = None
 
     def locate(self, error: ValueError) -> Message:
         """Return the message of an error with its place in the file (line, column name) instead of array indices."""
         if isinstance(error, CellError) and error.row is not None and error.column is not None:
             name = f"x{error.column}" if self.names is None else self.names[error.column]
+            if self.table is not None and error.name in self.table.names:
+                name = str(error.name)  # a step counts its own columns
             place = f"{self.source}, row {error.row}, column {name!r}"
             if self.table is not None:
                 place = self.table.place(error.row, name)
@@ -72,41 +82,51 @@ class Input:
             return None, None
         ids = None if self.id is None else self.table.column(self.id)
         if keep.keep_columns:
-            return ids, self.table.frame
+            return ids, self.table.with_aside()
         return ids, None if keep.color is None else self.table.column(keep.color).to_frame()
 
 
 def read_input(
     path: Path,
-    columns: ColumnOptions,
+    columns: TableOptions,
     keep: KeepOptions | Callable[[Sequence[str]], KeepOptions],
     *,
+    method: Any = None,
+    scale: bool = False,
     pairwise: bool = False,
     categories: bool = False,
 ) -> Input:
-    """Read the rows to fit: the numeric columns, or the chosen ones.
+    """Read the rows to fit: the numeric columns, or the chosen ones, as the steps of a recipe make them.
 
-    ``keep`` may be a function of the column names; ``pairwise``: the columns must be a square matrix; ``categories``:
-    columns of text are used, too.
+    ``keep`` may be a function of the column names; ``method``: the model that the steps are for; ``scale``: scale the
+    columns in a step; ``pairwise``: the columns must be a square matrix; ``categories``: columns of text are used, too.
     """
-    from ..data.reading import read_any
-    from ..data.table import Table
+    from ..data.arraytable import SparseTable
 
+    needed = columns.recipe.needed or scale
+    if needed and pairwise:
+        raise UsageError("steps before the method need rows, and a precomputed matrix has none; remove the steps")
     chosen, drop = split_names(columns.columns, "--columns"), split_names(columns.drop, "--drop")
-    table = read_any(path)
+    table = columns.reading.read(path)
     if callable(keep):
-        keep = keep(table.names if isinstance(table, Table) else ())
-    if not isinstance(table, Table):
+        keep = keep(() if isinstance(table, SparseTable) else table.names)
+    if isinstance(table, SparseTable):
         if chosen or drop or keep.aside or keep.keep_columns:
             raise UsageError(
                 f"{path.name} is a sparse matrix without column names: remove "
                 "--columns, --drop, --color, --id and --keep-columns"
             )
-        return _sparse(table, path)
+        if needed:
+            raise UsageError(f"{path.name} is a sparse matrix, and steps before the method take tables; remove them")
+        return _sparse(table)
     for text in table.notes:
         note(text)
     if pairwise:
         return _square(table, chosen, drop or [], keep)
+    if needed:
+        from .preparing import prepared
+
+        return prepared(table, method, columns.recipe, keep, chosen, drop or (), scale=scale)
     choose = table.select_mixed if categories and not _only_numbers(table) else table.select
     selection = choose(columns=chosen, drop=drop, keep_aside=keep.aside)
     _note_left_out(selection)
@@ -149,15 +169,29 @@ def read_array(path: Path) -> Any:
     return table.select(columns=None if square is None else square.columns).X
 
 
-def read_for(model: Reducer, path: Path, aside: Sequence[str] = ()) -> Input:
-    """Read rows for a fitted model; columns are matched by name if both have names, otherwise by position."""
-    from ..data.reading import read_any
-    from ..data.table import Selection, Table
+def read_for(
+    model: Reducer,
+    path: Path,
+    aside: Sequence[str] = (),
+    *,
+    reading: ReadingOptions | None = None,
+    steps: Pipeline | None = None,
+    unseen: str | None = None,
+) -> Input:
+    """Read rows for a fitted model, after its steps; columns are matched by name if both have names, else by position."""
+    from ..data.arraytable import SparseTable
+    from ..data.table import Selection
     from ..rows.row_source import RowSource
 
-    table = read_any(path)
-    if not isinstance(table, Table):
-        return _sparse(table, path)
+    table = (reading or ReadingOptions()).read(path)
+    if steps is not None:
+        from .preparing import prepared_again
+
+        return prepared_again(table, steps, unseen)
+    if unseen is not None:
+        raise UsageError("--unseen: the model has no step for categories; remove it")
+    if isinstance(table, SparseTable):
+        return _sparse(table)
     own = getattr(model, "feature_names_in_", None)
     wanted = default_names(model.n_features_in_) if own is None else [str(name) for name in own]
     if own is not None and _has_names(table):
@@ -296,13 +330,13 @@ def _mixed(frame: pl.DataFrame, names: Sequence[str] | None) -> Any:
 
 def _only_numbers(table: Table) -> bool:
     """Return whether a table is a single array of numbers, without columns of other types."""
-    from ..data.table import ArrayTable
+    from ..data.arraytable import ArrayTable
 
     return isinstance(table, ArrayTable)
 
 
-def _sparse(matrix: Any, path: Path) -> Input:
-    return Input(matrix, matrix.shape, path.name)
+def _sparse(table: SparseTable) -> Input:
+    return Input(table.matrix, table.matrix.shape, table.source)
 
 
 def default_names(n: int) -> list[str]:

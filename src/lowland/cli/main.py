@@ -54,6 +54,7 @@ def _outcome(words: list[str]) -> int:
 
     debug, json = "--debug" in words, "--json" in words  # for errors while the options are parsed
     try:
+        words = ["./-" if word == "-" else word for word in words]  # standard input: else it looks like an option
         options = options_of(words, aliases=True)
         if "--set" in options:
             from .method_flags import as_settings

@@ -51,6 +51,11 @@ def build_model(options: MethodOptions) -> Reducer:
     return model
 
 
+def scaled_by_step(model: Reducer, options: MethodOptions) -> bool:
+    """Return whether --scale needs a step, because the method has no parameter for it."""
+    return options.scale and "scale" not in model._parameters
+
+
 def fill_in(model: Reducer, options: MethodOptions, given: Input) -> None:
     """Set the parameters that depend on the data: weights=known."""
     from ..data.squares import known_pairs
@@ -97,14 +102,10 @@ def _assignments(options: MethodOptions) -> dict[str, str]:
     elif options.components is not None:
         raise UsageError(f"{cls.__name__} has no n_components; `lowland methods {method.name}` lists its parameters")
     if options.scale:
-        if "scale" not in cls._parameters:
-            raise UsageError(
-                f"{cls.__name__} has no scale parameter: remove --scale and divide each column by its standard "
-                "deviation first"
-            )
         if "scale" in texts:
             raise UsageError("--scale and --set scale are the same parameter; use only one of them")
-        texts["scale"] = "true"
+        if "scale" in cls._parameters:  # else a step scales the columns: see `scaled_by_step`
+            texts["scale"] = "true"
     return texts
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from .answer import UsageError
+from .reading_options import ReadingOptions
+from .recipe_options import RecipeOptions
 
 HIDDEN = "_complete"  # the command that completion scripts call
 COMPONENTS, METHOD, OUT = ("--components", "--n-components"), ("--method", "-m"), ("--out", "-o")  # long name first
@@ -78,8 +77,8 @@ class MethodOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class ColumnOptions:
-    """The columns to use as data."""
+class TableOptions:
+    """How a table becomes rows: reading, columns, and steps before the method."""
 
     columns: Annotated[
         tuple[str, ...],
@@ -92,6 +91,12 @@ class ColumnOptions:
     drop: Annotated[
         tuple[str, ...], Parameter(help="Columns to exclude, in the same format as --columns.", show_default=False)
     ] = ()
+    reading: ReadingOptions = ReadingOptions()
+    recipe: RecipeOptions = RecipeOptions()
+
+    def words(self) -> dict[str, Any]:
+        """Return the options for a command line on the same rows."""
+        return {"columns": self.columns, "drop": self.drop, **self.reading.words(), **self.recipe.words()}
 
 
 @Parameter(name="*")
@@ -113,17 +118,3 @@ class KeepOptions:
     def aside(self) -> tuple[str, ...]:
         """Names of the columns that are not used as data."""
         return tuple(name for name in (self.id, self.color) if name is not None)
-
-
-def split_names(texts: Sequence[str], option: str) -> list[str] | None:
-    """Read column names from comma-separated texts; a name with a comma is put in double quotes.
-
-    >>> split_names(['a,b', '"c,d"'], "--columns")
-    ['a', 'b', 'c,d']
-    """
-    if not texts:
-        return None
-    names = [name.strip() for row in csv.reader(texts, skipinitialspace=True) for name in row]
-    if not names or not all(names):
-        raise UsageError(f"{option} takes column names separated by commas, such as {option} height,weight")
-    return names

@@ -13,7 +13,7 @@ from ..core.command_line import command_line
 from .answer import Answer, UsageError
 from .inputs import Input, dominated, read_input, row_names, warn_of_square
 from .model import run
-from .options import COMPONENTS, OUT, ColumnOptions, Common, DataFile, KeepOptions, RowNames
+from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_kept, check_outputs
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def outliers(
     data: DataFile,
     /,
     *,
-    columns: ColumnOptions | None = None,
+    columns: TableOptions | None = None,
     id: RowNames = None,
     neighbors: Neighbors = 10,
     components: Components = "auto",
@@ -92,7 +92,7 @@ def outliers(
     """
     check_outputs(out=out, keep=keep, inputs=(data,))
     pairwise = metric == "precomputed"
-    given = read_input(data, columns or ColumnOptions(), KeepOptions(id=id), pairwise=pairwise)
+    given = read_input(data, columns or TableOptions(), KeepOptions(id=id), pairwise=pairwise)
     if keep is not None and (given.table is None or pairwise):
         what = "a distance matrix" if pairwise else "a sparse matrix"
         raise UsageError(f"--keep {keep}: {given.source} is {what}; --keep requires a table")
@@ -108,7 +108,7 @@ def outliers(
 
         write_table(keep, given.table.frame.filter(~found.mask))
     facts = {"data": data, **found.to_dict(), "out": out, "keep": keep}
-    chosen = {**vars(columns or ColumnOptions()), "id": id or None}
+    chosen = {**(columns or TableOptions()).words(), "id": id or None}
     changed = _changed(neighbors=neighbors, components=components, metric=metric, level=level, seed=seed)
     unclear = found.may_be_a_group or found.ranking is not None  # do not suggest removing such rows
     if pairwise:

@@ -12,8 +12,8 @@ from rich.text import Text
 from ..core.command_line import command_line
 from .answer import Answer
 from .inputs import read_input
-from .model import build_model, fill_in, find_method, run
-from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions
+from .model import build_model, fill_in, find_method, run, scaled_by_step
+from .options import Common, DataFile, KeepOptions, MethodOptions, TableOptions
 from .reduce import Job
 from .wording import in_words
 
@@ -39,7 +39,7 @@ def plan(
     /,
     *,
     method: MethodOptions | None = None,
-    columns: ColumnOptions | None = None,
+    columns: TableOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
     """Estimate the cost of a reduction without running it: algorithm, memory, rough time, exact or approximate.
@@ -55,9 +55,12 @@ def plan(
 
     options = method or MethodOptions()
     model = build_model(options)
-    chosen = columns or ColumnOptions()
+    chosen = columns or TableOptions()
     categories = "categories" in find_method(options.method).needs
-    given = read_input(data, chosen, KeepOptions(), pairwise=model._pairwise, categories=categories)
+    scale = scaled_by_step(model, options)
+    given = read_input(
+        data, chosen, KeepOptions(), method=model, scale=scale, pairwise=model._pairwise, categories=categories
+    )
     fill_in(model, options, given)
     cost = run(lambda rows: cost_of(model, rows), given)
     limit = memory_limit()
@@ -103,12 +106,12 @@ def _further(model: Reducer, given: Input) -> dict[str, float]:
     }
 
 
-def _next(data: Path, options: MethodOptions, chosen: ColumnOptions, model: Reducer, cost: Plan, fits: bool) -> str:
+def _next(data: Path, options: MethodOptions, chosen: TableOptions, model: Reducer, cost: Plan, fits: bool) -> str:
     """Return the `reduce` command; if it does not fit, one with landmarks or a higher limit."""
     if fits:
         return Job(data, options, chosen, KeepOptions()).command(out="embedding.csv")
     if "landmarks" in model._parameters and not any(item.startswith("landmarks") for item in options.set):
         fewer = replace(options, set=(*options.set, "landmarks=500"))
-        return command_line("plan", data, **vars(fewer), **vars(chosen))
+        return command_line("plan", data, **vars(fewer), **chosen.words())
     limit = f"LOWLAND_MEMORY_LIMIT={math.ceil(cost.bytes / 1e9)}GB"
     return f"{limit} {Job(data, options, chosen, KeepOptions()).command(out='embedding.csv')}"

@@ -43,6 +43,13 @@ def prepared(
     return replace(_as_rows(made, raw), steps=steps)
 
 
+def parts_of_model(model: Any) -> tuple[Pipeline | None, Any]:
+    """Return the steps of a model, None without any, and its method."""
+    if not hasattr(model, "steps"):
+        return None, model
+    return (model[:-1] if len(model) > 1 else None), model[-1]
+
+
 def prepared_again(table: Table, steps: Pipeline, unseen: str | None = None) -> Input:
     """Return the rows that fitted steps make of new rows; nothing is fitted."""
     from .inputs import Input
@@ -151,5 +158,7 @@ def _without_gaps(table: Table, frame: pl.DataFrame) -> tuple[Table, pl.DataFram
     dropped = int((~whole).sum())
     note(f"dropped {dropped:,} of {frame.height:,} rows with missing values; --missing ppca would keep them")
     aside = table.aside.filter(whole) if table.aside.width else table.aside
-    kept = Table(table.frame.filter(whole), table.source, None, table.faults, table.notes, aside=aside, roles=table.roles)
+    kept = Table(
+        table.frame.filter(whole), table.source, None, table.faults, table.notes, aside=aside, roles=table.roles
+    )
     return kept, frame.filter(whole)

@@ -24,9 +24,7 @@ class ReadingOptions:
         str | None, Parameter(help="Separator of the cells: comma, semicolon, tab, pipe, space, or the character.")
     ] = None
     decimal: Annotated[str | None, Parameter(help="Decimal mark: . or ,")] = None
-    thousands: Annotated[
-        str | None, Parameter(help="Thousands mark: , . ' or a space; an empty text for none.")
-    ] = None
+    thousands: Annotated[str | None, Parameter(help="Thousands mark: , . ' or a space; an empty text for none.")] = None
     encoding: Annotated[str | None, Parameter(help="Encoding of a text file, such as utf-8, utf-16 or cp1252.")] = None
     header: Annotated[
         bool | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from .answer import UsageError
-from .options import split_names
+from .name_lists import split_names
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline

@@ -11,8 +11,8 @@ from cyclopts import Parameter
 from ..core.command_line import command_line
 from .answer import Answer, UsageError
 from .inputs import Input, read_input, warn_of_square
-from .model import build_model, files_of, fill_in, find_method, run
-from .options import ColumnOptions, Common, DataFile, KeepOptions, MethodOptions, OutFile
+from .model import build_model, files_of, fill_in, find_method, run, scaled_by_step
+from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, TableOptions
 from .outputs import check_kept, check_outputs
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Job:
 
     data: Path
     method: MethodOptions
-    columns: ColumnOptions
+    columns: TableOptions
     keep: KeepOptions
     out: Path | None = None
     model: Path | None = None
@@ -55,7 +55,7 @@ class Job:
         """Return the command line of this reduction, with other output files if given."""
         kept = {name: value or None for name, value in vars(self.keep).items()}
         made = {name: files.get(name, getattr(self, name)) for name in ("out", "model", "report")}
-        return command_line("reduce", self.data, **vars(self.method), **vars(self.columns), **kept, **made)
+        return command_line("reduce", self.data, **vars(self.method), **self.columns.words(), **kept, **made)
 
 
 def reduce(
@@ -63,7 +63,7 @@ def reduce(
     /,
     *,
     method: MethodOptions | None = None,
-    columns: ColumnOptions | None = None,
+    columns: TableOptions | None = None,
     keep: KeepOptions | None = None,
     out: OutFile = None,
     model: ModelOut = None,
@@ -85,7 +85,7 @@ def reduce(
             f"--model {model}: {options.method} is a plugin, and model files contain neither code nor pickles; remove "
             "--model. In Python, save such a model with pickle or joblib (loading one can run code)"
         )
-    job = Job(data, options, columns or ColumnOptions(), keep or KeepOptions(), out, model, report)
+    job = Job(data, options, columns or TableOptions(), keep or KeepOptions(), out, model, report)
     return perform(job)
 
 
@@ -97,7 +97,15 @@ def perform(job: Job) -> Answer:
 
     fitted = build_model(job.method)
     categories = "categories" in find_method(job.method.method).needs
-    given = read_input(job.data, job.columns, job.keep, pairwise=fitted._pairwise, categories=categories)
+    given = read_input(
+        job.data,
+        job.columns,
+        job.keep,
+        method=fitted,
+        scale=scaled_by_step(fitted, job.method),
+        pairwise=fitted._pairwise,
+        categories=categories,
+    )
     fill_in(fitted, job.method, given)
     if hasattr(fitted, "metric"):
         warn_of_square(given)
@@ -110,13 +118,22 @@ def perform(job: Job) -> Answer:
     if job.out is not None:
         write_table(job.out, frame)
     if job.model is not None:
-        save(fitted, job.model)
+        save(with_steps(fitted, given), job.model)
     if job.report is not None and page is not None:
         from ..report.html import write_page
 
         write_page(job.report, page)
     summary = sentence(fitted, given.shape[0])
     return Answer(_facts(job, fitted, given), summary, _next(job), rows=frame if job.out is None else None)
+
+
+def with_steps(fitted: Reducer, given: Input) -> Any:
+    """Return the model to save: with the steps before it, if there are any."""
+    if given.steps is None:
+        return fitted
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline([*given.steps.steps, ("method", fitted)])
 
 
 def _with_components(frame: pl.DataFrame, fitted: Reducer) -> pl.DataFrame:
