@@ -19,7 +19,7 @@ _ERRORS = (
     *("Cancelled", "CellError", "DataError", "DegenerateWarning", "DisconnectedError", "DisconnectedWarning"),
     *("DistanceMatrixWarning", "DominantColumnWarning", "IndefiniteWarning", "LowlandError", "LowlandWarning"),
     *("MemoryLimitError", "MissingExtraError", "ModelFileError", "NotConvergedWarning", "RankWarning", "SolveError"),
-    "WriteError",
+    *("UnitsWarning", "WriteError"),
 )
 # Where each public name lives; classes of methods come from their table. Nothing is imported before it is used.
 _HOME = {
@@ -35,6 +35,7 @@ _HOME = {
     "config": "core.settings",
     "load": "modelfile",
     "plan": "contract.plan",
+    "recipe": "recipes",
     "register": "contract.registry",
     "save": "modelfile",
 }
@@ -48,6 +49,7 @@ _ROOMS = {  # public modules, by the name that users know
     "registry": "contract.registry",
     "settings": "core.settings",
     "spectral": "spectral",
+    "steps": "methods.steps",
 }
 
 __all__ = [*sorted(_HOME), *_ROOMS, "__version__"]
@@ -80,10 +82,12 @@ if TYPE_CHECKING:
         NotConvergedWarning,
         RankWarning,
         SolveError,
+        UnitsWarning,
         WriteError,
     )
     from .core.measure import Measure
     from .core.settings import config
+    from .methods import steps
     from .methods.distance.classical_mds import ClassicalMDS
     from .methods.distance.metric_mds import MetricMDS
     from .methods.distance.nonmetric_mds import NonmetricMDS
@@ -109,6 +113,7 @@ if TYPE_CHECKING:
     from .methods.network.som import SOM
     from .methods.random.random_projection import RandomProjection
     from .modelfile import load, save
+    from .recipes import recipe
     from .rows import moments
     from .rows.row_source import RowSource
 

@@ -112,6 +112,10 @@ class DominantColumnWarning(LowlandWarning):
     """One or two unscaled columns hold most of the variance, so the axes mostly repeat them."""
 
 
+class UnitsWarning(LowlandWarning):
+    """All new values of a column are far outside the training range, as if in another unit."""
+
+
 class DegenerateWarning(LowlandWarning):
     """Different points coincide in the map, which preserves the order of the distances but little else."""
 

@@ -71,14 +71,11 @@ def sides(X: Any, Y: Any, metric: Metric = "euclidean", owner: str = "quality") 
 
 def famd_axes(X: Any) -> Any:
     """Return a fitted FAMD with all axes: its distances weight numeric and categorical columns equally."""
-    from ..contract import registry
+    from ..methods.steps.encode_categories import all_axes
 
-    famd: Any = registry.method("famd").load()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings about ties and rank do not matter: all axes are used
-        first = famd(n_components=1).fit(X)
-        width = len(first.coded_names_) - len(first.categorical_columns_)  # K levels have K − 1 degrees of freedom
-        return famd(n_components=min(width, first.n_samples_), unseen="ignore").fit(X)
+        warnings.simplefilter("ignore")  # the fit of a model gives them
+        return all_axes(X)
 
 
 @contextmanager

@@ -1,0 +1,160 @@
+"""Dates as numbers: time since the first training date, or positions in the year, the week and the day."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from sklearn.utils.metaestimators import available_if
+
+from ...contract.parameters import Choice, Rule
+from . import frames
+from .step import Step
+
+Array = Any
+
+_DAY = 86_400_000_000  # microseconds
+PERIODS = {"year": 365.2425 * _DAY, "week": 7.0 * _DAY, "day": float(_DAY)}
+_MONDAY = 4 * _DAY  # 1970-01-05; weeks are counted from it
+
+
+class EncodeDates(Step):
+    """Turn dates and times into numbers; other columns stay as they are.
+
+    "elapsed": days since the first training date. "cyclic": sin 2πt/T and cos 2πt/T, where t is the position in a
+    period T: the year, the week and the day, each if the training dates differ in it and span at least half of it.
+    Times with a time zone are elapsed in UTC and cyclic in local time. A missing date gives missing numbers.
+
+    Parameters
+    ----------
+    method : str
+        "elapsed" or "cyclic".
+
+    Attributes
+    ----------
+    first_ : list of int
+        The first training date of each column of dates, in microseconds since 1970 ("elapsed").
+    dtypes_ : list of str
+        Types of these columns, "date" or "time".
+    parts_ : list of list of str
+        Periods of each ("cyclic").
+    names_out_ : list of str
+        Names of the resulting columns, such as "admitted_days" or "admitted_year_sin".
+
+    Examples
+    --------
+    >>> import polars as pl, lowland
+    >>> from datetime import date
+    >>> table = pl.DataFrame({"seen": [date(2024, 3, 1), date(2024, 1, 31)]})
+    >>> lowland.steps.EncodeDates().fit_transform(table).to_dict(as_series=False)
+    {'seen_days': [30.0, 0.0]}
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {"method": Choice(("elapsed", "cyclic"))}
+
+    first_: list[int]
+    dtypes_: list[str]
+    parts_: list[list[str]]
+
+    def __init__(self, method: str = "elapsed") -> None:
+        self.method = method
+
+    def _learn(self, frame: pl.DataFrame) -> None:
+        self.first_, self.parts_, self.dtypes_ = [], [], []
+        for name in self._of_kind(frames.DATE):
+            self.dtypes_.append("date" if frame.schema[name] == pl.Date else "time")
+            self.first_.append(int(_microseconds(frame[name]).drop_nulls().min()))  # type: ignore[arg-type]
+            self.parts_.append(_parts(frame[name]) if self.method == "cyclic" else [])
+        self.names_out_ = _free([made for name in self.names_in_ for made in self._made(name)])
+
+    def _made(self, name: str) -> list[str]:
+        """Return the names that a column becomes."""
+        dates = self._of_kind(frames.DATE)
+        if name not in dates:
+            return [name]
+        if self.method == "elapsed":
+            return [f"{name}_days"]
+        return [f"{name}_{part}_{wave}" for part in self.parts_[dates.index(name)] for wave in ("sin", "cos")]
+
+    def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
+        out, dates = list[pl.Series](), self._of_kind(frames.DATE)
+        for name in self.names_in_:
+            if name not in dates:
+                out.append(frame[name])
+                continue
+            number = dates.index(name)
+            if self.method == "elapsed":
+                days = (_microseconds(frame[name]) - self.first_[number]).cast(pl.Float64) / _DAY
+                out.append(days)
+            else:
+                out += [wave for part in self.parts_[number] for wave in _waves(frame[name], part)]
+        return pl.DataFrame([c.rename(name) for c, name in zip(out, self.names_out_, strict=True)])
+
+    @available_if(  # type: ignore[untyped-decorator]
+        lambda self: self.method == "elapsed" or getattr(self, "parts_", None) == []
+    )
+    def inverse_transform(self, X: Any) -> Any:
+        """Return elapsed days as dates, to the nearest day or microsecond."""
+        return super().inverse_transform(X)
+
+    def _restore(self, frame: pl.DataFrame) -> pl.DataFrame:
+        out, dates = list[pl.Series](), self._of_kind(frames.DATE)
+        for name, made in zip(self.names_in_, self.names_out_, strict=True):
+            column = frame[made].rename(name)
+            if name in dates:
+                number = dates.index(name)
+                unit = _DAY if self.dtypes_[number] == "date" else 1
+                steps = (column.cast(pl.Float64) * (_DAY / unit)).round().cast(pl.Int64)
+                column = (steps * unit + self.first_[number]).cast(pl.Datetime("us"))
+                column = column.cast(pl.Date) if unit == _DAY else column
+            out.append(column)
+        return pl.DataFrame(out)
+
+
+def _microseconds(column: pl.Series, *, local: bool = False) -> pl.Series:
+    """Return dates as microseconds since 1970, in UTC or in local time."""
+    zone = getattr(column.dtype, "time_zone", None)
+    if zone is not None:
+        column = column if local else column.dt.convert_time_zone("UTC")
+        column = column.dt.replace_time_zone(None)
+    return column.cast(pl.Datetime("us")).cast(pl.Int64)
+
+
+def _parts(column: pl.Series) -> list[str]:
+    """Return the periods in which dates differ and of which they span at least a half."""
+    times = _microseconds(column, local=True).drop_nulls().to_numpy()
+    span = float(times.max() - times.min())
+    found = [part for part, T in PERIODS.items() if part != "day" and span >= T / 2]
+    clock = times % _DAY
+    return [*found, "day"] if np.ptp(clock) > 0 else found or ["year"]  # a short span still has a position in the year
+
+
+def _waves(column: pl.Series, part: str) -> tuple[pl.Series, pl.Series]:
+    """Return sin and cos of the position in a period; a year has its own length."""
+    if part == "year":
+        local = column.dt.replace_time_zone(None) if getattr(column.dtype, "time_zone", None) else column
+        times = local.cast(pl.Datetime("us"))
+        start = times.dt.truncate("1y")
+        length = (start.dt.offset_by("1y") - start).cast(pl.Int64).cast(pl.Float64)
+        share = (times - start).cast(pl.Int64).cast(pl.Float64) / length
+    else:
+        T = int(PERIODS[part])
+        share = ((_microseconds(column, local=True) - _MONDAY) % T).cast(pl.Float64) / T
+    angle = share * (2 * np.pi)
+    return angle.sin(), angle.cos()
+
+
+def _free(names: list[str]) -> list[str]:
+    """Return names that are all different.
+
+    >>> _free(["a_days", "b", "a_days"])
+    ['a_days', 'b', 'a_days′']
+    """
+    found = dict[str, None]()
+    for name in names:
+        while name in found:
+            name += "′"
+        found[name] = None
+    return list(found)

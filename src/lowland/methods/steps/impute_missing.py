@@ -1,0 +1,220 @@
+"""Filling of missing cells."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Rule
+from ...core.errors import CellError
+from ...core.message import Advice, Message, Setting
+from ...core.random import seed
+from ..linear.probabilistic_pca import ProbabilisticPCA
+from . import frames
+from .step import Step
+
+Array = Any
+
+HIDDEN_SHARE = 0.1  # of the observed cells, hidden in each round of cross-validation
+ROUNDS = 3
+MAX_COMPONENTS = 10  # most directions that are tried
+MAX_CELLS = 2_000_000  # cells of the rows that choose the number of directions
+_LEVEL = "missing"  # the level of missing categories
+
+
+class ImputeMissing(Step):
+    """Fill missing cells, each row by what the training rows taught.
+
+    "mean" and "median" of the column; "ppca": the conditional mean given the observed cells of the row, in the
+    Gaussian model of `ProbabilisticPCA`. For it, columns are divided by the standard deviation of their observed cells
+    first, so that the result does not depend on units, and filled cells are returned in the original units. The number
+    of directions is chosen by cross-validation: a tenth of the observed cells is hidden and predicted, three times,
+    and the smallest number whose squared error is within a standard error of the least one is taken; 0, the mean, is a
+    candidate.
+
+    Parameters
+    ----------
+    method : str
+        Missing numbers: "mean", "median", "ppca", or "keep", which leaves them to the method.
+    categories : str
+        Missing categories: "error" refuses them, with their place; "level" makes them a level of their own, called
+        "missing"; "mode" takes the most frequent level.
+    n_components : "auto" or int
+        Number of directions of "ppca"; "auto": by cross-validation.
+    random_state : int, generator or None
+        Seed of the hidden cells; None is seed 0.
+
+    Attributes
+    ----------
+    fill_ : array
+        Mean or median of each column of numbers ("ppca": the mean).
+    scale_, model_ : array, ProbabilisticPCA or None
+        Standard deviation of the observed cells; the model of the divided columns, None if it has no directions.
+    n_components_ : int
+        Number of directions of "ppca".
+    errors_ : array
+        Mean squared error of hidden cells in squared standard deviations, for 0, 1, 2, … directions ("auto").
+    levels_ : dict
+        Level of missing cells in each column of categories.
+
+    Examples
+    --------
+    >>> import numpy as np, lowland
+    >>> X = np.random.default_rng(0).standard_normal((100, 1)) @ [[1.0, 2.0, 300.0]]
+    >>> hidden = X.copy()
+    >>> hidden[7, 2] = np.nan
+    >>> float(abs(lowland.steps.ImputeMissing("ppca").fit_transform(hidden)[7, 2] / X[7, 2] - 1).round(3))
+    0.0
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        "method": Choice(("keep", "mean", "median", "ppca")),
+        "categories": Choice(("error", "level", "mode")),
+        "n_components": AnyOf((Choice(("auto",)), Integer(0))),
+        "random_state": RANDOM_STATE,
+    }
+
+    fill_: Array
+    scale_: Array
+    model_: ProbabilisticPCA | None
+    n_components_: int
+    errors_: Array
+    levels_: dict[str, str]
+
+    def __init__(
+        self,
+        method: str = "mean",
+        *,
+        categories: str = "error",
+        n_components: int | str = "auto",
+        random_state: int | None = None,
+    ) -> None:
+        self.method, self.categories = method, categories
+        self.n_components, self.random_state = n_components, random_state
+
+    def _learn(self, frame: pl.DataFrame) -> None:
+        self.names_out_ = list(self.names_in_)
+        X = frames.numbers(frame, self._of_kind(frames.NUMBER))
+        self.fill_ = np.nanmedian(X, axis=0) if self.method == "median" and X.size else _means(X)
+        if self.method == "ppca":
+            self._learn_gaussian(X)
+        self.levels_ = {}
+        for name in self._of_kind(frames.CATEGORY):
+            counts = frame[name].drop_nulls().cast(pl.String).value_counts(sort=True)
+            most = counts.filter(pl.col("count") == counts["count"].max())[name].sort()
+            taken = counts[name].to_list()
+            free = next(text for text in (_LEVEL, f"({_LEVEL})", f"(({_LEVEL}))") if text not in taken)
+            self.levels_[name] = str(most[0]) if self.categories == "mode" else free
+        self._filled_categories(frame)
+
+    def _learn_gaussian(self, X: Array) -> None:
+        self.scale_ = np.sqrt(_means((X - self.fill_) ** 2))
+        self.scale_[~(self.scale_ > 0)] = 1.0
+        Z = (X - self.fill_) / self.scale_
+        most = min(Z.shape[1] - 1, len(Z) - 2)
+        if self.n_components == "auto":
+            errors = hidden_errors(Z, min(most, MAX_COMPONENTS), self.random_state)
+            self.errors_ = errors.mean(axis=0) if len(errors) else np.empty(0)
+            self.n_components_ = fewest(errors)
+        else:
+            self.n_components_ = max(0, min(int(self.n_components), most))
+        self.model_ = _fitted(Z, self.n_components_) if self.n_components_ else None
+
+    def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
+        names = self._of_kind(frames.NUMBER)
+        if self.method != "keep" and names:
+            X = frames.numbers(frame, names)
+            if np.isnan(X).any():
+                frame = frames.with_numbers(frame, names, self._filled(X))
+        return self._filled_categories(frame)
+
+    def _filled(self, X: Array) -> Array:
+        gaps = np.isnan(X)
+        if self.method != "ppca" or self.model_ is None:
+            return np.where(gaps, self.fill_, X)
+        some = gaps.any(axis=1)
+        out = X.copy()
+        Z = self.model_.fill((X[some] - self.fill_) / self.scale_)
+        out[some] = np.where(gaps[some], Z * self.scale_ + self.fill_, X[some])
+        return out
+
+    def _filled_categories(self, frame: pl.DataFrame) -> pl.DataFrame:
+        for name in self._of_kind(frames.CATEGORY):
+            column = frame[name]
+            if not column.null_count():
+                continue
+            if self.categories == "error":
+                i, number = int(np.argmax(column.is_null().to_numpy())), frame.columns.index(name)
+                level = Message("make missing values a level with ", Setting("missing_category", "level"))
+                mode = Message("take the most frequent level with ", Setting("missing_category", "mode"))
+                raise CellError("a missing category", Advice("fill it", level, mode), row=i, column=number, name=name)
+            filled = column.cast(pl.String).fill_null(self.levels_[name])
+            if column.dtype == pl.Boolean and self.categories == "mode":
+                filled = filled == "true"
+            frame = frame.with_columns(filled.rename(name))
+        return frame
+
+    def _restore(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows as they are, with the level of missing categories as missing; filled numbers stay."""
+        if self.categories != "level":
+            return frame
+        texts = [name for name in self._of_kind(frames.CATEGORY) if frame.schema[name] == pl.String]
+        return frame.with_columns(
+            pl.when(pl.col(name) == self.levels_[name]).then(None).otherwise(pl.col(name)).alias(name) for name in texts
+        )
+
+
+def hidden_errors(Z: Array, most: int, random_state: Any = None) -> Array:
+    """Return the squared errors of hidden cells, a row for each, in columns for 0, 1, …, ``most`` directions."""
+    rng = seed(random_state)
+    rows = max(50, MAX_CELLS // max(1, Z.shape[1]))
+    if len(Z) > rows:
+        Z = Z[np.sort(rng.choice(len(Z), rows, replace=False))]
+    seen, found = np.argwhere(~np.isnan(Z)), [np.empty((0, max(most, 0) + 1))]
+    for _ in range(ROUNDS):
+        i, j = seen[rng.choice(len(seen), max(1, round(HIDDEN_SHARE * len(seen))), replace=False)].T
+        part = Z.copy()
+        part[i, j] = np.nan
+        if np.isnan(part).all(axis=0).any():
+            continue  # a column with few values lost all of them
+        guesses = [np.broadcast_to(_means(part), part.shape)]
+        guesses += [_filled_by(_fitted(part, k), part, guesses[0]) for k in range(1, most + 1)]
+        found.append(np.column_stack([(Z[i, j] - guess[i, j]) ** 2 for guess in guesses]))
+    return np.concatenate(found)
+
+
+def fewest(errors: Array) -> int:
+    """Return the smallest number of directions whose error is within a standard error of the least one.
+
+    >>> fewest(np.array([[4.0, 1.0, 1.1], [5.0, 1.2, 1.0], [3.0, 1.0, 1.1]]))
+    1
+    """
+    if len(errors) < 2:
+        return 0
+    best = int(errors.mean(axis=0).argmin())
+    more = errors - errors[:, [best]]  # of the same cells, so that what all models miss cancels
+    near = more.mean(axis=0) <= more.std(axis=0, ddof=1) / np.sqrt(len(errors))
+    return int(near.argmax())
+
+
+def _filled_by(model: ProbabilisticPCA | None, Z: Array, mean: Array) -> Array:
+    return mean if model is None else np.asarray(model.fill(Z))
+
+
+def _means(X: Array) -> Array:
+    """Return the mean of the observed cells of each column."""
+    seen = ~np.isnan(X)
+    return np.where(seen, X, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+
+
+def _fitted(Z: Array, k: int) -> ProbabilisticPCA | None:
+    """Return the Gaussian model of standardised columns, or None where they do not vary."""
+    if not np.nanmax(np.abs(Z), initial=0.0) > 0:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # cross-validation judges: rank, convergence and dominance need no warning
+        return ProbabilisticPCA(k, tol=1e-6, max_iter=300).fit(Z)

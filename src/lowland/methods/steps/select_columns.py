@@ -1,0 +1,238 @@
+"""Choosing columns and checking new rows against the training rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from ...contract.fit_info import level_of_the_caller
+from ...contract.parameters import AnyOf, Choice, ColumnList, Nothing, Rule
+from ...core.errors import CellError, DataError, LowlandWarning, UnitsWarning
+from ...core.message import Advice
+from . import frames
+from .rules import ColumnTypes
+from .step import Step
+
+Array = Any
+Column = str | int
+
+KINDS = (frames.NUMBER, frames.CATEGORY, frames.DATE)
+UNITS_RATIO = 300.0  # ratio of median sizes from which on another unit is suspected: 1000 less the spread of a sample
+_LISTED = 5  # columns named in a warning
+
+
+class SelectColumns(Step):
+    """Choose columns by name, remember their types, and check new rows against them.
+
+    New rows are matched by name, in any order. A missing column and a column of another type are errors. Values whose
+    typical size differs from that of the training rows by a factor of 300 or more, and that all lie outside their
+    range, give a `UnitsWarning`.
+
+    Parameters
+    ----------
+    columns : list of column names or numbers, or None
+        Columns to use; None: all.
+    drop : list of column names or numbers, or None
+        Columns to leave out.
+    types : dict or None
+        Types by column name, "number", "category" or "date": numeric codes as categories, texts as numbers or as
+        dates (ISO 8601). Others are taken from the table: texts and booleans are categories.
+    kinds : list of str
+        Types of columns that are used: "number", "category", "date".
+    others : str
+        Columns of other types: "error" refuses them, "warn" leaves them out with a warning, "drop" without.
+
+    Attributes
+    ----------
+    names_in_, kinds_in_, names_out_ : lists of str
+        The chosen columns and the type of each; the same names.
+    dtypes_ : list of str
+        Types of the columns in the table, for `inverse_transform`.
+    low_, middle_, high_ : array
+        Smallest, median and largest absolute value of each column of numbers that is not 0; NaN for others.
+
+    Examples
+    --------
+    >>> import polars as pl, lowland
+    >>> table = pl.DataFrame({"id": [7, 8], "age": [31, 54], "sex": ["f", "m"]})
+    >>> step = lowland.steps.SelectColumns(drop=["id"]).fit(table)
+    >>> step.transform(table.select("sex", "id", "age")).columns
+    ['age', 'sex']
+    """
+
+    _parameters: ClassVar[Mapping[str, Rule]] = {
+        "columns": AnyOf((Nothing(), ColumnList())),
+        "drop": AnyOf((Nothing(), ColumnList())),
+        "types": AnyOf((Nothing(), ColumnTypes(KINDS))),
+        "kinds": ColumnList(),
+        "others": Choice(("error", "warn", "drop")),
+    }
+
+    dtypes_: list[str]
+    low_: Array
+    middle_: Array
+    high_: Array
+
+    def __init__(
+        self,
+        columns: list[Column] | None = None,
+        *,
+        drop: list[Column] | None = None,
+        types: dict[str, str] | None = None,
+        kinds: list[str] | tuple[str, ...] = KINDS,
+        others: str = "error",
+    ) -> None:
+        self.columns, self.drop, self.types, self.kinds, self.others = columns, drop, types, kinds, others
+
+    def _choose(self, frame: pl.DataFrame) -> list[str]:
+        owner, names = type(self).__name__, frame.columns
+        if wrong := [kind for kind in self.kinds if kind not in KINDS]:
+            raise ValueError(f"{owner}: kinds has {wrong[0]!r}; it may have {', '.join(KINDS)}")
+        wanted = names if self.columns is None else frames.positions(names, self.columns, owner, "columns")
+        left_out = frames.positions(names, self.drop or [], owner, "drop")
+        frames.positions(names, list(self.types or {}), owner, "types")
+        chosen = [name for name in wanted if name not in left_out]
+        kinds = {c.name: frames.kind_of(c) for c in self._converted(frame.select(chosen)).iter_columns()}
+        other = [name for name in chosen if kinds[name] not in (*self.kinds, frames.EMPTY)]
+        chosen = [name for name in chosen if name not in other]
+        if other and (self.others == "error" or not chosen):
+            raise DataError(
+                f"{owner}: column {other[0]!r} holds {_WORDS[kinds[other[0]]]} ({frame.schema[other[0]]}), which this "
+                f"recipe does not use: leave it out with drop=[{other[0]!r}] or encode it"
+            )
+        if not chosen:
+            raise DataError(f"{owner}: no column is left; choose others in columns, drop or kinds")
+        if other and self.others == "warn":
+            listed = ", ".join(map(repr, other[:_LISTED])) + (
+                f", … ({len(other)} in all)" if len(other) > _LISTED else ""
+            )
+            words = " and ".join(sorted({_WORDS[kinds[name]] for name in other}))
+            has_categories = any(kinds[name] == frames.CATEGORY for name in other)
+            remedy = ": choose categories='one-hot', 'famd' or 'drop'" if has_categories else ""
+            warnings.warn(
+                f"columns of {words} are left out ({listed}){remedy}", LowlandWarning, stacklevel=level_of_the_caller()
+            )
+        return chosen
+
+    def _converted(self, frame: pl.DataFrame) -> pl.DataFrame:
+        types = self.types or {}
+        return frame.with_columns(
+            _as_type(frame[name], types[name], number) for number, name in enumerate(frame.columns) if name in types
+        )
+
+    def _learn(self, frame: pl.DataFrame) -> None:
+        self.names_out_ = list(self.names_in_)
+        self.dtypes_ = [str(kind) for kind in frame.dtypes]
+        sizes = np.full((3, frame.width), np.nan)
+        for j, kind in enumerate(self.kinds_in_):
+            values = _sizes(frame.to_series(j)) if kind == frames.NUMBER else np.empty(0)
+            if len(values):
+                sizes[:, j] = values.min(), np.median(values), values.max()
+        self.low_, self.middle_, self.high_ = sizes
+
+    def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
+        return frame
+
+    def transform(self, X: Any) -> Any:
+        """Return the chosen columns in the order of the training rows; warn of values in another unit."""
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        frame, named = self._rows(X)
+        self._check_units(frame)
+        return self._output(frame, X, named)
+
+    def _check_units(self, frame: pl.DataFrame) -> None:
+        """Warn of columns whose values are all far outside the training range."""
+        for j, (name, kind) in enumerate(zip(self.names_in_, self.kinds_in_, strict=True)):
+            values = _sizes(frame.to_series(j)) if kind == frames.NUMBER else np.empty(0)
+            if not len(values) or np.isnan(self.middle_[j]):
+                continue
+            ratio = float(np.median(values)) / float(self.middle_[j])
+            larger = ratio >= UNITS_RATIO and values.min() > self.high_[j]
+            smaller = ratio <= 1 / UNITS_RATIO and values.max() < self.low_[j]
+            if larger or smaller:
+                factor = ratio if larger else 1 / ratio
+                warnings.warn(
+                    f"column {name!r}: the new values are about {factor:.2g} times {'larger' if larger else 'smaller'} "
+                    f"than in the training rows (median {np.median(values):.4g} v. {self.middle_[j]:.4g}): check the "
+                    "unit",
+                    UnitsWarning,
+                    stacklevel=level_of_the_caller(),
+                )
+
+    def _restore(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the columns, with texts of booleans as booleans; columns that were left out stay left out."""
+        flags = [n for n, kind in zip(self.names_in_, self.dtypes_, strict=True) if kind == "Boolean"]
+        return frame.with_columns(pl.col(name) == "true" for name in flags if frame.schema[name] == pl.String)
+
+
+_WORDS = {frames.NUMBER: "numbers", frames.CATEGORY: "categories", frames.DATE: "dates", frames.OTHER: "other types"}
+
+
+def _sizes(column: pl.Series) -> Array:
+    """Return the absolute values that are not 0."""
+    values = np.abs(column.drop_nulls().cast(pl.Float64).to_numpy())
+    return values[(values > 0) & np.isfinite(values)]
+
+
+def _as_type(column: pl.Series, kind: str, number: int) -> pl.Series:
+    """Return a column in a declared type; a cell that cannot be read so is an error with its row."""
+    now = frames.kind_of(column)
+    if now in (kind, frames.EMPTY):
+        return column
+    if kind == frames.CATEGORY:
+        return _as_text(column)
+    if column.dtype != pl.String:
+        raise DataError(f"column {column.name!r} holds {column.dtype}, which cannot be read as a {kind}", column=number)
+    if kind == frames.NUMBER:
+        made = column.str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
+    else:
+        made = _as_times(column)
+    wrong = (column.is_not_null() & made.is_null()).to_numpy()
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        what = f"{column[i]!r}, which is not a {kind},"
+        raise CellError(what, Advice("correct it", "leave the row out"), row=i, column=number, name=column.name)
+    return made
+
+
+def _as_text(column: pl.Series) -> pl.Series:
+    """Return codes as text: 1 and 1.0 are the same level.
+
+    >>> _as_text(pl.Series([1.0, 2.5, None])).to_list(), _as_text(pl.Series([1, 2])).to_list()
+    (['1', '2.5', None], ['1', '2'])
+    """
+    if not column.dtype.is_float():
+        return column.cast(pl.String)
+    whole = (column == column.round()) & (column.abs() < 2**53)
+    texts = column.cast(pl.String)
+    return (
+        texts.to_frame("t")
+        .select(
+            pl.when(whole.fill_null(False))
+            .then(column.cast(pl.Int64, strict=False).cast(pl.String))
+            .otherwise(pl.col("t"))
+        )
+        .to_series()
+        .rename(column.name)
+    )
+
+
+def _as_times(column: pl.Series) -> pl.Series:
+    """Return texts as times, each by the first format of ISO 8601 that it has; an offset is turned into UTC.
+
+    >>> _as_times(pl.Series(["2024-01-31", "2024-01-31T10:30Z", "soon"])).to_list()
+    [datetime.datetime(2024, 1, 31, 0, 0), datetime.datetime(2024, 1, 31, 10, 30), None]
+    """
+    texts = column.str.strip_chars().str.replace("T", " ", literal=True).str.replace(r"Z$", "+0000")
+    made = texts.str.to_date("%Y-%m-%d", strict=False).cast(pl.Datetime("us"))
+    for clock in ("%H:%M:%S%.f", "%H:%M"):
+        made = made.fill_null(texts.str.to_datetime(f"%Y-%m-%d {clock}", strict=False, time_unit="us"))
+        zoned = texts.str.to_datetime(f"%Y-%m-%d {clock}%z", strict=False, time_unit="us")
+        made = made.fill_null(zoned.dt.convert_time_zone("UTC").dt.replace_time_zone(None))
+    return made.rename(column.name)

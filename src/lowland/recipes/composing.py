@@ -1,0 +1,189 @@
+"""Composition of steps and a method to a scikit-learn Pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..contract import registry
+from ..contract.parameters import AnyOf, Choice, Nothing, Rule, check
+from ..core.message import Message, Setting
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
+Column = str | int
+
+_NONE = Nothing()
+RULES: Mapping[str, Rule] = {
+    "dates": Choice(("elapsed", "cyclic", "drop")),
+    "missing": Choice(("error", "drop-rows", "mean", "median", "ppca")),
+    "missing_category": Choice(("error", "level", "mode")),
+    "categories": AnyOf((_NONE, Choice(("drop", "one-hot", "famd")))),
+    "scale": AnyOf((_NONE, Choice(("standard", "robust", "minmax")))),
+    "unseen": Choice(("error", "ignore")),
+    "normalize": AnyOf((_NONE, Choice(("l2",)))),
+}
+
+
+def recipe(
+    method: Any = None,
+    *,
+    columns: Sequence[Column] | None = None,
+    drop: Sequence[Column] | None = None,
+    types: Mapping[str, str] | None = None,
+    dates: str = "elapsed",
+    transform: Mapping[str, Any] | None = None,
+    missing: str = "error",
+    missing_category: str = "error",
+    categories: str | None = None,
+    scale: str | None = None,
+    normalize: str | None = None,
+    pre: Any = None,
+    unseen: str = "error",
+) -> Pipeline:
+    """Compose everything between a table and a method, and the method, to one scikit-learn Pipeline.
+
+    The steps are, in this order and only those that are needed: "columns", "dates", "transform", "missing",
+    "categories", "scale", "normalize", "pre" and "method". Each learns from the training rows only; `transform` of new
+    rows repeats them row by row. `lowland.save` writes the whole Pipeline to one file.
+
+    Parameters
+    ----------
+    method : Reducer, str or None
+        The method, as a model or by name; None: preprocessing only.
+    columns, drop : list of column names or numbers
+        Columns to use (default: all), and columns to leave out.
+    types : dict
+        Types by column name: "number", "category" or "date"; the others are taken from the table.
+    dates : str
+        "elapsed": days since the first training date; "cyclic": positions in year, week and day; "drop".
+    transform : dict
+        Functions of columns: ``{"log": ["crp", "ferritin"]}``; log, log1p, sqrt, rank, clr, hellinger.
+    missing : str
+        Missing numbers: "error" leaves them to the method, which refuses them unless it takes missing values (as
+        ProbabilisticPCA does); "mean", "median" or "ppca" fill them.
+    missing_category : str
+        Missing categories: "error", "level" (a level of their own) or "mode" (the most frequent level).
+    categories : str or None
+        "one-hot": a column for each level; "famd": all axes of `FAMD`; "drop". None: FAMD as a method gets the
+        categories; for other methods they are left out, with a warning.
+    scale : str or None
+        "standard": unit variance; "robust": median and quartiles; "minmax". ``categories="famd"`` standardises numbers
+        by itself, so "standard" adds no step there.
+    normalize : str or None
+        "l2": divide each row by its length.
+    pre : Reducer, str or None
+        A method before the method, such as "pca:50".
+    unseen : str
+        Levels that the training rows do not have: "error" or "ignore".
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+
+    Examples
+    --------
+    >>> import polars as pl, lowland
+    >>> table = pl.DataFrame(
+    ...     {
+    ...         "age": [31, 54, 40, None, 62, 47],
+    ...         "crp": [0.3, 12.0, 1.1, 5.0, 40.0, 2.2],
+    ...         "sex": ["f", "m", "f", "f", "m", "m"],
+    ...     }
+    ... )
+    >>> model = lowland.recipe(
+    ...     lowland.PCA(2), transform={"log": ["crp"]}, missing="ppca", categories="one-hot", scale="standard"
+    ... )
+    >>> [name for name, _ in model.steps]
+    ['columns', 'dates', 'transform', 'missing', 'categories', 'scale', 'method']
+    >>> model.fit(table).transform(table.select("sex", "crp", "age")).shape
+    (6, 2)
+    """
+    from sklearn.pipeline import Pipeline
+
+    from ..methods import steps
+
+    given = {"dates": dates, "missing": missing, "missing_category": missing_category, "categories": categories}
+    check("recipe", RULES, given | {"scale": scale, "unseen": unseen, "normalize": normalize})
+    if missing == "drop-rows":
+        raise ValueError(
+            "recipe: missing='drop-rows' cannot be a step, because a Pipeline keeps all rows; drop them before the fit "
+            "by frame.drop_nulls(), or fill them with missing='ppca'"
+        )
+    last, before = _model(method, "method"), _model(pre, "pre")
+    takes_categories = last is not None and _takes_categories(last)
+    _check_scaling(scale, categories, before if before is not None else last)
+    kinds = ["number", *(["date"] if dates != "drop" else [])]
+    if categories in ("one-hot", "famd") or (categories is None and takes_categories):
+        kinds.append("category")
+    others = "warn" if categories is None else "drop"
+    chosen: list[tuple[str, Any]] = [
+        (
+            "columns",
+            steps.SelectColumns(
+                None if columns is None else list(columns),
+                drop=None if drop is None else list(drop),
+                types=None if types is None else dict(types),
+                kinds=kinds,
+                others=others,
+            ),
+        )
+    ]
+    if dates != "drop":
+        chosen.append(("dates", steps.EncodeDates(dates)))
+    if transform:
+        chosen.append(("transform", steps.TransformColumns(dict(transform))))
+    if missing != "error" or missing_category != "error":
+        fill = "keep" if missing == "error" else missing
+        chosen.append(("missing", steps.ImputeMissing(fill, categories=missing_category)))
+    if categories in ("one-hot", "famd"):
+        chosen.append(("categories", steps.EncodeCategories(categories, unseen=unseen)))
+    if scale is not None and categories != "famd":
+        chosen.append(("scale", steps.ScaleColumns(scale)))
+    if normalize is not None:
+        chosen.append(("normalize", steps.NormalizeRows(normalize)))
+    chosen += [(name, model) for name, model in (("pre", before), ("method", last)) if model is not None]
+    return Pipeline(chosen)
+
+
+def _model(given: Any, parameter: str) -> Any:
+    """Return a method: as given, by its name, or by its name and number of components."""
+    if not isinstance(given, str):
+        if given is not None and not (hasattr(given, "fit") and hasattr(given, "transform")):
+            raise ValueError(
+                f"recipe: {parameter} must be a method, such as lowland.PCA(2), or its name; got {given!r}"
+            )
+        return given
+    name, colon, number = given.partition(":")
+    cls: Any = registry.method(name).load()
+    if not colon:
+        return cls()
+    if not number.strip().isdecimal() or "n_components" not in cls._parameters:
+        raise ValueError(
+            f"recipe: {parameter} must be a name and a number of components, such as 'pca:50'; got {given!r}"
+        )
+    return cls(n_components=int(number))
+
+
+def _takes_categories(model: Any) -> bool:
+    row = registry.by_class(type(model).__name__)
+    return row is not None and row.needs == "rows or categories"
+
+
+def _check_scaling(scale: str | None, categories: str | None, model: Any) -> None:
+    """Refuse to scale columns twice."""
+    by_method = getattr(model, "scale", False) is True
+    name = type(model).__name__
+    setting = Message("recipe: ", Setting("scale", scale))
+    if scale is not None and by_method:
+        raise ValueError(Message(setting, f" and {name}(scale=True) both scale the columns; use one of them"))
+    if categories == "famd" and by_method:
+        raise ValueError(
+            f"recipe: categories='famd' standardises the columns, and {name}(scale=True) would scale its axes; use one "
+            "of them"
+        )
+    if categories == "famd" and scale not in (None, "standard"):
+        raise ValueError(Message(setting, " has no effect, because categories='famd' standardises numbers by itself"))
+    if scale is not None and model is not None and _takes_categories(model):
+        raise ValueError(Message(setting, f" and {name} both standardise the columns; leave scale out"))

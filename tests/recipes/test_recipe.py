@@ -1,0 +1,171 @@
+"""`lowland.recipe`: which steps, what they refuse, and that nothing is refitted on new rows."""
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+import lowland
+from lowland import DataError, LowlandWarning, UnitsWarning
+from lowland.core.errors import CellError
+from patients import make_patients
+
+METHODS = {
+    "pca": lowland.PCA(2),
+    "kernel_pca": lowland.KernelPCA(2, kernel="rbf"),
+    "classical_mds": lowland.ClassicalMDS(2),
+    "isomap": lowland.Isomap(2, n_neighbors=8),
+    "laplacian_eigenmaps": lowland.LaplacianEigenmaps(2, n_neighbors=10),
+    "random_projection": lowland.RandomProjection(2),
+}
+OPTIONS = {
+    "one-hot": {"categories": "one-hot", "scale": "standard", "missing": "ppca", "dates": "cyclic"},
+    "famd": {"categories": "famd", "missing": "ppca", "transform": {"log": ["crp"]}},
+    "numbers": {"categories": "drop", "scale": "robust", "missing": "median", "transform": {"rank": ["crp"]}},
+    "pre": {"categories": "one-hot", "scale": "minmax", "missing": "mean", "pre": "pca:4", "normalize": "l2"},
+}
+
+
+@pytest.fixture(scope="module")
+def patients():
+    return make_patients()
+
+
+def names(model):
+    return [name for name, _ in model.steps]
+
+
+def test_only_the_steps_that_are_needed():
+    assert names(lowland.recipe()) == ["columns", "dates"]
+    assert names(lowland.recipe(lowland.PCA(), dates="drop")) == ["columns", "method"]
+    full = lowland.recipe(
+        "isomap",
+        transform={"log": ["crp"]},
+        missing="ppca",
+        categories="one-hot",
+        scale="robust",
+        normalize="l2",
+        pre="pca:50",
+    )
+    order = ["columns", "dates", "transform", "missing", "categories", "scale", "normalize", "pre", "method"]
+    assert names(full) == order
+    assert isinstance(full, Pipeline)
+    assert isinstance(full["method"], lowland.Isomap)
+    assert full["pre"].get_params()["n_components"] == 50
+    assert "scale" not in names(lowland.recipe(lowland.Isomap(), scale="standard", categories="famd"))
+    assert names(lowland.recipe(lowland.PCA(), missing_category="mode"))[2] == "missing"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": lowland.PCA(scale=True), "scale": "standard"}, "both scale the columns"),
+        ({"pre": lowland.PCA(5, scale=True), "method": lowland.PCA(), "scale": "minmax"}, "both scale the columns"),
+        ({"method": lowland.PCA(scale=True), "categories": "famd"}, "would scale its axes"),
+        ({"method": lowland.PCA(), "categories": "famd", "scale": "robust"}, "standardises numbers by itself"),
+        ({"method": lowland.FAMD(), "scale": "standard"}, "both standardise"),
+        ({"method": lowland.PCA(), "missing": "drop-rows"}, r"frame\.drop_nulls\(\)"),
+        ({"method": lowland.PCA(), "missing": "pca"}, "missing must be .*did you mean 'ppca'"),
+        ({"method": lowland.PCA(), "categories": "onehot"}, "did you mean 'one-hot'"),
+        ({"method": "pcaa"}, "did you mean pca"),
+        ({"method": lowland.PCA(), "pre": "pca:many"}, "such as 'pca:50'"),
+        ({"method": 3}, "must be a method"),
+    ],
+    ids=[
+        "pca",
+        "pre",
+        "famd and pca",
+        "famd",
+        "method famd",
+        "drop-rows",
+        "missing",
+        "one-hot",
+        "name",
+        "number",
+        "none",
+    ],
+)
+def test_recipes_that_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        lowland.recipe(**options)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")  # of graphs of so few rows
+def test_nothing_is_refitted_on_new_rows(patients, method, options):
+    """Changing each new row in turn changes no other output row."""
+    model = lowland.recipe(clone(METHODS[method]), drop=["id"], **OPTIONS[options]).fit(patients[:48])
+    new, others = patients[48:54], patients[54:60]
+    whole = model.transform(new)
+    for i in range(6):
+        changed = pl.concat([new[:i], others[i : i + 1], new[i + 1 :]])
+        out = model.transform(changed)
+        keep = np.arange(6) != i
+        np.testing.assert_allclose(out[keep], whole[keep], rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(model.transform(new[i : i + 1])[0], whole[i], rtol=1e-10, atol=1e-12)
+        assert np.abs(out[i] - whole[i]).max() > 1e-6
+    shuffled = new.select(new.columns[::-1]).drop("id")
+    np.testing.assert_array_equal(model.transform(shuffled), whole)
+
+
+def test_categories_without_an_order(patients):
+    table = patients.drop("id", "albumin", "seen")
+    with pytest.warns(LowlandWarning, match=r"categories are left out \('sex', 'smokes'\)"):
+        lowland.recipe(lowland.PCA(1), scale="standard").fit(table)
+    model = lowland.recipe(lowland.FAMD(2)).fit(table)  # takes them by itself
+    assert model["method"].levels_.keys() == {"sex", "smokes"}
+
+
+def test_new_rows_that_do_not_fit(patients):
+    model = lowland.recipe(lowland.PCA(2), drop=["id"], missing="mean", categories="one-hot", scale="standard")
+    model.fit(patients)
+    with pytest.raises(CellError, match=r"the level 'x', which .* at row 2"):
+        model.transform(
+            patients.with_columns(pl.when(pl.int_range(pl.len()) == 2).then(pl.lit("x")).otherwise("sex").alias("sex"))
+        )
+    with pytest.raises(DataError, match=r"no column 'albumin'.*similar names: 'Albumin'"):
+        model.transform(patients.rename({"albumin": "Albumin"}))
+    with pytest.warns(UnitsWarning, match="'albumin'"):
+        model.transform(patients.with_columns(pl.col("albumin") * 1000))
+    with pytest.raises(DataError, match="'sex' holds numbers"):
+        model.transform(patients.with_columns(pl.lit(1).alias("sex")))
+    assert model.transform(patients[:0]).shape == (0, 2)
+    with pytest.raises(DataError, match="0 sample"):
+        clone(model).fit(patients[:0])
+    with pytest.raises(DataError, match="'crp' has no values"):
+        clone(model).fit(patients.with_columns(pl.lit(None).alias("crp")))
+    ignoring = clone(model).set_params(categories__unseen="ignore").fit(patients)
+    assert np.isfinite(ignoring.transform(patients.with_columns(pl.lit("x").alias("sex")))).all()
+
+
+def test_inverse_of_the_whole_chain(patients):
+    model = lowland.recipe(
+        lowland.PCA(7), drop=["id"], missing="mean", categories="one-hot", scale="standard", transform={"log": ["crp"]}
+    )
+    back = model.inverse_transform(model.fit_transform(patients))
+    assert back.columns == patients.columns[1:]
+    assert back["sex"].to_list() == patients["sex"].to_list()
+    assert back["smokes"].to_list() == patients["smokes"].to_list()
+    assert back["seen"].to_list() == patients["seen"].to_list()
+    np.testing.assert_allclose(back["crp"], patients["crp"], rtol=1e-9)
+    options = {"drop": ["id"], "missing": "mean", "categories": "drop", "scale": "standard"}
+    cyclic = lowland.recipe(lowland.PCA(2), dates="cyclic", **options).fit(patients)
+    assert not hasattr(cyclic, "inverse_transform")
+
+
+def test_gaps_are_left_to_methods_that_take_them(patients):
+    table = patients.select("age", "crp", "albumin")
+    assert np.isfinite(lowland.recipe(lowland.ProbabilisticPCA(1), scale="standard").fit_transform(table)).all()
+    with pytest.raises(CellError, match=r"NaN at row \d+, column 2 \('albumin'\)"):
+        lowland.recipe(lowland.PCA(1), scale="standard").fit(table)
+
+
+def test_arrays():
+    X = np.random.default_rng(0).standard_normal((40, 5)) * [1, 10, 100, 1, 1]
+    model = lowland.recipe(lowland.PCA(2), scale="standard").fit(X)
+    theirs = lowland.PCA(2, scale=True).fit_transform(X)  # its divisor is N − 1
+    np.testing.assert_allclose(model.transform(X), theirs * np.sqrt(40 / 39), atol=1e-10)
+    assert isinstance(model[:-1].transform(X), np.ndarray)
+    assert isinstance(model.inverse_transform(model.transform(X)), np.ndarray)
