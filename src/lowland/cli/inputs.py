@@ -178,7 +178,7 @@ def read_for(
     steps: Pipeline | None = None,
     unseen: str | None = None,
 ) -> Input:
-    """Read rows for a fitted model, after its steps; columns are matched by name if both have names, else by position."""
+    """Read rows for a fitted model, after its steps; columns are matched by name where both have names."""
     from ..data.arraytable import SparseTable
     from ..data.table import Selection
     from ..rows.row_source import RowSource

@@ -12,6 +12,8 @@ from .reading_options import ReadingOptions
 from .recipe_options import RecipeOptions
 
 HIDDEN = "_complete"  # the command that completion scripts call
+_READING, _STEPS = ReadingOptions(), RecipeOptions()
+
 COMPONENTS, METHOD, OUT = ("--components", "--n-components"), ("--method", "-m"), ("--out", "-o")  # long name first
 
 DataFile = Annotated[Path, Parameter(help="Table to read: .csv, .tsv, .txt (each also .gz), .parquet, .npy or .npz.")]
@@ -91,8 +93,8 @@ class TableOptions:
     drop: Annotated[
         tuple[str, ...], Parameter(help="Columns to exclude, in the same format as --columns.", show_default=False)
     ] = ()
-    reading: ReadingOptions = ReadingOptions()
-    recipe: RecipeOptions = RecipeOptions()
+    reading: ReadingOptions = _READING
+    recipe: RecipeOptions = _STEPS
 
     def words(self) -> dict[str, Any]:
         """Return the options for a command line on the same rows."""
