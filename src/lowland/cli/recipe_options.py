@@ -25,8 +25,8 @@ class RecipeOptions:
     types: Annotated[
         tuple[str, ...],
         Parameter(
-            help="Types of columns, as kind=columns, such as category=stage,code; kinds: number, category, date. May be "
-            "repeated.",
+            help="Types of columns, as kind=columns, such as category=stage,code; kinds: number, category, date. May "
+            "be repeated.",
             show_default=False,
         ),
     ] = ()
