@@ -12,7 +12,7 @@ from rich.text import Text
 from ..core.command_line import command_line
 from .answer import Answer
 from .inputs import read_input
-from .model import build_model, fill_in, find_method, run, scaled_by_step
+from .model import build_model, fill_in, find_method, run, scaled_by_step, scaled_once
 from .options import Common, DataFile, KeepOptions, MethodOptions, TableOptions
 from .reduce import Job
 from .wording import in_words
@@ -53,9 +53,9 @@ def plan(
     from ..core.formatting import format_bytes, format_seconds
     from ..core.settings import memory_limit
 
-    options = method or MethodOptions()
-    model = build_model(options)
     chosen = columns or TableOptions()
+    options = scaled_once(method or MethodOptions(), chosen.recipe)
+    model = build_model(options)
     categories = "categories" in find_method(options.method).needs
     scale = scaled_by_step(model, options)
     given = read_input(

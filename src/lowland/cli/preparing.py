@@ -67,7 +67,8 @@ def _run(work: Callable[[Any], Any], raw: Input) -> pl.DataFrame:
     """Run the steps on the rows of a file; errors name the place in the file."""
     from .model import run
 
-    return run(work, raw)
+    made: pl.DataFrame = run(work, raw)
+    return made
 
 
 def _as_rows(made: pl.DataFrame, raw: Input) -> Input:

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from ..core.command_line import command_line
 from .answer import Answer, UsageError
 from .inputs import Input, read_input, warn_of_square
-from .model import build_model, files_of, fill_in, find_method, run, scaled_by_step
+from .model import build_model, files_of, fill_in, find_method, run, scaled_by_step, scaled_once
 from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, TableOptions
 from .outputs import check_kept, check_outputs
 
@@ -77,7 +77,8 @@ def reduce(
 
     Example: lowland reduce iris.csv --color species --out flat.csv --model iris.lowland --report iris.html
     """
-    options = method or MethodOptions()
+    chosen = columns or TableOptions()
+    options = scaled_once(method or MethodOptions(), chosen.recipe)
     inputs = (data, *files_of(options))
     check_outputs(out=out, model=model, report=report, inputs=inputs, json=common is not None and common.json)
     if model is not None and not find_method(options.method).kept:
@@ -85,7 +86,7 @@ def reduce(
             f"--model {model}: {options.method} is a plugin, and model files contain neither code nor pickles; remove "
             "--model. In Python, save such a model with pickle or joblib (loading one can run code)"
         )
-    job = Job(data, options, columns or TableOptions(), keep or KeepOptions(), out, model, report)
+    job = Job(data, options, chosen, keep or KeepOptions(), out, model, report)
     return perform(job)
 
 

@@ -1,0 +1,105 @@
+"""A command line that reduces a table, with an option for each thing that stands in the way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..core.command_line import command_line
+from ..data.table import name_list
+
+if TYPE_CHECKING:
+    from ..data.inspection import Inspection
+    from ..data.kinds import ColumnKind
+    from ..data.table import Table
+
+_BELOW_LIMIT = re.compile(r"\s*[<≤]\s*[0-9.,]+\s*")
+_MOST_WORDS = 5  # different words in columns of numbers that are proposed as marks of missing values
+
+
+def proposed_command(table: Table, found: Inspection, path: str, reading: Mapping[str, Any] | None = None) -> str:
+    """Return a command line that reduces a table as it is.
+
+    The identifier becomes ``--id``, the likeliest label ``--color``; columns in different units are scaled, gaps
+    filled by probabilistic PCA, categories coded by FAMD, and cells such as ``<0.5`` or ``n.d.`` read as what they mean.
+
+    Parameters
+    ----------
+    table, found : the table and its inspection.
+    path : the file's name for the command.
+    reading : options that the table was read with.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from lowland.data import Table, inspect_table
+    >>> frame = pl.DataFrame({"id": [7, 3, 9, 4], "crp": [0.1, None, 22.0, 3.0], "sex": ["f", "m", "m", "f"]})
+    >>> table = Table(frame, "lab.csv")
+    >>> print(proposed_command(table, inspect_table(table), "lab.csv"))
+    lowland reduce lab.csv --missing ppca --id id --color sex --out lab-map.csv --model lab.lowland --report lab.html
+    """
+    if found.missing_pairs is not None:
+        return _for_distances(found, path)
+    kinds = table.kinds()
+    id = next(iter(found.identifiers), None) or next((n for n, kind in kinds.items() if kind.kind == "id"), None)
+    color = next((name for name in found.categories if found.reducible != [name] and name != id), None)
+    marks = _marks(kinds)
+    mended = {name for name, kind in kinds.items() if kind.stray and marks is not None}
+    drop = [
+        name
+        for name, kind in kinds.items()
+        if name in table.names and name not in (id, color) and _unusable(name, kind, found, mended)
+    ]
+    used = {name: kind for name, kind in kinds.items() if name in table.names and name not in (id, color, *drop)}
+    numbers = [name for name, kind in used.items() if kind.kind == "number" and name not in found.constant]
+    categories = [name for name, kind in used.items() if kind.kind == "category"]
+    if not numbers and not categories:
+        return "lowland demo"
+    coded = "famd" if categories else None
+    gaps = [name for name in numbers if kinds[name].missing or name in mended]
+    return command_line(
+        "reduce",
+        path,
+        components=None if len(numbers) + len(categories) > 1 else 1,
+        scale=found.dominated and not coded and len(numbers) > 1,
+        drop=name_list(drop) if drop else None,
+        **{**(reading or {}), **(marks or {})},
+        missing="ppca" if gaps else None,
+        missing_category="level" if any(kinds[name].missing for name in categories) else None,
+        categories=coded,
+        id=id,
+        color=color,
+        **_files(path),
+    )
+
+
+def _unusable(name: str, kind: ColumnKind, found: Inspection, mended: set[str]) -> bool:
+    """Return whether a column must be dropped by name; text, dates and empty columns are left out without that."""
+    if kind.kind == "id":
+        return name not in found.non_numeric  # further identifiers of numbers would be reduced
+    return (name in found.faults and name not in mended) or name in found.infinite
+
+
+def _marks(kinds: Mapping[str, ColumnKind]) -> dict[str, Any] | None:
+    """Return the options that read the stray cells of all columns; None if they are too many to be marks."""
+    cells = {stray.cell.strip() for kind in kinds.values() for stray in kind.stray}
+    below = {cell for cell in cells if _BELOW_LIMIT.fullmatch(cell)}
+    words = sorted(cells - below)
+    if not cells or len(words) > _MOST_WORDS or any("\n" in word or '"' in word for word in words):
+        return None
+    return {"na": name_list(words) if words else None, "below_limit": "half" if below else None}
+
+
+def _for_distances(found: Inspection, path: str) -> str:
+    """Return a command line that maps a distance matrix."""
+    method = "metric_mds" if found.missing_pairs else "classical_mds"
+    given = ["metric=precomputed", "weights=known" if found.missing_pairs else None]
+    return command_line("reduce", path, method=method, components=2, set=given, **_files(path))
+
+
+def _files(path: str) -> dict[str, str]:
+    """Return output file names derived from the table's."""
+    stem = Path(path).name.split(".")[0] or "table"
+    return {"out": f"{stem}-map.csv", "model": f"{stem}.lowland", "report": f"{stem}.html"}
