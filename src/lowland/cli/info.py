@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.table import Table as Grid
+from rich.text import Text
 
 from ..core.command_line import command_line
 from ..core.errors import DataError, ModelFileError
@@ -14,57 +17,63 @@ from ..data.formats import READABLE, foreign_table
 from .answer import Answer
 from .options import Common
 from .outputs import is_table
+from .reading_options import ReadingOptions
 
 if TYPE_CHECKING:
     from ..data.inspection import Inspection
+    from ..data.kinds import ColumnKind
 
 KEYS = {
     "file": "the file that was read",
     "kind": '"table", "sparse matrix" or "model"',
-    "contents": "table: n_rows, n_columns, types (by column), missing and infinite (counts by column), names of "
-    "columns that are empty, constant, non_numeric, categories, identifiers, row_numbers or duplicate_columns, "
-    "dominant and dominant_pair (columns with most of the variance), duplicate_rows (their number), faults "
-    "(text in columns of numbers), missing_pairs (null unless it is a distance matrix); sparse matrix: n_rows, "
-    "n_columns, stored, density, missing, infinite, empty_rows, empty_columns; model: class, method, "
-    "parameters, functions, format_version, lowland_version, feature_names, n_features, fit_info, arrays, objects, "
-    "bytes",
+    "contents": "table: n_rows, n_columns, types (by column), kinds (by column: kind, reason, proposed, missing, stray "
+    "cells), missing and infinite (counts by column), names of columns that are empty, constant, non_numeric, "
+    "categories, identifiers, row_numbers or duplicate_columns, dominant and dominant_pair (columns with most of the "
+    "variance), duplicate_rows (their number), faults (text in columns of numbers), missing_pairs (null unless it is a "
+    "distance matrix); sparse matrix: n_rows, n_columns, stored, density, missing, infinite, empty_rows, empty_columns; "
+    "model: class, method, parameters, functions, format_version, lowland_version, feature_names, n_features, fit_info, "
+    "arrays, objects, bytes",
 }
 
+_COLUMNS_SHOWN, _STRAY_SHOWN = 40, 3  # rows of the table of columns, and cells that are not numbers in each
 _LISTED = 12  # names in one line of the table; --json has all of them
 
 
 def info(
-    file: Annotated[Path, Parameter(help="Table (.csv, .parquet, .npy, …) or model file.")],
+    file: Annotated[Path, Parameter(help="Table (file, folder, pattern, or - for standard input) or model file.")],
     /,
     *,
+    reading: ReadingOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
     """Describe a table or a model file.
 
-    Table: shape, types, missing values, constant, dominant and duplicate columns, duplicate rows, and a
-    suggested next command. Model: method, parameters, columns, diagnostics of the fit.
+    Table: what each column is, missing values, cells that keep a column from being numeric, constant, dominant and
+    duplicate columns, duplicate rows, and a command that reduces it as it is. Model: method, parameters, columns, steps
+    before the method, diagnostics of the fit.
 
     Example: lowland info iris.csv
     """
-    if is_table(file) or (file.is_file() and foreign_table(file) is not None):
-        return _table(file)  # its errors explain which formats can be read
+    options = reading or ReadingOptions()
+    if not file.is_file() or is_table(file) or foreign_table(file) is not None or options.format is not None:
+        return _table(file, options)  # its errors explain which formats can be read
     try:
         return _model(file)
     except ModelFileError as error:
-        if file.suffix.lower() == ".lowland" or not file.is_file():
+        if file.suffix.lower() == ".lowland":
             raise
         raise DataError(f"{error}; if it is a table, its name must end in one of {', '.join(READABLE)}") from error
 
 
-def _table(file: Path) -> Answer:
+def _table(file: Path, reading: ReadingOptions) -> Answer:
     from ..core.formatting import count
+    from ..data.arraytable import SparseTable
     from ..data.inspection import inspect_matrix, inspect_table
-    from ..data.reading import read_any
-    from ..data.table import Table
+    from ..recipes.proposal import proposed_command
 
-    data = read_any(file)
-    if not isinstance(data, Table):
-        matrix = inspect_matrix(data, file.name)
+    data = reading.read(file)
+    if isinstance(data, SparseTable):
+        matrix = inspect_matrix(data.matrix, file.name)
         facts = {"file": file, "kind": "sparse matrix", "contents": matrix.to_dict()}
         rows = [
             (name.removeprefix("n_").replace("_", " "), _text(value))
@@ -77,21 +86,39 @@ def _table(file: Path) -> Answer:
         )
         return Answer(facts, summary, matrix.next_command(str(file)), shown=[_grid(rows)])
     found = inspect_table(data)
-    facts = {"file": file, "kind": "table", "contents": found.to_dict()}
+    kinds = data.kinds()
+    told = {name: {**vars(kind), "stray": [vars(cell) for cell in kind.stray]} for name, kind in kinds.items()}
+    facts = {"file": file, "kind": "table", "contents": found.to_dict() | {"kinds": told}}
     rows = [*_rows(found), *(("note", text) for text in data.notes)]
-    return Answer(facts, _sentence(file, found), found.next_command(str(file)), shown=[_grid(rows)])
+    following = proposed_command(data, found, str(file), reading.words())
+    return Answer(facts, _sentence(file, found), following, shown=[_columns(kinds), Text(), _grid(rows)])
+
+
+def _columns(kinds: dict[str, ColumnKind]) -> Grid:
+    """Return a table of what each column is; equal columns past the first ones are counted."""
+    grid = Grid(box=None, pad_edge=False)
+    for heading in ("column", "kind", "missing", "why"):
+        justify: Any = "right" if heading == "missing" else "left"
+        grid.add_column(heading, justify=justify, overflow="fold", no_wrap=heading == "kind")
+    for name, kind in list(kinds.items())[:_COLUMNS_SHOWN]:
+        why = kind.reason
+        if kind.proposed is not None:
+            why += f"; --types {kind.proposed}={shlex.quote(name)} reads them so"
+        for cell in kind.stray[:_STRAY_SHOWN]:
+            where = "" if cell.line is None else f"line {cell.line}: "
+            why += f"\n{where}{cell.cell!r}" + (f" ({cell.count} times)" if cell.count > 1 else "")
+        grid.add_row(name, kind.kind, f"{kind.missing:,}" if kind.missing else "", why)
+    more = Counter(kind.kind for kind in list(kinds.values())[_COLUMNS_SHOWN:])
+    for word, number in more.items():
+        grid.add_row(f"… {number:,} more", word, "", "")
+    return grid
 
 
 def _rows(found: Inspection) -> list[tuple[str, str]]:
-    kinds: dict[str, list[str]] = {}
-    for name, kind in found.types.items():
-        kinds.setdefault(kind, []).append(name)
     rows = [("rows", f"{found.n_rows:,}"), ("columns", f"{found.n_columns:,}")]
-    rows += [(kind, _names(names)) for kind, names in kinds.items()]
     if found.missing_pairs is not None:
         rows.append(("distance matrix", f"{found.n_rows:,} objects, {_pairs(found)}"))
         return [*rows, ("missing", _counts(found.missing))]
-    rows.append(("missing", _counts(found.missing)))
     rows.append(("infinite", _counts(found.infinite)))
     rows.append(("constant", _names(found.constant)))
     if found.dominated:

@@ -23,7 +23,7 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
     """Return a command line that reduces a table as it is.
 
     The identifier becomes ``--id``, the likeliest label ``--color``; columns in different units are scaled, gaps
-    filled by probabilistic PCA, categories coded by FAMD, and cells such as ``<0.5`` or ``n.d.`` read as what they mean.
+    filled by probabilistic PCA, categories coded by FAMD, and cells such as ``<0.5`` or ``n.d.`` read accordingly.
 
     Parameters
     ----------
