@@ -30,9 +30,9 @@ KEYS = {
     "cells), missing and infinite (counts by column), names of columns that are empty, constant, non_numeric, "
     "categories, identifiers, row_numbers or duplicate_columns, dominant and dominant_pair (columns with most of the "
     "variance), duplicate_rows (their number), faults (text in columns of numbers), missing_pairs (null unless it is a "
-    "distance matrix); sparse matrix: n_rows, n_columns, stored, density, missing, infinite, empty_rows, empty_columns; "
-    "model: class, method, parameters, functions, format_version, lowland_version, feature_names, n_features, fit_info, "
-    "arrays, objects, bytes",
+    "distance matrix); sparse matrix: n_rows, n_columns, stored, density, missing, infinite, empty_rows, "
+    "empty_columns; model: class, method, parameters, functions, format_version, lowland_version, feature_names, "
+    "n_features, fit_info, arrays, objects, bytes",
 }
 
 _COLUMNS_SHOWN, _STRAY_SHOWN = 40, 3  # rows of the table of columns, and cells that are not numbers in each
@@ -89,9 +89,17 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     kinds = data.kinds()
     told = {name: {**vars(kind), "stray": [vars(cell) for cell in kind.stray]} for name, kind in kinds.items()}
     facts = {"file": file, "kind": "table", "contents": found.to_dict() | {"kinds": told}}
-    rows = [*_rows(found), *(("note", text) for text in data.notes)]
+    rows = [*_rows(found), *_codes(kinds), *(("note", text) for text in data.notes)]
     following = proposed_command(data, found, str(file), reading.words())
     return Answer(facts, _sentence(file, found), following, shown=[_columns(kinds), Text(), _grid(rows)])
+
+
+def _codes(kinds: dict[str, ColumnKind]) -> list[tuple[str, str]]:
+    """Return the option that reads columns of few different numbers as categories."""
+    from ..data.table import name_list
+
+    codes = [name for name, kind in kinds.items() if kind.proposed == "category"]
+    return [("perhaps categories", f"--types category={shlex.quote(name_list(codes))}")] if codes else []
 
 
 def _columns(kinds: dict[str, ColumnKind]) -> Grid:
@@ -102,8 +110,6 @@ def _columns(kinds: dict[str, ColumnKind]) -> Grid:
         grid.add_column(heading, justify=justify, overflow="fold", no_wrap=heading == "kind")
     for name, kind in list(kinds.items())[:_COLUMNS_SHOWN]:
         why = kind.reason
-        if kind.proposed is not None:
-            why += f"; --types {kind.proposed}={shlex.quote(name)} reads them so"
         for cell in kind.stray[:_STRAY_SHOWN]:
             where = "" if cell.line is None else f"line {cell.line}: "
             why += f"\n{where}{cell.cell!r}" + (f" ({cell.count} times)" if cell.count > 1 else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,14 +33,14 @@ def prepared(
 ) -> Input:
     """Fit the steps to a table and return the rows that they make, with the fitted steps."""
     from .inputs import Input
+    from .model import run
 
     steps = recipe.steps(method, scale=scale)
     frame, left_out = _chosen(table, recipe, steps, keep, columns, drop)
     if recipe.missing == "drop-rows":
         table, frame = _without_gaps(table, frame)
     raw = Input(frame, frame.shape, table.source, list(frame.columns), table, left_out, keep.id)
-    made = _run(steps.fit_transform, raw)
-    return replace(_as_rows(made, raw), steps=steps)
+    return _as_rows(run(steps.fit_transform, raw), raw, steps)
 
 
 def parts_of_model(model: Any) -> tuple[Pipeline | None, Any]:
@@ -53,6 +53,7 @@ def parts_of_model(model: Any) -> tuple[Pipeline | None, Any]:
 def prepared_again(table: Table, steps: Pipeline, unseen: str | None = None) -> Input:
     """Return the rows that fitted steps make of new rows; nothing is fitted."""
     from .inputs import Input
+    from .model import run
 
     if unseen is not None:
         if "categories" not in steps.named_steps:
@@ -60,30 +61,23 @@ def prepared_again(table: Table, steps: Pipeline, unseen: str | None = None) -> 
         steps.named_steps["categories"].set_params(unseen=unseen)
     frame = table.with_aside()
     raw = Input(frame, frame.shape, table.source, list(frame.columns), table)
-    return replace(_as_rows(_run(steps.transform, raw), raw), steps=steps)
+    return _as_rows(run(steps.transform, raw), raw, steps)
 
 
-def _run(work: Callable[[Any], Any], raw: Input) -> pl.DataFrame:
-    """Run the steps on the rows of a file; errors name the place in the file."""
-    from .model import run
-
-    made: pl.DataFrame = run(work, raw)
-    return made
-
-
-def _as_rows(made: pl.DataFrame, raw: Input) -> Input:
-    """Return prepared columns as rows for a method: one array if all are numbers."""
+def _as_rows(made: Any, raw: Input, steps: Pipeline) -> Input:
+    """Return what the steps made as rows for a method: one array if all columns are numbers."""
     import numpy as np
 
     from ..rows.row_source import RowSource
 
-    names = list(made.columns)
-    if any(not kind.is_numeric() for kind in made.dtypes):
-        return replace(raw, rows=made, shape=made.shape, names=names)
-    X = np.ascontiguousarray(made.to_numpy())
+    names = [str(name) for name in steps.get_feature_names_out()]
+    raw = replace(raw, shape=made.shape, names=names, steps=steps)
+    if hasattr(made, "dtypes") and not all(kind.is_numeric() for kind in made.dtypes):
+        return replace(raw, rows=made)
+    X = np.ascontiguousarray(made)  # a frame, or the coordinates of a method before the method
     if X.dtype.kind != "f":
         X = X.astype(np.float64)
-    return replace(raw, rows=RowSource.from_array(X, names=names), shape=made.shape, names=names)
+    return replace(raw, rows=RowSource.from_array(X, names=names))
 
 
 def _chosen(

@@ -1,0 +1,187 @@
+"""Tables as they come: gaps, categories, units and dates through every command, and the whole chain in one model."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lowland
+
+PATIENTS = Path(__file__).parents[1] / "data" / "r" / "pbc.csv"
+STEPS = ("--missing", "ppca", "--categories", "famd", "--id", "id", "--color", "outcome")
+
+
+@pytest.fixture
+def patients(tmp_path: Path) -> Path:
+    (tmp_path / "lab.csv").write_bytes(PATIENTS.read_bytes())
+    return tmp_path / "lab.csv"
+
+
+def split(patients: Path, new: int = 20) -> tuple[Path, Path]:
+    """The table without its last rows, and these with shuffled columns."""
+    frame = pl.read_csv(patients, null_values="NA")
+    old, late = patients.with_name("old.csv"), patients.with_name("late.csv")
+    frame.head(-new).write_csv(old)
+    frame.tail(new).select(sorted(frame.columns, key=lambda name: name[::-1])).write_csv(late)
+    return old, late
+
+
+def test_info_proposes_a_command_that_works(run: Any, patients: Path) -> None:
+    told = run("info", patients, "--json").json
+    assert told["contents"]["kinds"]["stage"]["proposed"] == "category"
+    assert told["contents"]["kinds"]["sex"]["kind"] == "category"
+    words = shlex.split(told["next"])
+    assert words[:2] == ["lowland", "reduce"]
+    assert {"--missing", "--categories", "--id", "--color", "--model", "--report"} <= set(words)
+    done = run(*words[1:])
+    assert done.code == 0, done.err
+    assert pl.read_csv("lab-map.csv").columns == ["id", "outcome", "pca0", "pca1"]
+    assert "<svg" in Path("lab.html").read_text()
+
+
+def test_new_patients_are_placed_by_a_new_process(run: Any, patients: Path) -> None:
+    old, late = split(patients)
+    assert run("reduce", old, *STEPS, "-o", "map.csv", "--model", "lab.lowland").code == 0
+    words = ["transform", "lab.lowland", str(late), "--id", "id", "--flag", "-o", "late-map.csv"]
+    subprocess.run([sys.executable, "-m", "lowland", *words], check=True, capture_output=True)
+    placed = pl.read_csv("late-map.csv")
+    assert placed.height == 20
+    assert {"id", "pca0", "pca1", "novel"} <= set(placed.columns)
+    model = lowland.load("lab.lowland")
+    np.testing.assert_allclose(placed.select("pca0", "pca1").to_numpy(), model.transform(lowland.data.read(late).frame))
+
+
+@pytest.mark.parametrize("method", ["pca", "isomap", "som", "tsne", "kernel_pca", "metric_mds", "famd"])
+def test_every_kind_of_method_takes_the_steps(run: Any, patients: Path, method: str) -> None:
+    words = ["--missing", "median", "--missing-category", "level", "--types", "category=stage", "--id", "id"]
+    if method != "famd":
+        words += ["--categories", "one-hot", "--scale"]
+    done = run("reduce", patients, "-m", method, *words, "-o", "y.csv", "--model", "m.lowland")
+    assert done.code == 0, done.err
+    assert run("transform", "m.lowland", patients, "--id", "id", "-o", "z.csv").code == 0
+    first, again = pl.read_csv("y.csv").drop("id").to_numpy(), pl.read_csv("z.csv").drop("id").to_numpy()
+    assert first.shape == again.shape
+    if method in ("pca", "famd", "kernel_pca"):
+        np.testing.assert_allclose(again, first, atol=1e-8 * np.abs(first).max())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("dimension",),
+        ("outliers", "--scale"),
+        ("plan", "--method", "isomap"),
+        ("compare", "--methods", "pca,isomap", "--budget", "1min", "--target", "outcome"),
+    ],
+)
+def test_every_command_takes_the_steps(run: Any, patients: Path, command: tuple[str, ...]) -> None:
+    name, *words = command
+    steps = ["--missing", "mean", "--categories", "one-hot", "--drop", "id", "--transform", "log=bili,protime"]
+    done = run(name, patients, *words, *steps, "--json")
+    assert done.code == 0, done.err
+    assert "--missing mean" in done.json["next"]
+    assert "--transform log=bili,protime" in done.json["next"]
+
+
+def test_compare_recommends_one_command_with_its_steps(run: Any, patients: Path) -> None:
+    words = ["--methods", "isomap,kernel_pca", "--budget", "2min", "--missing", "ppca", "--categories", "famd"]
+    told = run("compare", patients, *words, "--drop", "id", "--target", "outcome", "--json").json
+    assert " && " not in told["next"]
+    done = run(*shlex.split(told["next"])[1:])
+    assert done.code == 0, done.err
+
+
+def test_evaluate_judges_in_the_space_of_the_steps(run: Any, patients: Path) -> None:
+    words = ["--missing", "median", "--scaler", "robust", "--drop", "id,sex,outcome"]
+    assert run("reduce", patients, *words, "-o", "y.csv").code == 0
+    told = run("evaluate", patients, "y.csv", *words, "--json").json
+    assert told["space"] == "the columns of lab.csv after the steps columns, missing, scale"
+    spaced = run("evaluate", patients, "y.csv", *words, "--pre", "pca:3", "--json").json["space"]
+    assert spaced.startswith("the 3 dimensions of PCA fitted to lab.csv")
+
+
+def test_rows_with_gaps_can_be_dropped(run: Any, patients: Path) -> None:
+    words = ["--id", "id", "--drop", "sex,outcome", "--scale"]
+    done = run("reduce", patients, *words, "--missing", "drop-rows", "-o", "y.csv")
+    assert done.code == 0, done.err
+    whole = pl.read_csv(patients, null_values="NA").drop_nulls()
+    assert "dropped 142 of 418 rows" in done.err
+    assert pl.read_csv("y.csv")["id"].to_list() == whole["id"].to_list()
+
+
+def test_inverse_returns_the_columns_and_their_types(run: Any, patients: Path) -> None:
+    words = ["--missing", "mean", "--categories", "one-hot", "--scale", "--id", "id", "--components", "18"]
+    assert run("reduce", patients, *words, "-o", "y.csv", "--model", "m.lowland").code == 0
+    done = run("inverse", "m.lowland", "y.csv", "-o", "back.csv")
+    assert done.code == 0, done.err
+    back, table = pl.read_csv("back.csv"), pl.read_csv(patients, null_values="NA")
+    assert back["sex"].to_list() == table["sex"].to_list()
+    np.testing.assert_allclose(back["bili"], table["bili"], rtol=1e-6)
+
+
+def test_wrong_new_rows_are_named(run: Any, patients: Path) -> None:
+    old, late = split(patients)
+    assert run("reduce", old, *STEPS, "-o", "map.csv", "--model", "lab.lowland").code == 0
+    frame = pl.read_csv(late)
+    frame.with_columns(sex=pl.lit("x")).write_csv("level.csv")
+    done = run("transform", "lab.lowland", "level.csv", "-o", "z.csv")
+    assert done.code == 3
+    assert "level.csv, line 2, column 'sex'" in done.err
+    assert run("transform", "lab.lowland", "level.csv", "-o", "z.csv", "--unseen", "ignore").code == 0
+    frame.drop("bili").write_csv("less.csv")
+    done = run("transform", "lab.lowland", "less.csv", "-o", "z2.csv")
+    assert done.code == 3
+    assert "'bili'" in done.err
+    assert not Path("z2.csv").exists()
+    frame.with_columns(pl.col("albumin") * 1000).write_csv("units.csv")
+    done = run("transform", "lab.lowland", "units.csv", "-o", "z.csv")
+    assert done.code == 0
+    assert "albumin" in done.err
+    frame.with_columns(age=pl.lit("old")).write_csv("type.csv")
+    assert run("transform", "lab.lowland", "type.csv", "-o", "z.csv").code == 3
+
+
+def test_dates_take_part_when_asked(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    days = pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 12, 31), eager=True)
+    frame = pl.DataFrame({"day": days, "a": rng.standard_normal(366), "b": rng.standard_normal(366)})
+    frame.write_csv(tmp_path / "t.csv")
+    done = run("reduce", "t.csv", "-o", "y.csv", "--json")
+    assert done.json["left_out"] == {"day": "dates"}
+    done = run("reduce", "t.csv", "--dates", "elapsed", "--scale", "-o", "y.csv", "--json").json
+    assert done["columns"] == ["day_days", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("--scale", "--scaler", "robust"), "--scale"),
+        (("--transform", "log"), "--transform log: write it as"),
+        (("--transform", "cube=age"), "cube"),
+        (("--types", "category=nobody"), "nobody"),
+        (("--columns", "age,sex", "--missing", "mean"), "--categories one-hot"),
+        (("--set", "metric=precomputed", "-m", "isomap", "--missing", "mean"), "precomputed"),
+        (("--pre", "pca"), "pca"),
+        (("--missing", "guess"), "guess"),
+    ],
+)
+def test_wrong_steps_are_named(run: Any, patients: Path, words: tuple[str, ...], text: str) -> None:
+    done = run("reduce", patients, *words, "-o", "y.csv")
+    assert done.code in (2, 3)
+    assert text in done.err
+    assert not Path("y.csv").exists()
+
+
+def test_json_of_a_model_lists_its_steps(run: Any, patients: Path) -> None:
+    assert run("reduce", patients, *STEPS, "-o", "map.csv", "--model", "lab.lowland").code == 0
+    told = run("info", "lab.lowland", "--json").json
+    assert "columns" in json.dumps(told["contents"])
+    assert run("info", "lab.lowland").code == 0
