@@ -58,13 +58,13 @@ def info(
 
 def _table(file: Path) -> Answer:
     from ..core.formatting import count
+    from ..data.arraytable import SparseTable
     from ..data.inspection import inspect_matrix, inspect_table
     from ..data.reading import read_any
-    from ..data.table import Table
 
     data = read_any(file)
-    if not isinstance(data, Table):
-        matrix = inspect_matrix(data, file.name)
+    if isinstance(data, SparseTable):
+        matrix = inspect_matrix(data.matrix, file.name)
         facts = {"file": file, "kind": "sparse matrix", "contents": matrix.to_dict()}
         rows = [
             (name.removeprefix("n_").replace("_", " "), _text(value))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ..contract.reducer import Reducer
+    from ..data.arraytable import SparseTable
     from ..data.table import MixedSelection, Selection, Table
 
 
@@ -72,7 +73,7 @@ class Input:
             return None, None
         ids = None if self.id is None else self.table.column(self.id)
         if keep.keep_columns:
-            return ids, self.table.frame
+            return ids, self.table.with_aside()
         return ids, None if keep.color is None else self.table.column(keep.color).to_frame()
 
 
@@ -89,20 +90,20 @@ def read_input(
     ``keep`` may be a function of the column names; ``pairwise``: the columns must be a square matrix; ``categories``:
     columns of text are used, too.
     """
+    from ..data.arraytable import SparseTable
     from ..data.reading import read_any
-    from ..data.table import Table
 
     chosen, drop = split_names(columns.columns, "--columns"), split_names(columns.drop, "--drop")
     table = read_any(path)
     if callable(keep):
-        keep = keep(table.names if isinstance(table, Table) else ())
-    if not isinstance(table, Table):
+        keep = keep(() if isinstance(table, SparseTable) else table.names)
+    if isinstance(table, SparseTable):
         if chosen or drop or keep.aside or keep.keep_columns:
             raise UsageError(
                 f"{path.name} is a sparse matrix without column names: remove "
                 "--columns, --drop, --color, --id and --keep-columns"
             )
-        return _sparse(table, path)
+        return _sparse(table)
     for text in table.notes:
         note(text)
     if pairwise:
@@ -151,13 +152,14 @@ def read_array(path: Path) -> Any:
 
 def read_for(model: Reducer, path: Path, aside: Sequence[str] = ()) -> Input:
     """Read rows for a fitted model; columns are matched by name if both have names, otherwise by position."""
+    from ..data.arraytable import SparseTable
     from ..data.reading import read_any
-    from ..data.table import Selection, Table
+    from ..data.table import Selection
     from ..rows.row_source import RowSource
 
     table = read_any(path)
-    if not isinstance(table, Table):
-        return _sparse(table, path)
+    if isinstance(table, SparseTable):
+        return _sparse(table)
     own = getattr(model, "feature_names_in_", None)
     wanted = default_names(model.n_features_in_) if own is None else [str(name) for name in own]
     if own is not None and _has_names(table):
@@ -296,13 +298,13 @@ def _mixed(frame: pl.DataFrame, names: Sequence[str] | None) -> Any:
 
 def _only_numbers(table: Table) -> bool:
     """Return whether a table is a single array of numbers, without columns of other types."""
-    from ..data.table import ArrayTable
+    from ..data.arraytable import ArrayTable
 
     return isinstance(table, ArrayTable)
 
 
-def _sparse(matrix: Any, path: Path) -> Input:
-    return Input(matrix, matrix.shape, path.name)
+def _sparse(table: SparseTable) -> Input:
+    return Input(table.matrix, table.matrix.shape, table.source)
 
 
 def default_names(n: int) -> list[str]:
