@@ -117,7 +117,8 @@ def test_text_among_numbers_is_an_error_that_names_the_place(tmp_path: Path) -> 
     with pytest.raises(DataError) as caught:
         table.select()
     assert str(caught.value) == (
-        "table.csv, line 4, column 'b': 'abc' is not a number; correct it, or exclude the column with --drop b"
+        "table.csv, line 4, column 'b': 'abc' is not a number; correct it, or, if it means a missing value, use "
+        "na='abc', or exclude the column with --drop b"
     )
     assert table.select(drop=["b"]).names == ["a"]  # the remedy works
     assert table.select(columns=["a"]).names == ["a"]
@@ -162,7 +163,11 @@ def test_a_late_fraction_makes_floats(tmp_path: Path) -> None:
         ("a,b\n1,2\n\n3,4,5\n6\n", "table.csv, line 4: expected 2 columns as in line 1, got 3"),
         ('a,b\n"x\ny",2\n3\n', "table.csv, line 4: expected 2 columns as in line 1, got 1"),
         ("1,2\n3\n", "table.csv, line 2: expected 2 columns as in line 1, got 1"),
-        ("# made by hand\na,b\n1,2\n", "table.csv, line 2: expected 1 column as in line 1, got 2"),
+        ("# made by hand\na,b\n1,2\n3\n", "table.csv, line 4: expected 2 columns as in line 2, got 1"),
+        (
+            "a,b\n1,2\n# end\n",
+            "table.csv, line 3: expected 2 columns as in line 1, got 1; if it is a comment",
+        ),
     ],
 )
 def test_ragged_rows_are_refused(tmp_path: Path, content: str, place: str) -> None:
@@ -173,17 +178,14 @@ def test_ragged_rows_are_refused(tmp_path: Path, content: str, place: str) -> No
     ("content", "text"),
     [
         ("", "table.csv is empty"),
-        ("\n\n", "table.csv: the first line is blank"),
+        ("\n\n", "table.csv contains only blank"),
         ("a,b", "table.csv has a header but no rows"),
         ("a,b\n", "table.csv has a header but no rows"),
         ("a,b\n\n\n", "table.csv has a header but no rows"),
         ("a,b,a,b,c\n1,2,3,4,5\n", "table.csv, line 1: more than one column is named 'a', 'b'"),
-        (b"a,b\n1,2\n3,\xff\n", "table.csv, line 3: byte 3 is not UTF-8"),
-        (b"a,b\xe9\n1,2\n", "table.csv, line 1: byte 4 is not UTF-8"),
-        ("a,b\n1,2\n".encode("utf-16"), "table.csv is not UTF-8 text"),
+        ("a,\xe9\n1,\xfc\n".encode() + b"3,\xff\n", "table.csv, line 3: byte 3 is not UTF-8"),
+        (b"a,b\n1,\0\n", "table.csv is not a text file: it contains null bytes"),
         ('a,b\n1,2\n3,"x\n5,6\n', "table.csv, line 3: unclosed quotation mark"),
-        ("a|b\n1.5|2\n", "table.csv, line 1: the cells appear to be separated by bars"),
-        ("a b c\n1 2 3\n", "table.csv, line 1: the cells appear to be separated by spaces"),
     ],
 )
 def test_unusable_text_is_refused_with_the_reason(tmp_path: Path, content: str | bytes, text: str) -> None:
@@ -221,10 +223,10 @@ def test_a_file_past_the_memory_limit_is_refused_before_it_is_read(tmp_path: Pat
 
 def test_missing_files_folders_and_foreign_names(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.csv").endswith("none.csv: no such file")
-    assert "is a folder" in refusal(tmp_path)
-    message = refusal(put(tmp_path, "x", "table.xlsx"))
-    assert "table.xlsx" in message
-    assert ".csv, .csv.gz, .tsv" in message
+    assert "contains no files" in refusal(tmp_path)
+    message = refusal(put(tmp_path, "x", "table.ods"))
+    assert "table.ods" in message
+    assert ".csv, .csv.gz" in message
     assert "cannot read" in refusal(put(tmp_path, "x", ".csv"))
 
 
@@ -234,7 +236,8 @@ def test_missing_files_folders_and_foreign_names(tmp_path: Path) -> None:
 def test_numbers_written_for_people_are_not_left_out_as_text(tmp_path: Path, cells: list[str]) -> None:
     rows = "".join(f"{i}\t{cell}\n" for i, cell in enumerate(cells))
     message = read_table(put(tmp_path, "i\tpay\n" + rows, "t.tsv")).faults["pay"]
-    assert f"t.tsv, line 2, column 'pay': {cells[0]!r} is not a number; write numbers without" in message
+    line, cell = (3, "2.5") if cells[1] == "2.5" else (2, cells[0])  # most of these have a decimal comma
+    assert f"t.tsv, line {line}, column 'pay': {cell!r} is not a number; write numbers without" in message
 
 
 @pytest.mark.parametrize(
@@ -251,8 +254,8 @@ def test_decimal_commas_are_read_where_no_comma_separates(tmp_path: Path, conten
     # In b every comma could separate thousands; those of a cannot, and a table is written in one way.
     assert columns(table) == {"k": ["x", "y", "z"], "a": [1.5, -0.25, None], "b": [1.2, 2.3, 12.0]}
     assert table.faults == {}
-    assert "decimal commas are read as decimal points (1,5 is 1.5) in columns a, b" in table.notes
-    assert ("the separator is a semicolon" in table.notes) == (not name.endswith("tsv"))
+    expected = "read as decimal comma" if name.endswith("tsv") else "read as semicolon-separated, decimal comma"
+    assert table.notes == (expected,)
 
 
 def test_rows_of_decimal_commas_need_no_header(tmp_path: Path) -> None:
@@ -262,7 +265,7 @@ def test_rows_of_decimal_commas_need_no_header(tmp_path: Path) -> None:
 
 def test_between_commas_a_decimal_comma_is_named_as_the_cause(tmp_path: Path) -> None:
     table = read_table(put(tmp_path, 'a,b\n"1,5",2\n"2,5",3\n'))
-    assert "'1,5' is not a number; use decimal points, as in 1234.5, or separate the cells by" in table.faults["a"]
+    assert "'1,5' is not a number; use decimal points, as in 1234.5, separate the cells by" in table.faults["a"]
 
 
 def test_dates_words_and_versions_are_text(tmp_path: Path) -> None:
@@ -286,7 +289,7 @@ def test_no_thread_of_arrow_holds_a_python_file(tmp_path: Path, name: str, monke
         return real(file, **options)
 
     monkeypatch.setattr(delimited.arrow_csv, "read_csv", spy)
-    content = b"a,b\n1,2\n"
+    content = b'a,b\n1,"2"\n'
     read_table(put(tmp_path, gzip.compress(content) if name.endswith(".gz") else content, name))
     assert isinstance(given[0], pa.NativeFile)
     assert not isinstance(given[0], pa.PythonFile)

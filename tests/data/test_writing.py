@@ -128,7 +128,7 @@ def test_outputs_can_be_checked_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is a folder"):
         check_output(tmp_path)
     with pytest.raises(DataError, match=r"cannot write this kind of file; it can write \.csv, "):
-        check_output(tmp_path / "t.xlsx")
+        check_output(tmp_path / "t.ods")
     with pytest.raises(DataError, match=r"folder .*none does not exist"):
         check_output(tmp_path / "none" / "t.csv")
 

@@ -14,9 +14,12 @@ from ..core.lazy import lazy_names
 
 __all__ = [
     "ArrayTable",
+    "ColumnKind",
     "Inspection",
     "MatrixInspection",
+    "ReadOptions",
     "Selection",
+    "SparseTable",
     "Table",
     "check_output",
     "circle",
@@ -29,7 +32,9 @@ __all__ = [
     "inspect_table",
     "low_rank",
     "noisy_circle",
+    "parse_dates",
     "punctured_sphere",
+    "read",
     "read_any",
     "read_matrix",
     "read_table",
@@ -41,23 +46,31 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from .arraytable import ArrayTable, SparseTable
+    from .dates import parse_dates
     from .inspection import Inspection, MatrixInspection, inspect_matrix, inspect_table
+    from .kinds import ColumnKind
+    from .options import ReadOptions
     from .places import cities
-    from .reading import read_any, read_matrix, read_table
+    from .reading import read, read_any, read_matrix, read_table
     from .samples import digits, low_rank, noisy_circle, s_curve, spheres, swiss_roll
     from .shapes import circle, fishbowl, flat_grid, punctured_sphere, swiss_hole
-    from .table import ArrayTable, Selection, Table
+    from .table import Selection, Table
     from .writing import check_output, embedding_frame, write_table
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        ".arraytable": "ArrayTable SparseTable",
+        ".dates": "parse_dates",
         ".inspection": "Inspection MatrixInspection inspect_matrix inspect_table",
         ".places": "cities",
-        ".reading": "read_any read_matrix read_table",
+        ".kinds": "ColumnKind",
+        ".options": "ReadOptions",
+        ".reading": "read read_any read_matrix read_table",
         ".samples": "digits low_rank noisy_circle s_curve spheres swiss_roll",
         ".shapes": "circle fishbowl flat_grid punctured_sphere swiss_hole",
-        ".table": "ArrayTable Selection Table",
+        ".table": "Selection Table",
         ".writing": "check_output embedding_frame write_table",
     },
 )

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import math
+import tokenize
 import zipfile
 import zlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError
-from .table import ArrayTable
+from .arraytable import ArrayTable, SparseTable
+from .options import ReadOptions
+from .source import Source
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_DAMAGE = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
+_DAMAGE = (
+    *(ValueError, OSError, EOFError, KeyError, TypeError, SyntaxError, OverflowError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError),
+)
 _PREFERRED = ("X", "data")
 _COLUMN_NAMES = ("columns", "features", "feature_names")
+_COLUMN_KINDS = "fiubUSM"  # numbers, words and dates
 _SPARSE = {"format", "shape", "data"}
 _REMEDY = "save it as .npy, which is read from disk as needed"
 
@@ -36,66 +44,86 @@ class _Member:
         return f"{self.dtype} {self.shape}"
 
 
-def read_npy(path: Path) -> ArrayTable:
+def read_npy(source: Source, options: ReadOptions) -> ArrayTable:
     """Open an array as a table, mapped from disk: nothing is read until it is used."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.load(source.path, mmap_mode="r", allow_pickle=False) if source.path else _load(source)
     except _DAMAGE as error:
-        raise _damaged(path, error) from error
+        raise _damaged(source, error) from error
     if not isinstance(array, np.ndarray):  # np.load ignores the name: this is a zip archive
         array.close()
-        raise DataError(f"{path.name} is an .npz archive; rename it to end in .npz")
-    _check(path.name, array.shape, array.dtype)
-    return ArrayTable(array, path.name)
+        raise DataError(f"{source.name} is an .npz archive; rename it to end in .npz")
+    check_array(source.name, array.shape, array.dtype)
+    return ArrayTable(array, source.name)
 
 
-def read_npz(path: Path) -> ArrayTable:
-    """Read the one 2-D array of an ``.npz`` file, or the one named X or data."""
-    members = _members(path)
+def read_npz(source: Source, options: ReadOptions) -> ArrayTable | SparseTable:
+    """Read the one 2-D array of an ``.npz`` file, or the one named X or data, or a sparse matrix that SciPy saved.
+
+    Arrays with one value for each row become columns kept aside. Arrays that fit neither the rows nor the columns are
+    not read, and a note says so.
+    """
+    members = _members(source)
     if members.keys() >= _SPARSE:
-        raise DataError(f"{path.name} contains a sparse matrix; read it with lowland.data.read_matrix or read_any")
-    name = _choose(path.name, members)
+        return SparseTable(_read_sparse(source, members), source.name)
+    name = _choose(source.name, members)
     member = members[name]
-    _check(f"{path.name}, array {name!r}", member.shape, member.dtype)
-    check_allocation(math.prod(member.shape) * member.dtype.itemsize, f"reading {path.name}", _REMEDY)
+    check_array(f"{source.name}, array {name!r}", member.shape, member.dtype)
+    size = sum(math.prod(own.shape) * own.dtype.itemsize for own in members.values())
+    check_allocation(size, f"reading {source.name}", _REMEDY)
+    n_rows, width = member.shape
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return ArrayTable(archive[name], path.name, _column_names(archive, members, member.shape[1]))
+        with _load(source) as archive:
+            array = archive[name]
+            labels = _column_names(archive, members, width)
+            beside = {
+                own: archive[own]
+                for own, other in members.items()
+                if own not in (name, labels[0]) and other.shape == (n_rows,) and other.dtype.kind in _COLUMN_KINDS
+            }
     except _DAMAGE as error:
-        raise _damaged(path, error) from error
+        raise _damaged(source, error) from error
+    aside = pl.DataFrame([_column(own, values) for own, values in beside.items()])
+    unread = [f"{own}: {other}" for own, other in members.items() if own not in (name, labels[0], *beside)]
+    notes = (f"not read, since they do not fit the rows of {name}: {'; '.join(unread)}",) if unread else ()
+    return ArrayTable(array, source.name, labels[1], aside=aside, notes=notes)
 
 
-def is_sparse(path: Path) -> bool:
-    """Return whether an ``.npz`` file holds a sparse matrix of SciPy."""
-    return _members(path).keys() >= _SPARSE
+def _load(source: Source) -> Any:
+    return np.load(source.path or io.BytesIO(source.content or b""), allow_pickle=False)
 
 
-def read_sparse(path: Path) -> csr_array[Any]:
+def _read_sparse(source: Source, members: dict[str, _Member]) -> csr_array[Any]:
     """Read a sparse matrix that `scipy.sparse.save_npz` wrote."""
     from scipy import sparse
 
-    members = _members(path)
-    if not members.keys() >= _SPARSE:
-        raise DataError(f"{path.name} contains no sparse matrix; read a dense one with lowland.data.read_table")
     size = sum(math.prod(member.shape) * member.dtype.itemsize for member in members.values())
-    check_allocation(2 * size, f"reading {path.name}", "")
+    check_allocation(2 * size, f"reading {source.name}", "")
     try:
-        loaded = sparse.load_npz(path)
-        _check(path.name, loaded.shape, loaded.dtype)
+        loaded = sparse.load_npz(source.path or io.BytesIO(source.content or b""))
+        check_array(source.name, loaded.shape, loaded.dtype)
         matrix = sparse.csr_array(loaded)
         matrix.check_format(full_check=True)
     except DataError:
         raise
-    except (*_DAMAGE, TypeError) as error:
-        raise _damaged(path, error) from error
+    except (*_DAMAGE, TypeError, IndexError, AttributeError, NotImplementedError) as error:
+        raise _damaged(source, error) from error
     return matrix
 
 
-def _members(path: Path) -> dict[str, _Member]:
+def _column(name: str, values: Any) -> pl.Series:
+    if values.dtype.kind == "S":
+        values = np.char.decode(values, "utf-8", "replace")
+    return pl.Series(
+        name, values.tolist() if values.dtype.kind == "U" else values.astype(values.dtype.newbyteorder("="))
+    )
+
+
+def _members(source: Source) -> dict[str, _Member]:
     """Read only the headers of the arrays, so that a large archive need not be unpacked."""
     members: dict[str, _Member] = {}
     try:
-        with zipfile.ZipFile(path) as archive:
+        with source.raw() as raw, zipfile.ZipFile(raw) as archive:
             for entry in archive.namelist():
                 with archive.open(entry) as file:
                     version = np.lib.format.read_magic(file)
@@ -107,7 +135,7 @@ def _members(path: Path) -> dict[str, _Member]:
                     shape, _, dtype = header(file)
                     members[entry.removesuffix(".npy")] = _Member(shape, dtype)
     except (*_DAMAGE, NotImplementedError, RuntimeError) as error:
-        raise _damaged(path, error) from error
+        raise _damaged(source, error) from error
     return members
 
 
@@ -123,16 +151,18 @@ def _choose(file: str, members: dict[str, _Member]) -> str:
     raise DataError(f"{file} contains {problem}: {listed}. Save the table as a 2-D array named X")
 
 
-def _column_names(archive: Any, members: dict[str, _Member], width: int) -> list[str] | None:
+def _column_names(archive: Any, members: dict[str, _Member], width: int) -> tuple[str | None, list[str] | None]:
+    """Return the array with the column names, and the names; (None, None) without one."""
     for name in _COLUMN_NAMES:
         if name in members and members[name].shape == (width,) and members[name].dtype.kind == "U":
             names = [str(label) for label in archive[name]]
             if len(set(names)) == width:
-                return names
-    return None
+                return name, names
+    return None, None
 
 
-def _check(where: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+def check_array(where: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Raise unless an array of this shape and type is a table of numbers."""
     if dtype.kind == "O":
         raise DataError(
             f"{where}: dtype object cannot be loaded without pickle, which can run code; save plain numbers"
@@ -149,9 +179,9 @@ def _check(where: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         raise DataError(f"{where}: shape {shape}: the table has no {'rows' if shape[0] == 0 else 'columns'}")
 
 
-def _damaged(path: Path, error: Exception) -> DataError:
+def _damaged(source: Source, error: Exception) -> DataError:
     if any(word in str(error) for word in ("Object arrays", "Python objects", "pickle")):
-        return DataError(f"{path.name}: dtype object is stored as pickle, which can run code; save plain numbers")
+        return DataError(f"{source.name}: dtype object is stored as pickle, which can run code; save plain numbers")
     if isinstance(error, OSError) and error.strerror:
-        return DataError(f"{path}: cannot be read: {error.strerror}")
-    return DataError(f"{path.name} is damaged, truncated or not a {path.suffix} file: {error}")
+        return DataError(f"{source.path or source.name}: cannot be read: {error.strerror}")
+    return DataError(f"{source.name} is damaged, truncated or not a NumPy file: {error}")

@@ -10,30 +10,45 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
+from .dates import parse_dates
+from .marks import PLAIN, Evidence, Marks, evidence
 
-# Formatted numbers that are not parsed: 1,200 and 1,5 and $5.00 and 7 %.
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
+LIMIT_SIGNS = "<≤"  # before the limit of detection, in cells of values below it
+_MAX_STRAY = 5  # different cells that are listed
+
+# Formatted numbers that are not parsed: $5.00 and 7 %, and 1,200 if nothing tells what the comma means.
 _WRITTEN = re.compile(
-    r"[$€£¥]?[+-]?[$€£¥]?([0-9]{1,3}([,'\u00a0\u202f][0-9]{3})+|[0-9]+)([.,][0-9]+)?[ \u00a0]?[%$€£¥]?"
+    r"[$€£¥]?[+-]?[$€£¥]?([0-9]{1,3}([.,' \u00a0\u202f][0-9]{3})+|[0-9]+)([.,][0-9]+)?[ \u00a0]?[%$€£¥]?"
 )
-# Numbers with a decimal comma; in the second pattern the comma may also separate thousands: 1,200.
-_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]+)?([eE][+-]?[0-9]+)?")
-_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
+_MAY_BE_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}[.][0-9]{3}")
+_BELOW_LIMIT = re.compile(rf"[{LIMIT_SIGNS}]\s*[+-]?[0-9.,]+([eE][+-]?[0-9]+)?")
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", flags=re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class StrayCell:
+    """A cell that is not a number in a column of numbers: its first row, its text, and how often the text occurs."""
+
+    row: int
+    cell: str
+    count: int = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Typed:
-    """A typed column; ``stray`` is the row and the text of the first cell that is not a number in a column of numbers.
+    """A typed column; ``stray`` lists the first cells that are not numbers in a column of numbers.
 
-    ``decimal_commas``: every cell is a number if commas are decimal; ``thousands``: every comma may also separate
-    thousands, since three digits follow it.
+    ``trimmed`` are the cells of a column that stayed text; ``evidence`` tells its number marks, if all cells are
+    numbers with some marks; ``date_format`` is that of a column of dates.
     """
 
     values: pl.Series
-    stray: tuple[int, str] | None = None
-    decimal_commas: bool = False
-    thousands: bool = False
+    stray: tuple[StrayCell, ...] = ()
+    n_stray: int = 0
+    trimmed: pl.Series | None = None
+    evidence: Evidence | None = None
+    date_format: str | None = None
 
 
 def is_number(cell: str) -> bool:
@@ -54,46 +69,81 @@ def is_written_number(cell: str) -> bool:
     return _WRITTEN.fullmatch(cell.strip()) is not None
 
 
-def with_points(column: pl.Series) -> pl.Series:
-    """Return cells with decimal commas as numbers.
+def is_below_limit(cell: str) -> bool:
+    """Return whether a cell is a value below a limit of detection.
 
-    >>> with_points(pl.Series("a", ["1,5", None, " 2"])).to_list()
-    [1.5, None, 2.0]
+    >>> is_below_limit("<0.5"), is_below_limit("< x")
+    (True, False)
     """
-    return column.str.strip_chars().str.replace(",", ".", literal=True).cast(pl.Float64)
+    return _BELOW_LIMIT.fullmatch(cell.strip()) is not None
 
 
-def typed(name: str, cells: Any) -> Typed:
+def typed(
+    name: str, cells: Any, missing: tuple[str, ...] = MISSING, below_limit: str = "error", marks: Marks = PLAIN
+) -> Typed:
     """Type a column of text cells (an Arrow array of strings; missing cells are null already).
 
-    All integers that fit in 64 bits: integers; all numbers: floats; all true/false: booleans; else text. Space around
-    a number is ignored. Text among at least as many numbers is reported as stray, and so are formatted numbers such as
-    1,200 or 7 %.
+    All integers that fit in 64 bits: integers; all numbers: floats; all true/false: booleans; all dates of one form:
+    dates; else text. Space around a number is ignored. Text among at least as many numbers is reported as stray, and
+    so are formatted numbers such as 1,200 or 7 %.
 
     >>> typed("a", pa.chunked_array([["1", None, " 2.5"]])).values.to_list()
     [1.0, None, 2.5]
     >>> typed("a", pa.chunked_array([["1", "2", "abc"]])).stray
-    (2, 'abc')
+    (StrayCell(row=2, cell='abc', count=1),)
     """
-    values = _numbers(cells)
+    values = _numbers(cells, marks)
     if values is None:
-        trimmed = _trimmed(cells)
-        values = _numbers(trimmed)
+        trimmed = _trimmed(cells, missing)
+        values = _numbers(trimmed, marks)
         if values is None:
             values = _truth_values(trimmed)
         if values is None:
-            return _text(name, cells, trimmed)
+            bare = pl.Series(name, trimmed)
+            dates = parse_dates(bare)
+            if dates is None or len(dates.formats) > 1:
+                return _text(name, cells, bare, below_limit, marks)
+            return Typed(dates.values, date_format=dates.formats[0])
     return Typed(_series(name, values))
+
+
+def with_marks(column: Typed, marks: Marks, below_limit: str = "error") -> Typed:
+    """Return a column that stayed text as numbers, if all cells are numbers with these marks; else as it is.
+
+    >>> column = typed("a", pa.chunked_array([["1,5", None, "< 2"]]))
+    >>> with_marks(column, Marks(","), "half").values.to_list()
+    [1.5, None, 1.0]
+    """
+    if column.trimmed is None:
+        return column
+    cells, below = column.trimmed, None
+    if below_limit != "error":
+        below = cells.str.contains(f"^[{LIMIT_SIGNS}]").fill_null(False)
+        cells = cells.str.strip_chars_start(LIMIT_SIGNS).str.strip_chars_start()
+    values = marks.numbers(cells)
+    if values is None and marks.decimal == "," and not _all_of(_MAY_BE_THOUSANDS, cells).any():
+        values = PLAIN.numbers(cells)  # a column with decimal points in a table with decimal commas
+    if values is None:
+        return column
+    if below is not None and below.any():
+        less = pl.lit(None) if below_limit == "missing" else values / 2
+        values = pl.select(pl.when(below).then(less).otherwise(values).alias(values.name)).to_series()
+    return Typed(values)
 
 
 def _series(name: str, column: Any) -> pl.Series:
     series = pl.Series(name, column)
-    return series.fill_nan(None) if series.dtype == pl.Float64 else series  # e.g. from the text NAN
+    return series.fill_nan(None) if series.dtype == pl.Float64 and series.is_nan().any() else series  # the text NAN
 
 
-def _numbers(cells: Any) -> Any:
-    """Return the cells as integers or floats, or None if some cell is neither."""
+def _numbers(cells: Any, marks: Marks) -> Any:
+    """Return the cells as integers or floats, or None if some cell is neither.
+
+    Where the decimal mark is a comma, only integers: the point of 1.200 may separate thousands.
+    """
     try:
+        if marks.decimal != ".":
+            return pc.cast(cells, pa.int64())
         floats = pc.cast(cells, pa.float64())
     except pa.ArrowInvalid:
         return None
@@ -105,10 +155,10 @@ def _numbers(cells: Any) -> Any:
         return floats
 
 
-def _trimmed(cells: Any) -> Any:
+def _trimmed(cells: Any, missing: tuple[str, ...]) -> Any:
     bare = pc.utf8_trim_whitespace(cells)
-    missing = pc.is_in(bare, value_set=pa.array(MISSING, bare.type))
-    return pc.if_else(missing, pa.scalar(None, bare.type), bare)
+    gaps = pc.is_in(bare, value_set=pa.array(missing, bare.type))
+    return pc.if_else(gaps, pa.scalar(None, bare.type), bare)
 
 
 def _truth_values(cells: Any) -> Any:
@@ -119,21 +169,19 @@ def _truth_values(cells: Any) -> Any:
     return pc.equal(lower, "true")
 
 
-def _text(name: str, cells: Any, trimmed: Any) -> Typed:
-    """Return the cells as text, with the first one that is not a number if most of them are."""
-    bare = pl.Series(name, trimmed)
-    numbers = bare.cast(pl.Float64, strict=False).is_not_null()
-    written = bare.str.contains(f"^(?:{_WRITTEN.pattern})$").fill_null(False)
-    stray, commas, thousands = None, False, False
-    if 2 * (numbers | written).sum() >= bare.count():
-        row = (~numbers & bare.is_not_null()).arg_max()
-        if row is not None:
-            stray = (row, str(bare[row]))
-        commas = _all_match(_DECIMAL_COMMA, bare.drop_nulls())
-        thousands = commas and _all_match(_THOUSANDS, bare.filter(bare.str.contains(",", literal=True)))
-    values = pl.Series(name, pc.if_else(pc.is_null(trimmed), pa.scalar(None, cells.type), cells))
-    return Typed(values, stray, commas, thousands)
+def _text(name: str, cells: Any, bare: pl.Series, below_limit: str, marks: Marks) -> Typed:
+    """Return the cells as text, with the first ones that are not numbers if most of them are."""
+    numbers = bare.cast(pl.Float64, strict=False).is_not_null() if marks == PLAIN else marks.matches(bare)
+    likely = numbers | _all_of(_WRITTEN, bare) | _all_of(_BELOW_LIMIT, bare)
+    values = pl.Series(name, pl.Series(cells).to_frame("").select(pl.when(bare.is_not_null()).then(pl.col(""))))
+    if 2 * likely.sum() < bare.count():
+        return Typed(values)
+    rows = pl.DataFrame({"cell": bare}).with_row_index("row").filter(~numbers & bare.is_not_null())
+    first = rows.group_by("cell", maintain_order=True).agg(pl.col("row").first(), pl.len().alias("count"))
+    stray = tuple(StrayCell(row, cell, count) for cell, row, count in first.head(_MAX_STRAY).rows())
+    plain = bare if below_limit == "error" else bare.str.strip_chars_start(LIMIT_SIGNS + " ")
+    return Typed(values, stray, rows.height, bare, evidence(plain))
 
 
-def _all_match(pattern: re.Pattern[str], cells: pl.Series) -> bool:
-    return bool(cells.str.contains(f"^(?:{pattern.pattern})$").all())
+def _all_of(pattern: re.Pattern[str], cells: pl.Series) -> pl.Series:
+    return cells.str.contains(f"^(?:{pattern.pattern})$").fill_null(False)

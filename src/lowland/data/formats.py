@@ -1,32 +1,78 @@
-"""File formats by the suffix of the name, and opening of plain and gzip files."""
+"""File formats: their suffixes, their readers and writers, and the options that each takes."""
 
 from __future__ import annotations
 
-import gzip
 import shlex
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from ..core.errors import DataError
 
-READABLE = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", ".parquet", ".npy", ".npz")
-WRITABLE = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".npy", ".npz")
+_CELLS = ("na", "below_limit", "decimal", "thousands")
+_TEXT = (*_CELLS, "sep", "encoding", "header", "skip_rows", "comment")
+_COLUMNS = ("vector", "text", "image", "normalize")
+_PACKED = ("", ".gz", ".zst")
+
+
+@dataclass(frozen=True)
+class Format:
+    """A row of the table of formats; ``reader`` is a module of this package and its function; empty for formats of
+    folders.
+
+    ``separator`` is that of a delimited text, if its suffix tells it. ``magic``: the first bytes of such files.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    reader: str
+    options: tuple[str, ...] = (*_CELLS, *_COLUMNS)
+    writes: tuple[str, ...] = ()
+    separator: str | None = None
+    magic: bytes | None = None
+
+
+def _packed(*suffixes: str) -> tuple[str, ...]:
+    return tuple(f"{suffix}{packing}" for suffix in suffixes for packing in _PACKED)
+
+
+FORMATS = (
+    Format("csv", _packed(".csv"), "delimited:read_delimited", (*_TEXT, *_COLUMNS), (".csv", ".csv.gz"), ","),
+    Format("tsv", _packed(".tsv", ".tab"), "delimited:read_delimited", (*_TEXT, *_COLUMNS), (".tsv", ".tsv.gz"), "\t"),
+    Format("txt", _packed(".txt", ".dat", ".data"), "delimited:read_delimited", (*_TEXT, *_COLUMNS)),
+    Format("parquet", (".parquet", ".pq"), "tablefiles:read_parquet", writes=(".parquet",), magic=b"PAR1"),
+    Format(
+        "arrow",
+        (".arrow", ".feather", ".ipc"),
+        "tablefiles:read_arrow",
+        writes=(".arrow", ".feather"),
+        magic=b"ARROW1",
+    ),
+    Format("ndjson", _packed(".ndjson", ".jsonl"), "jsonfiles:read_ndjson"),
+    Format("json", _packed(".json"), "jsonfiles:read_json"),
+    Format(
+        "xlsx",
+        (".xlsx", ".xlsm"),
+        "workbooks:read_xlsx",
+        (*_CELLS, *_COLUMNS, "sheet", "header", "skip_rows"),
+        (".xlsx",),
+    ),
+    Format("npy", (".npy",), "arrayfiles:read_npy", ("normalize",), (".npy",), magic=b"\x93NUMPY"),
+    Format("npz", (".npz",), "arrayfiles:read_npz", ("normalize",), (".npz",)),
+    Format("mtx", (".mtx", ".mtx.gz"), "matrixmarket:read_mtx", ("normalize",), magic=b"%%MatrixMarket"),
+    Format("images", (), "", ("image_size", "image_mode", "normalize")),
+    Format("texts", (), "", ("encoding",)),
+)
+BY_NAME = {row.name: row for row in FORMATS}
+READABLE = tuple(suffix for row in FORMATS for suffix in row.suffixes)
+WRITABLE = tuple(suffix for row in FORMATS for suffix in row.writes)
 
 # Table formats that cannot be read: the name, and how to convert them (a function of polars, or instructions).
-_SPREADSHEET = "save the sheet as CSV in the program that made it (File, Save as)"
+_SPREADSHEET = "save the sheet as .xlsx or CSV in the program that made it (File, Save as)"
 _FOREIGN = {
-    ".jsonl": ("JSON Lines", "read_ndjson"),
-    ".ndjson": ("JSON Lines", "read_ndjson"),
-    ".json": ("JSON", "read_json"),
-    ".feather": ("Feather (Arrow)", "read_ipc"),
-    ".arrow": ("Arrow", "read_ipc"),
-    ".ipc": ("Arrow", "read_ipc"),
     ".avro": ("Avro", "read_avro"),
-    ".xlsx": ("Excel", _SPREADSHEET),
-    ".xls": ("Excel", _SPREADSHEET),
+    ".xls": ("old Excel", _SPREADSHEET),
+    ".xlsb": ("binary Excel", _SPREADSHEET),
     ".ods": ("OpenDocument spreadsheet", _SPREADSHEET),
     ".rds": ("R data", "in R: write.csv(readRDS(FILE), OUT, row.names = FALSE)"),
     ".rda": ("R data", "in R: load(FILE), then write.csv(TABLE, OUT, row.names = FALSE)"),
@@ -47,8 +93,8 @@ _FOREIGN = {
 def foreign_table(path: Path) -> str | None:
     """Return the error message for a known format that cannot be read, or None for other files.
 
-    >>> print(foreign_table(Path("log.jsonl")).partition("; ")[2])
-    convert it: python -c "import polars; polars.read_ndjson('log.jsonl').write_csv('log.csv')"
+    >>> print(foreign_table(Path("log.avro")).partition("; ")[2])
+    convert it: python -c "import polars; polars.read_avro('log.avro').write_csv('log.csv')"
     """
     packed = path.suffix.lower() == ".gz"
     file = path.with_suffix("") if packed else path
@@ -77,19 +123,12 @@ def suffix(path: Path, known: Sequence[str], verb: str) -> str:
     raise DataError(foreign or f"{path}: Lowland cannot {verb} this kind of file; it can {verb} {', '.join(known)}")
 
 
-@contextmanager
-def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for reading, decompressing ``.gz``; errors of the system or gzip become a DataError."""
-    try:
-        if path.name.lower().endswith(".gz"):
-            with gzip.open(path, "rb") as packed:
-                yield cast(BinaryIO, packed)
-        else:
-            with path.open("rb") as plain:
-                yield plain
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise DataError(
-            f"{path.name}: the gzip data are damaged or truncated ({error}); copy or download the file again"
-        ) from error
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+def format_of(path: Path, head: bytes) -> Format:
+    """Return the format of a file by the suffix of its name, or else by its first bytes."""
+    name = path.name.lower()
+    if not any(name.endswith(ending) and len(name) > len(ending) for ending in READABLE):
+        for row in FORMATS:
+            if row.magic is not None and head.startswith(row.magic):
+                return row
+    ending = suffix(path, READABLE, "read")
+    return next(row for row in FORMATS if ending in row.suffixes)

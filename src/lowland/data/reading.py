@@ -1,113 +1,151 @@
-"""Reading of tables and matrices: `read_table`, `read_matrix`, `read_any`."""
+"""Reading of tables: `read`, and the older names `read_table`, `read_matrix` and `read_any`."""
 
 from __future__ import annotations
 
-from collections import Counter
+import importlib
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.cost import check_allocation
 from ..core.errors import DataError
-from .formats import READABLE, suffix
+from ..core.message import Message, Setting
+from .formats import BY_NAME, FORMATS, READABLE, Format, format_of
+from .options import ReadOptions, read_options
+from .source import Source
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from .table import Table
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
+_GLOB = "*?["
 
 
-def read_table(path: str | Path) -> Table:
-    """Read a table from ``.csv .tsv .txt`` (also with ``.gz``), ``.parquet``, ``.npy`` or ``.npz``.
+def read(source: Any, **options: Any) -> Table:
+    """Read a table from a file, a folder, standard input or an object in memory.
 
-    Text files are UTF-8, with a header in the first line; ``.txt`` may use tabs or commas, and ``.csv`` and ``.txt``
-    semicolons. With tabs or semicolons, columns of numbers with decimal commas (1,5) are read as numbers. A first
-    line that contains only numbers is read as a row, and columns are named x0, x1, …  Empty cells and NA, N/A, NaN,
-    nan, null, NULL, None and ? are missing. Blank lines are skipped, except in a file of one column, where
-    each is a missing value. A column's type depends on all of its cells. A column of numbers with some text
-    in it, or of formatted numbers (1,200 or 7 %), raises an error when it is selected, and the message
-    names the line; a column mostly of text is text.
+    Parameters
+    ----------
+    source : a path, a pattern such as ``"part-*.parquet"``, a folder (of images, of texts, or of the files of one
+        table), ``"-"`` for standard input, an open file, or an object: NumPy, scipy.sparse, pandas, polars, torch, or
+        anything with ``__arrow_c_stream__``.
+    **options : see `ReadOptions`. Everything about a text file that is not set is detected, and the table's ``notes``
+        say what was.
 
-    An ``.npy`` file is memory-mapped. An ``.npz`` file must hold one 2-D array, or one named X or data;
-    its column names may be in a 1-D array named columns or features. Nothing is ever unpickled.
+    Returns
+    -------
+    `Table` with named columns; `ArrayTable` for arrays and columns of vectors; `SparseTable` for sparse matrices.
+
+    Text files may use any common separator, decimal comma, thousands marks and encoding, and may be packed (``.gz``,
+    ``.zst``). Empty cells and NA, N/A, NaN, nan, null, NULL, None and ? are missing. A column's type depends on all of
+    its cells. A column of numbers with some text in it raises an error when it is selected, and the message names the
+    line; a column mostly of text is text. Nothing is ever unpickled.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "small.csv")
-    ...     _ = file.write_text("a,b,kind\\n1,2.5,x\\n3,NA,y\\n")
-    ...     table = read_table(file)
-    >>> table.names, table.n_rows, table.select().left_out
-    (['a', 'b', 'kind'], 2, {'kind': 'text'})
+    ...     _ = file.write_text("# made by hand\\na;b;kind\\n1,5;2;x\\n-0,5;NA;y\\n")
+    ...     table = read(file)
+    >>> table.notes
+    ('read as semicolon-separated, decimal comma, 1 comment line skipped',)
+    >>> table.select().X
+    array([[ 1.5,  2. ],
+           [-0.5,  nan]])
     """
-    file, ending = _existing(path)
-    if ending == ".parquet":
-        return _read_parquet(file)
-    if ending in (".npy", ".npz"):
-        from . import arrayfiles
+    chosen = read_options(options)
+    if isinstance(source, (str, os.PathLike)):
+        return _read_path(os.fspath(source), chosen)
+    if hasattr(source, "read") and not hasattr(source, "__arrow_c_stream__"):
+        content = source.read()
+        return _read_bytes(content.encode() if isinstance(content, str) else content, "the open file", chosen)
+    from .objects import read_object
 
-        return arrayfiles.read_npy(file) if ending == ".npy" else arrayfiles.read_npz(file)
-    from .delimited import read_delimited
+    return read_object(source, chosen)
 
-    return read_delimited(file, _SEPARATORS[ending.removesuffix(".gz")])
+
+def read_table(path: str | Path) -> Table:
+    """Read a table from a file as `read` does; a sparse matrix is an error."""
+    from .arraytable import SparseTable
+
+    table = read(path)
+    if isinstance(table, SparseTable):
+        raise DataError(f"{table.source} contains a sparse matrix; read it with lowland.data.read")
+    return table
 
 
 def read_matrix(path: str | Path) -> csr_array[Any]:
-    """Read a sparse matrix that `scipy.sparse.save_npz` wrote, as a CSR array."""
-    file, ending = _existing(path)
-    if ending != ".npz":
-        raise DataError(f"{file.name}: a sparse matrix must be an .npz file written by scipy.sparse.save_npz")
-    from .arrayfiles import read_sparse
+    """Read a sparse matrix, written by `scipy.sparse.save_npz` or in Matrix Market form, as a CSR array."""
+    from .arraytable import SparseTable
 
-    return read_sparse(file)
-
-
-def read_any(path: str | Path) -> Table | csr_array[Any]:
-    """Read a file as a `Table`, or as a CSR array if it is a sparse ``.npz``."""
-    file, ending = _existing(path)
-    if ending == ".npz":
-        from .arrayfiles import is_sparse
-
-        if is_sparse(file):
-            return read_matrix(file)
-    return read_table(file)
+    table = read(path)
+    if not isinstance(table, SparseTable):
+        raise DataError(f"{table.source} contains no sparse matrix; read a dense table with lowland.data.read")
+    return table.matrix
 
 
-def _existing(path: str | Path) -> tuple[Path, str]:
-    file = Path(path)
-    if file.is_dir():
-        raise DataError(f"{file} is a folder; give one file ({', '.join(READABLE)})")
-    if not file.exists():
-        raise DataError(f"{file}: no such file")
-    return file, suffix(file, READABLE, "read")
+def read_any(path: str | Path) -> Table:
+    """Read a file as `read` does."""
+    return read(path)
 
 
-def _read_parquet(path: Path) -> Table:
-    import polars as pl
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+def read_source(source: Source, row: Format, options: ReadOptions) -> Table:
+    """Read one file of a known format, and check the options."""
+    if not row.reader:
+        raise DataError(Message(f"{source.name}: ", Setting("format", row.name), " is for folders, and this is a file"))
+    refused = [name for name in options.given() if name not in (*row.options, "format")]
+    if refused:
+        raise DataError(Message(f"{source.name}: ", Setting(refused[0]), f" is not an option of the format {row.name}"))
+    module, _, function = row.reader.partition(":")
+    call = getattr(importlib.import_module(f".{module}", __package__), function)
+    table: Table = call(source, options, row.separator) if module == "delimited" else call(source, options)
+    from .columns import finished
 
-    from .table import Table
+    return finished(table, options)
 
+
+def _read_path(name: str, options: ReadOptions) -> Table:
+    if name == "-":
+        return _read_bytes(sys.stdin.buffer.read(), "standard input", options)
+    path = Path(name)
     try:
-        with pq.ParquetFile(path) as file:
-            groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-            check_allocation(
-                sum(group.total_byte_size for group in groups),
-                f"reading {path.name}",
-                "keep fewer columns",
-            )
-            twice = sorted(name for name, n in Counter(file.schema_arrow.names).items() if n > 1)
-            if twice:
-                raise DataError(
-                    f"{path.name}: more than one column is named {', '.join(map(repr, twice))}; rename them"
-                )
-            frame = pl.from_arrow(file.read())
-    except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as error:
-        raise DataError(f"{path.name} is damaged or not a Parquet file: {error}") from error
-    assert isinstance(frame, pl.DataFrame)
-    if frame.height == 0 or frame.width == 0:
-        raise DataError(f"{path.name} has no {'rows' if frame.width else 'columns'}")
-    return Table(frame, path.name)
+        is_folder, exists = path.is_dir(), path.exists()
+    except (OSError, ValueError) as error:  # too long a name, or one with null characters
+        raise DataError(f"{name[:100]!r} is not the name of a file: {error}") from error
+    if is_folder or (not exists and any(sign in name for sign in _GLOB)):
+        from .folders import read_folder
+
+        return read_folder(path, options)
+    if not exists:
+        raise DataError(f"{path}: no such file")
+    source = Source.of(path)
+    return read_source(source, _format(path, source, options), options)
+
+
+def _read_bytes(content: bytes, name: str, options: ReadOptions) -> Table:
+    source = Source.in_memory(content, name)
+    if options.format is not None:
+        return read_source(source, named_format(options.format), options)
+    head = source.head(16)
+    row = next((row for row in FORMATS if row.magic is not None and head.startswith(row.magic)), BY_NAME["txt"])
+    if head.startswith(b"PK\x03\x04"):
+        raise DataError(Message(f"{name} is a zip archive; set ", Setting("format"), " to 'xlsx' or 'npz'"))
+    return read_source(source, row, options)
+
+
+def named_format(name: str) -> Format:
+    """Return a format by its name or its suffix; an unknown one raises a DataError that lists the known ones."""
+    plain = name.lower().lstrip(".")
+    row = BY_NAME.get(plain) or next((row for row in FORMATS if f".{plain}" in row.suffixes), None)
+    if row is None:
+        raise DataError(Message(Setting("format", name), f": the formats are {', '.join(BY_NAME)}"))
+    return row
+
+
+def _format(path: Path, source: Source, options: ReadOptions) -> Format:
+    if options.format is not None:
+        return named_format(options.format)
+    known = path.name.lower().endswith(READABLE)
+    return format_of(path, b"" if known else source.head(16))

@@ -8,8 +8,7 @@ import io
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -18,9 +17,21 @@ from numpy.typing import NDArray
 from ..core.cost import check_allocation
 from ..core.errors import DataError
 
+if TYPE_CHECKING:
+    from .kinds import ColumnKind
+
 Matrix = NDArray[np.floating[Any]]
 
-_TOO_BIG = "choose fewer columns"
+TOO_BIG = "choose fewer columns"
+
+
+@dataclass(frozen=True)
+class Stray:
+    """A cell that keeps a column from being numeric: its first line (or row), its text, how often the text occurs."""
+
+    line: int | None
+    cell: str
+    count: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +67,10 @@ class Table:
     first_line : the line of the file with the first row; None if rows and lines do not correspond.
     faults : columns of numbers with some text in them, each with the message that `select` raises for it.
     notes : what the reader detected that the user may want to know.
+    stray : for the columns with faults, the first cells that are not numbers.
+    aside : columns that came with the table and are not reduced unless they are named: row labels of pandas, labels
+        and names of an ``.npz`` file, file names of images.
+    roles : columns with the text or the image of each row, such as ``{"image": "photo"}``; they are not reduced.
 
     Examples
     --------
@@ -73,6 +88,9 @@ class Table:
     first_line: int | None = None
     faults: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    stray: Mapping[str, list[Stray]] = field(default_factory=dict)
+    aside: pl.DataFrame = field(default_factory=pl.DataFrame)
+    roles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -92,7 +110,21 @@ class Table:
     def column(self, name: str) -> pl.Series:
         """Return one column; an unknown name raises a DataError that lists similar names."""
         self._require([name])
-        return self._series(name)
+        return self.aside[name] if name in self.aside.columns else self._series(name)
+
+    def with_aside(self) -> pl.DataFrame:
+        """Return all columns: those kept aside, then the others."""
+        return self.aside.hstack(self.frame.get_columns()) if self.aside.width else self.frame
+
+    def kinds(self) -> dict[str, ColumnKind]:
+        """Return what each column is: number, category, date, text, id, constant, empty or other, with the reason.
+
+        >>> Table(pl.DataFrame({"a": [1.5, 2.5, 0.1], "b": ["x", "y", "x"]}), "small.csv").kinds()["b"].kind
+        'category'
+        """
+        from .kinds import column_kinds
+
+        return column_kinds(self)
 
     def place(self, row: int, column: str | None = None) -> str:
         """Return the place of a row (counted from 0) in the file, for messages.
@@ -133,7 +165,7 @@ class Table:
         ['a', 'kind']
         """
         chosen, left_out = self._checked_choice(columns, drop or (), keep_aside, taken=("text",))
-        return MixedSelection(self.frame.select(chosen), chosen, left_out)
+        return MixedSelection(pl.DataFrame([self.column(name) for name in chosen]), chosen, left_out)
 
     def _checked_choice(
         self, columns: Sequence[str] | None, drop: Sequence[str], keep_aside: Sequence[str], taken: Collection[str] = ()
@@ -184,7 +216,9 @@ class Table:
 
     def _reason(self, name: str) -> str | None:
         """Return why a column cannot be reduced, or None."""
-        series = self.frame[name]
+        if name in self.roles.values():
+            return f"{next(role for role, column in self.roles.items() if column == name)} of the rows"
+        series = self.column(name)
         if name.startswith("__index_level_"):  # where pandas puts row labels in Parquet files
             return "row labels"
         if series.null_count() == len(series):
@@ -195,98 +229,28 @@ class Table:
         return self.frame[name]
 
     def _matrix(self, names: list[str]) -> Matrix:
-        chosen = self.frame.select(names)
+        chosen = pl.DataFrame([self.column(name) for name in names])
         single = all(dtype == pl.Float32 for dtype in chosen.dtypes)
         kind = pl.Float32 if single else pl.Float64
-        check_allocation(self.n_rows * len(names) * (4 if single else 8), f"the numbers of {self.source}", _TOO_BIG)
+        check_allocation(self.n_rows * len(names) * (4 if single else 8), f"the numbers of {self.source}", TOO_BIG)
         return np.ascontiguousarray(chosen.select(pl.all().cast(kind)).to_numpy(order="c"))
 
     def _require(self, names: Sequence[str]) -> None:
-        known = set(self.names)
+        known = {*self.names, *self.aside.columns}
         for name in names:
             if name not in known:
                 self._unknown(name)
 
     def _unknown(self, name: str) -> NoReturn:
-        lower = {known.lower(): known for known in self.names}
+        names = [*self.names, *self.aside.columns]
+        lower = {known.lower(): known for known in names}
         near = [lower[key] for key in difflib.get_close_matches(name.lower(), list(lower), n=3, cutoff=0.5)]
         if near:
             hint = f"did you mean {' or '.join(map(repr, near))}?"
         else:
-            more = f", … ({self.n_columns} in all)" if self.n_columns > 10 else ""
-            hint = f"it has {', '.join(map(repr, self.names[:10]))}{more}"
+            more = f", … ({len(names)} in all)" if len(names) > 10 else ""
+            hint = f"it has {', '.join(map(repr, names[:10]))}{more}"
         raise DataError(f"{self.source} has no column {name!r}; {hint}")
-
-
-class ArrayTable(Table):
-    """A table that is one 2-D array, possibly memory-mapped; ``frame`` is built when it is first used.
-
-    `select` without arguments returns the array itself if it is float32 or float64 in C order.
-
-    >>> array = np.eye(3)
-    >>> ArrayTable(array, "eye.npy").select().X is array
-    True
-    """
-
-    array: NDArray[Any]
-    _labels: list[str]
-
-    def __init__(self, array: NDArray[Any], source: str, names: Sequence[str] | None = None) -> None:
-        labels = [f"x{j}" for j in range(array.shape[1])] if names is None else list(names)
-        # The dataclass is frozen; `frame` is computed from the array later.
-        for name, value in {"array": array, "source": source, "first_line": None, "_labels": labels}.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "faults", {})
-        object.__setattr__(self, "notes", ())
-
-    def __repr__(self) -> str:
-        return f"ArrayTable({self.source!r}, {self.n_rows} × {self.n_columns}, {self.array.dtype})"
-
-    @cached_property
-    def frame(self) -> pl.DataFrame:
-        """The columns as a polars DataFrame: a copy of the array."""
-        size = self.array.size * self._column_type.itemsize
-        check_allocation(size, f"the columns of {self.source}", _TOO_BIG)
-        return pl.DataFrame([self._numbered(j) for j in range(self.n_columns)])
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns, in order."""
-        return list(self._labels)
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return int(self.array.shape[0])
-
-    def _reason(self, name: str) -> str | None:
-        return None  # every column is numeric
-
-    def _series(self, name: str) -> pl.Series:
-        return self._numbered(self._labels.index(name))
-
-    @property
-    def _column_type(self) -> np.dtype[Any]:
-        own = self.array.dtype.newbyteorder("=")
-        return own if own.kind in "iub" else _working(own)  # integers stay integers: they may name or colour rows
-
-    def _numbered(self, j: int) -> pl.Series:
-        return pl.Series(self._labels[j], np.ascontiguousarray(self.array[:, j], dtype=self._column_type))
-
-    def _matrix(self, names: list[str]) -> Matrix:
-        kind = _working(self.array.dtype)
-        if names == self._labels and self.array.dtype == kind and self.array.flags.c_contiguous:
-            return self.array
-        check_allocation(self.n_rows * len(names) * kind.itemsize, f"the numbers of {self.source}", _TOO_BIG)
-        chosen = self.array
-        if names != self._labels:
-            place = {name: j for j, name in enumerate(self._labels)}
-            chosen = np.take(self.array, [place[name] for name in names], axis=1)
-        return np.ascontiguousarray(chosen, dtype=kind)
-
-
-def _working(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return np.dtype(np.float32) if dtype == np.float32 else np.dtype(np.float64)
 
 
 def name_list(names: Sequence[str]) -> str:

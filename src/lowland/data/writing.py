@@ -33,8 +33,9 @@ def check_output(path: str | Path) -> str:
 
 
 def write_table(path: str | Path, frame: pl.DataFrame) -> None:
-    """Write a table as ``.csv .tsv`` (also with ``.gz``), ``.parquet``, ``.npy`` or ``.npz``, by the file's suffix.
+    """Write a table as ``.csv .tsv`` (also with ``.gz``), ``.parquet .arrow .feather .xlsx .npy`` or ``.npz``.
 
+    The suffix of the file's name decides.
     The file is written completely or not at all. Missing values are empty cells in text files and NaN in arrays.
     Arrays hold only numbers; ``.npz`` also stores the column names. The same table gives the same bytes.
 
@@ -117,6 +118,14 @@ def _write_frame(file: BinaryIO, name: str, ending: str, frame: pl.DataFrame) ->
     try:
         if ending == ".parquet":
             frame.write_parquet(file)
+            return
+        if ending in (".arrow", ".feather"):
+            frame.write_ipc(file)
+            return
+        if ending == ".xlsx":
+            from .workbooks import write_xlsx
+
+            write_xlsx(file, name, frame)
             return
         separator = "\t" if ending.startswith(".tsv") else ","
         if not ending.endswith(".gz"):

@@ -1,0 +1,143 @@
+"""Types of the columns of a text table: numbers with the table's marks, and the cells that keep a column from them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from ..core.message import Message, Setting
+from .cells import MISSING, StrayCell, Typed, is_below_limit, is_written_number, typed, with_marks
+from .dialect import Dialect
+from .marks import Marks
+from .options import ReadOptions
+from .table import Stray, name_list
+
+_MAX_SHOWN = 40  # characters of a cell in a message
+_MAX_NAMES_IN_NOTE = 5
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A column of numbers with some cells that are not numbers."""
+
+    name: str
+    stray: tuple[StrayCell, ...]
+    decimal_commas: bool
+    dialect: Dialect
+
+    def located(self, lines: Mapping[int, int]) -> list[Stray]:
+        """Return the cells with their lines instead of their rows."""
+        return [Stray(lines.get(cell.row), cell.cell, cell.count) for cell in self.stray]
+
+    def message(self, file: str, lines: Mapping[int, int]) -> Message:
+        """Return the error that selecting the column raises."""
+        row, cell = self.stray[0].row, self.stray[0].cell
+        shown = cell if len(cell) <= _MAX_SHOWN else cell[: _MAX_SHOWN - 1] + "…"
+        place = f"line {lines[row]}" if row in lines else f"row {row}"
+        return Message(
+            f"{file}, {place}, column {self.name!r}: {shown!r} is not a number; ",
+            *self._remedy(cell),
+            f", or exclude the column with --drop {shlex.quote(name_list([self.name]))}",
+        )
+
+    def _remedy(self, cell: str) -> tuple[str | Setting, ...]:
+        if is_below_limit(cell):
+            return (
+                "if it is a value below the limit of detection, use ",
+                Setting("below_limit", "half"),
+                " or ",
+                Setting("below_limit", "missing"),
+            )
+        if self.decimal_commas and self.dialect.separator == ",":
+            return (
+                "use decimal points, as in 1234.5, separate the cells by semicolons, which allows decimal commas, or "
+                "set ",
+                Setting("decimal", ","),
+            )
+        if is_written_number(cell):
+            return (
+                "write numbers without thousands separators, decimal commas and unit signs, as in 1234.5, or set ",
+                Setting("decimal"),
+                " or ",
+                Setting("thousands"),
+            )
+        return ("correct it, or, if it means a missing value, use ", Setting("na", cell))
+
+
+@dataclass(frozen=True)
+class TypedColumns:
+    """The columns of a table, those with stray cells, the number marks, and a note on dates."""
+
+    series: list[pl.Series]
+    problems: list[Problem]
+    marks: Marks
+    dates: str | None
+
+
+def type_columns(dialect: Dialect, columns: list[Any], options: ReadOptions) -> TypedColumns:
+    """Type the columns of a table.
+
+    ``columns`` are Arrow arrays or series, last one first; each is dropped when its series is made.
+    """
+    missing, below = (*MISSING, *options.na), options.below_limit or "error"
+    made = [_column(name, columns.pop(), missing, below, dialect.marks) for name in dialect.names]
+    marks = _marks(made, dialect, options)
+    made = [with_marks(column, marks, below) for column in made]
+    problems = [
+        Problem(
+            column.values.name,
+            column.stray,
+            column.evidence is not None and column.evidence.decimal_comma,
+            dialect,
+        )
+        for column in made
+        if column.stray
+    ]
+    return TypedColumns([column.values for column in made], problems, marks, _date_note(made))
+
+
+def _column(name: str, cells: Any, missing: tuple[str, ...], below_limit: str, marks: Marks) -> Typed:
+    """Return a column that Arrow read: numbers as they are, text by its cells."""
+    if isinstance(cells, pl.Series):
+        cells = cells.to_arrow().cast(pa.string()) if cells.dtype == pl.String else cells
+    elif pa.types.is_null(cells.type):
+        cells = cells.cast(pa.float64())
+    if not isinstance(cells, pl.Series) and pa.types.is_string(cells.type):
+        return typed(name, cells, missing, below_limit, marks)
+    series = pl.Series(name, cells)
+    return Typed(series.fill_nan(None) if series.dtype == pl.Float64 and series.is_nan().any() else series)
+
+
+def _marks(columns: Sequence[Typed], dialect: Dialect, options: ReadOptions) -> Marks:
+    """Return the marks of the table; cells after the first lines may tell what those did not."""
+    marks = dialect.marks
+    proofs = [column.evidence for column in columns if column.evidence is not None]
+    decimal, thousands = marks.decimal, marks.thousands
+    groups = [proof.thousands for proof in proofs if proof.thousands is not None]
+    if options.decimal is None and decimal == "." and dialect.separator != "," and "," not in groups:
+        decimal = "," if any(proof.decimal_comma for proof in proofs) else "."
+    if options.thousands is None and thousands is None:
+        thousands = next((mark for mark in groups if mark != decimal), None)
+    return Marks(decimal, None if thousands == decimal else thousands)
+
+
+def _date_note(columns: Sequence[Typed]) -> str | None:
+    """Return a note on columns of dates that are not in ISO form."""
+    words = {"%Y": "year", "%m": "month", "%d": "day", "%b": "month"}
+    forms: dict[str, list[str]] = {}
+    for column in columns:
+        if column.date_format not in (None, "%Y-%m-%d"):
+            form = str(column.date_format)
+            for code, word in words.items():
+                form = form.replace(code, word)
+            forms.setdefault(form, []).append(column.values.name)
+    texts = []
+    for form, names in forms.items():
+        more = f", … ({len(names)} columns)" if len(names) > _MAX_NAMES_IN_NOTE else ""
+        texts.append(f"dates are read as {form} in {', '.join(names[:_MAX_NAMES_IN_NOTE])}{more}")
+    return "; ".join(texts) or None

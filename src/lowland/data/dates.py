@@ -1,0 +1,95 @@
+"""Dates in columns of text."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import polars as pl
+
+_ISO_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_ISO_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?$"
+_CLOCK = r"(?:[T ]+([0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?))?$"
+# Year first is year, month, day; points are European; with slashes and dashes some day past 12 decides the order.
+_FORMS = (
+    (r"^[0-9]{4}([/.-])[0-9]{1,2}[/.-][0-9]{1,2}", ("%Y{}%m{}%d",)),
+    (r"^[0-9]{1,2}([.])[0-9]{1,2}[.][0-9]{4}", ("%d{}%m{}%Y",)),
+    (r"^[0-9]{1,2}([/-])[0-9]{1,2}[/-][0-9]{4}", ("%d{}%m{}%Y", "%m{}%d{}%Y")),
+    (r"^[0-9]{1,2}([ -])[A-Za-z]{3}[ -][0-9]{4}", ("%d{}%b{}%Y",)),
+)
+
+
+class ParsedDates(NamedTuple):
+    """A column of dates or times; ``formats`` are those that fit all cells, more than one if the order is ambiguous."""
+
+    values: pl.Series
+    formats: tuple[str, ...]
+
+
+def iso_dates(cells: pl.Series) -> pl.Series | None:
+    """Return trimmed text cells as dates or times if all are in ISO form, else None. Times with zones become UTC.
+
+    >>> iso_dates(pl.Series(["2024-02-28", None])).dtype
+    Date
+    >>> iso_dates(pl.Series(["2024-02-28 12:30"])).to_list()
+    [datetime.datetime(2024, 2, 28, 12, 30)]
+    """
+    if cells.null_count() == len(cells):
+        return None
+    if cells.str.contains(_ISO_DATE).all(ignore_nulls=True):
+        return _complete(cells, cells.str.to_date("%Y-%m-%d", strict=False))
+    if not cells.str.contains(_ISO_TIME).all(ignore_nulls=True):
+        return None
+    plain = cells.str.replace(" ", "T", literal=True)
+    zoned = plain.str.contains(r"(Z|[+-][0-9]{2}:?[0-9]{2})$")
+    if zoned.any() and not zoned.all(ignore_nulls=True):
+        return None  # some times have a zone and others have none
+    zone = "%#z" if zoned.any() else ""
+    plain = plain.str.replace("Z$", "+00:00").str.replace(r"T([0-9]{2}:[0-9]{2})($|[+-])", "T${1}:00${2}")
+    return _complete(cells, plain.str.to_datetime(f"%Y-%m-%dT%H:%M:%S%.f{zone}", time_unit="us", strict=False))
+
+
+def parse_dates(cells: pl.Series) -> ParsedDates | None:
+    """Return a column of text as dates if all cells are dates in one of the common forms, else None.
+
+    Forms: ISO, year/month/day, day.month.year, day/month/year, month/day/year, day-Mon-year; a time may follow.
+    If a day past 12 does not decide between day/month and month/day, ``formats`` has both and the first is used.
+
+    >>> parse_dates(pl.Series(["31.12.2024", "1.2.2025"])).values.to_list()
+    [datetime.date(2024, 12, 31), datetime.date(2025, 2, 1)]
+    >>> parse_dates(pl.Series(["12/31/2024", "1/2/2025"])).formats
+    ('%m/%d/%Y',)
+    >>> parse_dates(pl.Series(["1/2/2025"])).formats
+    ('%d/%m/%Y', '%m/%d/%Y')
+    """
+    cells = cells.str.strip_chars()
+    iso = iso_dates(cells)
+    if iso is not None:
+        return ParsedDates(iso, ("%Y-%m-%d",))
+    first = next(iter(cells.drop_nulls().head(1)), "")
+    for pattern, forms in _FORMS:
+        mark = pl.Series([first]).str.extract(pattern + _CLOCK, 1)[0]
+        if mark is None or not cells.str.contains(pattern + _CLOCK).all(ignore_nulls=True):
+            continue
+        fits = [(form.replace("{}", mark), _by(cells, form.replace("{}", mark))) for form in forms]
+        good = [(form, values) for form, values in fits if values is not None]
+        if good:
+            return ParsedDates(good[0][1], tuple(form for form, _ in good))
+    return None
+
+
+def _by(cells: pl.Series, form: str) -> pl.Series | None:
+    """Return cells as dates of one form, or as times if some have a time of day; None if some cell does not fit."""
+    days = cells.str.extract(r"^([^T :]+(?: [A-Za-z]{3} [0-9]{4})?)", 1)
+    dates = _complete(cells, days.str.to_date(form, strict=False))
+    clock = cells.str.extract(r"([0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)$", 1)
+    if dates is None or clock.null_count() == len(clock):
+        return dates
+    parts = clock.str.split(":").list
+    hours, minutes, seconds = (parts.get(i, null_on_oob=True).cast(pl.Int64).fill_null(0) for i in range(3))
+    since_midnight = (3600 * hours + 60 * minutes + seconds) * 1_000_000
+    return dates.cast(pl.Datetime("us")) + since_midnight.cast(pl.Duration("us"))
+
+
+def _complete(cells: pl.Series, values: pl.Series) -> pl.Series | None:
+    """Return the values unless some cell became missing, such as February 30."""
+    return values if values.null_count() == cells.null_count() else None

@@ -1,0 +1,171 @@
+"""Folders and patterns of file names: images, texts, and the files of one table."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from ..core.errors import DataError
+from ..core.message import Message, Setting
+from .formats import READABLE, Format
+from .options import ReadOptions
+from .source import Source
+from .table import Table
+
+IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
+_GLOB = "*?["
+
+
+def read_folder(path: Path, options: ReadOptions) -> Table:
+    """Read a folder, or the files that a pattern matches: images, texts, or parts of one table."""
+    pattern = any(sign in str(path) for sign in _GLOB) and not path.is_dir()
+    files = _matches(path) if pattern else _inside(path)
+    root = _common(files) if pattern else path
+    if not files:
+        raise DataError(f"{path}: no file matches" if pattern else f"{path}: the folder contains no files")
+    names = [file.name.lower() for file in files]
+    images = [file for file, name in zip(files, names, strict=True) if name.endswith(IMAGES)]
+    texts = [file for file, name in zip(files, names, strict=True) if name.endswith(".txt")]
+    tables = [file for file, name in zip(files, names, strict=True) if name.endswith(READABLE)]
+    if options.format == "images" or (options.format is None and len(images) > len(tables)):
+        from .imagefiles import read_images
+
+        return read_images(root, images or files, options, len(files) - len(images))
+    if options.format == "texts" or (options.format is None and texts and len(texts) == len(tables)):
+        return _read_texts(root, texts or files, options, len(files) - len(texts))
+    return _read_parts(root, files if options.format else tables, options, len(files) - len(tables))
+
+
+def place_of(root: Path, files: Sequence[Path]) -> pl.DataFrame:
+    """Return the columns ``file`` and ``folder`` (below the root, empty in it) of files."""
+    return pl.DataFrame(
+        {
+            "file": [file.relative_to(root).as_posix() for file in files],
+            "folder": ["" if file.parent == root else file.parent.relative_to(root).as_posix() for file in files],
+        }
+    )
+
+
+def check_options(options: ReadOptions, row: Format, name: str) -> None:
+    """Raise if an option is set that the format does not take."""
+    for option in options.given():
+        if option not in (*row.options, "format"):
+            raise DataError(Message(f"{name}: ", Setting(option), f" is not an option of the format {row.name}"))
+
+
+def unread_note(n_files: int) -> tuple[str, ...]:
+    """Return a note on files of other kinds in a folder."""
+    return (f"not read: {n_files} file{'s' * (n_files != 1)} of other kinds",) if n_files else ()
+
+
+def _inside(folder: Path) -> list[Path]:
+    """Return all files of a folder and its subfolders, without hidden ones and markers such as _SUCCESS."""
+    files = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        files += [Path(parent, name) for name in names if not name.startswith((".", "_"))]
+    return sorted(files)
+
+
+def _matches(path: Path) -> list[Path]:
+    return sorted(Path(name) for name in glob.glob(str(path), recursive=True) if os.path.isfile(name))
+
+
+def _common(files: Sequence[Path]) -> Path:
+    return Path(os.path.commonpath([file.parent for file in files])) if files else Path()
+
+
+def _read_texts(root: Path, files: Sequence[Path], options: ReadOptions, n_other: int) -> Table:
+    from .encodings import decode, scan_text
+    from .formats import BY_NAME
+
+    check_options(options, BY_NAME["texts"], str(root))
+    texts = []
+    for file in files:
+        source = Source.of(file)
+        content = source.read()
+        texts.append(decode(source, content, scan_text(source, options.encoding).encoding) if content else "")
+    frame = place_of(root, files).with_columns(pl.Series("text", texts))
+    return Table(frame, root.name or str(root), notes=unread_note(n_other), roles={"text": "text"})
+
+
+def _read_parts(root: Path, files: Sequence[Path], options: ReadOptions, n_other: int) -> Table:
+    """Read the files of one table, one below another; folders named key=value add columns."""
+    from .reading import read
+
+    if not files:
+        raise DataError(f"{root}: the folder contains no images, texts or tables ({', '.join(READABLE)})")
+    given = {name: getattr(options, name) for name in options.given() if name != "normalize"}
+    parts = [read(file, **given) for file in files]
+    first = parts[0]
+    if type(first) is not Table or any(type(part) is not Table for part in parts):
+        return _stacked_arrays(root, files, parts, options)
+    frames = []
+    for file, part in zip(files, parts, strict=True):
+        keys = _keys(root, file)
+        if {*part.names, *keys} != {*first.names, *_keys(root, files[0])}:
+            differ = sorted({*part.names, *keys} ^ {*first.names, *_keys(root, files[0])})
+            raise DataError(
+                f"{file} and {files[0]} have different columns: {', '.join(map(repr, differ[:5]))}; the files of one "
+                "table must have the same"
+            )
+        frames.append(part.frame.with_columns(pl.lit(value).alias(key) for key, value in keys.items()))
+    faults = {name: text for part in reversed(parts) for name, text in part.faults.items()}
+    stray = {name: cells for part in reversed(parts) for name, cells in part.stray.items()}
+    frames = [frame.select(frames[0].columns) for frame in frames]
+    texts = [name for name in frames[0].columns if any(frame.schema[name] == pl.String for frame in frames)]
+    try:
+        whole = pl.concat(
+            [frame.with_columns(pl.col(texts).cast(pl.String)) for frame in frames], how="vertical_relaxed"
+        )
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{root}: the files of one table must have columns of the same types: {error}") from error
+    notes = (f"read {len(files)} files", *dict.fromkeys(note for part in parts for note in part.notes))
+    table = Table(whole, root.name or str(root), None, faults, (*notes, *unread_note(n_other)), stray)
+    return replace(table, frame=_typed_keys(whole, _keys(root, files[0])), roles=first.roles)
+
+
+def _stacked_arrays(root: Path, files: Sequence[Path], parts: Sequence[Table], options: ReadOptions) -> Table:
+    import numpy as np
+
+    from .arraytable import ArrayTable
+    from .columns import finished
+
+    arrays = [part.array for part in parts if isinstance(part, ArrayTable)]
+    if len(arrays) < len(parts):
+        raise DataError(f"{root}: sparse matrices, arrays and tables in one folder cannot be read as one table")
+    for file, array in zip(files, arrays, strict=True):
+        if array.shape[1] != arrays[0].shape[1]:
+            raise DataError(f"{file} has {array.shape[1]} columns and {files[0]} has {arrays[0].shape[1]}")
+    asides = [part.aside for part in parts]
+    keyed = [
+        aside.with_columns(pl.lit(value).alias(key) for key, value in _keys(root, file).items())
+        for aside, file in zip(asides, files, strict=True)
+        if aside.width
+    ]
+    aside = pl.concat(keyed, how="diagonal_relaxed") if len(keyed) == len(parts) else None
+    notes = (f"read {len(files)} files",)
+    table = ArrayTable(
+        np.concatenate(arrays), root.name or str(root), parts[0].names, aside=aside, notes=notes, roles=parts[0].roles
+    )
+    return finished(table, ReadOptions(normalize=options.normalize))
+
+
+def _keys(root: Path, file: Path) -> dict[str, str]:
+    """Return the key=value folders between the root and a file."""
+    folders = file.relative_to(root).parts[:-1] if file.is_relative_to(root) else ()
+    return dict(folder.split("=", 1) for folder in folders if "=" in folder)
+
+
+def _typed_keys(frame: pl.DataFrame, keys: dict[str, str]) -> pl.DataFrame:
+    """Return the columns of keys as whole numbers if all are."""
+    for key in keys:
+        whole = frame[key].cast(pl.Int64, strict=False)
+        if not whole.null_count():
+            frame = frame.with_columns(whole)
+    return frame

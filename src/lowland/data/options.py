@@ -1,0 +1,126 @@
+"""`ReadOptions`: how a file or an object is to be read. None means: detect it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..core.errors import DataError
+from ..core.message import Message, Setting
+
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
+THOUSANDS = {",": "commas", ".": "points", " ": "spaces", "'": "apostrophes", "": "none"}
+_CHOICES: Mapping[str, tuple[Any, ...]] = {
+    "decimal": (".", ","),
+    "thousands": tuple(THOUSANDS),
+    "header": (True, False),
+    "below_limit": ("error", "half", "missing"),
+    "normalize": ("l2",),
+    "image_mode": ("grey", "colour"),
+}
+_WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "spaces": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Options of `read`; each format takes some of them.
+
+    Parameters
+    ----------
+    format : name of the format, for files without a suffix that tells it and for standard input.
+    sep : separator of the cells: ``","``, ``";"``, ``"\\t"`` (or ``"tab"``), ``"|"``, or ``" "`` for runs of spaces.
+    decimal : decimal mark, ``"."`` or ``","``.
+    thousands : thousands mark, ``","``, ``"."``, ``" "`` or ``"'"``; ``""`` for none.
+    encoding : ``"utf-8"``, ``"utf-16"``, ``"cp1252"``, ``"latin-1"`` or another codec of Python.
+    header : whether the first line contains the column names.
+    skip_rows : number of lines to skip before the header.
+    comment : lines that begin with this are skipped. Default: only ``#`` lines before the table.
+    na : further words for missing values; those that are numbers also apply to columns of numbers.
+    below_limit : a cell such as ``<0.5`` is an error, half of the limit, or missing.
+    sheet : name or number (from 0) of the sheet of a workbook.
+    vector : column of equally long lists of numbers; it becomes the array, and the other columns are kept aside.
+    text, image : column with the text or the image of each row; it is kept with the rows and not reduced.
+    normalize : ``"l2"`` divides each row by its Euclidean length.
+    image_size : width and height to which the images of a folder are resized; default: all must have the same size.
+    image_mode : ``"grey"`` or ``"colour"``; default: grey if all images are.
+    """
+
+    format: str | None = None
+    sep: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    skip_rows: int | None = None
+    comment: str | None = None
+    na: tuple[str, ...] = ()
+    below_limit: str | None = None
+    sheet: str | int | None = None
+    vector: str | None = None
+    text: str | None = None
+    image: str | None = None
+    normalize: str | None = None
+    image_size: tuple[int, int] | None = None
+    image_mode: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "na", _words(self.na))
+        for name, choices in _CHOICES.items():
+            value = getattr(self, name)
+            if value is not None and value not in choices:
+                raise _wrong(name, value, f"it must be one of {', '.join(map(repr, choices))}")
+        if self.sep is not None:
+            object.__setattr__(self, "sep", _WORDS.get(self.sep, self.sep))
+            if not isinstance(self.sep, str) or len(self.sep) != 1 or self.sep in '"\r\n' or not self.sep.isascii():
+                raise _wrong("sep", self.sep, "it must be one character: , ; | tab or space")
+        if self.skip_rows is not None and (not isinstance(self.skip_rows, int) or self.skip_rows < 0):
+            raise _wrong("skip_rows", self.skip_rows, "it must be 0 or more lines")
+        if self.comment is not None and (not self.comment or "\n" in self.comment):
+            raise _wrong("comment", self.comment, "it must be the first character or characters of comment lines")
+        if self.decimal is not None and self.decimal == self.thousands:
+            raise _wrong("thousands", self.thousands, "it must differ from the decimal mark")
+        if self.encoding is not None:
+            _check_encoding(self.encoding)
+        size = self.image_size
+        if size is not None and (len(size) != 2 or not all(isinstance(side, int) and side > 0 for side in size)):
+            raise _wrong("image_size", size, "it must be a width and a height in pixels")
+
+    def given(self) -> list[str]:
+        """Return the names of the options that are set."""
+        return [field.name for field in fields(self) if getattr(self, field.name) not in (None, ())]
+
+
+def read_options(options: Mapping[str, Any]) -> ReadOptions:
+    """Return the options as a `ReadOptions`; an unknown name raises a DataError that lists the known ones.
+
+    >>> read_options({"sep": "tab", "na": ["-"]}).sep
+    '\\t'
+    """
+    known = [field.name for field in fields(ReadOptions)]
+    for name in options:
+        if name not in known:
+            raise DataError(f"there is no reading option {name!r}; the options are {', '.join(known)}")
+    return ReadOptions(**options)
+
+
+def _words(value: object) -> tuple[str, ...]:
+    """Return one word or several as a tuple of texts."""
+    words = (value,) if isinstance(value, (str, int, float)) else value
+    if not isinstance(words, (tuple, list)) or not all(isinstance(word, (str, int, float)) for word in words):
+        raise _wrong("na", value, "it must be a word or a list of words")
+    return tuple(map(str, words))
+
+
+def _wrong(name: str, value: object, why: str) -> DataError:
+    return DataError(Message(Setting(name, value), f": {why}"))
+
+
+def _check_encoding(name: str) -> None:
+    import codecs
+
+    try:
+        b"a".decode(name)
+        codecs.lookup(name).incrementaldecoder()
+    except (LookupError, TypeError, ValueError):
+        raise _wrong("encoding", name, "Python has no text encoding of this name; try 'utf-8' or 'cp1252'") from None
