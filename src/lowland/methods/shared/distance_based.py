@@ -93,6 +93,7 @@ class DistanceReducer(Reducer):
     _units: ClassVar[Units] = {"anchors_": of_anchors, "metric_state_": 1, "embedding_": degree, "transform": degree}
     _input: ClassVar[Compared] = Compared("metric", sparse_square=False)
     _allow_sparse: ClassVar[bool] = True
+    _reads_again: ClassVar[bool] = True
     _landmark_defaults: ClassVar[LandmarkDefaults] = LandmarkDefaults()
     _takes_gaps: ClassVar[bool] = False  # whether a distance may be missing
 

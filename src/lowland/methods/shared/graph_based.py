@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...contract.fit_info import Recorder
-from ...contract.inputs import METRIC_INPUT, Compared, require_count, require_length
+from ...contract.inputs import METRIC_INPUT, Compared, require_count
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Nothing, Real, Rule
 from ...contract.reducer import Reducer
 from ...core import arrays
@@ -102,6 +102,7 @@ class GraphReducer(Reducer):
 
     _input: ClassVar[Compared] = METRIC_INPUT
     _allow_sparse: ClassVar[bool] = True
+    _reads_again: ClassVar[bool] = True
     _overhead: ClassVar[tuple[float, float]] = GRAPH_OVERHEAD
     _parameters: ClassVar[Mapping[str, Rule]] = GRAPH_PARAMETERS
     _units: ClassVar[Units] = GRAPH_UNITS
@@ -138,9 +139,7 @@ class GraphReducer(Reducer):
         """Return what `_embed` takes for n points with k neighbours each."""
         raise NotImplementedError
 
-    def _count_neighbors(self, n: int, record: Recorder) -> int:
-        """Return the number of neighbours for n distinct points."""
-        return count_neighbors(self, n, record)
+    _count_neighbors = count_neighbors
 
     def _place(self, state: State, geometry: Geometry, block: Array, neighbors: Array, distances: Array) -> Array:
         """Return the coordinates of new rows whose neighbours in a component have these numbers and distances."""
@@ -163,7 +162,7 @@ class GraphReducer(Reducer):
     # -- training -----------------------------------------------------------------------------------------
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        n, rng = require_length(self, rows), seed(self.random_state)
+        n, rng = rows.count(), seed(self.random_state)
         require_count(self, rows.shape, n - 1, "the number of points less one")
         if self._needs_columns and not (self._pairwise or callable(self.metric)):
             require_count(self, rows.shape, rows.n_features, "the number of columns")
