@@ -29,7 +29,7 @@ from ...graph.points import Piece
 from ...rows.object_rows import gather
 from ...rows.row_source import RowSource
 from ...rows.units import Units, power, scaled_back, times
-from ...spectral import dense
+from ...spectral.distance import scale_few
 from .distance_based import METRIC
 from .neighborhood import (
     SMALL_MAP,
@@ -241,14 +241,12 @@ def graph_plan(model: Any, shape: DataShape, k: int, cost: EmbeddingCost, keeps_
 def small_map(piece: Piece, n_components: int, *, keeps_lengths: bool = True) -> Embedded:
     """Return a component of few points by classical scaling of its distances: it has no room to be bent."""
     n = piece.n
-    J, Z = np.eye(n) - 1 / n, np.zeros((n, n))
     if isinstance(piece.geometry, EdgeLengths):  # not all distances are known, path lengths are
-        Z = geodesics(piece.graph.symmetric(), np.arange(n)) ** 2 / -2
+        G = geodesics(piece.graph.symmetric(), np.arange(n)) ** 2 / -2
     else:
-        Z[1:, 1:] = piece.geometry.around(np.zeros(1, dtype=np.int64), np.arange(1, n)[None, :])[0]
-    values, V = dense.eigh(J @ Z @ J)
-    values, V = values[::-1][:n_components], V[:, ::-1][:, :n_components]
-    Y = V * np.sqrt(values.clip(0))
+        around = piece.geometry.around(np.zeros(1, dtype=np.int64), np.arange(1, n)[None, :])[0]
+        G = np.pad(around, ((1, 0), (1, 0)))
+    Y, values = (part[..., :n_components] for part in scale_few(G))
     if not keeps_lengths:  # one factor for all coordinates: the first gets variance 1, the shape stays
         deviation = float(Y[:, 0].std())
         Y = Y / deviation if deviation > 0 else Y
