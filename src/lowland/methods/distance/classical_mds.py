@@ -179,7 +179,7 @@ class ClassicalMDS(DistanceReducer):
             return scale_anchors(D, Y.shape[1], self.additive, training.rule.eps, rng)[1].place
 
         with record.stage("second landmarks"):
-            error = self._disagreement(training, landmarks, again, rng, scale=False)
+            error = self._disagreement(training, again, rng, scale=False)
         count = len(self.origin_) if training.numbers is None else len(training.numbers)
         record.note(algorithm=f"{count} landmarks ({landmarks.strategy})", approximate=True)
         note_disagreement(name, k, error, count, record)
