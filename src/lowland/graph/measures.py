@@ -62,8 +62,8 @@ class BoundMetric:
         return 0.0
 
     def exact(self, rows: Rows, i: Array, j: Array, values: Array) -> Array:
-        """Return the distances of the rows i to the points j; ``values`` are those that `compare` gave for them."""
-        raise NotImplementedError
+        """Return the distances of the rows i to the points j, for which `compare` gave ``values``: these, if exact."""
+        return values
 
     def level(self, distance: float) -> float:
         """Return the value, on the scale of `compare`, of a distance."""
@@ -313,10 +313,6 @@ class RuleRows(BoundMetric):
         # a user's function may round by the size of its block; a row's neighbours must not depend on that
         return np.concatenate([self.rule.between(cut(rows, part), self.prepared) for part in tiles(length(rows), 1)])
 
-    def exact(self, rows: Rows, i: Array, j: Array, values: Array) -> Array:
-        """Return distances."""
-        return values
-
 
 class SquareRows(BoundMetric):
     """Given distances between all objects; new rows hold the distances to each of them."""
@@ -344,10 +340,6 @@ class SquareRows(BoundMetric):
     def compare(self, rows: Rows) -> Array:
         """Return the given distances."""
         return rows.astype(np.float64)  # a copy: the search marks in it
-
-    def exact(self, rows: Rows, i: Array, j: Array, values: Array) -> Array:
-        """Return distances."""
-        return values
 
 
 def measure(spec: str | Callable[[Any, Any], Any], items: Array, state: dict[str, Array] | None) -> BoundMetric:
