@@ -4,7 +4,16 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from lowland.graph.neighbors import neighbor_graph
 from lowland.methods.manifold.mvu_program import _packed, _products, _solve, _unpacked
+
+
+def edges_of(X, k):
+    """Return both ends of each edge of the graph of k neighbours, and its squared length, each edge once."""
+    graph = neighbor_graph(X, k).symmetric()
+    sources = np.repeat(np.arange(graph.n), graph.degrees)
+    once = sources < graph.indices
+    return sources[once], graph.indices[once], graph.distances[once] ** 2
 
 
 def exact_gram(n, i, j, squares):

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 
 import lowland
 from lowland import config
 from lowland.core import thread_pool
-
-
-def in_thread(work):
-    """Return what a function returns in a thread of its own."""
-    found = []
-    thread = threading.Thread(target=lambda: found.append(work()))
-    thread.start()
-    thread.join()
-    return found[0]
+from own_thread import in_thread
 
 
 @pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")  # few rows of noise: maps of them are told to say little

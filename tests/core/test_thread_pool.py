@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from lowland import config
 from lowland.core import thread_pool
 from lowland.core.errors import Cancelled
+from own_thread import in_thread
 
 
 @pytest.fixture(params=[1, 2, 5])
@@ -125,15 +126,6 @@ def test_blas_limits_of_two_callers_may_end_in_any_order():
     assert set(blas_threads().values()) == {1}  # the second caller still needs it
     second.__exit__(None, None, None)
     assert blas_threads() == before
-
-
-def in_thread(work):
-    """Return what a function returns in a thread of its own."""
-    found = []
-    thread = threading.Thread(target=lambda: found.append(work()))
-    thread.start()
-    thread.join()
-    return found[0]
 
 
 def test_blas_is_limited_in_every_thread():

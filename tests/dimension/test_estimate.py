@@ -11,20 +11,10 @@ import pytest
 import scipy.sparse as sp
 
 import lowland
+from dimension_estimates import pair, quiet
 from lowland import RowSource
 from lowland.core.errors import DataError, DominantColumnWarning, LowlandWarning
 from lowland.dimension import Estimate, correlation_dimension, estimate, levina_bickel, two_nn, variance_share
-
-
-def quiet(X, **options):
-    """Estimate where warnings are beside the point."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LowlandWarning)
-        return estimate(X, **options)
-
-
-def pair(found):
-    return round(found.consensus["linear"]), round(found.consensus["nonlinear"])
 
 
 def circle(rng, n):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from dimension_estimates import quiet
 from lowland.core.errors import LowlandWarning
 from lowland.core.measure import Measure
 from lowland.dimension import estimate, repeats
@@ -16,13 +16,6 @@ from lowland.dimension.angles import Plateau
 from lowland.dimension.estimating import _at_most
 from lowland.dimension.notes import doubts
 from lowland.dimension.points import Points
-
-
-def quiet(X, **options):
-    """Estimate where warnings are beside the point."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LowlandWarning)
-        return estimate(X, **options)
 
 
 @pytest.mark.parametrize("copies", [2, 3])

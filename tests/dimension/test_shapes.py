@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
 import lowland
-from lowland.core.errors import LowlandWarning
-from lowland.dimension import estimate
+from dimension_estimates import pair, quiet
 from lowland.dimension.angles import plateau
-
-
-def quiet(X, **options):
-    """Estimate where warnings are beside the point."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LowlandWarning)
-        return estimate(X, **options)
-
-
-def pair(found):
-    return round(found.consensus["linear"]), round(found.consensus["nonlinear"])
-
 
 # -- S4's four clouds, drawn so that they have about the spectra that are printed there --------------------------------
 

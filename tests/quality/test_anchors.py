@@ -15,22 +15,15 @@ from lowland.core.measure import Measure
 from lowland.quality import rank_curves
 from lowland.quality.anchors import MOST_GROUPS, choose, labels
 from lowland.quality.rank_measures import (
-    continuity,
+    MEASURES,
     from_table,
-    lcmc,
-    neighborhood_overlap,
     trustworthiness,
     worst_ranks,
 )
 from lowland.quality.ranks import rank_table
 from lowland.quality.spaces import sides
 
-FUNCTIONS = {
-    "trustworthiness": trustworthiness,
-    "continuity": continuity,
-    "neighborhood_overlap": neighborhood_overlap,
-    "lcmc": lcmc,
-}
+FUNCTIONS = {name: getattr(lowland.quality, name) for name in MEASURES}
 
 
 # -- samples and groups -----------------------------------------------------------------------------------

@@ -26,12 +26,7 @@ from lowland.quality.rank_measures import (
 from lowland.quality.ranks import rank_table
 from lowland.quality.spaces import sides
 
-FUNCTIONS = {
-    "trustworthiness": trustworthiness,
-    "continuity": continuity,
-    "neighborhood_overlap": neighborhood_overlap,
-    "lcmc": lcmc,
-}
+FUNCTIONS = {name: getattr(lowland.quality, name) for name in MEASURES}
 
 
 def order_of(D, i):

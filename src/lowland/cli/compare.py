@@ -48,9 +48,6 @@ _STAGES_SHOWN = ("compare", "search settings")  # as progress bars; those of eac
 _MOSTLY_UNIQUE = "mostly unique text"  # such as a name for each row
 _WITH_GAPS = "text with missing values"  # methods are compared on rows without missing values
 
-_TIME = "Total time limit, such as 90s, 5min or 1h."
-Budget = Annotated[str, Parameter(help=_TIME)]
-
 
 @Parameter(name="*")
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class CompareOptions:
     components: Annotated[
         int | None, Parameter(name=COMPONENTS, help="Number of dimensions of the maps. Default: 2.")
     ] = None
-    budget: Annotated[str | None, Parameter(help=f"{_TIME} Default: 5min.")] = None
+    budget: Annotated[str | None, Parameter(help="Total time limit, such as 90s, 5min or 1h. Default: 5min.")] = None
     metric: Annotated[
         str | None,
         Parameter(help="Distance between rows; precomputed: the table is a distance matrix. Default: euclidean."),

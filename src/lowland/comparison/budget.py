@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import numbers
-import re
 import time
-from typing import Any
 
-_UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
+from ..core.formatting import parse_quantity
+
+_UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 OUT_OF_TIME = ("budget", "no time", "were left")  # words of reasons that a larger budget would remove
 LARGEST_SHARE = 0.25  # of the time left that one candidate may take while others wait
 
@@ -19,14 +18,7 @@ def parse_seconds(text: float | str) -> float:
     >>> parse_seconds("5min"), parse_seconds("1.5 h"), parse_seconds(20)
     (300.0, 5400.0, 20.0)
     """
-    given: Any = text
-    value = math.nan
-    if not isinstance(given, bool) and isinstance(given, numbers.Real):
-        value = float(given)
-    elif isinstance(text, str):
-        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(s|sec|min|m|h)?\s*", text, flags=re.IGNORECASE)
-        if match is not None:
-            value = float(match[1]) * _UNITS[(match[2] or "s").lower()]
+    value = parse_quantity(text, _UNITS)
     if not math.isfinite(value) or value <= 0:
         raise ValueError(f"cannot read {text!r} as a budget: write seconds or something like '90s', '5min' or '1h'")
     return value

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 Array = Any
 
-
 _DISTANCES = ("direct", "geodesic")
-_NOT_DONE = ("method", "status", "reason")  # what the table says of a candidate that did not finish
 
 
 class Comparison:

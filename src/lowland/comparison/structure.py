@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from ..graph.neighbors import neighbor_graph
 from ..pairs import pairwise
 from ..quality.geodesics import distinct_points, path_distances
-from ..spectral import dense
+from ..spectral.distance import scale_few
 from .crowding import COLUMNS, crowded
 from .dataset import Dataset, Target
 from .voting import voted
@@ -98,12 +98,8 @@ def _points(given: Dataset, items: Array, numbers: Array, random_state: int) -> 
         if given.space[1] == "euclidean" and rows.shape[1] <= COLUMNS:
             return rows.toarray() if sp.issparse(rows) else rows, True
         square = pairwise.square(metric(given.space[1], items), rows)
-    B = -0.5 * square**2
-    B -= B.mean(axis=0)
-    B -= B.mean(axis=1)[:, None]
-    values, V = dense.eigh(B)
-    wide = values > max(values[-1], 0.0) * 1e-12
-    return V[:, wide] * np.sqrt(values[wide]), False
+    points, values = scale_few(-0.5 * square**2)
+    return points[:, values > max(values[0], 0.0) * 1e-12], False
 
 
 def dimensions(given: Dataset, random_state: int) -> dict[str, Any]:

@@ -21,7 +21,6 @@ class Rows:
     """Rows of numbers."""
 
     parameter: str = ""  # of the metric or kernel that compares rows
-    needs_length = False  # whether the number of rows must be known before the plan
 
     def rule(self, model: Any) -> Any:
         """Return the parameter that says how rows are compared; plain rows have none."""
@@ -56,7 +55,6 @@ class Compared(Rows):
     parameter: str
     values: str = "its distances to"
     sparse_square: bool = True
-    needs_length = True
 
     def rule(self, model: Any) -> Any:  # noqa: D102
         return getattr(model, self.parameter, None)
@@ -134,11 +132,11 @@ class Compared(Rows):
 METRIC_INPUT = Compared("metric")
 
 
-def require_length(model: Any, rows: RowSource | DataShape) -> int:
+def require_length(model: Any, shape: DataShape) -> int:
     """Return the number of rows; refuse blocks that can be read only once."""
-    if rows.n_rows is None or not rows.reiterable:
+    if shape.n_rows is None or not shape.reiterable:
         raise single_pass_error(type(model).__name__)
-    return rows.n_rows
+    return shape.n_rows
 
 
 def require_count(model: Any, shape: DataShape, limit: int, what: str) -> None:

@@ -29,8 +29,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     A subclass declares ``_parameters`` (the limits of its constructor's arguments), its learned attributes as
     annotations (``components_: Array``; a model file holds those that a fit has set), ``_units`` (those that change
-    with the unit of the rows: see `units`) and ``_reads_again`` (a fit reads the rows more than once), and writes
-    ``_plan``, ``_fit`` and ``_row_map``.
+    with the unit of the rows: see `units`) and ``_reads_again`` (a fit reads the rows more than once; their number is
+    known before its plan), and writes ``_plan``, ``_fit`` and ``_row_map``.
     """
 
     _input: ClassVar[Rows] = Rows()
@@ -214,7 +214,7 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _needs_length(self) -> bool:
         """Tell whether the number of rows must be known before the plan; a silent source is then read once more."""
-        return self._input.needs_length
+        return self._reads_again
 
     def _forget(self) -> None:
         parameters = self._get_param_names()  # one of another package may end so, such as lambda_

@@ -5,19 +5,25 @@ from __future__ import annotations
 import math
 import numbers
 import re
+from collections.abc import Mapping
 from typing import Any
 
-_UNITS = {
-    "": 1,
-    "K": 10**3,
-    "M": 10**6,
-    "G": 10**9,
-    "T": 10**12,
-    "KI": 2**10,
-    "MI": 2**20,
-    "GI": 2**30,
-    "TI": 2**40,
-}
+_BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BYTES |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+def parse_quantity(text: float | str, units: Mapping[str, float], ending: str = "") -> float:
+    """Return a number, or a text of a number and a unit, in the unit of size 1; NaN where it cannot be read.
+
+    >>> parse_quantity("1.5 h", {"": 1, "h": 3600})
+    5400.0
+    """
+    given: Any = text
+    if not isinstance(given, bool) and isinstance(given, numbers.Real):
+        return float(given)
+    pattern = rf"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([a-z]*?){ending}\s*"
+    match = re.fullmatch(pattern, given.lower()) if isinstance(given, str) else None
+    return math.nan if match is None else float(match[1]) * units.get(match[2], math.nan)
 
 
 def parse_bytes(text: float | str) -> int:
@@ -26,14 +32,7 @@ def parse_bytes(text: float | str) -> int:
     >>> parse_bytes("1.5 GiB")
     1610612736
     """
-    given: Any = text
-    value = math.nan
-    if not isinstance(given, bool) and isinstance(given, numbers.Real):
-        value = float(given)
-    elif isinstance(text, str):
-        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][0-9]+)?)\s*([KMGT]?I?)B?\s*", text, flags=re.IGNORECASE)
-        if match is not None and match[2].upper() != "I":
-            value = float(match[1]) * _UNITS[match[2].upper()]
+    value = parse_quantity(text, _BYTES, ending="b?")
     if not math.isfinite(value):
         raise ValueError(f"cannot read {text!r} as a size: write bytes or something like '8GB' or '512MiB'")
     if value < 1:

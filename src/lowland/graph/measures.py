@@ -17,6 +17,7 @@ from ..core.errors import DataError, ScaleError
 from ..core.spmm import outer
 from ..pairs.distances import learn, metric
 from ..pairs.pairwise import Function, Pairwise, Precomputed, cut, length, tiles
+from ..pairs.sparse import canonical, row_squares, unit_rows
 from ..rows.block import Block, require_finite
 from ..rows.conversion import working
 
@@ -61,8 +62,8 @@ class BoundMetric:
         return 0.0
 
     def exact(self, rows: Rows, i: Array, j: Array, values: Array) -> Array:
-        """Return the distances of the rows i to the points j; ``values`` are those that `compare` gave for them."""
-        raise NotImplementedError
+        """Return the distances of the rows i to the points j, for which `compare` gave ``values``: these, if exact."""
+        return values
 
     def level(self, distance: float) -> float:
         """Return the value, on the scale of `compare`, of a distance."""
@@ -223,7 +224,7 @@ class SparseRows(BoundMetric):
         self.X = shape(X)
         self.n = self.X.shape[0]
         self.transposed = self.X.T.tocsr()
-        self.squares = _sparse_squares(self.X)
+        self.squares = row_squares(self.X)
         self.terms = int(np.diff(self.X.indptr).max(initial=0))
         if finish == "cosine":
             self.floor = _rounding(self.terms, self.X.dtype)
@@ -235,7 +236,7 @@ class SparseRows(BoundMetric):
     def prepare(self, block: Any) -> _Stored:
         """Return new rows, prepared."""
         rows = self.shape_rows(block)
-        return _Stored(rows, _sparse_squares(rows))
+        return _Stored(rows, row_squares(rows))
 
     def compare(self, rows: _Stored) -> Array:
         """Return squared distances by products."""
@@ -267,7 +268,7 @@ class SparseRows(BoundMetric):
             sparse_distances(*_parts(rows.rows), *_parts(self.X), i, j, out)
         else:
             for part in tiles(len(i), max(1, _GATHERED_ENTRIES // max(1, self.terms))):
-                out[part] = np.sqrt(_sparse_squares(rows.rows[i[part]] - self.X[j[part]]))
+                out[part] = np.sqrt(row_squares(rows.rows[i[part]] - self.X[j[part]]))
         if self.floor:
             out[out <= self.floor] = 0.0
         return out * out / 2.0 if self.finish_as == "cosine" else out * out if self.finish_as != "euclidean" else out
@@ -286,12 +287,6 @@ def _short_numbers(*matrices: Any) -> bool:
 
 def _parts(X: Any) -> tuple[Array, Array, Array]:
     return X.indptr, X.indices, X.data
-
-
-def _sparse_squares(X: Any) -> Array:
-    """Return the squared norms of sparse rows, each added up from its first column to its last."""
-    owner = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    return np.bincount(owner, weights=X.data.astype(np.float64) ** 2, minlength=X.shape[0])
 
 
 class RuleRows(BoundMetric):
@@ -317,10 +312,6 @@ class RuleRows(BoundMetric):
             return np.array(self.rule.between(rows, self.prepared))
         # a user's function may round by the size of its block; a row's neighbours must not depend on that
         return np.concatenate([self.rule.between(cut(rows, part), self.prepared) for part in tiles(length(rows), 1)])
-
-    def exact(self, rows: Rows, i: Array, j: Array, values: Array) -> Array:
-        """Return distances."""
-        return values
 
 
 class SquareRows(BoundMetric):
@@ -349,10 +340,6 @@ class SquareRows(BoundMetric):
     def compare(self, rows: Rows) -> Array:
         """Return the given distances."""
         return rows.astype(np.float64)  # a copy: the search marks in it
-
-    def exact(self, rows: Rows, i: Array, j: Array, values: Array) -> Array:
-        """Return distances."""
-        return values
 
 
 def measure(spec: str | Callable[[Any, Any], Any], items: Array, state: dict[str, Array] | None) -> BoundMetric:
@@ -401,23 +388,13 @@ def _sparse(spec: str | Callable[[Any, Any], Any], items: Any) -> BoundMetric:
             f"sparse rows support the metrics 'euclidean', 'sqeuclidean' and 'cosine', not {name}; use one of these, "
             "or pass X.toarray() if it fits in memory"
         )
-    return SparseRows(items, _unit if spec == "cosine" else _canonical, spec)
-
-
-def _canonical(X: Any) -> Any:
-    X = sp.csr_array(X, copy=not X.has_canonical_format) if X.format == "csr" else sp.csr_array(X)
-    X.sum_duplicates()
-    return X.astype(np.float64, copy=False)
+    return SparseRows(items, _unit if spec == "cosine" else canonical, spec)
 
 
 def _unit(X: Any) -> Any:
-    X = _canonical(X).copy()
-    owner = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    largest = np.zeros(X.shape[0])
-    np.maximum.at(largest, owner, np.abs(X.data))
-    if not (largest > 0).all():
-        row = int(np.flatnonzero(largest == 0)[0])
+    """Return rows divided by their norms; refuse a row of zeros."""
+    X = unit_rows(X)
+    if not (squares := row_squares(X)).all():
+        row = int(squares.argmin())
         raise DataError(f"the cosine distance is undefined for a row that is zero (row {row} of its block)", row=row)
-    X.data /= largest[owner]  # or the squares might overflow
-    X.data /= np.sqrt(_sparse_squares(X))[owner]
     return X

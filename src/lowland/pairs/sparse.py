@@ -49,7 +49,7 @@ def row_squares(X: Any) -> Array:
     >>> row_squares(sp.csr_array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [25.0, 0.0]
     """
-    return np.bincount(_owners(X), weights=X.data * X.data, minlength=X.shape[0])
+    return np.bincount(_owners(X), weights=X.data.astype(np.float64, copy=False) ** 2, minlength=X.shape[0])
 
 
 def _owners(X: Any) -> Array:

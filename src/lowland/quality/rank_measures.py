@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.measure import Measure
 from .ranks import RankTable, rank_table
-from .spaces import Metric, Sides, sides
+from .spaces import Metric, sides
 
 Array = Any
 
@@ -69,8 +69,7 @@ def trustworthiness(
     >>> trustworthiness(X, [row[:1] for row in X], n_neighbors=2)
     0.5889
     """
-    space = sides(X, Y, metric, "trustworthiness")
-    return from_table("trustworthiness", _table(space, n_neighbors, anchors, random_state, groups, "trustworthiness"))
+    return _measured("trustworthiness", X, Y, metric, n_neighbors, anchors, random_state, groups)
 
 
 def continuity(
@@ -107,8 +106,7 @@ def continuity(
     >>> continuity(circle, np.arange(31.0)[:, None], n_neighbors=2)  # a circle cut at one point
     0.9672
     """
-    space = sides(X, Y, metric, "continuity")
-    return from_table("continuity", _table(space, n_neighbors, anchors, random_state, groups, "continuity"))
+    return _measured("continuity", X, Y, metric, n_neighbors, anchors, random_state, groups)
 
 
 def neighborhood_overlap(
@@ -143,9 +141,7 @@ def neighborhood_overlap(
     >>> neighborhood_overlap(X, [row[:1] for row in X], n_neighbors=2)
     0.2639
     """
-    space = sides(X, Y, metric, "neighborhood_overlap")
-    table = _table(space, n_neighbors, anchors, random_state, groups, "neighborhood_overlap")
-    return from_table("neighborhood_overlap", table)
+    return _measured("neighborhood_overlap", X, Y, metric, n_neighbors, anchors, random_state, groups)
 
 
 def lcmc(
@@ -181,12 +177,13 @@ def lcmc(
     >>> lcmc(X, X, n_neighbors=2)
     0.6
     """
-    space = sides(X, Y, metric, "lcmc")
-    return from_table("lcmc", _table(space, n_neighbors, anchors, random_state, groups, "lcmc"))
+    return _measured("lcmc", X, Y, metric, n_neighbors, anchors, random_state, groups)
 
 
-def _table(space: Sides, k: int, anchors: Any, random_state: Any, groups: Any, owner: str) -> RankTable:
-    return rank_table(space, k, anchors, random_state, groups, owner=owner)
+def _measured(
+    name: str, X: Any, Y: Any, metric: Metric, k: int, anchors: Any, random_state: int | None, groups: Any
+) -> Measure:
+    return from_table(name, rank_table(sides(X, Y, metric, name), k, anchors, random_state, groups, owner=name))
 
 
 def worst_ranks(n: int, k: int) -> float:

@@ -70,6 +70,11 @@ def measure(cls: type[Any]) -> None:
             setattr(cls, name, Measured(name))
 
 
+def distance_power(model: Any) -> int:
+    """Return p of distances between rows: 0 where the model divides columns by their deviations, ``scale_``."""
+    return 1 if model.scale_ is None else 0
+
+
 def power(model: Any, name: str) -> Power:
     """Return the power p of the rows' unit for the attribute, result or evidence of this name."""
     found = model._units.get(name, 0)

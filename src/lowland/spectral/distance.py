@@ -12,6 +12,7 @@ from ..core import arrays, thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
 from ..core.message import Message, Setting
+from . import dense
 from .density import absolute_trace
 from .operators import DoublyCentered, Operator
 from .rounding import rounding_floor
@@ -157,6 +158,20 @@ def scale(D: Array, k: int, eps: float, rng: np.random.Generator, solver: str = 
     floor = rounding_floor(n, float(np.abs(values).max(initial=0.0)), B.squares.norm(), eps)
     rank = int((values[:k] > floor).sum()) if B.mean_squares.any() else 0  # for zeros all eigenvalues are rounding
     return Scaled(B, pairs, rank, floor)
+
+
+def scale_few(G: Array) -> tuple[Array, Array]:
+    """Return V Λ^½ and Λ of J G J = V Λ Vᵀ, largest first, for few points; negative eigenvalues count as zero.
+
+    G holds the inner products of the points about any origin, or −½Δ², which has the same J G J.
+
+    >>> points, values = scale_few(-0.5 * np.array([[0.0, 2.0], [2.0, 0.0]]) ** 2)
+    >>> np.abs(points[:, 0]).round(9).tolist(), values.round(9).tolist()
+    ([1.0, 1.0], [2.0, 0.0])
+    """
+    values, V = dense.eigh(_centered(G))
+    values, V = values[::-1], V[:, ::-1]
+    return V * np.sqrt(values.clip(0)), values
 
 
 def cailliez(D: Array, eps: float | None = None) -> float:

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.manifold import LocallyLinearEmbedding
 
 import lowland
+from lle_reference import span_angle, theirs
 from lowland.graph.geometry import Coordinates
 from lowland.graph.patches import RIDGE, barycentric
 from lowland.methods.manifold.lle import LLE
 from lowland.methods.shared.placing import NewRows
-
-
-def span_angle(A, B):
-    A, B = np.linalg.qr(A)[0], np.linalg.qr(B)[0]
-    return float(np.linalg.norm(A - B @ (B.T @ A), 2))
-
-
-def theirs(method, X, **options):
-    model = LocallyLinearEmbedding(n_neighbors=12, method=method, eigen_solver="dense", **options)
-    return model.fit(X).embedding_
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.manifold import LocallyLinearEmbedding
 
 import lowland
+from lle_reference import span_angle, theirs
 from lowland.methods.manifold.lle import LLE
 from lowland.methods.manifold.modified_lle import ModifiedLLE
-
-
-def span_angle(A, B):
-    A, B = np.linalg.qr(A)[0], np.linalg.qr(B)[0]
-    return float(np.linalg.norm(A - B @ (B.T @ A), 2))
-
-
-def theirs(method, X, **options):
-    model = LocallyLinearEmbedding(n_neighbors=12, method=method, eigen_solver="dense", **options)
-    return model.fit(X).embedding_
 
 
 @pytest.mark.parametrize(("shape", "d"), [("swiss_roll", 2), ("s_curve", 2), ("swiss_roll", 1), ("s_curve", 3)])

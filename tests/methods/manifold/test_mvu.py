@@ -10,7 +10,7 @@ from lowland.graph.neighbors import neighbor_graph
 from lowland.methods.manifold.mvu import MVU
 from lowland.methods.manifold.mvu_descent import Rods, unfold
 from lowland.methods.manifold.mvu_program import full_gram
-from mvu_reference import exact_gram
+from mvu_reference import edges_of, exact_gram
 
 KEPT = "error of neighbours' distances"
 ON_MAP = "error of neighbours' distances on the map"
@@ -74,13 +74,6 @@ def test_steps_pull_a_zigzag_straight():
 # -- against the exact program -----------------------------------------------------------------------------
 
 
-def _edges(X, k):
-    graph = neighbor_graph(X, k).symmetric()
-    sources = np.repeat(np.arange(graph.n), graph.degrees)
-    once = sources < graph.indices
-    return sources[once], graph.indices[once], graph.distances[once] ** 2
-
-
 def _proved_bound(n, i, j, squares, w):
     """Return Σwd²/λ, λ the least eigenvalue of L_w off the constant: no K with these lengths has a larger trace."""
     L = np.zeros((n, n))
@@ -97,7 +90,7 @@ def _proved_bound(n, i, j, squares, w):
 def test_sixty_points_reach_the_optimum(seed, k):
     """Weak duality proves it, whoever found the forces: lengths are kept and no variance can be larger."""
     X = _half_cylinder(60, seed=seed)
-    edges = _edges(X, k)
+    edges = edges_of(X, k)
     bound = _proved_bound(60, *edges, full_gram(60, *edges).forces)
     info = MVU(n_neighbors=k).fit(X).fit_info_
     assert info.algorithm == "semidefinite program"
@@ -111,7 +104,7 @@ def test_sixty_points_reach_the_optimum(seed, k):
 @pytest.mark.parametrize("seed", [21, *(pytest.param(s, marks=pytest.mark.slow) for s in (0, 1, 3))])
 def test_sixty_points_agree_with_the_general_solver(seed):
     X = _half_cylinder(60, seed=seed)
-    optimum = np.trace(exact_gram(60, *_edges(X, 4)))
+    optimum = np.trace(exact_gram(60, *edges_of(X, 4)))
     assert MVU(n_neighbors=4).fit(X).fit_info_.evidence["variance"] * 60 == pytest.approx(optimum, rel=1e-3)
 
 
@@ -119,7 +112,7 @@ def test_sixty_points_agree_with_the_general_solver(seed):
 @pytest.mark.parametrize("seed", [0, 1, 21])
 def test_the_general_solver_stops_above_what_is_possible_where_points_are_rigid(seed):
     """With 6 neighbours Clarabel ends "AlmostSolved": lengths off by 1e-6 let its trace pass the proved bound."""
-    edges = _edges(_half_cylinder(60, seed=seed), 6)
+    edges = edges_of(_half_cylinder(60, seed=seed), 6)
     bound = _proved_bound(60, *edges, full_gram(60, *edges).forces)
     assert 1.001 < np.trace(exact_gram(60, *edges)) / bound < 1.01
 

@@ -1,16 +1,8 @@
 import numpy as np
 import pytest
 
-from lowland.graph.neighbors import neighbor_graph
 from lowland.methods.manifold.mvu_program import full_gram, gram_in_basis
-from mvu_reference import exact_gram
-
-
-def _edges(X, k):
-    graph = neighbor_graph(X, k).symmetric()
-    sources = np.repeat(np.arange(graph.n), graph.degrees)
-    once = sources < graph.indices
-    return sources[once], graph.indices[once], graph.distances[once] ** 2
+from mvu_reference import edges_of, exact_gram
 
 
 def _half_cylinder(n, seed):
@@ -52,7 +44,7 @@ def test_a_ring_of_four_rods_has_many_optima_of_one_trace():
 
 @pytest.mark.parametrize(("n", "k", "seed"), [(30, 4, 5), (40, 4, 11)])
 def test_both_solvers_agree(n, k, seed):
-    edges = _edges(_half_cylinder(n, seed), k)
+    edges = edges_of(_half_cylinder(n, seed), k)
     found, expected = full_gram(n, *edges), exact_gram(n, *edges)
     assert np.trace(found.gram) == pytest.approx(np.trace(expected), rel=1e-3)
     assert found.gap < 1e-3
@@ -66,7 +58,7 @@ def test_a_rigid_graph_is_solved_to_the_end():
     """All distances in three dimensions leave one K and no interior: that of the points, although forces grow."""
     X = _half_cylinder(30, 7)
     Z = X - X.mean(axis=0)
-    found = full_gram(30, *_edges(X, 14))
+    found = full_gram(30, *edges_of(X, 14))
     assert found.gap < 1e-4
     assert found.error <= 1e-8  # where rounds end
     np.testing.assert_allclose(found.gram, Z @ Z.T, atol=1e-3 * np.abs(Z @ Z.T).max())
@@ -76,7 +68,7 @@ def test_the_trace_is_no_less_than_that_of_the_data():
     """The data themselves keep all distances, so the optimum cannot have less variance."""
     X = _half_cylinder(40, 2)
     own = ((X - X.mean(axis=0)) ** 2).sum()
-    assert np.trace(full_gram(40, *_edges(X, 5)).gram) > 1.05 * own
+    assert np.trace(full_gram(40, *edges_of(X, 5)).gram) > 1.05 * own
 
 
 def test_all_functions_and_stiff_edges_give_the_exact_program():

@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
 import lowland
+from lle_reference import span_angle
 from lowland.graph.patches import Patches
 from lowland.methods.manifold import patch_alignment
 from lowland.methods.manifold.hessian_lle import HessianLLE
@@ -39,12 +40,6 @@ def affine_error(truth, Y):
     A = np.column_stack([np.ones(len(Y)), Y])
     rest = truth - A @ np.linalg.lstsq(A, truth)[0]
     return float(np.sqrt((rest**2).sum() / ((truth - truth.mean(axis=0)) ** 2).sum()))
-
-
-def span_angle(A, B):
-    """Sine of the largest angle between the columns' spans."""
-    A, B = np.linalg.qr(A)[0], np.linalg.qr(B)[0]
-    return float(np.linalg.norm(A - B @ (B.T @ A), 2))
 
 
 def grid(rng, sides=(30, 14)):

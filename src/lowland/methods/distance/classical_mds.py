@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...contract.inputs import require_length
 from ...contract.parameters import AnyOf, Choice, Nothing, Rule
 from ...contract.reducer import Recorder
 from ...core import arrays
@@ -131,7 +130,7 @@ class ClassicalMDS(DistanceReducer):
 
     def _fit_linear(self, rows: RowSource, record: Recorder) -> Triangulation:
         """Euclidean rows: B = (X − 1mᵀ)(X − 1mᵀ)ᵀ, so its eigenvectors are the scores of PCA."""
-        name, k, n = type(self).__name__, self.n_components, require_length(self, rows)
+        name, k, n = type(self).__name__, self.n_components, rows.count()
         with record.stage("solve"):
             rng = seed(self.random_state)
             space = rowspace.decompose(rows, ComponentRule(count=k), Scaling(True, False, 0), rng=rng)
@@ -180,7 +179,7 @@ class ClassicalMDS(DistanceReducer):
             return scale_anchors(D, Y.shape[1], self.additive, training.rule.eps, rng)[1].place
 
         with record.stage("second landmarks"):
-            error = self._disagreement(training, landmarks, again, rng, scale=False)
+            error = self._disagreement(training, again, rng, scale=False)
         count = len(self.origin_) if training.numbers is None else len(training.numbers)
         record.note(algorithm=f"{count} landmarks ({landmarks.strategy})", approximate=True)
         note_disagreement(name, k, error, count, record)

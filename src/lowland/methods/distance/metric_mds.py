@@ -13,7 +13,6 @@ from ...core import arrays
 from ...core.cost import DataShape, Plan
 from ...core.errors import DataError, LowlandWarning
 from ...core.message import message
-from ...core.random import seed
 from ...pairs.distances import check_distances
 from ...rows.object_rows import gather
 from ...rows.row_source import RowSource
@@ -26,7 +25,7 @@ from .pair_sample import ratio_over_pairs
 from .placement import Placement
 from .stress import Stress, descend, filled, posed, require_connected, same_objects
 from .stress_cost import MetricCost, plan_stress
-from .stress_fit import STRESS_PARAMETERS, StressFit, begin_fit
+from .stress_fit import STRESS_PARAMETERS, StressFit, fit_stress
 
 Array = Any
 
@@ -198,16 +197,7 @@ class MetricMDS(DistanceReducer):
     # -- the fit ------------------------------------------------------------------------------------------
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        rng = seed(self.random_state)
-        fit, D = begin_fit(self, rows, record, rng, ALGORITHM)
-        with record.stage("stress"):
-            self.positions_ = self._solve(D, fit, record, rng)
-            self.n_components_ = self.positions_.shape[1]
-        del D
-        self.embedding_ = fit.embed(self.positions_, rows, self._row_map, record)
-        if fit.training.landmarks is not None:
-            with record.stage("measure"):
-                self._measure_fit(fit.training, record, rng)
+        fit_stress(self, rows, record, ALGORITHM)
 
     def _solve(self, D: Array, fit: StressFit, record: Recorder, rng: np.random.Generator) -> Array:
         """Return the positions of points with these distances."""
@@ -277,9 +267,9 @@ class MetricMDS(DistanceReducer):
 
     # -- what landmarks cost ------------------------------------------------------------------------------
 
-    def _measure_fit(self, training: Training, record: Recorder, rng: np.random.Generator) -> None:
+    def _measure_fit(self, fit: StressFit, record: Recorder, rng: np.random.Generator) -> None:
         """Measure the stress of the map of all rows, and the share by which an exact fit would lower it."""
-        name = self._name_of_stress()
+        training, name = fit.training, self._name_of_stress()
         record.evidence[f"{name} of the landmarks"] = self.stress_
 
         def terms(delta: Array, d: Array) -> tuple[float, float]:

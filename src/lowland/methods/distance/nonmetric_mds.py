@@ -12,11 +12,10 @@ from ...contract.reducer import Recorder
 from ...core import arrays
 from ...core.cost import DataShape, Plan
 from ...core.errors import DegenerateWarning
-from ...core.random import seed
 from ...rows.row_source import RowSource
 from ...rows.units import Units
 from ..shared.distance_based import DistanceReducer
-from ..shared.landmarks import LandmarkDefaults, Landmarks
+from ..shared.landmarks import LandmarkDefaults
 from ..shared.map_warnings import note_disagreement
 from ..shared.pair_units import degree
 from .order_stress import Curve, OrderStress
@@ -24,7 +23,7 @@ from .pair_sample import ratio_over_pairs
 from .placement import Placement
 from .stress import Descent, posed, same_objects
 from .stress_cost import NonmetricCost, plan_stress
-from .stress_fit import STRESS_PARAMETERS, StressFit, begin_fit
+from .stress_fit import STRESS_PARAMETERS, StressFit, fit_stress
 
 Array = Any
 
@@ -127,16 +126,7 @@ class NonmetricMDS(DistanceReducer):
     # -- the fit ------------------------------------------------------------------------------------------
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        rng = seed(self.random_state)
-        fit, D = begin_fit(self, rows, record, rng, ALGORITHM)
-        with record.stage("stress"):
-            self.positions_ = self._solve(D, fit, record, rng)
-            self.n_components_ = self.positions_.shape[1]
-        del D
-        self.embedding_ = fit.embed(self.positions_, rows, self._row_map, record)
-        if fit.training.landmarks is not None:
-            with record.stage("measure"):
-                self._measure_fit(fit, fit.training.landmarks, record, rng)
+        fit_stress(self, rows, record, ALGORITHM)
 
     def _solve(self, D: Array, fit: StressFit, record: Recorder, rng: np.random.Generator) -> Array:
         """Return the positions of points whose distances have the order of these."""
@@ -197,7 +187,7 @@ class NonmetricMDS(DistanceReducer):
 
     # -- what landmarks cost ------------------------------------------------------------------------------
 
-    def _measure_fit(self, fit: StressFit, landmarks: Landmarks, record: Recorder, rng: np.random.Generator) -> None:
+    def _measure_fit(self, fit: StressFit, record: Recorder, rng: np.random.Generator) -> None:
         """Measure the stress of the map of all rows, and how far the map of other landmarks lies from it."""
         record.evidence["stress-1 of the landmarks"] = self.stress_
         curve = Curve(self.curve_[0], self.curve_[1])
@@ -216,5 +206,5 @@ class NonmetricMDS(DistanceReducer):
             result, _, positions, curve = self._minimise(D, fit, numbers, Recorder("NonmetricMDS"), rng)
             return Placement(positions, curve=Curve(curve.x, curve.y / (1.0 - result.point.value)))
 
-        error = self._disagreement(fit.training, landmarks, again, rng, scale=True)
+        error = self._disagreement(fit.training, again, rng, scale=True)
         note_disagreement(type(self).__name__, self.n_components, error, len(self.positions_), record)

@@ -18,6 +18,7 @@ from ...core import arrays
 from ...core.cost import DataShape
 from ...core.errors import DataError, NotConvergedWarning
 from ...core.message import message
+from ...core.random import seed
 from ...rows.row_source import RowSource
 from ..shared.distance_based import DistanceReducer, Training
 from ..shared.map_warnings import require_rank
@@ -130,13 +131,28 @@ class StressFit:
         return Y
 
 
-def begin_fit(
+def fit_stress(model: Any, rows: RowSource, record: Recorder, algorithm: str) -> None:
+    """Fit a model that has the `STRESS_PARAMETERS`.
+
+    It writes ``_solve``, which returns the positions of points from their distances, and ``_measure_fit``, which
+    measures what landmarks cost.
+    """
+    rng = seed(model.random_state)
+    fit, D = _begin(model, rows, record, rng, algorithm)
+    with record.stage("stress"):
+        model.positions_ = model._solve(D, fit, record, rng)
+        model.n_components_ = model.positions_.shape[1]
+    del D
+    model.embedding_ = fit.embed(model.positions_, rows, model._row_map, record)
+    if fit.training.landmarks is not None:
+        with record.stage("measure"):
+            model._measure_fit(fit, record, rng)
+
+
+def _begin(
     model: Any, rows: RowSource, record: Recorder, rng: np.random.Generator, algorithm: str
 ) -> tuple[StressFit, Array]:
-    """Compare the training objects of a model; return its fit, and the distances of the anchors in float64.
-
-    The model has the `STRESS_PARAMETERS`.
-    """
+    """Compare the training objects of a model; return its fit, and the distances of the anchors in float64."""
     name, k, init = type(model).__name__, model.n_components, model.init
     n = check_shape(model, rows.shape)
     init = init if isinstance(init, str) else given_start(name, init, n, k)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ...contract.inputs import METRIC_INPUT, Compared, require_count, require_length
+from ...contract.inputs import METRIC_INPUT, Compared, require_count
 from ...contract.parameters import RANDOM_STATE, AnyOf, ArrayRule, Choice, Integer, Rule
 from ...contract.reducer import Recorder, Reducer
 from ...core.cost import DataShape, Plan
@@ -75,6 +75,7 @@ class NeighborEmbedding(Reducer):
 
     _input: ClassVar[Compared] = METRIC_INPUT
     _allow_sparse: ClassVar[bool] = True
+    _reads_again: ClassVar[bool] = True
     _overhead: ClassVar[tuple[float, float]] = GRAPH_OVERHEAD
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "n_components": Integer(1),
@@ -157,7 +158,7 @@ class NeighborEmbedding(Reducer):
         return max(self._least, self.n_components + 2)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        n = require_length(self, rows)
+        n = rows.count()
         require_count(self, rows.shape, n - 1, "the number of points less one")
         self._library()
         rng = seed(self.random_state)
@@ -244,7 +245,7 @@ class NeighborEmbedding(Reducer):
 
     def _row_map(self) -> Callable[[Array], Array]:
         new, state = NewRows(self), self.pieces_[0]
-        search, points, k = new.search(), state["points"], min(state["k"], len(state["points"]))
+        search, points, k = new.metric.query(new.anchors), state["points"], min(state["k"], len(state["points"]))
         joining = cache(lambda: self._joining(state))  # needs the library; rows of the training set need neither
 
         def place(block: Array) -> Array:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from ...contract.inputs import require_length
 from ...contract.parameters import AnyOf, Integer, Nothing, Real, Rule
 from ...contract.reducer import Recorder
 from ...core import settings
@@ -169,7 +168,7 @@ class UMAP(NeighborEmbedding):
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         self.curve_ = np.array(curve(self.min_dist, self.spread))
         if self._y is not None:
-            self._target(require_length(self, rows)).tell(record)
+            self._target(rows.count()).tell(record)
         super()._fit(rows, record)
 
     def _target(self, n: int) -> Target:

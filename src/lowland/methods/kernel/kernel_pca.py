@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...contract.inputs import Compared
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Nothing, Real, Rule
 from ...contract.reducer import Recorder, Reducer
-from ...core import arrays, thread_pool
+from ...core import arrays
 from ...core.cost import DataShape, Plan
 from ...core.random import seed
 from ...pairs.kernels import KERNELS
@@ -96,6 +96,7 @@ class KernelPCA(Reducer):
     }
     _input: ClassVar[Compared] = Compared("kernel", "its kernel values with", sparse_square=False)
     _allow_sparse: ClassVar[bool] = True
+    _reads_again: ClassVar[bool] = True
     _units: ClassVar[Units] = KERNEL_UNITS
 
     eigenvalues_: Array
@@ -141,7 +142,6 @@ class KernelPCA(Reducer):
     def _plan_rows(self, rows: RowSource) -> Plan:
         return plan_kernel(self, rows.shape, vectors=not isinstance(rows, ObjectRows))
 
-    @thread_pool.one_blas_thread()
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         chosen, vectors = choose_landmarks(self, rows.shape), not (self._pairwise or isinstance(rows, ObjectRows))
         preimage = choose_preimage(self.preimage, self.kernel, vectors=vectors)

@@ -123,9 +123,6 @@ class ICA(LinearReducer):
         self.n_components, self.contrast, self.whiten = n_components, contrast, whiten
         self.max_iter, self.tol, self.w_init, self.random_state = max_iter, tol, w_init, random_state
 
-    def _needs_length(self) -> bool:
-        return True
-
     def _plan(self, shape: DataShape) -> Plan:
         return ica_whitening.plan(self, shape)
 

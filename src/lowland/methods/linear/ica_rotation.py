@@ -303,7 +303,11 @@ class _Goal:
 
 
 def _direction(goal: _Goal, memory: deque[tuple[Array, Array]]) -> Array:
-    """Return the L-BFGS direction, a skew matrix (Nocedal 1980)."""
+    """Return the L-BFGS direction, a skew matrix (Nocedal 1980).
+
+    SciPy's L-BFGS moves in a flat space, with one scale for all its variables; here a step turns W, and each pair of
+    sources has a scale of its own, which changes from step to step.
+    """
     # Not shared with stress and MVU: pairs without curvature are skipped here, and sums are pairwise, not BLAS's.
     Q, used = goal.gradient.copy(), []
     for E, Y in reversed(memory):

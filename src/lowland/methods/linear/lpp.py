@@ -89,6 +89,7 @@ class LPP(LinearReducer):
     """
 
     _input: ClassVar[Compared] = METRIC_INPUT
+    _reads_again: ClassVar[bool] = True
     _overhead: ClassVar[tuple[float, float]] = GRAPH_OVERHEAD
     _parameters: ClassVar[Mapping[str, Rule]] = {
         **PROJECTION_PARAMETERS,
@@ -135,9 +136,6 @@ class LPP(LinearReducer):
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         self.metric_ = self._input.name(self)  # by which a bandwidth is in the unit of the rows
         fit_projection(self, rows, record, self._edges).keep(self)
-
-    def _needs_length(self) -> bool:
-        return True
 
     def _offset(self) -> Array:
         return self.mean_

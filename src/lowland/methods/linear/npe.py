@@ -80,6 +80,7 @@ class NPE(LinearReducer):
     """
 
     _input: ClassVar[Compared] = METRIC_INPUT
+    _reads_again: ClassVar[bool] = True
     _overhead: ClassVar[tuple[float, float]] = GRAPH_OVERHEAD
     _parameters: ClassVar[Mapping[str, Rule]] = PROJECTION_PARAMETERS
     _units: ClassVar[Units] = PROJECTION_UNITS
@@ -117,9 +118,6 @@ class NPE(LinearReducer):
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         fit_projection(self, rows, record, self._edges).keep(self)
-
-    def _needs_length(self) -> bool:
-        return True
 
     def _offset(self) -> Array:
         return self.mean_

@@ -15,20 +15,16 @@ from ...core.message import message
 from ...core.random import seed
 from ...rows.moments import Accumulator
 from ...rows.row_source import RowSource
-from ...rows.units import Units, scaled_back
-from ...spectral import rowspace
+from ...rows.units import Units, distance_power, scaled_back
 from ...spectral.component_rules import RULES, check_rule, component_rule
-from ...spectral.rowspace import ROUTES, RowSpace
+from ...spectral.rowspace import ROUTES, RowSpace, decompose
 from ...spectral.solved import ComponentRule, Scaling
 from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, check_count, linear_plan, tell, warn_dominant
 from . import accumulated, gaussian_model, row_quality
 
 Array = Any
 
-
-def _unit(model: Any) -> int:
-    """Return the power of the rows' unit that coordinates have: 0 where columns are divided by their deviations."""
-    return 1 if model.scale_ is None else 0
+_VARIANCES = ("explained_variance_", "spectrum_", "total_variance_", "noise_variance_")
 
 
 class PCA(LinearReducer):
@@ -81,11 +77,9 @@ class PCA(LinearReducer):
     _units: ClassVar[Units] = {
         **LINEAR_UNITS,
         "scale_": 1,
-        **dict.fromkeys(("singular_values_", "loadings"), _unit),
-        **dict.fromkeys(
-            ("explained_variance_", "spectrum_", "total_variance_", "noise_variance_"), lambda model: 2 * _unit(model)
-        ),
-        "transform": lambda model: 0 if model.whiten else _unit(model),
+        **dict.fromkeys(("singular_values_", "loadings"), distance_power),
+        **dict.fromkeys(_VARIANCES, lambda model: 2 * distance_power(model)),
+        "transform": lambda model: 0 if model.whiten else distance_power(model),
     }
 
     components_: Array
@@ -146,7 +140,7 @@ class PCA(LinearReducer):
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         with record.stage("solve"):
             scaling, rng = Scaling(self.center, self.scale, self.ddof), seed(self.random_state)
-            space = rowspace.decompose(rows, self._rule(), scaling, solver=self.solver, rng=rng)
+            space = decompose(rows, self._rule(), scaling, solver=self.solver, rng=rng)
         self._learn(space, record, rows.dtype)
 
     def _learn(self, space: RowSpace, record: Recorder, dtype: Any) -> None:

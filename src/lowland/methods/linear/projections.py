@@ -15,7 +15,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...contract.fit_info import Recorder
-from ...contract.inputs import require_length
 from ...contract.parameters import Choice, Rule
 from ...core import thread_pool
 from ...core.cost import DataShape, Plan, dense_seconds, sparse_seconds
@@ -120,7 +119,7 @@ def fit_projection(
     model: Any, rows: RowSource, record: Recorder, edges_of: Callable[[Piece], EdgeWeights]
 ) -> Projection:
     """Return the map that keeps the graph of the rows, weighed by ``edges_of``; no training row is kept."""
-    n, rng, owner = require_length(model, rows), seed(model.random_state), type(model).__name__
+    n, rng, owner = rows.count(), seed(model.random_state), type(model).__name__
     check_count(owner, model.n_components, n, rows.n_features)
     if n == 1:
         raise DataError(f"{owner}: there is only 1 sample, and so no neighbour; give more rows")

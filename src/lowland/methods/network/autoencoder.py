@@ -160,9 +160,6 @@ class Autoencoder(Reducer):
         network.require_torch("Autoencoder")  # here, so that its own memory is not taken for the fit's
         return self._run_fit(X)
 
-    def _needs_length(self) -> bool:
-        return True
-
     def _count(self, n: int, d: int) -> int:
         """Return how many principal components there can be."""
         return min(int(self.n_components), n, d)

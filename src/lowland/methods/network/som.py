@@ -20,7 +20,7 @@ from ...core.random import seed
 from ...rows.block import Block
 from ...rows.object_rows import dense_parts
 from ...rows.row_source import RowSource, block_rows
-from ...rows.units import Units, scaled_back
+from ...rows.units import Units, distance_power, scaled_back
 from ...spectral import rowspace
 from ...spectral.rowspace import RowSpace
 from ...spectral.solved import ComponentRule, Scaling
@@ -39,11 +39,6 @@ class MapMeasures(NamedTuple):
     topographic: float
     hits: Array
     squared: float
-
-
-def _length(model: Any) -> int:
-    """Return the power of the rows' unit that distances to prototypes have."""
-    return 1 if model.scale_ is None else 0
 
 
 class SOM(Reducer):
@@ -114,9 +109,9 @@ class SOM(Reducer):
         "scale_": 1,
         "inverse_transform": 1,
         "component_planes": 1,
-        "u_matrix": _length,
-        "quantization_error": _length,
-        "quantisation error": _length,
+        "u_matrix": distance_power,
+        "quantization_error": distance_power,
+        "quantisation error": distance_power,
     }
 
     _allow_sparse: ClassVar[bool] = True
@@ -161,9 +156,6 @@ class SOM(Reducer):
             text = "SOM: the neighbourhood shrinks, so {sigma_start} must not be below {sigma_end}"
             raise ValueError(message(text, sigma_start=start, sigma_end=end))
         return np.geomspace(start, end, self.epochs)
-
-    def _needs_length(self) -> bool:
-        return True  # the route to the principal plane goes by it: blocks and one array take the same
 
     def _wanted(self, shape: DataShape) -> ComponentRule:
         return ComponentRule(count=min(2, shape.n_features, shape.n_rows or 2))

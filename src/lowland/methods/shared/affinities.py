@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...contract.fit_info import Recorder
-from ...contract.inputs import Compared, require_count, require_length
+from ...contract.inputs import Compared, require_count
 from ...core import arrays
 from ...core.arrays import to_numpy
 from ...core.errors import DataError, DisconnectedError, DisconnectedWarning
@@ -52,7 +52,7 @@ def gives_affinities(affinity: Any) -> bool:
 
 def fit_affinities(model: Any, rows: RowSource, record: Recorder) -> None:
     """Fit the map of given affinities: each connected component by the model's ``_of_weights``."""
-    n, rng = require_length(model, rows), seed(model.random_state)
+    n, rng = rows.count(), seed(model.random_state)
     require_count(model, rows.shape, n - 1, "the number of points less one")
     if getattr(model, "landmarks", None) is not None:
         text = ": {landmarks} need distances, and affinities are given; use {affinity}"

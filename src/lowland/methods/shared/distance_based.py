@@ -93,6 +93,7 @@ class DistanceReducer(Reducer):
     _units: ClassVar[Units] = {"anchors_": of_anchors, "metric_state_": 1, "embedding_": degree, "transform": degree}
     _input: ClassVar[Compared] = Compared("metric", sparse_square=False)
     _allow_sparse: ClassVar[bool] = True
+    _reads_again: ClassVar[bool] = True
     _landmark_defaults: ClassVar[LandmarkDefaults] = LandmarkDefaults()
     _takes_gaps: ClassVar[bool] = False  # whether a distance may be missing
 
@@ -218,7 +219,6 @@ class DistanceReducer(Reducer):
     def _disagreement(
         self,
         training: Training,
-        landmarks: Landmarks,
         again: Callable[[Array, Array], Callable[[Array], Array]],
         rng: np.random.Generator,
         *,
@@ -229,7 +229,8 @@ class DistanceReducer(Reducer):
         ``again`` gets the distances and numbers of the second set, and returns what places rows by them.
         """
         items, kept = training.items, self.anchors_
-        numbers = self._choose(training.rule, items, landmarks, rng)
+        assert training.landmarks is not None
+        numbers = self._choose(training.rule, items, training.landmarks, rng)
         sample = np.sort(rng.permutation(length(items))[:REPLICA_ROWS])
         D = self._keep(items, numbers)
         if not D.any():  # all objects are equal: no map

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...contract.fit_info import Recorder
-from ...contract.inputs import METRIC_INPUT, Compared, require_count, require_length
+from ...contract.inputs import METRIC_INPUT, Compared, require_count
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Nothing, Real, Rule
 from ...contract.reducer import Reducer
 from ...core import arrays
@@ -29,7 +29,7 @@ from ...graph.points import Piece
 from ...rows.object_rows import gather
 from ...rows.row_source import RowSource
 from ...rows.units import Units, power, scaled_back, times
-from ...spectral import dense
+from ...spectral.distance import scale_few
 from .distance_based import METRIC
 from .neighborhood import (
     SMALL_MAP,
@@ -102,6 +102,7 @@ class GraphReducer(Reducer):
 
     _input: ClassVar[Compared] = METRIC_INPUT
     _allow_sparse: ClassVar[bool] = True
+    _reads_again: ClassVar[bool] = True
     _overhead: ClassVar[tuple[float, float]] = GRAPH_OVERHEAD
     _parameters: ClassVar[Mapping[str, Rule]] = GRAPH_PARAMETERS
     _units: ClassVar[Units] = GRAPH_UNITS
@@ -138,9 +139,7 @@ class GraphReducer(Reducer):
         """Return what `_embed` takes for n points with k neighbours each."""
         raise NotImplementedError
 
-    def _count_neighbors(self, n: int, record: Recorder) -> int:
-        """Return the number of neighbours for n distinct points."""
-        return count_neighbors(self, n, record)
+    _count_neighbors = count_neighbors
 
     def _place(self, state: State, geometry: Geometry, block: Array, neighbors: Array, distances: Array) -> Array:
         """Return the coordinates of new rows whose neighbours in a component have these numbers and distances."""
@@ -163,7 +162,7 @@ class GraphReducer(Reducer):
     # -- training -----------------------------------------------------------------------------------------
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
-        n, rng = require_length(self, rows), seed(self.random_state)
+        n, rng = rows.count(), seed(self.random_state)
         require_count(self, rows.shape, n - 1, "the number of points less one")
         if self._needs_columns and not (self._pairwise or callable(self.metric)):
             require_count(self, rows.shape, rows.n_features, "the number of columns")
@@ -242,14 +241,12 @@ def graph_plan(model: Any, shape: DataShape, k: int, cost: EmbeddingCost, keeps_
 def small_map(piece: Piece, n_components: int, *, keeps_lengths: bool = True) -> Embedded:
     """Return a component of few points by classical scaling of its distances: it has no room to be bent."""
     n = piece.n
-    J, Z = np.eye(n) - 1 / n, np.zeros((n, n))
     if isinstance(piece.geometry, EdgeLengths):  # not all distances are known, path lengths are
-        Z = geodesics(piece.graph.symmetric(), np.arange(n)) ** 2 / -2
+        G = geodesics(piece.graph.symmetric(), np.arange(n)) ** 2 / -2
     else:
-        Z[1:, 1:] = piece.geometry.around(np.zeros(1, dtype=np.int64), np.arange(1, n)[None, :])[0]
-    values, V = dense.eigh(J @ Z @ J)
-    values, V = values[::-1][:n_components], V[:, ::-1][:, :n_components]
-    Y = V * np.sqrt(values.clip(0))
+        around = piece.geometry.around(np.zeros(1, dtype=np.int64), np.arange(1, n)[None, :])[0]
+        G = np.pad(around, ((1, 0), (1, 0)))
+    Y, values = (part[..., :n_components] for part in scale_few(G))
     if not keeps_lengths:  # one factor for all coordinates: the first gets variance 1, the shape stays
         deviation = float(Y[:, 0].std())
         Y = Y / deviation if deviation > 0 else Y

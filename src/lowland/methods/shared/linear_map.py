@@ -50,7 +50,7 @@ class LinearReducer(Reducer):
     _allow_sparse: ClassVar[bool] = True
 
     def _needs_length(self) -> bool:
-        return getattr(self, "solver", "auto") in ("gram", "krylov", "power")
+        return self._reads_again or getattr(self, "solver", "auto") in ("gram", "krylov", "power")
 
     def compressor(self) -> Compressor:
         """Return A, a, B, b of the linear compressor: y = A x + a, and the reconstruction x′ = B y + b."""

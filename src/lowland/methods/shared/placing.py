@@ -13,7 +13,7 @@ from ...core import arrays, thread_pool
 from ...graph.geometry import Coordinates, Geometry
 from ...graph.neighbors import searcher
 from ...graph.patches import barycentric
-from ...graph.points import PointMetric, Query, take
+from ...graph.points import PointMetric, take
 from ...rows.object_rows import unpacked
 
 Array = Any
@@ -34,7 +34,7 @@ class NewRows:
         self.metric = PointMetric(type(model).__name__, model._input.fitted(model), model.metric_state_)
         self.points, self.pieces, self._radius = training_points(model), model.pieces_, getattr(model, "radius_", None)
         self._neighbors, self._n_components = model.neighbors_, model.n_components_
-        self._anchors = model.anchors_ if self.metric.precomputed else self.points
+        self.anchors = model.anchors_ if self.metric.precomputed else self.points
 
     def row_map(self, place: Place) -> Callable[[Array], Array]:
         """Return what places rows; searches are built anew, since model files hold none (a million points: < 1 s)."""
@@ -43,7 +43,7 @@ class NewRows:
 
     def _by_component(self, placer: Callable[[int], Callable[[Array], Array]]) -> Callable[[Array], Array]:
         """Return what places each row in the component of its nearest training point."""
-        home = self.search()
+        home = self.metric.query(self.anchors, self._radius)
         labels = np.empty(sum(len(piece["numbers"]) for piece in self.pieces), dtype=np.int64)
         for number, piece in enumerate(self.pieces):
             labels[piece["numbers"]] = number
@@ -71,14 +71,10 @@ class NewRows:
 
         return map_block
 
-    def search(self, numbers: Any = slice(None)) -> Query:
-        """Return the search of new rows for their neighbours among all training points, or those numbered."""
-        return self.metric.query(self._anchors if len(self.pieces) == 1 else self._anchors[numbers], self._radius)
-
     def _placer(self, number: int, place: Place) -> Callable[[Array], Array]:
         """Return the function that places a block of rows in a component."""
-        state = self.pieces[number]
-        search, k = self.search(state["numbers"]), min(self._neighbors, len(state["numbers"]))
+        state, k = self.pieces[number], min(self._neighbors, len(self.pieces[number]["numbers"]))
+        search = self.metric.query(take(self.anchors, state["numbers"], square=False), self._radius)
         geometry = self.metric.geometry(take(self.points, state["numbers"], self.metric.precomputed))
 
         def work(block: Array) -> Array:
