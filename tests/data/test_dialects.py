@@ -13,7 +13,7 @@ import pytest
 
 from lowland.core.errors import DataError
 from lowland.data import Table, read
-from lowland.data.table import Stray
+from lowland.data.kinds import Stray
 
 NAMES = ["patient", "crp", "ferritin", "sex", "visit", "größe"]
 ROWS = [

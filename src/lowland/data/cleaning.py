@@ -13,9 +13,10 @@ import pyarrow as pa
 from ..core.message import Message, Setting
 from .cells import MISSING, StrayCell, Typed, is_below_limit, is_written_number, typed, with_marks
 from .dialect import Dialect
+from .kinds import Stray
 from .marks import Marks
 from .options import ReadOptions
-from .table import Stray, name_list
+from .table import name_list
 
 _MAX_SHOWN = 40  # characters of a cell in a message
 _MAX_NAMES_IN_NOTE = 5

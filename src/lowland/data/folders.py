@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from ..core.errors import DataError
-from ..core.message import Message, Setting
-from .formats import READABLE, Format
+from .fileset import check_options, place_of, unread_note
+from .formats import BY_NAME, READABLE
 from .options import ReadOptions
 from .source import Source
 from .table import Table
@@ -21,8 +21,8 @@ IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".p
 _GLOB = "*?["
 
 
-def read_folder(path: Path, options: ReadOptions) -> Table:
-    """Read a folder, or the files that a pattern matches: images, texts, or parts of one table."""
+def read_folder(path: Path, options: ReadOptions, read: Callable[..., Table]) -> Table:
+    """Read a folder, or the files that a pattern matches: images, texts, or parts of one table, by ``read``."""
     pattern = any(sign in str(path) for sign in _GLOB) and not path.is_dir()
     files = _matches(path) if pattern else _inside(path)
     root = _common(files) if pattern else path
@@ -38,29 +38,8 @@ def read_folder(path: Path, options: ReadOptions) -> Table:
         return read_images(root, images or files, options, len(files) - len(images))
     if options.format == "texts" or (options.format is None and texts and len(texts) == len(tables)):
         return _read_texts(root, texts or files, options, len(files) - len(texts))
-    return _read_parts(root, files if options.format else tables, options, len(files) - len(tables))
-
-
-def place_of(root: Path, files: Sequence[Path]) -> pl.DataFrame:
-    """Return the columns ``file`` and ``folder`` (below the root, empty in it) of files."""
-    return pl.DataFrame(
-        {
-            "file": [file.relative_to(root).as_posix() for file in files],
-            "folder": ["" if file.parent == root else file.parent.relative_to(root).as_posix() for file in files],
-        }
-    )
-
-
-def check_options(options: ReadOptions, row: Format, name: str) -> None:
-    """Raise if an option is set that the format does not take."""
-    for option in options.given():
-        if option not in (*row.options, "format"):
-            raise DataError(Message(f"{name}: ", Setting(option), f" is not an option of the format {row.name}"))
-
-
-def unread_note(n_files: int) -> tuple[str, ...]:
-    """Return a note on files of other kinds in a folder."""
-    return (f"not read: {n_files} file{'s' * (n_files != 1)} of other kinds",) if n_files else ()
+    parts = files if options.format else tables
+    return _read_parts(root, parts, options, len(files) - len(parts), read)
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -82,7 +61,6 @@ def _common(files: Sequence[Path]) -> Path:
 
 def _read_texts(root: Path, files: Sequence[Path], options: ReadOptions, n_other: int) -> Table:
     from .encodings import decode, scan_text
-    from .formats import BY_NAME
 
     check_options(options, BY_NAME["texts"], str(root))
     texts = []
@@ -94,10 +72,10 @@ def _read_texts(root: Path, files: Sequence[Path], options: ReadOptions, n_other
     return Table(frame, root.name or str(root), notes=unread_note(n_other), roles={"text": "text"})
 
 
-def _read_parts(root: Path, files: Sequence[Path], options: ReadOptions, n_other: int) -> Table:
+def _read_parts(
+    root: Path, files: Sequence[Path], options: ReadOptions, n_other: int, read: Callable[..., Table]
+) -> Table:
     """Read the files of one table, one below another; folders named key=value add columns."""
-    from .reading import read
-
     if not files:
         raise DataError(f"{root}: the folder contains no images, texts or tables ({', '.join(READABLE)})")
     given = {name: getattr(options, name) for name in options.given() if name != "normalize"}

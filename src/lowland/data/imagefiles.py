@@ -14,7 +14,7 @@ from ..core.errors import DataError
 from ..core.message import Message, Setting
 from .arraytable import ArrayTable
 from .columns import finished
-from .folders import check_options, place_of, unread_note
+from .fileset import check_options, place_of, unread_note
 from .formats import BY_NAME
 from .options import ReadOptions
 

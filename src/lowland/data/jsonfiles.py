@@ -84,7 +84,12 @@ def _table(name: str, value: Any) -> Table:
 
 
 def _columns(columns: Mapping[str, list[Any]]) -> pl.DataFrame:
-    return pl.DataFrame({str(name): pl.Series(str(name), cells, strict=True) for name, cells in columns.items()})
+    return pl.DataFrame([_column(str(name), cells) for name, cells in columns.items()])
+
+
+def _column(name: str, cells: list[Any]) -> pl.Series:
+    mixed = {type(cell) for cell in cells if cell is not None} == {int, float}
+    return pl.Series(name, cells, dtype=pl.Float64 if mixed else None, strict=not mixed)
 
 
 def _rows(name: str, rows: list[list[Any]]) -> Any:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from .column_names import MAX_INTEGER_LABELS, MAX_LABELS, called_identifier, last_word
 from .dates import parse_dates
-from .roles import MAX_INTEGER_LABELS, MAX_LABELS, called_identifier, identifiers
-from .squares import row_numbers
-from .table import Stray, not_numeric
 
-if TYPE_CHECKING:
-    from .table import Table
-
+_MIN_ROWS = 3  # with fewer rows, nothing tells an identifier
 _HEAD = 2000  # rows that show whether a column has few different values
 _MAX_LEVEL_LENGTH = 40  # characters: longer texts are prose
+
+
+@dataclass(frozen=True)
+class Stray:
+    """A cell that keeps a column from being numeric: its first line (or row), its text, how often the text occurs."""
+
+    line: int | None
+    cell: str
+    count: int = 1
 
 
 @dataclass(frozen=True)
@@ -36,46 +41,33 @@ class ColumnKind:
     formats: tuple[str, ...] = ()
     stray: tuple[Stray, ...] = ()
 
+    @classmethod
+    def of_stray(cls, cells: Sequence[Stray], missing: int) -> ColumnKind:
+        """Return the kind of a column of numbers with some cells that are not."""
+        listed = ", ".join(repr(_short(cell.cell)) for cell in cells[:3])
+        reason = f"numbers, except cells such as {listed}" if cells else "numbers with some text"
+        return cls("number", reason, missing=missing, stray=tuple(cells))
 
-def column_kinds(table: Table) -> dict[str, ColumnKind]:
-    """Return the kind of each column, those kept aside included.
 
-    >>> from lowland.data.table import Table
-    >>> frame = pl.DataFrame({"n": [3, 1, 3, 1], "day": ["1.2.2024", "13.2.2024", "1.3.2024", None], "c": [7.0] * 4})
-    >>> for name, kind in column_kinds(Table(frame, "small.csv")).items():
-    ...     print(name, kind.kind, kind.proposed, "|", kind.reason)
-    n number category | 2 different whole numbers, which may be codes
-    day date None | dates in the form %d.%m.%Y
-    c constant None | every value is 7.0
+def column_kind(column: pl.Series) -> ColumnKind:
+    """Return the kind of a column from its name and its values.
+
+    >>> column_kind(pl.Series("n", [3, 1, 3, 1])).reason
+    '2 different whole numbers, which may be codes'
+    >>> column_kind(pl.Series("day", ["1.2.2024", "13.2.2024", None])).reason
+    'dates in the form %d.%m.%Y'
+    >>> column_kind(pl.Series("patient_id", [907, 13, 422])).kind
+    'id'
     """
-    counting = row_numbers(table) if table.n_columns else None
-    naming = set(identifiers(table, counting))
-    kinds = {}
-    for name in [*table.aside.columns, *table.names]:
-        column = table.column(name)
-        if name in table.faults:
-            cells = tuple(table.stray.get(name, ()))
-            listed = ", ".join(f"{cell.cell!r}" for cell in cells[:3])
-            reason = f"numbers, except cells such as {listed}" if cells else "numbers with some text"
-            kinds[name] = ColumnKind("number", reason, missing=column.null_count(), stray=cells)
-        elif name in table.roles.values():
-            role = next(role for role, owner in table.roles.items() if owner == name)
-            kinds[name] = ColumnKind("text" if role == "text" else "other", f"the {role} of each row")
-        else:
-            kinds[name] = _kind(column, name in naming, name == counting)
-    return kinds
-
-
-def _kind(column: pl.Series, identifier: bool, counting: bool) -> ColumnKind:
     gaps = _missing(column)
     known = column.drop_nulls()
     if gaps == len(column):
         return ColumnKind("empty", "every value is missing", missing=gaps)
     if _one_value(known):
         return ColumnKind("constant", f"every value is {_short(known[0])}", missing=gaps)
-    if counting or _counts(column):
+    if _counts(column):
         return ColumnKind("id", "whole numbers that count the rows", missing=gaps)
-    if identifier or _named_identifier(column):
+    if _identifies(column):
         return ColumnKind("id", "a different value in each row", missing=gaps)
     other = not_numeric(column.dtype)
     if other is None:
@@ -133,11 +125,21 @@ def _counts(column: pl.Series) -> bool:
     return bool((steps == 1).all()) and bool((column.cast(pl.Int128).diff().drop_nulls() == 1).all())
 
 
-def _named_identifier(column: pl.Series) -> bool:
-    """Return whether a column is named as an identifier and has a different value in each row."""
-    if not (column.dtype == pl.String or column.dtype.is_integer()) or not called_identifier(column.name):
+def _identifies(column: pl.Series) -> bool:
+    """Return whether a column has a different value in each row: short texts, or whole numbers named as identifiers.
+
+    A column named id may repeat some values, as those of repeated visits.
+    """
+    text, named = column.dtype == pl.String, called_identifier(column.name)
+    if not text and not (named and column.dtype.is_integer()):
         return False
-    return len(column) > 2 and not column.null_count() and column.n_unique() == len(column)
+    if len(column) < _MIN_ROWS or column.null_count():
+        return False
+    if text and (bool((column.str.len_chars() > _MAX_LEVEL_LENGTH).any()) or parse_dates(column) is not None):
+        return False
+    levels = column.n_unique()
+    strict = named and last_word(column.name).endswith("id") and levels > max(MAX_LABELS, len(column) // 2)
+    return levels == len(column) or strict
 
 
 def _few_levels(known: pl.Series, most: int) -> int | None:
@@ -158,3 +160,22 @@ def _whole(known: pl.Series) -> bool:
 def _short(value: object) -> str:
     text = str(value)
     return text if len(text) <= _MAX_LEVEL_LENGTH else text[: _MAX_LEVEL_LENGTH - 1] + "…"
+
+
+def not_numeric(dtype: pl.DataType) -> str | None:
+    """Return what a non-numeric type holds, or None for numeric types; booleans are numbers, 0 and 1.
+
+    >>> not_numeric(pl.Date()), not_numeric(pl.Boolean())
+    ('dates', None)
+    """
+    if dtype.is_numeric() or dtype == pl.Boolean:
+        return None
+    if dtype.is_temporal():
+        return "durations" if dtype == pl.Duration else "times" if dtype == pl.Time else "dates"
+    if isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
+        return "text"
+    if isinstance(dtype, pl.Null):
+        return "empty"
+    if dtype.is_nested():
+        return "nested values"
+    return "binary values" if isinstance(dtype, pl.Binary) else "objects"

@@ -117,7 +117,7 @@ def _read_path(name: str, options: ReadOptions) -> Table:
     if is_folder or (not exists and any(sign in name for sign in _GLOB)):
         from .folders import read_folder
 
-        return read_folder(path, options)
+        return read_folder(path, options, read)
     if not exists:
         raise DataError(f"{path}: no such file")
     source = Source.of(path)

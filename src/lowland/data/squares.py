@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..core.errors import DistanceMatrixWarning
 from ..core.message import Message, Setting
 from .arraytable import ArrayTable
-from .roles import called_identifier
+from .column_names import called_identifier
 from .table import Table
 
 _ROWS_AT_ONCE = 512  # rows, and as many columns, compared at a time

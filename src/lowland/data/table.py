@@ -8,7 +8,7 @@ import io
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -16,22 +16,12 @@ from numpy.typing import NDArray
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError
-
-if TYPE_CHECKING:
-    from .kinds import ColumnKind
+from .kinds import ColumnKind, Stray, column_kind
+from .kinds import not_numeric as not_numeric
 
 Matrix = NDArray[np.floating[Any]]
 
 TOO_BIG = "choose fewer columns"
-
-
-@dataclass(frozen=True)
-class Stray:
-    """A cell that keeps a column from being numeric: its first line (or row), its text, how often the text occurs."""
-
-    line: int | None
-    cell: str
-    count: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +112,16 @@ class Table:
         >>> Table(pl.DataFrame({"a": [1.5, 2.5, 0.1], "b": ["x", "y", "x"]}), "small.csv").kinds()["b"].kind
         'category'
         """
-        from .kinds import column_kinds
-
-        return column_kinds(self)
+        kinds = {}
+        for name in [*self.aside.columns, *self.names]:
+            column = self.column(name)
+            if name in self.faults:
+                kinds[name] = ColumnKind.of_stray(self.stray.get(name, ()), column.null_count())
+            elif name in self.roles.values():
+                kinds[name] = ColumnKind("text" if self.roles.get("text") == name else "other", self._role(name))
+            else:
+                kinds[name] = column_kind(column)
+        return kinds
 
     def place(self, row: int, column: str | None = None) -> str:
         """Return the place of a row (counted from 0) in the file, for messages.
@@ -217,13 +214,16 @@ class Table:
     def _reason(self, name: str) -> str | None:
         """Return why a column cannot be reduced, or None."""
         if name in self.roles.values():
-            return f"{next(role for role, column in self.roles.items() if column == name)} of the rows"
+            return self._role(name)
         series = self.column(name)
         if name.startswith("__index_level_"):  # where pandas puts row labels in Parquet files
             return "row labels"
         if series.null_count() == len(series):
             return "empty"
         return not_numeric(series.dtype)
+
+    def _role(self, name: str) -> str:
+        return f"{next(role for role, column in self.roles.items() if column == name)} of the rows"
 
     def _series(self, name: str) -> pl.Series:
         return self.frame[name]
@@ -262,22 +262,3 @@ def name_list(names: Sequence[str]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(names)
     return text.getvalue()
-
-
-def not_numeric(dtype: pl.DataType) -> str | None:
-    """Return what a non-numeric type holds, or None for numeric types; booleans are numbers, 0 and 1.
-
-    >>> not_numeric(pl.Date()), not_numeric(pl.Boolean())
-    ('dates', None)
-    """
-    if dtype.is_numeric() or dtype == pl.Boolean:
-        return None
-    if dtype.is_temporal():
-        return "durations" if dtype == pl.Duration else "times" if dtype == pl.Time else "dates"
-    if isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
-        return "text"
-    if isinstance(dtype, pl.Null):
-        return "empty"
-    if dtype.is_nested():
-        return "nested values"
-    return "binary values" if isinstance(dtype, pl.Binary) else "objects"

@@ -121,8 +121,13 @@ def _sheet(file: str, names: list[str], choice: str | int | None) -> str:
 
 
 def _whole(column: pl.Series) -> pl.Series:
-    """Return a column of whole numbers as integers, since a workbook stores every number as a float."""
-    if column.dtype != pl.Float64 or column.null_count() == len(column):
+    """Return whole numbers as integers and midnights as dates, since a workbook has only floats and times."""
+    if column.null_count() == len(column):
+        return column
+    if isinstance(column.dtype, pl.Datetime):
+        days = column.cast(pl.Date)
+        return days if (days.cast(column.dtype) == column).all(ignore_nulls=True) else column
+    if column.dtype != pl.Float64:
         return column
     whole = (column == column.round()) & (column.abs() < _MAX_EXACT)
     return column.cast(pl.Int64) if whole.all(ignore_nulls=True) else column

@@ -1,0 +1,33 @@
+"""What the name of a column says: identifiers and labels."""
+
+from __future__ import annotations
+
+import re
+
+MAX_LABELS = 20  # distinct values of a text label: as many as plots have colours
+MAX_INTEGER_LABELS = 12  # with more distinct integers plots use a colour scale
+_IDENTIFIER = {"id", "ids", "uid", "uuid", "guid", "nr", "no", "num", "number", "index", "idx", "key", "rownames"}
+_LABEL = {
+    *("label", "labels", "class", "classes", "species", "target", "type", "group", "diagnosis", "category", "kind"),
+    *("outcome", "cluster", "variety", "cultivar", "genus", "genre", "y"),
+}
+
+
+def last_word(name: str) -> str:
+    """Return the last word of a column's name in lower case.
+
+    >>> [last_word(name) for name in ("patient_id", "PatientID", "Customer No.", "grid")]
+    ['id', 'id', 'no', 'grid']
+    """
+    words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower())
+    return words[-1] if words else ""
+
+
+def called_identifier(name: str) -> bool:
+    """Return whether a column has the name of an identifier: id, patient_id, index, number."""
+    return last_word(name) in _IDENTIFIER
+
+
+def called_label(name: str) -> bool:
+    """Return whether a column has the name of a label: class, species, blood_type, diagnosis."""
+    return last_word(name) in _LABEL
