@@ -11,12 +11,13 @@ from cyclopts import Parameter
 from ..core.command_line import command_line
 from ..data.formats import foreign_table
 from .answer import Answer, UsageError, note
-from .inputs import Input, default_names, read_coordinates, read_for, row_names
-from .model import run
+from .input import Input, default_names
+from .inputs import read_coordinates, read_for, row_names
 from .options import Common, DataFile, IdColumn, KeepColumns, KeepOptions, ModelIn, OutFile
 from .outputs import check_kept, check_outputs, is_table
 from .preparing import parts_of_model
 from .reading_options import ReadingOptions
+from .running import run
 from .wording import in_words
 
 if TYPE_CHECKING:

@@ -14,11 +14,13 @@ from ..core.command_line import command_line
 from ..core.errors import DataError
 from .answer import Answer, UsageError, note
 from .compare_table import ranking, skipped
-from .inputs import Input, read_input, warn_of_square
-from .model import find_method, run
+from .input import Input
+from .inputs import read_input, warn_of_square
+from .model import find_method
 from .name_lists import split_names
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, QualityNeighbors, TableOptions
 from .outputs import check_outputs
+from .running import run
 from .wording import SCALED, in_words
 
 if TYPE_CHECKING:

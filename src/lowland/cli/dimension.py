@@ -11,9 +11,9 @@ from rich.table import Table as Grid
 from ..core.command_line import command_line
 from .answer import Answer, UsageError
 from .inputs import read_input, warn_of_square
-from .model import run
 from .options import Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_place
+from .running import run
 
 if TYPE_CHECKING:
     from ..dimension import Estimate

@@ -14,10 +14,11 @@ from ..core.command_line import command_line
 from ..core.errors import DataError
 from ..core.message import SCALED_METRIC, settings_of
 from .answer import Answer, UsageError, note
-from .inputs import Input, read_input, row_names, warn_of_square
-from .model import run
+from .input import Input
+from .inputs import read_input, row_names, warn_of_square
 from .options import OUT, Common, DataFile, KeepOptions, QualityNeighbors, TableOptions
 from .outputs import check_outputs
+from .running import run
 from .wording import SCALED
 
 if TYPE_CHECKING:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import difflib
 import shlex
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import CellError, DataError, DistanceMatrixWarning, LowlandWarning
-from ..core.message import Item, Message, Part, parts_of
+from ..core.errors import DataError, DistanceMatrixWarning, LowlandWarning
 from .answer import UsageError, note
+from .input import Input, default_names, has_names
 from .name_lists import split_names
 from .options import KeepOptions, TableOptions
 from .reading_options import ReadingOptions
-from .wording import without_function
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,65 +24,6 @@ if TYPE_CHECKING:
     from ..contract.reducer import Reducer
     from ..data.arraytable import SparseTable
     from ..data.table import MixedSelection, Selection, Table
-
-
-_MISSING = {"NaN": "missing value", "a missing category": "missing category"}
-
-
-@dataclass(frozen=True)
-class Input:
-    """Rows for a model; a sparse matrix has neither names nor a table.
-
-    ``id``: the column of row identifiers; ``steps``: the fitted steps that made the rows from the table.
-    """
-
-    rows: Any
-    shape: tuple[int, int]
-    source: str
-    names: list[str] | None = None
-    table: Table | None = None
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    id: str | None = None
-    pairwise: bool = False
-    steps: Pipeline | None = None
-
-    def locate(self, error: ValueError) -> Message:
-        """Return the message of an error with its place in the file (line, column name) instead of array indices."""
-        if isinstance(error, CellError) and error.row is not None and error.column is not None:
-            name = f"x{error.column}" if self.names is None else self.names[error.column]
-            if self.table is not None and error.name in self.table.names:
-                name = str(error.name)  # a step counts its own columns
-            place = f"{self.source}, row {error.row}, column {name!r}"
-            if self.table is not None:
-                place = self.table.place(error.row, name)
-            what = _MISSING.get(error.what, f"it contains {error.what.rstrip(',')}")
-            return Message(f"{place}: {what}: ", error.advice)
-        text = without_function(error.args[0] if error.args else "")
-        return Message(f"{self.source}: ", *(self._with_name(part) for part in parts_of(text)))
-
-    def _with_name(self, part: str | Part) -> str | Part:
-        """Append the name of an object to its number."""
-        names = self.labels() if self.pairwise and isinstance(part, Item) else None
-        if names is None or not isinstance(part, Item) or part.number >= len(names):
-            return part
-        return f"{part} ({names[part.number]})"
-
-    def labels(self) -> list[str] | None:
-        """Return a name for each row: its identifier, or for a square matrix its column name; None without names."""
-        if self.table is None:
-            return None
-        if self.id is not None:
-            return ["" if value is None else str(value) for value in self.table.column(self.id).to_list()]
-        return self.names if self.pairwise and _has_names(self.table) else None
-
-    def kept(self, keep: KeepOptions) -> tuple[pl.Series | None, pl.DataFrame | None]:
-        """Return the identifier column and the columns to write before the coordinates."""
-        if self.table is None:
-            return None, None
-        ids = None if self.id is None else self.table.column(self.id)
-        if keep.keep_columns:
-            return ids, self.table.with_aside()
-        return ids, None if keep.color is None else self.table.column(keep.color).to_frame()
 
 
 def read_input(
@@ -194,7 +134,7 @@ def read_for(
         return _sparse(table)
     own = getattr(model, "feature_names_in_", None)
     wanted = default_names(model.n_features_in_) if own is None else [str(name) for name in own]
-    if own is not None and _has_names(table):
+    if own is not None and has_names(table):
         _require(table, wanted)
     by_name = set(wanted) <= set(table.names)
     mixed = bool(getattr(model, "categorical_columns_", None)) and not _only_numbers(table)
@@ -225,7 +165,7 @@ def read_coordinates(model: Reducer, path: Path) -> Input:
         raise DataError(
             f"{table.source} has {len(selection.names)} numeric columns; the model expects {len(wanted)}: {listed}"
         )
-    if not by_name and _has_names(table):
+    if not by_name and has_names(table):
         warnings.warn(
             f"{table.source} has no columns named {listed}; its numeric columns are used as the coordinates, in order",
             LowlandWarning,
@@ -306,7 +246,7 @@ def _warn_of_row_numbers(table: Table, selection: Selection | MixedSelection) ->
 def _dense(table: Table, selection: Selection) -> Input:
     from ..rows.row_source import RowSource
 
-    rows = RowSource.from_array(selection.X, names=selection.names if _has_names(table) else None)
+    rows = RowSource.from_array(selection.X, names=selection.names if has_names(table) else None)
     shape = (table.n_rows, len(selection.names))
     return Input(rows, shape, table.source, selection.names, table, selection.left_out)
 
@@ -317,7 +257,7 @@ def _rows_of(table: Table, selection: Selection | MixedSelection) -> Input:
 
     if isinstance(selection, Selection):
         return _dense(table, selection)
-    rows = _mixed(selection.frame, selection.names if _has_names(table) else None)
+    rows = _mixed(selection.frame, selection.names if has_names(table) else None)
     return Input(rows, selection.frame.shape, table.source, selection.names, table, selection.left_out)
 
 
@@ -337,13 +277,3 @@ def _only_numbers(table: Table) -> bool:
 
 def _sparse(table: SparseTable) -> Input:
     return Input(table.matrix, table.matrix.shape, table.source)
-
-
-def default_names(n: int) -> list[str]:
-    """Return default names for n unnamed columns."""
-    return [f"x{i}" for i in range(n)]
-
-
-def _has_names(table: Table) -> bool:
-    """Return whether the file has column names; otherwise they are the default names."""
-    return bool(table.names != default_names(table.n_columns))

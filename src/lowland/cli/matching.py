@@ -15,7 +15,7 @@ from .answer import note
 
 if TYPE_CHECKING:
     from ..data.table import Table
-    from .inputs import Input
+    from .input import Input
 
 
 def read_map(path: Path) -> tuple[Table, list[str]]:

@@ -1,26 +1,24 @@
-"""Build a model from options, and run the library with progress and errors located in the file."""
+"""Build a model from options."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..contract import registry
 from ..contract.parameters import Rule, parse, takes_array
-from ..core.errors import DataError, DistanceMatrixWarning
+from ..core.errors import DataError
 from .answer import UsageError, note
 from .inputs import read_array
 from .options import MethodOptions
 from .outputs import is_table
-from .progress import progress_bar
 from .recipe_options import RecipeOptions
 
 if TYPE_CHECKING:
     from ..contract.reducer import Reducer
-    from .inputs import Input
+    from .input import Input
 
 DEFAULT_COMPONENTS = "2"
 _KNOWN = "known"  # --set weights=known: the pairs whose distance is not missing
@@ -117,13 +115,3 @@ def _assignments(options: MethodOptions) -> dict[str, str]:
         if "scale" in cls._parameters:  # else a step scales the columns: see `scaled_by_step`
             texts["scale"] = "true"
     return texts
-
-
-def run(work: Callable[[Any], Any], given: Input) -> Any:
-    """Call the library on rows from a file, with progress; errors name the place in the file."""
-    with progress_bar(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", DistanceMatrixWarning)  # commands check the file themselves
-        try:
-            return work(given.rows)
-        except ValueError as error:  # parameters were checked before, so the data are the cause
-            raise DataError(given.locate(error)) from error

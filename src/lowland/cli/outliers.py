@@ -11,10 +11,11 @@ from rich.table import Table as Grid
 
 from ..core.command_line import command_line
 from .answer import Answer, UsageError
-from .inputs import Input, dominated, read_input, row_names, warn_of_square
-from .model import run
+from .input import Input
+from .inputs import dominated, read_input, row_names, warn_of_square
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_kept, check_outputs
+from .running import run
 
 if TYPE_CHECKING:
     from ..quality.outliers import Outliers

@@ -12,15 +12,16 @@ from rich.text import Text
 from ..core.command_line import command_line
 from .answer import Answer
 from .inputs import read_input
-from .model import build_model, fill_in, find_method, run, scaled_by_step, scaled_once
+from .model import build_model, fill_in, find_method, scaled_by_step, scaled_once
 from .options import Common, DataFile, KeepOptions, MethodOptions, TableOptions
 from .reduce import Job
+from .running import run
 from .wording import in_words
 
 if TYPE_CHECKING:
     from ..contract.reducer import Reducer
     from ..core.cost import Plan
-    from .inputs import Input
+    from .input import Input
 
 KEYS = {
     "data": "the file that was read",

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError
 from .answer import UsageError, note
+from .input import Input
 from .recipe_options import RecipeOptions
+from .running import run
 
 if TYPE_CHECKING:
     import polars as pl
     from sklearn.pipeline import Pipeline
 
     from ..data.table import Table
-    from .inputs import Input
     from .options import KeepOptions
 
 MOSTLY_UNIQUE = "mostly unique text"  # such as a name for each row
@@ -32,9 +33,6 @@ def prepared(
     scale: bool = False,
 ) -> Input:
     """Fit the steps to a table and return the rows that they make, with the fitted steps."""
-    from .inputs import Input
-    from .model import run
-
     steps = recipe.steps(method, scale=scale)
     frame, left_out = _chosen(table, recipe, steps, keep, columns, drop)
     if recipe.missing == "drop-rows":
@@ -52,9 +50,6 @@ def parts_of_model(model: Any) -> tuple[Pipeline | None, Any]:
 
 def prepared_again(table: Table, steps: Pipeline, unseen: str | None = None) -> Input:
     """Return the rows that fitted steps make of new rows; nothing is fitted."""
-    from .inputs import Input
-    from .model import run
-
     if unseen is not None:
         if "categories" not in steps.named_steps:
             raise UsageError("--unseen: the model has no categories; remove it")

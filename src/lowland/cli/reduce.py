@@ -10,10 +10,12 @@ from cyclopts import Parameter
 
 from ..core.command_line import command_line
 from .answer import Answer, UsageError
-from .inputs import Input, read_input, warn_of_square
-from .model import build_model, files_of, fill_in, find_method, run, scaled_by_step, scaled_once
+from .input import Input
+from .inputs import read_input, warn_of_square
+from .model import build_model, files_of, fill_in, find_method, scaled_by_step, scaled_once
 from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, TableOptions
 from .outputs import check_kept, check_outputs
+from .running import run
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,0 +1,86 @@
+"""The rows that a command works on, and their places in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import CellError
+from ..core.message import Item, Message, Part, parts_of
+from .options import KeepOptions
+from .wording import without_function
+
+if TYPE_CHECKING:
+    import polars as pl
+    from sklearn.pipeline import Pipeline
+
+    from ..data.table import Table
+
+_MISSING = {"NaN": "missing value", "a missing category": "missing category"}
+
+
+@dataclass(frozen=True)
+class Input:
+    """Rows for a model; a sparse matrix has neither names nor a table.
+
+    ``id``: the column of row identifiers; ``steps``: the fitted steps that made the rows from the table.
+    """
+
+    rows: Any
+    shape: tuple[int, int]
+    source: str
+    names: list[str] | None = None
+    table: Table | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    id: str | None = None
+    pairwise: bool = False
+    steps: Pipeline | None = None
+
+    def locate(self, error: ValueError) -> Message:
+        """Return the message of an error with its place in the file (line, column name) instead of array indices."""
+        if isinstance(error, CellError) and error.row is not None and error.column is not None:
+            name = f"x{error.column}" if self.names is None else self.names[error.column]
+            if self.table is not None and error.name in self.table.names:
+                name = str(error.name)  # a step counts its own columns
+            place = f"{self.source}, row {error.row}, column {name!r}"
+            if self.table is not None:
+                place = self.table.place(error.row, name)
+            what = _MISSING.get(error.what, f"it contains {error.what.rstrip(',')}")
+            return Message(f"{place}: {what}: ", error.advice)
+        text = without_function(error.args[0] if error.args else "")
+        return Message(f"{self.source}: ", *(self._with_name(part) for part in parts_of(text)))
+
+    def _with_name(self, part: str | Part) -> str | Part:
+        """Append the name of an object to its number."""
+        names = self.labels() if self.pairwise and isinstance(part, Item) else None
+        if names is None or not isinstance(part, Item) or part.number >= len(names):
+            return part
+        return f"{part} ({names[part.number]})"
+
+    def labels(self) -> list[str] | None:
+        """Return a name for each row: its identifier, or for a square matrix its column name; None without names."""
+        if self.table is None:
+            return None
+        if self.id is not None:
+            return ["" if value is None else str(value) for value in self.table.column(self.id).to_list()]
+        return self.names if self.pairwise and has_names(self.table) else None
+
+    def kept(self, keep: KeepOptions) -> tuple[pl.Series | None, pl.DataFrame | None]:
+        """Return the identifier column and the columns to write before the coordinates."""
+        if self.table is None:
+            return None, None
+        ids = None if self.id is None else self.table.column(self.id)
+        if keep.keep_columns:
+            return ids, self.table.with_aside()
+        return ids, None if keep.color is None else self.table.column(keep.color).to_frame()
+
+
+def default_names(n: int) -> list[str]:
+    """Return default names for n unnamed columns."""
+    return [f"x{i}" for i in range(n)]
+
+
+def has_names(table: Table) -> bool:
+    """Return whether the file has column names; otherwise they are the default names."""
+    return bool(table.names != default_names(table.n_columns))
