@@ -52,6 +52,8 @@ def test_describe(file):
         "parameters": {"n_components": 2, "tol": 0.5, "random_state": None},
         "functions": [],
         "objects": 0,
+        "steps": [],
+        "output": None,
         "format_version": 1,
         "lowland_version": lowland.__version__,
         "feature_names": None,

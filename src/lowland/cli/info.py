@@ -32,10 +32,12 @@ KEYS = {
     "variance), duplicate_rows (their number), faults (text in columns of numbers), missing_pairs (null unless it is a "
     "distance matrix); sparse matrix: n_rows, n_columns, stored, density, missing, infinite, empty_rows, "
     "empty_columns; model: class, method, parameters, functions, format_version, lowland_version, feature_names, "
-    "n_features, fit_info, arrays, objects, bytes",
+    "n_features, fit_info, arrays, objects, bytes, output, steps (of a Pipeline: name, class, method, parameters and "
+    "fit_info of each)",
 }
 
 _COLUMNS_SHOWN, _STRAY_SHOWN = 40, 3  # rows of the table of columns, and cells that are not numbers in each
+_COMPOSED = ("Pipeline", "ColumnTransformer")  # their models have lines of their own
 _LISTED = 12  # names in one line of the table; --json has all of them
 
 
@@ -194,12 +196,13 @@ def _model(file: Path) -> Answer:
     from ..modelfile import describe
 
     held = describe(file)
-    names = held["feature_names"]
+    names, fit = held["feature_names"], held["fit_info"]
     rows = [
-        ("method", f"{held['class']} ({held['method']})"),
+        ("method", f"{held['class']} ({held['method']})" if held["method"] else held["class"]),
         ("input", _takes(held) + (f": {_names(names)}" if names else "")),
-        ("parameters", ", ".join(f"{name}={value}" for name, value in held["parameters"].items())),
-        *((f"fit: {name}", text) for name, text in FitInfo.from_dict(held["fit_info"]).rows()[1:]),
+        *((f"step {step['name']}", _step(step)) for step in held["steps"]),
+        *([] if held["steps"] else [("parameters", _settings(held["parameters"]))]),
+        *((f"fit: {name}", text) for name, text in (FitInfo.from_dict(fit).rows()[1:] if fit else ())),
         *((f"array {name}", _array(array)) for name, array in held["arrays"].items()),
         ("format", f"{held['format_version']}, written by Lowland {held['lowland_version']}"),
         ("size", format_bytes(held["bytes"])),
@@ -213,7 +216,7 @@ def _model(file: Path) -> Answer:
             f" Its {function} is a Python function, which a model file cannot store, so the command line cannot use "
             f"this model; in Python: lowland.load({str(file)!r}, {function}=…)."
         )
-        following = command_line("methods", held["method"])
+        following = command_line("methods", *([held["method"]] if held["method"] else []))
     return Answer(facts, summary, following, shown=[_grid(rows)])
 
 
@@ -223,6 +226,8 @@ def _takes(held: dict[str, Any]) -> str:
 
     if held["objects"]:
         return f"objects compared by its {held['functions'][0] if held['functions'] else 'function'}"
+    if held["n_features"] is None:
+        return "rows of a table"
     for name, what in (("metric", "distances to"), ("kernel", "kernel values with")):
         if held["parameters"].get(name) == "precomputed":
             return f"rows of {what} the {count(held['n_features'], 'training object')}"
@@ -235,13 +240,23 @@ def _training_data(held: dict[str, Any]) -> str:
 
     if held["objects"]:
         return f" The file contains the {count(held['objects'], 'training object')}."
-    arrays = held["arrays"]
+    arrays = {name.rpartition("anchors_")[1] + name.rpartition("anchors_")[2]: a for name, a in held["arrays"].items()}
     rows = arrays.get("anchors_", {"shape": [0]})["shape"]
     if "anchors_.indptr" in arrays:  # sparse ones
         rows = [arrays["anchors_.indptr"]["shape"][0] - 1, held["n_features"]]
     if len(rows) == 2 and rows[0]:
         return f" The file contains the {count(rows[0], 'training row')}."
     return ""
+
+
+def _step(step: dict[str, Any]) -> str:
+    """Return the class of a step and the parameters that are set."""
+    given = {name: value for name, value in step["parameters"].items() if value is not None}
+    return f"{step['class']}({_settings(given)})" if step["class"] not in _COMPOSED else step["class"]
+
+
+def _settings(given: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in given.items())
 
 
 def _array(array: dict[str, Any]) -> str:

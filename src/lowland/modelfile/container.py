@@ -18,7 +18,7 @@ from ..core import cost
 from ..core.errors import ModelFileError
 
 Arrays = dict[str, np.ndarray]
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # the newest that is read; single methods are written as format 1, which older versions read too
 DTYPES = {np.dtype(code).name for code in "?bhiqBHIQefd"}  # boolean, whole and real numbers
 SUSPECT = "the file was altered, or Lowland did not write it"
 
@@ -34,6 +34,16 @@ _FIELDS: dict[str, Any] = {
     "feature_names": (list, type(None)),
     "n_features": int,
     "values": dict,
+}
+# Format 2: models inside models, and the output that set_output chose. Only methods have a fit_info.
+NODE_FIELDS: dict[str, Any] = {
+    "class": str,
+    "parameters": dict,
+    "fit_info": (dict, type(None)),
+    "feature_names": (list, type(None)),
+    "n_features": (int, type(None)),
+    "values": (dict, type(None)),
+    "output": (str, type(None)),
 }
 _FOREIGN = (
     (b"PK\x03\x04", "a zip archive, as .npz, .xlsx and torch's .pt files are"),
@@ -161,11 +171,25 @@ def _arrays(data: bytes) -> Arrays:
 
 def _check_record(record: Mapping[str, Any]) -> None:
     """Raise if a field of the record is missing, unknown or of the wrong type."""
-    for name in {**_FIELDS, **record}:
-        kind, value = _FIELDS.get(name, ()), record.get(name, ...)
+    version = record.get("format_version")
+    if type(version) is int and version == FORMAT_VERSION:
+        heads = {name: _FIELDS[name] for name in ("format_version", "lowland_version")}
+        check_fields(record, heads | NODE_FIELDS)
+        return
+    check_fields(record, _FIELDS)
+    if record["format_version"] < 1 or record["n_features"] < 1:
+        raise ModelFileError(f"its format_version, n_features or feature_names are invalid; {SUSPECT}")
+
+
+def check_fields(record: Any, fields: Mapping[str, Any]) -> None:
+    """Raise if a field is missing, unknown or of the wrong type, or if the feature names do not match their number."""
+    if not isinstance(record, dict):
+        raise ModelFileError(f"a model inside it is not a JSON object; {SUSPECT}")
+    for name in {**fields, **record}:
+        kind, value = fields.get(name, ()), record.get(name, ...)
         if not isinstance(value, kind) or isinstance(value, bool):
             raise ModelFileError(f"field {name!r} of its header is missing, unknown or of the wrong type; {SUSPECT}")
     names, n = record["feature_names"], record["n_features"]
     named = names is None or (len(names) == n and all(isinstance(name, str) for name in names))
-    if not named or min(n, record["format_version"]) < 1:
+    if not named or (n is not None and n < 0):
         raise ModelFileError(f"its format_version, n_features or feature_names are invalid; {SUSPECT}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pkgutil
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +26,21 @@ class NamedFunction(NamedTuple):
     name: str | None
 
 
-def encode(value: Any, name: str, arrays: Arrays | None) -> Any:
-    """Return a value as JSON; its arrays are added to ``arrays`` (None: plain values only), named after ``name``."""
+Encoder = Callable[[Any, str, Arrays, bool], Any]
+Decoder = Callable[[str, Any, dict[str, Any], Arrays], Any]
+
+
+def encode(
+    value: Any, name: str, arrays: Arrays | None, *, parameter: bool = False, more: Encoder | None = None
+) -> Any:
+    """Return a value as JSON; its arrays are added to ``arrays`` (None: plain values only), named after ``name``.
+
+    Functions and random generators are allowed in a ``parameter``. ``more`` encodes further kinds of values; it returns
+    None for all others.
+    """
+    if more is not None and arrays is not None and (further := more(value, name, arrays, parameter)) is not None:
+        return further
+    options: dict[str, Any] = {"parameter": parameter, "more": more}
     if isinstance(value, np.generic) and value.dtype.name in DTYPES:
         plain = encode(value.item(), name, None)
         # the dtype of a NumPy scalar affects results, so learned state keeps it
@@ -36,12 +50,12 @@ def encode(value: Any, name: str, arrays: Arrays | None) -> Any:
     if type(value) is float:
         return value if math.isfinite(value) else {"$float": str(value)}
     if type(value) in (list, tuple):
-        items = [encode(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]
+        items = [encode(item, f"{name}.{i}", arrays, **options) for i, item in enumerate(value)]
         return items if type(value) is list else {"$tuple": items}
     if type(value) is dict and all(isinstance(key, str) and key[:1] != "$" for key in value):
         # only identifiers become part of an array's path: with dots or digits in them, two paths could be equal
         paths = [f"{name}.{key if key.isidentifier() else i}" for i, key in enumerate(value)]
-        return {k: encode(v, path, arrays) for path, (k, v) in zip(paths, value.items(), strict=True)}
+        return {k: encode(v, path, arrays, **options) for path, (k, v) in zip(paths, value.items(), strict=True)}
     if arrays is not None and type(value) in (np.ndarray, np.memmap) and value.dtype.name in DTYPES:
         arrays[name] = np.asarray(value, dtype=value.dtype.newbyteorder("="), order="C")
         return {"$array": name}
@@ -53,9 +67,9 @@ def encode(value: Any, name: str, arrays: Arrays | None) -> Any:
             # the object restores its scalars' types
             state = {k: v.item() if isinstance(v, np.generic) else v for k, v in state.items()}
             return {"$object": kind, "state": encode(state, name, arrays)}
-    if isinstance(value, np.random.Generator | np.random.RandomState) and name.startswith("parameters."):
+    if isinstance(value, np.random.Generator | np.random.RandomState) and parameter:
         return {"$random": type(value).__name__, "state": encode(_random_state(value, name), name, arrays)}
-    if callable(value) and name.startswith("parameters."):
+    if callable(value) and parameter:
         return {"$function": name_of(value)}
     what = type(value).__name__ + (f" of {value.dtype}" if isinstance(value, np.ndarray) else "")
     raise ModelFileError(f"{name} is a {what}, and a model file stores only numbers, text and real NumPy arrays")
@@ -95,28 +109,30 @@ def _texts(objects: Any, name: str) -> list[str]:
     return [str(thing) for thing in objects]
 
 
-def decode(value: Any, arrays: Arrays) -> Any:
+def decode(value: Any, arrays: Arrays, more: Decoder | None = None) -> Any:
     """Return the value of JSON; the arrays that it refers to are removed from ``arrays``.
+
+    ``more`` decodes further tags; it raises ValueError for unknown ones.
 
     >>> decode({"a": {"$tuple": [1, {"$float": "inf"}]}}, {})
     {'a': (1, inf)}
     """
     if isinstance(value, list):
-        return [decode(item, arrays) for item in value]
+        return [decode(item, arrays, more) for item in value]
     if not isinstance(value, dict):
         return value
     tag = next((key for key in value if key[:1] == "$"), None)
     if tag is None:
-        return {key: decode(item, arrays) for key, item in value.items()}
+        return {key: decode(item, arrays, more) for key, item in value.items()}
     try:
-        return _decode_tagged(tag, value[tag], value, arrays)
+        return _decode_tagged(tag, value[tag], value, arrays, more)
     except ModelFileError:
         raise  # the message of an inner entry is more precise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(f"its {tag!r} entry cannot be read ({error}); {SUSPECT}") from error
 
 
-def _decode_tagged(tag: str, content: Any, entry: dict[str, Any], arrays: Arrays) -> Any:
+def _decode_tagged(tag: str, content: Any, entry: dict[str, Any], arrays: Arrays, more: Decoder | None) -> Any:
     if tag == "$array":
         return arrays.pop(content)
     if tag == "$float" and content in ("nan", "inf", "-inf"):
@@ -125,7 +141,7 @@ def _decode_tagged(tag: str, content: Any, entry: dict[str, Any], arrays: Arrays
         plain = decode(entry["value"], arrays)
         return np.dtype(content).type(plain if isinstance(plain, float) else int(plain))
     if tag == "$tuple" and isinstance(content, list):
-        return tuple(decode(content, arrays))
+        return tuple(decode(content, arrays, more))
     if tag == "$texts" and all(isinstance(text, str) for text in content):
         return np.array([*content, None], dtype=object)[:-1]  # with a None among them NumPy keeps strings as objects
     if tag == "$function" and (content is None or isinstance(content, str)):
@@ -134,4 +150,6 @@ def _decode_tagged(tag: str, content: Any, entry: dict[str, Any], arrays: Arrays
         return _with_state(content, decode(entry["state"], arrays))
     if tag == "$object":
         return pkgutil.resolve_name(_OBJECTS[content]).from_state(decode(entry["state"], arrays))
+    if more is not None:
+        return more(tag, content, entry, arrays)
     raise ValueError(f"{content!r} is unknown")
