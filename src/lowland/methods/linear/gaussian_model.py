@@ -172,6 +172,14 @@ def score(model: Any, X: Any) -> float:
     return float(np.mean(arrays.to_numpy(model.score_samples(X))))
 
 
+def noise_of_spectrum(model: Any) -> float:
+    """Return the mean of the discarded eigenvalues of a PCA: those computed, and what is left of the total variance."""
+    k, size = model.n_components_, min(model.n_samples_, model.n_features_in_)
+    left = model.total_variance_ - float(model.spectrum_.sum())
+    rounding = size * float(np.finfo(model.components_.dtype).eps) * model.total_variance_
+    return float(model.spectrum_[k:].sum() + (left if left > rounding else 0.0)) / max(size - k, 1)
+
+
 def log_unit(model: Any) -> float:
     """Return what the log-density of rows, in their own unit, is less by for each value than in the unit of the fit."""
     return float(model._scaled_by * np.log(2))
