@@ -145,14 +145,14 @@ class LowRankGaussian:
 # -- of fitted models that have such a Gaussian --------------------------------------------------------------------
 
 
-@scaled_back("get_covariance")
+@scaled_back("get_covariance", learned=True)
 def covariance(model: Any) -> Array:
     """Return the covariance of the columns (D, D), in the units of the rows."""
     check_is_fitted(model)
     return LowRankGaussian.of(model).covariance().astype(model.components_.dtype, copy=False)
 
 
-@scaled_back("get_precision")
+@scaled_back("get_precision", learned=True)
 def precision(model: Any) -> Array:
     """Return the inverse of the covariance (D, D)."""
     check_is_fitted(model)
