@@ -208,7 +208,10 @@ def scaling(parameters: Parameters) -> type:
 
 
 def spectral(parameters: Parameters) -> type:
-    """Return Laplacian eigenmaps; scikit-learn's neighbour graph has no lengths."""
+    """Return Laplacian eigenmaps; scikit-learn's neighbour graph has no lengths, and a width is γ = 1/(2σ²)."""
+    gamma = parameters.pop("gamma")
+    if parameters["affinity"] == "rbf" and gamma is not None:
+        parameters["bandwidth"] = (2 * gamma) ** -0.5
     if parameters["affinity"] == "nearest_neighbors":
         del parameters["affinity"]
         parameters["weights"] = "binary"
@@ -252,7 +255,7 @@ CLASSES: dict[str, Names] = {
         attributes={"stress_": stress},
     ),
     "ClassicalMDS": Names(with_metric(lowland.ClassicalMDS)),
-    "SpectralEmbedding": Names(spectral, values={"n_neighbors": {None: LEFT_OUT}, "gamma": {None: LEFT_OUT}}),
+    "SpectralEmbedding": Names(spectral, values={"n_neighbors": {None: LEFT_OUT}}),
     "TSNE": Names(
         with_metric(lowland.TSNE), ignored=("method",), attributes={"kl_divergence_": evidence("KL divergence")}
     ),

@@ -28,6 +28,7 @@ from .row_source import ArrayRows, BlockRows, RowSource
 Array = Any
 Power = float  # of the rows' unit; half-integers for kernels
 Units = Mapping[str, Power | Callable[[Any], Power]]
+Model = TypeVar("Model")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 # Range of the exponent of the largest value in which rows are not scaled. Eighth powers of float64 (fourth powers of
@@ -96,12 +97,12 @@ def fit_view(model: Any) -> Any:
     return view
 
 
-def keep_library(model: Any, X: Any) -> Any:
+def keep_library(model: Model, X: Any) -> Model:
     """Return a model whose learned arrays are of the library and device of X, where scikit-learn is set to do so."""
     if arrays.dispatched(X):
         learned = {name: value for name, value in vars(model).items() if name[-1] == "_"}
         learned = {name: arrays.back(value, X) for name, value in learned.items() if isinstance(value, np.ndarray)}
-        model.__dict__.update(learned, library_=arrays.back(np.empty(0), X))
+        vars(model).update(learned, library_=arrays.back(np.empty(0), X))
     return model
 
 

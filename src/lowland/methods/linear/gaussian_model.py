@@ -177,7 +177,8 @@ def noise_of_spectrum(model: Any) -> float:
     k, size = model.n_components_, min(model.n_samples_, model.n_features_in_)
     left = model.total_variance_ - float(model.spectrum_.sum())
     rounding = size * float(np.finfo(model.components_.dtype).eps) * model.total_variance_
-    return float(model.spectrum_[k:].sum() + (left if left > rounding else 0.0)) / max(size - k, 1)
+    discarded = model.spectrum_[k:].sum() + (left if left > rounding else 0.0)
+    return float(discarded / max(size - k, 1))
 
 
 def log_unit(model: Any) -> float:
