@@ -107,7 +107,8 @@ class StandIn(BaseEstimator):
 
     def _show_learned(self) -> None:
         """Set what the model learned here too: scikit-learn's checks look at the instance's own attributes."""
-        self.__dict__.update({name: getattr(self.model_, name) for name in vars(self.model_) if name[-1] == "_"})
+        names = [name for name in vars(self.model_) if name[-1] == "_" and name not in self._names.attributes]
+        self.__dict__.update({name: getattr(self.model_, name) for name in names})
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Any:
         self._fresh(**options).fit(X, y)
@@ -212,9 +213,9 @@ def spectral(parameters: Parameters) -> type:
     gamma = parameters.pop("gamma")
     if parameters["affinity"] == "rbf" and gamma is not None:
         parameters["bandwidth"] = (2 * gamma) ** -0.5
-    if parameters["affinity"] == "nearest_neighbors":
-        del parameters["affinity"]
-        parameters["weights"] = "binary"
+    if isinstance(parameters["affinity"], str) and parameters["affinity"].endswith("nearest_neighbors"):
+        distances = parameters.pop("affinity").startswith("precomputed")
+        parameters |= {"weights": "binary", **({"metric": "precomputed"} if distances else {})}
     return lowland.LaplacianEigenmaps
 
 

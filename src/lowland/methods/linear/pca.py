@@ -72,7 +72,7 @@ class PCA(LinearReducer):
 
     _streams: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {
-        "n_components": AnyOf((Nothing(), Integer(1), Real(0, 1), Choice(RULES))),
+        "n_components": AnyOf((Integer(1, most="min(n_samples, n_features)"), Nothing(), Real(0, 1), Choice(RULES))),
         "solver": Choice(("auto", *ROUTES)),
         **dict.fromkeys(("center", "scale", "whiten"), Boolean()),
         "ddof": Integer(0),
