@@ -49,12 +49,12 @@ def place_by_paths(state: dict[str, Array], neighbors: Array, distances: Array) 
 def path_lengths(model: Any) -> Array:
     """Return the path lengths between all training rows, infinite between components; AttributeError of landmarks."""
     _require_all(model, AttributeError)
-    rows = numbers_of_rows(model)
-    first = model.pieces_[0]["geodesics"]
-    kind = model.embedding_.dtype
-    if len(model.pieces_) == 1 and len(rows) == len(first):
+    rows, first, kind = numbers_of_rows(model), model.pieces_[0]["geodesics"], model.embedding_.dtype
+    whole = len(model.pieces_) == 1 and len(rows) == len(first)
+    size = (1 if whole else 2) * kind.itemsize * len(rows) ** 2
+    check_allocation(size, f"the path lengths between {len(rows)} rows", _FEWER)
+    if whole:
         return first.astype(kind)
-    check_allocation(2 * kind.itemsize * len(rows) ** 2, f"the path lengths between {len(rows)} rows", _FEWER)
     out = np.full((rows.max() + 1,) * 2, np.inf, dtype=kind)
     for piece in model.pieces_:
         out[np.ix_(piece["numbers"], piece["numbers"])] = piece["geodesics"]
