@@ -54,7 +54,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Integer:
-    """A whole number from ``low`` up, to ``high`` where there is an upper limit.
+    """A whole number from ``low`` up, to ``high`` where there is an upper limit; ``most`` describes one that data set.
 
     >>> Integer(1).accepts(7), Integer(1, 3).accepts(7), Integer(1, 3).describe()
     (True, False, 'a whole number from 1 to 3')
@@ -62,6 +62,7 @@ class Integer:
 
     low: int = 0
     high: int | None = None
+    most: str = ""
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value is such a number."""
@@ -78,6 +79,8 @@ class Integer:
 
     def describe(self) -> str:
         """Say the limits."""
+        if self.most:
+            return f"between {self.low} and {self.most} (a whole number)"
         return f"a whole number ≥ {self.low}" if self.high is None else f"a whole number from {self.low} to {self.high}"
 
 

@@ -120,6 +120,11 @@ class PointSet:
                 compared = PointMetric(owner, rule, learn(rule, items))
         return cls(compared, take(items, first, compared.precomputed), first, inverse)
 
+    @property
+    def repeated(self) -> Array | None:
+        """The number of each object's point, where some objects are equal; else None."""
+        return self.inverse.astype(np.int32) if len(self.first) < len(self.inverse) else None
+
     def dominant_column(self) -> int | None:
         """Return the column that alone decides which points are neighbours, if there is one."""
         if self.metric.metric not in _UNIT_METRICS or sp.issparse(self.points) or self.points.shape[1] < 2:

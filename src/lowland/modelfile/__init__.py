@@ -139,7 +139,7 @@ def _record(model: Reducer, arrays: Arrays) -> dict[str, Any]:
     _check_parameters(type(model), given)
     held = fit_view(model)
     learned = {name: getattr(held, name) for name in model._state if hasattr(held, name)}
-    if held is not model:
+    if _EXPONENT in vars(model):
         learned[_EXPONENT] = model.exponent_
     values = {name: encode(value, name, arrays) for name, value in learned.items()}
     names = getattr(model, "feature_names_in_", None)

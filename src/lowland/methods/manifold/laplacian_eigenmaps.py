@@ -18,7 +18,14 @@ from ...graph.laplacian import REMEDY, affinity, harmonics, harmonics_of
 from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ...rows.units import Units
-from ..shared.affinities import AFFINITY_INPUT, fit_affinities, gives_affinities, new_affinities
+from ..shared.affinities import (
+    AFFINITY_INPUT,
+    affinity_matrix,
+    fit_affinities,
+    gives_affinities,
+    matrix_degree,
+    new_affinities,
+)
 from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
 from ..shared.laplacian_map import (
     EDGES_PER_NEIGHBOR,
@@ -83,6 +90,8 @@ class LaplacianEigenmaps(GraphReducer):
         λ, smallest first; the constant with λ = 0 is left out. Of the largest piece, where there are several.
     bandwidth_ : float
         σ of the fit, of the largest piece; the median of adaptive ones, infinity with binary weights.
+    affinity_matrix_ : (N, N) array or sparse array
+        Affinities of the rows, made when read: dense, with a diagonal of 1, of "rbf"; as given; or sparse.
     component_labels_ : (N,) array
         Which piece of the neighbour graph a row is in, 0 the largest.
     n_components_ : int
@@ -104,7 +113,7 @@ class LaplacianEigenmaps(GraphReducer):
         "landmarks": LANDMARKS,
         "weights": Choice(("heat", "binary")),
     }
-    _units: ClassVar[Units] = LAPLACIAN_UNITS
+    _units: ClassVar[Units] = {**LAPLACIAN_UNITS, "affinity_matrix_": matrix_degree}
     _input: ClassVar[Compared] = AFFINITY_INPUT
     _keeps_square: ClassVar[bool] = False
     _keeps_lengths: ClassVar[bool] = False
@@ -114,6 +123,8 @@ class LaplacianEigenmaps(GraphReducer):
     affinity_: str
     bandwidth: float | str
     bandwidth_: float
+
+    affinity_matrix_ = property(affinity_matrix, doc="(N, N) affinities of the training rows.")
 
     def __init__(
         self,
@@ -129,16 +140,9 @@ class LaplacianEigenmaps(GraphReducer):
         disconnected: str = "bridge",
         random_state: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.affinity = affinity
-        self.metric = metric
-        self.weights = weights
-        self.bandwidth = bandwidth
-        self.landmarks = landmarks
-        self.disconnected = disconnected
-        self.random_state = random_state
+        self.n_components, self.n_neighbors, self.radius = n_components, n_neighbors, radius
+        self.affinity, self.metric, self.weights, self.bandwidth = affinity, metric, weights, bandwidth
+        self.landmarks, self.disconnected, self.random_state = landmarks, disconnected, random_state
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         if gives_affinities(self.affinity):

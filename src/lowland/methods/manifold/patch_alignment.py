@@ -57,6 +57,15 @@ def patches_of(model: Any, graph: Graph) -> Patches:
     return Patches.of_graph(graph)
 
 
+def reconstruction_error(model: Any) -> float:
+    """Return the sum of ``eigenvalues_``: Σ_i y_iᵀ Φ_i y_i / N, of LLE the mean of |y_i − Σ_j w_ij y_j|².
+
+    Of LLE and modified LLE, scikit-learn's number is the same: its coordinates are shorter by √N, and it does not
+    divide by N. The forms of the other two have other factors there.
+    """
+    return float(model.eigenvalues_.sum())
+
+
 def align(model: Any, piece: Piece, M: Any, record: Recorder, rng: np.random.Generator) -> Embedded:
     """Return the coordinates of a component: the small end of the sum M of its local forms, without constants."""
     name, n, k, neighbors = type(model).__name__, piece.n, model.n_components_, model.neighbors_

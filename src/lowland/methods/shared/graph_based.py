@@ -124,6 +124,7 @@ class GraphReducer(Reducer):
     neighbors_: int
     radius_: float | None
     square_: Array | None
+    point_numbers_: Array | None  # of each row's point, where rows are equal
     pieces_: list[dict[str, Array]]
     eigenvalues_: Array
     component_labels_: Array
@@ -177,7 +178,7 @@ class GraphReducer(Reducer):
         self._tell(maps, record)
         self.pieces_ = side_by_side(pieces, maps, self.n_components_)
         self.embedding_ = points_of(self.pieces_, self.n_components_)[hood.inverse].astype(rows.dtype)
-        self.component_labels_ = labels[hood.inverse]
+        self.component_labels_, self.point_numbers_ = labels[hood.inverse], hood.repeated
 
     def _small(self, piece: Piece) -> Embedded:
         """Return one component of several that has few points, as its distances say (classical scaling)."""

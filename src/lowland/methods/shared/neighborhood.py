@@ -65,7 +65,7 @@ def _disconnected(model: Any, hood: Neighborhood, labels: Array, record: Recorde
         kind, more = f"the {hood.n_neighbors}-nearest-neighbour graph", Setting("n_neighbors")
     else:
         kind, more = message("the graph of rows within {radius}", radius=model.radius), Setting("radius")
-    has = f" is not connected: it has {len(sizes)} connected components ({listed} points)"
+    has = f" is not connected: the number of connected components is {len(sizes)} ({listed} points)"
     what = Message(f"{hood.metric.owner}: ", kind, has)
     apart = model._parameters["disconnected"].accepts("separate")
     if model.disconnected == "error":
