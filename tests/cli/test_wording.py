@@ -9,7 +9,7 @@ import pytest
 from lowland.cli.app import COMMANDS
 from lowland.cli.main import _options
 from lowland.cli.wording import command_options, in_words
-from lowland.core.message import KNOWN_PAIRS, SCALE, SCALED_METRIC, Configuration, Estimator, Message, Setting
+from lowland.core.message import KNOWN_PAIRS, SCALE, SCALED_METRIC, Configuration, Estimator, Message, Owner, Setting
 
 
 def words(command, *parts):
@@ -56,8 +56,10 @@ def test_limits_are_set_in_the_environment():
 
 
 def test_functions_are_not_named_and_methods_are():
-    assert in_words("outliers: 3 rows are too few") == "3 rows are too few"
-    assert in_words("LLE: 3 rows are too few") == "LLE: 3 rows are too few"
+    few = "3 rows are too few"
+    assert [in_words(Message(Owner(name), few)) for name in ("outliers", "report, X")] == [few, few]
+    assert in_words(Message(Owner("LLE"), few)) == "LLE: 3 rows are too few"
+    assert in_words("outliers: words of another place") == "outliers: words of another place"  # not searched
 
 
 def test_a_gap_is_advised_by_what_each_command_offers(run, tmp_path):

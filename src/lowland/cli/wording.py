@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from ..core.message import KNOWN_PAIRS, Configuration, Estimator, Message, Part, Setting, parts_of
+from ..core.message import KNOWN_PAIRS, Configuration, Estimator, Message, Owner, Part, Setting
 
 SCALED = "seuclidean"  # the metric of --scale
 _RENAMED = {"n_neighbors": "neighbors", "n_components": "components", "random_state": "seed"}
@@ -29,7 +29,7 @@ def in_words(text: str) -> str:
     """Return a message of the library worded for the running command; other texts are returned unchanged.
 
     >>> with command_options(lambda: ["--neighbors", "--metric", "--scale"]):
-    ...     in_words(Message("outliers: ", Setting("n_neighbors", 20), " must be less than 15"))
+    ...     in_words(Message(Owner("outliers"), Setting("n_neighbors", 20), " must be less than 15"))
     ...     in_words(Message("use ", Setting("metric", "seuclidean")))
     '--neighbors 20 must be less than 15'
     'use --scale'
@@ -37,21 +37,13 @@ def in_words(text: str) -> str:
     ...     in_words(Message("use ", Setting("landmarks", 500), " or ", Estimator("LandmarkMDS")))
     'use --set landmarks=500 or LandmarkMDS'
     """
-    text = without_function(text)
     return text.worded(_word) if isinstance(text, Message) else text
-
-
-def without_function(text: str) -> str:
-    """Return a message without the function name at its start, which repeats the command."""
-    first, *others = parts_of(text)
-    for name in _FUNCTIONS if isinstance(first, str) else ():
-        if str(first).startswith(f"{name}: "):
-            return Message(str(first).removeprefix(f"{name}: "), *others)
-    return text
 
 
 def _word(part: Part) -> str | None:
     """Return the text of a part; None if this command has no option for it."""
+    if isinstance(part, Owner):
+        return "" if part.function in _FUNCTIONS else None
     options = frozenset(_OPTIONS.get()())
     if isinstance(part, Setting):
         return _option(part, options)

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ..core.message import Message, Owner
+
 
 class Rule(Protocol):
     """A set of allowed values that can check a value, read one from text and describe itself."""
@@ -398,10 +400,10 @@ def _refusal(owner: str, name: str, rule: Rule, value: Any) -> str:
     for part in (rule, *getattr(rule, "rules", ())):
         ours = part.elsewhere(value) if isinstance(value, str) and hasattr(part, "elsewhere") else None
         if ours is not None:
-            return f"{owner}: {name}={value!r} is not known by that name; give {ours}"
+            return Message(Owner(owner), f"{name}={value!r} is not known by that name; give {ours}")
     near = difflib.get_close_matches(str(value).lower(), _names(rule), n=1) if isinstance(value, str) else []
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{owner}: {name} must be {rule.describe()}; got {value!r}{hint}"
+    return Message(Owner(owner), f"{name} must be {rule.describe()}; got {value!r}{hint}")
 
 
 def _names(rule: Rule) -> list[str]:

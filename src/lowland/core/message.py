@@ -81,6 +81,27 @@ class Estimator(Part):
 
 
 @dataclass(frozen=True)
+class Owner(Part):
+    """The method or function at the start of a message; the command line omits functions, which repeat the command.
+
+    An argument may follow the name of a function.
+
+    >>> str(Owner("LLE")), str(Owner("report, Y")), Owner("report, Y").function
+    ('LLE: ', 'report, Y: ', 'report')
+    """
+
+    name: str
+
+    @property
+    def function(self) -> str:
+        """The name without the argument."""
+        return self.name.partition(", ")[0]
+
+    def __str__(self) -> str:
+        return f"{self.name}: "
+
+
+@dataclass(frozen=True)
 class Item(Part):
     """A row, column or object by its number, counted from 0; the command line may use its name.
 
