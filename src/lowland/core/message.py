@@ -116,6 +116,21 @@ class Item(Part):
         return f"{self.kind} {self.number}"
 
 
+@dataclass(frozen=True)
+class Phrase(Part):
+    """A phrase that names Python code, and the same in words for the command line.
+
+    >>> str(Phrase("use (D + D.T) / 2", "replace both by their mean"))
+    'use (D + D.T) / 2'
+    """
+
+    python: str
+    words: str
+
+    def __str__(self) -> str:
+        return self.python
+
+
 @dataclass(frozen=True, init=False)
 class Advice(Part):
     """Alternative remedies. The command line leaves out those that it does not offer.

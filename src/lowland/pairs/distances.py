@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError, ScaleError
-from ..core.message import KNOWN_PAIRS, Estimator, Item, Message, Owner, Setting
+from ..core.message import KNOWN_PAIRS, Estimator, Item, Message, Owner, Part, Phrase, Setting
 from . import sparse
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, check_symmetric, refuse_missing, short, tiles
 
@@ -68,14 +68,18 @@ SPARSE_METRICS = ("euclidean", "sqeuclidean", "cosine")
 _LOGICAL = ("jaccard", "dice", "rogerstanimoto", "sokalsneath", "yule")
 # Names of metrics in other libraries, and what to use here. Minkowski is left out because it needs a power,
 # Russell-Rao because the distance of an object to itself is not zero.
-OTHER_NAMES = {
-    "manhattan": "'cityblock'",
-    "taxicab": "'cityblock'",
-    "l1": "'cityblock'",
-    "l2": "'euclidean'",
-    "linf": "'chebyshev'",
-    "sokalmichener": "'rogerstanimoto'",
-    "minkowski": "a function of two rows, such as lambda a, b: (abs(a - b) ** p).sum() ** (1 / p)",
+OTHER_NAMES: dict[str, Part] = {
+    "manhattan": Setting("metric", "cityblock"),
+    "taxicab": Setting("metric", "cityblock"),
+    "l1": Setting("metric", "cityblock"),
+    "l2": Setting("metric", "euclidean"),
+    "linf": Setting("metric", "chebyshev"),
+    "sokalmichener": Setting("metric", "rogerstanimoto"),
+    "minkowski": Phrase(
+        "a function of two rows, such as lambda a, b: (abs(a - b) ** p).sum() ** (1 / p)",
+        "cityblock (power 1), euclidean (power 2) or chebyshev (power ∞); for another power, compute the distances "
+        "yourself and use precomputed",
+    ),
 }
 
 

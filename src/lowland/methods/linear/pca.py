@@ -11,7 +11,6 @@ import numpy as np
 from ...contract.parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Nothing, Real, Rule
 from ...contract.reducer import Recorder
 from ...core.cost import DataShape, Plan
-from ...core.message import message
 from ...core.random import seed
 from ...rows.moments import Accumulator
 from ...rows.row_source import RowSource
@@ -20,7 +19,16 @@ from ...spectral import rowspace
 from ...spectral.component_rules import RULES, check_rule, component_rule
 from ...spectral.rowspace import ROUTES, RowSpace
 from ...spectral.solved import ComponentRule, Scaling
-from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, check_count, linear_plan, tell, warn_dominant
+from ..shared.linear_map import (
+    LINEAR_UNITS,
+    Compressor,
+    LinearReducer,
+    check_count,
+    linear_plan,
+    tell,
+    warn_dominant,
+    with_krylov_remedy,
+)
 from . import accumulated, gaussian_model, row_quality
 
 Array = Any
@@ -140,8 +148,8 @@ class PCA(LinearReducer):
 
     def _plan(self, shape: DataShape) -> Plan:
         check_rule(self.n_components, shape)
-        remedy = message("ask for few components with {solver}, or reduce fewer columns", solver="krylov")
-        return linear_plan(self, shape, self._rule().count, altered=self.scale or not self.center, remedy=remedy)
+        altered, count = self.scale or not self.center, self._rule().count
+        return with_krylov_remedy(linear_plan(self, shape, count, altered=altered, remedy=""), shape, count)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         with record.stage("solve"):

@@ -20,6 +20,7 @@ from ...rows.row_source import RowSource
 from ...rows.units import Units
 from ..shared.affinities import AFFINITY_INPUT, fit_affinities, gives_affinities, new_affinities
 from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
+from ..shared.landmarks import FEW_LANDMARKS
 from ..shared.laplacian_map import (
     EDGES_PER_NEIGHBOR,
     LAPLACIAN_PARAMETERS,
@@ -37,7 +38,7 @@ from .landmark_map import LANDMARKS, LandmarkMap, landmark_count
 
 Array = Any
 
-_REMEDY = message(f"use {{landmarks}} for an approximate map, {REMEDY}", landmarks=500)
+_REMEDY = message(f"use {{landmarks}} for an approximate map, {REMEDY}", landmarks=FEW_LANDMARKS)
 
 
 class LaplacianEigenmaps(GraphReducer):
@@ -174,7 +175,7 @@ class LaplacianEigenmaps(GraphReducer):
 
     def _of_weights(self, W: Any, sigma: Array | float, k: int, record: Recorder, rng: np.random.Generator) -> Embedded:
         with record.stage("solve"):
-            found = harmonics(W, k, rng, remedy=_REMEDY)
+            found = harmonics(W, k, rng, remedy=_REMEDY if W.shape[0] > FEW_LANDMARKS else REMEDY)
         about = about_harmonics("LaplacianEigenmaps", k, found, record)
         state = {"bandwidth": sigma, "factor": 1 - found.values, "least": least_weight(self)}
         return Embedded(found.functions, found.values, state, about)
