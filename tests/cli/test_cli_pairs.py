@@ -233,7 +233,7 @@ def test_methods_says_what_they_take_besides_rows(run: Run) -> None:
         assert f" {words}" in lines[name]
     one = run("methods", "metric_mds", "--json").json["methods"][0]["parameters"]
     allowed = {rule["name"]: rule["allowed"] for rule in one}
-    assert "a file that holds one" in allowed["init"]
+    assert "a file that contains a matrix" in allowed["init"]
     assert "known" in allowed["weights"]
 
 

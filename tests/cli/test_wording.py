@@ -172,7 +172,7 @@ def test_remedies_for_memory_are_those_that_fit(run, tmp_path, monkeypatch):
     words = "reduce", "wide.npz", "--components", "none", "--out", "o.csv"
     monkeypatch.setenv("LOWLAND_MEMORY_LIMIT", "20MB")
     assert "ask for 10 components with --set solver=krylov, or reduce fewer rows or columns" in run(*words).err
-    monkeypatch.setenv("LOWLAND_MEMORY_LIMIT", "100kB")
+    monkeypatch.setenv("LOWLAND_MEMORY_LIMIT", "7MB")
     assert "To continue: reduce fewer rows or columns, or raise the limit" in run(*words).err
     done = run("reduce", "wide.npz", "--method", "classical_mds", "--set", "metric=cityblock", "--out", "o.csv")
     assert "To continue: use fewer rows, or raise the limit" in done.err
