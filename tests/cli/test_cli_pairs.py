@@ -183,7 +183,7 @@ def test_files_of_parameters_are_inputs(run: Run, distances: np.ndarray) -> None
     assert "absent.npy: no such file" in absent.err
     unknown = run(*words, "--set", "weights=heavy")
     assert unknown.code == 2
-    assert "on the command line: a file that holds one" in said(unknown)
+    assert "a file that contains a matrix" in said(unknown)
 
 
 # -- what is said -------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def test_methods_says_what_they_take_besides_rows(run: Run) -> None:
         assert f" {words}" in lines[name]
     one = run("methods", "metric_mds", "--json").json["methods"][0]["parameters"]
     allowed = {rule["name"]: rule["allowed"] for rule in one}
-    assert "a file that holds one" in allowed["init"]
+    assert "a file that contains a matrix" in allowed["init"]
     assert "known" in allowed["weights"]
 
 
@@ -258,7 +258,7 @@ def test_the_help_on_components_says_which_methods_take_more_than_a_number(run: 
 def test_components_of_a_method_that_has_none_are_refused(run: Run, table: Path) -> None:
     done = run("reduce", table, "--method", "som", "--components", 3, "--out", "map.csv")
     assert done.code == 2
-    assert "SOM has no n_components" in said(done)
+    assert "SOM does not take --components" in said(done)
 
 
 def test_a_misspelt_choice_is_met_with_the_near_one(run: Run, distances: np.ndarray) -> None:

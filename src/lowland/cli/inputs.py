@@ -14,7 +14,6 @@ from ..core.errors import CellError, DataError, DistanceMatrixWarning, LowlandWa
 from ..core.message import Item, Message, Part, parts_of
 from .answer import UsageError, note
 from .options import ColumnOptions, KeepOptions, split_names
-from .wording import without_function
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,7 +47,7 @@ class Input:
                 place = self.table.place(error.row, name)
             what = _MISSING.get(error.what, f"it contains {error.what.rstrip(',')}")
             return Message(f"{place}: {what}: ", error.advice)
-        text = without_function(error.args[0] if error.args else "")
+        text = error.args[0] if error.args else ""
         return Message(f"{self.source}: ", *(self._with_name(part) for part in parts_of(text)))
 
     def _with_name(self, part: str | Part) -> str | Part:

@@ -15,6 +15,7 @@ from .inputs import read_array
 from .options import MethodOptions
 from .outputs import is_table
 from .progress import progress_bar
+from .wording import SCALED
 
 if TYPE_CHECKING:
     from ..contract.reducer import Reducer
@@ -95,13 +96,15 @@ def _assignments(options: MethodOptions) -> dict[str, str]:
         if not own:
             texts.setdefault("n_components", options.components or DEFAULT_COMPONENTS)
     elif options.components is not None:
-        raise UsageError(f"{cls.__name__} has no n_components; `lowland methods {method.name}` lists its parameters")
+        raise UsageError(
+            f"{cls.__name__} does not take --components; `lowland methods {method.name}` lists its parameters"
+        )
     if options.scale:
         if "scale" not in cls._parameters:
-            raise UsageError(
-                f"{cls.__name__} has no scale parameter: remove --scale and divide each column by its standard "
-                "deviation first"
-            )
+            metric = cls._parameters.get("metric")
+            scaled = metric is not None and metric.accepts(SCALED)
+            how = f"use --set metric={SCALED}" if scaled else "divide each column by its standard deviation first"
+            raise UsageError(f"{cls.__name__} has no scale parameter: remove --scale, and {how}")
         if "scale" in texts:
             raise UsageError("--scale and --set scale are the same parameter; use only one of them")
         texts["scale"] = "true"

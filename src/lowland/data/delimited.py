@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,9 +17,10 @@ import pyarrow.csv as arrow_csv
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError
+from ..core.message import Advice, Message, Setting
 from .cells import MISSING, Typed, is_number, is_written_number, typed, with_points
 from .formats import open_bytes
-from .table import Table, name_list
+from .table import Table
 
 _BYTES_AT_ONCE = 1 << 22
 _MAX_COLUMNS_IN_NOTE = 5
@@ -106,17 +106,15 @@ def _notes(layout: _Layout, names: list[str]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _stray(file: str, line: int, column: Typed, cell: str) -> str:
+def _stray(file: str, line: int, column: Typed, cell: str) -> Message:
     name, shown = column.values.name, cell if len(cell) <= 40 else cell[:39] + "…"
     remedy = "correct it"
     if column.decimal_commas and not column.thousands:
         remedy = "use decimal points, as in 1234.5, or separate the cells by semicolons, which allows decimal commas"
     elif is_written_number(cell):
         remedy = "write numbers without thousands separators, decimal commas and unit signs, as in 1234.5"
-    return (
-        f"{file}, line {line}, column {name!r}: {shown!r} is not a number; "
-        f"{remedy}, or exclude the column with --drop {shlex.quote(name_list([name]))}"
-    )
+    without = Message("exclude the column with ", Setting("drop", [name]))
+    return Message(f"{file}, line {line}, column {name!r}: {shown!r} is not a number; ", Advice(remedy, without))
 
 
 def _scan(path: Path) -> _Scan:

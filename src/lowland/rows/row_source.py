@@ -187,10 +187,14 @@ class RowSource(ABC):
             return found  # blocks with categories, for methods that accept them
 
 
-def single_pass_error(owner: str) -> DataError:
-    """Return the error of a method that reads the rows several times, for blocks that can be read only once."""
+def single_pass_error(owner: str, instead: str = "") -> DataError:
+    """Return the error of a method that reads the rows several times, for blocks that can be read only once.
+
+    ``instead`` is a further remedy.
+    """
     once = " reads the rows several times, and these blocks can be read only once; pass one array, or a function that "
-    return DataError(Message(owner, once, "returns new blocks: RowSource.from_blocks(lambda: …)"))
+    blocks = "returns new blocks: RowSource.from_blocks(lambda: …)"
+    return DataError(Message(owner, once, blocks, f"; or {instead}" if instead else ""))
 
 
 class ArrayRows(RowSource):

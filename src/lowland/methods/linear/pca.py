@@ -11,7 +11,6 @@ import numpy as np
 from ...contract.parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Nothing, Real, Rule
 from ...contract.reducer import Recorder
 from ...core.cost import DataShape, Plan
-from ...core.message import message
 from ...core.random import seed
 from ...rows.moments import Accumulator
 from ...rows.row_source import RowSource
@@ -134,8 +133,7 @@ class PCA(LinearReducer):
 
     def _plan(self, shape: DataShape) -> Plan:
         check_rule(self.n_components, shape)
-        remedy = message("ask for few components with {solver}, or reduce fewer columns", solver="krylov")
-        return linear_plan(self, shape, self._rule().count, altered=self.scale or not self.center, remedy=remedy)
+        return linear_plan(self, shape, self._rule().count, altered=self.scale or not self.center)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         with record.stage("solve"):

@@ -24,7 +24,9 @@ from ..shared.graph_based import GRAPH_PARAMETERS, GRAPH_UNITS, Embedded, Embedd
 from ..shared.landmarks import LandmarkDefaults, Landmarks, uniform
 from ..shared.map_warnings import note_disagreement, warn_arbitrary_axes
 from ..shared.pair_units import degree, double_degree
+from ..shared.placing import State
 from .path_map import (
+    few_points,
     halves_disagreement,
     kept,
     path_lengths,
@@ -112,7 +114,6 @@ class Isomap(GraphReducer):
     _ranked: ClassVar[str] = "the path lengths (their positive eigenvalues)"
 
     residual_variance_: Array
-
     dist_matrix_ = property(path_lengths, doc="(N, N) path lengths between the training rows.")
 
     def __init__(
@@ -189,19 +190,11 @@ class Isomap(GraphReducer):
 
     def _small(self, piece: Piece) -> Embedded:
         """Lay out a piece of few points by its path lengths, like any other."""
-        everyone = np.arange(piece.n)
-        D = geodesics(piece.graph.symmetric(), everyone)
-        if piece.n == 1:
-            alone = Triangulation(np.zeros((1, 1)), np.zeros(1), np.zeros(1))
-            return kept(D, everyone, np.zeros((1, 1)), np.zeros(1), alone, {})
-        found = scale(D, self.n_components_, float(np.finfo(np.float64).eps), np.random.default_rng(0))
-        return kept(D, everyone, found.points, found.values, Triangulation.of(found), {})
+        return few_points(piece, self.n_components_)
 
     def reconstruction_error(self) -> float:
         """Return ‖B − YYᵀ‖/n with B = −½ J δ² J, as scikit-learn does, of the n points of the largest component."""
         return reconstruction_error(self)
 
-    def _place(
-        self, state: dict[str, Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
-    ) -> Array:
+    def _place(self, state: State, geometry: Geometry, block: Array, neighbors: Array, distances: Array) -> Array:
         return place_by_paths(state, neighbors, distances)

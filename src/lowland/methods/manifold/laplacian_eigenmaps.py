@@ -27,6 +27,7 @@ from ..shared.affinities import (
     new_affinities,
 )
 from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
+from ..shared.landmarks import FEW_LANDMARKS
 from ..shared.laplacian_map import (
     EDGES_PER_NEIGHBOR,
     LAPLACIAN_PARAMETERS,
@@ -40,11 +41,12 @@ from ..shared.laplacian_map import (
     with_bandwidth,
 )
 from ..shared.neighborhood import count_neighbors
+from ..shared.placing import State
 from .landmark_map import LANDMARKS, LandmarkMap, landmark_count
 
 Array = Any
 
-_REMEDY = message(f"use {{landmarks}} for an approximate map, {REMEDY}", landmarks=500)
+_REMEDY = message(f"use {{landmarks}} for an approximate map, {REMEDY}", landmarks=FEW_LANDMARKS)
 
 
 class LaplacianEigenmaps(GraphReducer):
@@ -94,10 +96,8 @@ class LaplacianEigenmaps(GraphReducer):
         Affinities of the rows, made when read: dense, with a diagonal of 1, of "rbf"; as given; or sparse.
     component_labels_ : (N,) array
         Which piece of the neighbour graph a row is in, 0 the largest.
-    n_components_ : int
-        Coordinates found.
-    fit_info_ : FitInfo
-        Solver, residual, seconds, bandwidth, pieces.
+    n_components_, fit_info_ : int, FitInfo
+        Coordinates found; solver, residual, seconds, bandwidth, pieces.
 
     Examples
     --------
@@ -108,11 +108,8 @@ class LaplacianEigenmaps(GraphReducer):
     [1.414214]
     """
 
-    _parameters: ClassVar[Mapping[str, Rule]] = {
-        **LAPLACIAN_PARAMETERS,
-        "landmarks": LANDMARKS,
-        "weights": Choice(("heat", "binary")),
-    }
+    _weights: ClassVar[Mapping[str, Rule]] = {"landmarks": LANDMARKS, "weights": Choice(("heat", "binary"))}
+    _parameters: ClassVar[Mapping[str, Rule]] = {**LAPLACIAN_PARAMETERS, **_weights}
     _units: ClassVar[Units] = {**LAPLACIAN_UNITS, "affinity_matrix_": matrix_degree}
     _input: ClassVar[Compared] = AFFINITY_INPUT
     _keeps_square: ClassVar[bool] = False
@@ -173,22 +170,21 @@ class LaplacianEigenmaps(GraphReducer):
         found, error = landmarks.solve(piece, count, record, rng, lambda Z, smooth: harmonics_of(W, Z, k, smooth))
         about = about_harmonics("LaplacianEigenmaps", k, found, record, loose=np.inf)
         about |= {"algorithm": _algorithm(count), "approximate": True, "approximation_error": error}
-        state = {"bandwidth": sigma, "factor": 1 - found.values, "least": least_weight(self)}
-        return Embedded(found.functions, found.values, state, about)
+        return self._embedded(found, sigma, about)
 
     def _of_weights(self, W: Any, sigma: Array | float, k: int, record: Recorder, rng: np.random.Generator) -> Embedded:
         with record.stage("solve"):
-            found = harmonics(W, k, rng, remedy=_REMEDY)
-        about = about_harmonics("LaplacianEigenmaps", k, found, record)
+            found = harmonics(W, k, rng, remedy=_REMEDY if W.shape[0] > FEW_LANDMARKS else REMEDY)
+        return self._embedded(found, sigma, about_harmonics("LaplacianEigenmaps", k, found, record))
+
+    def _embedded(self, found: Any, sigma: Array | float, about: dict[str, Any]) -> Embedded:
         state = {"bandwidth": sigma, "factor": 1 - found.values, "least": least_weight(self)}
         return Embedded(found.functions, found.values, state, about)
 
     def _small(self, piece: Piece) -> Embedded:
         return with_bandwidth(super()._small(piece), self._sigma(piece.graph) if piece.n > 1 else 1.0)
 
-    def _place(
-        self, state: dict[str, Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
-    ) -> Array:
+    def _place(self, state: State, geometry: Geometry, block: Array, neighbors: Array, distances: Array) -> Array:
         return nystrom(state, neighbors, distances)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:

@@ -11,6 +11,8 @@ from ...core import thread_pool
 from ...core.cost import check_allocation
 from ...core.errors import DataError
 from ...core.message import message
+from ...graph.geodesics import geodesics
+from ...graph.points import Piece
 from ...rows.units import scaled_back
 from ...spectral.distance import scale
 from ...spectral.solve import sign_of_columns
@@ -134,6 +136,17 @@ def residual_variances(D: Array, Y: Array, Z: Array) -> Array:
         return np.zeros(k)
     below = (xx - x * x / pairs) * (yy - y * y / pairs)
     return 1 - np.divide((xy - x * y / pairs) ** 2, below, out=np.ones(k), where=below > 0)
+
+
+def few_points(piece: Piece, k: int) -> Embedded:
+    """Return the map of a piece of few points by the paths between all of them."""
+    everyone = np.arange(piece.n)
+    D = geodesics(piece.graph.symmetric(), everyone)
+    if piece.n == 1:
+        alone = Triangulation(np.zeros((1, 1)), np.zeros(1), np.zeros(1))
+        return kept(D, everyone, np.zeros((1, 1)), np.zeros(1), alone, {})
+    found = scale(D, k, float(np.finfo(np.float64).eps), np.random.default_rng(0))
+    return kept(D, everyone, found.points, found.values, Triangulation.of(found), {})
 
 
 def kept(D: Array, chosen: Array, Y: Array, values: Array, placement: Triangulation, about: Any) -> Embedded:
