@@ -6,20 +6,19 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lowland.cli.app import COMMANDS
-from lowland.cli.main import _options
+from lowland.cli.app import COMMANDS, options_of
 from lowland.cli.wording import command_options, in_words
 from lowland.core.message import KNOWN_PAIRS, SCALE, SCALED_METRIC, Configuration, Estimator, Message, Owner, Setting
 
 
 def words(command, *parts):
-    with command_options(lambda: _options([command])):
+    with command_options(lambda: options_of([command])):
         return in_words(Message(*parts))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_knows_its_options(command):
-    assert "--json" in _options([command])
+    assert "--json" in options_of([command])
 
 
 @pytest.mark.parametrize(
@@ -122,7 +121,10 @@ def test_values_of_a_parameter_are_described_as_they_are_typed(run):
 def test_values_of_parameters_are_refused_in_the_words_of_the_shell(run, tmp_path):
     np.save(tmp_path / "t.npy", np.random.default_rng(0).normal(size=(60, 3)))
     said = {
-        ("--components", "0"): "PCA: --components must be none, or a whole number ≥ 1, or a number in (0, 1), or auto",
+        (
+            "--components",
+            "0",
+        ): "PCA: --components must be between 1 and min(n_samples, n_features) (a whole number), or none, or a number",
         ("--method", "isomap", "--set", "landmarks=x"): "--set landmarks must be none (exact), auto, a whole number",
         (
             "--method",
