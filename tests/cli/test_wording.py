@@ -124,7 +124,7 @@ def test_values_of_parameters_are_refused_in_the_words_of_the_shell(run, tmp_pat
         (
             "--components",
             "0",
-        ): "PCA: --components must be between 1 and min(n_samples, n_features) (a whole number), or none, or a number",
+        ): "PCA: --components must be between 1 and min(n_samples, n_features)",
         ("--method", "isomap", "--set", "landmarks=x"): "--set landmarks must be none (exact), auto, a whole number",
         (
             "--method",
