@@ -78,7 +78,7 @@ def test_texts_without_a_function_are_told_what_is_missing() -> None:
     ("method", "setting", "words"),
     [
         ("umap", "n_neighbors=41", "UMAP: --set n_neighbors=41 is more than the number of rows, 40"),
-        ("tsne", "perplexity=39", "TSNE: --set perplexity=39.0 is too large for 40 rows: it must be below 39"),
+        ("tsne", "perplexity=40", "TSNE: --set perplexity (40) must be less than n_samples (40)"),
     ],
 )
 def test_a_plan_refuses_what_reduce_refuses(run, method, setting, words):

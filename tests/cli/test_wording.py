@@ -6,20 +6,19 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lowland.cli.app import COMMANDS
-from lowland.cli.main import _options
+from lowland.cli.app import COMMANDS, options_of
 from lowland.cli.wording import command_options, in_words
-from lowland.core.message import KNOWN_PAIRS, SCALE, SCALED_METRIC, Configuration, Estimator, Message, Setting
+from lowland.core.message import KNOWN_PAIRS, SCALE, SCALED_METRIC, Configuration, Estimator, Message, Owner, Setting
 
 
 def words(command, *parts):
-    with command_options(lambda: _options([command])):
+    with command_options(lambda: options_of([command])):
         return in_words(Message(*parts))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_knows_its_options(command):
-    assert "--json" in _options([command])
+    assert "--json" in options_of([command])
 
 
 @pytest.mark.parametrize(
@@ -56,8 +55,10 @@ def test_limits_are_set_in_the_environment():
 
 
 def test_functions_are_not_named_and_methods_are():
-    assert in_words("outliers: 3 rows are too few") == "3 rows are too few"
-    assert in_words("LLE: 3 rows are too few") == "LLE: 3 rows are too few"
+    few = "3 rows are too few"
+    assert [in_words(Message(Owner(name), few)) for name in ("outliers", "report, X")] == [few, few]
+    assert in_words(Message(Owner("LLE"), few)) == "LLE: 3 rows are too few"
+    assert in_words("outliers: words of another place") == "outliers: words of another place"  # not searched
 
 
 def test_a_gap_is_advised_by_what_each_command_offers(run, tmp_path):
@@ -115,3 +116,65 @@ def test_values_of_a_parameter_are_described_as_they_are_typed(run):
     shown = run("methods", "isomap").out
     assert "landmarks" in shown
     assert all(word not in shown for word in ("'", "numpy.random", "a function"))
+
+
+def test_values_of_parameters_are_refused_in_the_words_of_the_shell(run, tmp_path):
+    np.save(tmp_path / "t.npy", np.random.default_rng(0).normal(size=(60, 3)))
+    said = {
+        (
+            "--components",
+            "0",
+        ): "PCA: --components must be between 1 and min(n_samples, n_features)",
+        ("--method", "isomap", "--set", "landmarks=x"): "--set landmarks must be none (exact), auto, a whole number",
+        (
+            "--method",
+            "isomap",
+            "--set",
+            "metric=l1",
+        ): "--set metric=l1 is not known by that name; use --set metric=",
+        (
+            "--method",
+            "isomap",
+            "--set",
+            "metric=minkowski",
+        ): "cityblock (power 1), euclidean (power 2)",
+        ("--method", "isomap", "--scale"): "has no scale parameter: remove --scale, and use --set metric=seuclidean",
+        ("--method", "truncated_svd", "--scale"): "remove --scale, and divide each column by its standard deviation",
+    }
+    for words, expected in said.items():
+        assert expected in run("reduce", "t.npy", *words, "--out", "o.csv").err
+
+
+def test_a_matrix_that_is_not_symmetric_is_mended_in_words(run, tmp_path):
+    D = np.abs(np.subtract.outer(np.arange(30.0), np.arange(30.0)))
+    words = "reduce", "d.npy", "--method", "classical_mds", "--set", "metric=precomputed", "--out", "o.csv"
+    for name, mended in (("mean", D + np.triu(D)), ("half", np.triu(D))):
+        np.save(tmp_path / "d.npy", mended)
+        expected = {"mean": "if both measure the same, replace both by their mean", "half": "fill it with the values"}
+        done = run(*words)
+        assert expected[name] in done.err
+        assert "D.T" not in done.err
+
+
+def test_a_column_is_dropped_only_where_the_command_can(run, tmp_path):
+    frame = pl.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), schema=["a", "b,1", "c"])
+    frame.write_csv(tmp_path / "t.csv")
+    stray = [str(value) for value in frame["b,1"]]
+    stray[4] = "oops"
+    frame.with_columns(pl.Series("b,1", stray)).write_csv(tmp_path / "bad.csv")
+    assert run("reduce", "t.csv", "--out", "o.csv", "--model", "m.lowland").code == 0
+    place = "'oops' is not a number; correct it"
+    assert f"{place} or exclude the column with --drop '\"b,1\"'\n" in run("reduce", "bad.csv", "--out", "o.csv").err
+    assert run("transform", "m.lowland", "bad.csv", "--out", "p.csv").err.endswith(f"{place}\n")
+
+
+def test_remedies_for_memory_are_those_that_fit(run, tmp_path, monkeypatch):
+    np.save(tmp_path / "wide.npy", np.random.default_rng(0).normal(size=(900, 800)))
+    np.savez(tmp_path / "wide.npz", np.load(tmp_path / "wide.npy"))
+    words = "reduce", "wide.npz", "--components", "none", "--out", "o.csv"
+    monkeypatch.setenv("LOWLAND_MEMORY_LIMIT", "20MB")
+    assert "ask for 10 components with --set solver=krylov, or reduce fewer rows or columns" in run(*words).err
+    monkeypatch.setenv("LOWLAND_MEMORY_LIMIT", "7MB")
+    assert "To continue: reduce fewer rows or columns, or raise the limit" in run(*words).err
+    done = run("reduce", "wide.npz", "--method", "classical_mds", "--set", "metric=cityblock", "--out", "o.csv")
+    assert "To continue: use fewer rows, or raise the limit" in done.err

@@ -231,6 +231,9 @@ def test_a_recommendation_says_what_it_is_not_good_for():
 
 def test_why_nothing_ran_is_not_why_others_were_left_out_from_the_start():
     excluded = {"key": "lpp", "status": "skipped", "reason": "it does not take sparse rows", "kind": EXCLUDED}
-    late = {"key": "pca", "status": "skipped", "reason": "the budget was used up", "kind": "default"}
+    late = {"key": "pca", "status": "skipped", "reason": "the budget was used up", "kind": "default", "cause": "budget"}
     with pytest.raises(LowlandError, match=r"\(pca skipped: the budget was used up\); give a larger budget"):
         recommendation.recommend(record(excluded, late))
+    broken = late | {"reason": "ValueError: no budget column", "cause": "other"}  # only the cause counts, not the words
+    with pytest.raises(LowlandError, match=r"no budget column\)$"):
+        recommendation.recommend(record(broken))

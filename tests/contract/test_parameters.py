@@ -155,8 +155,8 @@ def test_text_gives_an_accepted_value_or_a_value_error(text):
     [
         (Integer(2), "a whole number ≥ 2"),
         (Integer(1, 3), "a whole number from 1 to 3"),
-        (Integers(1), "a tuple of whole numbers ≥ 1 (on the command line with commas between them)"),
-        (Integers(1, length=2), "a tuple of 2 whole numbers ≥ 1 (on the command line with commas between them)"),
+        (Integers(1), "a tuple of whole numbers ≥ 1"),
+        (Integers(1, length=2), "a tuple of 2 whole numbers ≥ 1"),
         (Real(0, 1), "a number in (0, 1)"),
         (Real(0, 1, closed=True), "a number in [0, 1]"),
         (Real(1, closed=True), "a number in [1, inf)"),

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris, load_wine
 
 import lowland
 from lowland import quality
-from lowland.core.dominance import dominant_columns, dominant_words
+from lowland.core.dominance import dominant_columns, dominant_words, range_words
 
 
 def shares(top: list[float], n: int) -> list[float]:
@@ -72,3 +72,9 @@ def test_one_column_of_many_is_named_below_three_quarters() -> None:
     X = np.random.default_rng(0).normal(size=(300, 13)) * [4.5, *[1.0] * 12]
     with pytest.warns(lowland.DominantColumnWarning, match=r"column 0 holds 6\d"):
         lowland.PCA(n_components=2).fit(X)
+
+
+def test_a_column_decides_neighbours_by_its_range():
+    assert range_words([3.0, 0.01, 2.0], None) is None
+    assert range_words([3.0, 0.01, 0.02], None) == "the range of column 0 is 150 times that of any other column"
+    assert range_words([3.0, 0.0, 0.0], None) is None  # constant columns would not count in another unit either

@@ -50,12 +50,11 @@ def test_all_rows_equal_are_refused():
         PointSet.of(np.ones((4, 2)), "euclidean", "LLE").neighbors(lambda n: 2)
 
 
-@pytest.mark.parametrize(("factor", "column"), [(1.0, None), (300.0, 1)])
-def test_the_column_that_decides_neighbours(rng, factor, column):
-    X = rng.uniform(size=(40, 3)) * [1.0, factor, 1.0]
-    assert PointSet.of(X, "euclidean", "LLE").dominant_column() == column
-    assert PointSet.of(X, "cosine", "LLE").dominant_column() is None  # no metric of a unit
-    assert PointSet.of(sp.csr_array(X), "euclidean", "LLE").dominant_column() is None
+def test_columns_have_ranges_where_units_matter(rng):
+    X = rng.uniform(size=(40, 3)) * [1.0, 300.0, 1.0]
+    np.testing.assert_array_equal(PointSet.of(X, "euclidean", "LLE").ranges(), np.ptp(X, axis=0))
+    assert PointSet.of(X, "cosine", "LLE").ranges() is None  # a metric without a unit
+    assert PointSet.of(sp.csr_array(X), "euclidean", "LLE").ranges() is None
 
 
 def test_components_are_bridged_or_split(rng):

@@ -193,8 +193,13 @@ def test_metrics_of_true_and_false_refuse_numbers(name, rng):
 def test_other_names_of_metrics_lead_to_ours(name):
     from lowland.contract.parameters import parse
 
-    ours = {"minkowski": "a function", "sokalmichener": "'rogerstanimoto'", "l2": "'euclidean'", "linf": "'chebyshev'"}
-    text = rf"^ClassicalMDS: metric='{name}' is not known by that name; give " + ours.get(name, "'cityblock'")
+    ours = {
+        "minkowski": "a function",
+        "sokalmichener": "metric='rogerstanimoto'",
+        "l2": "metric='euclidean'",
+        "linf": "metric='chebyshev'",
+    }
+    text = rf"^ClassicalMDS: metric='{name}' is not known by that name; use " + ours.get(name, "metric='cityblock'")
     with pytest.raises(ValueError, match=text):
         lowland.ClassicalMDS(metric=name).fit(np.eye(4))
     with pytest.raises(ValueError, match=text):

@@ -107,7 +107,8 @@ class StandIn(BaseEstimator):
 
     def _show_learned(self) -> None:
         """Set what the model learned here too: scikit-learn's checks look at the instance's own attributes."""
-        self.__dict__.update({name: getattr(self.model_, name) for name in vars(self.model_) if name[-1] == "_"})
+        names = [name for name in vars(self.model_) if name[-1] == "_" and name not in self._names.attributes]
+        self.__dict__.update({name: getattr(self.model_, name) for name in names})
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> Any:
         self._fresh(**options).fit(X, y)
@@ -208,10 +209,13 @@ def scaling(parameters: Parameters) -> type:
 
 
 def spectral(parameters: Parameters) -> type:
-    """Return Laplacian eigenmaps; scikit-learn's neighbour graph has no lengths."""
-    if parameters["affinity"] == "nearest_neighbors":
-        del parameters["affinity"]
-        parameters["weights"] = "binary"
+    """Return Laplacian eigenmaps; scikit-learn's neighbour graph has no lengths, and a width is γ = 1/(2σ²)."""
+    gamma = parameters.pop("gamma")
+    if parameters["affinity"] == "rbf" and gamma is not None:
+        parameters["bandwidth"] = (2 * gamma) ** -0.5
+    if isinstance(parameters["affinity"], str) and parameters["affinity"].endswith("nearest_neighbors"):
+        distances = parameters.pop("affinity").startswith("precomputed")
+        parameters |= {"weights": "binary", **({"metric": "precomputed"} if distances else {})}
     return lowland.LaplacianEigenmaps
 
 
@@ -252,7 +256,7 @@ CLASSES: dict[str, Names] = {
         attributes={"stress_": stress},
     ),
     "ClassicalMDS": Names(with_metric(lowland.ClassicalMDS)),
-    "SpectralEmbedding": Names(spectral, values={"n_neighbors": {None: LEFT_OUT}, "gamma": {None: LEFT_OUT}}),
+    "SpectralEmbedding": Names(spectral, values={"n_neighbors": {None: LEFT_OUT}}),
     "TSNE": Names(
         with_metric(lowland.TSNE), ignored=("method",), attributes={"kl_divergence_": evidence("KL divergence")}
     ),

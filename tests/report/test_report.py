@@ -253,7 +253,7 @@ def test_a_stress_has_kruskals_word_unless_the_map_is_degenerate(value: float, w
     model.fit_info_ = replace(model.fit_info_, evidence={"stress-1": value})
     assert quality(model) == f"with stress-1 {value:.3g} ({word} by Kruskal's rule of thumb)"
     assert f"this value is {word}." in explanations(model)[0]
-    model.fit_info_ = replace(model.fit_info_, warnings=("the solution is degenerate: …",))
+    model.fit_info_ = replace(model.fit_info_, evidence={"stress-1": value, "degenerate": True})
     assert quality(model) == f"with stress-1 {value:.3g}"
     assert "is not informative here" in explanations(model)[0]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -37,8 +36,13 @@ def ranking(found: Comparison, advice: Recommendation) -> Table:
 
 
 def skipped(found: Comparison) -> list[Text]:
-    """Return a line for each reason why candidates were skipped; reasons that differ only in figures share a line."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for row in found.table().filter(status="skipped").iter_rows(named=True):
-        groups.setdefault(re.sub(r"[\d.,]+", "0", row["reason"]), []).append((row["candidate"], row["reason"]))
+    """Return a line for each cause of skipped candidates, with the first one's figures."""
+    from ..comparison.budget import Cause
+
+    groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for entry in found.record["candidates"]:
+        if entry["status"] == "skipped":
+            cause = entry.get("cause", Cause.OTHER)  # older records have none
+            group = (cause, entry["reason"] if cause == Cause.OTHER else "")
+            groups.setdefault(group, []).append((entry["key"], entry["reason"]))
     return [Text(f"skipped: {', '.join(name for name, _ in group)}: {group[0][1]}") for group in groups.values()]

@@ -18,6 +18,7 @@ from .answer import Answer
 from .options import Common
 from .outputs import is_table
 from .reading_options import ReadingOptions
+from .wording import in_words
 
 if TYPE_CHECKING:
     from ..data.inspection import Inspection
@@ -141,7 +142,7 @@ def _rows(found: Inspection) -> list[tuple[str, str]]:
         rows.append(("identifiers", _names(named)))
     if found.categories:
         rows.append(("labels", _names([f"{name} ({n} values)" for name, n in found.categories.items()])))
-    return rows + [("problem", text) for text in found.faults.values()]
+    return rows + [("problem", in_words(text)) for text in found.faults.values()]
 
 
 def _sentence(file: Path, found: Inspection) -> str:
@@ -169,7 +170,7 @@ def _sentence(file: Path, found: Inspection) -> str:
     text = f"{file.name} has {count(found.n_rows, 'row')} and {count(found.n_columns, 'column')}"
     text += f": {', '.join(said)}" if said else ""
     if not found.reducible:
-        cause = f" First problem: {next(iter(found.faults.values()))}." if found.faults else ""
+        cause = f" First problem: {in_words(next(iter(found.faults.values())))}." if found.faults else ""
         return f"{text}; no column contains finite numbers that vary, so there is nothing to reduce.{cause}"
     return f"{text}." if said else f"{text}; no problems found."
 

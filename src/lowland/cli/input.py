@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from ..core.errors import CellError
 from ..core.message import Item, Message, Part, parts_of
 from .options import KeepOptions
-from .wording import without_function
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,7 +47,7 @@ class Input:
                 place = self.table.place(error.row, name)
             what = _MISSING.get(error.what, f"it contains {error.what.rstrip(',')}")
             return Message(f"{place}: {what}: ", error.advice)
-        text = without_function(error.args[0] if error.args else "")
+        text = error.args[0] if error.args else ""
         return Message(f"{self.source}: ", *(self._with_name(part) for part in parts_of(text)))
 
     def _with_name(self, part: str | Part) -> str | Part:

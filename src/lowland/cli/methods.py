@@ -8,10 +8,11 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from ..contract import registry
-from ..contract.parameters import AnyOf, Choice, FunctionRule, Integer, LandmarkRule, Rule, Seed, takes_array
+from ..contract.parameters import Rule, takes_array
 from .answer import Answer
 from .model import find_method
 from .options import Common
+from .wording import typed_values
 
 KEYS = {
     "methods": "a list of name, class, family, needs, abilities, summary; with NAME also parameters "
@@ -82,22 +83,4 @@ def _parameters(row: registry.Method) -> list[dict[str, Any]]:
 def _allowed(name: str, rule: Rule) -> str:
     """Describe the values that --set accepts for a parameter; `weights=known` exists on the command line only."""
     word = ", or known (the pairs whose distance is not missing)"
-    return _values(rule) + (word if name == "weights" and takes_array(rule) else "")
-
-
-def _values(rule: Rule) -> str:
-    """Describe the values of a rule as they are typed: without quotes, functions and generator objects.
-
-    >>> _values(AnyOf((Choice(("rbf", "linear")), FunctionRule(), Seed())))
-    'rbf or linear, or a whole number ≥ 0'
-    """
-    if isinstance(rule, AnyOf):
-        return ", or ".join(_values(part) for part in rule.rules if not isinstance(part, FunctionRule))
-    if isinstance(rule, Choice):
-        return " or ".join(rule.names)
-    if isinstance(rule, Seed):
-        return Integer(0).describe()
-    if isinstance(rule, LandmarkRule):
-        named = ", ".join(f"{strategy}:500" for strategy in rule.strategies)
-        return f"None (exact), auto, a whole number ≥ 2, or a strategy with a number: {named}"
-    return rule.describe()
+    return typed_values(rule) + (word if name == "weights" and takes_array(rule) else "")

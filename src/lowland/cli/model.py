@@ -108,7 +108,9 @@ def _assignments(options: MethodOptions) -> dict[str, str]:
         if not own:
             texts.setdefault("n_components", options.components or DEFAULT_COMPONENTS)
     elif options.components is not None:
-        raise UsageError(f"{cls.__name__} has no n_components; `lowland methods {method.name}` lists its parameters")
+        raise UsageError(
+            f"{cls.__name__} does not take --components; `lowland methods {method.name}` lists its parameters"
+        )
     if options.scale:
         if "scale" in texts:
             raise UsageError("--scale and --set scale are the same parameter; use only one of them")

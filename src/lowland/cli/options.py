@@ -61,11 +61,17 @@ class MethodOptions:
         Parameter(
             name=COMPONENTS,
             help="Number of dimensions to keep. pca also accepts a fraction of the variance (such as 0.95), auto, mle, "
-            "or none (all dimensions); ica and kernel_pca accept none; random_projection accepts auto (its default). "
-            "Default: 2.",
+            "or none (all dimensions); ica and kernel_pca accept none; random_projection accepts auto. "
+            "Default: 2; for random_projection, auto.",
         ),
     ] = None
-    scale: Annotated[bool, Parameter(help="Scale each column to unit variance first.", show_default=False)] = False
+    scale: Annotated[
+        bool,
+        Parameter(
+            help="Scale each column to unit variance first; only for methods with the parameter scale.",
+            show_default=False,
+        ),
+    ] = False
     set: Annotated[
         tuple[str, ...],
         Parameter(

@@ -6,8 +6,12 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-from ..core.message import KNOWN_PAIRS, Configuration, Estimator, Message, Part, Setting, parts_of
+from ..core.message import KNOWN_PAIRS, Configuration, Estimator, Message, Owner, Part, Phrase, Setting
+
+if TYPE_CHECKING:
+    from ..contract.parameters import Rule
 
 SCALED = "seuclidean"  # the metric of --scale
 _RENAMED = {  # parameter → options, of which a command has one
@@ -34,7 +38,7 @@ def in_words(text: str) -> str:
     """Return a message of the library worded for the running command; other texts are returned unchanged.
 
     >>> with command_options(lambda: ["--neighbors", "--metric", "--scale"]):
-    ...     in_words(Message("outliers: ", Setting("n_neighbors", 20), " must be less than 15"))
+    ...     in_words(Message(Owner("outliers"), Setting("n_neighbors", 20), " must be less than 15"))
     ...     in_words(Message("use ", Setting("metric", "seuclidean")))
     '--neighbors 20 must be less than 15'
     'use --scale'
@@ -42,21 +46,24 @@ def in_words(text: str) -> str:
     ...     in_words(Message("use ", Setting("landmarks", 500), " or ", Estimator("LandmarkMDS")))
     'use --set landmarks=500 or LandmarkMDS'
     """
-    text = without_function(text)
     return text.worded(_word) if isinstance(text, Message) else text
-
-
-def without_function(text: str) -> str:
-    """Return a message without the function name at its start, which repeats the command."""
-    first, *others = parts_of(text)
-    for name in _FUNCTIONS if isinstance(first, str) else ():
-        if str(first).startswith(f"{name}: "):
-            return Message(str(first).removeprefix(f"{name}: "), *others)
-    return text
 
 
 def _word(part: Part) -> str | None:
     """Return the text of a part; None if this command has no option for it."""
+    if isinstance(part, Owner):
+        return "" if part.function in _FUNCTIONS else None
+    if isinstance(part, Phrase):
+        return part.words
+    if isinstance(part, Setting | Configuration | Estimator):
+        return _named(part)
+    from ..contract.parameters import Allowed
+
+    return typed_values(part.rule) if isinstance(part, Allowed) else None
+
+
+def _named(part: Setting | Configuration | Estimator) -> str | None:
+    """Return the option, the environment variable or the method of a part; None if this command has none."""
     options = frozenset(_OPTIONS.get()())
     if isinstance(part, Setting):
         return _option(part, options)
@@ -69,6 +76,33 @@ def _word(part: Part) -> str | None:
     return None
 
 
+def typed_values(rule: Rule) -> str:
+    """Describe the values of a rule as they are typed: without quotes, functions and generator objects.
+
+    >>> from ..contract.parameters import AnyOf, Choice, FunctionRule, Nothing, Seed
+    >>> typed_values(AnyOf((Nothing(), Choice(("rbf", "linear")), FunctionRule(), Seed())))
+    'none, or rbf or linear, or a whole number ≥ 0'
+    """
+    from ..contract import parameters as rules
+
+    if isinstance(rule, rules.AnyOf):
+        return ", or ".join(typed_values(part) for part in rule.rules if not isinstance(part, rules.FunctionRule))
+    if isinstance(rule, rules.Choice):
+        return " or ".join(rule.names)
+    if isinstance(rule, rules.Seed):
+        return rules.Integer(0).describe()
+    if isinstance(rule, rules.Nothing | rules.Off | rules.Boolean):
+        return rule.describe().lower()
+    if isinstance(rule, rules.ArrayRule):
+        return "a file that contains a matrix"
+    if isinstance(rule, rules.Integers | rules.ColumnList):
+        return f"{rule.describe()}, separated by commas"
+    if isinstance(rule, rules.LandmarkRule):
+        named = ", ".join(f"{strategy}:500" for strategy in rule.strategies)
+        return f"none (exact), auto, a whole number ≥ 2, or a strategy with a number: {named}"
+    return rule.describe()
+
+
 def _option(setting: Setting, options: frozenset[str]) -> str | None:
     """Return the option that sets a parameter, with its value; None if there is none."""
     if (setting.name, setting.value) == ("metric", SCALED) and {"--metric", "--scale"} <= options:
@@ -76,6 +110,10 @@ def _option(setting: Setting, options: frozenset[str]) -> str | None:
     names = [f"--{name}" for name in _RENAMED.get(setting.name, (setting.name.replace("_", "-"),))]
     name = next((name for name in names if name in options), None)
     value = "known" if setting.value == KNOWN_PAIRS else str(setting.value)
+    if isinstance(setting.value, list):
+        from ..data.table import name_list
+
+        value = name_list(setting.value)
     if name is not None:
         return name if setting.value in (..., True) else f"{name} {shlex.quote(value)}"
     if "--set" in options:

@@ -4,12 +4,36 @@ from __future__ import annotations
 
 import math
 import time
+from enum import StrEnum
+from typing import NamedTuple
 
 from ..core.formatting import parse_quantity
 
 _UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
-OUT_OF_TIME = ("budget", "no time", "were left")  # words of reasons that a larger budget would remove
 LARGEST_SHARE = 0.25  # of the time left that one candidate may take while others wait
+
+
+class Cause(StrEnum):
+    """Why a candidate did not finish; "other" includes errors of the method."""
+
+    BUDGET = "budget"  # it was used up before the candidate began
+    PLAN = "plan"  # the estimated time was longer than the time left
+    SEARCH = "search"  # by the time of the first try, other settings would take longer than the time left
+    SHARE = "share"  # the candidate or its process took longer than its share of the time
+    MEMORY = "memory"
+    OTHER = "other"
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether a larger budget would help."""
+        return self in (Cause.BUDGET, Cause.PLAN, Cause.SEARCH, Cause.SHARE)
+
+
+class Reason(NamedTuple):
+    """Why a candidate did not finish, in words and as a value."""
+
+    text: str
+    cause: Cause = Cause.OTHER
 
 
 def parse_seconds(text: float | str) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..contract import registry
+from ..core.message import Message, Owner
 
 # Cheap and different first, so that a small budget still gives a useful answer: a linear map, geodesics, the two
 # embeddings of neighbours, then the rest by cost. The first table suits rows, the second a square of distances.
@@ -173,25 +174,30 @@ def given(methods: Sequence[Any], kind: str, n_components: int, metric: str, ran
         row = registry.method(name)
         reason = unsuited(row, kind) or _coded(row, own, kind)
         if reason is not None:
-            raise ValueError(f"compare: {row.name} cannot be tried: {reason}")
+            raise ValueError(Message(Owner("compare"), f"{row.name} cannot be tried: {reason}"))
         common, reason = _common(row.name, row.load(), kind, n_components, metric, random_state)
         if reason is not None and "metric" not in own:
-            raise ValueError(f"compare: {row.name} cannot be tried: {reason}")
+            raise ValueError(Message(Owner("compare"), f"{row.name} cannot be tried: {reason}"))
         if unknown := sorted(set(own) - set(row.load()._parameters)):
-            raise ValueError(f"compare: {row.class_name} has no parameter {unknown[0]!r}")
+            raise ValueError(Message(Owner("compare"), f"{row.class_name} has no parameter {unknown[0]!r}"))
         for name in _SHARED:
             if own.get(name, common.get(name)) != common.get(name):
                 raise ValueError(
-                    f"compare: {name} is the same for all candidates; {row.name} has {own[name]!r} and the comparison "
-                    f"{common.get(name)!r}: give {name}=… to compare itself"
+                    Message(
+                        Owner("compare"),
+                        f"{name} is the same for all candidates; {row.name} has {own[name]!r} and the comparison "
+                        f"{common.get(name)!r}: give {name}=… to compare itself",
+                    )
                 )
         special = {name for name in own if name not in _SHARED}
         made = Candidate(row.name, {**common, **own}, "given" if special else "default")
         if made.key in {other.key for other in out}:
-            raise ValueError(f"compare: {made.key} is given twice")
+            raise ValueError(Message(Owner("compare"), f"{made.key} is given twice"))
         out.append(made)
     if not out:
-        raise ValueError("compare: methods names no method; give 'auto' or names such as ['pca', 'isomap']")
+        raise ValueError(
+            Message(Owner("compare"), "methods names no method; give 'auto' or names such as ['pca', 'isomap']")
+        )
     return out
 
 
@@ -212,7 +218,7 @@ def _named(item: Any) -> tuple[str, dict[str, Any]]:
         name, defaults = _method_of(type(item))
         own = {key: v for key, v in item.get_params(deep=False).items() if not _same(v, defaults.get(key))}
     else:
-        raise ValueError(f"compare: a method is a name, (name, parameters) or a model; got {item!r}")
+        raise ValueError(Message(Owner("compare"), f"a method is a name, (name, parameters) or a model; got {item!r}"))
     plain = {}
     for key, value in own.items():
         single = hasattr(value, "item") and not hasattr(value, "__len__")
@@ -220,8 +226,11 @@ def _named(item: Any) -> tuple[str, dict[str, Any]]:
             plain[key] = json.loads(json.dumps(value.item() if single else value, allow_nan=False))
         except (TypeError, ValueError):
             raise ValueError(
-                f"compare: {key} of {name} must be a number, a text or a list of them, for it is sent to another "
-                f"process and kept in the record; got {type(value).__name__}"
+                Message(
+                    Owner("compare"),
+                    f"{key} of {name} must be a number, a text or a list of them, for it is sent to another "
+                    f"process and kept in the record; got {type(value).__name__}",
+                )
             ) from None
     return name, plain
 
@@ -239,8 +248,11 @@ def _method_of(cls: type) -> tuple[str, dict[str, Any]]:
         if cls in (own, getattr(own, "_wrapped", None)):
             return row.name, {p.name: p.default for p in inspect.signature(own).parameters.values()}
     raise ValueError(
-        f"compare: {cls.__module__}.{cls.__qualname__} is no method of Lowland; lowland.register('name', "
-        f"{cls.__name__}) makes it one"
+        Message(
+            Owner("compare"),
+            f"{cls.__module__}.{cls.__qualname__} is no method of Lowland; lowland.register('name', "
+            f"{cls.__name__}) makes it one",
+        )
     )
 
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..core.message import Message, Owner
 from .dataset import HELD_OUT, SAMPLE
 from .request import Request
 from .result import Comparison
@@ -91,4 +92,8 @@ def _refuse_others(given: Mapping[str, Any]) -> None:
     """Refuse what a record decides."""
     for name, parameter in inspect.signature(compare).parameters.items():
         if name not in ("X", "target", "record") and given[name] != parameter.default:
-            raise ValueError(f"compare: a record says all but the data: leave {name} out, or compare anew without it")
+            raise ValueError(
+                Message(
+                    Owner("compare"), f"a record says all but the data: leave {name} out, or compare anew without it"
+                )
+            )

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from ..contract.fit_info import level_of_the_caller
 from ..core.errors import CellError, DataError, DominantColumnWarning
-from ..core.message import SCALED_METRIC, Advice, Message
+from ..core.message import SCALED_METRIC, Advice, Message, Owner
 from ..pairs.distances import learn
 from ..quality.anchors import labels
 from ..quality.spaces import famd_axes
@@ -83,7 +83,7 @@ class Dataset:
         if self.kind != "categories" or method != "pca":
             return self.rows
         if self.numeric is None:
-            raise DataError("compare: pca needs columns of numbers, and there are none")
+            raise DataError(Message(Owner("compare"), "pca needs columns of numbers, and there are none"))
         return self.numeric
 
     def store(self, folder: Path) -> None:
@@ -110,7 +110,7 @@ def read(
     kind, whole = _kind(X, metric)
     n = int(whole.shape[0])
     if n < _FEWEST_ROWS:
-        raise DataError(f"compare: {n} rows have no structure to show; give at least {_FEWEST_ROWS}")
+        raise DataError(Message(Owner("compare"), f"{n} rows have no structure to show; give at least {_FEWEST_ROWS}"))
     print_ = fingerprint(whole) | {"columns": None if kind == "distances" else column_names(X)}
     classes = None if named is None else _classes(*named, n)
     rng = np.random.default_rng(random_state)
@@ -166,7 +166,7 @@ def _dominant(kind: str, metric: str, rows: Array, names: Sequence[str] | None) 
     found = dominant_words(np.var(rows, axis=0, dtype=np.float64), names)
     if found is None:
         return None
-    text = Message("compare: ", decides_alone(found))
+    text = Message(Owner("compare"), decides_alone(found))
     warnings.warn(text, DominantColumnWarning, stacklevel=level_of_the_caller())
     return found
 
@@ -207,10 +207,17 @@ def _apart(X: Any, target: Any) -> tuple[Any, tuple[str, Any] | None]:
 
     frame = data_frame(X)
     if frame is None:
-        raise DataError(f"compare: target={target!r} names a column, and the rows are no data frame; give its values")
+        raise DataError(
+            Message(
+                Owner("compare"), f"target={target!r} names a column, and the rows are no data frame; give its values"
+            )
+        )
     if target not in frame.columns:
         raise DataError(
-            f"compare: there is no column {target!r} to be the target; there are {', '.join(frame.columns[:10])}"
+            Message(
+                Owner("compare"),
+                f"there is no column {target!r} to be the target; there are {', '.join(frame.columns[:10])}",
+            )
         )
     return nw.to_native(frame.drop(target)), (target, frame.get_column(target).to_list())
 
@@ -240,7 +247,11 @@ def _kind(X: Any, metric: str) -> tuple[str, Array]:
 
     if metric == "precomputed":
         if sp.issparse(X):
-            raise DataError("compare: distances must be a dense square, for every pair is compared; give X.toarray()")
+            raise DataError(
+                Message(
+                    Owner("compare"), "distances must be a dense square, for every pair is compared; give X.toarray()"
+                )
+            )
         square = objects(X, metric, "compare")
         return "distances", np.ascontiguousarray(square)
     if not sp.issparse(X) and isinstance(mixed_rows(X, owner="compare"), MixedRows):
@@ -253,7 +264,7 @@ def _kind(X: Any, metric: str) -> tuple[str, Array]:
         kept = sp.csr_array(rows)
         kept.sort_indices()
         return "sparse", kept
-    warn_of_square(rows, "compare: X", stacklevel=6)
+    warn_of_square(rows, Message(Owner("compare"), "X"), stacklevel=6)
     return "rows", np.ascontiguousarray(rows)
 
 
@@ -277,7 +288,10 @@ def _require_variety(kind: str, rows: Any) -> None:
     if same:
         what = "all distances are 0" if kind == "distances" else f"all {rows.shape[0]:,} rows are the same"
         raise DataError(
-            f"compare: the rows do not vary ({what}), so there is nothing to show; look at the columns that were read"
+            Message(
+                Owner("compare"),
+                f"the rows do not vary ({what}), so there is nothing to show; look at the columns that were read",
+            )
         )
 
 
@@ -301,14 +315,20 @@ def _classes(name: str, values: Any, n: int) -> Target:
     listed = _listed(values)
     if isinstance(listed, list) and any(isinstance(v, float) and v % 1 > 0 for v in listed):
         raise DataError(
-            f"compare: the target {name!r} is continuous, but compare needs class labels; bin it into classes first"
+            Message(
+                Owner("compare"),
+                f"the target {name!r} is continuous, but compare needs class labels; bin it into classes first",
+            )
         )
     names, codes = labels(values, n, "compare", f"the target {name!r}")
     known = int((codes >= 0).sum())
     if not 2 <= len(names) <= min(_MOST_CLASSES, known // 2):
         raise DataError(
-            f"compare: the target {name!r} has {len(names)} different values in {known} rows; a target needs 2 to "
-            f"{_MOST_CLASSES} classes with 2 or more rows each on average; choose another column"
+            Message(
+                Owner("compare"),
+                f"the target {name!r} has {len(names)} different values in {known} rows; a target needs 2 to "
+                f"{_MOST_CLASSES} classes with 2 or more rows each on average; choose another column",
+            )
         )
     return Target(name, codes, tuple(map(str, names)))
 
@@ -326,9 +346,12 @@ def _require_classes(target: Target, held: Array) -> None:
     classes = len(np.unique(known))
     if classes < 2 or len(known) < 2 * classes:
         raise DataError(
-            f"compare: the {np.count_nonzero(~held):,} rows that are fitted hold {len(known)} values of the target "
-            f"{target.name!r}, of {classes} classes; 2 classes of 2 rows and more on average are needed: compare more "
-            "rows with sample=…, or give more of them a class"
+            Message(
+                Owner("compare"),
+                f"the {np.count_nonzero(~held):,} rows that are fitted hold {len(known)} values of the target "
+                f"{target.name!r}, of {classes} classes; 2 classes of 2 rows and more on average are needed: compare "
+                "more rows with sample=…, or give more of them a class",
+            )
         )
 
 

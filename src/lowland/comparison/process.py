@@ -20,6 +20,7 @@ from ..contract import registry
 from ..core import settings
 from ..core.formatting import format_bytes
 from ..core.memory import resident
+from .budget import Cause, Reason
 
 Told = Callable[[str, int, int | None], None]
 
@@ -46,12 +47,12 @@ class Worker:
     def __exit__(self, *_: object) -> None:
         self.end()
 
-    def ready(self, seconds: float, told: Told) -> str | None:
+    def ready(self, seconds: float, told: Told) -> Reason | None:
         """Start a process where there is none, within some seconds; return why it failed, or None."""
         if self._process is not None:
             return None
         answer = self._start(time.monotonic() + min(seconds, _READY_SECONDS), told)
-        return None if answer.get("ready") else str(answer["error"])
+        return None if answer.get("ready") else Reason(answer["error"], Cause(answer.get("cause", "other")))
 
     def ask(self, job: dict[str, Any], seconds: float, told: Told) -> dict[str, Any]:
         """Have a job done within some seconds; the answer tells what came of it, also where nothing did."""
@@ -128,10 +129,11 @@ class Worker:
                     continue
                 if compiling is None and time.monotonic() > deadline:
                     self.end()
-                    return {"status": "ended", "error": late}
+                    return {"status": "ended", "error": late, "cause": Cause.SHARE}
                 if limit is not None and (resident(pid) or 0) > limit:
                     self.end()
-                    return {"status": "ended", "error": f"it took more than {format_bytes(limit)} of memory"}
+                    over_limit = f"it took more than {format_bytes(limit)} of memory"
+                    return {"status": "ended", "error": over_limit, "cause": Cause.MEMORY}
                 continue
             if line is None:
                 return self._gone()

@@ -9,10 +9,10 @@ from typing import Any
 from ..contract import registry
 from ..core.errors import LowlandError
 from ..core.formatting import count, format_seconds
-from ..core.message import Message
+from ..core.message import Message, Owner
 from ..quality.verdicts import DIRECT, GEODESIC, Verdict
 from . import ranking
-from .budget import OUT_OF_TIME
+from .budget import Cause
 from .candidates import EXCLUDED, Candidate
 from .dataset import decides_alone
 from .ranking import SIDES, WORDS, Entry, Judge
@@ -146,11 +146,15 @@ def _nothing(entries: Sequence[Entry]) -> str:
     """Say why there is nothing to recommend: what became of the first candidates."""
     begun = [e for e in entries if e["status"] != "skipped"]
     wanted = [e for e in entries if e["kind"] != EXCLUDED]
-    told = [f"{e['key']} {e['status']}: {e['reason']}" for e in begun or wanted or entries]
-    text = "compare: no candidate finished, so there is nothing to recommend"
-    text += f" ({'; '.join(told[:3])})" if told else ""
-    short = any(word in line for line in told for word in OUT_OF_TIME)
-    return text + ("; give a larger budget" if short else "")
+    shown = begun or wanted or entries
+    told = "; ".join(f"{e['key']} {e['status']}: {e['reason']}" for e in shown[:3])
+    short = any(Cause(e.get("cause", "other")).out_of_time for e in shown)  # older records have none
+    return Message(
+        Owner("compare"),
+        "no candidate finished, so there is nothing to recommend",
+        f" ({told})" if told else "",
+        "; give a larger budget" if short else "",
+    )
 
 
 def _simplicity(entry: Entry, done: Sequence[Entry]) -> tuple[int, int, int, int]:

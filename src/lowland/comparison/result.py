@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, LowlandError
+from ..core.message import Message, Owner
 from ..core.show import show
 from .candidates import Candidate
 from .measuring import Map
@@ -196,7 +197,7 @@ class Comparison:
     def figure(self, most: int = 9) -> Figure:
         """Draw the maps of the best candidates beside each other, and their criteria as bars below."""
         if not self.maps:
-            raise LowlandError("compare: no candidate finished, so there is no map to draw")
+            raise LowlandError(Message(Owner("compare"), "no candidate finished, so there is no map to draw"))
         chosen, judge = self.recommend().key, Judge(self._done())
         best = [entry for entry in self.ranked() if entry["key"] in self.maps]
         drawn = best[:most]

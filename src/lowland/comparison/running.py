@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from ..core import settings
 from ..core.errors import DataError, LowlandWarning
-from .budget import Clock, parse_seconds
+from ..core.message import Message, Owner
+from .budget import Cause, Clock, Reason, parse_seconds
 from .candidates import EXCLUDED, Candidate, with_scaled_pca
 from .dataset import Dataset, read
 from .measuring import Map
@@ -51,7 +52,7 @@ def begin(X: Any, target: Any, asked: Request, budget: float | str | None) -> Ou
         given.store(folder)
         run = Run(given, asked, clock, folder, send_guests(folder, {c.method for c in queue}))
         for name, reason in skipped.items():
-            run.skip(Candidate(name, kind=EXCLUDED), reason)
+            run.skip(Candidate(name, kind=EXCLUDED), Reason(reason))
         with Worker(folder, run.compiled) as worker:
             run.look(worker)
             run.all_of(worker, queue)
@@ -81,15 +82,18 @@ def again(X: Any, target: Any, record: Mapping[str, Any]) -> Outcome:
     told = settings_of(record)
     if (target is None) != (told["target"] is None):
         need = "no target" if told["target"] is None else f"the target {told['target']!r}"
-        raise DataError(f"compare: the record is of a comparison with {need}; give the same")
+        raise DataError(Message(Owner("compare"), f"the record is of a comparison with {need}; give the same"))
     asked = Request(**{name: told[name] for name in ASKED}, methods="auto")
     asked.check()
     given, fingerprint = read(X, target, asked.metric, asked.sample, asked.held_out, asked.random_state)
     for name in ("shape", "dtype", "sha256", "target"):
         if fingerprint.get(name) != record["data"].get(name):
             raise DataError(
-                f"compare: these are not the data of the record: its {name} is {record['data'].get(name)}, theirs is "
-                f"{fingerprint.get(name)}; give the same rows, in their order"
+                Message(
+                    Owner("compare"),
+                    f"these are not the data of the record: its {name} is {record['data'].get(name)}, theirs is "
+                    f"{fingerprint.get(name)}; give the same rows, in their order",
+                )
             )
     ran = [entry for entry in record["candidates"] if entry["status"] == "done"]
     with _folder() as folder:
@@ -107,7 +111,8 @@ def again(X: Any, target: Any, record: Mapping[str, Any]) -> Outcome:
                     settings.report_progress("compare", len(run.entries), len(record["candidates"]))
                     run.one(worker, candidate, 1)
                 else:
-                    run.note(candidate, {"status": entry["status"], "error": entry["reason"]})
+                    cause = entry.get("cause", Cause.OTHER)  # older records have none
+                    run.note(candidate, {"status": entry["status"], "error": entry["reason"], "cause": cause})
             if seen is not None and seen["dimensions"] is not None:
                 run.count_dimensions(worker)
             elif seen is not None and run.evidence is not None:
@@ -118,9 +123,13 @@ def again(X: Any, target: Any, record: Mapping[str, Any]) -> Outcome:
 def settings_of(record: Any) -> Mapping[str, Any]:
     """Return the settings of a record; refuse what is no whole record of this version's."""
     if not isinstance(record, Mapping):
-        raise ValueError(f"compare: a record is a dict, as `Comparison.record` is; got {type(record).__name__}")
+        raise ValueError(
+            Message(Owner("compare"), f"a record is a dict, as `Comparison.record` is; got {type(record).__name__}")
+        )
     if record.get("format") != FORMAT:
-        raise ValueError(f"compare: the record has format {record.get('format')!r}; this version reads {FORMAT}")
+        raise ValueError(
+            Message(Owner("compare"), f"the record has format {record.get('format')!r}; this version reads {FORMAT}")
+        )
     entries = record.get("candidates")
     parts = {"": record, "settings": record.get("settings"), "data": record.get("data")}
     parts |= {f"candidates[{i}]": entry for i, entry in enumerate(entries if isinstance(entries, list) else [None])}
@@ -128,7 +137,9 @@ def settings_of(record: Any) -> Mapping[str, Any]:
         for key in _PARTS[name.partition("[")[0]]:
             if not isinstance(part, Mapping) or key not in part:
                 place = f"{name}.{key}" if name else key
-                raise ValueError(f"compare: the record has no {place!r}; give the whole `Comparison.record`")
+                raise ValueError(
+                    Message(Owner("compare"), f"the record has no {place!r}; give the whole `Comparison.record`")
+                )
     told: Mapping[str, Any] = record["settings"]
     return told
 
@@ -143,7 +154,9 @@ def _folder() -> Iterator[Path]:
         try:
             shutil.rmtree(path)
         except OSError as error:  # what was found is worth more than the folder
-            warnings.warn(f"compare: a folder could not be removed: {error}", LowlandWarning, stacklevel=5)
+            warnings.warn(
+                Message(Owner("compare"), f"a folder could not be removed: {error}"), LowlandWarning, stacklevel=5
+            )
 
 
 def _colors(given: Dataset) -> dict[str, Any] | None:

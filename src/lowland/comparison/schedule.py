@@ -30,7 +30,7 @@ from ..core.cost import Plan
 from ..core.errors import MissingExtraError
 from ..core.formatting import format_bytes, format_seconds
 from . import candidates
-from .budget import OUT_OF_TIME, Clock
+from .budget import Cause, Clock, Reason
 from .candidates import Candidate
 from .dataset import Dataset
 from .measuring import Map
@@ -47,7 +47,7 @@ _SEARCHED = 5  # methods, the best of the first round, whose settings are search
 _AGAIN = 2.0  # times what a method took at first that must be left for another of its settings
 _DIMENSIONS = 0.1  # share of the budget that the search leaves for counting the dimensions
 _STOP = 0.02  # share of the budget in which nothing is begun any more
-_USED_UP = "the budget was used up"
+_USED_UP = Reason("the budget was used up", Cause.BUDGET)
 _MAP_ROWS = 2000  # rows of each map that are kept for pictures
 _KEPT_OF_ANSWERS = (
     *("criteria", "seconds", "approximate", "n_components", "learned", "warnings"),
@@ -78,7 +78,8 @@ class Run:
     def look(self, worker: Worker) -> None:
         """Look at the data; without time for it maps are judged by direct distances."""
         job = {"do": "look", "n_neighbors": self.asked.n_neighbors, "random_state": self.asked.random_state}
-        failed = self._ready(worker, "look at the data")
+        unready = self._ready(worker, "look at the data")
+        failed = None if unready is None else unready.text
         seconds = min(_LOOK * self.clock.left, self.clock.left - self.restart)
         if failed is None and seconds <= 0:
             failed = "there was no time to look at the data and then to try a method"
@@ -94,17 +95,17 @@ class Run:
         """Count the dimensions of rows in the time that is left; no candidate waits for it any more."""
         if self.evidence is None or self.given.kind not in ("rows", "categories"):
             return
-        answer: Mapping[str, Any] = {"error": _USED_UP}
+        answer: Mapping[str, Any] = {"error": _USED_UP.text}
         if self.clock.left >= _STOP * self.clock.budget:
             failed = self._ready(worker, "count dimensions")
             job = {"do": "dimensions", "random_state": self.asked.random_state}
-            answer = {"error": failed}
+            answer = {} if failed is None else {"error": failed.text}
             if failed is None:
                 answer = worker.ask(job, self.clock.left, _relay("count dimensions"))
         self.evidence["dimensions"] = answer.get("dimensions")
         self.evidence["dimensions_unknown"] = answer.get("error", "")
 
-    def _ready(self, worker: Worker, name: str) -> str | None:
+    def _ready(self, worker: Worker, name: str) -> Reason | None:
         """Have a process ready, and note how long that takes; return why it failed, or None."""
         before = self.clock.spent
         failed = worker.ready(self.clock.left, _relay(name))
@@ -136,7 +137,7 @@ class Run:
             settings.report_progress("search settings", place, len(queue))
             if _AGAIN * took + reserve > self.clock.left:
                 told = f"it took {took:.1f} s with its default settings, and {self.clock.left:.1f} s were left"
-                self.skip(candidate, _USED_UP if self._used_up else told)
+                self.skip(candidate, _USED_UP if self._used_up else Reason(told, Cause.SEARCH))
             else:
                 self.one(worker, candidate, 1)
 
@@ -159,7 +160,7 @@ class Run:
             seconds = min(_ROUGH * planned, most)
             if planned > most:
                 told, left = format_seconds(planned), format_seconds(most)
-                reason = f"the plan says {told}, and it could have {left} of the budget"
+                reason = Reason(f"the plan says {told}, and it could have {left} of the budget", Cause.PLAN)
         if reason is not None:
             self.skip(candidate, reason)
             return True
@@ -200,7 +201,7 @@ class Run:
         """
         own, plans = {row.name for row in registry.METHODS}, []
         for entry in self.entries:
-            if entry["method"] in own and any(word in entry["reason"] for word in OUT_OF_TIME):
+            if entry["method"] in own and Cause(entry["cause"]).out_of_time:
                 candidate = Candidate(entry["method"], entry["parameters"], entry["kind"])
                 whole, seconds, reason = self._estimate(candidate)
                 if reason is None:
@@ -213,17 +214,17 @@ class Run:
                 self.note(candidate, {**answer, **whole, "over_budget": True}, number)
                 return
 
-    def _estimate(self, candidate: Candidate) -> tuple[dict[str, Any], float, str | None]:
+    def _estimate(self, candidate: Candidate) -> tuple[dict[str, Any], float, Reason | None]:
         """Return what the plan says of all rows, its seconds for the fitted rows, and why a candidate cannot run."""
         if candidate.method in self.unsent:
-            return {}, 0.0, self.unsent[candidate.method]
+            return {}, 0.0, Reason(self.unsent[candidate.method])
         try:
             whole = self._plan(candidate, self.given.n_rows)
             fitted = self._plan(candidate, self.given.n - int(self.given.held.sum()))
         except (MissingExtraError, ValueError) as error:  # such as fewer rows than these settings need
-            return {}, 0.0, str(error)
+            return {}, 0.0, Reason(str(error))
         except Exception as error:  # such as a package that is installed but broken
-            return {}, 0.0, f"it has no plan: {type(error).__name__}: {error}"
+            return {}, 0.0, Reason(f"it has no plan: {type(error).__name__}: {error}")
         told = {
             "whole_seconds": float(whole.seconds),
             "whole_algorithm": whole.algorithm,
@@ -232,7 +233,8 @@ class Run:
         limit, reason = settings.memory_limit(), None
         if whole.bytes > limit:
             needed = format_bytes(whole.bytes)
-            reason = f"all {self.given.n_rows:,} rows would take {needed}, and the limit is {format_bytes(limit)}"
+            text = f"all {self.given.n_rows:,} rows would take {needed}, and the limit is {format_bytes(limit)}"
+            reason = Reason(text, Cause.MEMORY)
         return told, float(fitted.seconds), reason
 
     def _plan(self, candidate: Candidate, n: int) -> Plan:
@@ -243,9 +245,9 @@ class Run:
         shape = (n, n if self.given.kind == "distances" else self.given.n_columns)
         return plan(candidate.build(), shape=shape, dtype=self.given.rows.dtype, density=density)
 
-    def skip(self, candidate: Candidate, reason: str) -> None:
+    def skip(self, candidate: Candidate, reason: Reason) -> None:
         """Note a candidate that is not run."""
-        self.note(candidate, {"status": "skipped", "error": reason})
+        self.note(candidate, {"status": "skipped", "error": reason.text, "cause": reason.cause})
 
     def note(self, candidate: Candidate, answer: Mapping[str, Any], number: int | None = None) -> None:
         """Keep what came of a candidate, instead of what an earlier try of it gave where that has a number."""
@@ -257,6 +259,7 @@ class Run:
             "kind": candidate.kind,
             "status": answer["status"],
             "reason": answer.get("error", ""),
+            "cause": str(answer.get("cause", Cause.OTHER)),
         }
         for name in _KEPT_OF_ANSWERS:
             if name in answer:

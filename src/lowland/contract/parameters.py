@@ -10,6 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ..core.message import Message, Owner, Part, Setting
+
+
+@dataclass(frozen=True)
+class Allowed(Part):
+    """The values that a rule allows; the command line describes them as they are typed.
+
+    >>> str(Allowed(AnyOf((Nothing(), Choice(("auto",))))))
+    "None, or 'auto'"
+    """
+
+    rule: Rule
+
+    def __str__(self) -> str:
+        return self.rule.describe()
+
 
 class Rule(Protocol):
     """A set of allowed values that can check a value, read one from text and describe itself."""
@@ -54,7 +70,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Integer:
-    """A whole number from ``low`` up, to ``high`` where there is an upper limit.
+    """A whole number from ``low`` up, to ``high`` where there is an upper limit; ``most`` describes one that data set.
 
     >>> Integer(1).accepts(7), Integer(1, 3).accepts(7), Integer(1, 3).describe()
     (True, False, 'a whole number from 1 to 3')
@@ -62,6 +78,7 @@ class Integer:
 
     low: int = 0
     high: int | None = None
+    most: str = ""
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value is such a number."""
@@ -78,6 +95,8 @@ class Integer:
 
     def describe(self) -> str:
         """Say the limits."""
+        if self.most:
+            return f"between {self.low} and {self.most} (a whole number)"
         return f"a whole number ≥ {self.low}" if self.high is None else f"a whole number from {self.low} to {self.high}"
 
 
@@ -109,7 +128,7 @@ class Integers:
     def describe(self) -> str:
         """Say how many, and the lower limit."""
         count = "whole numbers" if self.length is None else f"{self.length} whole numbers"
-        return f"a tuple of {count} ≥ {self.low} (on the command line with commas between them)"
+        return f"a tuple of {count} ≥ {self.low}"
 
 
 @dataclass(frozen=True)
@@ -321,7 +340,7 @@ class ArrayRule:
 
     def describe(self) -> str:
         """Say what it takes."""
-        return "a dense matrix (on the command line: a file that holds one)"
+        return "a dense matrix"
 
 
 @dataclass(frozen=True)
@@ -398,10 +417,10 @@ def _refusal(owner: str, name: str, rule: Rule, value: Any) -> str:
     for part in (rule, *getattr(rule, "rules", ())):
         ours = part.elsewhere(value) if isinstance(value, str) and hasattr(part, "elsewhere") else None
         if ours is not None:
-            return f"{owner}: {name}={value!r} is not known by that name; give {ours}"
+            return Message(Owner(owner), Setting(name, value), " is not known by that name; use ", ours)
     near = difflib.get_close_matches(str(value).lower(), choices(rule), n=1) if isinstance(value, str) else []
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{owner}: {name} must be {rule.describe()}; got {value!r}{hint}"
+    return Message(Owner(owner), Setting(name), " must be ", Allowed(rule), f"; got {value!r}{hint}")
 
 
 def choices(rule: Rule) -> list[str]:
@@ -434,4 +453,4 @@ class ColumnList:
 
     def describe(self) -> str:
         """Say what it takes."""
-        return "a list of column names or numbers (on the command line with commas between them)"
+        return "a list of column names or numbers"

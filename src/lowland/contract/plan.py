@@ -11,6 +11,7 @@ import numpy as np
 from ..core.cost import DataShape, Plan
 from ..core.errors import DataError
 from ..rows.conversion import working
+from ..rows.row_source import single_pass_error
 from . import parameters
 
 if TYPE_CHECKING:
@@ -91,7 +92,4 @@ def _know_length(source: RowSource, owner: str) -> None:
     if source.reiterable:
         source.count()
     elif source.n_rows is None:
-        raise DataError(
-            f"{owner} must know how many rows there are, and these blocks can be read only once; give "
-            "RowSource.from_blocks(…, n_rows=…), or shape=(rows, columns)"
-        )
+        raise single_pass_error(owner, "plan for shape=(rows, columns)")

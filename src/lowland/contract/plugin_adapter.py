@@ -142,8 +142,7 @@ class ForeignReducer(Reducer):
         asked = getattr(self, "n_components", None)
         if isinstance(asked, int | np.integer) and self.n_components_ < asked:
             record.warn(
-                f"{type(self).__name__}: {asked} components were asked for, and it gave {self.n_components_}; "
-                f"n_components_ is {self.n_components_}",
+                f"{type(self).__name__}: the result has {self.n_components_} of the {asked} requested components",
                 RankWarning,
             )
         steps = _number(getattr(estimator, "n_iter_", None))

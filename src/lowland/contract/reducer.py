@@ -86,10 +86,8 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Learn the reduction and return the reduced rows."""
         if isinstance(X, Iterator) or (isinstance(X, RowSource) and not X.reiterable):
-            raise DataError(
-                "fit_transform needs the rows twice and these blocks can be read only once; "
-                "call fit, then transform on a second reading"
-            )
+            name = f"{type(self).__name__}.fit_transform"
+            raise single_pass_error(name, "call fit, then transform on a second reading")
         model = self.fit(X, y, **fit_params)
         found = getattr(model, "embedding_", None)
         if found is None:

@@ -19,6 +19,18 @@ def is_foreign(x: Any) -> bool:
     return False
 
 
+def is_standard(x: Any) -> bool:
+    """Return whether x is an array of the array API standard, of a library other than NumPy, torch and CuPy."""
+    return hasattr(x, "__array_namespace__") and not isinstance(x, np.ndarray | np.generic) and not is_foreign(x)
+
+
+def dispatched(x: Any) -> bool:
+    """Return whether results follow x: scikit-learn's ``array_api_dispatch`` is on, and x is not NumPy's."""
+    sklearn = sys.modules.get("sklearn")
+    on = sklearn is not None and sklearn.get_config()["array_api_dispatch"]
+    return bool(on) and (is_foreign(x) or is_standard(x))
+
+
 def namespace(*arrays: Array) -> Any:
     """Return the array namespace of the arguments: ``numpy``, or array-api-compat's wrapper of another library."""
     if not any(is_foreign(a) for a in arrays):
@@ -35,6 +47,8 @@ def dtype_of(x: Array) -> np.dtype[Any]:
 
 def to_numpy(x: Array) -> np.ndarray[Any, Any]:
     """Return an array as a NumPy array, copied from the device if needed."""
+    if is_standard(x) and hasattr(x, "__dlpack__"):
+        return np.from_dlpack(x, device="cpu")
     if not is_foreign(x):
         return np.asarray(x)
     if hasattr(x, "get"):  # CuPy
@@ -63,6 +77,13 @@ def like(x: Any, reference: Array, dtype: Any = None) -> Array:
     if not host.flags.writeable or min(host.strides, default=0) < 0:  # torch accepts neither
         host = host.copy()
     return xp.asarray(host, dtype=target, device=device)
+
+
+def back(x: Any, home: Array) -> Array:
+    """Return a NumPy array in the library and on the device of ``home``, which may be any of the array API standard."""
+    if is_standard(home):
+        return home.__array_namespace__().asarray(np.ascontiguousarray(x), device=home.device)
+    return like(x, home)
 
 
 def cast(x: Array, dtype: Any) -> Array:

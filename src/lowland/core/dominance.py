@@ -1,4 +1,8 @@
-"""One or two columns with most of the variance, which a reduction mostly repeats: the rule of every such warning."""
+"""Columns that outweigh all others because of their units: the rules and the text of every such warning.
+
+A reduction by variances mostly repeats columns with most of the variance. Neighbours are local, and on a long band one
+column has most of the variance too, so for neighbours a column must have a far larger range than any other.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ _MIN_SHARE = 0.5  # with a smaller share the other columns outweigh it
 _TIMES_THE_MEAN = 9.0  # variance as a multiple of the others' mean: three times their standard deviation
 _SECOND_TO_FIRST = 0.25  # a second column with this share of the first one's variance is reported with it
 _MIN_COLUMNS_FOR_A_PAIR = 5  # two of fewer columns are about half of the table, whatever their units
+_TIMES_OTHER_RANGES = 100.0  # the other columns then change its distances by a ten-thousandth at most
 
 
 def dominant_columns(variances: Any) -> tuple[tuple[int, ...], float] | None:
@@ -69,13 +74,34 @@ def dominant_words(variances: Any, names: Sequence[Any] | None) -> str | None:
     if found is None:
         return None
     columns, share = found
-    named = [str(column) if names is None else repr(str(names[column])) for column in columns]
+    named = [_name(column, names) for column in columns]
     subject = f"column {named[0]}" if len(named) == 1 else f"the pair of columns {named[0]} and {named[1]}"
     return f"{subject} holds {format_share(share)} of the variance"
 
 
+def range_words(ranges: Any, names: Sequence[Any] | None) -> str | None:
+    """Return a sentence on the column that alone decides which rows are neighbours, or None if there is none.
+
+    >>> range_words([1.0, 500.0, 2.0], ["age", "income", "height"])
+    "the range of column 'income' is 250 times that of any other column"
+    >>> range_words([1.0, 50.0, 2.0], None)
+    """
+    values = np.asarray(ranges, dtype=np.float64)
+    if len(values) < 2:
+        return None
+    second, first = np.argsort(values, kind="stable")[-2:]
+    if not 0 < _TIMES_OTHER_RANGES * values[second] < values[first]:  # constant columns count in no unit
+        return None
+    times = f"{values[first] / values[second]:,.0f} times that of any other column"
+    return f"the range of column {_name(int(first), names)} is {times}"
+
+
+def _name(column: int, names: Sequence[Any] | None) -> str:
+    return str(column) if names is None else repr(str(names[column]))
+
+
 def dominance(words: str, effect: str, remedy: Setting | None) -> Message:
-    """Return the warning that columns dominate: the sentence of `dominant_words`, the effect and the remedy.
+    """Return the warning that columns dominate: ``words`` of one of the rules above, the effect and the remedy.
 
     None is for methods without a parameter that scales the columns.
 

@@ -68,8 +68,11 @@ class ScaleError(DataError):
     """Squares of the values overflow or underflow: the values are too large or too small."""
 
 
-class DisconnectedError(DataError):
-    """The neighbour graph has more than one connected component, and ``disconnected="error"``."""
+class DisconnectedError(DataError, RuntimeError):
+    """The neighbour graph has more than one connected component, and ``disconnected="error"`` or no link is known.
+
+    A RuntimeError too, as in scikit-learn.
+    """
 
 
 class SolveError(LowlandError, ArithmeticError):

@@ -81,6 +81,27 @@ class Estimator(Part):
 
 
 @dataclass(frozen=True)
+class Owner(Part):
+    """The method or function at the start of a message; the command line omits functions, which repeat the command.
+
+    An argument may follow the name of a function.
+
+    >>> str(Owner("LLE")), str(Owner("report, Y")), Owner("report, Y").function
+    ('LLE: ', 'report, Y: ', 'report')
+    """
+
+    name: str
+
+    @property
+    def function(self) -> str:
+        """The name without the argument."""
+        return self.name.partition(", ")[0]
+
+    def __str__(self) -> str:
+        return f"{self.name}: "
+
+
+@dataclass(frozen=True)
 class Item(Part):
     """A row, column or object by its number, counted from 0; the command line may use its name.
 
@@ -93,6 +114,21 @@ class Item(Part):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.number}"
+
+
+@dataclass(frozen=True)
+class Phrase(Part):
+    """A phrase that names Python code, and the same in words for the command line.
+
+    >>> str(Phrase("use (D + D.T) / 2", "replace both by their mean"))
+    'use (D + D.T) / 2'
+    """
+
+    python: str
+    words: str
+
+    def __str__(self) -> str:
+        return self.python
 
 
 @dataclass(frozen=True, init=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,13 +9,12 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from ..core.message import Message, Setting
+from ..core.message import Advice, Message, Setting
 from .cells import MISSING, StrayCell, Typed, is_below_limit, is_written_number, typed, with_marks
 from .dialect import Dialect
 from .kinds import Stray
 from .marks import Marks
 from .options import ReadOptions
-from .table import name_list
 
 _MAX_SHOWN = 40  # characters of a cell in a message
 _MAX_NAMES_IN_NOTE = 5
@@ -40,11 +38,9 @@ class Problem:
         row, cell = self.stray[0].row, self.stray[0].cell
         shown = cell if len(cell) <= _MAX_SHOWN else cell[: _MAX_SHOWN - 1] + "…"
         place = f"line {lines[row]}" if row in lines else f"row {row}"
-        return Message(
-            f"{file}, {place}, column {self.name!r}: {shown!r} is not a number; ",
-            *self._remedy(cell),
-            f", or exclude the column with --drop {shlex.quote(name_list([self.name]))}",
-        )
+        without = Message("exclude the column with ", Setting("drop", [self.name]))
+        advice = Advice(Message(*self._remedy(cell)), without)
+        return Message(f"{file}, {place}, column {self.name!r}: {shown!r} is not a number; ", advice)
 
     def _remedy(self, cell: str) -> tuple[str | Setting, ...]:
         if is_below_limit(cell):

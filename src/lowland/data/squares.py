@@ -115,8 +115,8 @@ def square_words(owner: str, remedy: Message = PRECOMPUTED) -> Message:
     >>> square_words("D.npy").split(";")[0]
     'D.npy looks like a distance matrix but is used as a table of rows and columns'
     """
-    text = f"{owner} looks like a distance matrix but is used as a table of rows and columns; if it is one, "
-    return Message(text, remedy)
+    text = " looks like a distance matrix but is used as a table of rows and columns; if it is one, "
+    return Message(owner, text, remedy)
 
 
 def known_pairs(X: NDArray[Any]) -> NDArray[np.bool_]:

@@ -31,6 +31,7 @@ import numpy as np
 from ..core import thread_pool
 from ..core.errors import DataError
 from ..core.measure import Measure
+from ..core.message import Message, Owner
 from ..pairs.pairwise import tiles
 from ..rows.units import times
 from .neighbors import levina_bickel_of
@@ -185,8 +186,11 @@ def scan(points: Points, rng: np.random.Generator, anchors: int | str | None = "
             found.append(_sums(points, chosen, lists, k, size, unit))
     if not np.isfinite([scale.distances for scale in found]).any():
         raise DataError(
-            "estimate: all points are equally far from each other, so the dimension cannot be estimated; use another "
-            "metric or more rows"
+            Message(
+                Owner("estimate"),
+                "all points are equally far from each other, so the dimension cannot be estimated; use another "
+                "metric or more rows",
+            )
         )
     return found
 

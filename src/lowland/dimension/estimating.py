@@ -12,7 +12,7 @@ import numpy as np
 from ..core.dominance import dominance, dominant_words
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..core.measure import Measure
-from ..core.message import SCALE, Message
+from ..core.message import SCALE, Message, Owner
 from ..core.random import seed
 from ..graph.neighbors import objects
 from ..rows.object_rows import are_objects, gather
@@ -114,7 +114,7 @@ def estimate(
         notes.append(discrete(ties(around.distances)))
     notes += doubts(level, scales, points.n)
     for text in notes:
-        warnings.warn(f"dimension: {text}", LowlandWarning, stacklevel=2)
+        warnings.warn(Message(Owner("dimension"), text), LowlandWarning, stacklevel=2)
     if spectrum is not None and not scale:
         notes += _dominant(spectrum)
     method = _LINEAR.get(metric)
@@ -144,7 +144,7 @@ def _table(X: Any, metric: Spec, scale: bool, random_state: int | None) -> tuple
     if metric == "precomputed" or are_objects(X):
         if scale:
             none = " applies to columns, and a distance matrix has none; remove it"
-            raise ValueError(Message("estimate: ", SCALE, none))
+            raise ValueError(Message(Owner("estimate"), SCALE, none))
         return X, None
     from ..data.squares import warn_of_square
 
@@ -303,5 +303,5 @@ def _dominant(spectrum: Variances) -> list[str]:
     if words is None:
         return []
     text = dominance(words, "so the estimate mostly describes it", SCALE)
-    warnings.warn(Message("dimension: ", text), DominantColumnWarning, stacklevel=3)
+    warnings.warn(Message(Owner("dimension"), text), DominantColumnWarning, stacklevel=3)
     return [text]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.errors import DataError, LowlandWarning
 from ..core.measure import Z95, Measure
-from ..core.message import Message, Setting
+from ..core.message import Message, Owner, Setting
 from ..core.random import seed
 from .points import Spec, choose_anchors, distinct_points, ties
 from .repeats import repeated
@@ -174,21 +174,24 @@ def neighbor_range(n_neighbors: Any, n: int, owner: str) -> tuple[int, int]:
     whole = len(pair) == 2 and all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in pair)
     if not whole or not 2 <= pair[0] <= pair[1]:
         allowed = f" must be a whole number of at least 2, or a range (smallest, largest); it is {n_neighbors!r}"
-        raise ValueError(Message(f"{owner}: ", Setting("n_neighbors"), allowed))
+        raise ValueError(Message(Owner(owner), Setting("n_neighbors"), allowed))
     if pair[1] > n - 1:
         large = f" is too large for {n} distinct points; use at most {n - 1}"
-        raise DataError(Message(f"{owner}: ", Setting("n_neighbors", n_neighbors), large))
+        raise DataError(Message(Owner(owner), Setting("n_neighbors", n_neighbors), large))
     return int(pair[0]), int(pair[1])
 
 
 def _warn_of_ties(distances: Array, owner: str) -> None:
     share = ties(distances)
     if share > TIED:
-        warnings.warn(f"{owner}: {discrete(share)}", LowlandWarning, stacklevel=3)
+        warnings.warn(Message(Owner(owner), discrete(share)), LowlandWarning, stacklevel=3)
     if repeated(distances):
         warnings.warn(
-            f"{owner}: most rows are ten times as near to one row as to the next, like repeated measurements, and the "
-            "distances between repetitions do not describe the shape; give one row of each group",
+            Message(
+                Owner(owner),
+                "most rows are ten times as near to one row as to the next, like repeated measurements, and the "
+                "distances between repetitions do not describe the shape; give one row of each group",
+            ),
             LowlandWarning,
             stacklevel=3,
         )

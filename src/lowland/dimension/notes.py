@@ -64,9 +64,9 @@ def _few(d: float, scales: ScaleCurve, n: int) -> str:
     """Return the warning that there are too few points for so many dimensions."""
     contrast = float(scales.radius[0] / scales.radius[-1])
     return (
-        f"{n:,} points are too few for {d:.0f} dimensions (distances can show at most {2 * np.log10(n):.1f} with so "
-        f"many points): the nearest neighbours are {format_share(contrast)} as far away as the other points; the "
-        "estimate means many dimensions, not a precise number"
+        f"{n:,} points are too few for {d:.0f} dimensions: distances between so many points can show at most "
+        f"{2 * np.log10(n):.1f} dimensions, and the nearest neighbours are {format_share(contrast)} as far away as the "
+        "other points. The number is imprecise; give more points"
     )
 
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError, LowlandWarning
-from ..core.message import Message, Setting
+from ..core.message import Message, Owner, Setting
 from ..graph.distinct import distinct
 from ..graph.geometry import Coordinates, Geometry, Metric, Square
 from ..graph.measures import BoundMetric, SparseRows, comparable, measure
@@ -98,8 +98,11 @@ def points_of(X: Any, metric: Spec = "euclidean", owner: str = "dimension") -> P
     n, square = int(items.shape[0]), isinstance(metric, str) and metric == "precomputed"
     if square and sp.issparse(items):
         raise DataError(
-            f"{owner}: a sparse distance matrix is incomplete, and distances among neighbours are needed; give the "
-            "rows, or all distances as a dense matrix"
+            Message(
+                Owner(owner),
+                "a sparse distance matrix is incomplete, and distances among neighbours are needed; give the "
+                "rows, or all distances as a dense matrix",
+            )
         )
     if metric in ANGLES:
         items, metric = unit_rows(items, str(metric)), "euclidean"
@@ -110,7 +113,10 @@ def points_of(X: Any, metric: Spec = "euclidean", owner: str = "dimension") -> P
         items = items[np.ix_(same.first, same.first)] if square else items[same.first]
     if len(same.first) < FEWEST:
         raise DataError(
-            f"{owner}: {len(same.first)} distinct points are too few to estimate a dimension; give at least {FEWEST}"
+            Message(
+                Owner(owner),
+                f"{len(same.first)} distinct points are too few to estimate a dimension; give at least {FEWEST}",
+            )
         )
     state = None if callable(metric) or square else learn(metric, items)
     return Points(items, metric, state, _geometry(items, metric, state), len(same.first), n, exponent)
@@ -120,7 +126,7 @@ def distinct_points(X: Any, metric: Spec, owner: str) -> Points:
     """Return the distinct points of X, and warn if duplicates were left out."""
     points = points_of(X, metric, owner)
     if points.n < points.n_rows and not isinstance(X, Points):
-        warnings.warn(f"{owner}: {left_out(points)}", LowlandWarning, stacklevel=3)
+        warnings.warn(Message(Owner(owner), left_out(points)), LowlandWarning, stacklevel=3)
     return points
 
 
@@ -176,7 +182,7 @@ def check_anchors(anchors: int | str | None, n: int, auto: int, owner: str) -> i
         return min(n, auto)
     if isinstance(anchors, bool) or not isinstance(anchors, int | np.integer) or anchors < FEWEST:
         allowed = f" must be a whole number of at least {FEWEST}, None (all points) or 'auto'; it is {anchors!r}"
-        raise ValueError(Message(f"{owner}: ", Setting("anchors"), allowed))
+        raise ValueError(Message(Owner(owner), Setting("anchors"), allowed))
     return min(n, int(anchors))
 
 

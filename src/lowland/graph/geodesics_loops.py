@@ -1,4 +1,4 @@
-"""The search for shortest paths from 16 sources at once, compiled when first imported and kept on disk.
+"""Compiled search for shortest paths from 16 sources at once.
 
 See `lowland.graph.geodesics` for what it does. The step along an edge is written in LLVM's vectors: the compiler did
 not find them in a loop.
@@ -20,7 +20,7 @@ LANES = 16  # sources that share a search; 8 and 32 measured slower
 LINE, PLANE, INTS, LONGS = nb.float64[::1], nb.float64[:, ::1], nb.int32[::1], nb.int64[::1]
 
 SAME = 2**63 - 1  # above all keys
-MOST = 16  # looks at a point, on average, after which each lane goes by itself: as many as that takes
+MOST = 16  # mean visits of a point after which each source is searched separately, which takes as many
 
 _I32, _I64, _MASK = ir.IntType(32), ir.IntType(64), ir.IntType(LANES)
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
@@ -38,7 +38,7 @@ def _spread(builder: Any, value: Any) -> Any:
 
 
 def _largest(builder: Any, vector: Any) -> Any:
-    """Return the largest lane, by halving."""
+    """Return the largest of the lanes."""
     size = LANES
     while size > 1:
         half, kind = size // 2, ir.VectorType(_I32, size // 2)
@@ -80,7 +80,7 @@ def _relax(_: Any, label: Any, u: Any, v: Any, weight: Any) -> Any:
 
 @nb.njit([nb.void(INTS, keys, INTS, nb.int64, nb.int32, keys.dtype) for keys in (LONGS, LINE)], **LOOP)
 def _rise(heap, keys, where, i, v, key):  # type: ignore[no-untyped-def]
-    """Put v into the hole i of the heap, or above it."""
+    """Insert v at the empty place i of the heap, or above it."""
     while i > 0:
         parent = (i - 1) // 4
         if keys[parent] <= key:
@@ -93,7 +93,7 @@ def _rise(heap, keys, where, i, v, key):  # type: ignore[no-untyped-def]
 
 @nb.njit([nb.void(INTS, keys, INTS, nb.int64) for keys in (LONGS, LINE)], **LOOP)
 def _sink(heap, keys, where, size):  # type: ignore[no-untyped-def]
-    """Fill the hole at the top with the entry after the last, or with what is less."""
+    """Move the entry after the last to the empty root, and down to its place."""
     v, key, i = heap[size], keys[size], 0
     while True:
         first = 4 * i + 1
@@ -113,7 +113,7 @@ def _sink(heap, keys, where, size):  # type: ignore[no-untyped-def]
 
 @nb.njit(nb.int64(LONGS, INTS, LINE, nb.int32, nb.float64[:]), **LOOP)
 def _search_one(indptr, indices, weights, source, label):  # type: ignore[no-untyped-def]
-    """Fill label (N) with the distances from one source, each point looked at once (Dijkstra 1959)."""
+    """Fill label (N) with the distances from one source, visiting each point once (Dijkstra 1959)."""
     n = len(indptr) - 1
     label[:] = np.inf
     label[source] = 0.0
@@ -142,7 +142,7 @@ def _search_one(indptr, indices, weights, source, label):  # type: ignore[no-unt
 
 @nb.njit(nb.int64(LONGS, INTS, LINE, INTS, PLANE), **LOOP)
 def search(indptr, indices, weights, sources, label):  # type: ignore[no-untyped-def]
-    """Fill label (N × 16) with the distances from 16 sources; returns how often a point was looked at.
+    """Fill label (N × 16) with the distances from 16 sources; return the number of visits of points.
 
     Lengths that span many orders of magnitude can have points looked at without end: such a search is given up.
     """
@@ -189,7 +189,7 @@ _ROWS = (nb.float64[:, :], nb.float32[:, :])
 def write(label, place, rows, out):  # type: ignore[no-untyped-def]
     """Write each lane into its row of the result; point j is point place[j] of the search."""
     n = len(place)
-    for start in range(0, n, _BLOCK):  # labels of a block stay in the cache while lane after lane is written
+    for start in range(0, n, _BLOCK):  # the labels of a block stay in the cache while all lanes are written
         stop = min(n, start + _BLOCK)
         for lane in range(len(rows)):
             row = out[rows[lane]]
@@ -199,9 +199,9 @@ def write(label, place, rows, out):  # type: ignore[no-untyped-def]
 
 @nb.njit(nb.void(LONGS, INTS, INTS, INTS), **LOOP)
 def gather(indptr, indices, order, out):  # type: ignore[no-untyped-def]
-    """Write the points in an order in which each 16 lie together: a point, and the free ones around it.
+    """Write the points in an order in which each 16 are near each other: a point and unused points around it.
 
-    Points are begun with in the order given. What finds too little company within reach comes last.
+    Groups start from points in the given order; points without enough unused points nearby come last.
     """
     n = len(order)
     free, seen = np.ones(n, np.bool_), np.full(n, -1, np.int32)
@@ -229,7 +229,7 @@ def gather(indptr, indices, order, out):  # type: ignore[no-untyped-def]
         if count == LANES:
             done += LANES
         else:
-            for c in range(count):  # loops: slices take the compiler three seconds
+            for c in range(count):  # slices would add three seconds of compilation
                 alone[left + c] = out[done + c]
             left += count
     for c in range(left):

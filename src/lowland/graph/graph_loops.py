@@ -1,4 +1,4 @@
-"""Loops over the edges of large graphs, compiled when first imported and kept on disk. Each is one thread's."""
+"""Compiled loops over the edges of large graphs; each call runs on one thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENDS_OUT, LENGTHS_OUT = nb.int32[::1], nb.float64[::1]
 
 @nb.njit([nb.void(*GRAPH, nb.int64[::1], ENDS_OUT, LENGTHS_OUT)], **LOOP)
 def reverse(indptr, indices, distances, heads, ends, lengths):  # type: ignore[no-untyped-def]
-    """Write every edge the other way round; ``heads`` are the starts of the new lists and are moved to their ends."""
+    """Write every edge in reverse; ``heads`` are the starts of the new lists and are advanced to their ends."""
     for i in range(len(indptr) - 1):
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]
@@ -50,7 +50,7 @@ def _sift(ends, lengths, root, n):  # type: ignore[no-untyped-def]
 
 @nb.njit([nb.void(STARTS, ENDS_OUT, LENGTHS_OUT, nb.int64, nb.int64)], **LOOP)
 def sort_lists(indptr, indices, distances, start, stop):  # type: ignore[no-untyped-def]
-    """Sort lists by distance, then number: short ones by insertion, the long lists of hubs as a heap."""
+    """Sort lists by distance, then number: insertion sort for short lists, heap sort for long ones."""
     for i in range(start, stop):
         ends, lengths = indices[indptr[i] : indptr[i + 1]], distances[indptr[i] : indptr[i + 1]]
         n = len(ends)
@@ -72,7 +72,7 @@ def sort_lists(indptr, indices, distances, start, stop):  # type: ignore[no-unty
 
 @nb.njit([nb.void(*GRAPH, *GRAPH, nb.int64[::1], ENDS_OUT, LENGTHS_OUT, nb.int32[::1], nb.int64, nb.int64)], **LOOP)
 def unite(pa, ia, da, pb, ib, db, counts, ends, lengths, seen, start, stop):  # type: ignore[no-untyped-def]
-    """Merge two sorted lists of each point; of an edge in both the shorter stays. ``seen`` starts with −1.
+    """Merge two sorted lists of each point; of an edge in both the shorter is kept. ``seen`` starts with −1.
 
     The list of point i is written from pa[i] + pb[i] on, where there is room for both.
     """
@@ -95,7 +95,7 @@ def unite(pa, ia, da, pb, ib, db, counts, ends, lengths, seen, start, stop):  # 
 
 @nb.njit([nb.void(STARTS, ENDS, LENGTHS, STARTS, ENDS_OUT, LENGTHS_OUT, nb.int64, nb.int64)], **LOOP)
 def pack(begin, indices, distances, indptr, ends, lengths, start, stop):  # type: ignore[no-untyped-def]
-    """Copy lists that begin anywhere one after another."""
+    """Copy lists that begin at any places into one array, one after another."""
     for i in range(start, stop):
         n = indptr[i + 1] - indptr[i]
         for p in range(n):

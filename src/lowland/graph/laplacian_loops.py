@@ -1,4 +1,4 @@
-"""The loop over edges behind products with a Laplacian, compiled when first imported and kept on disk."""
+"""The compiled loop over edges for products with a Laplacian."""
 
 from __future__ import annotations
 

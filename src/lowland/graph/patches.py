@@ -23,20 +23,18 @@ from .graph import Graph, starts
 Array = Any
 
 RIDGE = 1e-3  # of the trace, where there are more neighbours than dimensions
-_FLAT_SHARE = 1e-12  # of the largest variance of a patch: less is no direction
-_LEAST_RIDGE = 1e-4  # ridge of flat patches: with less, eigenvalues of large sets sink below rounding
-_TURNED = 1e-12  # of a tangent towards the constants: more is rounding of a patch that has a far member
-_TIE = 1e-9  # of a sum of eigenvalues: less may be rounding
-_KEEP_PRODUCTS_ABOVE = (
-    4  # times as many columns as products of a point: above that, all products are kept where they are used twice
-)
+_FLAT_SHARE = 1e-12  # of the largest variance of a patch: a smaller one is rounding, not a direction
+_LEAST_RIDGE = 1e-4  # ridge of flat patches: with a smaller one, eigenvalues of large sets are below rounding
+_TURNED = 1e-12  # part of a tangent along the constants: a larger one is rounding, in patches with a distant member
+_TIE = 1e-9  # relative difference of sums of eigenvalues that may be rounding
+_KEEP_PRODUCTS_ABOVE = 4  # ratio of columns to products of a point above which products that are used twice are stored
 PATHS = 1 << 25  # path lengths to landmarks that are held at a time
-_NEAREST = 1e-140  # a distance whose square is a number, and so is that square beside rounding
+_NEAREST = 1e-140  # the least distance whose square, and the rounding of it, do not underflow
 _ROWS_PER_TASK = 1 << 14  # rows of a matrix that one task adds up
 
 
 def batch_bytes(n: int, k: int, columns: int, copies: int) -> int:
-    """Return what all threads hold of their batches: offsets of ``columns`` columns, and so many copies of G."""
+    """Return the bytes of the batches of all threads: offsets of ``columns`` columns and so many copies of G."""
     each = max(1, OFFSETS_PER_THREAD // (k * max(k, columns)))  # points of a batch
     at_once = min(settings.threads(), -(-n // each))
     return at_once * 8 * min(n, each) * k * (2 * columns + copies * k)
@@ -76,7 +74,7 @@ def barycentric(G: Array, ridge: float | Array = RIDGE) -> Array:
     """
     k = G.shape[-1]
     trace = np.trace(G, axis1=-2, axis2=-1)
-    least = 4 * k * np.finfo(np.float64).eps  # with less the sum may be singular
+    least = 4 * k * np.finfo(np.float64).eps  # a smaller ridge may leave the sum singular
     load = np.where(trace > 0, np.maximum(ridge, least) * trace, 1.0)[:, None, None] * np.eye(k)
     w = np.linalg.solve(_semidefinite(G, load / 2) + load, np.ones((len(G), k, 1)))[..., 0]
     return w / w.sum(axis=1, keepdims=True)
@@ -179,7 +177,7 @@ def hessians(G: Array, d: int) -> Array:
     """
     T = tangent_frames(G, d)
     a, b = np.triu_indices(d)
-    second = T[:, :, 1 + a] * T[:, :, 1 + b] * T.shape[1] ** 0.5  # of the size of the other columns
+    second = T[:, :, 1 + a] * T[:, :, 1 + b] * T.shape[1] ** 0.5  # scaled like the other columns
     Q, R = np.linalg.qr(np.concatenate([T, second], axis=2))
     pivots = np.abs(np.diagonal(R, axis1=1, axis2=2)[:, d + 1 :])
     return Q[:, :, d + 1 :] * (pivots > _FLAT_SHARE**0.5)[:, None, :]
@@ -205,7 +203,7 @@ def several_weights(G: Array, d: int, eta: float, ridge: float | Array = RIDGE) 
     values = values.clip(0)
     tail = np.cumsum(values, axis=1)[:, :most]
     rest = values.sum(axis=1, keepdims=True) - tail
-    bound = (1 - _TIE) * max(eta, _FLAT_SHARE)  # patches that equal the median but for rounding are treated alike
+    bound = (1 - _TIE) * max(eta, _FLAT_SHARE)  # patches equal to the median up to rounding are treated alike
     s = np.maximum(1, (tail < bound * rest).sum(axis=1))
     used = (np.arange(most) < s[:, None])[:, None, :]
     V = V[:, :, :most] * used
@@ -213,7 +211,7 @@ def several_weights(G: Array, d: int, eta: float, ridge: float | Array = RIDGE) 
     alpha = np.linalg.norm(sums, axis=1) / np.sqrt(s)
     h = (alpha[:, None] - sums) * used[:, 0, :]
     size = np.linalg.norm(h, axis=1, keepdims=True)
-    h = np.where(size > _FLAT_SHARE, h / np.where(size > 0, size, 1.0), 0.0)  # what is left out is missing in the sums
+    h = np.where(size > _FLAT_SHARE, h / np.where(size > 0, size, 1.0), 0.0)  # no reflection where h is rounding
     V = V - 2 * (V @ h[:, :, None]) * h[:, None, :]
     return (V + ((1 - alpha)[:, None] * barycentric(G, ridge))[:, :, None]) * used
 
@@ -252,13 +250,13 @@ def nearest_along(graph: Graph, chosen: Array, k: int) -> tuple[Array, Array]:
 
 
 def _least(D: Array, k: int) -> Array:
-    """Return the places of the k least of each row, ascending, of equal ones the first."""
+    """Return the positions of the k smallest of each row, ascending; of equal values the first."""
     if k >= D.shape[1]:
         return np.argsort(D, axis=1, kind="stable")
     near = np.sort(np.argpartition(D, k - 1, axis=1)[:, :k], axis=1)
     values = np.take_along_axis(D, near, axis=1)
     near = np.take_along_axis(near, np.argsort(values, axis=1, kind="stable"), axis=1)
-    tied = (values.max(axis=1, keepdims=True) >= D).sum(axis=1) > k  # which of them are taken is left open above
+    tied = (values.max(axis=1, keepdims=True) >= D).sum(axis=1) > k  # argpartition may take any of them
     near[tied] = np.argsort(D[tied], axis=1, kind="stable")[:, :k]
     return near
 
@@ -300,7 +298,7 @@ class Patches:
 
     @classmethod
     def of_graph(cls, graph: Graph) -> Patches:
-        """Take each point and its neighbours."""
+        """Return the patches of a graph: each point and its neighbours."""
         require_apart(graph)
         n = graph.n
         indptr = graph.indptr + np.arange(n + 1)
@@ -322,7 +320,7 @@ class Patches:
             yield np.flatnonzero(sizes == size), int(size)
 
     def over(self, geometry: Geometry, work: Callable[[Array], Array], width: int, stage: str | None = None) -> Array:
-        """Return ``work(products around points)`` for all patches, (all members) × width: rows stand as members do.
+        """Return ``work(products around points)`` for all patches, (all members) × width, in the order of the members.
 
         ``work`` gives B × m × (≤ width) for patches of m members; missing columns are zeros.
         """
@@ -349,7 +347,7 @@ class Patches:
         return out
 
     def remembered(self, geometry: Geometry) -> Geometry:
-        """Return the geometry for work that looks at the patches twice: of wide rows, their products are kept.
+        """Return the geometry for work that reads the patches twice; the products of wide rows are stored.
 
         Products take k² numbers a point. They are kept only where that is little beside the rows themselves.
         """
@@ -391,7 +389,7 @@ class Patches:
         where = (places.indptr.astype(np.int64), places.indices.astype(np.int64), places.data.astype(np.int64))
         lists = (self.indptr, self.members)
         counts = np.zeros(n, dtype=np.int64)
-        step = max(_ROWS_PER_TASK, -(-n // 64))  # a task holds room for n columns
+        step = max(_ROWS_PER_TASK, -(-n // 64))  # each task allocates n columns
 
         def count(start: int) -> None:
             count_rows(*lists, *where, counts, start, min(n, start + step))

@@ -1,4 +1,4 @@
-"""The loops that add patches up to a sparse matrix, compiled when first imported and kept on disk."""
+"""Compiled loops that add the forms of all patches to a sparse matrix."""
 
 from __future__ import annotations
 

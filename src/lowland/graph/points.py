@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ..core.arrays import to_numpy
 from ..core.errors import DataError
-from ..core.message import Message, Setting
+from ..core.message import Message, Owner, Setting
 from ..pairs.distances import check_distances, check_function, learn, metric
 from .components import bridge
 from .distinct import distinct, numbered
@@ -26,7 +26,6 @@ Query = Callable[[Array, int], tuple[Array, Array]]  # block, k: numbers and dis
 Rule = str | Callable[[Any, Any], Any]
 
 _UNIT_METRICS = ("euclidean", "sqeuclidean", "cityblock", "chebyshev")  # in which a large column hides the others
-_DOMINANT_RANGE = 100  # times the range of any other column: those change its distances by a ten-thousandth
 
 
 @dataclass(frozen=True)
@@ -120,14 +119,17 @@ class PointSet:
                 compared = PointMetric(owner, rule, learn(rule, items))
         return cls(compared, take(items, first, compared.precomputed), first, inverse)
 
-    def dominant_column(self) -> int | None:
-        """Return the column that alone decides which points are neighbours, if there is one."""
-        if self.metric.metric not in _UNIT_METRICS or sp.issparse(self.points) or self.points.shape[1] < 2:
+    @property
+    def repeated(self) -> Array | None:
+        """The number of each object's point, where some objects are equal; else None."""
+        return self.inverse.astype(np.int32) if len(self.first) < len(self.inverse) else None
+
+    def ranges(self) -> Array | None:
+        """Return the range of each column, for dense rows under a metric that depends on the units of the columns."""
+        if self.metric.metric not in _UNIT_METRICS or sp.issparse(self.points):
             return None
         with np.errstate(over="ignore"):  # rows that large are refused by the search, with advice
-            spread = np.ptp(self.points, axis=0).astype(np.float64)
-        top = int(spread.argmax())
-        return top if spread[top] > _DOMINANT_RANGE * np.delete(spread, top).max() else None
+            return np.ptp(self.points, axis=0).astype(np.float64)
 
     def search(self, start: int = 0) -> Searcher:
         """Return the search among the points."""
@@ -149,7 +151,7 @@ class PointSet:
         found = self
         while True:
             if len(found.first) < 2:
-                raise DataError(f"{self.metric.owner}: all rows are equal (rank 0); give rows that differ")
+                raise DataError(Message(Owner(self.metric.owner), "all rows are equal (rank 0); give rows that differ"))
             k, search = count(len(found.first)), found.search(start)
             counted = radius is None or np.isinf(radius)
             graph = search.graph(k, ties=ties) if counted else search.radius(cast(float, radius))

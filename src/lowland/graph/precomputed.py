@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..core.errors import DataError
+from ..core.errors import DataError, DisconnectedError
 from ..core.message import Message, Setting
 from .graph import Graph, starts
 from .search import KnownLinks, Link, NeighborLists, Searcher, ordered, shortest
@@ -84,10 +84,11 @@ class GivenDistances(Searcher):
         missing = np.setdiff1d(np.unique(labels), np.append(link.label, skip))
         if len(missing):
             row = int(self._numbers[np.flatnonzero(labels == missing[0])[0]])
-            raise DataError(
+            raise DisconnectedError(
                 Message(
-                    "the graph of the stored distances is not connected, and no distance is known from the component "
-                    f"of row {row} to any other: store some, or use ",
+                    "the graph of the stored distances is not connected: the number of connected components is "
+                    f"{labels.max() + 1}, and no distance is known from that of row {row} to any other; store "
+                    "some, or use ",
                     Setting("disconnected", "separate"),
                 ),
                 row=row,

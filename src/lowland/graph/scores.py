@@ -12,15 +12,15 @@ Array = Any
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 UNIT = {SINGLE: 2.0**-24, DOUBLE: 2.0**-53}  # rounding
-TINY = {SINGLE: 1e-37, DOUBLE: 1e-307}  # more than what underflow takes off a product
-TERMS = 512  # columns multiplied at a time: rounding grows with them, not with all columns
-_PIVOTS = 256  # clusters looked for at once
-_LONE = 1 / 64  # share of the points that may be left over by a split
+TINY = {SINGLE: 1e-37, DOUBLE: 1e-307}  # bounds the error of a product by underflow
+TERMS = 512  # columns multiplied at a time: the rounding error grows with this number, not with the width
+_PIVOTS = 256  # the most pivots, and so groups, that a split tries
+_LONE = 1 / 64  # share of the points that may be in groups of k points or fewer
 
 
 def fill(out: Array, shifted: Array, scale: float) -> Array:
     """Write rows z, 1, −½‖z‖² with z = shifted/scale; return ‖z‖."""
-    with np.errstate(all="ignore"):  # new rows may lie anywhere; those too far off are not looked up by products
+    with np.errstate(all="ignore"):  # new rows may be very large; those are searched without products
         out[:, :-2] = shifted / scale
         z = out[:, :-2].astype(np.float64)
         squares = np.einsum("ij,ij->i", z, z)
@@ -36,9 +36,9 @@ def tail(rows: Array) -> Array:
 
 
 def products(left: Array, end: Array, right: Array, out: Array, room: Array | None) -> None:
-    """Write the scores of rows; ``end`` is their `tail`, and of wide rows ``room`` takes the product of some columns.
+    """Write the scores of rows; ``end`` is their `tail`, ``room`` holds the product of one part of wide rows.
 
-    The products of `TERMS` columns are added up one by one, so that sums are rounded about TERMS + D/TERMS times.
+    The products of each `TERMS` columns are added in turn, so a sum is rounded about TERMS + D/TERMS times.
     """
     last = right.shape[1] - end.shape[1]
     np.matmul(end, right[:, last:].T, out=out)
@@ -58,7 +58,7 @@ def _last(width: int) -> int:
 
 
 def error(kind: np.dtype[Any], width: int, reach: Array) -> Array:
-    """Return a bound on the error of a score for ‖zᵢ‖ + ‖zⱼ‖ ≤ reach, without that of rounding to z.
+    """Return a bound on the error of a score for ‖zᵢ‖ + ‖zⱼ‖ ≤ reach, not including the rounding of z itself.
 
     Sums of m rounded terms err by γ·½(‖zᵢ‖ + ‖zⱼ‖)², γ = mu/(1 − mu) (Higham 2002, section 3.1). A part of the columns
     has `TERMS` terms and two more, each part adds one, and −½‖z‖² is rounded. In float64 the sums ‖z‖² err as well, by
@@ -74,10 +74,10 @@ def error(kind: np.dtype[Any], width: int, reach: Array) -> Array:
 def split(rows: Array, k: int) -> list[Array]:
     """Return groups of points (rows z, 1, −½‖z‖² in float32) such that the k nearest of each lie in its own group.
 
-    Points are chosen as pivots, each the farthest from those before, until the distance ρ to the nearest pivot falls
-    to less than a quarter in one step. Pivots then lie more than 4ρ apart: what is in the cell of another is more than
-    2ρ away, and all in the own cell are within 2ρ. Cells of k points or fewer are no such groups. The distances are
-    taken with a bound on their rounding: ρ from above, those between pivots from below. Where no such step is found,
+    Pivots are chosen one by one, each the farthest point from the earlier ones, until they are more than 4ρ apart,
+    where ρ is the largest distance of a point from its nearest pivot. The points of a pivot's cell are then within 2ρ
+    of each other and more than 2ρ from all other cells. Rounding is included: ρ is an upper bound, the distances
+    between pivots are lower bounds. If there are no such pivots, or too many points are in cells of k points or fewer,
     all points are one group.
     """
     n, width = rows.shape

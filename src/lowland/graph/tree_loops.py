@@ -1,4 +1,4 @@
-"""The way out of components through a tree of boxes, compiled when first imported and kept on disk."""
+"""Compiled loops: the shortest links between components, by a tree of bounding boxes."""
 
 from __future__ import annotations
 

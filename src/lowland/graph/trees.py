@@ -22,11 +22,11 @@ _CANDIDATE_FRACTION, _LEAST_CANDIDATES = (
     32,
     64,
 )  # a row with more candidates than n/32 (and 64, and 4k) is compared with all points
-_LEAF = 32  # points in a box of the tree of boxes
+_LEAF = 32  # points in a leaf of the tree of bounding boxes
 
 
 class TreeSearcher(Searcher):
-    """A KD-tree finds candidates; their distances are recomputed, and for ties at the end of a list more are found."""
+    """Candidates from a KD-tree, with distances recomputed; the search is extended for ties with the last."""
 
     measure: EuclideanRows
 
@@ -39,10 +39,10 @@ class TreeSearcher(Searcher):
         self.tree = cKDTree(measure.X.astype(np.float64, copy=False), balanced_tree=False, compact_nodes=True)
 
     def row_cost(self) -> float:
-        """Return the microseconds that a row should take: how many leaves meet the balls around some points, counted.
+        """Return the estimated microseconds of a row, from the leaves that meet the neighbourhoods of a sample.
 
-        A tree over many true dimensions is looked through nearly whole: 60,000 Gaussian rows of 15 columns took 48
-        times as long as by products, 6 columns half as long.
+        With many dimensions nearly all of a tree is searched: 60,000 Gaussian rows of 15 columns took 48 times as long
+        as matrix products, and of 6 columns half as long.
         """
         sample = np.unique(np.linspace(0, self.n - 1, _PROBED).astype(np.int64))
         rows, k = self.measure.own(sample), min(_PROBED_K, self.n - 1)
@@ -58,7 +58,7 @@ class TreeSearcher(Searcher):
     def graph(self, k: int, ties: str = "cut") -> Graph:
         """Return the k nearest others of each point."""
         self._require(k, self.n - 1)
-        order = self.tree.indices  # neighbours one after another find the same leaves in the cache
+        order = self.tree.indices  # consecutive points are near each other, so their leaves are in the cache
         parts = [order[part] for part in tiles(self.n, _ROWS_AT_ONCE)]
         found = thread_pool.run(
             lambda part: self._search(self.measure.X[part], part, k, ties), parts, stage="neighbours", total=len(parts)
@@ -66,7 +66,7 @@ class TreeSearcher(Searcher):
         return self._assembled(order, within_memory(found), k, ties)
 
     def _assembled(self, order: Array, found: list[NeighborLists], k: int, ties: str) -> Graph:
-        """Put lists that stand in another order in that of the points."""
+        """Sort lists from the order of the tree to that of the points."""
         counts, indices, distances = (np.concatenate(x) for x in zip(*found, strict=True))
         place = np.empty(self.n, dtype=np.int64)
         place[order] = np.arange(self.n)
@@ -104,11 +104,11 @@ class TreeSearcher(Searcher):
         return _flattened(lists, len(rows))
 
     def _exact(self, rows: Any, i: Array, j: Array, values: Array) -> Array:
-        """Return Euclidean distances, like those of candidates."""
+        """Return Euclidean distances as they are computed for candidates."""
         return self.measure.raw(rows.rows, i, j)
 
     def _candidates(self, rows: Array, own: Array | None, m: int) -> tuple[Array, Array, Array]:
-        """Return the m nearest with exact distances in order, less the row itself, and a bound for all others."""
+        """Return the m nearest sorted by exact distance, without the row itself, and a lower bound for all others."""
         near, indices = self.tree.query(rows, m)
         near, indices = near.reshape(len(rows), m), indices.reshape(len(rows), m)
         d = self.measure.raw(rows, np.repeat(np.arange(len(rows)), m), indices.ravel()).reshape(len(rows), m)
@@ -127,7 +127,7 @@ class TreeSearcher(Searcher):
         return (indices, d, beyond) if own is None else (indices[:, 1:], d[:, 1:], beyond)
 
     def ways_out(self, labels: Array, skip: int, seen: KnownLinks) -> Link:
-        """Return the shortest link out of each component but one, by a tree of boxes over the order of the KD-tree."""
+        """Return the shortest link out of each component but one, by bounding boxes."""
         if np.count_nonzero(labels != skip) * self.n <= _PLAIN:
             return super().ways_out(labels, skip, seen)
         from .tree_loops import ways_out
@@ -168,7 +168,7 @@ class TreeSearcher(Searcher):
 
 
 class _Boxes(NamedTuple):
-    """Boxes around consecutive points, in pairs up to the root: node i has the children 2i and 2i + 1."""
+    """A binary tree of bounding boxes of consecutive points: node i has the children 2i and 2i + 1."""
 
     X: Array
     low: Array
@@ -177,7 +177,7 @@ class _Boxes(NamedTuple):
 
     @classmethod
     def over(cls, X: Array) -> _Boxes:
-        """Build the boxes over points that lie in the order of a tree."""
+        """Build the boxes of points in the order of a tree."""
         base = 1 << max(0, (-(-len(X) // _LEAF) - 1).bit_length())
         cuts = np.arange(0, len(X), _LEAF)
         low, high = (np.full((2 * base, X.shape[1]), value) for value in (np.inf, -np.inf))
@@ -191,7 +191,7 @@ class _Boxes(NamedTuple):
         return cls(X, low, high, base)
 
     def one_label(self, labels: Array) -> Array:
-        """Return the label of each node whose points have only one, −1 for others."""
+        """Return the label of each node whose points all have the same, and −1 for the others."""
         cuts = np.arange(0, len(labels), _LEAF)
         least, most = np.full(2 * self.base, labels.max() + 1), np.full(2 * self.base, -1)
         least[self.base : self.base + len(cuts)] = np.minimum.reduceat(labels, cuts)
@@ -213,10 +213,10 @@ def _cut(rows: Array, indices: Array, d: Array, k: int, ties: str) -> tuple[Arra
 
 
 def _flattened(lists: list[tuple[Array, Array, Array]], n: int) -> NeighborLists:
-    """Put lists one after another, in the order of their rows."""
+    """Concatenate lists in the order of their rows."""
     row, indices, distances = lists[0] if len(lists) == 1 else (np.concatenate(x) for x in zip(*lists, strict=True))
     counts = np.bincount(row, minlength=n)
-    if len(lists) == 1:  # no row was left over, so they stand in order
+    if len(lists) == 1:  # all rows are in one list, which is in order
         return NeighborLists(counts, indices, distances)
     order = np.argsort(row, kind="stable")
     return NeighborLists(counts, indices[order], distances[order])

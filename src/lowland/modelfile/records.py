@@ -28,7 +28,7 @@ def method_record(model: Reducer, arrays: Arrays, prefix: str = "", more: Encode
 
     held = fit_view(model)
     learned = {name: getattr(held, name) for name in model._state if hasattr(held, name)}
-    if held is not model:
+    if EXPONENT in vars(model):
         learned[EXPONENT] = model.exponent_
     return {
         "class": type(model).__name__,

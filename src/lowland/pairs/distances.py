@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError, ScaleError
-from ..core.message import KNOWN_PAIRS, Estimator, Item, Message, Setting
+from ..core.message import KNOWN_PAIRS, Estimator, Item, Message, Owner, Part, Phrase, Setting
 from . import sparse
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, check_symmetric, refuse_missing, short, tiles
 
@@ -68,14 +68,18 @@ SPARSE_METRICS = ("euclidean", "sqeuclidean", "cosine")
 _LOGICAL = ("jaccard", "dice", "rogerstanimoto", "sokalsneath", "yule")
 # Names of metrics in other libraries, and what to use here. Minkowski is left out because it needs a power,
 # Russell-Rao because the distance of an object to itself is not zero.
-OTHER_NAMES = {
-    "manhattan": "'cityblock'",
-    "taxicab": "'cityblock'",
-    "l1": "'cityblock'",
-    "l2": "'euclidean'",
-    "linf": "'chebyshev'",
-    "sokalmichener": "'rogerstanimoto'",
-    "minkowski": "a function of two rows, such as lambda a, b: (abs(a - b) ** p).sum() ** (1 / p)",
+OTHER_NAMES: dict[str, Part] = {
+    "manhattan": Setting("metric", "cityblock"),
+    "taxicab": Setting("metric", "cityblock"),
+    "l1": Setting("metric", "cityblock"),
+    "l2": Setting("metric", "euclidean"),
+    "linf": Setting("metric", "chebyshev"),
+    "sokalmichener": Setting("metric", "rogerstanimoto"),
+    "minkowski": Phrase(
+        "a function of two rows, such as lambda a, b: (abs(a - b) ** p).sum() ** (1 / p)",
+        "cityblock (power 1), euclidean (power 2) or chebyshev (power ∞); for another power, compute the distances "
+        "yourself and use precomputed",
+    ),
 }
 
 
@@ -290,7 +294,7 @@ def check_function(rule: Pairwise, objects: Array, owner: str) -> None:
             return
         i, j = (int(place) for place in np.unravel_index(int(off.argmax()), off.shape))
         words = text.format(value=D[i, j], back=D[j, i], a=short(few[i]), b=short(few[j]))
-        raise DataError(f"{owner}: the metric function {words}")
+        raise DataError(Message(Owner(owner), f"the metric function {words}"))
 
     refuse(-D, _MAX_ASYMMETRY, "is negative: {value:g} for the objects {a} and {b}")
     refuse(
@@ -329,14 +333,14 @@ def check_distances(D: Array, owner: str, known: Array | None = None) -> None:
             what = "is negative" if block[i, j] < 0 else "is not a number"
             place = Item("row", rows.start + int(i)), ", ", Item("column", columns.start + int(j))
             rule = "; distances are positive or zero"
-            raise DataError(Message(f"{owner}: a distance {what}: {block[i, j]:g} at ", *place, rule))
+            raise DataError(Message(Owner(owner), f"a distance {what}: {block[i, j]:g} at ", *place, rule))
 
     slack = check_symmetric(D, owner, "distances", "D", known=known, check=check)
     own = np.abs(arrays.to_numpy(arrays.namespace(D).linalg.diagonal(D)))
     if own.max() > slack:
         worst = int(own.argmax())
         problem = f" has distance {own[worst]:g} to itself; it must be zero"
-        raise DataError(Message(f"{owner}: ", Item("object", worst), problem))
+        raise DataError(Message(Owner(owner), Item("object", worst), problem))
 
 
 def check_size(D: Array, owner: str) -> None:
@@ -346,8 +350,11 @@ def check_size(D: Array, owner: str) -> None:
         return
     what, remedy = ("underflow", "multiply") if largest < 1 else ("overflow", "divide")
     raise ScaleError(
-        f"{owner}: the largest distance is {largest:.2g}, and sums of its powers {what}; {remedy} the distances by a "
-        "constant"
+        Message(
+            Owner(owner),
+            f"the largest distance is {largest:.2g}, and sums of its powers {what}; {remedy} the distances by a "
+            "constant",
+        )
     )
 
 

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError
-from ..core.message import Message, Setting, message
+from ..core.message import Message, Owner, Setting, message
 from . import sparse
 from .distances import SquaredEuclidean, metric, squared_norms
 from .pairwise import Array, Function, Pairwise, Precomputed, Prepared, length, tiles
@@ -191,8 +191,11 @@ def check_function(rule: Kernel, objects: Array, owner: str) -> None:
     if off.max() > max(1e-8, 100 * rule.eps) * np.abs(K).max():
         i, j = (int(place) for place in np.unravel_index(int(off.argmax()), off.shape))
         raise DataError(
-            f"{owner}: the kernel function is not symmetric: {K[i, j]:g} for two of the objects, {K[j, i]:g} in "
-            "reverse order; if both measure the same, use their mean"
+            Message(
+                Owner(owner),
+                f"the kernel function is not symmetric: {K[i, j]:g} for two of the objects, {K[j, i]:g} in "
+                "reverse order; if both measure the same, use their mean",
+            )
         )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..core import arrays, thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
-from ..core.message import Item, Message
+from ..core.message import Item, Message, Owner, Phrase
 
 Array = Any
 Prepared = Any
@@ -222,7 +222,9 @@ def check_symmetric(
     n, m = M.shape
     if n != m:
         kind = {"distances": "distance ", "kernel values": "kernel "}.get(what, "")
-        raise DataError(f"{owner}: precomputed {what} must be a square {kind}matrix; this one is {n} × {m}")
+        raise DataError(
+            Message(Owner(owner), f"precomputed {what} must be a square {kind}matrix; this one is {n} × {m}")
+        )
 
     def look(pair: tuple[slice, slice]) -> _TileCheck:
         a, b = pair
@@ -246,14 +248,16 @@ def check_symmetric(
     worst = max(checks, key=lambda s: s.asymmetry)
     if worst.asymmetry > slack:
         i, j = worst.place
-        remedy = f"if both measure the same, use ({letter} + {letter}.T) / 2"
+        mean = Phrase(f"use ({letter} + {letter}.T) / 2", "replace both by their mean")
+        remedy = Message("if both measure the same, ", mean)
         if one_half(M, lambda values: values == 0):
             twice = "" if not np.asarray(_diagonal(M)).any() else f" - np.diag(np.diag({letter}))"
-            remedy = f"one half is all zero, so use {letter} + {letter}.T{twice}"
+            fill = Phrase(f"use {letter} + {letter}.T{twice}", "fill it with the values of the other half")
+            remedy = Message("one half is all zero, so ", fill)
         place = Item("row", i), ", ", Item("column", j)
         first, back = (f"{float(value):g}" for value in (M[i, j], M[j, i]))
-        problem = f"the {what} are not symmetric: {first} at ", *place, f", and {back} in the transpose; {remedy}"
-        raise DataError(Message(f"{owner}: ", *problem))
+        problem = f"the {what} are not symmetric: {first} at ", *place, f", and {back} in the transpose; ", remedy
+        raise DataError(Message(Owner(owner), *problem))
     return slack
 
 
@@ -271,10 +275,11 @@ def refuse_missing(M: Array, owner: str, what: str, letter: str, remedy: str | M
         if not len(found):
             continue
         if one_half(M, np.isnan):
-            remedy = f"one half is all NaN, so use np.fmax({letter}, {letter}.T)"
+            fill = Phrase(f"use np.fmax({letter}, {letter}.T)", "fill it with the values of the other half")
+            remedy = Message("one half is all NaN, so ", fill)
         i, j = part.start + int(found[0][0]), int(found[0][1])
         place = Item("row", i), ", ", Item("column", j)
-        raise DataError(Message(f"{owner}: the {what} at ", *place, " is missing (NaN); ", remedy))
+        raise DataError(Message(Owner(owner), f"the {what} at ", *place, " is missing (NaN); ", remedy))
 
 
 def _diagonal(M: Array) -> Array:

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from ..core import arrays
 from ..core.cost import FLOPS_PER_CORE, SPARSE_FLOPS_PER_CORE, DataShape
 from ..core.errors import DataError
+from ..core.message import Message, Owner
 from ..core.settings import threads
 from ..core.spmm import outer
 from .pairwise import TILE, Array, Pairwise, Prepared, length, tiles
@@ -31,8 +32,11 @@ def require_sparse_form(name: str, known: Sequence[str], owner: str, what: str) 
     listed = ", ".join(repr(each) for each in known[:-1])
     given = "a function" if name == "function" else repr(name)
     raise DataError(
-        f"{owner}: sparse rows support the {what}s {listed} and {known[-1]!r}, not {given}; use one of these, or pass "
-        "X.toarray() if it fits in memory"
+        Message(
+            Owner(owner),
+            f"sparse rows support the {what}s {listed} and {known[-1]!r}, not {given}; use one of these, or pass "
+            "X.toarray() if it fits in memory",
+        )
     )
 
 

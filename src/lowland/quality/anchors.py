@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.measure import Measure
-from ..core.message import Message, Setting
+from ..core.message import Message, Owner, Setting
 
 Array = Any
 
@@ -169,7 +169,7 @@ def _count(n: int, anchors: Any, owner: str) -> int:
 
 def _wrong_anchors(owner: str, anchors: Any) -> Message:
     allowed = " must be a whole number of at least 2, None (all points) or 'auto'; it is "
-    return Message(f"{owner}: ", Setting("anchors"), f"{allowed}{anchors!r}")
+    return Message(Owner(owner), Setting("anchors"), f"{allowed}{anchors!r}")
 
 
 def check_seed(random_state: Any, owner: str = "quality") -> int:
@@ -182,7 +182,7 @@ def check_seed(random_state: Any, owner: str = "quality") -> int:
         return 0
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
         allowed = f" must be a whole number of at least 0, or None; it is {random_state!r}"
-        raise ValueError(Message(f"{owner}: ", Setting("random_state"), allowed))
+        raise ValueError(Message(Owner(owner), Setting("random_state"), allowed))
     return int(random_state)
 
 
@@ -215,13 +215,13 @@ def labels(groups: Any, n: int, owner: str = "quality", what: str = "groups") ->
             codes[i] = -1 if _missing(label) else seen.setdefault(label, len(seen))
         except (TypeError, ValueError):  # not hashable, or an array that cannot be compared with itself
             kind = f" is a {type(label).__name__}; a label is one value, such as a word or a number"
-            raise DataError(Message(f"{owner}: the label of point {i} in ", Setting(what), kind)) from None
+            raise DataError(Message(Owner(owner), f"the label of point {i} in ", Setting(what), kind)) from None
     if not seen:
-        none = f"{owner}: none of the {n} points has a label in "
-        raise DataError(Message(none, Setting(what), "; give some labels, or leave it out"))
+        none = f"none of the {n} points has a label in "
+        raise DataError(Message(Owner(owner), none, Setting(what), "; give some labels, or leave it out"))
     if len(seen) > MOST_GROUPS:
         many = f" has {len(seen)} different labels for {n} points, and at most {MOST_GROUPS} groups are supported; "
-        raise DataError(Message(f"{owner}: ", Setting(what), many, "give classes, not the names of single points"))
+        raise DataError(Message(Owner(owner), Setting(what), many, "give classes, not the names of single points"))
     names = _ordered(seen, owner, what)
     place = np.empty(len(names) + 1, dtype=np.int64)
     place[[seen[name] for name in names]], place[-1] = np.arange(len(names)), -1
@@ -233,7 +233,7 @@ def _listed(groups: Any, n: int, owner: str, what: str) -> list[Any]:
     shape = getattr(groups, "shape", None)
     if isinstance(shape, tuple) and len(shape) != 1:
         wrong = f" must contain one label for each point; its shape is {shape}, not ({n},)"
-        raise DataError(Message(f"{owner}: ", Setting(what), wrong))
+        raise DataError(Message(Owner(owner), Setting(what), wrong))
     if getattr(getattr(groups, "dtype", None), "kind", "") in ("M", "m"):
         given = list(groups)  # tolist() would turn nanosecond times into integers
     else:
@@ -244,10 +244,10 @@ def _listed(groups: Any, n: int, owner: str, what: str) -> list[Any]:
             given = list(groups if plain is None else plain())
         except TypeError:
             wrong = f" must contain one label for each point; it is {groups!r}"
-            raise DataError(Message(f"{owner}: ", Setting(what), wrong)) from None
+            raise DataError(Message(Owner(owner), Setting(what), wrong)) from None
     if len(given) != n:
         wrong = f" has {len(given)} labels for {n} points; give one for each point"
-        raise DataError(Message(f"{owner}: ", Setting(what), wrong))
+        raise DataError(Message(Owner(owner), Setting(what), wrong))
     return given
 
 
@@ -267,8 +267,8 @@ def _ordered(names: Iterable[Any], owner: str, what: str) -> tuple[Any, ...]:
     for name in names:
         other = read.setdefault(str(name), name)
         if other is not name:
-            same = f"{owner}: the labels {other!r} and {name!r} in "
-            raise DataError(Message(same, Setting(what), " are written the same; rename one of them"))
+            same = f"the labels {other!r} and {name!r} in "
+            raise DataError(Message(Owner(owner), same, Setting(what), " are written the same; rename one of them"))
     try:
         return tuple(sorted(read.values()))
     except TypeError:  # labels of different types cannot be compared

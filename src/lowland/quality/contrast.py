@@ -13,7 +13,7 @@ from ..core import thread_pool
 from ..core.dominance import dominance, dominant_words
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..core.measure import Z95, Measure
-from ..core.message import SCALED_METRIC, Message
+from ..core.message import SCALED_METRIC, Message, Owner
 from ..graph.measures import BoundMetric, EuclideanRows
 from ..pairs.pairwise import tiles
 from .anchors import check_seed
@@ -58,12 +58,14 @@ def relative_contrast(X: Any, *, metric: Metric = "euclidean", random_state: int
     True
     """
     owner = "relative_contrast"
-    side = one_side(X, metric, f"{owner}, X")
+    side = one_side(X, metric, owner)
     if side.n < 2:
-        raise DataError(f"{owner}: at least 2 points are needed; X has 1")
+        raise DataError(Message(Owner(owner), "at least 2 points are needed; X has 1"))
     found = contrast_of(side, random_state, owner)
     if np.isnan(found):
-        raise DataError(f"{owner}: all points of X are equal, so the contrast is not defined; check how X was made")
+        raise DataError(
+            Message(Owner(owner), "all points of X are equal, so the contrast is not defined; check how X was made")
+        )
     return found
 
 
@@ -99,10 +101,11 @@ def warn_of_concentration(contrast: Measure, owner: str) -> str | None:
     """Warn if distances are concentrated, and return the message."""
     if not contrast.high < LOW:
         return None
-    text = (
-        f"{owner}: distances in the data hardly differ (the mean distance to the nearest neighbour is "
+    text = Message(
+        Owner(owner),
+        f"distances in the data hardly differ (the mean distance to the nearest neighbour is "
         f"{1 / contrast:.0%} of the mean distance), so nearest neighbours are mostly random; reduce the data to fewer "
-        "columns first (for example with PCA), or use another metric"
+        "columns first (for example with PCA), or use another metric",
     )
     warnings.warn(text, LowlandWarning, stacklevel=level_of_the_caller())
     return text
@@ -118,6 +121,6 @@ def warn_of_dominance(side: BoundMetric, names: Sequence[Any] | None, owner: str
     found = dominant_words(spread, names)
     if found is None:
         return None
-    text = Message(f"{owner}: ", dominance(found, "so it dominates the distances in the data", SCALED_METRIC))
+    text = Message(Owner(owner), dominance(found, "so it dominates the distances in the data", SCALED_METRIC))
     warnings.warn(text, DominantColumnWarning, stacklevel=level_of_the_caller())
     return text

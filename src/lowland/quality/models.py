@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from ..core.errors import DataError
 from ..core.measure import Measure
+from ..core.message import Message, Owner
 from ..pairs.pairwise import tiles
 from .anchors import labels
 from .intervals import ratio
@@ -210,14 +211,16 @@ def _of_rows(table: RankTable, m: int) -> tuple[dict[str, Measure], dict[str, Me
 def cut_chain(model: Any, within: str, owner: str) -> tuple[Any, Any, str]:
     """Return the first steps (or None), the rest of the model, and the name of the space between them."""
     if within not in PLACES:
-        raise ValueError(f"{owner}: within must be 'input' or 'last step'; it is {within!r}")
+        raise ValueError(Message(Owner(owner), f"within must be 'input' or 'last step'; it is {within!r}"))
     steps = getattr(model, "steps", None)
     names = "" if steps is None or len(steps) < 2 else " → ".join(str(name) for name, _ in steps[:-1])
     if within == "input":
         return None, model, f"{GIVEN}, before {names}" if names else GIVEN
     if not names:
         kind = type(model).__name__
-        raise ValueError(f"{owner}: within='last step' requires a Pipeline of several steps; the model is a {kind}")
+        raise ValueError(
+            Message(Owner(owner), f"within='last step' requires a Pipeline of several steps; the model is a {kind}")
+        )
     return model[:-1], model[-1], f"the rows after {names}"
 
 
@@ -225,7 +228,10 @@ def need_transform(model: Any, owner: str) -> None:
     """Raise ValueError for a model without `transform`."""
     if not callable(getattr(model, "transform", None)):
         raise ValueError(
-            f"{owner}: {type(model).__name__} has no transform and cannot place new rows; use a method of Lowland"
+            Message(
+                Owner(owner),
+                f"{type(model).__name__} has no transform and cannot place new rows; use a method of Lowland",
+            )
         )
 
 

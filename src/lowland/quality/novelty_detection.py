@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..contract.reducer import Reducer
 from ..core import arrays, thread_pool
 from ..core.errors import DataError
-from ..core.message import Advice, Code, Message, Setting
+from ..core.message import Advice, Code, Message, Owner, Setting
 from ..core.random import seed
 from ..rows.object_rows import gather, unpacked
 from ..rows.row_source import as_rows
@@ -172,7 +172,7 @@ method that stores them, such as Isomap'})
         why = axes if isinstance(axes, str) else _no_residual(axes, type(model).__name__)
         available = (not isinstance(axes, str)) + (why is None) + (not isinstance(near, str))
         if available == 0:
-            raise DataError(f"novelty: {axes}, and {near}")
+            raise DataError(Message(Owner("novelty"), f"{axes}, and {near}"))
         share = (1 - level) / available
         limits: dict[str, float] = {}
         work: list[Callable[[Array], Array]] = []
@@ -298,8 +298,11 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
         rows = as_rows(X_train, owner="novelty, X_train")
         if rows.n_features != model.n_features_in_:
             raise DataError(
-                f"novelty: X_train has {rows.n_features} columns and the model {model.n_features_in_}; give the "
-                "training rows of the model"
+                Message(
+                    Owner("novelty"),
+                    f"X_train has {rows.n_features} columns and the model {model.n_features_in_}; give the "
+                    "training rows of the model",
+                )
             )
         items = gather(rows, sparse=True)
         items = items if rows.sparse else arrays.to_numpy(items)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from ..core import arrays, thread_pool
 from ..core.dominance import dominance, dominant_words
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
-from ..core.message import SCALE, Message, Setting
+from ..core.message import SCALE, Message, Owner, Setting
 from ..core.random import seed
 from ..graph.neighbors import objects
 from ..rows.object_rows import are_objects, take
@@ -118,7 +118,7 @@ def outliers(
     """
     check_parameters(n_neighbors, n_components, level, anchors)
     if not isinstance(scale, bool | np.bool_):
-        raise ValueError(Message("outliers: ", Setting("scale"), f" must be true or false; it is {scale!r}"))
+        raise ValueError(Message(Owner("outliers"), Setting("scale"), f" must be true or false; it is {scale!r}"))
     asked = _Request(n_neighbors, n_components, level, metric, bool(scale), names, anchors, seed(random_state))
     known = are_objects(X) or metric == "precomputed"
     with thread_pool.one_blas_thread(), naming("outliers, X"):
@@ -142,13 +142,15 @@ class _Request:
 def _by_distances(X: Any, asked: _Request) -> Outliers:
     """Find outliers among objects of which only distances are known."""
     if asked.scale:
-        raise DataError(Message("outliers: a distance matrix has no columns to scale; remove ", SCALE))
+        raise DataError(Message(Owner("outliers"), "a distance matrix has no columns to scale; remove ", SCALE))
     if asked.n_components != "auto":
-        raise DataError(Message("outliers: a distance matrix has no principal axes; remove ", Setting("n_components")))
+        raise DataError(
+            Message(Owner("outliers"), "a distance matrix has no principal axes; remove ", Setting("n_components"))
+        )
     square = asked.metric == "precomputed"
     items = objects(X, asked.metric, "outliers")
     if sp.issparse(items):
-        raise DataError("outliers: a sparse distance matrix is incomplete; give a dense one")
+        raise DataError(Message(Owner("outliers"), "a sparse distance matrix is incomplete; give a dense one"))
     n = items.shape[0]
     _require_rows(n)
     few = sample(n, asked.anchors, asked.rng)
@@ -204,7 +206,10 @@ def _by_rows(X: Any, asked: _Request) -> Outliers:
     )
     if not inliers.stable:
         warnings.warn(
-            f"outliers: the set of inliers did not converge in {inliers.rounds} iterations: some rows are near a limit",
+            Message(
+                Owner("outliers"),
+                f"the set of inliers did not converge in {inliers.rounds} iterations: some rows are near a limit",
+            ),
             LowlandWarning,
             stacklevel=3,
         )
@@ -227,7 +232,7 @@ def _count(asked: _Request, rows: RowSource) -> int | None:
     if count > most:
         large = f" is too large for {n} rows and {rows.n_features} columns; use at most {most} (no more than one "
         raise DataError(
-            Message("outliers: ", Setting("n_components", count), large, f"component for every {ROWS_EACH} rows)")
+            Message(Owner("outliers"), Setting("n_components", count), large, f"component for every {ROWS_EACH} rows)")
         )
     return count
 
@@ -365,25 +370,25 @@ def check_parameters(k: int, n_components: int | str, level: float, anchors: int
     check_level(level, "outliers")
     if n_components != "auto" and not is_whole(n_components, 1):
         least = f" must be a whole number ≥ 1 or 'auto'; it is {n_components!r}"
-        raise ValueError(Message("outliers: ", Setting("n_components"), least))
+        raise ValueError(Message(Owner("outliers"), Setting("n_components"), least))
     if anchors is not None and anchors != "auto" and not is_whole(anchors, LEAST):
         least = f" must be a whole number ≥ {LEAST}, 'auto' or None; it is {anchors!r}"
-        raise ValueError(Message("outliers: ", Setting("anchors"), least))
+        raise ValueError(Message(Owner("outliers"), Setting("anchors"), least))
 
 
 def _require_rows(n: int) -> None:
     if n < LEAST:
-        raise DataError(f"outliers: {n} rows are too few to detect outliers; give at least {LEAST}")
+        raise DataError(Message(Owner("outliers"), f"{n} rows are too few to detect outliers; give at least {LEAST}"))
 
 
 def _require_neighbors(k: int, n: int) -> None:
     if k >= n:
         few = f" must be less than the number of rows searched ({n})"
-        raise DataError(Message("outliers: ", Setting("n_neighbors", k), few))
+        raise DataError(Message(Owner("outliers"), Setting("n_neighbors", k), few))
 
 
 def _warn_dominant(axes: RobustAxes, names: Sequence[str] | None) -> None:
     found = dominant_words(axes.columns, names)
     if found is not None:
         text = dominance(found, "so it dominates the distances", SCALE)
-        warnings.warn(Message("outliers: ", text), DominantColumnWarning, stacklevel=4)
+        warnings.warn(Message(Owner("outliers"), text), DominantColumnWarning, stacklevel=4)

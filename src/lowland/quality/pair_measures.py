@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.measure import Measure
+from ..core.message import Message, Owner
 from .pair_values import (
     MONOTONE,
     SPEARMAN,
@@ -160,7 +161,7 @@ def distance_correlation(
     """
     owner = "distance_correlation"
     if kind not in ("pearson", "spearman"):
-        raise ValueError(f"{owner}: kind must be 'pearson' or 'spearman'; it is {kind!r}")
+        raise ValueError(Message(Owner(owner), f"kind must be 'pearson' or 'spearman'; it is {kind!r}"))
     return correlation_of(PairTable.of(X, Y, metric, pairs, random_state, groups, owner), kind)
 
 

@@ -21,7 +21,7 @@ from ..core import thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
 from ..core.measure import Measure
-from ..core.message import Advice, Code, Message, Setting
+from ..core.message import Advice, Code, Message, Owner, Setting
 from ..graph.measures import BoundMetric, RuleRows, SquareRows
 from ..pairs.pairwise import tiles
 from .anchors import Labels, check_seed, labels
@@ -349,8 +349,10 @@ def defined(measure: Measure, table: PairTable) -> Measure:
     """Return a measure; raise `UndefinedError` if it is NaN."""
     if np.isnan(measure):
         raise UndefinedError(
-            f"{table.owner}: all distances in the data or all in the map are equal, so this measure is not defined; "
-            "leave it out"
+            Message(
+                Owner(table.owner),
+                "all distances in the data or all in the map are equal, so this measure is not defined; leave it out",
+            )
         )
     return measure
 
@@ -363,7 +365,7 @@ def _wanted(pairs: int | str | None, total: int, owner: str) -> int | None:
         return 0
     if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < FEWEST:
         allowed = f" must be 'auto', None (all) or a whole number of at least {FEWEST}; it is {pairs!r}"
-        raise ValueError(Message(f"{owner}: ", Setting("pairs"), allowed))
+        raise ValueError(Message(Owner(owner), Setting("pairs"), allowed))
     return None if pairs >= total else int(pairs)
 
 

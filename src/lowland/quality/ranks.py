@@ -19,7 +19,7 @@ import numpy as np
 from ..core import settings, thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
-from ..core.message import Message, Setting
+from ..core.message import Message, Owner, Setting
 from ..graph.measures import BoundMetric
 from ..pairs.pairwise import tiles
 from .anchors import Anchors, choose
@@ -110,11 +110,11 @@ def check_count(k: Any, n: int, owner: str) -> int:
     """Return a valid number of neighbours: at least one other point must not be a neighbour."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         whole = f" must be a whole number of at least 1; it is {k!r}"
-        raise ValueError(Message(f"{owner}: ", Setting("n_neighbors"), whole))
+        raise ValueError(Message(Owner(owner), Setting("n_neighbors"), whole))
     if k > n - 2:
         large = f" is too large for {n} points: if all {n - 1} others are neighbours, every map is equal"
         usual = f"; the largest allowed is {n - 2}, and {max(1, min(10, n // 4))} is a good choice"
-        raise DataError(Message(f"{owner}: ", Setting("n_neighbors", k), large + usual))
+        raise DataError(Message(Owner(owner), Setting("n_neighbors", k), large + usual))
     return int(k)
 
 

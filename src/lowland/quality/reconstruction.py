@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from ..core import arrays
 from ..core.errors import DataError
 from ..core.measure import Measure
+from ..core.message import Message, Owner
 from ..graph.neighbors import objects
 from ..pairs.pairwise import tiles
 from .anchors import Labels, labels
@@ -51,7 +52,7 @@ def reconstruction_error(model: Any, X: Any, *, kind: str = "share", groups: Any
     """
     owner = "reconstruction_error"
     if kind not in KINDS:
-        raise ValueError(f"{owner}: kind must be 'share' or 'rms'; it is {kind!r}")
+        raise ValueError(Message(Owner(owner), f"kind must be 'share' or 'rms'; it is {kind!r}"))
     found = groups if groups is None else labels(groups, len_of(X), owner)
     return error_from(model, X, Y, kind, found)
 
@@ -80,15 +81,21 @@ def row_errors(model: Any, X: Any, Y: Any = None) -> tuple[Array, Array, int]:
     owner, name = "reconstruction_error", type(model).__name__
     if not callable(getattr(model, "inverse_transform", None)) or getattr(model, "_fitted_pairwise", False):
         raise ValueError(
-            f"{owner}: {name} has no inverse transform; use kruskal_stress or distance_error, which do not need one"
+            Message(
+                Owner(owner),
+                f"{name} has no inverse transform; use kruskal_stress or distance_error, which do not need one",
+            )
         )
     rows = numbers(model, X, owner, "X")
     coordinates = model.transform(X) if Y is None else Y
     n, width = rows.shape
     if len_of(coordinates) != n:
         raise DataError(
-            f"{owner}: X has {n} rows and Y has {len_of(coordinates)}; give the coordinates of the same rows, in "
-            "the same order"
+            Message(
+                Owner(owner),
+                f"X has {n} rows and Y has {len_of(coordinates)}; give the coordinates of the same rows, in "
+                "the same order",
+            )
         )
     mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).reshape(
         -1
@@ -98,8 +105,11 @@ def row_errors(model: Any, X: Any, Y: Any = None) -> tuple[Array, Array, int]:
         x, back = _dense(rows[part]), _dense(model.inverse_transform(coordinates[part]))
         if back.shape != x.shape:
             raise DataError(
-                f"{owner}: X has {width} columns, but {name} restores {back.shape[1]}; give the columns of the "
-                "training rows"
+                Message(
+                    Owner(owner),
+                    f"X has {width} columns, but {name} restores {back.shape[1]}; give the columns of the "
+                    "training rows",
+                )
             )
         lost[part], spread[part] = ((x - back) ** 2).sum(axis=1), ((x - mean) ** 2).sum(axis=1)
     return lost, spread, width
@@ -109,8 +119,11 @@ def numbers(model: Any, X: Any, owner: str, name: str) -> Any:
     """Return rows as a checked array or sparse matrix of finite numbers."""
     if getattr(model, "categorical_columns_", None):
         raise DataError(
-            f"{owner}: {type(model).__name__} was fitted to categories, which cannot be subtracted; compute a distance "
-            "matrix of the rows, and use report with metric='precomputed' on it and the coordinates"
+            Message(
+                Owner(owner),
+                f"{type(model).__name__} was fitted to categories, which cannot be subtracted; compute a distance "
+                "matrix of the rows, and use report with metric='precomputed' on it and the coordinates",
+            )
         )
     with naming(f"{owner}, {name}"):
         return objects(X, "euclidean", owner)

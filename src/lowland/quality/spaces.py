@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from ..contract.fit_info import level_of_the_caller
 from ..core.errors import FILL, CellError, DataError
-from ..core.message import Advice, Message, Part
+from ..core.message import Advice, Message, Owner, Part, parts_of
 from ..graph.measures import BoundMetric, EuclideanRows, RuleRows, SparseRows, SquareRows, measure
 from ..graph.neighbors import objects
 from ..pairs.distances import check_function
@@ -49,22 +49,30 @@ def sides(X: Any, Y: Any, metric: Metric = "euclidean", owner: str = "quality") 
     owner : str
         Name of the function in error messages.
     """
-    data, map = one_side(X, metric, f"{owner}, X", _BOTH), one_side(Y, "euclidean", f"{owner}, Y", _BOTH)
+    data, map = one_side(X, metric, owner, "X", _BOTH), one_side(Y, "euclidean", owner, "Y", _BOTH)
     if data.n != map.n:
         raise DataError(
-            f"{owner}: X has {data.n} rows and Y has {map.n}; give a map of the same rows, in the same order"
+            Message(
+                Owner(owner), f"X has {data.n} rows and Y has {map.n}; give a map of the same rows, in the same order"
+            )
         )
     if data.n < 3:
-        raise DataError(f"{owner}: {data.n} points have no neighbourhoods to compare; give at least 3")
+        raise DataError(Message(Owner(owner), f"{data.n} points have no neighbourhoods to compare; give at least 3"))
     if _all_equal(data):
         raise DataError(
-            f"{owner}: all points of X are equal, so there is nothing to compare; check how X was made (constant "
-            "columns, selected columns)"
+            Message(
+                Owner(owner),
+                "all points of X are equal, so there is nothing to compare; check how X was made (constant "
+                "columns, selected columns)",
+            )
         )
     if _all_equal(map):
         raise DataError(
-            f"{owner}: all points of Y are equal, so there is nothing to compare; check how the map was made (a failed "
-            "fit, a constant column)"
+            Message(
+                Owner(owner),
+                "all points of Y are equal, so there is nothing to compare; check how the map was made (a failed "
+                "fit, a constant column)",
+            )
         )
     return Sides(data, map, data.n)
 
@@ -94,17 +102,19 @@ def naming(owner: str, remedy: Part = FILL) -> Iterator[None]:
     except CellError as error:
         raise error.changed(subject=owner, advice=remedy) from None
     except DataError as error:
-        if str(error).startswith(owner.split(",")[0]):
+        if isinstance(parts_of(error.args[0])[0], Owner):
             raise
-        raise DataError(Message(f"{owner}: ", error.args[0]), row=error.row, column=error.column) from None
+        raise DataError(Message(Owner(owner), error.args[0]), row=error.row, column=error.column) from None
 
 
-def one_side(X: Any, metric: Metric, owner: str, remedy: Part = FILL) -> BoundMetric:
-    """Return checked points with distances; ``owner`` and ``remedy`` are used in error messages."""
+def one_side(X: Any, metric: Metric, function: str, argument: str = "X", remedy: Part = FILL) -> BoundMetric:
+    """Return checked points with distances; Y is a map. Errors name the function, the argument and the remedy."""
+    owner, is_map = f"{function}, {argument}", argument == "Y"
     square = isinstance(metric, str) and metric == "precomputed"
     if square and sp.issparse(X):
-        raise DataError(f"{owner}: a sparse distance matrix is incomplete; give all distances, such as X.toarray()")
-    is_map = owner.endswith(", Y")
+        raise DataError(
+            Message(Owner(owner), "a sparse distance matrix is incomplete; give all distances, such as X.toarray()")
+        )
     with naming(owner, remedy):
         if is_map and are_objects(X):
             raise DataError(

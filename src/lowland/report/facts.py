@@ -117,7 +117,7 @@ def _meaning(model: Reducer, name: str, value: float) -> str:
 
 def _verdict(model: Reducer, name: str) -> str | None:
     """Return Kruskal's word for a stress-1; None for other measures and for solutions that the fit calls degenerate."""
-    if name != "stress-1" or any("degenerate" in text for text in model.fit_info_.warnings):
+    if name != "stress-1" or model.fit_info_.evidence.get("degenerate", False):
         return None
     value = model.fit_info_.evidence[name]
     return next((word for limit, word in _VERDICTS if value <= limit), "poor")

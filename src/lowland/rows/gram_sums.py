@@ -11,7 +11,6 @@ import numpy as np
 
 from ..core import arrays, thread_pool
 from ..core.cost import check_allocation
-from ..core.message import Message, Setting
 from ..core.settings import report_progress
 
 Array = Any
@@ -101,8 +100,7 @@ def symmetric_sum(
 
 def square_zeros(n: int, reference: Array) -> Array:
     """Return an n × n matrix of zeros in the reference's library, if the memory limit allows it."""
-    remedy = Message("reduce fewer columns, or use ", Setting("solver", "krylov"))
-    check_allocation(8 * n * n, f"the {n} × {n} scatter matrix", remedy)
+    check_allocation(8 * n * n, f"the {n} × {n} scatter matrix", "reduce fewer columns")
     return arrays.like(np.zeros((n, n)), reference)
 
 

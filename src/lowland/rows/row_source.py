@@ -42,6 +42,7 @@ class RowSource(ABC):
     allow_nan: bool = False
     weights: np.ndarray[Any, Any] | None = None
     names: Sequence[str] | None = None
+    home: Array | None = None  # rows of a library that Lowland does not compute with: results go back to it
 
     @property
     @abstractmethod
@@ -120,6 +121,10 @@ class RowSource(ABC):
             self.check(block)
             return arrays.cast(work(block.rows), kind)
 
+        if self.home is not None:
+            host = copy.copy(self)
+            host.home = None
+            return arrays.back(host.map_blocks(work, width, dtype), self.home)
         if self.n_rows == 0:
             return arrays.like(np.empty((0, width)), self.reference, kind)
         parts = thread_pool.run(step, self.blocks(), stage="transform", total=self.block_count())
@@ -182,10 +187,14 @@ class RowSource(ABC):
             return found  # blocks with categories, for methods that accept them
 
 
-def single_pass_error(owner: str) -> DataError:
-    """Return the error of a method that reads the rows several times, for blocks that can be read only once."""
+def single_pass_error(owner: str, instead: str = "") -> DataError:
+    """Return the error of a method that reads the rows several times, for blocks that can be read only once.
+
+    ``instead`` is a further remedy.
+    """
     once = " reads the rows several times, and these blocks can be read only once; pass one array, or a function that "
-    return DataError(Message(owner, once, "returns new blocks: RowSource.from_blocks(lambda: …)"))
+    blocks = "returns new blocks: RowSource.from_blocks(lambda: …)"
+    return DataError(Message(owner, once, blocks, f"; or {instead}" if instead else ""))
 
 
 class ArrayRows(RowSource):
@@ -407,6 +416,10 @@ def _source(X: Any, owner: str) -> RowSource:
         return ArrayRows(csr, copied=0 if shared else csr.data.nbytes + csr.indices.nbytes + csr.indptr.nbytes)
     if arrays.is_foreign(X):
         return ArrayRows(conversion.dense(X))
+    if arrays.is_standard(X) and arrays.dispatched(X):
+        source = ArrayRows(conversion.dense(arrays.to_numpy(X)))
+        source.home = X
+        return source
     if isinstance(X, Iterator) or (callable(X) and not hasattr(X, "__array__")):
         return BlockRows(X)
     if len(getattr(X, "shape", (0, 0))) == 2 and any(hasattr(X, name) for name in _FRAMES):  # not a Series

@@ -28,6 +28,7 @@ from .row_source import ArrayRows, BlockRows, RowSource
 Array = Any
 Power = float  # of the rows' unit; half-integers for kernels
 Units = Mapping[str, Power | Callable[[Any], Power]]
+Model = TypeVar("Model")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 # Range of the exponent of the largest value in which rows are not scaled. Eighth powers of float64 (fourth powers of
@@ -88,26 +89,46 @@ def in_rows_units(model: Any, value: Any, name: str) -> Any:
 
 
 def fit_view(model: Any) -> Any:
-    """Return a view of a model whose rows and learned attributes are in the unit of the fit."""
-    if not (exponent := vars(model).get("exponent_", 0)):
+    """Return a view of a model whose rows and learned attributes are in the unit of the fit, and NumPy's."""
+    exponent, home = vars(model).get("exponent_", 0), vars(model).get("library_")
+    if not exponent and home is None:
         return model
     view = object.__new__(type(model))
     view.__dict__.update(vars(model), _scaled_by=exponent)
-    del view.__dict__["exponent_"]
+    for name in ("exponent_", "library_"):
+        view.__dict__.pop(name, None)
+    if home is not None:
+        view.__dict__.update({name: arrays.to_numpy(value) for name, value in _of_library(view)})
     return view
 
 
-def scaled_back(name: str) -> Callable[[Method], Method]:
+def keep_library(model: Model, X: Any) -> Model:
+    """Return a model whose learned arrays are of the library and device of X, where scikit-learn is set to do so."""
+    if arrays.dispatched(X):
+        learned = {name: value for name, value in vars(model).items() if name[-1] == "_"}
+        learned = {name: arrays.back(value, X) for name, value in learned.items() if isinstance(value, np.ndarray)}
+        vars(model).update(learned, library_=arrays.back(np.empty(0), X))
+    return model
+
+
+def _of_library(model: Any) -> list[tuple[str, Any]]:
+    return [
+        (name, value) for name, value in vars(model).items() if arrays.is_foreign(value) or arrays.is_standard(value)
+    ]
+
+
+def scaled_back(name: str, *, learned: bool = False) -> Callable[[Method], Method]:
     """Let a method compute in the unit of the fit, and return its result in that of the rows.
 
     ``name`` is that of the result in ``_units``; rows that the method takes by `Reducer._rows` or `Reducer._reduced`
-    are scaled when they are read.
+    are scaled when they are read. ``learned``: the result is of the library of the learned attributes.
     """
 
     def decorate(method: Method) -> Method:
         @functools.wraps(method)
         def work(model: Any, *args: Any, **kwargs: Any) -> Any:
-            return in_rows_units(model, method(fit_view(model), *args, **kwargs), name)
+            out = in_rows_units(model, method(fit_view(model), *args, **kwargs), name)
+            return arrays.back(out, model.library_) if learned and "library_" in vars(model) else out
 
         return cast(Method, work)
 

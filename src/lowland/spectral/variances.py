@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.measure import Z95, Measure
+from ..core.message import Message, Owner
 from ..core.random import seed
 from ..rows import units
 from ..rows.row_source import RowSource, as_rows
@@ -107,7 +108,7 @@ def variances_of(
         return _given(X, n_rows, n_columns, owner, flat)
     if n_rows is not None or n_columns is not None:
         name = "n_columns" if n_rows is None else "n_rows"
-        raise ValueError(f"{owner}: {name} can be given only with a spectrum, not with rows")
+        raise ValueError(Message(Owner(owner), f"{name} can be given only with a spectrum, not with rows"))
     rows = as_rows(X, owner=owner)
     exponent = units.exponent_of(rows, spread=True)
     rows = units.scaled(rows, -exponent)
@@ -141,21 +142,27 @@ def _given(spectrum: Any, n_rows: int | None, n_columns: int | None, owner: str,
     """Return checked eigenvalues; as for rows, those that may be rounding of the first are zero."""
     values = np.asarray(spectrum, dtype=np.float64)
     if len(values) == 0 or (not flat and not (values > 0).any()):
-        raise DataError(f"{owner}: no eigenvalue is positive: the data do not vary")
+        raise DataError(Message(Owner(owner), "no eigenvalue is positive: the data do not vary"))
     slack = 1e-10 * float(np.abs(values).max())  # solvers leave rounding below zero and in the order
     wrong = ~np.isfinite(values) | (values < -slack)
     if wrong.any():
         place = int(np.flatnonzero(wrong)[0])
-        raise DataError(f"{owner}: eigenvalues must be finite and nonnegative; number {place} is {values[place]}")
+        raise DataError(
+            Message(Owner(owner), f"eigenvalues must be finite and nonnegative; number {place} is {values[place]}")
+        )
     if (np.diff(values) > slack).any():
-        raise DataError(f"{owner}: eigenvalues must be in descending order; if these are rows, pass a 2-D table")
+        raise DataError(
+            Message(Owner(owner), "eigenvalues must be in descending order; if these are rows, pass a 2-D table")
+        )
     _check_count(n_rows, "n_rows", 2, owner)
     _check_count(n_columns, "n_columns", 1, owner)
     values = np.sort(np.where(values > square_tolerance(len(values)) ** 2 * values.max(), values, 0.0))[::-1]
     rank = int(np.count_nonzero(values))
     width = len(values) if n_columns is None else int(n_columns)
     if rank > width:
-        raise ValueError(f"{owner}: {rank} eigenvalues are positive, more than n_columns={n_columns} columns can have")
+        raise ValueError(
+            Message(Owner(owner), f"{rank} eigenvalues are positive, more than n_columns={n_columns} columns can have")
+        )
     size = width if n_rows is None else min(int(n_rows) - 1, width)
     return Variances(values[:rank], float(values.sum()), max(rank, size), n_rows, width)
 
@@ -163,7 +170,7 @@ def _given(spectrum: Any, n_rows: int | None, n_columns: int | None, owner: str,
 def _check_count(count: Any, name: str, least: int, owner: str) -> None:
     whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
     if count is not None and not (whole and count >= least):
-        raise ValueError(f"{owner}: {name} must be a whole number of at least {least}; got {count!r}")
+        raise ValueError(Message(Owner(owner), f"{name} must be a whole number of at least {least}; got {count!r}"))
 
 
 def leading(values: Array, limits: Array, spread: float) -> Measure:

@@ -143,11 +143,20 @@ def test_exaggeration_draws_clusters_together(rng):
 
 def test_perplexities_that_are_too_high(rng):
     X = rng.standard_normal((20, 3))
-    with pytest.raises(lowland.DataError, match=r"perplexity=19.0 is too large for 20 .*below 19; 6\.33 or less"):
-        lowland.TSNE(perplexity=19.0).fit(X)
-    with pytest.raises(lowland.DataError, match="too large for 20 distinct rows: it must be below 19"):
-        lowland.TSNE(perplexity=19.0).fit(np.vstack([X, X]))
+    with pytest.raises(lowland.DataError, match=r"perplexity \(20\) must be less than n_samples \(20\); 6\.67 or less"):
+        lowland.TSNE(perplexity=20).fit(X)
+    with pytest.raises(lowland.DataError, match=r"less than n_samples \(20\): distinct rows"):
+        lowland.TSNE(perplexity=20.0).fit(np.vstack([X, X]))
     assert lowland.TSNE(perplexity=18.0, max_iter=5).fit(X).neighbors_ == 19
+
+
+def test_all_others_count_the_same_at_the_largest_perplexity(rng):
+    X = rng.standard_normal((20, 3))
+    graph = neighbor_graph(X, 19)
+    even = (np.ones((20, 20)) - np.eye(20)) / 380
+    np.testing.assert_allclose(probabilities(graph, 19.0).toarray(), even)
+    np.testing.assert_allclose(probabilities(graph, 18.999).toarray(), even, rtol=0.2)  # their limit
+    assert np.isfinite(lowland.TSNE(perplexity=19.5).fit_transform(X)).all()
 
 
 @pytest.mark.parametrize("n", [20, 31, 32, 40, 90])

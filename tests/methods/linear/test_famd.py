@@ -452,13 +452,11 @@ def test_the_smallest_axis_is_not_lost_in_squares(near_twins):
 
 def test_what_counts_of_a_large_table_cannot_see_is_told(near_twins, monkeypatch):
     monkeypatch.setattr(famd_coding, "REREAD", 0)
-    with pytest.warns(
-        lowland.RankWarning, match=r"30 of the 31 axes .* below what counts of so large a table"
-    ) as caught:
+    with pytest.warns(lowland.RankWarning, match=r"30 of the 31 requested axes; .* from rounding") as caught:
         model = lowland.FAMD(31).fit(near_twins(1e-7))
     assert model.n_components_ == 30
     assert not any("rank" in str(warning.message) for warning in caught)
-    with pytest.warns(lowland.LowlandWarning, match=r"last eigenvalue is 2e-13 of the first, .* to 0.0009 of itself"):
+    with pytest.warns(lowland.LowlandWarning, match=r"last eigenvalue is 2e-13 of the first, .* is 0.0009"):
         assert lowland.FAMD(31).fit(near_twins(1e-6)).n_components_ == 31
     lowland.FAMD(31).fit(near_twins(1e-4))  # right to seven digits
     lowland.FAMD(30).fit(near_twins(1e-7))  # what was asked for is clear

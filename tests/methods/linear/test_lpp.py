@@ -138,7 +138,7 @@ def test_pieces_are_bridged_or_refused(rng):
     X = np.vstack([rng.standard_normal((60, 3)), rng.standard_normal((60, 3)) + 30])
     with pytest.raises(ValueError, match="disconnected must be 'bridge' or 'error'; got 'separate'"):
         LPP(disconnected="separate").fit(X)
-    with pytest.raises(lowland.DisconnectedError, match="2 connected components"):
+    with pytest.raises(lowland.DisconnectedError, match="connected components is 2"):
         LPP(disconnected="error").fit(X)
     with pytest.warns(lowland.DisconnectedWarning, match="joined by the shortest missing edge"):
         Y = LPP(1).fit_transform(X)

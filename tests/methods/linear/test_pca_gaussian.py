@@ -181,3 +181,24 @@ def test_mle_needs_as_many_rows_as_columns(rng):
         lowland.PCA("mle").fit(iter((X[:10], X[10:])))
     with pytest.raises(lowland.DataError, match=match):
         lowland.PCA("mle").partial_fit(X).transform(X)
+
+
+@pytest.mark.parametrize(("n", "options"), [(300, {}), (300, {"solver": "krylov"}), (6, {}), (300, {"scale": True})])
+@pytest.mark.parametrize("unit", [1.0, 2.0**-300])
+def test_a_model_file_without_noise_variance(rng, tmp_path, monkeypatch, n, options, unit):
+    """Files of earlier versions lack it: it is computed from the spectrum and the total variance."""
+    X = planted(rng, n, 8, 3, noise=0.5) * unit
+    model, file = lowland.PCA(3, **options).fit(X), tmp_path / "pca.lowland"
+    with monkeypatch.context() as earlier:
+        earlier.setattr(lowland.PCA, "_state", tuple(n for n in lowland.PCA._state if n != "noise_variance_"))
+        lowland.save(model, file)
+    loaded = lowland.load(file)
+    assert "noise_variance_" not in vars(loaded)
+    assert loaded.noise_variance_ == pytest.approx(model.noise_variance_, rel=1e-9)
+    assert loaded.score(X) == pytest.approx(model.score(X), rel=1e-9)
+
+
+def test_a_model_file_without_noise_variance_of_full_rank(rng):
+    model = lowland.PCA().fit(rng.standard_normal((5, 9)).astype(np.float32))
+    del model.noise_variance_
+    assert model.noise_variance_ == 0

@@ -145,7 +145,7 @@ def test_new_rows_follow_the_formula():
 @pytest.mark.filterwarnings("ignore:.*separates about:lowland.LowlandWarning")  # α = 1 links outliers to themselves
 def test_pieces(rng):
     X = np.vstack([rng.standard_normal((100, 3)), rng.standard_normal((60, 3)) + 50])
-    with pytest.raises(lowland.DisconnectedError, match="2 connected components"):
+    with pytest.raises(lowland.DisconnectedError, match="connected components is 2"):
         DiffusionMaps(disconnected="error").fit(X)
     with pytest.warns(lowland.DisconnectedWarning):
         model = DiffusionMaps(disconnected="separate").fit(X)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import sklearn.manifold
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist, pdist
@@ -281,7 +282,7 @@ def islands(rng):
 
 
 def test_pieces_bridged(islands):
-    with pytest.warns(lowland.DisconnectedWarning, match="3 connected components|2 connected components"):
+    with pytest.warns(lowland.DisconnectedWarning, match="connected components is 3|connected components is 2"):
         model = Isomap(n_neighbors=5).fit(islands)
     assert np.isfinite(model.embedding_).all()
     assert np.linalg.norm(model.embedding_[0] - model.embedding_[70]) > 30
@@ -304,7 +305,7 @@ def test_pieces_separate(islands):
 def test_small_pieces_keep_their_distances(rng):
     few = rng.standard_normal((6, 3)) + 50  # with 5 neighbours each, all are neighbours
     X = np.concatenate([rng.standard_normal((60, 3)), few])
-    with pytest.warns(lowland.DisconnectedWarning, match=r"2 connected components \(60 and 6 points\)"):
+    with pytest.warns(lowland.DisconnectedWarning, match=r"connected components is 2 \(60 and 6 points\)"):
         model = Isomap(6, n_neighbors=5, disconnected="separate").fit(X)
     np.testing.assert_allclose(pdist(model.embedding_[60:]), pdist(few), atol=1e-9)
     np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-12)
@@ -312,7 +313,7 @@ def test_small_pieces_keep_their_distances(rng):
 
 
 def test_pieces_refused(islands):
-    with pytest.raises(lowland.DisconnectedError, match="2 connected components"):
+    with pytest.raises(lowland.DisconnectedError, match="connected components is 2"):
         Isomap(n_neighbors=5, disconnected="error").fit(islands)
 
 
@@ -407,3 +408,42 @@ def test_a_row_is_placed_alike_alone_and_among_others(landmarks):
     new = X[:40] + 0.05
     together = model.transform(new)
     np.testing.assert_array_equal(np.concatenate([model.transform(row[None]) for row in new]), together)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-200])
+def test_error_and_path_lengths_are_scikit_learns(scale):
+    X = swiss_roll(300)[0]
+    want, got = sklearn.manifold.Isomap(n_neighbors=10).fit(X), Isomap(n_neighbors=10).fit(X * scale)
+    assert got.reconstruction_error() == pytest.approx(want.reconstruction_error() * scale**2, rel=1e-8)
+    np.testing.assert_allclose(got.dist_matrix_, want.dist_matrix_ * scale, rtol=1e-12)
+    assert Isomap(n_neighbors=10).fit(X.astype(np.float32)).dist_matrix_.dtype == np.float32
+
+
+def test_path_lengths_of_equal_rows_and_of_components():
+    X = swiss_roll(100)[0]
+    one = Isomap(n_neighbors=8).fit(X).dist_matrix_
+    repeated = Isomap(n_neighbors=8).fit(np.vstack([X, X[::-1]]))
+    np.testing.assert_array_equal(repeated.dist_matrix_, np.block([[one, one[:, ::-1]], [one[::-1], one[::-1, ::-1]]]))
+    with pytest.warns(lowland.DisconnectedWarning, match="number of connected components is 2"):
+        apart = Isomap(n_neighbors=8, disconnected="separate").fit(np.vstack([X, X + 1000]))
+    np.testing.assert_allclose(apart.dist_matrix_[:100, :100], one, atol=1e-10)
+    assert np.isinf(apart.dist_matrix_[:100, 100:]).all()
+
+
+def test_path_lengths_of_a_saved_model(tmp_path):
+    X = np.repeat(swiss_roll(60)[0], 2, axis=0)
+    model = Isomap(n_neighbors=8).fit(X)
+    lowland.save(model, tmp_path / "isomap.lowland")
+    loaded = lowland.load(tmp_path / "isomap.lowland")
+    np.testing.assert_array_equal(loaded.dist_matrix_, model.dist_matrix_)
+    assert loaded.reconstruction_error() == model.reconstruction_error()
+    del loaded.point_numbers_  # as models were saved before
+    with pytest.raises(AttributeError, match="fit it again"):
+        loaded.dist_matrix_  # noqa: B018
+
+
+def test_landmarks_have_no_path_lengths_of_all_pairs():
+    model = Isomap(landmarks=30).fit(swiss_roll(200)[0])
+    assert not hasattr(model, "dist_matrix_")
+    with pytest.raises(lowland.DataError, match="fit with landmarks=None"):
+        model.reconstruction_error()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.manifold import LocallyLinearEmbedding
+from sklearn.manifold._locally_linear import barycenter_kneighbors_graph
 
 import lowland
 from lle_reference import span_angle, theirs
@@ -61,3 +63,20 @@ def test_a_ridge_below_rounding_is_one_of_rounding(reg, rng):
     assert abs(w @ t[:, 0]) < 1e-6
     X = rng.standard_normal((80, 12))  # fewer neighbours than columns: a ridge is hardly needed
     np.testing.assert_allclose(LLE(reg=reg).fit_transform(X), LLE(reg=1e-13).fit_transform(X), atol=1e-6)
+
+
+@pytest.mark.parametrize(("cls", "method"), [(LLE, "standard"), (lowland.ModifiedLLE, "modified")])
+def test_the_reconstruction_error_is_scikit_learns(cls, method):
+    X, _ = lowland.data.swiss_roll(400)
+    want = LocallyLinearEmbedding(n_neighbors=12, method=method, eigen_solver="dense").fit(X)
+    got = cls(n_neighbors=12).fit(X)
+    assert got.reconstruction_error_ == pytest.approx(want.reconstruction_error_, rel=1e-6)
+
+
+def test_the_reconstruction_error_is_the_mean_over_points():
+    X, _ = lowland.data.swiss_roll(400)
+    model = LLE(n_neighbors=12).fit(X)
+    W = barycenter_kneighbors_graph(X, 12, reg=1e-3).toarray()
+    mean = np.mean(np.sum((model.embedding_ - W @ model.embedding_) ** 2, axis=1))
+    assert model.reconstruction_error_ == pytest.approx(mean, rel=1e-6)
+    assert not hasattr(LLE(), "reconstruction_error_")

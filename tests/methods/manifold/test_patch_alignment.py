@@ -245,7 +245,7 @@ def test_distances_of_no_euclidean_space(Model):
 def test_pieces(Model, rng):
     X, _ = lowland.data.swiss_roll(400)
     both = np.vstack([X, X[:300] + np.array([0.0, 500.0, 0.0])])
-    with pytest.raises(lowland.DisconnectedError, match="2 connected components"):
+    with pytest.raises(lowland.DisconnectedError, match="connected components is 2"):
         Model(disconnected="error").fit(both)
     with pytest.warns(lowland.DisconnectedWarning, match="side by side"):
         model = Model(disconnected="separate").fit(both)

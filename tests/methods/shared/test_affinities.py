@@ -178,3 +178,46 @@ def test_landmarks_need_distances(rng):
 def test_the_plan_counts_all_pairs(Model, affinity):
     near = lowland.plan(Model(), shape=(3000, 3000)).bytes
     assert lowland.plan(Model(affinity=affinity), shape=(3000, 3000)).bytes > 10 * near
+
+
+@KERNEL
+@pytest.mark.parametrize("unit", [1.0, 2.0**-200])
+def test_the_affinity_matrix_is_the_kernel(form, unit):
+    X = s_curve(80)[0].astype(np.float32)
+    model = fitted(lowland.LaplacianEigenmaps, form, X)[0]
+    got = model.affinity_matrix_
+    np.testing.assert_allclose(got.toarray() if sp.issparse(got) else got, kernel(X), atol=1e-6)
+    W = kernel(X.astype(np.float64)) * unit
+    given = lowland.LaplacianEigenmaps(affinity="precomputed").fit(W).affinity_matrix_
+    np.testing.assert_array_equal(given, W)
+
+
+@pytest.mark.parametrize("weights", ["binary", "heat"])
+@pytest.mark.parametrize("policy", ["bridge", "separate"])
+@pytest.mark.filterwarnings("ignore::lowland.DisconnectedWarning")
+def test_the_affinity_matrix_of_neighbors(weights, policy):
+    """Its eigenvectors are the map; equal rows have equal affinities."""
+    X = s_curve(90)[0]
+    X = np.vstack([X, X[:5], X[:40] + 100])
+    model = lowland.LaplacianEigenmaps(n_neighbors=6, weights=weights, disconnected=policy).fit(X)
+    W = model.affinity_matrix_
+    assert W.shape == (135, 135)
+    assert W.dtype == np.float64
+    np.testing.assert_array_equal(W.toarray(), W.toarray().T)
+    np.testing.assert_array_equal(W[90:95].toarray(), W[:5].toarray())
+    own = np.r_[:90] if policy == "separate" else np.r_[:90, 95:135]
+    D = W[own][:, own].toarray()
+    y, d = model.embedding_[own, 0], D.sum(axis=1)
+    if policy == "separate":
+        y = y - (d @ y) / d.sum()
+    np.testing.assert_allclose(d * y - D @ y, model.eigenvalues_[0] * d * y, atol=1e-8)
+
+
+def test_the_affinity_matrix_after_loading(tmp_path):
+    X = s_curve(60)[0]
+    lowland.save(lowland.LaplacianEigenmaps(affinity="rbf").fit(X), tmp_path / "rbf.lowland")
+    lowland.save(lowland.LaplacianEigenmaps(affinity="precomputed").fit(kernel(X)), tmp_path / "given.lowland")
+    rbf, given = (lowland.load(tmp_path / f"{name}.lowland") for name in ("rbf", "given"))
+    np.testing.assert_allclose(rbf.affinity_matrix_, rbf_kernel(X, gamma=1 / (2 * rbf.bandwidth_**2)), atol=1e-12)
+    with pytest.raises(AttributeError, match="a model that was loaded does not keep its affinities"):
+        given.affinity_matrix_  # noqa: B018

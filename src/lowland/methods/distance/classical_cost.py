@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.cost import DataShape, Plan, dense_seconds, largest
-from ...core.message import message
 from ...core.settings import threads
 from ...rows.row_source import block_rows
 from ...spectral import rowspace
@@ -14,6 +13,7 @@ from ...spectral.route_costs import Reading
 from ...spectral.solve_costs import square_solve_cost
 from ...spectral.solved import ComponentRule
 from ..shared.distance_based import DistanceReducer
+from ..shared.landmarks import memory_remedy
 
 
 def plan_classical(model: DistanceReducer, shape: DataShape, additive: str | None, *, linear: bool) -> Plan:
@@ -41,7 +41,7 @@ def plan_classical(model: DistanceReducer, shape: DataShape, additive: str | Non
         approximate=landmarks is not None,
         model_bytes=model_bytes + n * k * shape.dtype.itemsize,
         parts=parts,
-        remedy=message("use {landmarks}, or fewer rows", landmarks=1000),
+        remedy=memory_remedy(n, landmarks),
     )
 
 

@@ -168,6 +168,7 @@ class NonmetricMDS(DistanceReducer):
         flat = float(np.std(target)) < 1e-3 < float(np.std(delta)) / float(np.mean(delta))
         record.evidence["pairs fallen together"] = collapsed
         if not tied and (collapsed > MAX_COLLAPSED_SHARE or flat):
+            record.evidence["degenerate"] = True
             what = (
                 f"{collapsed:.0%} of the pairs collapsed to one point"
                 if collapsed > MAX_COLLAPSED_SHARE

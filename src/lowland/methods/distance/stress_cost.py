@@ -10,10 +10,10 @@ import numpy as np
 
 from ...contract.parameters import ArrayRule
 from ...core.cost import DataShape, Plan, largest
-from ...core.message import message
 from ...core.settings import threads
 from ...spectral.solve import DENSE_LIMIT
 from ..shared.distance_based import REPLICA_ROWS, DistanceReducer
+from ..shared.landmarks import memory_remedy
 from .pair_sample import GROUPS, ROWS_A_SIDE
 from .stress_fit import check_shape
 
@@ -148,7 +148,7 @@ def plan_stress(model: DistanceReducer, shape: DataShape, algorithm: str, cost: 
         approximate=landmarks is not None,
         model_bytes=model._anchor_bytes(shape, m) + m * 8 * k + n * k * shape.dtype.itemsize + _matrix_bytes(model),
         parts=parts,
-        remedy=message("use {landmarks}, or fewer rows", landmarks=1000),
+        remedy=memory_remedy(n, landmarks),
     )
 
 

@@ -16,7 +16,7 @@ from ...contract.reducer import Recorder
 from ...core import settings, thread_pool
 from ...core.cost import DataShape
 from ...core.errors import DataError, LowlandWarning
-from ...core.message import message
+from ...core.message import Message, Setting, message
 from ...graph.graph import Graph
 from ...graph.points import Neighborhood
 from ...pairs.pairwise import tiles
@@ -51,7 +51,7 @@ class TSNE(NeighborEmbedding):
     n_components : int
         Number of coordinates: 1, 2 or 3.
     perplexity : float
-        Effective number of neighbours of a point, at least 1; its 3·perplexity nearest are used.
+        Effective number of neighbours of a point, from 1 to below N; its 3·perplexity nearest are used.
     metric : str or callable
         A metric of SciPy by name; "precomputed": X is the matrix of distances, dense or sparse; or a function of two
         objects.
@@ -172,10 +172,11 @@ class TSNE(NeighborEmbedding):
     def _check_neighbors(self, n: int, what: str) -> None:
         if self.perplexity < 1:  # no declared limit: scikit-learn's checks expect the error of a single row first
             raise DataError(message("TSNE: {perplexity} must be at least 1", perplexity=self.perplexity))
-        others = n - 1
-        if n >= self._least and self.perplexity != PERPLEXITY and self.perplexity >= others:
-            text = f" is too large for {n} {what}: it must be below {others}; {others / 3:.3g} or less is recommended"
-            raise DataError(message("TSNE: {perplexity}" + text, perplexity=self.perplexity))
+        if n >= self._least and self.perplexity != PERPLEXITY and self.perplexity >= n:
+            limit = f" ({self.perplexity:g}) must be less than n_samples ({n})" + (
+                ": " + what if what != "rows" else ""
+            )
+            raise DataError(Message("TSNE: ", Setting("perplexity"), limit, f"; {n / 3:.3g} or less is recommended"))
 
     def _count_neighbors(self, n: int, record: Recorder) -> int:
         """Return the number of neighbours, and set the perplexity: the default is at most a third of the others."""
@@ -308,6 +309,8 @@ def probabilities(graph: Graph, perplexity: float) -> Any:
 
     def weigh(distances: Array) -> Array:
         m, k = distances.shape
+        if perplexity >= k == graph.n - 1:  # all others count the same
+            return np.full((m, k), 1 / k)
         in_order = np.tile(np.arange(k, dtype=np.int32), (m, 1))  # others would be sorted, values with them
         p = conditional(in_order, distances, perplexity, k, whole=True).data.reshape(m, k)
         return p / p.sum(axis=1, keepdims=True)

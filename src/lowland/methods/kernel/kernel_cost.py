@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ...core.cost import DataShape, Plan, dense_seconds, largest
-from ...core.message import message
 from ...core.random import seed
 from ...core.settings import threads
 from ...pairs import distances
@@ -17,7 +16,7 @@ from ...pairs.sparse import compared_columns, sparse_bytes, stored_bytes
 from ...rows.row_source import block_rows
 from ...spectral.krylov import sizes
 from ...spectral.solve import DENSE_LIMIT
-from ..shared.landmarks import Landmarks, candidates
+from ..shared.landmarks import Landmarks, candidates, memory_remedy
 from ..shared.pair_units import CALL_SECONDS
 from .kernel_fit import choose_landmarks, count_components
 from .preimage import CENTERS, choose_preimage, ridge_bytes
@@ -55,7 +54,7 @@ def plan_kernel(model: Any, shape: DataShape, *, vectors: bool = True) -> Plan:
         approximate=chosen is not None,
         model_bytes=count * 8 * (k + 2) + anchors + n * k * size + 8 * width * (k + d),
         parts=parts,
-        remedy=message("use {landmarks}, or fewer", landmarks=1000) if chosen is None else "use fewer landmarks",
+        remedy=memory_remedy(n, chosen),
     )
 
 

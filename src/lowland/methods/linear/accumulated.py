@@ -15,6 +15,7 @@ from ...rows.moments import Moments, RFactor
 from ...rows.units import fit_view, scaled
 from ...spectral import rowspace
 from ...spectral.solved import Scaling
+from . import gaussian_model
 
 
 def results(model: Any) -> tuple[str, ...]:
@@ -27,6 +28,8 @@ def result(model: Any, name: str) -> Any:
     if "accumulator_" in vars(model) and name in results(model):
         solve(model)
         return getattr(model, name)
+    if name == "noise_variance_" and "total_variance_" in vars(model):  # an older version saved the model without it
+        return gaussian_model.noise_of_spectrum(model)
     raise AttributeError(f"{type(model).__name__!r} object has no attribute {name!r}")
 
 

@@ -80,14 +80,14 @@ def _unseen(space: RowSpace, asked: int) -> str:
     found, eps = len(space.values), float(np.finfo(np.float64).eps)
     if space.short:
         return (
-            f"{found} of the {asked} axes asked for are shown; the others have less than "
-            f"{space.solved.tolerance**2:.1g} of the first eigenvalue, below what counts of so large a table can tell "
-            f"from nothing; n_components_ is {found}"
+            f"the result has {found} of the {asked} requested axes; the eigenvalues of the others are less than "
+            f"{space.solved.tolerance**2:.1g} of the first, which cannot be distinguished from rounding in a table of "
+            "this size"
         )
     share = float(space.values[-1] / space.values[0]) ** 2
     if eps <= _DIGITS * share:
         return ""
     return (
-        f"the last eigenvalue is {share:.1g} of the first, and counts of so large a table tell it to {eps / share:.1g} "
-        "of itself only; ask for fewer axes, or fit fewer rows"
+        f"the last eigenvalue is {share:.1g} of the first, and its relative error in a table of this size is "
+        f"{eps / share:.1g}; ask for fewer axes, or fit fewer rows"
     )

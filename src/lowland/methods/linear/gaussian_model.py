@@ -145,14 +145,14 @@ class LowRankGaussian:
 # -- of fitted models that have such a Gaussian --------------------------------------------------------------------
 
 
-@scaled_back("get_covariance")
+@scaled_back("get_covariance", learned=True)
 def covariance(model: Any) -> Array:
     """Return the covariance of the columns (D, D), in the units of the rows."""
     check_is_fitted(model)
     return LowRankGaussian.of(model).covariance().astype(model.components_.dtype, copy=False)
 
 
-@scaled_back("get_precision")
+@scaled_back("get_precision", learned=True)
 def precision(model: Any) -> Array:
     """Return the inverse of the covariance (D, D)."""
     check_is_fitted(model)
@@ -170,6 +170,15 @@ def score_samples(model: Any, X: Any) -> Array:
 def score(model: Any, X: Any) -> float:
     """Return the mean log-likelihood of the rows."""
     return float(np.mean(arrays.to_numpy(model.score_samples(X))))
+
+
+def noise_of_spectrum(model: Any) -> float:
+    """Return the mean of the discarded eigenvalues of a PCA: those computed, and what is left of the total variance."""
+    k, size = model.n_components_, min(model.n_samples_, model.n_features_in_)
+    left = model.total_variance_ - float(model.spectrum_.sum())
+    rounding = size * float(np.finfo(model.components_.dtype).eps) * model.total_variance_
+    discarded = model.spectrum_[k:].sum() + (left if left > rounding else 0.0)
+    return float(discarded / max(size - k, 1))
 
 
 def log_unit(model: Any) -> float:

@@ -11,11 +11,10 @@ import numpy as np
 from ...contract.parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Nothing, Real, Rule
 from ...contract.reducer import Recorder
 from ...core.cost import DataShape, Plan
-from ...core.message import message
 from ...core.random import seed
 from ...rows.moments import Accumulator
 from ...rows.row_source import RowSource
-from ...rows.units import Units, distance_power, scaled_back
+from ...rows.units import Units, distance_power, keep_library, scaled_back
 from ...spectral.component_rules import RULES, check_rule, component_rule
 from ...spectral.rowspace import ROUTES, RowSpace, decompose
 from ...spectral.solved import ComponentRule, Scaling
@@ -68,7 +67,7 @@ class PCA(LinearReducer):
 
     _streams: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {
-        "n_components": AnyOf((Nothing(), Integer(1), Real(0, 1), Choice(RULES))),
+        "n_components": AnyOf((Integer(1, most="min(n_samples, n_features)"), Nothing(), Real(0, 1), Choice(RULES))),
         "solver": Choice(("auto", *ROUTES)),
         **dict.fromkeys(("center", "scale", "whiten"), Boolean()),
         "ddof": Integer(0),
@@ -110,7 +109,7 @@ class PCA(LinearReducer):
 
     def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
         """Learn the directions from the rows of X; a weight of 2 counts a row twice."""
-        return self._run_fit(X, sample_weight)
+        return keep_library(self._run_fit(X, sample_weight), X)
 
     def partial_fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
         """Add rows, exactly: any batches in any order give the same model as one fit; after `fit`, starts again.
@@ -134,8 +133,7 @@ class PCA(LinearReducer):
 
     def _plan(self, shape: DataShape) -> Plan:
         check_rule(self.n_components, shape)
-        remedy = message("ask for few components with {solver}, or reduce fewer columns", solver="krylov")
-        return linear_plan(self, shape, self._rule().count, altered=self.scale or not self.center, remedy=remedy)
+        return linear_plan(self, shape, self._rule().count, altered=self.scale or not self.center)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         with record.stage("solve"):
@@ -164,7 +162,7 @@ class PCA(LinearReducer):
     eigenvalues_ = property(attrgetter("explained_variance_"), doc="The same as ``explained_variance_``.")
 
     @property
-    @scaled_back("loadings")
+    @scaled_back("loadings", learned=True)
     def loadings_(self) -> Array:
         """(D, k) V √λ: with ``scale`` the correlations of columns and components."""
         return self.components_.T * np.sqrt(self.explained_variance_)

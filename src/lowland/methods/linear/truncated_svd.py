@@ -112,7 +112,7 @@ class TruncatedSVD(LinearReducer):
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         if not rows.reiterable:
-            raise DataError(f"{single_pass_error('TruncatedSVD')}; or add the blocks with partial_fit")
+            raise single_pass_error("TruncatedSVD", "add the blocks with partial_fit")
         with record.stage("solve"):
             rule, rng = ComponentRule(count=self.n_components, tol=self.tol), seed(self.random_state)
             space = rowspace.decompose(rows, rule, Scaling(False, ddof=0), solver=self.solver, rng=rng, want_left=True)

@@ -18,14 +18,23 @@ from ...graph.points import Piece
 from ...pairs.distances import check_size
 from ...rows.units import Units
 from ...spectral.distance import scale
-from ...spectral.solve import sign_of_columns
 from ...spectral.solve_costs import square_solve_cost
 from ..shared.extension import Triangulation, to_principal_axes
 from ..shared.graph_based import GRAPH_PARAMETERS, GRAPH_UNITS, Embedded, EmbeddingCost, GraphReducer
 from ..shared.landmarks import LandmarkDefaults, Landmarks, uniform
 from ..shared.map_warnings import note_disagreement, warn_arbitrary_axes
 from ..shared.pair_units import degree, double_degree
-from .path_map import halves_disagreement, path_precision, place_all, place_by_paths, residual_variances
+from ..shared.placing import State
+from .path_map import (
+    few_points,
+    halves_disagreement,
+    kept,
+    path_lengths,
+    path_precision,
+    place_all,
+    place_by_paths,
+    reconstruction_error,
+)
 
 Array = Any
 
@@ -70,6 +79,8 @@ class Isomap(GraphReducer):
     residual_variance_ : (k,) array
         1 − r² between path lengths and distances on the map of 1, 2, …, k dimensions, over all pairs of points, or of
         a landmark and a point. Where it levels off is the dimension.
+    dist_matrix_ : (N, N) array
+        δ between all rows, infinite between pieces; made when it is read. An exact fit has it, landmarks do not.
     component_labels_ : (N,) array
         Which piece of the neighbour graph a row is in, 0 the largest. Eigenvalues and residual variances are its.
     n_components_ : int
@@ -97,11 +108,13 @@ class Isomap(GraphReducer):
         "eigenvalues_": double_degree,
         "transform": degree,
         "smallest eigenvalue": double_degree,
+        "dist_matrix_": degree,
     }
     _keeps_square: ClassVar[bool] = False  # new rows join by path lengths
     _ranked: ClassVar[str] = "the path lengths (their positive eigenvalues)"
 
     residual_variance_: Array
+    dist_matrix_ = property(path_lengths, doc="(N, N) path lengths between the training rows.")
 
     def __init__(
         self,
@@ -173,28 +186,15 @@ class Isomap(GraphReducer):
             about |= {"approximate": True, "approximation_error": error}
             about["algorithm"] = f"{len(chosen)} landmarks ({wanted.strategy})"
         with record.stage("residual variance"):
-            return _kept(D, chosen, Y, values, placement, about)
+            return kept(D, chosen, Y, values, placement, about)
 
     def _small(self, piece: Piece) -> Embedded:
         """Lay out a piece of few points by its path lengths, like any other."""
-        everyone = np.arange(piece.n)
-        D = geodesics(piece.graph.symmetric(), everyone)
-        if piece.n == 1:
-            alone = Triangulation(np.zeros((1, 1)), np.zeros(1), np.zeros(1))
-            return _kept(D, everyone, np.zeros((1, 1)), np.zeros(1), alone, {})
-        found = scale(D, self.n_components_, float(np.finfo(np.float64).eps), np.random.default_rng(0))
-        return _kept(D, everyone, found.points, found.values, Triangulation.of(found), {})
+        return few_points(piece, self.n_components_)
 
-    def _place(
-        self, state: dict[str, Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
-    ) -> Array:
+    def reconstruction_error(self) -> float:
+        """Return ‖B − YYᵀ‖/n with B = −½ J δ² J, as scikit-learn does, of the n points of the largest component."""
+        return reconstruction_error(self)
+
+    def _place(self, state: State, geometry: Geometry, block: Array, neighbors: Array, distances: Array) -> Array:
         return place_by_paths(state, neighbors, distances)
-
-
-def _kept(D: Array, chosen: Array, Y: Array, values: Array, placement: Triangulation, about: Any) -> Embedded:
-    """Return a finished map, its columns signed by the one rule, with what new rows and the record need."""
-    signs = sign_of_columns(Y)
-    Y = Y * signs
-    M = np.ascontiguousarray(placement.map * signs)  # as model files return it: products round by the order in memory
-    state = {"geodesics": D, "map": M, "origin": placement.origin, "shift": placement.shift * signs}
-    return Embedded(Y, values, state, about, {"residual_variance_": residual_variances(D, Y, Y[chosen])})

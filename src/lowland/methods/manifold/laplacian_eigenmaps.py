@@ -18,8 +18,16 @@ from ...graph.laplacian import REMEDY, affinity, harmonics, harmonics_of
 from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ...rows.units import Units
-from ..shared.affinities import AFFINITY_INPUT, fit_affinities, gives_affinities, new_affinities
+from ..shared.affinities import (
+    AFFINITY_INPUT,
+    affinity_matrix,
+    fit_affinities,
+    gives_affinities,
+    matrix_degree,
+    new_affinities,
+)
 from ..shared.graph_based import Embedded, EmbeddingCost, GraphReducer
+from ..shared.landmarks import FEW_LANDMARKS
 from ..shared.laplacian_map import (
     EDGES_PER_NEIGHBOR,
     LAPLACIAN_PARAMETERS,
@@ -33,11 +41,12 @@ from ..shared.laplacian_map import (
     with_bandwidth,
 )
 from ..shared.neighborhood import count_neighbors
+from ..shared.placing import State
 from .landmark_map import LANDMARKS, LandmarkMap, landmark_count
 
 Array = Any
 
-_REMEDY = message(f"use {{landmarks}} for an approximate map, {REMEDY}", landmarks=500)
+_REMEDY = message(f"use {{landmarks}} for an approximate map, {REMEDY}", landmarks=FEW_LANDMARKS)
 
 
 class LaplacianEigenmaps(GraphReducer):
@@ -83,12 +92,12 @@ class LaplacianEigenmaps(GraphReducer):
         λ, smallest first; the constant with λ = 0 is left out. Of the largest piece, where there are several.
     bandwidth_ : float
         σ of the fit, of the largest piece; the median of adaptive ones, infinity with binary weights.
+    affinity_matrix_ : (N, N) array or sparse array
+        Affinities of the rows, made when read: dense, with a diagonal of 1, of "rbf"; as given; or sparse.
     component_labels_ : (N,) array
         Which piece of the neighbour graph a row is in, 0 the largest.
-    n_components_ : int
-        Coordinates found.
-    fit_info_ : FitInfo
-        Solver, residual, seconds, bandwidth, pieces.
+    n_components_, fit_info_ : int, FitInfo
+        Coordinates found; solver, residual, seconds, bandwidth, pieces.
 
     Examples
     --------
@@ -99,12 +108,9 @@ class LaplacianEigenmaps(GraphReducer):
     [1.414214]
     """
 
-    _parameters: ClassVar[Mapping[str, Rule]] = {
-        **LAPLACIAN_PARAMETERS,
-        "landmarks": LANDMARKS,
-        "weights": Choice(("heat", "binary")),
-    }
-    _units: ClassVar[Units] = LAPLACIAN_UNITS
+    _weights: ClassVar[Mapping[str, Rule]] = {"landmarks": LANDMARKS, "weights": Choice(("heat", "binary"))}
+    _parameters: ClassVar[Mapping[str, Rule]] = {**LAPLACIAN_PARAMETERS, **_weights}
+    _units: ClassVar[Units] = {**LAPLACIAN_UNITS, "affinity_matrix_": matrix_degree}
     _input: ClassVar[Compared] = AFFINITY_INPUT
     _keeps_square: ClassVar[bool] = False
     _keeps_lengths: ClassVar[bool] = False
@@ -114,6 +120,8 @@ class LaplacianEigenmaps(GraphReducer):
     affinity_: str
     bandwidth: float | str
     bandwidth_: float
+
+    affinity_matrix_ = property(affinity_matrix, doc="(N, N) affinities of the training rows.")
 
     def __init__(
         self,
@@ -129,16 +137,9 @@ class LaplacianEigenmaps(GraphReducer):
         disconnected: str = "bridge",
         random_state: int | None = None,
     ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.affinity = affinity
-        self.metric = metric
-        self.weights = weights
-        self.bandwidth = bandwidth
-        self.landmarks = landmarks
-        self.disconnected = disconnected
-        self.random_state = random_state
+        self.n_components, self.n_neighbors, self.radius = n_components, n_neighbors, radius
+        self.affinity, self.metric, self.weights, self.bandwidth = affinity, metric, weights, bandwidth
+        self.landmarks, self.disconnected, self.random_state = landmarks, disconnected, random_state
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         if gives_affinities(self.affinity):
@@ -169,22 +170,21 @@ class LaplacianEigenmaps(GraphReducer):
         found, error = landmarks.solve(piece, count, record, rng, lambda Z, smooth: harmonics_of(W, Z, k, smooth))
         about = about_harmonics("LaplacianEigenmaps", k, found, record, loose=np.inf)
         about |= {"algorithm": _algorithm(count), "approximate": True, "approximation_error": error}
-        state = {"bandwidth": sigma, "factor": 1 - found.values, "least": least_weight(self)}
-        return Embedded(found.functions, found.values, state, about)
+        return self._embedded(found, sigma, about)
 
     def _of_weights(self, W: Any, sigma: Array | float, k: int, record: Recorder, rng: np.random.Generator) -> Embedded:
         with record.stage("solve"):
-            found = harmonics(W, k, rng, remedy=_REMEDY)
-        about = about_harmonics("LaplacianEigenmaps", k, found, record)
+            found = harmonics(W, k, rng, remedy=_REMEDY if W.shape[0] > FEW_LANDMARKS else REMEDY)
+        return self._embedded(found, sigma, about_harmonics("LaplacianEigenmaps", k, found, record))
+
+    def _embedded(self, found: Any, sigma: Array | float, about: dict[str, Any]) -> Embedded:
         state = {"bandwidth": sigma, "factor": 1 - found.values, "least": least_weight(self)}
         return Embedded(found.functions, found.values, state, about)
 
     def _small(self, piece: Piece) -> Embedded:
         return with_bandwidth(super()._small(piece), self._sigma(piece.graph) if piece.n > 1 else 1.0)
 
-    def _place(
-        self, state: dict[str, Array], geometry: Geometry, block: Array, neighbors: Array, distances: Array
-    ) -> Array:
+    def _place(self, state: State, geometry: Geometry, block: Array, neighbors: Array, distances: Array) -> Array:
         return nystrom(state, neighbors, distances)
 
     def _embed_cost(self, shape: DataShape, n: int, k: int) -> EmbeddingCost:

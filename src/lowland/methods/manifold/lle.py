@@ -14,7 +14,7 @@ from ...graph.patches import Patches, barycentric, noise_ridge
 from ...graph.points import Piece
 from ...rows.row_source import RowSource
 from ..shared.graph_based import GRAPH_PARAMETERS, Embedded, EmbeddingCost, GraphReducer
-from .patch_alignment import align, alignment_cost
+from .patch_alignment import align, alignment_cost, reconstruction_error
 
 Array = Any
 
@@ -55,6 +55,8 @@ class LLE(GraphReducer):
         The training points; the distinct ones are centred, with unit covariance.
     eigenvalues_ : (k,) array
         Of M, smallest first.
+    reconstruction_error_ : float
+        Their sum: the mean over the points of |y_i − Σ_j w_ij y_j|².
     component_labels_ : (N,) array
         The piece of the graph that each row is in, the largest first.
     neighbors_ : int
@@ -82,6 +84,8 @@ class LLE(GraphReducer):
     }
 
     reg_: float | str
+
+    reconstruction_error_ = property(reconstruction_error, doc=reconstruction_error.__doc__)
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from ...graph.patches import affine, tangent_frames, with_center
 from ...graph.points import Piece
 from ..shared.graph_based import GRAPH_PARAMETERS, Embedded, EmbeddingCost, GraphReducer
 from .landmark_map import LANDMARKS
-from .patch_alignment import align, alignment_cost, count_patch_neighbors, patches_of
+from .patch_alignment import align, alignment_cost, count_patch_neighbors, patches_of, reconstruction_error
 
 Array = Any
 
@@ -54,6 +54,8 @@ class LTSA(GraphReducer):
         The training points; the distinct ones are centred, with unit covariance.
     eigenvalues_ : (k,) array
         Of the sum of local forms, smallest first.
+    reconstruction_error_ : float
+        Their sum: the mean of the local forms over the points.
     component_labels_ : (N,) array
         The piece of the graph that each row is in, the largest first.
     neighbors_ : int
@@ -75,6 +77,8 @@ class LTSA(GraphReducer):
     _keeps_lengths: ClassVar[bool] = False
     _needs_columns: ClassVar[bool] = True
     _parameters: ClassVar[Mapping[str, Rule]] = {**GRAPH_PARAMETERS, "landmarks": LANDMARKS}
+
+    reconstruction_error_ = property(reconstruction_error, doc=reconstruction_error.__doc__)
 
     def __init__(
         self,

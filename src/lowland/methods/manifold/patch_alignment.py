@@ -21,6 +21,7 @@ from ...spectral.factor_costs import factor_entries, solve_cost
 from ...spectral.nullspace import Small, reduced, smallest
 from ..shared.eigenspaces import warn_concentrated, warn_cut
 from ..shared.graph_based import Embedded, EmbeddingCost
+from ..shared.landmarks import FEW_LANDMARKS
 from ..shared.neighborhood import count_neighbors
 from .landmark_map import LandmarkMap, landmark_count
 
@@ -28,8 +29,8 @@ Array = Any
 
 _FEWER = "take fewer rows or neighbours, or reduce the rows with PCA first"
 _REMEDY = {  # where the factor does not fit, by whether the method has landmarks
-    True: message(f"use {{landmarks}} for an approximate map, {_FEWER}", landmarks=500),
-    False: Message(f"{_FEWER}, or use ", Estimator("LTSA"), " with ", Setting("landmarks", 500)),
+    True: message(f"use {{landmarks}} for an approximate map, {_FEWER}", landmarks=FEW_LANDMARKS),
+    False: Message(f"{_FEWER}, or use ", Estimator("LTSA"), " with ", Setting("landmarks", FEW_LANDMARKS)),
 }
 _ALL_NEIGHBORS = "take more rows: each point has all others as its neighbours already"
 _VISIBLE_ANGLE = 1e-3  # of the eigenvectors: what a picture begins to show
@@ -57,13 +58,23 @@ def patches_of(model: Any, graph: Graph) -> Patches:
     return Patches.of_graph(graph)
 
 
+def reconstruction_error(model: Any) -> float:
+    """Return the sum of ``eigenvalues_``: Σ_i y_iᵀ Φ_i y_i / N, of LLE the mean of |y_i − Σ_j w_ij y_j|².
+
+    Of LLE and modified LLE, scikit-learn's number is the same: its coordinates are shorter by √N, and it does not
+    divide by N. The forms of the other two have other factors there.
+    """
+    return float(model.eigenvalues_.sum())
+
+
 def align(model: Any, piece: Piece, M: Any, record: Recorder, rng: np.random.Generator) -> Embedded:
     """Return the coordinates of a component: the small end of the sum M of its local forms, without constants."""
     name, n, k, neighbors = type(model).__name__, piece.n, model.n_components_, model.neighbors_
     count, null = landmark_count(model, n), np.full((n, 1), n**-0.5)
     if count is None:
         with record.stage("solve"):
-            small = smallest(M, k, null=null, rng=rng, remedy=_REMEDY["landmarks" in model._parameters])
+            remedy = _REMEDY["landmarks" in model._parameters] if n > FEW_LANDMARKS else _FEWER
+            small = smallest(M, k, null=null, rng=rng, remedy=remedy)
         record.tell_checked(small.checked)
         about = {"algorithm": model._algorithm, "iterations": small.products or None, "residual": small.residual}
     else:

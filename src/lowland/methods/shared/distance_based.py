@@ -14,7 +14,7 @@ from ...contract.reducer import Reducer
 from ...core import arrays
 from ...core.cost import DataShape, dense_seconds
 from ...core.errors import DataError
-from ...core.message import message
+from ...core.message import Part, message
 from ...core.settings import threads
 from ...pairs import sparse
 from ...pairs.distances import (
@@ -44,8 +44,8 @@ REPLICA_ROWS = 2000  # rows on which the maps of two sets of landmarks are compa
 class MetricName(Choice):
     """A metric by its one name here."""
 
-    def elsewhere(self, name: str) -> str | None:
-        """Return what a metric is called here that others call so."""
+    def elsewhere(self, name: str) -> Part | None:
+        """Return what to use for a metric that other libraries call so."""
         return OTHER_NAMES.get(name.lower())
 
 

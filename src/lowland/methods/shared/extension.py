@@ -9,10 +9,10 @@ import numpy as np
 
 from ...core import arrays
 from ...core.cost import check_allocation
-from ...core.message import message
 from ...spectral import dense
 from ...spectral.distance import Scaled, cailliez, lingoes, scale
 from ...spectral.procrustes import procrustes
+from .landmarks import memory_remedy
 
 Array = Any
 
@@ -58,7 +58,7 @@ def scale_anchors(
     constant, eps = 0.0, max(eps, float(np.finfo(arrays.dtype_of(D)).eps))
     if additive is not None:
         constant = cailliez(D, eps) if additive == "cailliez" else lingoes(D, rng)
-        check_allocation(8 * len(D) ** 2, "corrected distances", message("use {landmarks}", landmarks=1000))
+        check_allocation(8 * len(D) ** 2, "corrected distances", memory_remedy(len(D), None))
         D = np.sqrt(squared(arrays.to_numpy(D), additive, constant))
     anchors = scale(D, k, eps, rng)
     return anchors, Triangulation.of(anchors, additive, constant)

@@ -31,6 +31,7 @@ from ...rows.row_source import RowSource
 from ...rows.units import Units, power, scaled_back, times
 from ...spectral.distance import scale_few
 from .distance_based import METRIC
+from .landmarks import FEW_LANDMARKS
 from .neighborhood import (
     SMALL_MAP,
     components_of_points,
@@ -45,7 +46,7 @@ from .placing import NewRows, State, points_of, rows_from_map, training_points, 
 
 Array = Any
 
-_OR_LANDMARKS = message(", or an approximate fit with {landmarks}", landmarks=500)
+_OR_LANDMARKS = message(", or an approximate fit with {landmarks}", landmarks=FEW_LANDMARKS)
 _COMPONENT_GAP = 0.1  # of the mean width: what lies between components side by side
 
 
@@ -124,6 +125,7 @@ class GraphReducer(Reducer):
     neighbors_: int
     radius_: float | None
     square_: Array | None
+    point_numbers_: Array | None  # of each row's point, where rows are equal
     pieces_: list[dict[str, Array]]
     eigenvalues_: Array
     component_labels_: Array
@@ -177,7 +179,7 @@ class GraphReducer(Reducer):
         self._tell(maps, record)
         self.pieces_ = side_by_side(pieces, maps, self.n_components_)
         self.embedding_ = points_of(self.pieces_, self.n_components_)[hood.inverse].astype(rows.dtype)
-        self.component_labels_ = labels[hood.inverse]
+        self.component_labels_, self.point_numbers_ = labels[hood.inverse], hood.repeated
 
     def _small(self, piece: Piece) -> Embedded:
         """Return one component of several that has few points, as its distances say (classical scaling)."""
@@ -234,7 +236,8 @@ def graph_plan(model: Any, shape: DataShape, k: int, cost: EmbeddingCost, keeps_
     size = sum(parts.values()) + shape.copied + shape.gathered
     model_bytes = rows + 2 * 8 * n * d + 4 * n + cost.model_bytes
     exact = not (cost.approximate or approximate(shape, name))
-    remedy = Message("use fewer rows or neighbours", _OR_LANDMARKS if "landmarks" in model._parameters else "")
+    fewer = n > FEW_LANDMARKS and "landmarks" in model._parameters and not cost.approximate
+    remedy = Message("use fewer rows or neighbours", _OR_LANDMARKS if fewer else "")
     return Plan(owner, cost.algorithm, size, seconds + cost.seconds, not exact, model_bytes, parts, remedy)
 
 

@@ -20,6 +20,7 @@ from ...spectral import dense
 from ...spectral.rounding import rounding_floor
 
 _CANDIDATES_EACH = 20  # rows looked at for each landmark that is chosen among them
+FEW_LANDMARKS = 500  # of a graph, proposed where an exact fit does not fit in memory
 _STRIP = 8192  # candidates that one task compares with the last landmark
 
 
@@ -29,6 +30,19 @@ class Landmarks:
 
     strategy: str
     count: int
+
+
+def memory_remedy(n: int, landmarks: Landmarks | None, count: int = 1000) -> str:
+    """Return what needs less memory than a fit of n rows; landmarks only where they are fewer than the rows.
+
+    >>> print(memory_remedy(5000, None)), print(memory_remedy(900, None))
+    use landmarks=1000, or fewer rows
+    use fewer rows
+    (None, None)
+    """
+    if landmarks is not None:
+        return "use fewer landmarks or rows"
+    return message("use {landmarks}, or fewer rows", landmarks=count) if n > count else "use fewer rows"
 
 
 def wanted(spec: Any, n: int, *, exact_below: int, count: int, strategy: str) -> Landmarks | None:

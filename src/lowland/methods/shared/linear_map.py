@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,10 +16,13 @@ from ...core.cost import DataShape, Plan
 from ...core.dominance import dominance, dominant_words
 from ...core.errors import DataError, DominantColumnWarning, NotConvergedWarning
 from ...core.message import SCALE, Message, Setting, message
+from ...core.settings import memory_limit
 from ...rows.units import Units, fit_view, power, scaled_back, times
 from ...spectral import rowspace
 from ...spectral.rowspace import RowSpace
 from ...spectral.solved import ComponentRule
+
+_FEW_COMPONENTS = 10  # proposed with a Krylov solver where all components do not fit in memory
 
 Array = Any
 
@@ -120,10 +124,12 @@ def check_count(owner: str, count: int | None, n: int | None, d: int) -> None:
         raise DataError(message(text, n_components=count))
 
 
-def linear_plan(model: Reducer, shape: DataShape, count: int | None, *, altered: bool = False, remedy: str) -> Plan:
+def linear_plan(
+    model: Reducer, shape: DataShape, count: int | None, *, altered: bool = False, remedy: str | None = None
+) -> Plan:
     """Return the plan of decomposing the rows into ``count`` directions (None: all), by the model's ``solver``.
 
-    ``altered`` says that the rows are scaled, or not centred.
+    ``altered`` says that the rows are scaled, or not centred; ``remedy=None`` proposes the Krylov solver where it fits.
     """
     n, d = shape.n_rows, shape.n_features
     check_count(type(model).__name__, count, n, d)
@@ -131,15 +137,29 @@ def linear_plan(model: Reducer, shape: DataShape, count: int | None, *, altered:
     route = rowspace.route(shape, ComponentRule(count=count)) if solver == "auto" else solver
     k = count or min(n or d, d)
     parts, seconds = rowspace.cost(route, shape, k, altered=altered)
-    return Plan(
+    plan = Plan(
         method=type(model).__name__,
         algorithm=route,
         bytes=sum(parts.values()) + shape.copied,
         seconds=seconds,
         model_bytes=k * d * shape.dtype.itemsize + 16 * d + 40 * k,
         parts=parts,
-        remedy=remedy,
+        remedy=remedy or "",
     )
+    return _with_krylov_remedy(plan, shape, count) if remedy is None else plan
+
+
+def _with_krylov_remedy(plan: Plan, shape: DataShape, count: int | None) -> Plan:
+    """Return a plan with its remedy; the Krylov solver is proposed only where it fits in the memory limit."""
+    fewer, few = "reduce fewer rows or columns", min(count or _FEW_COMPONENTS, _FEW_COMPONENTS)
+    limit = memory_limit()
+    if plan.bytes > limit and plan.algorithm != "krylov" and shape.n_rows is not None and shape.reiterable:
+        parts, _ = rowspace.cost("krylov", shape, few)
+        if sum(parts.values()) + shape.copied <= limit:
+            return replace(
+                plan, remedy=message(f"ask for {few} components with {{solver}}, or {fewer}", solver="krylov")
+            )
+    return replace(plan, remedy=fewer)
 
 
 def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> None:

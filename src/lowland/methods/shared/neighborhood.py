@@ -9,13 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...contract.fit_info import Recorder
+from ...core.dominance import dominance, range_words
 from ...core.errors import (
     DisconnectedError,
     DisconnectedWarning,
     DominantColumnWarning,
     LowlandWarning,
 )
-from ...core.message import Message, Setting, message
+from ...core.message import SCALED_METRIC, Message, Owner, Setting, message
 from ...core.random import seed
 from ...graph.components import components
 from ...graph.neighbor_rule import NeighborRule
@@ -33,8 +34,8 @@ SMALL_MAP = "classical scaling"  # of components of few points
 def learn_neighborhood(model: Any, rows: RowSource, record: Recorder, count: Count) -> Neighborhood:
     """Return the distinct points of the rows and their graph; ``count`` is the number of neighbours for n points."""
     points = PointSet.of(gather(rows, sparse=True), model.metric, type(model).__name__)
-    if (column := points.dominant_column()) is not None:
-        _warn_dominant(model, column, record)
+    if (ranges := points.ranges()) is not None:
+        _warn_dominant(model, ranges, record)
     start = 0 if model.random_state is None else int(seed(model.random_state).integers(2**31))
     hood = points.neighbors(lambda n: count(n, record), getattr(model, "ties", "cut"), start, rule_of(model).reach)
     record.evidence |= hood.evidence()
@@ -65,7 +66,7 @@ def _disconnected(model: Any, hood: Neighborhood, labels: Array, record: Recorde
         kind, more = f"the {hood.n_neighbors}-nearest-neighbour graph", Setting("n_neighbors")
     else:
         kind, more = message("the graph of rows within {radius}", radius=model.radius), Setting("radius")
-    has = f" is not connected: it has {len(sizes)} connected components ({listed} points)"
+    has = f" is not connected: the number of connected components is {len(sizes)} ({listed} points)"
     what = Message(f"{hood.metric.owner}: ", kind, has)
     apart = model._parameters["disconnected"].accepts("separate")
     if model.disconnected == "error":
@@ -96,15 +97,11 @@ def _disconnected(model: Any, hood: Neighborhood, labels: Array, record: Recorde
     return hood.split(labels)
 
 
-def _warn_dominant(model: Any, column: int, record: Recorder) -> None:
-    names = getattr(model, "feature_names_in_", None)
-    name = str(column) if names is None else repr(str(names[column]))
-    record.warn(
-        f"{type(model).__name__}: the values of column {name} differ so much more than all others that it alone "
-        "decides which rows are neighbours; if the columns have different units, divide each by its standard "
-        "deviation first",
-        DominantColumnWarning,
-    )
+def _warn_dominant(model: Any, ranges: Array, record: Recorder) -> None:
+    words = range_words(ranges, getattr(model, "feature_names_in_", None))
+    if words is not None:
+        text = dominance(words, "so it alone decides which rows are neighbours", SCALED_METRIC)
+        record.warn(Message(Owner(type(model).__name__), text), DominantColumnWarning)
 
 
 # -- numbers of neighbours and points -------------------------------------------------------------------------

@@ -95,6 +95,14 @@ def training_points(model: Any) -> Array:
     return model.square_ if model._fitted_pairwise else unpacked(model.anchors_)
 
 
+def numbers_of_rows(model: Any) -> Array:
+    """Return the number of the point that each training row is; AttributeError for a model file that lacks them."""
+    found, n = vars(model).get("point_numbers_"), sum(len(piece["numbers"]) for piece in model.pieces_)
+    if found is None and n < len(model.embedding_):
+        raise AttributeError("an older version saved this model without the numbers of equal rows; fit it again")
+    return np.arange(n) if found is None else found
+
+
 def points_of(pieces: list[dict[str, Array]], n_components: int) -> Array:
     """Return the coordinates of all distinct points."""
     Y = np.empty((sum(len(piece["numbers"]) for piece in pieces), n_components))
