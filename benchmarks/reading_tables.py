@@ -20,7 +20,7 @@ READERS = {
     "read and select": "from lowland.data import read; read({file!r}).select()",
 }
 VECTORS = "from lowland.data import read; read({file!r}, vector='v')"
-_PEAK = "; import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+_PEAK = "; print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"  # Linux
 
 
 def measure(code: str, repeats: int = 3) -> tuple[float, float]:
@@ -60,7 +60,9 @@ def main() -> None:
         column = pa.FixedSizeListArray.from_arrays(pa.array(flat), 64)
         pq.write_table(pa.table({"v": column}), vectors, row_group_size=100_000)
         seconds, peak = measure(VECTORS.format(file=vectors))
-        print(f"{'vectors of 64':<22}{seconds:>8.2f} s{'':>10}{peak:>9.0f} MB (the array: {flat.nbytes / 2**20:.0f} MB)")
+        print(
+            f"{'vectors of 64':<22}{seconds:>8.2f} s{'':>10}{peak:>9.0f} MB (the array: {flat.nbytes / 2**20:.0f} MB)"
+        )
 
 
 if __name__ == "__main__":
