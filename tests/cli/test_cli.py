@@ -64,7 +64,7 @@ def test_failure_is_1(run: Run, table: Path) -> None:
         ),
         (["reduce", "table.csv", "--columns", "a,,b"], "--columns"),
         (["reduce", "table.csv", "--json"], "--out"),
-        (["reduce", "table.csv", "--out", "flat.xlsx"], ".parquet"),
+        (["reduce", "table.csv", "--out", "flat.ods"], ".parquet"),
         (["reduce", "table.csv", "--out", "nowhere/flat.csv"], "folder 'nowhere' does not exist"),
         (["reduce", "table.csv", "--out", "table.csv"], "overwrite"),
         (["reduce", "table.csv", "--model", "model.npy"], "model.lowland"),

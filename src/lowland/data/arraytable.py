@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -65,10 +65,14 @@ class ArrayTable(Table):
         return int(self.array.shape[0])
 
     def _reason(self, name: str) -> str | None:
-        return super()._reason(name) if name in self.aside.columns else None  # every column is numeric
+        # Every column of the array is numeric.
+        return super()._reason(name) if self.aside.width and name in self.aside.columns else None
 
     def _series(self, name: str) -> pl.Series:
         return self._numbered(self._labels.index(name))
+
+    def _all_series(self) -> Iterable[pl.Series]:
+        return map(self._numbered, range(self.n_columns))
 
     @property
     def _column_type(self) -> np.dtype[Any]:
@@ -153,6 +157,10 @@ class SparseTable(Table):
 
     def _series(self, name: str) -> pl.Series:
         return pl.Series(name, self._dense([name])[:, 0])
+
+    def _all_series(self) -> Iterable[pl.Series]:
+        columns = self.matrix.tocsc()
+        return (pl.Series(name, columns[:, [j]].toarray().ravel()) for j, name in enumerate(self._labels))
 
     def _places(self, names: Sequence[str]) -> list[int]:
         place = {name: j for j, name in enumerate(self._labels)}

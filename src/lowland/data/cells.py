@@ -104,7 +104,7 @@ def typed(
             if dates is None or len(dates.formats) > 1:
                 return _text(name, cells, bare, below_limit, marks)
             return Typed(dates.values, date_format=dates.formats[0])
-    return Typed(_series(name, values))
+    return Typed(pl.Series(name, values))
 
 
 def with_marks(column: Typed, marks: Marks, below_limit: str = "error") -> Typed:
@@ -129,11 +129,6 @@ def with_marks(column: Typed, marks: Marks, below_limit: str = "error") -> Typed
         less = pl.lit(None) if below_limit == "missing" else values / 2
         values = pl.select(pl.when(below).then(less).otherwise(values).alias(values.name)).to_series()
     return Typed(values)
-
-
-def _series(name: str, column: Any) -> pl.Series:
-    series = pl.Series(name, column)
-    return series.fill_nan(None) if series.dtype == pl.Float64 and series.is_nan().any() else series  # the text NAN
 
 
 def _numbers(cells: Any, marks: Marks) -> Any:

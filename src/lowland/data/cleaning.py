@@ -70,7 +70,7 @@ class Problem:
 class TypedColumns:
     """The columns of a table, those with stray cells, the number marks, and a note on dates."""
 
-    series: list[pl.Series]
+    frame: pl.DataFrame
     problems: list[Problem]
     marks: Marks
     dates: str | None
@@ -95,7 +95,15 @@ def type_columns(dialect: Dialect, columns: list[Any], options: ReadOptions) -> 
         for column in made
         if column.stray
     ]
-    return TypedColumns([column.values for column in made], problems, marks, _date_note(made))
+    frame = _without_nan(pl.DataFrame([column.values for column in made]))
+    return TypedColumns(frame, problems, marks, _date_note(made))
+
+
+def _without_nan(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame with missing values instead of NaN, as from the text NAN; all columns are checked at once."""
+    floats = frame.select(pl.col(pl.Float64).is_nan().any())
+    names = [column.name for column in floats.get_columns() if column[0]]
+    return frame.with_columns(pl.col(names).fill_nan(None)) if names else frame
 
 
 def _column(name: str, cells: Any, missing: tuple[str, ...], below_limit: str, marks: Marks) -> Typed:
@@ -106,8 +114,7 @@ def _column(name: str, cells: Any, missing: tuple[str, ...], below_limit: str, m
         cells = cells.cast(pa.float64())
     if not isinstance(cells, pl.Series) and pa.types.is_string(cells.type):
         return typed(name, cells, missing, below_limit, marks)
-    series = pl.Series(name, cells)
-    return Typed(series.fill_nan(None) if series.dtype == pl.Float64 and series.is_nan().any() else series)
+    return Typed(pl.Series(name, cells))
 
 
 def _marks(columns: Sequence[Typed], dialect: Dialect, options: ReadOptions) -> Marks:

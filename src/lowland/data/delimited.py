@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NoReturn
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
@@ -75,7 +74,7 @@ def read_delimited(source: Source, options: ReadOptions, separator: str | None =
     stray = {problem.name: problem.located(lines) for problem in typed.problems}
     noted = dialect_note(replace(dialect, marks=typed.marks), scan.encoding, separator)
     notes = tuple(text for text in (noted, typed.dates) if text is not None)
-    return Table(pl.DataFrame(typed.series), source.name, first_line, faults, notes, stray)
+    return Table(typed.frame, source.name, first_line, faults, notes, stray)
 
 
 def _sample(source: Source, scan: Scan) -> tuple[str, bool]:

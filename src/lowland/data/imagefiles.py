@@ -18,7 +18,8 @@ from .fileset import check_options, place_of, unread_note
 from .formats import BY_NAME
 from .options import ReadOptions
 
-MAX_PIXELS = 100_000_000
+MAX_PIXELS = 100_000_000  # of an image that is resized
+_MAX_COLUMNS = 5_000_000  # of the table
 _GREY = ("1", "L", "I", "I;16", "F", "LA")
 
 
@@ -43,6 +44,14 @@ def read_images(root: Path, files: Sequence[Path], options: ReadOptions, n_other
             )
     width, height = options.image_size or sizes[0]
     channels = 1 if grey else 3
+    if width * height * channels > _MAX_COLUMNS:
+        raise DataError(
+            Message(
+                f"{root}: images of {_by((width, height))} pixels would make a table of {width * height * channels:,} "
+                f"columns; the limit is {_MAX_COLUMNS:,}. Resize them with ",
+                Setting("image_size", (64, max(1, 64 * height // width))),
+            )
+        )
     check_allocation(len(files) * width * height * channels, f"reading the images of {root}", "use smaller images")
     array = np.empty((len(files), width * height * channels), np.uint8)
     for i, file in enumerate(files):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from .column_names import MAX_INTEGER_LABELS, MAX_LABELS, called_identifier, last_word
@@ -82,7 +83,7 @@ def column_kind(column: pl.Series) -> ColumnKind:
 def _number(known: pl.Series, gaps: int) -> ColumnKind:
     if known.dtype == pl.Boolean:
         return ColumnKind("number", "true or false, read as 1 and 0", "category", gaps)
-    levels = _few_levels(known, MAX_INTEGER_LABELS)
+    levels = _few_levels(known, MAX_INTEGER_LABELS) if _whole(known.head(_HEAD)) else None
     if levels is not None and len(known) >= 2 * levels and _whole(known):
         return ColumnKind("number", f"{levels} different whole numbers, which may be codes", "category", gaps)
     return ColumnKind("number", "numbers", missing=gaps)
@@ -105,14 +106,15 @@ def _text(known: pl.Series, gaps: int) -> ColumnKind:
 
 
 def _missing(column: pl.Series) -> int:
-    nan = int(column.is_nan().sum() or 0) if column.dtype.is_float() else 0
-    return column.null_count() + nan
+    if column.dtype in (pl.Float32, pl.Float64):
+        return int(np.count_nonzero(np.isnan(column.to_numpy())))  # missing values are NaN there, too
+    return column.null_count()
 
 
 def _one_value(known: pl.Series) -> bool:
     if known.dtype.is_float():
         known = known.drop_nans()
-    if known.dtype.is_nested() or known.dtype == pl.Object:
+    if known.dtype.is_nested() or known.dtype == pl.Object or (len(known) > 1 and known[0] != known[1]):
         return False
     return len(known) > 1 and known.head(_HEAD).n_unique() == 1 and known.n_unique() == 1
 
@@ -153,8 +155,9 @@ def _few_levels(known: pl.Series, most: int) -> int | None:
 def _whole(known: pl.Series) -> bool:
     if known.dtype.is_integer():
         return True
-    levels = known.drop_nans().unique() if known.dtype.is_float() else known.unique().cast(pl.Float64)
-    return bool((levels.is_finite() & (levels == levels.round())).all())
+    values = known.cast(pl.Float64).to_numpy()
+    values = values[~np.isnan(values)]
+    return bool(np.all(np.isfinite(values) & (values == np.round(values))))
 
 
 def _short(value: object) -> str:

@@ -6,7 +6,7 @@ import csv
 import difflib
 import io
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -100,7 +100,7 @@ class Table:
     def column(self, name: str) -> pl.Series:
         """Return one column; an unknown name raises a DataError that lists similar names."""
         self._require([name])
-        return self.aside[name] if name in self.aside.columns else self._series(name)
+        return self._any_series(name)
 
     def with_aside(self) -> pl.DataFrame:
         """Return all columns: those kept aside, then the others."""
@@ -113,8 +113,8 @@ class Table:
         'category'
         """
         kinds = {}
-        for name in [*self.aside.columns, *self.names]:
-            column = self.column(name)
+        for column in (*self.aside.get_columns(), *self._all_series()):
+            name = column.name
             if name in self.faults:
                 kinds[name] = ColumnKind.of_stray(self.stray.get(name, ()), column.null_count())
             elif name in self.roles.values():
@@ -162,7 +162,7 @@ class Table:
         ['a', 'kind']
         """
         chosen, left_out = self._checked_choice(columns, drop or (), keep_aside, taken=("text",))
-        return MixedSelection(pl.DataFrame([self.column(name) for name in chosen]), chosen, left_out)
+        return MixedSelection(self._frame_of(chosen), chosen, left_out)
 
     def _checked_choice(
         self, columns: Sequence[str] | None, drop: Sequence[str], keep_aside: Sequence[str], taken: Collection[str] = ()
@@ -215,7 +215,7 @@ class Table:
         """Return why a column cannot be reduced, or None."""
         if name in self.roles.values():
             return self._role(name)
-        series = self.column(name)
+        series = self._any_series(name)
         if name.startswith("__index_level_"):  # where pandas puts row labels in Parquet files
             return "row labels"
         if series.null_count() == len(series):
@@ -228,8 +228,19 @@ class Table:
     def _series(self, name: str) -> pl.Series:
         return self.frame[name]
 
+    def _all_series(self) -> Iterable[pl.Series]:
+        return self.frame.get_columns()
+
+    def _any_series(self, name: str) -> pl.Series:
+        return self.aside[name] if self.aside.width and name in self.aside.columns else self._series(name)
+
+    def _frame_of(self, names: Sequence[str]) -> pl.DataFrame:
+        if self.aside.width and not set(names).isdisjoint(self.aside.columns):
+            return pl.DataFrame([self._any_series(name) for name in names])
+        return self.frame.select(names)
+
     def _matrix(self, names: list[str]) -> Matrix:
-        chosen = pl.DataFrame([self.column(name) for name in names])
+        chosen = self._frame_of(names)
         single = all(dtype == pl.Float32 for dtype in chosen.dtypes)
         kind = pl.Float32 if single else pl.Float64
         check_allocation(self.n_rows * len(names) * (4 if single else 8), f"the numbers of {self.source}", TOO_BIG)

@@ -26,7 +26,8 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
     """Read a Parquet file; with ``vector``, the vectors are copied batch by batch into one array."""
     try:
         with source.raw() if source.path is None else pa.OSFile(str(source.path)) as opened:
-            file = pq.ParquetFile(opened)
+            # Buffering ahead would hold the whole file in memory beside the vectors.
+            file = pq.ParquetFile(opened, pre_buffer=options.vector is None)
             groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
             check_allocation(
                 sum(group.total_byte_size for group in groups), f"reading {source.name}", "keep fewer columns"

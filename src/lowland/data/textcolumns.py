@@ -34,7 +34,7 @@ def retyped(name: str, table: Table, options: ReadOptions, *, always: bool = Fal
     lines: dict[int, int] = {}
     return replace(
         table,
-        frame=table.frame.with_columns(typed.series),
+        frame=table.frame.with_columns(typed.frame.get_columns()),
         faults={**table.faults, **{problem.name: problem.message(name, lines) for problem in typed.problems}},
         stray={**table.stray, **{problem.name: problem.located(lines) for problem in typed.problems}},
         notes=(*table.notes, *([] if typed.dates is None else [typed.dates])),
