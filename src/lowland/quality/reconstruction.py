@@ -109,8 +109,8 @@ def numbers(model: Any, X: Any, owner: str, name: str) -> Any:
     """Return rows as a checked array or sparse matrix of finite numbers."""
     if getattr(model, "categorical_columns_", None):
         raise DataError(
-            f"{owner}: {type(model).__name__} was fitted to categories, which cannot be subtracted; compute a distance "
-            "matrix of the rows, and use report with metric='precomputed' on it and the coordinates"
+            f"{owner}: {type(model).__name__} was fitted to categories, which cannot be subtracted; use report on "
+            "the table and the coordinates, which compares FAMD's distances"
         )
     with naming(f"{owner}, {name}"):
         return objects(X, "euclidean", owner)
