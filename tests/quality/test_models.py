@@ -86,9 +86,8 @@ def test_what_has_no_way_back_and_forth_is_named(rng):
 def test_categories_have_no_differences(rng):
     frame = pl.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60), "kind": ["x", "y", "z"] * 20})
     model = lowland.FAMD(n_components=2).fit(frame)
-    words = r"FAMD was fitted to categories, which cannot be subtracted.*metric='precomputed'"
-    with pytest.raises(lowland.DataError, match=rf"^held_out: {words}"):
-        quality.held_out(model, frame[40:], frame[:40])
+    words = r"FAMD was fitted to categories, which cannot be subtracted.*use report"
+    assert "reconstruction_error" not in quality.held_out(model, frame).measures
     with pytest.raises(lowland.DataError, match=rf"^reconstruction_error: {words}"):
         quality.reconstruction_error(model, frame)
 

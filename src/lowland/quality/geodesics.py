@@ -17,7 +17,7 @@ from ..pairs.distances import learn
 from .anchors import labels
 from .intervals import jackknife
 from .leave_out import rank_correlations
-from .spaces import Metric
+from .spaces import Metric, coded
 
 Array = Any
 
@@ -139,6 +139,7 @@ def geodesic_correlation(
     >>> geodesic_correlation(X, unrolled) > 0.95, lowland.quality.distance_correlation(X, unrolled) < 0.6
     (True, True)
     """
+    X, metric = coded(X, metric)
     items, rng = objects(X, metric, "geodesic_correlation"), np.random.default_rng(random_state or 0)
     n, square = int(np.shape(Y)[0]), isinstance(metric, str) and metric == "precomputed"
     named = None if groups is None else labels(groups, n, "geodesic_correlation")

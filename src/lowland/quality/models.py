@@ -1,7 +1,8 @@
 """Quality of a model on held-out rows, compared with its training rows.
 
 A Pipeline of scikit-learn can be measured against its input or against the input of its last step. The second ignores
-the losses of the earlier steps.
+the losses of the earlier steps. A recipe is measured in the space of its last preprocessing step: numbers that are
+filled, encoded and scaled, before the first method.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from .spaces import Metric, sides
 
 Array = Any
 
-PLACES = ("input", "last step")
+PLACES = (None, "input", "last step")
 _NEW, _OLD = "new", "training"
 
 
@@ -124,7 +125,7 @@ def held_out(
     X_train: Any = None,
     n_neighbors: int = 10,
     *,
-    within: str = "input",
+    within: str | None = None,
     metric: Metric = "euclidean",
     anchors: int | str | None = "auto",
     pairs: int | str | None = "auto",
@@ -145,8 +146,9 @@ def held_out(
         The training rows; without them the new rows are compared with each other only.
     n_neighbors : int
         Number of neighbours in the local measures.
-    within : {"input", "last step"}
-        For a Pipeline: compare with its input, or with the input of its last step.
+    within : {"input", "last step"} or None
+        For a Pipeline: compare with its input, or with the input of its last step. None: for a recipe, the output of
+        its last preprocessing step; else the input.
     metric, anchors, pairs, random_state
         As in `report`.
 
@@ -169,10 +171,10 @@ def held_out(
     head, last, space = cut_chain(model, within, owner)
     new = X_new if head is None else head.transform(X_new)
     old = X_train if head is None or X_train is None else head.transform(X_train)
-    rows, m, seen = numbers(last, new, owner, "X_new"), 0, 0
+    rows, m, seen = _coordinates(last, new, owner, "X_new"), 0, 0
     Y = as_array(last.transform(new))
     if old is not None:
-        rows, m = _stacked(numbers(last, old, owner, "X_train"), rows), len_of(old)
+        rows, m = _stacked(_coordinates(last, old, owner, "X_train"), rows), len_of(old)
         seen = _count_seen(rows, m)
         Y = np.concatenate([as_array(last.transform(old)), Y])
     names = [_OLD] * m + [_NEW] * (len(Y) - m)
@@ -183,11 +185,19 @@ def held_out(
     found["pearson"] = correlation_over_rows(far, np.arange(m, both.n))
     if m:
         beside["pearson"] = (far.of_sums(pearson, (-1.0, 1.0)).groups or {})[_OLD]
-    if callable(getattr(last, "inverse_transform", None)) and getattr(last, "ridge_", True) is not None:
+    restores = callable(getattr(last, "inverse_transform", None)) and getattr(last, "ridge_", True) is not None
+    if restores and not getattr(last, "categorical_columns_", None):
         lost, spread, _ = row_errors(last, new, Y[m:])
         if spread.sum() > 0:
             found["reconstruction_error"] = ratio(lost, spread)
     return HeldOut(len(Y) - m, m, table.n_neighbors, space, found, beside, seen)
+
+
+def _coordinates(model: Any, X: Any, owner: str, name: str) -> Any:
+    """Return rows of finite numbers; for FAMD of categories its coded rows, whose distances are its own."""
+    if getattr(model, "categorical_columns_", None):
+        return model.coded(X)
+    return numbers(model, X, owner, name)
 
 
 def _of_rows(table: RankTable, m: int) -> tuple[dict[str, Measure], dict[str, Measure]]:
@@ -208,11 +218,18 @@ def _of_rows(table: RankTable, m: int) -> tuple[dict[str, Measure], dict[str, Me
     return found, beside
 
 
-def cut_chain(model: Any, within: str, owner: str) -> tuple[Any, Any, str]:
+def cut_chain(model: Any, within: str | None, owner: str) -> tuple[Any, Any, str]:
     """Return the first steps (or None), the rest of the model, and the name of the space between them."""
     if within not in PLACES:
         raise ValueError(Message(Owner(owner), f"within must be 'input' or 'last step'; it is {within!r}"))
     steps = getattr(model, "steps", None)
+    if within is None:
+        from ..methods.steps import Step, preprocessing
+
+        head, rest = preprocessing(model) if steps and isinstance(steps[0][1], Step) else (None, model)
+        if head is not None:
+            return head, rest, f"the rows after {' → '.join(name for name, _ in head.steps)}"
+        within = "input"
     names = "" if steps is None or len(steps) < 2 else " → ".join(str(name) for name, _ in steps[:-1])
     if within == "input":
         return None, model, f"{GIVEN}, before {names}" if names else GIVEN

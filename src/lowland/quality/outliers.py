@@ -27,7 +27,7 @@ from .odd_columns import OddColumn, odd_columns
 from .outlier_result import WORDS, Outliers, is_group, sentence
 from .reference import MOST_RANKED, Ranking, ranking
 from .robust_pca import ROWS_EACH, InlierSearch, Judged, RobustAxes, angles, distinct_first
-from .spaces import naming
+from .spaces import FAMD, famd_axes, has_categories, naming
 
 __all__ = ["WORDS", "Novelty", "Outliers", "novelty", "outliers"]
 
@@ -71,7 +71,8 @@ def outliers(
     ----------
     X : array, sparse matrix, data frame, list of objects, blocks
         At least 10 rows. With ``metric="precomputed"`` a distance matrix: then, as with a metric of objects, only
-        the distance is measured.
+        the distance is measured. A table with categories is measured in the metric of FAMD, which standardises the
+        numbers; a level that makes a row unusual is listed as "column=level".
     n_neighbors : int
         k of the k-nearest-neighbour distance. In a cluster of more than k outliers this distance is small; T² and SPE
         still detect the cluster if it is separate.
@@ -173,12 +174,15 @@ def _by_rows(X: Any, asked: _Request) -> Outliers:
     """Find outliers among rows of numbers."""
     from ..data.squares import warn_of_square
 
+    given, (X, shown, labels) = X, _coded(X, asked)
+    if labels is not None:
+        asked = replace(asked, scale=False, metric="euclidean")
     rows = as_rows(arrays.to_numpy(X) if arrays.is_foreign(X) else X, owner="outliers")
     if not rows.reiterable:
         raise single_pass_error("outliers")
     n = rows.count()
     _require_rows(n)
-    names = row_names(asked.names, X, n, "outliers")
+    names = row_names(asked.names, given, n, "outliers")
     few = sample(n, asked.anchors, asked.rng)
     _require_neighbors(asked.k, len(few))
     some = _take(rows, few)
@@ -198,11 +202,18 @@ def _by_rows(X: Any, asked: _Request) -> Outliers:
     if reason is not None:
         judged = inliers.whole(recount=asked.n_components == "auto")
         measures = _measured(*_distances(rows, some, asked, judged.axes, share), judged)
-    if not asked.scale:
+    if not asked.scale and labels is None:
         _warn_dominant(judged.axes, rows.names)
     missing = {} if judged.spe_limit is not None else {"spe": "the axes span all dimensions, so there is no residual"}
     out = _result(
-        measures, judged, inliers, asked.level, names, missing, reason, lambda numbers: _odd(rows, some, numbers)
+        measures,
+        judged,
+        inliers,
+        asked.level,
+        names,
+        missing,
+        reason,
+        lambda numbers: _odd(rows, some, numbers) if labels is None else odd_columns(shown[numbers], shown, labels),
     )
     if not inliers.stable:
         warnings.warn(
@@ -214,6 +225,14 @@ def _by_rows(X: Any, asked: _Request) -> Outliers:
             stacklevel=3,
         )
     return out
+
+
+def _coded(X: Any, asked: _Request) -> tuple[Any, Any, list[str] | None]:
+    """Return a table with categories as coordinates of FAMD, and as numbers and indicators with their names."""
+    if asked.metric not in ("euclidean", FAMD) or not (asked.metric == FAMD or has_categories(X)):
+        return X, None, None
+    famd = famd_axes(X)
+    return famd.transform(X), famd.coded(X) * famd.scale_ + famd.mean_, famd.coded_names_
 
 
 def _odd(rows: RowSource, some: Array, numbers: Array) -> tuple[tuple[OddColumn, ...], ...]:

@@ -121,8 +121,8 @@ def numbers(model: Any, X: Any, owner: str, name: str) -> Any:
         raise DataError(
             Message(
                 Owner(owner),
-                f"{type(model).__name__} was fitted to categories, which cannot be subtracted; compute a distance "
-                "matrix of the rows, and use report with metric='precomputed' on it and the coordinates",
+                f"{type(model).__name__} was fitted to categories, which cannot be subtracted; use report on the table "
+                "and the coordinates, which compares FAMD's distances",
             )
         )
     with naming(f"{owner}, {name}"):

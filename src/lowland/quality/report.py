@@ -21,7 +21,7 @@ from .purity import Purity, purity_of
 from .rank_curves import curve_of
 from .rank_measures import at_chance, from_table, worst_ranks
 from .ranks import RankTable, rank_table
-from .spaces import Metric, sides
+from .spaces import Metric, coded, has_categories, sides
 from .verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -274,7 +274,8 @@ def report(
     n_neighbors : int or None
         Number of neighbours in the local measures; None: 10, or a quarter of the points if there are fewer than 40.
     metric : str or callable
-        Metric of the data; the map is compared by Euclidean distances.
+        Metric of the data; the map is compared by Euclidean distances. A table with categories is compared by FAMD's
+        distances, "famd": numbers standardised, levels weighted by 1/share.
     anchors : int, "auto" or None
         Number of points to evaluate; "auto": all up to 10,000, otherwise 5,000.
     pairs : int, "auto" or None
@@ -298,6 +299,8 @@ def report(
     >>> print(found.sentence)  # doctest: +ELLIPSIS
     Neighbours: fair (trustworthiness 0.909, continuity 0.981; ...). Distances: fair (rank correlation 0.893). ...
     """
+    shown = "famd" if metric == "euclidean" and has_categories(X) else metric
+    X, metric = coded(X, shown)
     both = sides(X, Y, metric, "report")
     named = None if groups is None else labels(groups, both.n, "report")
     k = max(1, min(10, both.n // 4)) if n_neighbors is None else n_neighbors
@@ -317,7 +320,7 @@ def report(
     return Report(
         both.n,
         table.n_neighbors,
-        metric if isinstance(metric, str) else getattr(metric, "__name__", "a function"),
+        shown if isinstance(shown, str) else getattr(shown, "__name__", "a function"),
         space,
         {name: found[name] for name in ORDER},
         chance,

@@ -17,6 +17,7 @@ from ..graph.measures import BoundMetric, EuclideanRows, RuleRows, SparseRows, S
 from ..graph.neighbors import objects
 from ..pairs.distances import check_function
 from ..pairs.pairwise import cut, tiles
+from ..rows import columns
 from ..rows.object_rows import are_objects
 
 Array = Any
@@ -45,10 +46,12 @@ def sides(X: Any, Y: Any, metric: Metric = "euclidean", owner: str = "quality") 
     Y : array
         The map: coordinates, one row for each of X's.
     metric : str or callable
-        Metric of the data; the map is always compared by Euclidean distances.
+        Metric of the data; the map is always compared by Euclidean distances. "famd", also used where a table has
+        categories: the distances of FAMD.
     owner : str
         Name of the function in error messages.
     """
+    X, metric = coded(X, metric)
     data, map = one_side(X, metric, owner, "X", _BOTH), one_side(Y, "euclidean", owner, "Y", _BOTH)
     if data.n != map.n:
         raise DataError(
@@ -75,6 +78,34 @@ def sides(X: Any, Y: Any, metric: Metric = "euclidean", owner: str = "quality") 
             )
         )
     return Sides(data, map, data.n)
+
+
+FAMD = "famd"  # the metric of tables with categories
+
+
+def coded(X: Any, metric: Metric) -> tuple[Any, Metric]:
+    """Return data and metric as they are, or, for a table with categories, its rows in the metric of FAMD.
+
+    >>> import polars as pl
+    >>> rows, metric = coded(pl.DataFrame({"x": [1.0, 2.0, 3.0], "k": ["red", "blue", "red"]}), "euclidean")
+    >>> rows.shape, metric
+    ((3, 2), 'euclidean')
+    """
+    if not isinstance(metric, str) or metric not in ("euclidean", FAMD):
+        return X, metric
+    if metric == FAMD or has_categories(X):
+        return np.asarray(famd_axes(X).transform(X)), "euclidean"
+    return X, metric
+
+
+def has_categories(X: Any) -> bool:
+    """Return whether a table has columns of text, of booleans in a data frame, or of a categorical type."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
+        return False
+    if are_objects(X) or sp.issparse(X) or not (isinstance(X, list | tuple) or hasattr(X, "shape")):
+        return False
+    table = columns.of_table(X)
+    return table is not None and bool(columns.categorical(table, columns.ColumnRequest()))
 
 
 def famd_axes(X: Any) -> Any:

@@ -10,12 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, ColumnList, Integer, Rule
 from ...contract.reducer import Recorder
+from ...core import arrays
 from ...core.cost import DataShape, Plan
 from ...core.errors import DataError
 from ...core.random import seed
 from ...rows.mixed_rows import Levels, MixedRows, mixed_rows
 from ...rows.row_source import RowSource, as_rows, has_no_rows
-from ...rows.units import Units
+from ...rows.units import Units, fit_view
 from ..shared.linear_map import LINEAR_UNITS, Compressor, LinearReducer, linear_plan
 from .famd_coding import REMEDY, Layout, MixedInput, decompose, plan_rows
 from .famd_warnings import categories_of, tell_axes
@@ -156,6 +157,13 @@ class FAMD(LinearReducer):
         layout, rebuild = self._layout, super()._inverse_map()
         back = self._reduced(X).map_blocks(lambda block: layout.decoded(rebuild(block)), self.n_features_in_)
         return layout.labelled(back, self.categorical_levels_)
+
+    def coded(self, X: Any) -> Array:
+        """Return the coded rows z, (N, C): columns as in ``coded_names_``; their Euclidean distances are FAMD's own."""
+        check_is_fitted(self)
+        model: Any = fit_view(self)  # z has no unit
+        work = self._layout.row_map(np.diag(1.0 / model.scale_), model.mean_)
+        return arrays.to_numpy(model._rows(X, reset=False).map_blocks(work, self._layout.width, np.float64))
 
     def residual(self, X: Any) -> Array:
         """Return x − x̂ of a table of numbers; categories have no differences."""

@@ -22,7 +22,8 @@ Array = Any
 HIDDEN_SHARE = 0.1  # of the observed cells, hidden in each round of cross-validation
 ROUNDS = 3
 MAX_COMPONENTS = 10  # most directions that are tried
-MAX_CELLS = 2_000_000  # cells of the rows that choose the number of directions
+MAX_CELLS = 200_000  # cells of the rows that choose the number of directions
+WORSE = 2  # numbers of directions in a row without a lower error, after which no more are tried
 _LEVEL = "missing"  # the level of missing categories
 
 
@@ -169,22 +170,39 @@ class ImputeMissing(Step):
 
 
 def hidden_errors(Z: Array, most: int, random_state: Any = None) -> Array:
-    """Return the squared errors of hidden cells, a row for each, in columns for 0, 1, …, ``most`` directions."""
+    """Return the squared errors of hidden cells, a row for each, in columns for 0, 1, … directions.
+
+    At most ``most`` are tried, and no more after two numbers in a row without a lower error.
+    """
     rng = seed(random_state)
     rows = max(50, MAX_CELLS // max(1, Z.shape[1]))
     if len(Z) > rows:
         Z = Z[np.sort(rng.choice(len(Z), rows, replace=False))]
-    seen, found = np.argwhere(~np.isnan(Z)), [np.empty((0, max(most, 0) + 1))]
+    seen, parts = np.argwhere(~np.isnan(Z)), list[tuple[Array, Array, Array]]()
     for _ in range(ROUNDS):
         i, j = seen[rng.choice(len(seen), max(1, round(HIDDEN_SHARE * len(seen))), replace=False)].T
         part = Z.copy()
         part[i, j] = np.nan
-        if np.isnan(part).all(axis=0).any():
-            continue  # a column with few values lost all of them
-        guesses = [np.broadcast_to(_means(part), part.shape)]
-        guesses += [_filled_by(_fitted(part, k), part, guesses[0]) for k in range(1, most + 1)]
-        found.append(np.column_stack([(Z[i, j] - guess[i, j]) ** 2 for guess in guesses]))
-    return np.concatenate(found)
+        if not np.isnan(part).all(axis=0).any():  # a column with few values may have lost all of them
+            parts.append((part, i, j))
+    if not parts:
+        return np.empty((0, 1))
+    found = list[Array]()
+    for k in range(most + 1):
+        models = [_fitted(part, k, tol=1e-4) if k else None for part, _, _ in parts]
+        guesses = [_guess(model, *part) for model, part in zip(models, parts, strict=True)]
+        found.append(np.concatenate([(Z[i, j] - g) ** 2 for g, (_, i, j) in zip(guesses, parts, strict=True)]))
+        if k >= int(np.argmin([errors.mean() for errors in found])) + WORSE:
+            break
+    return np.column_stack(found)
+
+
+def _guess(model: ProbabilisticPCA | None, part: Array, i: Array, j: Array) -> Array:
+    """Return the hidden cells as a model fills them; without a model, the means."""
+    if model is None:
+        return _means(part)[j]
+    rows, place = np.unique(i, return_inverse=True)
+    return np.asarray(model.fill(part[rows]))[place, j]
 
 
 def fewest(errors: Array) -> int:
@@ -201,20 +219,16 @@ def fewest(errors: Array) -> int:
     return int(near.argmax())
 
 
-def _filled_by(model: ProbabilisticPCA | None, Z: Array, mean: Array) -> Array:
-    return mean if model is None else np.asarray(model.fill(Z))
-
-
 def _means(X: Array) -> Array:
     """Return the mean of the observed cells of each column."""
     seen = ~np.isnan(X)
     return np.where(seen, X, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
 
 
-def _fitted(Z: Array, k: int) -> ProbabilisticPCA | None:
+def _fitted(Z: Array, k: int, tol: float = 1e-6) -> ProbabilisticPCA | None:
     """Return the Gaussian model of standardised columns, or None where they do not vary."""
     if not np.nanmax(np.abs(Z), initial=0.0) > 0:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # cross-validation judges: rank, convergence and dominance need no warning
-        return ProbabilisticPCA(k, tol=1e-6, max_iter=300).fit(Z)
+        return ProbabilisticPCA(k, tol=tol, max_iter=300).fit(Z)
