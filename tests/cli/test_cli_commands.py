@@ -352,6 +352,16 @@ def test_tables_that_cannot_be_read_are_called_what_they_are(
     assert run("info", "t.csv").code == 0
 
 
+def test_columns_that_came_with_an_array_colour_and_name_the_rows(run: Run, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    np.savez(tmp_path / "t.npz", X=X, y=np.arange(30) % 3, ids=np.array([f"r{i}" for i in range(30)]))
+    done = run("reduce", "t.npz", "--id", "ids", "--color", "y", "--out", "o.csv")
+    assert done.code == 0
+    made = pl.read_csv(tmp_path / "o.csv")
+    assert made.columns == ["ids", "y", "pca0", "pca1"]
+    assert made["y"].to_list() == [i % 3 for i in range(30)]
+
+
 def test_a_share_just_below_the_whole_is_not_100_percent(run: Run, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("pay,age\n" + "".join(f"{i * i % 7}0000,{i % 3}\n" for i in range(9)))
     done = run("info", "t.csv")

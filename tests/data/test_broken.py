@@ -225,3 +225,54 @@ def test_archives_that_are_not_what_their_name_says(tmp_path: Path) -> None:
 def test_names_that_are_no_files(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError):
         read(str(tmp_path / "none" / name))
+
+
+WORDS_AND_NUMBERS = [
+    "",
+    "1",
+    "-2",
+    "2.5",
+    "1e5",
+    "1e400",
+    "-0",
+    "007",
+    "9" * 19,
+    "NA",
+    "NAN",
+    "inf",
+    " 3",
+    "x",
+    "+4",
+    "1_0",
+]
+PLAIN_CELLS = st.sampled_from(WORDS_AND_NUMBERS)
+
+
+@settings(FUZZ, max_examples=300)
+@given(
+    rows=st.lists(st.lists(PLAIN_CELLS, min_size=1, max_size=4), min_size=1, max_size=6),
+    width=st.integers(2, 3),
+    repeats=st.sampled_from([1, 1, 100]),
+    newline=BREAKS,
+    last=st.booleans(),
+)
+def test_polars_and_arrow_read_the_same_table(
+    tmp_path: Path, rows: Any, width: int, repeats: int, newline: str, last: bool
+) -> None:
+    """Plain text is read by polars; the table and the errors are those of the careful reader."""
+    body = [["1.5"] * width] * repeats + rows  # a late cell may be unlike the first ones
+    text = newline.join(",".join(row) for row in [[f"c{j}" for j in range(width)], *body]) + newline * last
+    path = tmp_path / "t.csv"
+    path.write_text(text, newline="")
+
+    def outcome() -> Any:
+        try:
+            table = read(path)
+        except DataError as error:
+            return str(error)
+        return table.frame.to_dict(as_series=False), table.frame.schema, table.first_line, table.faults, table.stray
+
+    plain = outcome()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lowland.data.delimited.read_plain", lambda *_: None)
+        assert str(outcome()) == str(plain)

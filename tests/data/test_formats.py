@@ -158,6 +158,7 @@ def test_arrays_of_an_archive_are_kept_beside_the_table(tmp_path: Path) -> None:
         ids=np.array(["a", "b", "c"]),
         when=np.array(["2024-01-01", "2024-01-02", "2024-01-03"], dtype="datetime64[D]"),
         features=np.array(["length", "width"]),
+        pose=np.arange(6).reshape(3, 2),
         extra=np.zeros(7),
         made=np.array({"by": "hand"}, dtype=object),
     )
@@ -166,14 +167,15 @@ def test_arrays_of_an_archive_are_kept_beside_the_table(tmp_path: Path) -> None:
     assert table.names == ["length", "width"]
     np.testing.assert_array_equal(table.select().X, X)
     assert table.select().X.dtype == np.float32
-    assert table.aside.columns == ["y", "ids", "when"]
+    assert table.aside.columns == ["y", "ids", "when", "pose_0", "pose_1"]
+    assert table.column("pose_1").to_list() == [1, 3, 5]
     assert table.column("y").to_list() == [0, 1, 1]
     assert table.column("ids").to_list() == ["a", "b", "c"]
     assert table.column("when").dtype == pl.Datetime or table.column("when").dtype == pl.Date
     assert table.notes == ("not read, since they do not fit the rows of X: extra: float64 (7,); made: object ()",)
     np.testing.assert_array_equal(table.select(columns=["width", "y"]).X, np.column_stack([X[:, 1], [0, 1, 1]]))
     assert table.select(keep_aside=["y"]).names == ["length", "width"]
-    assert table.with_aside().columns == ["y", "ids", "when", "length", "width"]
+    assert table.with_aside().columns == [*table.aside.columns, "length", "width"]
     assert table.kinds()["ids"].kind == "id"
 
 

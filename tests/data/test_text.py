@@ -226,7 +226,7 @@ def test_missing_files_folders_and_foreign_names(tmp_path: Path) -> None:
     assert "contains no files" in refusal(tmp_path)
     message = refusal(put(tmp_path, "x", "table.ods"))
     assert "table.ods" in message
-    assert ".csv, .csv.gz" in message
+    assert ".csv, .tsv" in message
     assert "cannot read" in refusal(put(tmp_path, "x", ".csv"))
 
 

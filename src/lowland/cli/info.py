@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ..core.command_line import command_line
 from ..core.errors import DataError, ModelFileError
-from ..data.formats import READABLE, foreign_table
+from ..data.formats import READABLE, foreign_table, listed
 from .answer import Answer
 from .options import Common
 from .outputs import is_table
@@ -65,7 +65,7 @@ def info(
     except ModelFileError as error:
         if file.suffix.lower() == ".lowland":
             raise
-        raise DataError(f"{error}; if it is a table, its name must end in one of {', '.join(READABLE)}") from error
+        raise DataError(f"{error}; if it is a table, its name must end in one of {listed(READABLE)}") from error
 
 
 def _table(file: Path, reading: ReadingOptions) -> Answer:

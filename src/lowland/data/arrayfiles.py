@@ -29,6 +29,7 @@ _DAMAGE = (
 _PREFERRED = ("X", "data")
 _COLUMN_NAMES = ("columns", "features", "feature_names")
 _COLUMN_KINDS = "fiubUSM"  # numbers, words and dates
+_MAX_COLUMNS_BESIDE = 20
 _SPARSE = {"format", "shape", "data"}
 _REMEDY = "save it as .npy, which is read from disk as needed"
 
@@ -42,6 +43,11 @@ class _Member:
 
     def __str__(self) -> str:
         return f"{self.dtype} {self.shape}"
+
+    def beside(self, n_rows: int) -> bool:
+        """Whether the array has one or a few values for each of these rows."""
+        few = len(self.shape) == 1 or (len(self.shape) == 2 and 0 < self.shape[1] <= _MAX_COLUMNS_BESIDE)
+        return few and self.shape[0] == n_rows and self.dtype.kind in _COLUMN_KINDS
 
 
 def read_npy(source: Source, options: ReadOptions) -> ArrayTable:
@@ -75,15 +81,15 @@ def read_npz(source: Source, options: ReadOptions) -> ArrayTable | SparseTable:
     try:
         with _load(source) as archive:
             array = archive[name]
-            labels = _column_names(archive, members, width)
+            labels = _column_names(archive, members, n_rows, width)
             beside = {
                 own: archive[own]
                 for own, other in members.items()
-                if own not in (name, labels[0]) and other.shape == (n_rows,) and other.dtype.kind in _COLUMN_KINDS
+                if own not in (name, labels[0]) and other.beside(n_rows)
             }
     except _DAMAGE as error:
         raise _damaged(source, error) from error
-    aside = pl.DataFrame([_column(own, values) for own, values in beside.items()])
+    aside = pl.DataFrame([column for own, values in beside.items() for column in _columns(own, values)])
     unread = [f"{own}: {other}" for own, other in members.items() if own not in (name, labels[0], *beside)]
     notes = (f"not read, since they do not fit the rows of {name}: {'; '.join(unread)}",) if unread else ()
     return ArrayTable(array, source.name, labels[1], aside=aside, notes=notes)
@@ -109,6 +115,13 @@ def _read_sparse(source: Source, members: dict[str, _Member]) -> csr_array[Any]:
     except (*_DAMAGE, TypeError, IndexError, AttributeError, NotImplementedError) as error:
         raise _damaged(source, error) from error
     return matrix
+
+
+def _columns(name: str, values: Any) -> list[pl.Series]:
+    """Return an array with one or a few values for each row as columns."""
+    if values.ndim == 1:
+        return [_column(name, values)]
+    return [_column(f"{name}_{j}", values[:, j]) for j in range(values.shape[1])]
 
 
 def _column(name: str, values: Any) -> pl.Series:
@@ -151,10 +164,14 @@ def _choose(file: str, members: dict[str, _Member]) -> str:
     raise DataError(f"{file} contains {problem}: {listed}. Save the table as a 2-D array named X")
 
 
-def _column_names(archive: Any, members: dict[str, _Member], width: int) -> tuple[str | None, list[str] | None]:
+def _column_names(
+    archive: Any, members: dict[str, _Member], n_rows: int, width: int
+) -> tuple[str | None, list[str] | None]:
     """Return the array with the column names, and the names; (None, None) without one."""
-    for name in _COLUMN_NAMES:
-        if name in members and members[name].shape == (width,) and members[name].dtype.kind == "U":
+    words = [name for name, member in members.items() if member.shape == (width,) and member.dtype.kind == "U"]
+    lone = words if len(words) == 1 and width != n_rows else []  # the only words that fit the columns, not the rows
+    for name in [*_COLUMN_NAMES, *lone]:
+        if name in words:
             names = [str(label) for label in archive[name]]
             if len(set(names)) == width:
                 return name, names

@@ -21,12 +21,17 @@ _HEAD = 4096
 
 @dataclass(frozen=True)
 class Scan:
-    """The encoding of a text and its counts; ``n_lines`` and ``n_quotes`` hold for UTF-8 only."""
+    """The encoding of a text and its counts, which hold for UTF-8 only.
+
+    ``n_marks`` is the count of ``mark``, the most frequent of the usual separators in the first bytes.
+    """
 
     encoding: str
     n_bytes: int
     n_lines: int
     n_quotes: int
+    mark: str = ","
+    n_marks: int = 0
 
     @property
     def is_utf8(self) -> bool:
@@ -42,13 +47,14 @@ def scan_text(source: Source, encoding: str | None = None) -> Scan:
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     utf8 = encoding is not None and codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
-    n_bytes = breaks = quotes = 0
-    last, mark, valid, ascii_only = b"", None, True, True
+    n_bytes = breaks = quotes = separators = 0
+    last, mark, valid, ascii_only, separator = b"", None, True, True, b","
     for chunk in source.chunks():
         if n_bytes == 0:
             mark = _marked(chunk)
+            separator = max((b",", b";", b"\t", b"|"), key=chunk[:_HEAD].count)
         n_bytes, breaks, last = n_bytes + len(chunk), breaks + chunk.count(b"\n"), chunk[-1:]
-        quotes += chunk.count(b'"')
+        quotes, separators = quotes + chunk.count(b'"'), separators + chunk.count(separator)
         if utf8 or (encoding is None and mark in (None, "utf-8-sig")):
             if b"\0" in chunk:
                 raise DataError(f"{source.name} is not a text file: it contains null bytes; save it as UTF-8 text")
@@ -62,7 +68,7 @@ def scan_text(source: Source, encoding: str | None = None) -> Scan:
     if not valid and (utf8 or mark == "utf-8-sig"):
         _refuse_mixture(source)
     name = "utf-8-sig" if codecs.lookup(name).name == "utf-8" else name  # a byte order mark is never a cell
-    return Scan(name, n_bytes, breaks + (last != b"\n"), quotes)
+    return Scan(name, n_bytes, breaks + (last != b"\n"), quotes, separator.decode(), separators)
 
 
 def decode(source: Source, content: bytes, encoding: str) -> str:

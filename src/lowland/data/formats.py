@@ -106,7 +106,7 @@ def foreign_table(path: Path) -> str | None:
         how = f'python -c "import polars; polars.{how}({str(file)!r}).write_csv({made!r})"'
     how = how.replace("FILE", shlex.quote(str(file))).replace("OUT", shlex.quote(made))
     first = f"gunzip {shlex.quote(str(path))}, then " if packed else ""
-    return f"{path}: Lowland cannot read {kind} files, only {', '.join(READABLE)}; convert it: {first}{how}"
+    return f"{path}: Lowland cannot read {kind} files, only {listed(READABLE)}; convert it: {first}{how}"
 
 
 def suffix(path: Path, known: Sequence[str], verb: str) -> str:
@@ -120,7 +120,18 @@ def suffix(path: Path, known: Sequence[str], verb: str) -> str:
         if name.endswith(ending) and len(name) > len(ending):
             return ending
     foreign = foreign_table(path) if verb == "read" else None
-    raise DataError(foreign or f"{path}: Lowland cannot {verb} this kind of file; it can {verb} {', '.join(known)}")
+    raise DataError(foreign or f"{path}: Lowland cannot {verb} this kind of file; it can {verb} {listed(known)}")
+
+
+def listed(suffixes: Sequence[str]) -> str:
+    """Return suffixes for a message, the packed ones in words.
+
+    >>> listed((".csv", ".csv.gz", ".npy"))
+    '.csv, .npy (text also with .gz)'
+    """
+    plain = [ending for ending in suffixes if not ending.endswith(_PACKED[1:])]
+    packed = " or ".join(packing for packing in _PACKED[1:] if any(ending.endswith(packing) for ending in suffixes))
+    return ", ".join(plain) + (f" (text also with {packed})" if packed else "")
 
 
 def format_of(path: Path, head: bytes) -> Format:

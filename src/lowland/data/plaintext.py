@@ -1,7 +1,7 @@
 """Fast reading of plain delimited text by polars: no quotation marks, and columns whose later cells are like the first.
 
-Polars is faster than Arrow (measured: 1.2 s against 1.8 s for 200,000 × 50 numbers), but it fills short lines with
-missing values, may skip lines, and does not say where a cell is wrong. Whatever is not plain is left to Arrow.
+Polars is faster than Arrow (1.2 s against 1.8 s for 200,000 × 50 numbers), but it accepts lines with too few or
+too many cells, may skip lines, and does not say where a cell is wrong. Whatever is not plain is left to Arrow.
 """
 
 from __future__ import annotations
@@ -40,15 +40,10 @@ def read_plain(source: Source, scan: Scan, dialect: Dialect, missing: Sequence[s
         )
     except (pl.exceptions.PolarsError, OSError):
         return None  # Arrow's error will name the line
-    if not frame.height or frame.height + dialect.header != scan.n_lines or not _all_cells(source, frame, dialect):
+    # Polars fills short lines with missing values and drops an empty cell too many. With no missing value in the last
+    # column no line is short, and then no line is long if the number of separators is right.
+    n_lines, n_marks = frame.height + dialect.header, (frame.height + dialect.header) * (frame.width - 1)
+    complete = not frame[:, -1].null_count() and scan.mark == dialect.separator
+    if not frame.height or (n_lines, n_marks) != (scan.n_lines, scan.n_marks) or not complete:
         return None
     return frame.get_columns()
-
-
-def _all_cells(source: Source, frame: pl.DataFrame, dialect: Dialect) -> bool:
-    """Return whether no line is short. Longer ones are errors of polars, so it suffices to count all separators."""
-    if not frame[:, -1].null_count():
-        return True
-    mark = dialect.separator.encode()
-    n_marks = sum(chunk.count(mark) for chunk in source.chunks())
-    return n_marks == (frame.height + dialect.header) * (frame.width - 1)
