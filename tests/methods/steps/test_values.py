@@ -201,6 +201,16 @@ def test_ppca_finds_the_rank_and_depends_on_no_unit():
     np.testing.assert_allclose(other.transform(gaps * units), filled * units, rtol=1e-6)
 
 
+def test_ppca_of_many_columns():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3)) @ rng.standard_normal((3, 400)) + 0.3 * rng.standard_normal((60, 400))
+    hidden = rng.random(X.shape) < 0.1
+    step = steps.ImputeMissing("ppca").fit(np.where(hidden, np.nan, X))
+    assert step.n_components_ >= 3
+    error = (step.transform(np.where(hidden, np.nan, X)) - X)[hidden] / 0.3
+    assert np.sqrt((error**2).mean()) < 1.3  # the noise itself is 1
+
+
 def test_ppca_of_noise_is_the_mean():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((80, 5))

@@ -67,11 +67,11 @@ class EncodeDates(Step):
             self.dtypes_.append("date" if frame.schema[name] == pl.Date else "time")
             self.first_.append(int(_microseconds(frame[name]).drop_nulls().min()))  # type: ignore[arg-type]
             self.parts_.append(_parts(frame[name]) if self.method == "cyclic" else [])
-        self.names_out_ = _free([made for name in self.names_in_ for made in self._made(name)])
-
-    def _made(self, name: str) -> list[str]:
-        """Return the names that a column becomes."""
         dates = self._of_kind(frames.DATE)
+        self.names_out_ = _free([made for name in self.names_in_ for made in self._made(name, dates)])
+
+    def _made(self, name: str, dates: list[str]) -> list[str]:
+        """Return the names that a column becomes."""
         if name not in dates:
             return [name]
         if self.method == "elapsed":
@@ -80,6 +80,8 @@ class EncodeDates(Step):
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         out, dates = list[pl.Series](), self._of_kind(frames.DATE)
+        if not dates:
+            return frame
         for name in self.names_in_:
             if name not in dates:
                 out.append(frame[name])

@@ -72,7 +72,12 @@ def _from_array(X: Any, owner: str) -> pl.DataFrame:
         )
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 0:
         raise DataError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required by {owner}.")
-    return pl.DataFrame({f"x{j}": _column(table, j) for j in range(len(table.columns))})
+    names = [f"x{j}" for j in range(len(table.columns))]
+    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
+        plain = X.astype(np.float32) if X.dtype == np.float16 else X
+        made = pl.DataFrame(np.ascontiguousarray(plain), schema=names)  # at once: thousands of columns are common
+        return made.fill_nan(None) if X.dtype.kind == "f" else made
+    return pl.DataFrame({name: _column(table, j) for j, name in enumerate(names)})
 
 
 def _column(table: cells.TableBlock, j: int) -> pl.Series:
@@ -112,7 +117,7 @@ def numbers(frame: pl.DataFrame, names: Sequence[str]) -> Array:
     >>> numbers(pl.DataFrame({"a": [1, None], "b": [0.5, 2.0]}), ["a", "b"]).tolist()
     [[1.0, 0.5], [nan, 2.0]]
     """
-    chosen = frame.select(pl.col(name).cast(pl.Float64) for name in names)
+    chosen = frame.select(names).cast(pl.Float64)
     X = np.array(chosen.to_numpy(), dtype=np.float64, order="C") if names else np.empty((frame.height, 0))
     if np.isinf(X).any():
         i, c = (int(place) for place in np.argwhere(np.isinf(X))[0])
@@ -122,22 +127,37 @@ def numbers(frame: pl.DataFrame, names: Sequence[str]) -> Array:
 
 def with_numbers(frame: pl.DataFrame, names: Sequence[str], X: Array) -> pl.DataFrame:
     """Return the frame with new values of columns of numbers, in float32 where the column was, else float64."""
-    kinds = [frame.schema[name] for name in names]
-    made = [
-        pl.Series(name, np.ascontiguousarray(X[:, c]))
-        .fill_nan(None)
-        .cast(pl.Float32 if kind == pl.Float32 else pl.Float64)
-        for c, (name, kind) in enumerate(zip(names, kinds, strict=True))
-    ]
-    return frame.with_columns(made)
+    schema = frame.schema  # made anew each time it is read
+    single = {name: pl.Float32 for name in names if schema[name] == pl.Float32}
+    made = pl.DataFrame(np.ascontiguousarray(X), schema=list(names)).fill_nan(None)
+    return replaced(frame, (made.cast(single) if single else made).get_columns())  # type: ignore[arg-type]
+
+
+def replaced(frame: pl.DataFrame, columns: Sequence[pl.Series]) -> pl.DataFrame:
+    """Return the frame with these columns in the place of those of the same names.
+
+    `DataFrame.with_columns` of series takes time that grows with the square of their number.
+    """
+    new = {column.name: column for column in columns}
+    return pl.DataFrame([new.get(column.name, column) for column in frame.iter_columns()])
+
+
+def values_of(frame: pl.DataFrame, name: str) -> Array:
+    """Return a column of numbers as float64, NaN for missing cells; an infinite cell is an error."""
+    values = frame[name].to_numpy().astype(np.float64, copy=False)
+    if np.isinf(values).any():
+        i = int(np.isinf(values).argmax())
+        raise CellError("infinity", FINITE, row=i, column=frame.columns.index(name), name=name)
+    return values
 
 
 def matched(frame: pl.DataFrame, names: Sequence[str], owner: str) -> pl.DataFrame:
     """Return the columns of these names, in this order; a missing one is an error that lists similar names."""
-    gone = [name for name in names if name not in frame.columns]
+    there = set(frame.columns)
+    gone = [name for name in names if name not in there]
     if not gone:
         return frame.select(names)
-    near = difflib.get_close_matches(gone[0], [c for c in frame.columns if c not in names], n=3)
+    near = difflib.get_close_matches(gone[0], sorted(there - set(names)), n=3)
     hint = f"; similar names: {', '.join(map(repr, near))}" if near else ""
     rest = f" and {len(gone) - 1} others" if len(gone) > 1 else ""
     raise DataError(f"{owner}: the new rows have no column {gone[0]!r}{rest}, which the training rows have{hint}")

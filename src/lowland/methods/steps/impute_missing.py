@@ -23,6 +23,9 @@ HIDDEN_SHARE = 0.1  # of the observed cells, hidden in each round of cross-valid
 ROUNDS = 3
 MAX_COMPONENTS = 10  # most directions that are tried
 MAX_CELLS = 200_000  # cells of the rows that choose the number of directions
+MAX_FITTED_CELLS = 2_000_000  # cells of the rows that the Gaussian model is fitted to
+MAX_EM_COLUMNS = 300  # beyond, EM's square of the columns takes too long, and closed forms of filled rows are iterated
+_REFILLS = 50
 WORSE = 2  # numbers of directions in a row without a lower error, after which no more are tried
 _LEVEL = "missing"  # the level of missing categories
 
@@ -99,10 +102,10 @@ class ImputeMissing(Step):
 
     def _learn(self, frame: pl.DataFrame) -> None:
         self.names_out_ = list(self.names_in_)
-        X = frames.numbers(frame, self._of_kind(frames.NUMBER))
-        self.fill_ = np.nanmedian(X, axis=0) if self.method == "median" and X.size else _means(X)
+        names, middle = self._of_kind(frames.NUMBER), np.nanmedian if self.method == "median" else _means
+        self.fill_ = np.array([float(middle(frames.values_of(frame, name))) for name in names])
         if self.method == "ppca":
-            self._learn_gaussian(X)
+            self._learn_gaussian(frames.numbers(frame, names))
         self.levels_ = {}
         for name in self._of_kind(frames.CATEGORY):
             counts = frame[name].drop_nulls().cast(pl.String).value_counts(sort=True)
@@ -123,23 +126,29 @@ class ImputeMissing(Step):
             self.n_components_ = fewest(errors)
         else:
             self.n_components_ = max(0, min(int(self.n_components), most))
-        self.model_ = _fitted(Z, self.n_components_) if self.n_components_ else None
+        few = _sample(Z, MAX_FITTED_CELLS, seed(self.random_state))
+        self.model_ = _fitted(few, self.n_components_) if self.n_components_ else None
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
-        names = self._of_kind(frames.NUMBER)
-        if self.method != "keep" and names:
-            X = frames.numbers(frame, names)
-            if np.isnan(X).any():
-                frame = frames.with_numbers(frame, names, self._filled(X))
+        gaps = [name for name in self._of_kind(frames.NUMBER) if frame[name].null_count()]
+        if gaps and self.method == "ppca" and self.model_ is not None:
+            names = self._of_kind(frames.NUMBER)
+            frame = frames.with_numbers(frame, names, self._filled(frames.numbers(frame, names)))
+        elif gaps and self.method != "keep":
+            fill = dict(zip(self._of_kind(frames.NUMBER), self.fill_, strict=True))
+            schema = frame.schema
+            kinds = {name: pl.Float32 if schema[name] == pl.Float32 else pl.Float64 for name in gaps}
+            made = [pl.col(name).cast(kinds[name]).fill_null(float(fill[name])) for name in gaps]
+            frame = frames.replaced(frame, frame.select(made).get_columns())
         return self._filled_categories(frame)
 
     def _filled(self, X: Array) -> Array:
-        gaps = np.isnan(X)
-        if self.method != "ppca" or self.model_ is None:
-            return np.where(gaps, self.fill_, X)
+        """Return rows with their gaps filled by the Gaussian model."""
+        gaps, model = np.isnan(X), self.model_
+        assert model is not None
         some = gaps.any(axis=1)
         out = X.copy()
-        Z = self.model_.fill((X[some] - self.fill_) / self.scale_)
+        Z = model.fill((X[some] - self.fill_) / self.scale_)
         out[some] = np.where(gaps[some], Z * self.scale_ + self.fill_, X[some])
         return out
 
@@ -175,9 +184,7 @@ def hidden_errors(Z: Array, most: int, random_state: Any = None) -> Array:
     At most ``most`` are tried, and no more after two numbers in a row without a lower error.
     """
     rng = seed(random_state)
-    rows = max(50, MAX_CELLS // max(1, Z.shape[1]))
-    if len(Z) > rows:
-        Z = Z[np.sort(rng.choice(len(Z), rows, replace=False))]
+    Z = _sample(Z, MAX_CELLS, rng)
     seen, parts = np.argwhere(~np.isnan(Z)), list[tuple[Array, Array, Array]]()
     for _ in range(ROUNDS):
         i, j = seen[rng.choice(len(seen), max(1, round(HIDDEN_SHARE * len(seen))), replace=False)].T
@@ -225,10 +232,38 @@ def _means(X: Array) -> Array:
     return np.where(seen, X, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
 
 
+def _sample(Z: Array, cells: int, rng: np.random.Generator) -> Array:
+    """Return rows of at most so many cells, at least 50, drawn at random; columns keep some of their values."""
+    rows = max(50, cells // max(1, Z.shape[1]))
+    if len(Z) <= rows:
+        return Z
+    few = Z[np.sort(rng.choice(len(Z), rows, replace=False))]
+    return Z if np.isnan(few).all(axis=0).any() else few
+
+
 def _fitted(Z: Array, k: int, tol: float = 1e-6) -> ProbabilisticPCA | None:
     """Return the Gaussian model of standardised columns, or None where they do not vary."""
     if not np.nanmax(np.abs(Z), initial=0.0) > 0:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # cross-validation judges: rank, convergence and dominance need no warning
+        if Z.shape[1] > MAX_EM_COLUMNS:
+            return _refilled(Z, k, tol)
         return ProbabilisticPCA(k, tol=tol, max_iter=300).fit(Z)
+
+
+def _refilled(Z: Array, k: int, tol: float) -> ProbabilisticPCA:
+    """Return the model of the table filled by itself: fill, fit in closed form, and repeat.
+
+    EM without the spread of the filled cells, which matters little beside many columns.
+    """
+    gaps = np.isnan(Z)
+    filled = np.where(gaps, 0.0, Z)
+    for _ in range(_REFILLS):
+        model = ProbabilisticPCA(k).fit(filled)
+        new = np.asarray(model.fill(Z))[gaps]
+        moved = float(((new - filled[gaps]) ** 2).sum())
+        filled[gaps] = new
+        if moved <= max(tol, 1e-6) * float((new**2).sum()):
+            break
+    return model

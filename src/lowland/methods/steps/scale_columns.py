@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,27 +51,37 @@ class ScaleColumns(Step):
 
     def _learn(self, frame: pl.DataFrame) -> None:
         self.names_out_ = list(self.names_in_)
-        X = frames.numbers(frame, self._of_kind(frames.NUMBER))
-        low, high = np.nanmin(X, axis=0, initial=np.inf), np.nanmax(X, axis=0, initial=-np.inf)
+        found = [self._center_and_scale(frames.values_of(frame, name)) for name in self._of_kind(frames.NUMBER)]
+        self.center_, self.scale_ = np.array(found).reshape(-1, 2).T.copy()
+
+    def _center_and_scale(self, values: Array) -> tuple[float, float]:
+        x = values[~np.isnan(values)]
+        low, high = float(x.min()), float(x.max())
+        if low == high:
+            return low, 1.0
         middle = low + (high - low) / 2  # sums of differences from it keep their digits in any unit
-        mean = middle + np.nanmean(X - middle, axis=0) if X.size else low
-        spread = np.sqrt(np.nanmean((X - mean) ** 2, axis=0)) if X.size else low
+        mean = middle + float((x - middle).mean())
+        spread = float(np.sqrt(((x - mean) ** 2).mean()))
+        if self.method == "minmax":
+            return low, high - low
         if self.method == "standard":
-            self.center_, scale = mean, spread
-        elif self.method == "minmax":
-            self.center_, scale = low, high - low
-        else:
-            quartiles = np.nanquantile(X, [0.25, 0.5, 0.75], axis=0) if X.size else np.empty((3, 0))
-            self.center_, scale = quartiles[1], quartiles[2] - quartiles[0]
-            scale = np.where(scale > 0, scale, spread)
-        constant = (low == high) | ~(scale > 0)
-        self.center_ = np.where(low == high, low, self.center_)  # exactly, so that a constant column becomes 0
-        self.scale_ = np.where(constant, 1.0, scale)
+            return mean, spread if spread > 0 else 1.0
+        below, median, above = (float(q) for q in np.quantile(x, [0.25, 0.5, 0.75]))
+        return median, above - below if above > below else spread if spread > 0 else 1.0
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
-        names = self._of_kind(frames.NUMBER)
-        return frames.with_numbers(frame, names, (frames.numbers(frame, names) - self.center_) / self.scale_)
+        return self._mapped(frame, lambda x, c, s: (x - c) / s)
 
     def _restore(self, frame: pl.DataFrame) -> pl.DataFrame:
-        names = self._of_kind(frames.NUMBER)
-        return frames.with_numbers(frame, names, frames.numbers(frame, names) * self.scale_ + self.center_)
+        return self._mapped(frame, lambda x, c, s: x * s + c)
+
+    def _mapped(self, frame: pl.DataFrame, work: Callable[[Any, float, float], Any]) -> pl.DataFrame:
+        """Apply a function of x, c and s to each column of numbers; float32 stays float32."""
+        names, schema = self._of_kind(frames.NUMBER), frame.schema
+        made = [
+            work(pl.col(name).cast(pl.Float64), float(c), float(s)).cast(
+                pl.Float32 if schema[name] == pl.Float32 else pl.Float64
+            )
+            for name, c, s in zip(names, self.center_, self.scale_, strict=True)
+        ]
+        return frames.replaced(frame, frame.select(made).get_columns())
