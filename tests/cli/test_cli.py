@@ -58,10 +58,6 @@ def test_failure_is_1(run: Run, table: Path) -> None:
         (["reduce", "table.csv", "--set", "speed=9"], "no parameter 'speed'"),
         (["reduce", "table.csv", "--set", "solver=svd", "--set", "solver=gram"], "twice"),
         (["reduce", "table.csv", "--components", "2", "--set", "n_components=1"], "--components"),
-        (
-            ["reduce", "table.csv", "--method", "truncated_svd", "--scale"],
-            "TruncatedSVD has no scale parameter",
-        ),
         (["reduce", "table.csv", "--columns", "a,,b"], "--columns"),
         (["reduce", "table.csv", "--json"], "--out"),
         (["reduce", "table.csv", "--out", "flat.ods"], ".parquet"),

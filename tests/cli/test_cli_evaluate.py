@@ -151,7 +151,7 @@ def test_sparse_data(run: Run, tmp_path: Path) -> None:
         (("--seed", "-1"), 2, "--seed -1: must be 0 or greater"),
         (("--pre", "pca"), 2, "write it as method:components"),
         (("--pre", "pcaa:2"), 2, "pcaa"),
-        (("--pre", "pca:2", "--metric", "precomputed"), 2, "remove one of them"),
+        (("--pre", "pca:2", "--metric", "precomputed"), 2, "a precomputed matrix has none"),
         (("--quality-neighbors", "29"), 3, "--quality-neighbors 29 is too large for 30 points"),
         (("--id", "nobody"), 3, "neither table.csv nor map.csv has a column 'nobody' for --id"),
         (("--target", "nobody"), 3, "neither table.csv nor map.csv has a column 'nobody' for --target"),
@@ -236,7 +236,9 @@ def test_the_next_commands_keep_what_was_asked(run: Run, table: Path, flat: Path
         assert again[again.index(option) + 1] == value
     assert run(*again[1:], "--json").json["measures"] == done["measures"]
     last = run("evaluate", table, flat, "--id", "name", *asked.split(), "--out", "trust.csv", "--json").json["next"]
-    assert last == f"lowland compare {table} --drop a --drop name --target kind --quality-neighbors 4 --seed 3"
+    assert (
+        last == f"lowland compare {table} --drop a --drop name --pre pca:2 --target kind --quality-neighbors 4 --seed 3"
+    )
     assert (
         run("evaluate", table, flat, "--columns", "a,b", "--id", "name", "--out", "trust.csv", "--json").json["next"]
         == f"lowland compare {table} --columns a,b"

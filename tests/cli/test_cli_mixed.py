@@ -10,7 +10,7 @@ import pytest
 
 import lowland
 from lowland.cli.inputs import read_input
-from lowland.cli.options import ColumnOptions, KeepOptions
+from lowland.cli.options import KeepOptions, TableOptions
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def model(mixed: Path, tmp_path: Path) -> Path:
 
 
 def test_columns_of_text_are_rows_for_a_method_that_takes_categories(mixed, capsys):
-    given = read_input(mixed.with_suffix(".parquet"), ColumnOptions(), KeepOptions(id="name"), categories=True)
+    given = read_input(mixed.with_suffix(".parquet"), TableOptions(), KeepOptions(id="name"), categories=True)
     assert given.names == ["age", "kind", "ok"]
     assert given.left_out == {"day": "dates"}
     assert given.shape == (40, 3)
@@ -47,17 +47,17 @@ def test_columns_of_text_are_rows_for_a_method_that_takes_categories(mixed, caps
 
 
 def test_the_others_get_numbers_only(mixed):
-    given = read_input(mixed, ColumnOptions(), KeepOptions())
+    given = read_input(mixed, TableOptions(), KeepOptions())
     assert given.names == ["age", "ok"]
-    chosen = read_input(mixed, ColumnOptions(columns=("kind,age",)), KeepOptions(), categories=True)
+    chosen = read_input(mixed, TableOptions(columns=("kind,age",)), KeepOptions(), categories=True)
     assert chosen.names == ["kind", "age"]
     with pytest.raises(lowland.DataError, match="column 'kind': it contains text; only numeric columns"):
-        read_input(mixed, ColumnOptions(columns=("kind,age",)), KeepOptions())
+        read_input(mixed, TableOptions(columns=("kind,age",)), KeepOptions())
 
 
 def test_an_array_file_has_no_categories(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(4))
-    given = read_input(tmp_path / "x.npy", ColumnOptions(), KeepOptions(), categories=True)
+    given = read_input(tmp_path / "x.npy", TableOptions(), KeepOptions(), categories=True)
     np.testing.assert_array_equal(given.rows.array, np.eye(4))
 
 

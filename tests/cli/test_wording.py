@@ -138,8 +138,6 @@ def test_values_of_parameters_are_refused_in_the_words_of_the_shell(run, tmp_pat
             "--set",
             "metric=minkowski",
         ): "cityblock (power 1), euclidean (power 2)",
-        ("--method", "isomap", "--scale"): "has no scale parameter: remove --scale, and use --set metric=seuclidean",
-        ("--method", "truncated_svd", "--scale"): "remove --scale, and divide each column by its standard deviation",
     }
     for words, expected in said.items():
         assert expected in run("reduce", "t.npy", *words, "--out", "o.csv").err
@@ -163,7 +161,7 @@ def test_a_column_is_dropped_only_where_the_command_can(run, tmp_path):
     stray[4] = "oops"
     frame.with_columns(pl.Series("b,1", stray)).write_csv(tmp_path / "bad.csv")
     assert run("reduce", "t.csv", "--out", "o.csv", "--model", "m.lowland").code == 0
-    place = "'oops' is not a number; correct it"
+    place = "'oops' is not a number; correct it, or, if it means a missing value, use --na oops"
     assert f"{place} or exclude the column with --drop '\"b,1\"'\n" in run("reduce", "bad.csv", "--out", "o.csv").err
     assert run("transform", "m.lowland", "bad.csv", "--out", "p.csv").err.endswith(f"{place}\n")
 

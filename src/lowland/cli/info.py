@@ -72,7 +72,7 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     from ..core.formatting import count
     from ..data.arraytable import SparseTable
     from ..data.inspection import inspect_matrix, inspect_table
-    from ..recipes.proposal import proposed_command
+    from ..recipes.proposal import NOTHING, proposed_command
 
     data = reading.read(file)
     if isinstance(data, SparseTable):
@@ -94,7 +94,9 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     facts = {"file": file, "kind": "table", "contents": found.to_dict() | {"kinds": told}}
     rows = [*_rows(found), *_codes(kinds), *(("note", text) for text in data.notes)]
     following = proposed_command(data, found, str(file), reading.words())
-    return Answer(facts, _sentence(file, found), following, shown=[_columns(kinds), Text(), _grid(rows)])
+    return Answer(
+        facts, _sentence(file, found, following == NOTHING), following, shown=[_columns(kinds), Text(), _grid(rows)]
+    )
 
 
 def _codes(kinds: dict[str, ColumnKind]) -> list[tuple[str, str]]:
@@ -145,7 +147,7 @@ def _rows(found: Inspection) -> list[tuple[str, str]]:
     return rows + [("problem", in_words(text)) for text in found.faults.values()]
 
 
-def _sentence(file: Path, found: Inspection) -> str:
+def _sentence(file: Path, found: Inspection, nothing: bool) -> str:
     """List the problems for a reduction, or report that there are none."""
     from ..core.formatting import count
 
@@ -169,9 +171,9 @@ def _sentence(file: Path, found: Inspection) -> str:
         said.append(f"{_names(numbers)} {looks}")
     text = f"{file.name} has {count(found.n_rows, 'row')} and {count(found.n_columns, 'column')}"
     text += f": {', '.join(said)}" if said else ""
-    if not found.reducible:
+    if nothing:
         cause = f" First problem: {in_words(next(iter(found.faults.values())))}." if found.faults else ""
-        return f"{text}; no column contains finite numbers that vary, so there is nothing to reduce.{cause}"
+        return f"{text}; there is nothing to reduce: that takes three rows, and columns of numbers or categories that vary.{cause}"
     return f"{text}." if said else f"{text}; no problems found."
 
 

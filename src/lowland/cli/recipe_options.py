@@ -87,6 +87,8 @@ class RecipeOptions:
 
         if scale and self.scaler not in (None, "standard"):
             raise UsageError(f"--scale and --scaler {self.scaler} both scale the columns; use one of them")
+        if self.pre is not None and not all(self.pre.partition(":")[::2]):
+            raise UsageError(f"--pre {self.pre}: write it as method:components, such as --pre pca:50")
         made = {field.name: getattr(self, field.name) for field in fields(self)}
         made["scale"] = made.pop("scaler") or ("standard" if scale else None)
         made |= {"types": self.column_types(), "transform": self.functions(), "dates": self.dates or "drop"}

@@ -107,6 +107,8 @@ def _option(setting: Setting, options: frozenset[str]) -> str | None:
     """Return the option that sets a parameter, with its value; None if there is none."""
     if (setting.name, setting.value) == ("metric", SCALED) and {"--metric", "--scale"} <= options:
         return "--scale"
+    if (setting.name, setting.value) == ("missing", "level") and "--set" in options:  # of FAMD; --missing is of numbers
+        return "--set missing=level"
     names = [f"--{name}" for name in _RENAMED.get(setting.name, (setting.name.replace("_", "-"),))]
     name = next((name for name in names if name in options), None)
     value = "known" if setting.value == KNOWN_PAIRS else str(setting.value)

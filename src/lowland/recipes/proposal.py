@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ..data.table import Table
 
 _BELOW_LIMIT = re.compile(r"\s*[<≤]\s*[0-9.,]+\s*")
+NOTHING = "lowland demo"  # where there is nothing to reduce
+_LEAST_ROWS = 3
 _MOST_WORDS = 5  # different words in columns of numbers that are proposed as marks of missing values
 
 
@@ -55,8 +57,8 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
     used = {name: kind for name, kind in kinds.items() if name in table.names and name not in (id, color, *drop)}
     numbers = [name for name, kind in used.items() if kind.kind == "number" and name not in found.constant]
     categories = [name for name, kind in used.items() if kind.kind == "category"]
-    if not numbers and not categories:
-        return "lowland demo"
+    if table.n_rows < _LEAST_ROWS or not (numbers or categories):
+        return NOTHING
     coded = "famd" if categories else None
     gaps = [name for name in numbers if kinds[name].missing or name in mended]
     return command_line(
