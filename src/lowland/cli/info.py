@@ -173,7 +173,8 @@ def _sentence(file: Path, found: Inspection, nothing: bool) -> str:
     text += f": {', '.join(said)}" if said else ""
     if nothing:
         cause = f" First problem: {in_words(next(iter(found.faults.values())))}." if found.faults else ""
-        return f"{text}; there is nothing to reduce: that takes three rows, and columns of numbers or categories that vary.{cause}"
+        needed = "three rows, and columns of numbers or categories that vary"
+        return f"{text}; there is nothing to reduce: a reduction needs {needed}.{cause}"
     return f"{text}." if said else f"{text}; no problems found."
 
 

@@ -37,8 +37,8 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
     --------
     >>> import polars as pl
     >>> from lowland.data import Table, inspect_table
-    >>> frame = pl.DataFrame({"id": [7, 3, 9, 4], "crp": [0.1, None, 22.0, 3.0], "sex": ["f", "m", "m", "f"]})
-    >>> table = Table(frame, "lab.csv")
+    >>> values = {"id": [7, 3, 9, 4], "crp": [0.1, None, 22.0, 3.0], "age": [30, 61, 47, 52], "sex": list("fmmf")}
+    >>> table = Table(pl.DataFrame(values), "lab.csv")
     >>> print(proposed_command(table, inspect_table(table), "lab.csv"))
     lowland reduce lab.csv --missing ppca --id id --color sex --out lab-map.csv --model lab.lowland --report lab.html
     """
