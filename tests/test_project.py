@@ -101,8 +101,20 @@ def test_readme_begins_with_the_two_commands() -> None:
     assert [line.split("#")[0].strip() for line in first.splitlines()] == ["make demo", "make test"]
 
 
+def write_patients(path: Path, n: int) -> None:
+    """Write a table of patients as laboratories send them."""
+    rng = np.random.default_rng(0)
+    lines = ["id;seen;age;crp;ferritin;sex;outcome"]
+    for i in range(n):
+        crp = "<0,5" if i % 9 == 3 else f"{np.exp(rng.normal()):.2f}".replace(".", ",")
+        ferritin = "n.d." if i % 7 == 2 else f"{80 * np.exp(rng.normal()):.1f}".replace(".", ",")
+        age, sex, outcome = "" if i % 11 == 5 else 30 + i % 40, "fm"[i % 2], ("well", "ill")[i % 3 == 0]
+        lines.append(f"P{i:03d};2024-0{1 + i % 9}-1{i % 10};{age};{crp};{ferritin};{sex};{outcome}")
+    path.write_text("\n".join(lines) + "\n")
+
+
 def test_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    (example,) = blocks(ROOT / "README.md", "python")
+    example, _ = blocks(ROOT / "README.md", "python")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     exec(example, names)
@@ -118,12 +130,30 @@ def test_readme_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     X = np.random.default_rng(0).standard_normal((30, 3)) * [1.0, 2.0, 3.0]
     for name, rows in (("table.csv", X), ("new.csv", X[:4])):
         np.savetxt(name, rows, delimiter=",", header="a,b,c", comments="")
-    (commands,) = (b for b in blocks(ROOT / "README.md", "bash") if "lowland reduce" in b)
+    commands, further = (b for b in blocks(ROOT / "README.md", "bash") if "lowland reduce" in b)
     for line in commands.splitlines():
         quick = line.replace("--budget 2min", "--budget 10s")  # a tiny table; more candidates would only take time
-        assert main(shlex.split(quick)[1:]) == 0, line
+        assert main(shlex.split(quick, comments=True)[1:]) == 0, line
+    write_patients(tmp_path / "patients.csv", 60)
+    write_patients(tmp_path / "new.csv", 20)
+    for line in further.replace("\\\n", "").splitlines():
+        assert main(shlex.split(line)[1:]) == 0, line
     files = {"map.csv", "table.lowland", "report.html", "comparison.html", "new-map.csv", "rebuilt.csv"}
     assert files <= {p.name for p in tmp_path.iterdir()}
+
+
+def test_readme_recipe_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, example = blocks(ROOT / "README.md", "python")
+    monkeypatch.chdir(tmp_path)
+    write_patients(tmp_path / "patients.csv", 60)
+    import lowland
+
+    with pytest.raises(lowland.DataError, match="below_limit"):  # a cell <0,5 is not guessed at
+        lowland.data.read("patients.csv").select()
+    options = {"na": ["n.d."], "below_limit": "half"}
+    names: dict[str, Any] = {"lowland": lowland}
+    exec(example.replace('"patients.csv")', f'"patients.csv", **{options})'), names)
+    assert names["Y"].shape == (60, 2)
 
 
 @pytest.mark.parametrize(

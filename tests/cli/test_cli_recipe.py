@@ -145,6 +145,12 @@ def test_wrong_new_rows_are_named(run: Any, patients: Path) -> None:
     done = run("transform", "lab.lowland", "units.csv", "-o", "z.csv")
     assert done.code == 0
     assert "albumin" in done.err
+    cells = ["<0.5", *(str(value) for value in frame["bili"][1:])]
+    frame.with_columns(bili=pl.Series(cells)).write_csv("limit.csv")
+    done = run("transform", "lab.lowland", "limit.csv", "-o", "z2.csv")
+    assert done.code == 3
+    assert "use --below-limit half or --below-limit missing" in done.err
+    assert run("transform", "lab.lowland", "limit.csv", "--below-limit", "half", "-o", "z2.csv").code == 0
     frame.with_columns(age=pl.lit("old")).write_csv("type.csv")
     assert run("transform", "lab.lowland", "type.csv", "-o", "z.csv").code == 3
 
