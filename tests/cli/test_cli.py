@@ -130,7 +130,7 @@ def test_unexpected_error_is_1_and_debug_shows_where(run: Run, table: Path, monk
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a,b\n1,2\n3,\n5,6\n", ["bad.csv, line 3, column 'b': missing value: fill it"]),
+        ("a,b\n1,2\n3,\n5,6\n", ["bad.csv, line 3, column 'b': missing value; fill such cells with --missing ppca"]),
         ("a,b\n1,2\n3,4\ninf,6\n", ["bad.csv, line 4, column 'a'", "infinity"]),
         ("a,b\n1,2\n3,4\n5,-inf\n", ["bad.csv, line 4, column 'b'", "infinity"]),
         ("a,b\n1,2\n3,4\n5,abc\n", ["bad.csv, line 4, column 'b'", "'abc'", "--drop b"]),

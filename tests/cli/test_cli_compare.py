@@ -266,7 +266,7 @@ def test_gaps_are_told_with_what_helps_here(run: Any, tmp_path: Path) -> None:
     done = run("compare", "gaps.csv")
     assert done.code == 3
     assert "line 3" in done.err
-    assert "methods are compared on whole rows" in done.err
+    assert "fill such cells with --missing ppca (or median, mean), or leave the rows out" in done.err
     assert "ProbabilisticPCA" not in done.err
 
 

@@ -273,7 +273,10 @@ def test_a_gap_in_the_data_has_a_place_and_a_remedy_that_there_is(run: Run, flat
     frame.with_columns(b=pl.when(pl.col("name") == "row3").then(None).otherwise("b")).write_csv("gap.csv")
     done = run("evaluate", "gap.csv", flat)
     assert done.code == 3
-    assert "gap.csv, line 5, column 'b': missing value: fill it or leave the row out of data and map" in done.err
+    assert (
+        "gap.csv, line 5, column 'b': missing value; fill such cells with --missing ppca (or median, mean)\n"
+        in done.err
+    )
 
 
 def test_a_column_of_another_unit_leads_to_a_look_in_like_units(run: Run, tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def test_advice_is_in_the_words_of_the_command_line(run: Run, far: Path, tmp_pat
     table.with_columns(a=pl.when(pl.col("site") == "site7").then(None).otherwise("a")).write_csv("gap.csv")
     done = run("outliers", "gap.csv")
     assert done.code == 3
-    assert "gap.csv, line 9, column 'a': missing value: fill it or leave the row out\n" in done.err
+    assert "gap.csv, line 9, column 'a': missing value; fill such cells with --missing ppca" in done.err
 
 
 def test_flagged_rows_are_called_by_their_line_and_what_is_missing_has_a_way_out(run: Run, far: Path) -> None:

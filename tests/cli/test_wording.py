@@ -66,12 +66,15 @@ def test_a_gap_is_advised_by_what_each_command_offers(run, tmp_path):
     frame = pl.DataFrame(X, schema=["a", "b", "c"])
     frame[4, "b"] = None
     frame.write_csv(tmp_path / "gap.csv")
-    place = "gap.csv, line 6, column 'b': missing value: "
-    other = ", or use --method probabilistic_pca, which takes missing values"
-    assert run("reduce", "gap.csv", "--out", "o.csv").err.endswith(f"{place}fill it, leave the row out{other}\n")
-    assert run("outliers", "gap.csv").err.endswith(f"{place}fill it or leave the row out\n")
-    whole = "leave the row out, since methods are compared on whole rows"
-    assert run("compare", "gap.csv").err.endswith(f"{place}fill it or {whole}\n")
+    place = "gap.csv, line 6, column 'b': missing value"
+    fill = "; fill such cells with --missing ppca (or median, mean)"
+    for command in ("reduce", "outliers", "compare"):
+        assert run(command, "gap.csv").err.endswith(f"{place}{fill}, or leave the rows out with --missing drop-rows\n")
+    frame.with_columns(pl.all().fill_null(0.0)).write_csv(tmp_path / "whole.csv")
+    assert run("reduce", "whole.csv", "--out", "map.csv", "--model", "m.lowland").code == 0
+    assert run("evaluate", "gap.csv", "map.csv").err.endswith(f"{place}{fill}\n")  # the map has all rows
+    assert place in run("transform", "m.lowland", "gap.csv").err
+    assert "--missing" not in run("transform", "m.lowland", "gap.csv").err
 
 
 def test_a_value_that_does_not_fit_is_named_by_its_option(run, tmp_path):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from ..core.command_line import command_line
+from ..core.command_line import command_line, stem_of
 from ..core.errors import DataError
 from .answer import Answer, UsageError, note
 from .compare_table import ranking, skipped
@@ -360,7 +360,7 @@ def _next(data: Path, given: Input, columns: TableOptions, advice: Recommendatio
     """Return the command that reduces all rows with the recommended method, and the steps of the comparison."""
     from ..data.table import name_list
 
-    stem = data.name.split(".")[0]
+    stem = stem_of(data)
     mixed = _is_mixed(given)
     color, chosen = target or None, columns.words()
     if (mixed and advice.method != "pca") or advice.method == "famd":  # for which `reduce` uses columns of text

@@ -104,7 +104,10 @@ def _codes(kinds: dict[str, ColumnKind]) -> list[tuple[str, str]]:
     from ..data.table import name_list
 
     codes = [name for name, kind in kinds.items() if kind.proposed == "category"]
-    return [("perhaps categories", f"--types category={shlex.quote(name_list(codes))}")] if codes else []
+    gaps = " --missing-category level" if any(kinds[name].missing for name in codes) else ""
+    if not codes:
+        return []
+    return [("may be codes", f"if they are, add --types category={shlex.quote(name_list(codes))}{gaps}")]
 
 
 def _columns(kinds: dict[str, ColumnKind]) -> Grid:
@@ -207,12 +210,18 @@ def _model(file: Path) -> Answer:
         *((f"step {step['name']}", _step(step)) for step in held["steps"]),
         *([] if held["steps"] else [("parameters", _settings(held["parameters"]))]),
         *((f"fit: {name}", text) for name, text in (FitInfo.from_dict(fit).rows()[1:] if fit else ())),
-        *((f"array {name}", _array(array)) for name, array in held["arrays"].items()),
+        *((f"array {name}", _array(array)) for name, array in held["arrays"].items() if not held["steps"]),
         ("format", f"{held['format_version']}, written by Lowland {held['lowland_version']}"),
         ("size", format_bytes(held["bytes"])),
     ]
     facts = {"file": file, "kind": "model", "contents": held}
-    summary = f"{file.name} is a fitted {held['class']} for {_takes(held)}.{_training_data(held)}"
+    what = f"a fitted {held['class']}"
+    if held["steps"]:
+        *before, last = held["steps"]
+        what = f"a fitted {last['class']}" + (
+            f" after the steps {', '.join(s['name'] for s in before)}" if before else ""
+        )
+    summary = f"{file.name} is {what}, for {_takes(held)}.{_training_data(held)}"
     following = command_line("transform", file, "NEW.csv", out="new-embedding.csv")
     if held["functions"]:
         function = held["functions"][0]

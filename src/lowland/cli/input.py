@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import CellError
+from ..core.errors import CellError, DataError
 from ..core.message import Item, Message, Part, parts_of
 from .options import KeepOptions
+from .wording import has_option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
     from ..data.table import Table
 
+_FILL = "fill such cells with --missing ppca (or median, mean)"
+_DROP = ", or leave the rows out with --missing drop-rows"
 _MISSING = {"NaN": "missing value", "a missing category": "missing category"}
 
 
@@ -46,6 +50,9 @@ class Input:
             if self.table is not None:
                 place = self.table.place(error.row, name)
             what = _MISSING.get(error.what, f"it contains {error.what.rstrip(',')}")
+            if error.what == "NaN" and has_option("--missing") and self.table is not None and not self.pairwise:
+                drop = "" if has_option("--anchors") else _DROP  # a map has all rows
+                return Message(f"{place}: {what}; {_FILL}{drop}")
             return Message(f"{place}: {what}: ", error.advice)
         text = error.args[0] if error.args else ""
         return Message(f"{self.source}: ", *(self._with_name(part) for part in parts_of(text)))
@@ -83,3 +90,26 @@ def default_names(n: int) -> list[str]:
 def has_names(table: Table) -> bool:
     """Return whether the file has column names; otherwise they are the default names."""
     return bool(table.names != default_names(table.n_columns))
+
+
+def require_columns(table: Table, wanted: Sequence[str]) -> None:
+    """Raise `DataError` if columns are missing; the message lists them with similar names."""
+    missing = [name for name in wanted if name not in table.names]
+    if missing:
+        lost = "a column" if len(missing) == 1 else f"{len(missing)} columns"
+        raise DataError(f"{table.source} is missing {lost} that the model requires: {_near(missing, table)}")
+
+
+def _near(missing: Sequence[str], table: Table) -> str:
+    texts = []
+    for name in missing[:5]:
+        near = difflib.get_close_matches(name, table.names, n=3, cutoff=0.5)
+        texts.append(f"{name!r}" + (f" (similar: {', '.join(near)})" if near else ""))
+    return ", ".join(texts) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+
+
+def step_for(kind: str) -> str:
+    """Return the options that make numbers of text or dates."""
+    if kind == "text":
+        return "add --categories one-hot or --categories famd, or use --method famd"
+    return "add --dates elapsed or --dates cyclic" if kind == "dates" else "remove it from --columns"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 import warnings
 from collections.abc import Callable, Sequence
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, DistanceMatrixWarning, LowlandWarning
 from .answer import UsageError, note
-from .input import Input, default_names, has_names
+from .input import Input, default_names, has_names, require_columns, step_for
 from .name_lists import split_names
 from .options import KeepOptions, TableOptions
 from .reading_options import ReadingOptions
@@ -67,12 +66,24 @@ def read_input(
         from .preparing import prepared
 
         return prepared(table, method, columns.recipe, keep, chosen, drop or (), scale=scale)
+    if chosen is not None and not categories:
+        _refuse_text(table, chosen)
     choose = table.select_mixed if categories and not _only_numbers(table) else table.select
     selection = choose(columns=chosen, drop=drop, keep_aside=keep.aside)
     _note_left_out(selection)
     if chosen is None:
         _warn_of_row_numbers(table, selection)
     return replace(_rows_of(table, selection), id=keep.id)
+
+
+def _refuse_text(table: Table, chosen: Sequence[str]) -> None:
+    """Raise `DataError` for columns of text or dates that were asked for and need a step."""
+    from ..data.table import not_numeric
+
+    for name in chosen:
+        kind = not_numeric(table.column(name).dtype)
+        if kind in ("text", "dates") and name not in table.faults:
+            raise DataError(f"{table.source}: column {name!r} contains {kind}; {step_for(kind)}, or leave it out")
 
 
 def _square(table: Table, chosen: list[str] | None, drop: Sequence[str], keep: KeepOptions) -> Input:
@@ -135,7 +146,7 @@ def read_for(
     own = getattr(model, "feature_names_in_", None)
     wanted = default_names(model.n_features_in_) if own is None else [str(name) for name in own]
     if own is not None and has_names(table):
-        _require(table, wanted)
+        require_columns(table, wanted)
     by_name = set(wanted) <= set(table.names)
     mixed = bool(getattr(model, "categorical_columns_", None)) and not _only_numbers(table)
     choose = table.select_mixed if mixed else table.select
@@ -210,22 +221,6 @@ def _note_left_out(selection: Selection | MixedSelection) -> None:
     if selection.left_out:
         left = ", ".join(f"{name} ({reason})" for name, reason in selection.left_out.items())
         note(f"left out: {left}")
-
-
-def _require(table: Table, wanted: Sequence[str]) -> None:
-    """Raise `DataError` if columns are missing; the message lists them with similar names."""
-    missing = [name for name in wanted if name not in table.names]
-    if missing:
-        lost = "a column" if len(missing) == 1 else f"{len(missing)} columns"
-        raise DataError(f"{table.source} is missing {lost} that the model requires: {_near(missing, table)}")
-
-
-def _near(missing: Sequence[str], table: Table) -> str:
-    texts = []
-    for name in missing[:5]:
-        near = difflib.get_close_matches(name, table.names, n=3, cutoff=0.5)
-        texts.append(f"{name!r}" + (f" (similar: {', '.join(near)})" if near else ""))
-    return ", ".join(texts) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
 
 
 def _warn_of_row_numbers(table: Table, selection: Selection | MixedSelection) -> None:

@@ -77,9 +77,24 @@ def _outcome(words: list[str]) -> int:
     except BrokenPipeError:
         raise
     except CycloptsError as error:
-        return _failed(UsageError(f"{error} See `{_help_for(words)}`."), debug, json)
+        return _failed(UsageError(f"{_parser_words(error, words)} See `{_help_for(words)}`."), debug, json)
     except Exception as error:
         return _failed(error, debug, json)
+
+
+def _parser_words(error: Exception, words: Sequence[str]) -> str:
+    """Return the parser's message; for an unknown option, with close names only."""
+    from cyclopts import UnknownOptionError
+
+    if not isinstance(error, UnknownOptionError) or error.token is None:
+        return str(error)
+    import difflib
+
+    from .app import options_of
+
+    flag = str(error.token.keyword or error.token.value).partition("=")[0]
+    near = difflib.get_close_matches(flag, options_of(words, aliases=True), n=1, cutoff=0.7)
+    return f"unknown option {flag}." + (f" Did you mean {near[0]}?" if near else "")
 
 
 def _reader_gone() -> int:

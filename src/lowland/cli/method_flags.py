@@ -65,7 +65,7 @@ def _rule(flag: str, method: str) -> Rule | None:
         others = [row.name for row in registry.methods() if name in row.load()._parameters]
         if others:
             raise UsageError(
-                f"{flag} is not a parameter of {chosen.name}, but of {', '.join(others)}; choose one with --method, or "
-                f"see `lowland methods {chosen.name}`"
+                f"{chosen.name} has no {flag}; methods that have it: {', '.join(others)}. "
+                f"`lowland methods {chosen.name}` lists its parameters"
             )
     return rule

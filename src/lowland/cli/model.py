@@ -53,6 +53,8 @@ def build_model(options: MethodOptions) -> Reducer:
 
 def scaled_once(options: MethodOptions, recipe: RecipeOptions) -> MethodOptions:
     """Return the options without --scale where the coding of categories scales the columns."""
+    if options.scale and recipe.scaler is not None:
+        raise UsageError("--scale and --scaler both scale the columns; use one of them")
     if options.scale and recipe.categories == "famd":
         note("--categories famd scales the columns by itself; --scale adds nothing")
         return replace(options, scale=False)

@@ -16,12 +16,20 @@ _READING, _STEPS = ReadingOptions(), RecipeOptions()
 
 COMPONENTS, METHOD, OUT = ("--components", "--n-components"), ("--method", "-m"), ("--out", "-o")  # long name first
 
-DataFile = Annotated[Path, Parameter(help="Table to read: .csv, .tsv, .txt (each also .gz), .parquet, .npy or .npz.")]
+DataFile = Annotated[
+    Path,
+    Parameter(
+        help="Table to read: text (.csv, .tsv, .txt, also .gz, .zst), .parquet, .arrow, .json, .xlsx, .npy, .npz, "
+        ".mtx, a folder of images or texts, a pattern such as 'part-*.csv', or - for standard input."
+    ),
+]
 ModelIn = Annotated[Path, Parameter(help="Model file written by `lowland reduce --model`.")]
 OutFile = Annotated[
     Path | None,
     Parameter(
-        name=OUT, help="Write the result here: .csv, .tsv (also .gz), .parquet, .npy or .npz. Default: CSV on stdout."
+        name=OUT,
+        help="Write the result here: .csv, .tsv (also .gz), .parquet, .arrow, .xlsx, .npy or .npz. "
+        "Default: CSV on stdout.",
     ),
 ]
 IdColumn = Annotated[
@@ -68,7 +76,7 @@ class MethodOptions:
     scale: Annotated[
         bool,
         Parameter(
-            help="Scale each column to unit variance first; only for methods with the parameter scale.",
+            help="Scale each column to unit variance first, as --scaler standard does.",
             show_default=False,
         ),
     ] = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError
 from .answer import UsageError, note
-from .input import Input
+from .input import Input, require_columns, step_for
 from .recipe_options import RecipeOptions
 from .running import run
 
@@ -41,6 +41,23 @@ def prepared(
     return _as_rows(run(steps.fit_transform, raw), raw, steps)
 
 
+def steps_in_words(steps: Pipeline) -> str:
+    """Return the steps with what each does, such as "missing (ppca), scale (standard)"."""
+    said = {"columns": None, "dates": "kind", "missing": "numbers", "categories": "kind", "scale": "kind"}
+    words = []
+    for name, step in steps.steps:
+        if name == "columns":
+            continue
+        how = step.get_params(deep=False)
+        if name == "pre":
+            words.append(f"{type(step).__name__} of {how['n_components']} components")
+        elif name == "transform":
+            words.append(", ".join(how["transforms"]))
+        else:
+            words.append(f"{name} ({next(iter(how.values()))})" if how and said.get(name, "") is not None else name)
+    return ", ".join(words) or "columns"
+
+
 def parts_of_model(model: Any) -> tuple[Pipeline | None, Any]:
     """Return the steps of a model, None without any, and its method."""
     if not hasattr(model, "steps"):
@@ -54,7 +71,9 @@ def prepared_again(table: Table, steps: Pipeline, unseen: str | None = None) -> 
         if "categories" not in steps.named_steps:
             raise UsageError("--unseen: the model has no categories; remove it")
         steps.named_steps["categories"].set_params(unseen=unseen)
-    for name in steps.steps[0][1].names_in_:
+    needed = steps.steps[0][1].names_in_
+    require_columns(table, needed)
+    for name in needed:
         if name in table.faults:
             raise DataError(table.faults[name])
     frame = table.with_aside()
@@ -110,9 +129,18 @@ def _chosen(
                 left_out[name] = MOSTLY_UNIQUE
         elif what is not None and not (what == "dates" and "date" in kinds):
             if wanted:
-                raise UsageError(f"column {name!r} contains {what}: {_remedy(what)}")
+                is_what = "is to be a category" if what == "text" and name in typed else f"contains {what}"
+                raise UsageError(f"column {name!r} {is_what}: {step_for(what)}")
             left_out[name] = what
     names = [name for name in (columns or frame.columns) if name not in left_out]
+    for option, asked in (
+        ("--types", typed),
+        ("--transform", [n for some in recipe.functions().values() for n in some]),
+    ):
+        for name in asked:
+            if name not in names:
+                table.column(name)
+                raise UsageError(f"{option}: column {name!r} is not among the columns that are reduced")
     if not names:
         raise DataError(f"{table.source} has no columns to reduce: {_listed(left_out)}")
     shown = {name: why for name, why in left_out.items() if why not in ("kept aside", "dropped", "not chosen")}
@@ -123,12 +151,6 @@ def _chosen(
 
 def _role(table: Table, name: str) -> str | None:
     return next((f"{role} of the rows" for role, column in table.roles.items() if column == name), None)
-
-
-def _remedy(what: str) -> str:
-    if what == "text":
-        return "add --categories one-hot or --categories famd, or use --method famd"
-    return "add --dates elapsed or --dates cyclic" if what == "dates" else "remove it from --columns"
 
 
 def _listed(left_out: dict[str, str]) -> str:

@@ -14,6 +14,7 @@ from .name_lists import split_names
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
+_FUNCTIONS = ("log", "log1p", "sqrt", "rank", "clr", "hellinger")
 STEPS = Group("Steps before the method", sort_key=20)
 
 
@@ -109,7 +110,11 @@ class RecipeOptions:
 
     def functions(self) -> dict[str, list[str]]:
         """Return the columns of each function that --transform names."""
-        return _assigned(self.transform, "--transform")
+        found = _assigned(self.transform, "--transform")
+        for name in found:
+            if name not in _FUNCTIONS:
+                raise UsageError(f"--transform: there is no function {name!r}; choose {', '.join(_FUNCTIONS)}")
+        return found
 
     def words(self) -> dict[str, Any]:
         """Return the options for a command line with the same steps."""

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from ..core.command_line import command_line
+from ..core.command_line import command_line, stem_of
 from .answer import Answer, UsageError
 from .input import Input
 from .inputs import read_input, warn_of_square
 from .model import build_model, files_of, fill_in, find_method, scaled_by_step, scaled_once
 from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, TableOptions
 from .outputs import check_kept, check_outputs
+from .preparing import steps_in_words
 from .running import run
 
 if TYPE_CHECKING:
@@ -173,8 +174,14 @@ def _page(job: Job, fitted: Reducer, embedding: Any, given: Input, rows: Any) ->
     facts = {"file": job.data.name, "rows": f"{n:,}", "columns reduced": f"{columns:,}"}
     if given.pairwise:
         facts = {"file": job.data.name, "objects": f"{n:,}"}
-    if given.left_out:
-        facts["left out"] = ", ".join(f"{name} ({reason})" for name, reason in given.left_out.items())
+    left = {name: reason for name, reason in given.left_out.items() if reason != "kept aside"}
+    if left:
+        facts["left out"] = ", ".join(f"{name} ({reason})" for name, reason in left.items())
+    if job.keep.aside:
+        facts["not used as data"] = ", ".join(job.keep.aside)
+    steps = None if given.steps is None else steps_in_words(given.steps)
+    if steps is not None:
+        facts["steps before the method"] = steps
     return render_report(
         fitted,
         embedding,
@@ -185,6 +192,7 @@ def _page(job: Job, fitted: Reducer, embedding: Any, given: Input, rows: Any) ->
         title=f"{job.data.name} in {count(embedding.shape[1], 'dimension')}",
         data_summary=facts,
         command=job.command(),
+        steps=steps,
     )
 
 
@@ -210,7 +218,7 @@ def _facts(job: Job, fitted: Reducer, given: Input) -> dict[str, Any]:
 
 def _next(job: Job) -> str:
     """Return the next command: a report, then a model, then new rows; for a plugin, which has no file, `evaluate`."""
-    stem = job.data.name.split(".")[0]
+    stem = stem_of(job.data)
     if job.report is None:
         return job.command(report=f"{stem}.html")
     if not find_method(job.method.method).kept:

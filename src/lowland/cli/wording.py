@@ -34,6 +34,11 @@ def command_options(options: Callable[[], Iterable[str]]) -> Iterator[None]:
         _OPTIONS.reset(token)
 
 
+def has_option(name: str) -> bool:
+    """Return whether the running command has an option."""
+    return name in frozenset(_OPTIONS.get()())
+
+
 def in_words(text: str) -> str:
     """Return a message of the library worded for the running command; other texts are returned unchanged.
 

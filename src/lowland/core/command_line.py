@@ -1,6 +1,7 @@
 """Command lines that Lowland suggests to a user."""
 
 import shlex
+from pathlib import PurePath
 
 
 def command_line(command: str, /, *files: object, **options: object) -> str:
@@ -17,3 +18,13 @@ def command_line(command: str, /, *files: object, **options: object) -> str:
             if each is not None and each is not False:
                 words += [f"--{name.replace('_', '-')}", *([] if each is True else [str(each)])]
     return shlex.join(words)
+
+
+def stem_of(path: object) -> str:
+    """Return the name of a file without its suffixes, for the names of files made from it.
+
+    >>> stem_of("data/wine.csv.gz"), stem_of("-")
+    ('wine', 'table')
+    """
+    stem = PurePath(str(path)).name.split(".")[0]
+    return stem if any(letter.isalnum() for letter in stem) else "table"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.command_line import command_line
+from ..core.command_line import command_line, stem_of
 from ..data.table import name_list
 
 if TYPE_CHECKING:
@@ -24,8 +23,9 @@ _MOST_WORDS = 5  # different words in columns of numbers that are proposed as ma
 def proposed_command(table: Table, found: Inspection, path: str, reading: Mapping[str, Any] | None = None) -> str:
     """Return a command line that reduces a table as it is.
 
-    The identifier becomes ``--id``, the likeliest label ``--color``; columns in different units are scaled, gaps
-    filled by probabilistic PCA, categories coded by FAMD, and cells such as ``<0.5`` or ``n.d.`` read accordingly.
+    The identifier becomes ``--id``, the likeliest label ``--color``; columns in different units are scaled, missing
+    values filled by probabilistic PCA, categories reduced by FAMD, and cells such as ``<0.5`` or ``n.d.`` read
+    accordingly.
 
     Parameters
     ----------
@@ -59,18 +59,17 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
     categories = [name for name, kind in used.items() if kind.kind == "category"]
     if table.n_rows < _LEAST_ROWS or not (numbers or categories):
         return NOTHING
-    coded = "famd" if categories else None
     gaps = [name for name in numbers if kinds[name].missing or name in mended]
     return command_line(
         "reduce",
         path,
+        method="famd" if categories else None,
         components=None if len(numbers) + len(categories) > 1 else 1,
-        scale=found.dominated and not coded and len(numbers) > 1,
+        scale=found.dominated and not categories and len(numbers) > 1,
         drop=name_list(drop) if drop else None,
         **{**(reading or {}), **(marks or {})},
         missing="ppca" if gaps else None,
         missing_category="level" if any(kinds[name].missing for name in categories) else None,
-        categories=coded,
         id=id,
         color=color,
         **_files(path),
@@ -103,5 +102,5 @@ def _for_distances(found: Inspection, path: str) -> str:
 
 def _files(path: str) -> dict[str, str]:
     """Return output file names derived from the table's."""
-    stem = Path(path).name.split(".")[0] or "table"
+    stem = stem_of(path)
     return {"out": f"{stem}-map.csv", "model": f"{stem}.lowland", "report": f"{stem}.html"}

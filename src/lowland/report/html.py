@@ -33,6 +33,7 @@ def render_report(
     title: str,
     data_summary: Mapping[str, object],
     command: str | None = None,
+    steps: str | None = None,
 ) -> str:
     """Return the report of a fitted model as the text of one HTML file; the same input gives the same text.
 
@@ -46,6 +47,7 @@ def render_report(
     title : heading of the page.
     data_summary : facts about the data, by name, such as ``{"file": "iris.csv", "rows": 150}``.
     command : the command line that reproduces the result.
+    steps : the steps that made the rows from the columns of the table, in words.
 
     Examples
     --------
@@ -62,7 +64,7 @@ def render_report(
     pieces.append(_picture(model, Y, color, color_name, names))
     if X is not None:
         pieces.append(
-            trust.section(trust.measure(model, X, Y, _groups(color, len(Y))), Y, axis_labels(model), color_name)
+            trust.section(trust.measure(model, X, Y, _groups(color, len(Y)), steps), Y, axis_labels(model), color_name)
         )
     if said := explanations(model):
         pieces.append(page.section("How well the map fits", *map(page.paragraph, said)))

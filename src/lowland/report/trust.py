@@ -41,11 +41,11 @@ class Trust:
     whole: tuple[Measure, Measure] | None  # trustworthiness and continuity
 
 
-def measure(model: Reducer, X: Any, Y: Array, groups: Any = None) -> Trust | str:
+def measure(model: Reducer, X: Any, Y: Array, groups: Any = None, steps: str | None = None) -> Trust | str:
     """Compare a map with its data; return the reason if this is not possible.
 
-    With ``groups`` the purity of groups is measured, too. Rows are compared as in the model: by its metric, and divided
-    by the standard deviations of the columns if it scaled them.
+    With ``groups`` the purity of groups is measured, too; ``steps`` names what made the rows from a table. Rows are
+    compared as in the model: by its metric, and divided by the standard deviations of the columns if it scaled them.
     """
     from ..pairs.distances import METRICS
     from ..quality import report
@@ -61,6 +61,8 @@ def measure(model: Reducer, X: Any, Y: Array, groups: Any = None) -> Trust | str
     if isinstance(metric, str) and metric not in (*METRICS, "precomputed"):
         return f"Not measured: the metric {metric!r} is defined by a plugin."
     rows, space = _compared_rows(model, X)
+    if steps is not None:
+        space += f" after the steps {steps}"
     k, pairs = min(10, max(1, len(Y) // 4)), None if len(Y) * (len(Y) - 1) // 2 <= PAIRS else PAIRS
     whole = None
     try:
