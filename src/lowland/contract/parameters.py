@@ -7,7 +7,7 @@ import math
 import numbers
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ..core.message import Message, Owner, Part, Setting
@@ -417,6 +417,7 @@ def _refusal(owner: str, name: str, rule: Rule, value: Any) -> str:
     for part in (rule, *getattr(rule, "rules", ())):
         ours = part.elsewhere(value) if isinstance(value, str) and hasattr(part, "elsewhere") else None
         if ours is not None:
+            ours = replace(ours, name=name) if isinstance(ours, Setting) else ours
             return Message(Owner(owner), Setting(name, value), " is not known by that name; use ", ours)
     near = difflib.get_close_matches(str(value).lower(), choices(rule), n=1) if isinstance(value, str) else []
     hint = f"; did you mean {near[0]!r}?" if near else ""

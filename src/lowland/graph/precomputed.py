@@ -87,8 +87,8 @@ class GivenDistances(Searcher):
             raise DisconnectedError(
                 Message(
                     "the graph of the stored distances is not connected: the number of connected components is "
-                    f"{labels.max() + 1}, and no distance is known from that of row {row} to any other; store "
-                    "some, or use ",
+                    f"{labels.max() + 1}, and no distance is known from the component of row {row} to any other; "
+                    "store some, or use ",
                     Setting("disconnected", "separate"),
                 ),
                 row=row,

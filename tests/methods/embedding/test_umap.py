@@ -281,7 +281,7 @@ def test_new_rows_of_a_supervised_map(rng, tmp_path):
         (np.arange(150) / 2, "categorical", r"fractions \(0.5 at row 1\).* use target_metric='euclidean'"),
         (["a"] * 150, "euclidean", "not a finite number; use target_metric='categorical'"),
         (np.full(150, np.nan), "euclidean", "not a finite number"),
-        (np.arange(150), "manhattan", "give 'cityblock'"),
+        (np.arange(150), "manhattan", "use target_metric='cityblock'"),
     ],
     ids=["length", "columns", "fractions", "text", "nan", "name"],
 )
