@@ -14,7 +14,7 @@ from lowland.core.cost import DataShape
 from lowland.core.spmm import outer
 from lowland.graph import blocked, measures, neighbor_graph, scores
 from lowland.graph.blocked import BlockSearcher
-from lowland.graph.geometry import Coordinates
+from lowland.graph.geometry import Coordinates, around_bytes
 from lowland.graph.measures import EuclideanRows, SparseRows, pair_distances
 from lowland.graph.neighbors import search_cost, searcher
 from lowland.graph.patches import Patches, flatness
@@ -338,3 +338,52 @@ def test_plans_know_the_density_and_the_neighbours():
         near, far = (search_cost(shaped(1000, 60_000), k, "euclidean")[1] for k in (10, 90))
     assert 20 < many / few < 400  # above 20: pairs of entries stored in one column are most of the work
     assert far > 1.5 * near
+
+
+def sparse_rows(rng, n, columns, stored):
+    """Return sparse rows of so many entries each."""
+    X = sp.csr_array(
+        (
+            rng.standard_normal(n * stored),
+            np.sort(rng.integers(0, columns // stored, (n, stored)) + np.arange(stored) * (columns // stored)).ravel(),
+            np.arange(n + 1) * stored,
+        ),
+        shape=(n, columns),
+    )
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X
+
+
+@pytest.mark.parametrize(("n", "columns", "stored", "k"), [(300, 100_000, 1000, 10), (2000, 5000, 20, 10)])
+def test_planned_memory_of_sparse_searches_and_patches_is_that_of_each_thread(rng, n, columns, stored, k):
+    X = sparse_rows(rng, n, columns, stored)
+    shape = DataShape(n, columns, X.dtype, stored / columns, sparse=True)
+    with lowland.config(threads=1):
+        search = searcher("euclidean", X)
+        planned = measures.sparse_search_bytes(n, columns, stored, k)
+        assert 0.5 < planned / peak_of(lambda: search.graph(k)) < 1.5
+        patches, geometry = Patches.of_graph(search.graph(k)), Coordinates(X)
+        planned_around = around_bytes(shape, n, k, copies=1)
+        taken = peak_of(lambda: patches.each(geometry, lambda G: flatness(G, 2)))
+        assert 0.5 < planned_around / taken < 1.5
+    with lowland.config(threads=3):
+        assert measures.sparse_search_bytes(n, columns, stored, k) == 3 * planned
+        assert around_bytes(shape, n, k, copies=1) <= 3 * planned_around
+    with lowland.config(threads=1000):  # more threads than parts: the others have nothing to do
+        assert measures.sparse_search_bytes(n, columns, stored, k) == -(-n // SparseRows.rows_at_once) * planned
+
+
+def test_differences_of_sparse_rows_have_the_same_bits_in_any_number_of_pieces(rng, monkeypatch):
+    search = searcher("euclidean", sparse_rows(rng, 200, 50_000, 300))
+    once = search.graph(8)
+    monkeypatch.setattr(measures, "_DIFFERENCE_ENTRIES", 1000)
+    again = search.graph(8)
+    np.testing.assert_array_equal(once.indices, again.indices)
+    np.testing.assert_array_equal(once.distances, again.distances)
+
+
+@pytest.mark.parametrize("Model", GRAPH)
+def test_plans_of_wide_sparse_tables_stay_small_on_many_threads(Model):
+    with lowland.config(threads=8):
+        plan = lowland.plan(Model(2), shape=(1000, 200_000), density=0.005)
+    assert 50e6 < plan.bytes < 150e6

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,7 +13,7 @@ from lowland.core.cost import DataShape
 from lowland.pairs import sparse
 from lowland.pairs.distances import SPARSE_METRICS, learn, metric
 from lowland.pairs.kernels import KERNELS, SPARSE_KERNELS, kernel
-from lowland.pairs.pairwise import against, square
+from lowland.pairs.pairwise import against, cut, square
 
 WIDTHS = {0.5: 30, 0.03: 700}  # columns, by the share of entries that are stored
 
@@ -108,3 +110,30 @@ def test_costs_of_sparse_rows_follow_the_stored_entries():
     assert sparse.sparse_bytes(few, 1000) < 10**7
     assert sparse.sparse_bytes(many, 1000) < 2 * 10**9  # tiles, not the table of 8 GB
     assert sparse.compared_columns(few) < 1 < sparse.compared_columns(many) == 10**6
+
+
+def test_planned_memory_of_tiles_is_what_comparing_sparse_rows_takes(rng):
+    n, columns, stored = 600, 60_000, 600
+    X = sp.csr_array(sp.random_array((n, columns), density=stored / columns, rng=rng))
+    shape = DataShape(n, columns, X.dtype, stored / columns, sparse=True)
+    rule = metric("euclidean", X, learn("euclidean", X))
+    prepared = rule.prepare(X)
+    with lowland.config(threads=1):
+        planned = sparse.tile_bytes(shape, n)
+        tracemalloc.start()
+        rule.between(cut(prepared, slice(0, 512)), cut(prepared, slice(88, 600)))
+        taken = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert 0.6 < planned / taken < 1.4
+    with lowland.config(threads=8):
+        assert sparse.tile_bytes(shape, n) == 3 * planned  # two tiles on the diagonal, one above
+    assert sparse.tile_bytes(shape, n - 1) == 0  # landmarks
+
+
+def test_sparse_rows_that_are_prepared_unchanged_are_cut_once(rng):
+    X = sp.csr_array(table(rng, 0.03))
+    prepared = metric("euclidean", X, learn("euclidean", X)).prepare(X)
+    rows, squares, own = cut(prepared, slice(3, 9))
+    assert rows is own
+    np.testing.assert_array_equal(own.toarray(), X[3:9].toarray())
+    np.testing.assert_array_equal(squares, prepared[1][3:9])

@@ -14,14 +14,14 @@ import scipy.sparse as sp
 from ..core import settings, thread_pool
 from ..core.cost import DataShape, dense_seconds
 from ..core.errors import DataError
-from ..pairs.pairwise import Pairwise
+from ..pairs.pairwise import Pairwise, tiles
 from .graph import spread
 
 Array = Any
 
 _DENSE_COLUMNS = 512  # columns up to which sparse rows are filled up: many points at once are quicker then
 _SPARSE_LIST = 64  # columns for each entry of a list above which sorting it is quicker than a table of all columns
-OFFSETS_PER_THREAD = 1 << 20  # numbers of offsets held at once by one thread: 8 MB
+_OFFSETS_PER_THREAD = 1 << 20  # numbers of offsets held at once by one thread: 8 MB
 
 
 class Geometry:
@@ -43,8 +43,7 @@ class Geometry:
 
     def batches(self, n: int, k: int) -> Iterator[slice]:
         """Cut n points with k neighbours each into pieces that a thread can hold."""
-        step = max(1, OFFSETS_PER_THREAD // (k * max(k, self.width or k)))
-        return (slice(start, min(n, start + step)) for start in range(0, n, step))
+        return iter(tiles(n, _points_at_once(k, self.width or k)))
 
     def over(self, lists: Array, work: Callable[[Array, Array], Array], stage: str | None = None) -> list[Array]:
         """Apply ``work(products, batch of lists)`` to all points (B × k lists of neighbours), on all threads."""
@@ -54,6 +53,29 @@ class Geometry:
 
         parts = list(self.batches(*lists.shape))
         return list(thread_pool.run(batch, parts, stage=stage, total=len(parts)))
+
+
+def _points_at_once(k: int, width: int) -> int:
+    """Return how many points of k neighbours, of so many numbers each, a thread takes at once."""
+    return max(1, _OFFSETS_PER_THREAD // (k * max(k, width)))
+
+
+def around_bytes(shape: DataShape, n: int, k: int, copies: int) -> int:
+    """Return what products around n points of k neighbours take on all threads, with so many ``copies`` of them.
+
+    >>> around_bytes(DataShape(9, 5, np.dtype(float)), 9, 3, copies=0) == 2 * 8 * 9 * 3 * 5
+    True
+    """
+    columns, stored = shape.n_features, shape.entries // max(1, shape.n_rows or 1)
+    compact = shape.sparse and columns > _DENSE_COLUMNS  # one point at a time is filled up, in the columns it needs
+    batch = min(n, _points_at_once(k, 1 + stored if compact else columns))
+    if compact:
+        entries = (k + 1) * stored  # of a point and its neighbours: their places, rows and columns
+        offsets = 8 * (k + 1) * min(columns, entries) + 40 * entries + 12 * batch * stored
+        offsets += 9 * columns if entries * _SPARSE_LIST >= columns else 0  # the table of `_Union`
+    else:
+        offsets = 2 * 8 * batch * k * columns
+    return min(settings.threads(), -(-n // batch)) * (offsets + 8 * copies * batch * k * k)
 
 
 def around_seconds(shape: DataShape, n: int, k: int) -> float:
@@ -76,8 +98,7 @@ class Coordinates(Geometry):
         """Cut n points into pieces that a thread can hold; of wide sparse rows one point is filled up at a time."""
         if self._filled:
             return super().batches(n, k)
-        step = max(1, OFFSETS_PER_THREAD // (k * max(k, 1 + len(self.X.data) // max(1, self.X.shape[0]))))
-        return (slice(start, min(n, start + step)) for start in range(0, n, step))
+        return iter(tiles(n, _points_at_once(k, 1 + len(self.X.data) // max(1, self.X.shape[0]))))
 
     def _take(self, numbers: Array) -> Array:
         if sp.issparse(self.X):

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError, ScaleError
+from ..core.settings import threads
 from ..core.spmm import outer
 from ..pairs.distances import learn, metric
 from ..pairs.pairwise import Function, Pairwise, Precomputed, cut, length, tiles
@@ -28,6 +29,8 @@ EPS = float(np.finfo(np.float64).eps)
 _COLUMNS = 4096  # points compared at a time, and fewer of them
 SHIFTED_ENTRIES = 1 << 20  # entries shifted at a time: of wide rows a few, so that no copy of the table is made
 _GATHERED_ENTRIES = 1 << 18  # entries gathered at once: they stay in the cache
+_DIFFERENCE_ENTRIES = 1 << 16  # stored entries subtracted at once: four times as many took 18 MB a thread, not 8
+_DIFFERENCE_BYTES = 80  # of each: two rows, what either stores of their difference, its squares and row numbers
 _FEW_COLUMNS = 64  # up to which a call for each column is quick enough
 _COMPILED = 1 << 22  # numbers above which the compiled loop is worth its start-up time
 _LEAST_SQUARE = 1e-300  # largest square of a set, below which those of near points underflow
@@ -267,7 +270,7 @@ class SparseRows(BoundMetric):
             i, j = (np.ascontiguousarray(x, dtype=np.int64) for x in (i, j))
             sparse_distances(*_parts(rows.rows), *_parts(self.X), i, j, out)
         else:
-            for part in tiles(len(i), max(1, _GATHERED_ENTRIES // max(1, self.terms))):
+            for part in tiles(len(i), max(1, _DIFFERENCE_ENTRIES // max(1, self.terms))):
                 out[part] = np.sqrt(row_squares(rows.rows[i[part]] - self.X[j[part]]))
         if self.floor:
             out[out <= self.floor] = 0.0
@@ -278,6 +281,19 @@ class SparseRows(BoundMetric):
         if self.finish_as == "euclidean":
             return distance**2
         return 2 * distance if self.finish_as == "cosine" else distance
+
+
+def sparse_search_bytes(n: int, columns: int, stored: int, k: int) -> int:
+    """Return what searching k neighbours among n sparse rows, of so many stored entries each, takes on all threads.
+
+    >>> sparse_search_bytes(1000, 200_000, 1000, 10) <= threads() * 8_000_000
+    True
+    """
+    rows = min(n, SparseRows.rows_at_once)
+    pairs = min(rows * k, max(1, _DIFFERENCE_ENTRIES // max(1, stored)))
+    products = 12 * rows * stored + 4 * columns  # the rows by columns; these are freed before pairs are subtracted
+    each = rows * (20 * n + 12 * stored) + max(products, _DIFFERENCE_BYTES * pairs * stored)
+    return min(threads(), -(-n // rows)) * each
 
 
 def _short_numbers(*matrices: Any) -> bool:

@@ -33,7 +33,7 @@ from .descent import DescentSearcher
 from .distinct import Distinct, distinct
 from .expand import expand
 from .graph import Graph
-from .measures import SHIFTED_ENTRIES, EuclideanRows, SparseRows, comparable, measure
+from .measures import SHIFTED_ENTRIES, EuclideanRows, comparable, measure, sparse_search_bytes
 from .precomputed import GivenDistances, known_distances
 from .scores import TERMS
 from .search import Searcher
@@ -234,7 +234,7 @@ def search_cost(shape: DataShape, k: int, metric: str) -> tuple[dict[str, int], 
     if metric == "precomputed":
         return parts | compared, 2e-9 * float(n) * n
     if shape.sparse:  # columns of very different density hold more pairs of entries than even ones
-        compared["rows compared"] = workers * 4 * 8 * min(n, SparseRows.rows_at_once) * n
+        compared["rows compared"] = sparse_search_bytes(n, d, shape.entries // n, k)
         compared["copies of the rows"] = 3 * shape.entries * (shape.dtype.itemsize + 4)  # sorted, and by columns
         pairs = 4e-9 * shape.density**2 * d + 10e-9, 16e-9 * (k + 2) * shape.density * d
         return parts | compared, reading + (pairs[0] * float(n) * n + pairs[1] * n) / workers

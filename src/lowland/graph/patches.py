@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core import settings, thread_pool
+from ..core import thread_pool
 from ..core.cost import DataShape, dense_seconds
 from ..core.errors import ScaleError
 from ..pairs.pairwise import tiles
 from ..spectral import dense
-from .geometry import OFFSETS_PER_THREAD, Geometry, around_seconds
+from .geometry import Geometry, around_bytes, around_seconds
 from .graph import Graph, starts
 
 Array = Any
@@ -33,18 +33,11 @@ _NEAREST = 1e-140  # the least distance whose square, and the rounding of it, do
 _ROWS_PER_TASK = 1 << 14  # rows of a matrix that one task adds up
 
 
-def batch_bytes(n: int, k: int, columns: int, copies: int) -> int:
-    """Return the bytes of the batches of all threads: offsets of ``columns`` columns and so many copies of G."""
-    each = max(1, OFFSETS_PER_THREAD // (k * max(k, columns)))  # points of a batch
-    at_once = min(settings.threads(), -(-n // each))
-    return at_once * 8 * min(n, each) * k * (2 * columns + copies * k)
-
-
 def patch_cost(shape: DataShape, n: int, k: int, columns: int, copies: int) -> tuple[dict[str, int], float]:
     """Return memory and seconds of the forms of n patches of k neighbours, with so many numbers for each member."""
     parts = {
         "patches": n * (k + 1) * (8 * columns + 4 + 24),
-        "batches": batch_bytes(n, k, shape.n_features, copies),
+        "batches": around_bytes(shape, n, k, copies),
     }
     return parts, around_seconds(shape, n, k) + dense_seconds(300.0 * n * (k + 1) ** 3, np.dtype(np.float64))
 

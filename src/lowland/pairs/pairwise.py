@@ -129,8 +129,15 @@ def short(thing: Any) -> str:
 
 
 def cut(prepared: Prepared, part: slice) -> Prepared:
-    """Return some of the rows of a prepared block: an array, or a tuple of arrays of one length."""
-    return tuple(piece[part] for piece in prepared) if isinstance(prepared, tuple) else prepared[part]
+    """Return some of the rows of a prepared block: an array, or a tuple of arrays of one length.
+
+    An array that occurs twice in the tuple is cut once: of sparse rows a part is a copy.
+    """
+    if not isinstance(prepared, tuple):
+        return prepared[part]
+    different = {id(piece): piece for piece in prepared}
+    parts = {key: piece[part] for key, piece in different.items()}
+    return tuple(parts[id(piece)] for piece in prepared)
 
 
 def length(prepared: Prepared) -> int:

@@ -19,7 +19,7 @@ from ..core.errors import DataError
 from ..core.message import Message, Owner
 from ..core.settings import threads
 from ..core.spmm import outer
-from .pairwise import TILE, Array, Pairwise, Prepared, length, tiles
+from .pairwise import TILE, Array, Pairwise, Prepared, half, length, tiles
 
 MIN_FILLED_DENSITY = 0.15  # share of stored entries from which rows are made dense to be compared
 _FILLED_ENTRIES = 1 << 22  # entries made dense at once: of wide rows fewer than a tile
@@ -173,6 +173,19 @@ def sparse_bytes(shape: DataShape, m: int) -> int:
         return threads() * 2 * filled_rows(shape.n_features) * shape.n_features * (16 + shape.dtype.itemsize)
     copies = 1 + (threads() if m < (shape.n_rows or 1) else 0)  # of all pairs only tiles are transposed
     return int(copies * (8 + 4) * m * shape.n_features * shape.density)
+
+
+def tile_bytes(shape: DataShape, m: int) -> int:
+    """Return what all pairs of m sparse rows take while they are compared, tile by tile, on all threads.
+
+    A tile copies two sets of rows and one of them by columns, and holds its products as a sparse and a dense matrix.
+    Rows with many entries are counted by `sparse_bytes`, and so are those compared with landmarks.
+    """
+    if not shape.sparse or shape.density > MIN_FILLED_DENSITY or m < (shape.n_rows or 1):
+        return 0
+    rows, stored = min(m, TILE), int(shape.n_features * shape.density)
+    each = rows * (3 * 12 * stored + 28 * rows) + 4 * shape.n_features
+    return min(threads(), len(half(m))) * each
 
 
 def compared_columns(shape: DataShape) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...core.cost import DataShape, Plan, dense_seconds, largest
 from ...core.settings import threads
+from ...pairs.sparse import tile_bytes
 from ...rows.row_source import block_rows
 from ...spectral import rowspace
 from ...spectral.distance import cailliez_bytes
@@ -24,7 +25,8 @@ def plan_classical(model: DistanceReducer, shape: DataShape, additive: str | Non
     if linear:
         route = rowspace.route(shape, ComponentRule(count=k))
         parts, seconds = rowspace.cost(route, shape, min(k, n, shape.n_features))
-        parts = largest(parts, {"rows less their mean": Reading.of(shape).rows_in_float64()})
+        if not shape.sparse:  # sparse rows are multiplied as they are
+            parts = largest(parts, {"rows less their mean": Reading.of(shape).rows_in_float64()})
         model_bytes, algorithm = 8 * (k + 1) * shape.n_features, f"PCA by {route}"
     else:
         m = n if landmarks is None else landmarks.count
@@ -56,13 +58,16 @@ def _distance_cost(
         copies -= 1  # the data themselves
     parts = {"distances": 8 * m * m * copies, "rows": model._row_bytes(shape, m)}
     part, size, flops = square_solve_cost(m, model.n_components)
-    if additive == "cailliez" and cailliez_bytes(m) > size:  # one after the other: the larger counts
-        part, size = "additive constant", cailliez_bytes(m)
-    parts[part] = size
+    step = largest(  # one after the other
+        {"rows compared": 0 if model._pairwise else tile_bytes(shape, m)},
+        {"additive constant": cailliez_bytes(m) if additive == "cailliez" else 0},
+        {part: size},
+    )
+    parts |= step
     if m < n:
         # A block for each thread when the distances are gone, then one beside those of the second landmarks.
         block, count = 8 * 512 * m * 4, min(threads(), -(-n // block_rows(shape.n_features)))
-        parts["blocks of distances"] = max(block, count * block - parts["distances"] - size)
+        parts["blocks of distances"] = max(block, count * block - parts["distances"] - sum(step.values()))
         flops *= 2  # the second set of landmarks
     pairs = 0.0 if given else float(m) * (m / 2 + (n if m < n else 0))
     return parts, dense_seconds(flops, np.dtype(np.float64)) + model._compare_seconds(pairs, model._columns(shape))

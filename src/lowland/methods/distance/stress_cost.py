@@ -11,6 +11,7 @@ import numpy as np
 from ...contract.parameters import ArrayRule
 from ...core.cost import DataShape, Plan, largest
 from ...core.settings import threads
+from ...pairs.sparse import tile_bytes
 from ...spectral.solve import DENSE_LIMIT
 from ..shared.distance_based import REPLICA_ROWS, DistanceReducer
 from ..shared.landmarks import memory_remedy
@@ -38,6 +39,10 @@ class StressCost(Protocol):
     def pair_bytes(self) -> int:
         """The bytes of an exact fit for each of the m² pairs, besides their distances."""
 
+    @property
+    def start_bytes(self) -> int:
+        """Those of them that are held while the start is computed."""
+
     def fit_seconds(self, m: int) -> float:
         """Return the time of an exact fit of m points whose distances are there."""
 
@@ -60,6 +65,10 @@ class MetricCost:
     @property
     def pair_bytes(self) -> int:  # noqa: D102
         return (16 if self.weighted else 0) + (32 if self.given else 0)
+
+    @property
+    def start_bytes(self) -> int:  # noqa: D102
+        return self.pair_bytes  # the weights, on which the start may depend
 
     def _step_seconds(self, m: int) -> float:
         pair = (1.2e-9 + 0.4e-9 * self.n_components) * (2.2 if self.weighted else 1.0) / threads()
@@ -92,7 +101,7 @@ class NonmetricCost:
 
     n_components: int
     max_iter: int
-    pair_bytes = 40
+    pair_bytes, start_bytes = 40, 0  # pairs are sorted after the start
 
     def fit_seconds(self, m: int) -> float:  # noqa: D102
         sorting = 2e-7 * m * m / 2
@@ -125,10 +134,11 @@ def plan_stress(model: DistanceReducer, shape: DataShape, algorithm: str, cost: 
     m = n if landmarks is None else min(n, landmarks.count)
     given = model._pairwise and m == n and shape.dtype == np.float64  # the distances are the user's
     held = {"embedding": 2 * n * k * shape.dtype.itemsize, "rows": model._row_bytes(shape, m)}
-    fitting = {"pairs": ((0 if given else 8) + cost.pair_bytes) * m * m}
+    own = 0 if given else 8
+    fitting = {"pairs": (own + cost.pair_bytes) * m * m}
+    stages = [{"pairs": own * m * m, "rows compared": 0 if model._pairwise else tile_bytes(shape, m)}, fitting]
     if m <= DENSE_LIMIT:
-        fitting["eigenvectors of the start"] = 8 * 5 * m * m
-    stages = [fitting]
+        stages.append({"pairs": (own + cost.start_bytes) * m * m, "eigenvectors of the start": 8 * 5 * m * m})
     columns = model._columns(shape)
     seconds = cost.fit_seconds(m) + compare(m * m / 2, columns)
     if m < n:

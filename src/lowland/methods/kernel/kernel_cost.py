@@ -12,7 +12,7 @@ from ...core.settings import threads
 from ...pairs import distances
 from ...pairs.kernels import MEDIAN_ROWS, SCALED
 from ...pairs.pairwise import TILE
-from ...pairs.sparse import compared_columns, sparse_bytes, stored_bytes
+from ...pairs.sparse import compared_columns, sparse_bytes, stored_bytes, tile_bytes
 from ...rows.row_source import block_rows
 from ...spectral.krylov import sizes
 from ...spectral.solve import DENSE_LIMIT
@@ -72,9 +72,12 @@ def _cost_of_pairs(shape: DataShape, k: int, *, given: bool) -> tuple[dict[str, 
     whole = n <= DENSE_LIMIT or basis > n or 5 * k > n
     parts = {
         "kernel matrix": 0 if given and n > DENSE_LIMIT else n * n * (8 if n <= DENSE_LIMIT else shape.dtype.itemsize),
-        "eigenvectors": 8 * 5 * n * n if whole else 8 * n * (basis + 3 * k),
         "rows": 0 if given else _compared_bytes(shape, n),
     }
+    parts |= largest(  # pairs are compared before the eigenproblem is solved
+        {"eigenvectors": 8 * 5 * n * n if whole else 8 * n * (basis + 3 * k)},
+        {"rows compared": 0 if given else tile_bytes(shape, n)},
+    )
     solve = 12.0 * n**3 if whole else 4.0 * basis * n * (n + basis)
     return parts, n * n * (compared_columns(shape) + 20.0) + solve
 
