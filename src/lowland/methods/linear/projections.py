@@ -82,6 +82,8 @@ def projection_plan(model: Any, shape: DataShape, k: int, edges_seconds: float =
         },
     )
     parts = max(stages, key=lambda stage: sum(stage.values()))
+    if small and not shape.sparse:  # measured: threads keep the buffers of the search while the axes are found
+        parts = {**search, **axes, "edges": int(edges)}
     if shape.sparse:
         parts["copy of the rows"] = int(1.5 * shape.entries * shape.dtype.itemsize)
     flops = (0.0 if small else 4.0 * n * d * r) + 4.0 * n * r * r + 3.0 * n * k * inner + 15.0 * r**3
