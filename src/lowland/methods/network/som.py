@@ -168,13 +168,14 @@ class SOM(Reducer):
         name = rowspace.route(shape, self._wanted(shape))
         start, seconds = rowspace.cost(name, shape, min(2, d))
         block = min(n, block_rows(d))
-        won = min(units, block)
+        won, blocks = min(units, block), -(-n // block)
+        busy = min(threads, blocks)
         moved = 2 if self.topology == "hexagonal" and b > 1 else 1  # kinds of lines
         table = 8 * units * (d + 1)
         passing = {
-            "blocks of rows": threads * 16 * block * (d + 1),  # in float64, and once more for the products
-            "products with units": threads * (16 * max(PANEL, 16 * units) + table),
-            "sums of blocks": 2 * threads * won * d * 8,
+            "blocks of rows": busy * 16 * block * (d + 1),  # in float64, and once more for the products
+            "products with units": busy * (16 * max(PANEL, 16 * units) + table),
+            "sums of blocks": min(2 * threads, blocks) * won * d * 8,
         }
         smoothing = {
             "places of the grid": (3 * moved + 1) * table,
