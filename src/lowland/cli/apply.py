@@ -14,7 +14,7 @@ from .answer import Answer, UsageError, note
 from .input import Input, default_names
 from .inputs import read_coordinates, read_for, row_names
 from .options import Common, DataFile, IdColumn, KeepColumns, KeepOptions, ModelIn, OutFile
-from .outputs import check_kept, check_outputs, is_table
+from .outputs import check_kept, check_outputs, is_table, only_numbers
 from .preparing import parts_of_model
 from .reading_options import ReadingOptions
 from .running import run
@@ -22,16 +22,18 @@ from .wording import in_words
 
 if TYPE_CHECKING:
     import polars as pl
+    from sklearn.pipeline import Pipeline
 
     from ..contract.reducer import Reducer
-    from ..quality.novelty_detection import Novelty
+    from ..quality.novelty_result import Novelty
 
 Flag = Annotated[
     bool,
     Parameter(
         help="Add columns that show how unlike the training rows each row is: t2 (Hotelling's T² along the axes), spe "
-        "(squared residual from their plane), distance (to the training rows), if the model can compute them, and "
-        "novel (1 if one of them exceeds its limit). They are empty for rows with missing values.",
+        "(squared residual from their plane), distance (to the training rows), if the model can compute them, novel (1 "
+        "if one of them exceeds its limit), and unusual (the columns that make the row unlike them, with their values; "
+        "not in files that hold only numbers). They are empty for rows with missing values.",
         show_default=False,
     ),
 ]
@@ -58,6 +60,7 @@ KEYS = {
     "unjudged": "with --flag: number of rows with missing values, whose measures are null; otherwise null",
     "limits": "with --flag: the limit of each measure; otherwise null",
     "missing": "with --flag: measures that are not available, each with the reason; otherwise null",
+    "unusual_columns": "with --flag: columns that make rows novel, each with the number of rows; otherwise null",
 }
 
 
@@ -95,17 +98,19 @@ def transform(
     embedding = run(fitted.transform, given)
     names = [str(name) for name in fitted.get_feature_names_out()]
     summary = f"{type(fitted).__name__} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
-    found = _novelty(fitted, given) if flag else None
+    found = _novelty(fitted, steps, given) if flag else None
     if found is not None:
         summary += f" {found.sentence}"
     frame = embedding_frame(embedding, names, *given.kept(keep))
-    frame = frame if found is None else _flagged(frame, found)
-    made = frame.columns[-len(names) - (0 if found is None else len(found.columns())) :]
+    before = frame.width - len(names)
+    frame = frame if found is None else _flagged(frame, found, text=not only_numbers(out))
+    made = frame.columns[before:]
     facts = _facts(model, data, out, fitted, given, made) | {
         "novel": None if found is None else int(found.novel.sum()),
         "unjudged": None if found is None else int((~found.judged).sum()),
         "limits": None if found is None else dict(found.limits),
         "missing": None if found is None else dict(found.missing),
+        "unusual_columns": None if found is None else found.unusual_columns,
     }
     following = command_line("info", model)
     if _is_invertible(fitted):
@@ -113,11 +118,14 @@ def transform(
     return Answer(facts, summary, following, rows=_written(frame, out))
 
 
-def _novelty(fitted: Reducer, given: Input) -> Novelty:
+def _novelty(fitted: Reducer, steps: Pipeline | None, given: Input) -> Novelty:
     """Compare the rows with the training rows; measures that are not available are listed on stderr."""
-    from ..quality.novelty_detection import novelty
+    from ..quality.novelty_detection import novelty_after
 
-    found: Novelty = run(lambda rows: novelty(fitted, rows, names=row_names(given)), given)
+    before = [] if steps is None else [step for _, step in steps.steps]
+    table = None if given.table is None else given.table.with_aside()
+    names = row_names(given)
+    found: Novelty = run(lambda rows: novelty_after(before, fitted, rows, table=table, names=names), given)
     found = replace(found, missing={name: in_words(why) for name, why in found.missing.items()})
     for reason in dict.fromkeys(found.missing.values()):
         lacking = " and ".join(name for name, why in found.missing.items() if why == reason)
@@ -125,21 +133,28 @@ def _novelty(fitted: Reducer, given: Input) -> Novelty:
     return found
 
 
-def _flagged(frame: pl.DataFrame, found: Novelty) -> pl.DataFrame:
-    """Append the measures to the coordinates; ``novel`` is 1 or 0, which every file format can store."""
+def _flagged(frame: pl.DataFrame, found: Novelty, *, text: bool) -> pl.DataFrame:
+    """Append the measures to the coordinates; ``novel`` is 1 or 0, which every file format can store.
+
+    ``text``: whether the format can store the unusual columns of each row, too.
+    """
     import numpy as np
     import polars as pl
 
-    from ..data.writing import embedding_frame
+    from ..data.writing import embedding_frame, free_name
 
     columns = found.columns()
     joined = embedding_frame(np.column_stack(list(columns.values())), list(columns), keep=frame)
     made = joined.columns[-len(columns) :]
     known = pl.Series(found.judged)
-    return joined.with_columns(
+    joined = joined.with_columns(
         *(pl.when(known).then(pl.col(name)).alias(name) for name in made[:-1]),
         pl.when(known).then(pl.col(made[-1]).cast(pl.Int8)).alias(made[-1]),
     )
+    if not text:
+        return joined
+    name = free_name("unusual", joined.columns)
+    return joined.with_columns(pl.Series(name, found.unusual_texts(), dtype=pl.String))
 
 
 def _is_invertible(fitted: Reducer) -> bool:
