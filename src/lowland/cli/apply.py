@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,7 +14,7 @@ from ..data.formats import foreign_table
 from .answer import Answer, UsageError, note
 from .input import Input, default_names
 from .inputs import read_coordinates, read_for, row_names
-from .options import Common, DataFile, IdColumn, KeepColumns, KeepOptions, ModelIn, OutFile
+from .options import Common, DataFile, HoverColumns, IdColumn, KeepColumns, KeepOptions, ModelIn, OutFile
 from .outputs import check_kept, check_outputs, is_table, only_numbers
 from .preparing import parts_of_model
 from .reading_options import ReadingOptions
@@ -71,6 +72,7 @@ def transform(
     *,
     out: OutFile = None,
     id: IdColumn = None,
+    hover: HoverColumns = (),
     keep_columns: KeepColumns = False,
     flag: Flag = False,
     reading: ReadingOptions | None = None,
@@ -92,16 +94,17 @@ def transform(
     _check_order(model, data, "DATA")
     check_outputs(out=out, inputs=(model, data), json=common is not None and common.json)
     steps, fitted = parts_of_model(load(model))
-    keep = KeepOptions(id=id, keep_columns=keep_columns)
+    keep = KeepOptions(id=id, hover=hover, keep_columns=keep_columns)
+    copied = [] if reading is None else reading.copied
     given = replace(read_for(fitted, data, keep.aside, reading=reading, steps=steps, unseen=unseen), id=id)
-    _check_kept(given, keep, out)
+    _check_kept(given, keep, out, copied)
     embedding = run(fitted.transform, given)
     names = [str(name) for name in fitted.get_feature_names_out()]
     summary = f"{type(fitted).__name__} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
     found = _novelty(fitted, steps, given) if flag else None
     if found is not None:
         summary += f" {found.sentence}"
-    frame = embedding_frame(embedding, names, *given.kept(keep))
+    frame = embedding_frame(embedding, names, *given.kept(keep, copied))
     before = frame.width - len(names)
     frame = frame if found is None else _flagged(frame, found, text=not only_numbers(out))
     made = frame.columns[before:]
@@ -219,12 +222,12 @@ def _check_order(model: Path, data: Path, place: str) -> None:
         raise UsageError(f"{data} is a model file, but the second argument must be a table: give MODEL, then {place}")
 
 
-def _check_kept(given: Input, keep: KeepOptions, out: Path | None) -> None:
-    if given.table is None and (keep.aside or keep.keep_columns):
+def _check_kept(given: Input, keep: KeepOptions, out: Path | None, copied: Sequence[str] = ()) -> None:
+    if given.table is None and (keep.aside or keep.shown or keep.keep_columns):
         raise UsageError(
-            f"{given.source} is a sparse matrix, which has no named columns: remove --id and --keep-columns"
+            f"{given.source} is a sparse matrix, which has no named columns: remove --id, --hover and --keep-columns"
         )
-    check_kept(out, *given.kept(keep))
+    check_kept(out, *given.kept(keep, copied))
 
 
 def _written(frame: pl.DataFrame, out: Path | None) -> pl.DataFrame | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from ..core.command_line import command_line
-from .answer import Answer, UsageError
+from .answer import Answer, UsageError, note
 from .input import Input
 from .inputs import read_input, warn_of_square
 from .model import build_model, files_of, fill_in, find_method, scaled_by_step, scaled_once
@@ -112,7 +112,7 @@ def perform(job: Job) -> Answer:
     fill_in(fitted, job.method, given)
     if hasattr(fitted, "metric"):
         warn_of_square(given)
-    ids, kept = given.kept(job.keep)
+    ids, kept = given.kept(job.keep, job.columns.reading.copied)
     check_kept(job.out, ids, kept)
     embedding = run(fitted.fit_transform, given)
     frame = embedding_frame(embedding, [str(name) for name in fitted.get_feature_names_out()], ids, kept)
@@ -182,10 +182,35 @@ def _page(job: Job, fitted: Reducer, embedding: Any, given: Input, rows: Any) ->
         color=color,
         color_name=color_name,
         names=given.labels(),
+        hover=_hover(job, given),
+        images=_images(job, given),
         title=f"{job.data.name} in {count(embedding.shape[1], 'dimension')}",
         data_summary=facts,
         command=job.command(),
     )
+
+
+def _hover(job: Job, given: Input) -> pl.DataFrame | None:
+    """Return the columns to show beside points: --hover, and the text of each row."""
+    if given.table is None:
+        return None
+    import polars as pl
+
+    texts = [name for role, name in given.table.roles.items() if role == "text"]
+    return pl.DataFrame([given.table.column(name) for name in dict.fromkeys([*job.keep.shown, *texts])])
+
+
+def _images(job: Job, given: Input) -> list[str | None] | None:
+    """Return small copies of the images of the rows; what is not shown is noted."""
+    name = None if given.table is None else given.table.roles.get("image")
+    if given.table is None or name is None:
+        return None
+    from ..data.thumbnails import thumbnails
+
+    made = thumbnails(given.table.column(name), job.data if job.data.is_dir() else job.data.parent)
+    if made.sentence:
+        note(made.sentence)
+    return made.uris
 
 
 def _facts(job: Job, fitted: Reducer, given: Input) -> dict[str, Any]:
