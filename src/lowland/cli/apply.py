@@ -93,12 +93,13 @@ def transform(
 
     _check_order(model, data, "DATA")
     check_outputs(out=out, inputs=(model, data), json=common is not None and common.json)
-    steps, fitted = parts_of_model(load(model))
+    steps, fitted, after = parts_of_model(load(model))
     keep = KeepOptions(id=id, hover=hover, keep_columns=keep_columns)
     copied = [] if reading is None else reading.copied
     given = replace(read_for(fitted, data, keep.aside, reading=reading, steps=steps, unseen=unseen), id=id)
     _check_kept(given, keep, out, copied)
     embedding = run(fitted.transform, given)
+    embedding = embedding if after is None else after.transform(embedding)
     names = [str(name) for name in fitted.get_feature_names_out()]
     summary = f"{type(fitted).__name__} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
     found = _novelty(fitted, steps, given) if flag else None
@@ -190,7 +191,7 @@ def inverse(
 
     _check_order(model, embedding, "EMBEDDING")
     check_outputs(out=out, inputs=(model, embedding), json=common is not None and common.json)
-    steps, fitted = parts_of_model(load(model))
+    steps, fitted, after = parts_of_model(load(model))
     if not hasattr(fitted, "inverse_transform"):
         raise UsageError(
             f"{type(fitted).__name__} has no inverse transform: coordinates cannot be mapped back to columns"
@@ -198,7 +199,7 @@ def inverse(
     given = replace(read_coordinates(fitted, embedding), id=id)
     keep = KeepOptions(id=id)
     _check_kept(given, keep, out)
-    restored = run(fitted.inverse_transform, given)
+    restored = run(lambda Y: fitted.inverse_transform(Y if after is None else after.inverse_transform(Y)), given)
     own = getattr(fitted, "feature_names_in_", None)
     names = default_names(restored.shape[1]) if own is None else [str(name) for name in own]
     if steps is not None:

@@ -15,6 +15,7 @@ from ..core import arrays, thread_pool
 from ..core.errors import DataError
 from ..core.message import Advice, Code, Message, Owner, Setting
 from ..core.random import seed
+from ..methods.steps.chain import split_at_method
 from ..methods.steps.origins import Origins, origins
 from ..rows.object_rows import gather, unpacked
 from ..rows.row_source import RowSource, as_rows
@@ -207,18 +208,18 @@ def _origins(steps: Sequence[Any], model: Any, rows: RowSource) -> Origins:
 
 def _in_last_step(model: Any, X: Any, X_train: Any) -> tuple[Sequence[Any], Any, Any, Any]:
     """Return the steps of a Pipeline before its method, the method, and the rows as it gets them."""
-    steps = getattr(model, "steps", None)
-    if steps is None:
+    if not hasattr(model, "steps"):
         return (), model, X, X_train
-    if not isinstance(model[-1], Reducer):
+    head, method, _ = split_at_method(model)
+    if not isinstance(method, Reducer):
         raise DataError(
-            f"novelty: the last step of the Pipeline is {type(model[-1]).__name__}, not a method of Lowland; give the "
+            f"novelty: the last step of the Pipeline is {type(method).__name__}, not a method of Lowland; give the "
             "Pipeline of a recipe with a method"
         )
-    if len(steps) == 1:
-        return (), model[-1], X, X_train
-    before = [step for _, step in steps[:-1]]
-    return before, model[-1], model[:-1].transform(X), None if X_train is None else model[:-1].transform(X_train)
+    if head is None:
+        return (), method, X, X_train
+    before = [step for _, step in head.steps]
+    return before, method, head.transform(X), None if X_train is None else head.transform(X_train)
 
 
 def _measured(block: Array, work: Sequence[Callable[[Array], Array]], explainer: Explainer) -> Array:

@@ -33,6 +33,7 @@ def render_report(
     names: Sequence[str] | None = None,
     hover: Any = None,
     images: Sequence[str | None] | None = None,
+    alignment: str | None = None,
     title: str,
     data_summary: Mapping[str, object],
     command: str | None = None,
@@ -48,6 +49,8 @@ def render_report(
     names : a name for each point, written beside it if there are few, otherwise shown on hover.
     hover : a data frame of columns, or a mapping from names to values, shown on hover.
     images : an image for each point as a data URI, or None, shown on hover.
+    alignment : what the map was laid over, if the coordinates are not the model's own but rotated: its axes then have
+        neither shares of the variance nor loadings.
     title : heading of the page.
     data_summary : facts about the data, by name, such as ``{"file": "iris.csv", "rows": 150}``.
     command : the command line that reproduces the result.
@@ -64,16 +67,17 @@ def render_report(
     spectrum = spectrum_of(model)
     pieces = [page.heading(title), page.paragraph(sentence(model, len(Y)), "lead")]
     pieces += [page.paragraph(f"Warning: {text}", "warning") for text in model.fit_info_.warnings]
-    pieces.append(_picture(model, Y, color, color_name, names, Hover.of(len(Y), names, hover, images)))
+    pieces += [page.paragraph(alignment)] if alignment else []
+    labels = axis_labels(model, shares=alignment is None)
+    pieces.append(_picture(model, Y, labels, color, color_name, names, Hover.of(len(Y), names, hover, images)))
     if X is not None:
-        pieces.append(
-            trust.section(trust.measure(model, X, Y, _groups(color, len(Y))), Y, axis_labels(model), color_name)
-        )
+        pieces.append(trust.section(trust.measure(model, X, Y, _groups(color, len(Y))), Y, labels, color_name))
     if said := explanations(model):
         pieces.append(page.section("How well the map fits", *map(page.paragraph, said)))
     if spectrum is not None:
         pieces += [_variance(model, spectrum), _dimensions(spectrum)]
-    pieces += [_columns(model), _evidence(model, data_summary), _replay(model, command)]
+    pieces += [] if alignment else [_columns(model)]
+    pieces += [_evidence(model, data_summary), _replay(model, command)]
     pieces.append(page.footer(f"Made with Lowland {__version__}."))
     return page.document(title, [piece for piece in pieces if piece])
 
@@ -101,11 +105,16 @@ def _is_text(color: Any) -> bool:
 
 
 def _picture(
-    model: Reducer, Y: np.ndarray[Any, Any], color: Any, name: str | None, names: Sequence[str] | None, hover: Hover
+    model: Reducer,
+    Y: np.ndarray[Any, Any],
+    labels: Sequence[str],
+    color: Any,
+    name: str | None,
+    names: Sequence[str] | None,
+    hover: Hover,
 ) -> str:
     from ..plots.scatter import RASTER_ABOVE, places, scatter
 
-    labels = axis_labels(model)
     shown = f"The first two of {Y.shape[1]} dimensions. " if Y.shape[1] > 2 else ""
     hue = f", coloured by {name}" if color is not None and name else ""
     things = "objects" if model._pairwise else "rows"
