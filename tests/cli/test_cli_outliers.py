@@ -101,7 +101,7 @@ def test_transform_flags_rows_that_the_model_has_not_seen_the_like_of(run: Run, 
     done = run("transform", "m.lowland", far, "--flag", "--id", "site", "--out", "new.csv")
     assert done.code == 0
     made = pl.read_csv("new.csv")
-    assert made.columns == ["site", "pca0", "t2", "spe", "novel"]
+    assert made.columns == ["site", "pca0", "t2", "spe", "novel", "unusual"]
     assert made.filter(pl.col("novel") == 1)["site"].to_list() == ["site4"]
     assert "1 of 80 rows is unlike the training rows" in done.err
     assert "not available: distance (PCA stores no training rows" in done.err
@@ -110,7 +110,7 @@ def test_transform_flags_rows_that_the_model_has_not_seen_the_like_of(run: Run, 
     assert "outside" not in plain.err
     found = run("transform", "m.lowland", far, "--flag", "--out", "new.csv", "--json").json
     assert found["novel"] == 1
-    assert found["columns"] == ["pca0", "t2", "spe", "novel"]
+    assert found["columns"] == ["pca0", "t2", "spe", "novel", "unusual"]
     assert set(found["limits"]) == {"t2", "spe"}
     assert run("transform", "m.lowland", far, "--out", "new.csv", "--json").json["novel"] is None
 
@@ -122,7 +122,7 @@ def test_transform_flags_by_the_training_rows_where_the_model_holds_them(run: Ru
     assert made.code == 0
     assert run("transform", "m.lowland", far, "--flag", "--keep-columns", "--out", "new.parquet").code == 0
     found = pl.read_parquet("new.parquet")
-    assert found.columns == ["site", "a", "b", "isomap0", "isomap1", "distance", "novel"]
+    assert found.columns == ["site", "a", "b", "isomap0", "isomap1", "distance", "novel", "unusual"]
     assert found.filter(pl.col("novel") == 1)["site"].to_list() == ["site4"]
 
 
@@ -170,7 +170,7 @@ def test_flagged_rows_are_called_by_their_line_and_what_is_missing_has_a_way_out
     assert "PCA stores no training rows; use a method that stores them, such as Isomap" in done.err
     assert "novelty" not in done.err
     named = run("transform", "m.lowland", far, "--flag", "--id", "site", "--out", "new.csv", "--json").json
-    assert named["summary"].endswith("unlike the training rows: site4.")
+    assert named["summary"].endswith("unlike the training rows: site4. Unusual in it: b = 20.")
     assert "novelty" not in named["missing"]["distance"]
 
 
@@ -180,7 +180,7 @@ def test_columns_are_told_as_the_file_has_them(run: Run, far: Path) -> None:
     words = ("reduce", far, "--components", 1, "--out", "flat.csv", "--model", "m.lowland")
     assert run(*words).code == 0
     done = run("transform", "m.lowland", "named.csv", "--flag", "--keep-columns", "--out", "new.csv", "--json").json
-    assert done["columns"] == ["pca0", "t2", "spe", "novel_1"]
+    assert done["columns"] == ["pca0", "t2", "spe", "novel_1", "unusual"]
     assert pl.read_csv("new.csv").columns == ["site", "a", "b", "novel", *done["columns"]]
     again = run("transform", "m.lowland", "new.csv", "--keep-columns", "--out", "twice.csv", "--json").json
     assert again["columns"] == ["pca0_1"]
@@ -197,9 +197,9 @@ def test_a_gap_leaves_its_row_unjudged(run: Run, far: Path) -> None:
     assert (done.json["novel"], done.json["unjudged"]) == (1, 1)
     assert "The other row has missing values and cannot be judged" in done.json["summary"]
     made = pl.read_csv("new.csv")
-    assert made.row(7)[1:] == (None, None, None)
+    assert made.row(7)[1:] == (None, None, None, None)
     assert made["novel"].to_list()[4] == 1
-    assert [made[name].null_count() for name in made.columns] == [0, 1, 1, 1]
+    assert [made[name].null_count() for name in made.columns] == [0, 1, 1, 1, 79]
 
 
 def test_a_seed_changes_what_is_drawn(run: Run, far: Path) -> None:

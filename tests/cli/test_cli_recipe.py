@@ -59,6 +59,26 @@ def test_new_patients_are_placed_by_a_new_process(run: Any, patients: Path) -> N
     np.testing.assert_allclose(placed.select("pca0", "pca1").to_numpy(), model.transform(lowland.data.read(late).frame))
 
 
+def test_flagged_rows_have_the_columns_that_make_them_unusual(run: Any, patients: Path) -> None:
+    old, late = split(patients)
+    assert run("reduce", old, *STEPS, "-o", "map.csv", "--model", "lab.lowland").code == 0
+    frame = pl.read_csv(late)
+    frame[3, "age"] = 400.0
+    frame.write_csv("odd.csv")
+    done = run("transform", "lab.lowland", "odd.csv", "--id", "id", "--flag", "-o", "odd-map.csv", "--json").json
+    made = pl.read_csv("odd-map.csv")
+    assert made.columns[-1] == "unusual"
+    assert made["unusual"][3].startswith("age = 400")
+    assert made.filter(pl.col("novel") == 0)["unusual"].null_count() == (made["novel"] == 0).sum()
+    assert "age" in done["unusual_columns"]
+    assert "age" in done["summary"]
+    numbers = run("transform", "lab.lowland", "odd.csv", "--flag", "-o", "odd.npz", "--json").json
+    assert "unusual" not in numbers["columns"]
+    assert numbers["unusual_columns"] == done["unusual_columns"]
+    plain = run("transform", "lab.lowland", "odd.csv", "-o", "odd.npz", "--json").json
+    assert plain["unusual_columns"] is None
+
+
 @pytest.mark.parametrize("method", ["pca", "isomap", "som", "tsne", "kernel_pca", "metric_mds", "famd"])
 def test_every_kind_of_method_takes_the_steps(run: Any, patients: Path, method: str) -> None:
     words = ["--missing", "median", "--missing-category", "level", "--types", "category=stage", "--id", "id"]

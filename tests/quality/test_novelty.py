@@ -119,6 +119,7 @@ def test_rows_with_gaps_are_left_unjudged_where_the_model_takes_them() -> None:
     assert np.array_equal(np.delete(found.t2, 1), np.delete(whole.t2, 1))
     assert found.sentence == (
         "1 of 4 rows without missing values is unlike the training rows: row 3. "
+        f"Unusual in it: {', '.join(map(str, found.unusual[3]))}. "
         "The other row has missing values and cannot be judged."
     )
     assert novelty(model, np.full((2, new.shape[1]), np.nan)).sentence.startswith("None of 2 rows can be judged")
@@ -136,7 +137,7 @@ def test_t2_and_spe_are_told_apart() -> None:
     assert found.spe == pytest.approx([0, 0, 25], abs=1e-6)
     assert found.novel.tolist() == [False, True, True]
     assert found.sentence.startswith("2 of 3 rows are unlike the training rows")
-    assert found.table().columns == ["t2", "spe", "novel"]
+    assert found.table().columns == ["t2", "spe", "novel", "unusual"]
     ways = "give them as X_train=… or use a method that stores them, such as Isomap"
     assert found.missing == {"distance": f"PCA stores no training rows; {ways}"}
 
@@ -242,7 +243,7 @@ def test_new_rows_are_called_by_their_names() -> None:
     new = X[:3].copy()
     new[1] += 100.0
     model = lowland.PCA(2).fit(X)
-    assert novelty(model, new).sentence == "1 of 3 rows is unlike the training rows: row 1."
-    assert novelty(model, new, names=["a", "b", "c"]).sentence.endswith("unlike the training rows: b.")
+    assert novelty(model, new).sentence.startswith("1 of 3 rows is unlike the training rows: row 1. Unusual in it: x")
+    assert novelty(model, new, names=["a", "b", "c"]).sentence.startswith("1 of 3 rows is unlike the training rows: b.")
     with pytest.raises(DataError, match="2 names for 3 rows"):
         novelty(model, new, names=["a", "b"])

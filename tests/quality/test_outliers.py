@@ -310,7 +310,7 @@ def test_labels_of_a_data_frame_name_the_rows() -> None:
     assert outliers(frame.reset_index(drop=True)).names is None
     model = lowland.PCA(1).fit(frame.drop(index="city 17"))
     seen = novelty(model, frame)
-    assert seen.table().columns == ["name", "t2", "spe", "novel"]
+    assert seen.table().columns == ["name", "t2", "spe", "novel", "unusual"]
     assert seen.table().filter(pl.col("novel"))["name"].to_list() == ["city 17"]
 
 

@@ -18,7 +18,7 @@ from lowland.plots.scatter import LABELS_MOST, RASTER_ABOVE, places
 from lowland.plots.style import PALETTE
 from lowland.report import render_report, write_page
 from lowland.report.facts import axis_labels, explanations, quality, top_loadings
-from lowland.report.svg import inline_svg
+from lowland.report.svg import Tip, inline_svg
 
 
 class Reader(HTMLParser):
@@ -444,7 +444,7 @@ def test_what_the_pointer_shows_lies_over_the_points(width: int, color: str | No
     shade = {None: None, "scale": Y[:, 0], "groups": ["u", "v"] * 40}[color]
     figure = scatter(Y, color=shade)
     x, y = places(Y)
-    svg = inline_svg(figure, "p", "t", "d", list(zip(x, y, map(str, range(80)), strict=True)))
+    svg = inline_svg(figure, "p", "t", "d", [Tip(*place, str(i)) for i, place in enumerate(zip(x, y, strict=True))])
     marks = [
         tuple(map(float, found))
         for found in re.findall(r'<use href="#p-[^"]*" x="([-.\d]+)" y="([-.\d]+)" style="fill: #', svg)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,8 +14,8 @@ from ..data.formats import foreign_table
 from .answer import Answer, UsageError, note
 from .input import Input, default_names
 from .inputs import read_coordinates, read_for, row_names
-from .options import Common, DataFile, IdColumn, KeepColumns, KeepOptions, ModelIn, OutFile
-from .outputs import check_kept, check_outputs, is_table
+from .options import Common, DataFile, HoverColumns, IdColumn, KeepColumns, KeepOptions, ModelIn, OutFile
+from .outputs import check_kept, check_outputs, is_table, only_numbers
 from .preparing import parts_of_model
 from .reading_options import ReadingOptions
 from .running import run
@@ -22,16 +23,18 @@ from .wording import in_words
 
 if TYPE_CHECKING:
     import polars as pl
+    from sklearn.pipeline import Pipeline
 
     from ..contract.reducer import Reducer
-    from ..quality.novelty_detection import Novelty
+    from ..quality.novelty_result import Novelty
 
 Flag = Annotated[
     bool,
     Parameter(
         help="Add columns that show how unlike the training rows each row is: t2 (Hotelling's T² along the axes), spe "
-        "(squared residual from their plane), distance (to the training rows), if the model can compute them, and "
-        "novel (1 if one of them exceeds its limit). They are empty for rows with missing values.",
+        "(squared residual from their plane), distance (to the training rows), if the model can compute them, novel (1 "
+        "if one of them exceeds its limit), and unusual (the columns that make the row unlike them, with their values; "
+        "not in files that hold only numbers). They are empty for rows with missing values.",
         show_default=False,
     ),
 ]
@@ -58,6 +61,7 @@ KEYS = {
     "unjudged": "with --flag: number of rows with missing values, whose measures are null; otherwise null",
     "limits": "with --flag: the limit of each measure; otherwise null",
     "missing": "with --flag: measures that are not available, each with the reason; otherwise null",
+    "unusual_columns": "with --flag: columns that make rows novel, each with the number of rows; otherwise null",
 }
 
 
@@ -68,6 +72,7 @@ def transform(
     *,
     out: OutFile = None,
     id: IdColumn = None,
+    hover: HoverColumns = (),
     keep_columns: KeepColumns = False,
     flag: Flag = False,
     reading: ReadingOptions | None = None,
@@ -88,24 +93,28 @@ def transform(
 
     _check_order(model, data, "DATA")
     check_outputs(out=out, inputs=(model, data), json=common is not None and common.json)
-    steps, fitted = parts_of_model(load(model))
-    keep = KeepOptions(id=id, keep_columns=keep_columns)
+    steps, fitted, after = parts_of_model(load(model))
+    keep = KeepOptions(id=id, hover=hover, keep_columns=keep_columns)
+    copied = [] if reading is None else reading.copied
     given = replace(read_for(fitted, data, keep.aside, reading=reading, steps=steps, unseen=unseen), id=id)
-    _check_kept(given, keep, out)
+    _check_kept(given, keep, out, copied)
     embedding = run(fitted.transform, given)
+    embedding = embedding if after is None else after.transform(embedding)
     names = [str(name) for name in fitted.get_feature_names_out()]
     summary = f"{type(fitted).__name__} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
-    found = _novelty(fitted, given) if flag else None
+    found = _novelty(fitted, steps, given) if flag else None
     if found is not None:
         summary += f" {found.sentence}"
-    frame = embedding_frame(embedding, names, *given.kept(keep))
-    frame = frame if found is None else _flagged(frame, found)
-    made = frame.columns[-len(names) - (0 if found is None else len(found.columns())) :]
+    frame = embedding_frame(embedding, names, *given.kept(keep, copied))
+    before = frame.width - len(names)
+    frame = frame if found is None else _flagged(frame, found, text=not only_numbers(out))
+    made = frame.columns[before:]
     facts = _facts(model, data, out, fitted, given, made) | {
         "novel": None if found is None else int(found.novel.sum()),
         "unjudged": None if found is None else int((~found.judged).sum()),
         "limits": None if found is None else dict(found.limits),
         "missing": None if found is None else dict(found.missing),
+        "unusual_columns": None if found is None else found.unusual_columns,
     }
     following = command_line("info", model)
     if _is_invertible(fitted):
@@ -113,11 +122,14 @@ def transform(
     return Answer(facts, summary, following, rows=_written(frame, out))
 
 
-def _novelty(fitted: Reducer, given: Input) -> Novelty:
+def _novelty(fitted: Reducer, steps: Pipeline | None, given: Input) -> Novelty:
     """Compare the rows with the training rows; measures that are not available are listed on stderr."""
-    from ..quality.novelty_detection import novelty
+    from ..quality.novelty_detection import novelty_after
 
-    found: Novelty = run(lambda rows: novelty(fitted, rows, names=row_names(given)), given)
+    before = [] if steps is None else [step for _, step in steps.steps]
+    table = None if given.table is None else given.table.with_aside()
+    names = row_names(given)
+    found: Novelty = run(lambda rows: novelty_after(before, fitted, rows, table=table, names=names), given)
     found = replace(found, missing={name: in_words(why) for name, why in found.missing.items()})
     for reason in dict.fromkeys(found.missing.values()):
         lacking = " and ".join(name for name, why in found.missing.items() if why == reason)
@@ -125,21 +137,28 @@ def _novelty(fitted: Reducer, given: Input) -> Novelty:
     return found
 
 
-def _flagged(frame: pl.DataFrame, found: Novelty) -> pl.DataFrame:
-    """Append the measures to the coordinates; ``novel`` is 1 or 0, which every file format can store."""
+def _flagged(frame: pl.DataFrame, found: Novelty, *, text: bool) -> pl.DataFrame:
+    """Append the measures to the coordinates; ``novel`` is 1 or 0, which every file format can store.
+
+    ``text``: whether the format can store the unusual columns of each row, too.
+    """
     import numpy as np
     import polars as pl
 
-    from ..data.writing import embedding_frame
+    from ..data.writing import embedding_frame, free_name
 
     columns = found.columns()
     joined = embedding_frame(np.column_stack(list(columns.values())), list(columns), keep=frame)
     made = joined.columns[-len(columns) :]
     known = pl.Series(found.judged)
-    return joined.with_columns(
+    joined = joined.with_columns(
         *(pl.when(known).then(pl.col(name)).alias(name) for name in made[:-1]),
         pl.when(known).then(pl.col(made[-1]).cast(pl.Int8)).alias(made[-1]),
     )
+    if not text:
+        return joined
+    name = free_name("unusual", joined.columns)
+    return joined.with_columns(pl.Series(name, found.unusual_texts(), dtype=pl.String))
 
 
 def _is_invertible(fitted: Reducer) -> bool:
@@ -172,7 +191,7 @@ def inverse(
 
     _check_order(model, embedding, "EMBEDDING")
     check_outputs(out=out, inputs=(model, embedding), json=common is not None and common.json)
-    steps, fitted = parts_of_model(load(model))
+    steps, fitted, after = parts_of_model(load(model))
     if not hasattr(fitted, "inverse_transform"):
         raise UsageError(
             f"{type(fitted).__name__} has no inverse transform: coordinates cannot be mapped back to columns"
@@ -180,7 +199,7 @@ def inverse(
     given = replace(read_coordinates(fitted, embedding), id=id)
     keep = KeepOptions(id=id)
     _check_kept(given, keep, out)
-    restored = run(fitted.inverse_transform, given)
+    restored = run(lambda Y: fitted.inverse_transform(Y if after is None else after.inverse_transform(Y)), given)
     own = getattr(fitted, "feature_names_in_", None)
     names = default_names(restored.shape[1]) if own is None else [str(name) for name in own]
     if steps is not None:
@@ -204,12 +223,12 @@ def _check_order(model: Path, data: Path, place: str) -> None:
         raise UsageError(f"{data} is a model file, but the second argument must be a table: give MODEL, then {place}")
 
 
-def _check_kept(given: Input, keep: KeepOptions, out: Path | None) -> None:
-    if given.table is None and (keep.aside or keep.keep_columns):
+def _check_kept(given: Input, keep: KeepOptions, out: Path | None, copied: Sequence[str] = ()) -> None:
+    if given.table is None and (keep.aside or keep.shown or keep.keep_columns):
         raise UsageError(
-            f"{given.source} is a sparse matrix, which has no named columns: remove --id and --keep-columns"
+            f"{given.source} is a sparse matrix, which has no named columns: remove --id, --hover and --keep-columns"
         )
-    check_kept(out, *given.kept(keep))
+    check_kept(out, *given.kept(keep, copied))
 
 
 def _written(frame: pl.DataFrame, out: Path | None) -> pl.DataFrame | None:

@@ -72,14 +72,24 @@ class Input:
             return ["" if value is None else str(value) for value in self.table.column(self.id).to_list()]
         return self.names if self.pairwise and has_names(self.table) else None
 
-    def kept(self, keep: KeepOptions) -> tuple[pl.Series | None, pl.DataFrame | None]:
-        """Return the identifier column and the columns to write before the coordinates."""
+    def kept(self, keep: KeepOptions, copied: Sequence[str] = ()) -> tuple[pl.Series | None, pl.DataFrame | None]:
+        """Return the identifier column and the columns to write before the coordinates, ``copied`` among them."""
+        import polars as pl
+
         if self.table is None:
             return None, None
         ids = None if self.id is None else self.table.column(self.id)
         if keep.keep_columns:
             return ids, self.table.with_aside()
-        return ids, None if keep.color is None else self.table.column(keep.color).to_frame()
+        names = [*([] if keep.color is None else [keep.color]), *keep.shown, *copied]
+        columns = [self.table.column(name) for name in dict.fromkeys(names)]
+        columns = [column for column in columns if _is_cell(column)]
+        return ids, pl.DataFrame(columns) if columns else None
+
+
+def _is_cell(column: pl.Series) -> bool:
+    """Return whether the values of a column are single cells; images as bytes are not."""
+    return not (column.dtype.is_nested() or str(column.dtype) == "Binary")
 
 
 def default_names(n: int) -> list[str]:

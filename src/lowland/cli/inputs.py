@@ -50,10 +50,10 @@ def read_input(
     if callable(keep):
         keep = keep(() if isinstance(table, SparseTable) else table.names)
     if isinstance(table, SparseTable):
-        if chosen or drop or keep.aside or keep.keep_columns:
+        if chosen or drop or keep.aside or keep.shown or keep.keep_columns:
             raise UsageError(
                 f"{path.name} is a sparse matrix without column names: remove "
-                "--columns, --drop, --color, --id and --keep-columns"
+                "--columns, --drop, --color, --id, --hover and --keep-columns"
             )
         if needed:
             raise UsageError(f"{path.name} is a sparse matrix, and steps before the method take tables; remove them")

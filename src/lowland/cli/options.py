@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from .name_lists import split_names
 from .reading_options import ReadingOptions
 from .recipe_options import RecipeOptions
 
@@ -41,6 +42,14 @@ QualityNeighbors = Annotated[
     Parameter(
         name=("--quality-neighbors", "--neighbors"),
         help="Number of neighbours in the measures of quality. Default: 10, or fewer for small tables.",
+    ),
+]
+HoverColumns = Annotated[
+    tuple[str, ...],
+    Parameter(
+        help="Columns to copy to the output, separated by commas; a report shows them when one points at a point. They "
+        "stay data if they are.",
+        show_default=False,
     ),
 ]
 KeepColumns = Annotated[
@@ -128,7 +137,13 @@ class KeepOptions:
         ),
     ] = None
     id: IdColumn = None
+    hover: HoverColumns = ()
     keep_columns: KeepColumns = False
+
+    @property
+    def shown(self) -> list[str]:
+        """Names of the columns to show beside points."""
+        return split_names(self.hover, "--hover") or []
 
     @property
     def aside(self) -> tuple[str, ...]:

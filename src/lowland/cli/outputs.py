@@ -49,11 +49,16 @@ def check_outputs(
         taken[_key(path)] = f"{option} {path}"
 
 
+def only_numbers(out: Path | None) -> bool:
+    """Return whether a file's format can store only numbers."""
+    return out is not None and out.suffix.lower() in (".npy", ".npz")
+
+
 def check_kept(out: Path | None, ids: pl.Series | None, kept: pl.DataFrame | None, option: str = "--out") -> None:
     """Raise `UsageError` if the file format cannot store the columns to keep."""
     from ..data.table import not_numeric
 
-    if out is None or out.suffix.lower() not in (".npy", ".npz"):
+    if not only_numbers(out):
         return
     columns = [*([] if ids is None else [ids]), *([] if kept is None else kept.get_columns())]
     wrong = [column.name for column in columns if not_numeric(column.dtype) is not None]

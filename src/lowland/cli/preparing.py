@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
     from ..data.table import Table
+    from ..methods.steps import AlignMap
     from .options import KeepOptions
 
 MOSTLY_UNIQUE = "mostly unique text"  # such as a name for each row
@@ -58,11 +59,13 @@ def steps_in_words(steps: Pipeline) -> str:
     return ", ".join(words) or "columns"
 
 
-def parts_of_model(model: Any) -> tuple[Pipeline | None, Any]:
-    """Return the steps of a model, None without any, and its method."""
+def parts_of_model(model: Any) -> tuple[Pipeline | None, Any, AlignMap | None]:
+    """Return the steps of a model, its method, and the alignment after it; None for those it does not have."""
     if not hasattr(model, "steps"):
-        return None, model
-    return (model[:-1] if len(model) > 1 else None), model[-1]
+        return None, model, None
+    from ..methods.steps.chain import split_at_method
+
+    return split_at_method(model)
 
 
 def prepared_again(table: Table, steps: Pipeline, unseen: str | None = None) -> Input:

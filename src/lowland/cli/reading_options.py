@@ -53,9 +53,16 @@ class ReadingOptions:
     vector: Annotated[
         str | None, Parameter(help="Column of embeddings (lists of numbers of one length): the data are these numbers.")
     ] = None
-    text: Annotated[str | None, Parameter(help="Column with a text for each row: kept with the rows, not data.")] = None
+    text: Annotated[
+        str | None,
+        Parameter(help="Column with a text for each row: copied to the output and shown in reports, not data."),
+    ] = None
     image: Annotated[
-        str | None, Parameter(help="Column with an image for each row (path or bytes): kept with the rows, not data.")
+        str | None,
+        Parameter(
+            help="Column with an image for each row (path or bytes), not data: paths are copied to the output, reports "
+            "show small copies."
+        ),
     ] = None
 
     def read(self, path: Path) -> Table:
@@ -73,6 +80,11 @@ class ReadingOptions:
         if self.sheet is not None and self.sheet.isdecimal():
             chosen["sheet"] = int(self.sheet)
         return chosen
+
+    @property
+    def copied(self) -> list[str]:
+        """Columns of texts and images, which are copied to the output."""
+        return [name for name in (self.text, self.image) if name is not None]
 
     def words(self) -> dict[str, Any]:
         """Return the options for a command line that reads the same."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from ..core.command_line import command_line, stem_of
-from .answer import Answer, UsageError
+from .aligning import EarlierMap
+from .answer import Answer, UsageError, note
 from .input import Input
 from .inputs import read_input, warn_of_square
 from .model import build_model, files_of, fill_in, find_method, scaled_by_step, scaled_once
@@ -22,9 +23,18 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ..contract.reducer import Reducer
+    from ..methods.steps import AlignMap
 
 ModelOut = Annotated[Path | None, Parameter(help="Write the fitted model here, such as model.lowland.")]
 ReportOut = Annotated[Path | None, Parameter(help="Write an HTML report here (one self-contained file).")]
+
+AlignTo = Annotated[
+    Path | None,
+    Parameter(
+        help="Lay the map over this table of coordinates of an earlier map: rotated, reflected and shifted, not "
+        "scaled. Rows are matched by --id if both files have it, otherwise by their order."
+    ),
+]
 
 KEYS = {
     "data": "the file that was read",
@@ -36,6 +46,7 @@ KEYS = {
     "n_components": "number of dimensions kept",
     "variance_shares": "share of the variance of each kept dimension, or null",
     "fit_info": "diagnostics of the fit: algorithm, solver, residual, seconds, …",
+    "alignment": "with --align-to: file, shared rows, and error (0: the same shape, 1: unrelated); otherwise null",
     "out": "file with the coordinates",
     "model": "model file, or null",
     "report": "report file, or null",
@@ -53,12 +64,14 @@ class Job:
     out: Path | None = None
     model: Path | None = None
     report: Path | None = None
+    align_to: Path | None = None
 
     def command(self, **files: str | None) -> str:
         """Return the command line of this reduction, with other output files if given."""
         kept = {name: value or None for name, value in vars(self.keep).items()}
         made = {name: files.get(name, getattr(self, name)) for name in ("out", "model", "report")}
-        return command_line("reduce", self.data, **vars(self.method), **self.columns.words(), **kept, **made)
+        words = {**vars(self.method), **self.columns.words(), **kept, "align_to": self.align_to, **made}
+        return command_line("reduce", self.data, **words)
 
 
 def reduce(
@@ -71,6 +84,7 @@ def reduce(
     out: OutFile = None,
     model: ModelOut = None,
     report: ReportOut = None,
+    align_to: AlignTo = None,
     common: Common | None = None,
 ) -> Answer:
     """Reduce a table to a few dimensions.
@@ -82,14 +96,14 @@ def reduce(
     """
     chosen = columns or TableOptions()
     options = scaled_once(method or MethodOptions(), chosen.recipe)
-    inputs = (data, *files_of(options))
+    inputs = (data, *files_of(options), *([] if align_to is None else [align_to]))
     check_outputs(out=out, model=model, report=report, inputs=inputs, json=common is not None and common.json)
     if model is not None and not find_method(options.method).kept:
         raise UsageError(
             f"--model {model}: {options.method} is a plugin, and model files contain neither code nor pickles; remove "
             "--model. In Python, save such a model with pickle or joblib (loading one can run code)"
         )
-    job = Job(data, options, chosen, keep or KeepOptions(), out, model, report)
+    job = Job(data, options, chosen, keep or KeepOptions(), out, model, report, align_to)
     return perform(job)
 
 
@@ -113,31 +127,46 @@ def perform(job: Job) -> Answer:
     fill_in(fitted, job.method, given)
     if hasattr(fitted, "metric"):
         warn_of_square(given)
-    ids, kept = given.kept(job.keep)
+    ids, kept = given.kept(job.keep, job.columns.reading.copied)
     check_kept(job.out, ids, kept)
-    embedding = run(fitted.fit_transform, given)
-    frame = embedding_frame(embedding, [str(name) for name in fitted.get_feature_names_out()], ids, kept)
+    earlier = None if job.align_to is None else EarlierMap.read(job.align_to)
+    embedding, after = run(fitted.fit_transform, given), None
+    names = [str(name) for name in fitted.get_feature_names_out()]
+    if earlier is not None:
+        after, embedding = earlier.aligned(embedding, names, given)
+    frame = embedding_frame(embedding, names, ids, kept)
     frame = _with_components(frame, fitted)
-    page = None if job.report is None else run(lambda rows: _page(job, fitted, embedding, given, rows), given)
+    page = None if job.report is None else run(lambda rows: _page(job, fitted, embedding, given, rows, after), given)
     if job.out is not None:
         write_table(job.out, frame)
     if job.model is not None:
-        save(with_steps(fitted, given), job.model)
+        save(with_steps(fitted, given, after), job.model)
     if job.report is not None and page is not None:
         from ..report.html import write_page
 
         write_page(job.report, page)
     summary = sentence(fitted, given.shape[0])
-    return Answer(_facts(job, fitted, given), summary, _next(job), rows=frame if job.out is None else None)
+    if after is not None:
+        summary += f" {_alignment(job, after)}"
+    return Answer(_facts(job, fitted, given, after), summary, _next(job), rows=frame if job.out is None else None)
 
 
-def with_steps(fitted: Reducer, given: Input) -> Any:
-    """Return the model to save: with the steps before it, if there are any."""
-    if given.steps is None:
+def with_steps(fitted: Reducer, given: Input, after: AlignMap | None = None) -> Any:
+    """Return the model to save: with the steps before it and the alignment after it, if there are any."""
+    if given.steps is None and after is None:
         return fitted
     from sklearn.pipeline import Pipeline
 
-    return Pipeline([*given.steps.steps, ("method", fitted)])
+    before = [] if given.steps is None else given.steps.steps
+    return Pipeline([*before, ("method", fitted), *([] if after is None else [("align", after)])])
+
+
+def _alignment(job: Job, after: AlignMap) -> str:
+    from ..core.formatting import count, format_share
+
+    assert job.align_to is not None
+    shared = count(after.n_shared_, "shared row")
+    return f"The map is laid over {job.align_to.name} by {shared}, with an error of {format_share(after.error_)}."
 
 
 def _with_components(frame: pl.DataFrame, fitted: Reducer) -> pl.DataFrame:
@@ -159,7 +188,7 @@ def _components(fitted: Reducer) -> Any:
     return labels
 
 
-def _page(job: Job, fitted: Reducer, embedding: Any, given: Input, rows: Any) -> str:
+def _page(job: Job, fitted: Reducer, embedding: Any, given: Input, rows: Any, after: AlignMap | None) -> str:
     import polars as pl
 
     from ..core.formatting import count
@@ -189,6 +218,9 @@ def _page(job: Job, fitted: Reducer, embedding: Any, given: Input, rows: Any) ->
         color=color,
         color_name=color_name,
         names=given.labels(),
+        hover=_hover(job, given),
+        images=_images(job, given),
+        alignment=None if after is None else _alignment(job, after),
         title=f"{job.data.name} in {count(embedding.shape[1], 'dimension')}",
         data_summary=facts,
         command=job.command(),
@@ -196,7 +228,30 @@ def _page(job: Job, fitted: Reducer, embedding: Any, given: Input, rows: Any) ->
     )
 
 
-def _facts(job: Job, fitted: Reducer, given: Input) -> dict[str, Any]:
+def _hover(job: Job, given: Input) -> pl.DataFrame | None:
+    """Return the columns to show beside points: --hover, and the text of each row."""
+    if given.table is None:
+        return None
+    import polars as pl
+
+    texts = [name for role, name in given.table.roles.items() if role == "text"]
+    return pl.DataFrame([given.table.column(name) for name in dict.fromkeys([*job.keep.shown, *texts])])
+
+
+def _images(job: Job, given: Input) -> list[str | None] | None:
+    """Return small copies of the images of the rows; what is not shown is noted."""
+    name = None if given.table is None else given.table.roles.get("image")
+    if given.table is None or name is None:
+        return None
+    from ..data.thumbnails import thumbnails
+
+    made = thumbnails(given.table.column(name), job.data if job.data.is_dir() else job.data.parent)
+    if made.sentence:
+        note(made.sentence)
+    return made.uris
+
+
+def _facts(job: Job, fitted: Reducer, given: Input, after: AlignMap | None) -> dict[str, Any]:
     from ..contract.parameters import told
     from ..report.facts import column_names, shares_of
 
@@ -210,6 +265,9 @@ def _facts(job: Job, fitted: Reducer, given: Input) -> dict[str, Any]:
         "n_components": fitted.n_components_,
         "variance_shares": shares_of(fitted),
         "fit_info": fitted.fit_info_.to_dict(),
+        "alignment": None
+        if after is None
+        else {"file": job.align_to, "shared_rows": after.n_shared_, "error": after.error_},
         "out": job.out,
         "model": job.model,
         "report": job.report,

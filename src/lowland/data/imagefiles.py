@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,7 +66,7 @@ def read_images(root: Path, files: Sequence[Path], options: ReadOptions, n_other
 
 def _head(file: Path) -> tuple[tuple[int, int], str]:
     """Return the size and the mode of an image without unpacking it; too many pixels are an error."""
-    with _opened(file) as image:
+    with opened(file) as image:
         width, height = image.size
         return (width, height), image.mode
 
@@ -74,7 +75,7 @@ def _pixels(file: Path, grey: bool, size: tuple[int, int]) -> Any:
     from PIL import Image
 
     try:
-        with _opened(file) as image:
+        with opened(file) as image:
             if image.mode in ("I", "I;16", "F"):  # 16 bits: the most significant ones
                 values = np.asarray(image, dtype=np.float64)
                 image = Image.fromarray(
@@ -90,7 +91,8 @@ def _pixels(file: Path, grey: bool, size: tuple[int, int]) -> Any:
         raise _damaged(file, error) from error
 
 
-def _opened(file: Path) -> Any:
+def opened(file: Path | io.BytesIO) -> Any:
+    """Open an image without unpacking it; one of too many pixels is an error."""
     from PIL import Image
 
     try:
@@ -108,8 +110,9 @@ def _opened(file: Path) -> Any:
     return image
 
 
-def _damaged(file: Path, error: Exception) -> DataError:
-    return DataError(f"{file} is damaged or not an image: {error}")
+def _damaged(file: Path | io.BytesIO, error: Exception) -> DataError:
+    name = "the cell" if isinstance(file, io.BytesIO) else file
+    return DataError(f"{name} is damaged or not an image: {error}")
 
 
 def _by(size: tuple[int, int]) -> str:

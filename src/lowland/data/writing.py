@@ -83,18 +83,19 @@ def embedding_frame(
         raise DataError(f"coordinates of shape {coordinates.shape} do not fit {len(names)} names")
     kept: list[pl.Series] = [] if keep is None else keep.get_columns()
     if ids is not None and not any(column.name == ids.name and column.equals(ids) for column in kept):
-        kept = [ids.alias(_free(ids.name, [column.name for column in kept])), *kept]
+        kept = [ids.alias(free_name(ids.name, [column.name for column in kept])), *kept]
     columns: dict[str, Any] = {column.name: column for column in kept}
     for column in kept:
         if len(column) != coordinates.shape[0]:
             raise DataError(f"column {column.name!r} has {len(column)} rows, the coordinates {coordinates.shape[0]}")
     for j, name in enumerate(names):
         values = np.ascontiguousarray(coordinates[:, j])
-        columns[_free(name, columns)] = values.tolist() if values.dtype == object else values  # decoded categories
+        columns[free_name(name, columns)] = values.tolist() if values.dtype == object else values  # decoded categories
     return pl.DataFrame(columns)
 
 
-def _free(name: str, taken: Collection[str]) -> str:
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Return a name for a new column: with the suffix ``_1``, ``_2``, … where it is taken."""
     label, count = name, 0
     while label in taken:
         count += 1

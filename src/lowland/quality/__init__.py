@@ -62,7 +62,8 @@ if TYPE_CHECKING:
     from .contrast import relative_contrast
     from .geodesics import geodesic_correlation
     from .models import HeldOut, held_out
-    from .novelty_detection import Novelty, novelty
+    from .novelty_detection import novelty
+    from .novelty_result import Novelty
     from .outlier_result import Outliers
     from .pair_measures import distance_correlation, distance_error, kruskal_stress, residual_variance, sammon_stress
     from .purity import Purity, neighbor_purity
@@ -79,7 +80,8 @@ __getattr__, __dir__ = lazy_names(
         ".contrast": "relative_contrast",
         ".geodesics": "geodesic_correlation",
         ".models": "HeldOut held_out",
-        ".novelty_detection": "Novelty novelty",
+        ".novelty_detection": "novelty",
+        ".novelty_result": "Novelty",
         ".outlier_result": "Outliers",
         ".pair_measures": "distance_correlation distance_error kruskal_stress residual_variance sammon_stress",
         ".purity": "Purity neighbor_purity",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,20 +15,20 @@ from ..core import arrays, thread_pool
 from ..core.errors import DataError
 from ..core.message import Advice, Code, Message, Owner, Setting
 from ..core.random import seed
+from ..methods.steps.chain import split_at_method
+from ..methods.steps.origins import Origins, origins
 from ..rows.object_rows import gather, unpacked
-from ..rows.row_source import as_rows
+from ..rows.row_source import RowSource, as_rows
 from .checks import check_level, check_neighbors, row_names
 from .limits import hotelling
 from .neighbor_distance import ALL, NeighborSearch, divided, neighbor_search, sample
+from .novelty_result import NAMES, Novelty
 from .robust_pca import RobustAxes, judging, residual
 from .spaces import naming
-
-if TYPE_CHECKING:
-    import polars as pl
+from .unusual_columns import Explainer, Factors, differences_between, factors_along, factors_off
 
 Array = Any
 
-NAMES = ("t2", "spe", "distance")
 _GIVE = Advice(
     Message("give them as ", Setting("X_train", Code("…"))),
     "use a method that stores them, such as Isomap",
@@ -37,72 +37,6 @@ _GIVE = Advice(
 _TAIL_QUANTILE = 0.9  # above this quantile the training rows' distances are extrapolated by an exponential tail
 _LEAST_RESIDUAL_ROWS = 10  # rows minus components: with fewer, limits of SPE are off by a factor of several
 _ORTHONORMAL = 1e-4  # largest deviation from orthonormality; float32 leaves less
-
-
-@dataclass(frozen=True, eq=False)
-class Novelty:
-    """The result of `novelty`: the measures of each new row, their limits, and which rows exceed one.
-
-    Attributes
-    ----------
-    t2, spe, distance : array (N,) or None
-        Hotelling's T², the squared residual, and the distance to the training rows; None if not available.
-    limits : dict
-        The limit of each measure.
-    missing : dict
-        Measures that are not available, each with the reason.
-    novel : array of bool (N,)
-        Whether a measure exceeds its limit.
-    judged : array of bool (N,)
-        False for rows with missing values: their measures are NaN, and ``novel`` is False.
-    level : float
-        1 − false-positive rate for rows like the training rows.
-    names : tuple of str or None
-        Names of the rows.
-    """
-
-    t2: Array | None
-    spe: Array | None
-    distance: Array | None
-    limits: Mapping[str, float]
-    missing: Mapping[str, str]
-    novel: Array
-    judged: Array
-    level: float
-    names: tuple[str, ...] | None = None
-
-    @property
-    def sentence(self) -> str:
-        """A summary of the result."""
-        n, m = int(self.judged.sum()), int(self.novel.sum())
-        left = len(self.novel) - n
-        if n == 0:
-            return f"None of {left} rows can be judged: each has missing values."
-        called = [f"row {i}" if self.names is None else self.names[i] for i in np.flatnonzero(self.novel)[:5]]
-        listed = ", ".join(called) + (", …" if m > 5 else "")
-        rows = f"{n} rows" if left == 0 else f"{n} rows without missing values"
-        found = f"{m} of {rows} {'is' if m == 1 else 'are'} unlike the training rows"
-        text = f"{found}: {listed}{'' if m > 5 else '.'}" if m else f"None of {rows} is unlike the training rows."
-        if left == 0:
-            return text
-        return f"{text} The other {f'{left} rows have' if left > 1 else 'row has'} missing values and cannot be judged."
-
-    def __str__(self) -> str:
-        return self.sentence
-
-    def columns(self) -> dict[str, Array]:
-        """Return the available measures, and ``novel``, by name."""
-        there = {name: getattr(self, name) for name in NAMES if getattr(self, name) is not None}
-        return {**there, "novel": self.novel}
-
-    def table(self) -> pl.DataFrame:
-        """Return the measures of all rows as a polars data frame; those of rows with missing values are null."""
-        import polars as pl
-
-        called = {} if self.names is None else {"name": list(self.names)}
-        frame = pl.DataFrame({**called, **self.columns(), "known": self.judged})
-        measures = [pl.when("known").then(name).alias(name) for name in self.columns()]
-        return frame.with_columns(measures).drop("known")
 
 
 def novelty(
@@ -128,6 +62,12 @@ def novelty(
     are poorly determined (few rows, many columns), because new rows then vary less along them than training rows. With
     categories, T² and SPE of `FAMD` flag rows of rare levels too: in a simulation with levels of 10 % or more, at most
     0.1 % of the new rows were flagged, and with a level of 1 %, all rows of that level.
+
+    ``unusual`` lists the columns that make a novel row odd, by the measure that exceeds its limit most: for SPE the
+    largest squared residuals, for T² the largest contributions z_j (VΛ⁻¹Vᵀz)_j (Westerhuis et al. 2000), for the
+    distance the largest differences to the nearest training row (metrics that are sums over columns). Columns are those
+    of the table: levels of a category count for the category, parts of a date for the date, and PCA before the method
+    is rotated back. Correlated columns share what one of them causes.
 
     Parameters
     ----------
@@ -158,20 +98,52 @@ def novelty(
 method that stores them, such as Isomap'})
     >>> bool(found.spe[2] > found.limits["spe"]), bool(found.t2[2] > found.limits["t2"])
     (True, False)
+    >>> [str(odd) for odd in found.unusual[2]]
+    ['x2 = 2']
 
     References
     ----------
     J. E. Jackson, A User's Guide to Principal Components, Wiley 1991. N. D. Tracy, J. C. Young, R. L. Mason,
     Multivariate control charts for individual observations, Journal of Quality Technology 24 (1992).
+    J. A. Westerhuis, S. P. Gurden, A. K. Smilde, Generalized contribution plots in multivariate statistical process
+    monitoring, Chemometrics and Intelligent Laboratory Systems 51 (2000).
     """
+    steps, method, rows, train = _in_last_step(model, X, X_train)
+    return novelty_after(
+        steps,
+        method,
+        rows,
+        train,
+        table=X,
+        n_neighbors=n_neighbors,
+        level=level,
+        names=names,
+        random_state=random_state,
+    )
+
+
+def novelty_after(
+    steps: Sequence[Any],
+    model: Any,
+    X: Any,
+    X_train: Any = None,
+    *,
+    table: Any = None,
+    n_neighbors: int = 10,
+    level: float = 0.999,
+    names: Sequence[Any] | None = None,
+    random_state: int | None = None,
+) -> Novelty:
+    """Do the same for rows that fitted steps made of a table."""
     check_level(level, "novelty")
     check_neighbors(n_neighbors, "novelty")
     check_is_fitted(model)
-    given, (model, X, X_train) = X, _in_last_step(model, X, X_train)
+    given = X if table is None else table
+    coded = hasattr(model, "coded")
     with thread_pool.one_blas_thread(), naming("novelty, X"):
-        if hasattr(model, "coded"):
+        if coded:
             X, X_train = model.coded(X), None if X_train is None else model.coded(X_train)
-        rows = as_rows(X) if hasattr(model, "coded") else model._rows(X, reset=False)
+        rows = as_rows(X) if coded else model._rows(X, reset=False)
         missing: dict[str, str] = {}
         axes = _axes(model)
         near = _near(model, X_train, n_neighbors)
@@ -182,56 +154,84 @@ method that stores them, such as Isomap'})
         share = (1 - level) / available
         limits: dict[str, float] = {}
         work: list[Callable[[Array], Array]] = []
+        factors: dict[str, Factors] = {}
         if isinstance(axes, str):
             missing |= {"t2": axes, "spe": axes}
         else:
             work.append(judging(axes))
             spe_limit = np.inf if why is not None else residual(axes).beyond(share)
             limits |= {"t2": hotelling(axes.k, axes.n).beyond(share), "spe": spe_limit}
+            factors |= {"t2": factors_along(axes), "spe": factors_off(axes)}
         if isinstance(near, str):
             missing["distance"] = near
         else:
             work.append(lambda block: near.far(block)[:, None])
             limits["distance"] = near.limit(share, random_state)
-        table = arrays.to_numpy(rows.map_blocks(lambda block: _measured(block, work), len(limits), np.float64))
-    found = dict(zip(limits, table.T, strict=True))
-    if why is not None and "spe" in found:
+            if near.difference is not None:
+                factors["distance"] = near.factors
+        explainer = Explainer(limits, factors, _origins(steps, model, rows))
+        found = arrays.to_numpy(
+            rows.map_blocks(lambda block: _measured(block, work, explainer), len(limits) + explainer.width, np.float64)
+        )
+    measures, explained = found[:, : len(limits)], found[:, len(limits) :]
+    values = dict(zip(limits, measures.T, strict=True))
+    unusual = explainer.told(explained, None if isinstance(given, RowSource) or not _is_table(given) else given)
+    if why is not None and "spe" in values:
         missing["spe"] = why
-        del found["spe"], limits["spe"]
-    novel = np.zeros(len(table), dtype=bool)
-    for name, values in found.items():
-        novel |= values > limits[name]
-    t2, spe, distance = (found.get(name) for name in NAMES)
-    called = row_names(names, given, len(table), "novelty")
-    return Novelty(t2, spe, distance, limits, missing, novel, ~np.isnan(table).any(axis=1), level, called)
+        del values["spe"], limits["spe"]
+    novel = np.zeros(len(measures), dtype=bool)
+    for name, column in values.items():
+        novel |= column > limits[name]
+    t2, spe, distance = (values.get(name) for name in NAMES)
+    called = row_names(names, given, len(measures), "novelty")
+    judged = ~np.isnan(measures).any(axis=1)
+    return Novelty(t2, spe, distance, limits, missing, novel, judged, level, called, unusual)
 
 
-def _in_last_step(model: Any, X: Any, X_train: Any) -> tuple[Any, Any, Any]:
-    """Return the last step of a Pipeline and the rows as it gets them; other models and rows as they are."""
-    steps = getattr(model, "steps", None)
-    if steps is None:
-        return model, X, X_train
-    if not isinstance(model[-1], Reducer):
+def _is_table(X: Any) -> bool:
+    """Return whether the cells of X can be looked up: a data frame, an array or a list of rows."""
+    return isinstance(X, list | np.ndarray) or hasattr(X, "columns") or hasattr(X, "__arrow_c_stream__")
+
+
+def _origins(steps: Sequence[Any], model: Any, rows: RowSource) -> Origins:
+    """Return the columns of the table that the numbers of a model's rows come from."""
+    own = getattr(model, "feature_names_in_", None)
+    if not hasattr(model, "coded"):
+        return origins(steps, [f"x{j}" for j in range(rows.n_features)] if own is None else own)
+    groups = np.asarray(model._layout.origin)
+    names = [f"x{j}" for j in range(int(groups[-1]) + 1)] if own is None else [str(name) for name in own]
+    before = origins(steps, names)
+    if before.rotation is not None:
+        return Origins(names, groups, from_table=False)
+    return Origins(before.names, before.groups[groups], from_table=before.from_table)
+
+
+def _in_last_step(model: Any, X: Any, X_train: Any) -> tuple[Sequence[Any], Any, Any, Any]:
+    """Return the steps of a Pipeline before its method, the method, and the rows as it gets them."""
+    if not hasattr(model, "steps"):
+        return (), model, X, X_train
+    head, method, _ = split_at_method(model)
+    if not isinstance(method, Reducer):
         raise DataError(
-            f"novelty: the last step of the Pipeline is {type(model[-1]).__name__}, not a method of Lowland; give the "
+            f"novelty: the last step of the Pipeline is {type(method).__name__}, not a method of Lowland; give the "
             "Pipeline of a recipe with a method"
         )
-    if len(steps) == 1:
-        return model[-1], X, X_train
-    return model[-1], model[:-1].transform(X), None if X_train is None else model[:-1].transform(X_train)
+    if head is None:
+        return (), method, X, X_train
+    before = [step for _, step in head.steps]
+    return before, method, head.transform(X), None if X_train is None else head.transform(X_train)
 
 
-def _measured(block: Array, work: Sequence[Callable[[Array], Array]]) -> Array:
-    """Return the measures of a block as columns; NaN for rows with missing values."""
-    if sp.issparse(block):
-        return np.column_stack([measure(block) for measure in work])
-    gaps = np.isnan(arrays.to_numpy(block)).any(axis=1)
-    if not gaps.any():
-        return np.column_stack([measure(block) for measure in work])
+def _measured(block: Array, work: Sequence[Callable[[Array], Array]], explainer: Explainer) -> Array:
+    """Return the measures of a block as columns, NaN for rows with missing values, and their explanations."""
+    gaps = None if sp.issparse(block) else np.isnan(arrays.to_numpy(block)).any(axis=1)
+    if gaps is None or not gaps.any():
+        measures = np.column_stack([measure(block) for measure in work])
+        return np.column_stack([measures, explainer.explain(block, measures)])
     whole = np.where(gaps[:, None], 0.0, arrays.to_numpy(block))
-    out = np.column_stack([measure(whole) for measure in work])
-    out[gaps] = np.nan
-    return out
+    measures = np.column_stack([measure(whole) for measure in work])
+    measures[gaps] = np.nan
+    return np.column_stack([measures, explainer.explain(whole, measures)])
 
 
 # -- T² and SPE --------------------------------------------------------------------------------------------------
@@ -295,9 +295,23 @@ class _Near:
     items: Array
     scale: Array | None = None
     columns: Array | None = None  # for a distance matrix: the columns of the training objects
+    difference: Callable[[Array, Array], Array] | None = None  # by column, for metrics that are sums over columns
 
     def far(self, block: Array) -> Array:
         """Return the distances of new rows."""
+        return self.search.distances(self._prepared(block))
+
+    def factors(self, block: Array) -> tuple[Array, Array]:
+        """Return the differences of new rows to their nearest training rows, by column, twice."""
+        assert self.difference is not None
+        rows = self._prepared(block)
+        nearest, _ = self.search.search.query(rows, 1)
+        items = self.items[self.search.first[nearest[:, 0]]]
+        between = self.difference(*(part.toarray() if sp.issparse(part) else part for part in (rows, items)))
+        return between, between
+
+    def _prepared(self, block: Array) -> Array:
+        """Return new rows as they are compared with the training rows."""
         block = block if sp.issparse(block) else arrays.to_numpy(block)
         if self.columns is not None:
             block = block[:, self.columns]
@@ -305,7 +319,7 @@ class _Near:
             block = divided(block, self.scale)
         if sp.issparse(self.items) and not sp.issparse(block):
             block = sp.csr_array(block)
-        return self.search.distances(block.toarray() if sp.issparse(block) and not sp.issparse(self.items) else block)
+        return block.toarray() if sp.issparse(block) and not sp.issparse(self.items) else block
 
     def limit(self, share: float, random_state: int | None) -> float:
         """Return the distance to the other training rows that this share of them exceeds.
@@ -342,7 +356,8 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
         items = items if rows.sparse else arrays.to_numpy(items)
         scale = None if hasattr(model, "coded") else getattr(model, "scale_", None)
         items = items if scale is None else divided(items, scale)
-        return _enough(_Near(neighbor_search("euclidean", items, k), items, scale), name)
+        between = differences_between("euclidean", None)
+        return _enough(_Near(neighbor_search("euclidean", items, k), items, scale, difference=between), name)
     held: Any = unpacked(getattr(model, "anchors_", None))
     if held is not None and not hasattr(model, "metric_"):
         return Message(f"{name} compares training rows with a kernel", _GIVE)
@@ -357,7 +372,8 @@ def _near(model: Reducer, X_train: Any, k: int) -> _Near | str:
         return _enough(_Near(neighbor_search("precomputed", square, k), square, columns=held), name)
     fitted: Any = model
     rule = fitted._input.fitted(fitted)
-    return _enough(_Near(neighbor_search(rule, held, k, fitted.metric_state_), held), name)
+    between = differences_between(rule, fitted.metric_state_)
+    return _enough(_Near(neighbor_search(rule, held, k, fitted.metric_state_), held, difference=between), name)
 
 
 def _enough(near: _Near, name: str) -> _Near | str:

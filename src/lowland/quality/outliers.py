@@ -22,7 +22,8 @@ from ..spectral.solved import ComponentRule
 from .checks import check_level, check_neighbors, is_whole, row_names
 from .limits import Limit
 from .neighbor_distance import UNKNOWN, distance_limit, divided, neighbor_search, normal_distances, sample
-from .novelty_detection import Novelty, novelty
+from .novelty_detection import novelty
+from .novelty_result import Novelty
 from .odd_columns import OddColumn, odd_columns
 from .outlier_result import WORDS, Outliers, is_group, sentence
 from .reference import MOST_RANKED, Ranking, ranking

@@ -141,14 +141,14 @@ def spectrum_of(model: Reducer) -> Spectrum | None:
     return found if len(found.values) and found.total > 0 else None
 
 
-def axis_labels(model: Reducer) -> list[str]:
+def axis_labels(model: Reducer, *, shares: bool = True) -> list[str]:
     """Name the axes, counted from 1, with their shares of variance where known: "PCA 1 (61.2 %)"."""
     title = method_title(model)
     names = [f"{title} {number + 1}" for number in range(len(model.get_feature_names_out()))]
-    shares = shares_of(model)
-    if shares is None:
+    known = shares_of(model) if shares else None
+    if known is None:
         return names
-    return [f"{name} ({100 * share:.1f} %)" for name, share in zip(names, shares, strict=True)]
+    return [f"{name} ({100 * share:.1f} %)" for name, share in zip(names, known, strict=True)]
 
 
 def method_title(model: Reducer) -> str:

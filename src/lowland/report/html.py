@@ -14,6 +14,7 @@ from ..core.formatting import count
 from ..data.atomic import atomic_file
 from . import page, trust
 from .facts import Spectrum, axis_labels, explanations, sentence, spectrum_of, top_loadings
+from .hover import Hover
 from .svg import inline_svg
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ def render_report(
     color: Any = None,
     color_name: str | None = None,
     names: Sequence[str] | None = None,
+    hover: Any = None,
+    images: Sequence[str | None] | None = None,
+    alignment: str | None = None,
     title: str,
     data_summary: Mapping[str, object],
     command: str | None = None,
@@ -44,6 +48,10 @@ def render_report(
     X : the rows that it was fitted on (or their distances); with them the report measures how reliable the map is.
     color, color_name : a column that colours the points, and its name.
     names : a name for each point, written beside it if there are few, otherwise shown on hover.
+    hover : a data frame of columns, or a mapping from names to values, shown on hover.
+    images : an image for each point as a data URI, or None, shown on hover.
+    alignment : what the map was laid over, if the coordinates are not the model's own but rotated: its axes then have
+        neither shares of the variance nor loadings.
     title : heading of the page.
     data_summary : facts about the data, by name, such as ``{"file": "iris.csv", "rows": 150}``.
     command : the command line that reproduces the result.
@@ -61,16 +69,18 @@ def render_report(
     spectrum = spectrum_of(model)
     pieces = [page.heading(title), page.paragraph(sentence(model, len(Y)), "lead")]
     pieces += [page.paragraph(f"Warning: {text}", "warning") for text in model.fit_info_.warnings]
-    pieces.append(_picture(model, Y, color, color_name, names))
+    pieces += [page.paragraph(alignment)] if alignment else []
+    labels = axis_labels(model, shares=alignment is None)
+    pieces.append(_picture(model, Y, labels, color, color_name, names, Hover.of(len(Y), names, hover, images)))
     if X is not None:
-        pieces.append(
-            trust.section(trust.measure(model, X, Y, _groups(color, len(Y)), steps), Y, axis_labels(model), color_name)
-        )
+        found = trust.measure(model, X, Y, _groups(color, len(Y)), steps)
+        pieces.append(trust.section(found, Y, labels, color_name))
     if said := explanations(model):
         pieces.append(page.section("How well the map fits", *map(page.paragraph, said)))
     if spectrum is not None:
         pieces += [_variance(model, spectrum), _dimensions(spectrum)]
-    pieces += [_columns(model), _evidence(model, data_summary), _replay(model, command)]
+    pieces += [] if alignment else [_columns(model)]
+    pieces += [_evidence(model, data_summary), _replay(model, command)]
     pieces.append(page.footer(f"Made with Lowland {__version__}."))
     return page.document(title, [piece for piece in pieces if piece])
 
@@ -97,10 +107,17 @@ def _is_text(color: Any) -> bool:
     return str(getattr(color, "dtype", "")) in ("String", "Categorical")
 
 
-def _picture(model: Reducer, Y: np.ndarray[Any, Any], color: Any, name: str | None, names: Sequence[str] | None) -> str:
+def _picture(
+    model: Reducer,
+    Y: np.ndarray[Any, Any],
+    labels: Sequence[str],
+    color: Any,
+    name: str | None,
+    names: Sequence[str] | None,
+    hover: Hover,
+) -> str:
     from ..plots.scatter import RASTER_ABOVE, places, scatter
 
-    labels = axis_labels(model)
     shown = f"The first two of {Y.shape[1]} dimensions. " if Y.shape[1] > 2 else ""
     hue = f", coloured by {name}" if color is not None and name else ""
     things = "objects" if model._pairwise else "rows"
@@ -113,10 +130,12 @@ def _picture(model: Reducer, Y: np.ndarray[Any, Any], color: Any, name: str | No
     axes = " against ".join(labels[:2])
     drawing = scatter(Y, color=color, color_name=name, labels=labels, names=names)
     tips = None
-    if names is not None and len(Y) <= RASTER_ABOVE:
-        tips = list(zip(*places(Y), names, strict=True))
-        if len(drawing.axes[0].texts) < len(Y):
-            caption += " Hover over a point to see its name."
+    if hover.contents and len(Y) <= RASTER_ABOVE:
+        tips = hover.tips(*places(Y))
+        if hover.contents != "its name" or len(drawing.axes[0].texts) < len(Y):
+            caption += f" Hover over a point to see {hover.contents}."
+    elif hover.columns or hover.images:
+        caption += f" With more than {RASTER_ABOVE:,} points, nothing is shown on hover."
     svg = inline_svg(drawing, "scatter", f"Map of the data: {axes}", caption, tips)
     return page.section("The map", page.figure(svg, caption))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree as ET
 
 from ..plots.style import INK
@@ -13,18 +13,27 @@ from ..plots.style import INK
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_IMAGE = 80  # points: side of the images that are shown on hover
+
 _DROPPED = ("metadata", "style")  # a style element would apply to the whole page
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
-def inline_svg(
-    figure: Figure, prefix: str, title: str, description: str, tips: Iterable[tuple[float, float, str]] | None = None
-) -> str:
+class Tip(NamedTuple):
+    """What is shown when one points at a place: a text, and an image as a data URI."""
+
+    x: float
+    y: float
+    text: str
+    image: str | None = None
+
+
+def inline_svg(figure: Figure, prefix: str, title: str, description: str, tips: Iterable[Tip] | None = None) -> str:
     """Return a figure as an ``<svg>`` element for HTML.
 
     Every id gets the prefix, so that ids on one page are unique; the ink colour becomes the text colour of the page;
-    ``title`` and ``description`` are for screen readers. ``tips`` are positions on the figure's first axes, each with a
-    tooltip. The same figure gives the same text.
+    ``title`` and ``description`` are for screen readers. ``tips`` are positions on the figure's first axes, each with
+    a text and, if there is one, an image to show on hover. The same figure gives the same text.
     """
     root = ET.fromstring(_draw(figure))
     for parent in root.iter():
@@ -49,15 +58,25 @@ def inline_svg(
     return ET.tostring(root, encoding="unicode", short_empty_elements=True)
 
 
-def _tooltips(figure: Figure, tips: list[tuple[float, float, str]]) -> ET.Element:
-    """Return invisible discs with tooltips at the positions."""
+def _tooltips(figure: Figure, tips: list[Tip]) -> ET.Element:
+    """Return invisible discs with tooltips at the positions, and images that the page's style shows on hover."""
     scale = 72 / figure.dpi  # an SVG figure is measured in points, from the top
     height = 72 * figure.get_figheight()
     group = ET.Element("g", {"fill": "none", "pointer-events": "all"})
-    for (x, y), (_, _, text) in zip(figure.axes[0].transData.transform([tip[:2] for tip in tips]), tips, strict=True):
-        disc = ET.SubElement(group, "circle", {"cx": f"{x * scale:.2f}", "cy": f"{height - y * scale:.2f}", "r": "4"})
-        ET.SubElement(disc, "title").text = text
+    for (left, below), tip in zip(figure.axes[0].transData.transform([tip[:2] for tip in tips]), tips, strict=True):
+        x, y = left * scale, height - below * scale
+        place = group if tip.image is None else ET.SubElement(group, "g", {"class": "tip"})
+        disc = ET.SubElement(place, "circle", {"cx": f"{x:.2f}", "cy": f"{y:.2f}", "r": "4"})
+        ET.SubElement(disc, "title").text = tip.text
+        if tip.image is not None:
+            ET.SubElement(place, "image", _beside(x, y, 72 * figure.get_figwidth()) | {"href": tip.image})
     return group
+
+
+def _beside(x: float, y: float, width: float) -> dict[str, str]:
+    """Return the place of an image beside a point, inside the figure."""
+    left = x + 8 if x + 8 + _IMAGE < width else x - 8 - _IMAGE
+    return {"x": f"{left:.2f}", "y": f"{max(0.0, y - _IMAGE):.2f}", "width": str(_IMAGE), "height": str(_IMAGE)}
 
 
 def _draw(figure: Figure) -> str:

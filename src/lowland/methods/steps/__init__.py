@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ...core.lazy import lazy_names
 
 __all__ = [
+    "AlignMap",
     "EncodeCategories",
     "EncodeDates",
     "ImputeMissing",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from .align_map import AlignMap
     from .chain import preprocessing
     from .encode_categories import EncodeCategories
     from .encode_dates import EncodeDates
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        ".align_map": "AlignMap",
         ".chain": "preprocessing",
         ".encode_categories": "EncodeCategories",
         ".encode_dates": "EncodeDates",

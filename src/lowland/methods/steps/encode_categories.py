@@ -74,9 +74,20 @@ class EncodeCategories(Step):
             self.encoder_ = all_axes(self._texts(frame))
             self.names_out_ = [f"famd{i}" for i in range(self.encoder_.n_components_)]
             return
+        self.names_out_ = self._layout.names(self.names_in_, list(self.levels_.values()))
+
+    @property
+    def _layout(self) -> Layout:
         places = [self.names_in_.index(name) for name in self.levels_]
-        layout = Layout.of(len(self.names_in_), places, [len(levels) for levels in self.levels_.values()])
-        self.names_out_ = layout.names(self.names_in_, list(self.levels_.values()))
+        return Layout.of(len(self.names_in_), places, [len(levels) for levels in self.levels_.values()])
+
+    def origin(self) -> list[int]:
+        """Return the number of the column that each level or number belongs to."""
+        return [int(number) for number in self._layout.origin]
+
+    def rotation(self) -> Array | None:
+        """Return the axes of FAMD over its coded columns, or None."""
+        return None if self.encoder_ is None else np.asarray(self.encoder_.components_, dtype=np.float64)
 
     def _texts(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.with_columns(pl.col(name).cast(pl.String) for name in self.levels_)

@@ -70,6 +70,11 @@ class EncodeDates(Step):
         dates = self._of_kind(frames.DATE)
         self.names_out_ = _free([made for name in self.names_in_ for made in self._made(name, dates)])
 
+    def origin(self) -> list[int]:
+        """Return the number of the column that each resulting column belongs to."""
+        dates = self._of_kind(frames.DATE)
+        return [number for number, name in enumerate(self.names_in_) for _ in self._made(name, dates)]
+
     def _made(self, name: str, dates: list[str]) -> list[str]:
         """Return the names that a column becomes."""
         if name not in dates:

@@ -56,6 +56,15 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         """Undo ``_apply``."""
         raise NotImplementedError
 
+    def origin(self) -> list[int]:
+        """Return the number, in ``names_in_``, of the column that each resulting column belongs to."""
+        places = {name: number for number, name in enumerate(self.names_in_)}
+        return [places[name] for name in self.names_out_]
+
+    def rotation(self) -> Array | None:
+        """Return orthonormal rows that take the result back to what `origin` counts; None if it is that already."""
+        return None
+
     def _choose(self, frame: pl.DataFrame) -> list[str]:
         """Return the columns to learn from."""
         return list(frame.columns)
