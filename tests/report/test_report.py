@@ -560,3 +560,21 @@ def test_no_negative_share_of_variance(rng):
     model = lowland.KernelPCA(1, kernel="precomputed").fit(X * [1, -3, -3] @ X.T)
     assert model.fit_info_.evidence["share of variance"] < 0
     assert quality(model) is None
+
+
+def test_what_lies_over_a_map_is_inside_its_frame() -> None:
+    from lowland.plots.overlay import Overlay
+
+    Y = np.random.default_rng(0).standard_normal((40, 2)) * [5.0, 0.5]
+    over = Overlay({"up": (0.0, 0.9), "short": (0.1, 0.0)}, {"kind a": (0.0, 0.1)}, Y[:5] + 20)
+    figure = scatter(Y, overlay=over)
+    axes = figure.axes[0]
+    assert [text.get_text() for text in axes.texts if text.get_text()] == ["up", "short", "kind a"]
+    figure.canvas.draw()
+    assert axes.get_ylim()[1] >= 0.8 * np.linalg.norm(Y - Y.mean(axis=0), axis=1).max() + Y[:, 1].mean() - 1e-9
+    assert axes.get_xlim()[1] > 20
+    hollow = axes.collections[-1]
+    assert len(hollow.get_offsets()) == 5
+    assert len(hollow.get_facecolors()) == 0
+    strip = scatter(Y[:, :1], overlay=Overlay({"up": (0.9,)}, {"kind a": (0.0,)}, Y[:5, :1]))
+    assert [text.get_text() for text in strip.axes[0].texts] == ["kind a"]

@@ -53,7 +53,7 @@ def read_input(
         if chosen or drop or keep.aside or keep.shown or keep.keep_columns:
             raise UsageError(
                 f"{path.name} is a sparse matrix without column names: remove "
-                "--columns, --drop, --color, --id, --hover and --keep-columns"
+                "--columns, --drop, --color, --id, --hover, --supplementary and --keep-columns"
             )
         if needed:
             raise UsageError(f"{path.name} is a sparse matrix, and steps before the method take tables; remove them")

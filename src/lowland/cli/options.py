@@ -138,6 +138,14 @@ class KeepOptions:
     ] = None
     id: IdColumn = None
     hover: HoverColumns = ()
+    supplementary: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="Columns that take no part in the fit, separated by commas; how they lie on the map is shown: numbers "
+            "by correlations with the axes or an arrow, categories by the means of their levels, with r² and p.",
+            show_default=False,
+        ),
+    ] = ()
     keep_columns: KeepColumns = False
 
     @property
@@ -146,6 +154,11 @@ class KeepOptions:
         return split_names(self.hover, "--hover") or []
 
     @property
+    def laid(self) -> list[str]:
+        """Names of the supplementary columns."""
+        return split_names(self.supplementary, "--supplementary") or []
+
+    @property
     def aside(self) -> tuple[str, ...]:
         """Names of the columns that are not used as data."""
-        return tuple(name for name in (self.id, self.color) if name is not None)
+        return (*(name for name in (self.id, self.color) if name is not None), *self.laid)

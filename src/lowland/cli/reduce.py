@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from ..core.command_line import command_line, stem_of
+from ..core.errors import DataError
 from .aligning import EarlierMap
-from .answer import Answer, UsageError, note
+from .answer import Answer, UsageError, note, stderr
 from .input import Input
 from .inputs import read_input, warn_of_square
 from .model import build_model, files_of, fill_in, find_method, scaled_by_step, scaled_once
@@ -18,12 +19,14 @@ from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, Tabl
 from .outputs import check_kept, check_outputs
 from .preparing import steps_in_words
 from .running import run
+from .supplementing import PlacedRows, check_columns, columns_on_map, shown_columns
 
 if TYPE_CHECKING:
     import polars as pl
 
     from ..contract.reducer import Reducer
     from ..methods.steps import AlignMap
+    from ..quality.supplementary_columns import Supplementary
 
 ModelOut = Annotated[Path | None, Parameter(help="Write the fitted model here, such as model.lowland.")]
 ReportOut = Annotated[Path | None, Parameter(help="Write an HTML report here (one self-contained file).")]
@@ -33,6 +36,13 @@ AlignTo = Annotated[
     Parameter(
         help="Lay the map over this table of coordinates of an earlier map: rotated, reflected and shifted, not "
         "scaled. Rows are matched by --id if both files have it, otherwise by their order."
+    ),
+]
+SupplementaryRows = Annotated[
+    Path | None,
+    Parameter(
+        help="Table of rows that take no part in the fit: placed by the fitted model and appended to the output, with "
+        "a column supplementary (1 for them, 0 for the others)."
     ),
 ]
 
@@ -47,6 +57,9 @@ KEYS = {
     "variance_shares": "share of the variance of each kept dimension, or null",
     "fit_info": "diagnostics of the fit: algorithm, solver, residual, seconds, …",
     "alignment": "with --align-to: file, shared rows, and error (0: the same shape, 1: unrelated); otherwise null",
+    "supplementary": "with --supplementary: each column's kind, r2, p, n_rows, and correlations with the axes and "
+    "direction, or centroids, counts and eta2; otherwise null",
+    "supplementary_rows": "with --supplementary-rows: file and number of rows; otherwise null",
     "out": "file with the coordinates",
     "model": "model file, or null",
     "report": "report file, or null",
@@ -65,12 +78,14 @@ class Job:
     model: Path | None = None
     report: Path | None = None
     align_to: Path | None = None
+    supplementary_rows: Path | None = None
 
     def command(self, **files: str | None) -> str:
         """Return the command line of this reduction, with other output files if given."""
         kept = {name: value or None for name, value in vars(self.keep).items()}
         made = {name: files.get(name, getattr(self, name)) for name in ("out", "model", "report")}
-        words = {**vars(self.method), **self.columns.words(), **kept, "align_to": self.align_to, **made}
+        more = {"align_to": self.align_to, "supplementary_rows": self.supplementary_rows}
+        words = {**vars(self.method), **self.columns.words(), **kept, **more, **made}
         return command_line("reduce", self.data, **words)
 
 
@@ -85,6 +100,7 @@ def reduce(
     model: ModelOut = None,
     report: ReportOut = None,
     align_to: AlignTo = None,
+    supplementary_rows: SupplementaryRows = None,
     common: Common | None = None,
 ) -> Answer:
     """Reduce a table to a few dimensions.
@@ -96,23 +112,71 @@ def reduce(
     """
     chosen = columns or TableOptions()
     options = scaled_once(method or MethodOptions(), chosen.recipe)
-    inputs = (data, *files_of(options), *([] if align_to is None else [align_to]))
+    inputs = (data, *files_of(options), *(file for file in (align_to, supplementary_rows) if file is not None))
     check_outputs(out=out, model=model, report=report, inputs=inputs, json=common is not None and common.json)
     if model is not None and not find_method(options.method).kept:
         raise UsageError(
             f"--model {model}: {options.method} is a plugin, and model files contain neither code nor pickles; remove "
             "--model. In Python, save such a model with pickle or joblib (loading one can run code)"
         )
-    job = Job(data, options, chosen, keep or KeepOptions(), out, model, report, align_to)
+    job = Job(data, options, chosen, keep or KeepOptions(), out, model, report, align_to, supplementary_rows)
     return perform(job)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a reduction made: the fitted method, the map, and what was laid over or beside it."""
+
+    fitted: Reducer
+    embedding: Any
+    given: Input
+    after: AlignMap | None = None
+    laid: Supplementary | None = None
+    placed: PlacedRows | None = None
+
+    @property
+    def has_axes(self) -> bool:
+        """Whether the axes have a meaning of their own: those of a method with variances, not rotated."""
+        from ..report.facts import shares_of
+
+        return self.after is None and shares_of(self.fitted) is not None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the coordinates."""
+        return [str(name) for name in self.fitted.get_feature_names_out()]
 
 
 def perform(job: Job) -> Answer:
     """Fit the model and write the output files, which were checked before."""
-    from ..data.writing import embedding_frame, write_table
+    from ..data.writing import write_table
     from ..modelfile import save
     from ..report.facts import sentence
 
+    made = _fit(job)
+    frame = _frame(job, made)
+    page = None if job.report is None else run(lambda rows: _page(job, made, rows), made.given)
+    if job.out is not None:
+        write_table(job.out, frame)
+    if job.model is not None:
+        save(with_steps(made.fitted, made.given, made.after), job.model)
+    if job.report is not None and page is not None:
+        from ..report.html import write_page
+
+        write_page(job.report, page)
+    summary = sentence(made.fitted, made.given.shape[0])
+    if made.after is not None:
+        summary += f" {_alignment(job, made.after)}"
+    shown = [] if made.laid is None else [shown_columns(made.laid, made.names, with_axes=made.has_axes)]
+    if job.out is None:  # the coordinates go to stdout
+        for table in shown:
+            stderr().print(table)
+    rows = frame if job.out is None else None
+    return Answer(_facts(job, made), summary, _next(job), shown=shown if rows is None else (), rows=rows)
+
+
+def _fit(job: Job) -> Made:
+    """Read the table, fit the method, and lay the map over others; what can be checked before the fit is."""
     fitted = build_model(job.method)
     categories = "categories" in find_method(job.method.method).needs
     given = read_input(
@@ -127,28 +191,29 @@ def perform(job: Job) -> Answer:
     fill_in(fitted, job.method, given)
     if hasattr(fitted, "metric"):
         warn_of_square(given)
-    ids, kept = given.kept(job.keep, job.columns.reading.copied)
-    check_kept(job.out, ids, kept)
+    check_kept(job.out, *given.kept(job.keep, job.columns.reading.copied))
+    if job.supplementary_rows is not None and not job.supplementary_rows.exists():
+        raise DataError(f"--supplementary-rows {job.supplementary_rows}: no such file")
+    check_columns(given, job.keep.laid)
     earlier = None if job.align_to is None else EarlierMap.read(job.align_to)
-    embedding, after = run(fitted.fit_transform, given), None
-    names = [str(name) for name in fitted.get_feature_names_out()]
+    made = Made(fitted, run(fitted.fit_transform, given), given)
     if earlier is not None:
-        after, embedding = earlier.aligned(embedding, names, given)
-    frame = embedding_frame(embedding, names, ids, kept)
-    frame = _with_components(frame, fitted)
-    page = None if job.report is None else run(lambda rows: _page(job, fitted, embedding, given, rows, after), given)
-    if job.out is not None:
-        write_table(job.out, frame)
-    if job.model is not None:
-        save(with_steps(fitted, given, after), job.model)
-    if job.report is not None and page is not None:
-        from ..report.html import write_page
+        after, embedding = earlier.aligned(made.embedding, made.names, given)
+        made = replace(made, after=after, embedding=embedding)
+    placed = None
+    if job.supplementary_rows is not None:
+        placed = PlacedRows.read(job.supplementary_rows, job.columns.reading, fitted, given, made.after)
+    return replace(made, laid=columns_on_map(made.embedding, given, job.keep.laid), placed=placed)
 
-        write_page(job.report, page)
-    summary = sentence(fitted, given.shape[0])
-    if after is not None:
-        summary += f" {_alignment(job, after)}"
-    return Answer(_facts(job, fitted, given, after), summary, _next(job), rows=frame if job.out is None else None)
+
+def _frame(job: Job, made: Made) -> pl.DataFrame:
+    """Return the table to write: kept columns, coordinates, connected components, supplementary rows."""
+    from ..data.writing import embedding_frame
+
+    frame = embedding_frame(made.embedding, made.names, *made.given.kept(job.keep, job.columns.reading.copied))
+    coordinates = frame.columns[-len(made.names) :]
+    frame = _with_components(frame, made.fitted)
+    return frame if made.placed is None else made.placed.appended(frame, coordinates)
 
 
 def with_steps(fitted: Reducer, given: Input, after: AlignMap | None = None) -> Any:
@@ -188,12 +253,13 @@ def _components(fitted: Reducer) -> Any:
     return labels
 
 
-def _page(job: Job, fitted: Reducer, embedding: Any, given: Input, rows: Any, after: AlignMap | None) -> str:
+def _page(job: Job, made: Made, rows: Any) -> str:
     import polars as pl
 
     from ..core.formatting import count
     from ..report.html import render_report
 
+    fitted, embedding, given = made.fitted, made.embedding, made.given
     color, color_name = None, job.keep.color
     if job.keep.color is not None and given.table is not None:
         color = given.table.column(job.keep.color)
@@ -220,7 +286,9 @@ def _page(job: Job, fitted: Reducer, embedding: Any, given: Input, rows: Any, af
         names=given.labels(),
         hover=_hover(job, given),
         images=_images(job, given),
-        alignment=None if after is None else _alignment(job, after),
+        alignment=None if made.after is None else _alignment(job, made.after),
+        supplementary=made.laid,
+        supplementary_rows=None if made.placed is None else made.placed.embedding,
         title=f"{job.data.name} in {count(embedding.shape[1], 'dimension')}",
         data_summary=facts,
         command=job.command(),
@@ -251,10 +319,11 @@ def _images(job: Job, given: Input) -> list[str | None] | None:
     return made.uris
 
 
-def _facts(job: Job, fitted: Reducer, given: Input, after: AlignMap | None) -> dict[str, Any]:
+def _facts(job: Job, made: Made) -> dict[str, Any]:
     from ..contract.parameters import told
     from ..report.facts import column_names, shares_of
 
+    fitted, given, after, placed = made.fitted, made.given, made.after, made.placed
     return {
         "data": job.data,
         "method": type(fitted).__name__,
@@ -268,6 +337,8 @@ def _facts(job: Job, fitted: Reducer, given: Input, after: AlignMap | None) -> d
         "alignment": None
         if after is None
         else {"file": job.align_to, "shared_rows": after.n_shared_, "error": after.error_},
+        "supplementary": None if made.laid is None else made.laid.to_dict(),
+        "supplementary_rows": None if placed is None else {"file": placed.path, "rows": placed.given.shape[0]},
         "out": job.out,
         "model": job.model,
         "report": job.report,

@@ -9,6 +9,7 @@ import numpy as np
 
 from .coloring import Groups, Scale, group_style, read_colors
 from .names import write_names
+from .overlay import Overlay
 from .style import ACCENT, FAINT, INK, literal, new_figure, shorten
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def scatter(
     color_name: str | None = None,
     labels: Sequence[str] | None = None,
     names: Sequence[str] | None = None,
+    overlay: Overlay | None = None,
 ) -> Figure:
     """Draw the first two coordinates of an embedding; a single coordinate becomes a strip.
 
@@ -39,6 +41,7 @@ def scatter(
     color_name : heading of the legend.
     labels : names of the axes, such as "pca0 (61.2 %)".
     names : a name for each row, written beside its point where there are at most 60 and it has room.
+    overlay : arrows, centres and further rows, drawn over the points.
 
     Examples
     --------
@@ -62,6 +65,8 @@ def scatter(
     else:
         _draw_groups(axes, x, y, groups, color_name, look)
     _label_axes(axes, labels, strip)
+    if overlay is not None:
+        overlay.draw(axes, Y, look["s"])
     if names is not None:
         if len(names) != len(Y):
             raise ValueError(f"got {len(names)} names for {len(Y)} rows")

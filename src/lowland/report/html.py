@@ -13,14 +13,18 @@ from ..contract import parameters
 from ..core.formatting import count
 from ..data.atomic import atomic_file
 from . import page, trust
-from .facts import Spectrum, axis_labels, explanations, sentence, spectrum_of, top_loadings
+from .facts import Spectrum, axis_labels, explanations, sentence, shares_of, spectrum_of, top_loadings
 from .hover import Hover
+from .supplementary import overlay
+from .supplementary import section as supplementary_section
 from .svg import inline_svg
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ..contract.reducer import Reducer
+    from ..plots.overlay import Overlay
+    from ..quality.supplementary_columns import Supplementary
 
 
 def render_report(
@@ -34,6 +38,8 @@ def render_report(
     hover: Any = None,
     images: Sequence[str | None] | None = None,
     alignment: str | None = None,
+    supplementary: Supplementary | None = None,
+    supplementary_rows: ArrayLike | None = None,
     title: str,
     data_summary: Mapping[str, object],
     command: str | None = None,
@@ -52,6 +58,8 @@ def render_report(
     images : an image for each point as a data URI, or None, shown on hover.
     alignment : what the map was laid over, if the coordinates are not the model's own but rotated: its axes then have
         neither shares of the variance nor loadings.
+    supplementary : how columns that took no part in the fit lie on the map, as `quality.supplementary` returns it.
+    supplementary_rows : coordinates of rows that took no part in the fit, drawn as hollow points.
     title : heading of the page.
     data_summary : facts about the data, by name, such as ``{"file": "iris.csv", "rows": 150}``.
     command : the command line that reproduces the result.
@@ -71,7 +79,12 @@ def render_report(
     pieces += [page.paragraph(f"Warning: {text}", "warning") for text in model.fit_info_.warnings]
     pieces += [page.paragraph(alignment)] if alignment else []
     labels = axis_labels(model, shares=alignment is None)
-    pieces.append(_picture(model, Y, labels, color, color_name, names, Hover.of(len(Y), names, hover, images)))
+    further = None if supplementary_rows is None else np.asarray(supplementary_rows)
+    drawn = overlay(supplementary, further)
+    pieces.append(_picture(model, Y, labels, color, color_name, names, Hover.of(len(Y), names, hover, images), drawn))
+    has_axes = shares_of(model) is not None and alignment is None
+    axes = [str(name) for name in model.get_feature_names_out()]
+    pieces.append(supplementary_section(supplementary, axes, with_axes=has_axes))
     if X is not None:
         found = trust.measure(model, X, Y, _groups(color, len(Y)), steps)
         pieces.append(trust.section(found, Y, labels, color_name))
@@ -115,6 +128,7 @@ def _picture(
     name: str | None,
     names: Sequence[str] | None,
     hover: Hover,
+    drawn: Overlay,
 ) -> str:
     from ..plots.scatter import RASTER_ABOVE, places, scatter
 
@@ -127,12 +141,15 @@ def _picture(
     )
     if Y.shape[1] == 1:
         caption += " Only the horizontal position has a meaning; the vertical position separates the points."
+    if drawn.rows is not None:
+        caption += f" Hollow points: {count(len(drawn.rows), 'supplementary row')}, placed after the fit."
     axes = " against ".join(labels[:2])
-    drawing = scatter(Y, color=color, color_name=name, labels=labels, names=names)
+    drawing = scatter(Y, color=color, color_name=name, labels=labels, names=names, overlay=drawn)
     tips = None
     if hover.contents and len(Y) <= RASTER_ABOVE:
         tips = hover.tips(*places(Y))
-        if hover.contents != "its name" or len(drawing.axes[0].texts) < len(Y):
+        written = len(drawing.axes[0].texts) - 2 * len(drawn.arrows) - len(drawn.centers)
+        if hover.contents != "its name" or written < len(Y):
             caption += f" Hover over a point to see {hover.contents}."
     elif hover.columns or hover.images:
         caption += f" With more than {RASTER_ABOVE:,} points, nothing is shown on hover."
