@@ -408,7 +408,7 @@ def test_info_names_identifiers_labels_and_two_dominant_columns(run: Run, tmp_pa
     assert "pay and rent hold 99" in said
     assert "patient_id looks like a row identifier" in said
     assert "group (2 values), town (3 values)" in done.out
-    assert "--categories famd --id patient_id --color group " in said
+    assert "--method famd --id patient_id --color group " in said
 
 
 @pytest.mark.parametrize(

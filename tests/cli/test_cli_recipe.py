@@ -40,10 +40,10 @@ def test_info_proposes_a_command_that_works(run: Any, patients: Path) -> None:
     assert told["contents"]["kinds"]["sex"]["kind"] == "category"
     words = shlex.split(told["next"])
     assert words[:2] == ["lowland", "reduce"]
-    assert {"--missing", "--categories", "--id", "--color", "--model", "--report"} <= set(words)
+    assert {"--missing", "--method", "--id", "--color", "--model", "--report"} <= set(words)
     done = run(*words[1:])
     assert done.code == 0, done.err
-    assert pl.read_csv("lab-map.csv").columns == ["id", "outcome", "pca0", "pca1"]
+    assert pl.read_csv("lab-map.csv").columns == ["id", "outcome", "famd0", "famd1"]
     assert "<svg" in Path("lab.html").read_text()
 
 

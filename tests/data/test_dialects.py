@@ -156,7 +156,7 @@ def test_values_below_the_limit_of_detection_are_an_error_with_the_remedy(tmp_pa
         table.select()
     assert str(caught.value) == (
         "t.csv, line 2, column 'b': '<0.5' is not a number; if it is a value below the limit of detection, use "
-        "below_limit='half' or below_limit='missing', or exclude the column with --drop b"
+        "below_limit='half' or below_limit='missing' or exclude the column with drop=['b']"
     )
     assert table.stray == {"b": [Stray(2, "<0.5", 2), Stray(5, "n.d.", 1)]}
     assert table.kinds()["b"].stray == tuple(table.stray["b"])

@@ -54,6 +54,9 @@ def prepared_again(table: Table, steps: Pipeline, unseen: str | None = None) -> 
         if "categories" not in steps.named_steps:
             raise UsageError("--unseen: the model has no categories; remove it")
         steps.named_steps["categories"].set_params(unseen=unseen)
+    for name in steps.steps[0][1].get_feature_names_out():
+        if name in table.faults:
+            raise DataError(table.faults[name])  # with the option that reads such a cell
     frame = table.with_aside()
     raw = Input(frame, frame.shape, table.source, list(frame.columns), table)
     return _as_rows(run(steps.transform, raw), raw, steps)
