@@ -38,6 +38,7 @@ KEYS = {
 }
 
 _COLUMNS_SHOWN, _STRAY_SHOWN = 40, 3  # rows of the table of columns, and cells that are not numbers in each
+_PROBLEMS_SHOWN = 3  # columns of numbers with text
 _COMPOSED = ("Pipeline", "ColumnTransformer")  # their models have lines of their own
 _LISTED = 12  # names in one line of the table; --json has all of them
 
@@ -92,22 +93,29 @@ def _table(file: Path, reading: ReadingOptions) -> Answer:
     kinds = data.kinds()
     told = {name: {**vars(kind), "stray": [vars(cell) for cell in kind.stray]} for name, kind in kinds.items()}
     facts = {"file": file, "kind": "table", "contents": found.to_dict() | {"kinds": told}}
-    rows = [*_rows(found), *_codes(kinds), *(("note", text) for text in data.notes)]
+    rows = [*_rows(found), *_options(kinds), *(("note", text) for text in data.notes)]
     following = proposed_command(data, found, str(file), reading.words())
-    return Answer(
-        facts, _sentence(file, found, following == NOTHING), following, shown=[_columns(kinds), Text(), _grid(rows)]
-    )
+    summary = _sentence(file, found, following == NOTHING)
+    if following == NOTHING and any(kind.kind == "text" for kind in kinds.values()):
+        from ..data.table import TEXTS_TO_NUMBERS
+
+        summary += f" {in_words(TEXTS_TO_NUMBERS)}."
+    return Answer(facts, summary, following, shown=[_columns(kinds), Text(), _grid(rows)])
 
 
-def _codes(kinds: dict[str, ColumnKind]) -> list[tuple[str, str]]:
-    """Return the option that reads columns of few different numbers as categories."""
+def _options(kinds: dict[str, ColumnKind]) -> list[tuple[str, str]]:
+    """Return the options that read columns of few different numbers as categories, and that use dates."""
     from ..data.table import name_list
 
     codes = [name for name, kind in kinds.items() if kind.proposed == "category"]
+    dates = [name for name, kind in kinds.items() if kind.kind == "date"]
     gaps = " --missing-category level" if any(kinds[name].missing for name in codes) else ""
-    if not codes:
-        return []
-    return [("may be codes", f"if they are, add --types category={shlex.quote(name_list(codes))}{gaps}")]
+    rows = []
+    if codes:
+        rows.append(("may be codes", f"if they are, add --types category={shlex.quote(name_list(codes))}{gaps}"))
+    if dates:
+        rows.append(("dates", f"{_names(dates)} (left out without --dates elapsed or --dates cyclic)"))
+    return rows
 
 
 def _columns(kinds: dict[str, ColumnKind]) -> Grid:
@@ -147,7 +155,9 @@ def _rows(found: Inspection) -> list[tuple[str, str]]:
         rows.append(("identifiers", _names(named)))
     if found.categories:
         rows.append(("labels", _names([f"{name} ({n} values)" for name, n in found.categories.items()])))
-    return rows + [("problem", in_words(text)) for text in found.faults.values()]
+    rows += [("problem", in_words(text)) for text in list(found.faults.values())[:_PROBLEMS_SHOWN]]
+    more = len(found.faults) - _PROBLEMS_SHOWN
+    return [*rows, ("", f"{more:,} more columns with such cells")] if more > 0 else rows
 
 
 def _sentence(file: Path, found: Inspection, nothing: bool) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, DistanceMatrixWarning, LowlandWarning
+from ..core.message import Message
 from .answer import UsageError, note
 from .input import Input, default_names, has_names, require_columns, step_for
 from .name_lists import split_names
@@ -135,6 +136,8 @@ def read_for(
     from ..rows.row_source import RowSource
 
     table = (reading or ReadingOptions()).read(path)
+    for text in table.notes:
+        note(text)
     if steps is not None:
         from .preparing import prepared_again
 
@@ -226,9 +229,18 @@ def _note_left_out(selection: Selection | MixedSelection) -> None:
 def _warn_of_row_numbers(table: Table, selection: Selection | MixedSelection) -> None:
     """Warn if a column of row numbers would be reduced with the other columns."""
     from ..data.squares import row_numbers
-    from ..data.table import name_list
+    from ..data.table import TEXTS_TO_NUMBERS, name_list
 
     name = row_numbers(table)
+    if selection.names == [name]:
+        others = ", ".join(f"{other} ({reason})" for other, reason in selection.left_out.items())
+        raise DataError(
+            Message(
+                f"{table.source} has nothing to reduce: column {name!r} contains row numbers, and the others were left "
+                f"out: {others or 'none'}. ",
+                *([TEXTS_TO_NUMBERS] if "text" in others else []),
+            )
+        )
     if name is not None and name in selection.names:
         warnings.warn(
             f"{table.source}: column {name!r} contains row numbers and is reduced like the other columns; to exclude "

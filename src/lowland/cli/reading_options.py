@@ -91,3 +91,7 @@ class ReadingOptions:
         words = {field.name: getattr(self, field.name) for field in fields(self)}
         words["no_header"] = self.header is False
         return words | {"header": bool(self.header)}
+
+    def dialect(self) -> dict[str, Any]:
+        """Return the options for a command line that reads another file of the same form."""
+        return {name: value for name, value in self.words().items() if name not in ("format", "sheet", "text", "image")}

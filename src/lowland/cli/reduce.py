@@ -356,4 +356,5 @@ def _next(job: Job) -> str:
         return command_line("evaluate", job.data, job.out)
     if job.model is None:
         return job.command(model=f"{stem}.lowland")
-    return command_line("transform", job.model, "NEW.csv", out="new-embedding.csv")
+    rows = "NEW" if job.data.is_dir() else "NEW.csv"
+    return command_line("transform", job.model, rows, **job.columns.reading.dialect(), out="new-embedding.csv")

@@ -66,8 +66,9 @@ def read_npy(source: Source, options: ReadOptions) -> ArrayTable:
 def read_npz(source: Source, options: ReadOptions) -> ArrayTable | SparseTable:
     """Read the one 2-D array of an ``.npz`` file, or the one named X or data, or a sparse matrix that SciPy saved.
 
-    Arrays with one value for each row become columns kept aside. Arrays that fit neither the rows nor the columns are
-    not read, and a note says so.
+    Arrays with one value for each row become columns kept aside; ``kind_code`` with ``kind_names``, codes and what they
+    stand for, become the categories ``kind``. Arrays that fit neither the rows nor the columns are not read, and a note
+    says so.
     """
     members = _members(source)
     if members.keys() >= _SPARSE:
@@ -87,10 +88,12 @@ def read_npz(source: Source, options: ReadOptions) -> ArrayTable | SparseTable:
                 for own, other in members.items()
                 if own not in (name, labels[0]) and other.beside(n_rows)
             }
+            beside, lists = _decoded(beside, archive, members)
     except _DAMAGE as error:
         raise _damaged(source, error) from error
     aside = pl.DataFrame([column for own, values in beside.items() for column in _columns(own, values)])
-    unread = [f"{own}: {other}" for own, other in members.items() if own not in (name, labels[0], *beside)]
+    used = {name, labels[0], *beside, *lists}
+    unread = [f"{own}: {other}" for own, other in members.items() if own not in used]
     notes = (f"not read, since they do not fit the rows of {name}: {'; '.join(unread)}",) if unread else ()
     return ArrayTable(array, source.name, labels[1], aside=aside, notes=notes)
 
@@ -115,6 +118,23 @@ def _read_sparse(source: Source, members: dict[str, _Member]) -> csr_array[Any]:
     except (*_DAMAGE, TypeError, IndexError, AttributeError, NotImplementedError) as error:
         raise _damaged(source, error) from error
     return matrix
+
+
+def _decoded(beside: dict[str, Any], archive: Any, members: dict[str, _Member]) -> tuple[dict[str, Any], list[str]]:
+    """Replace codes by the names that they stand for; return also the arrays that this used."""
+    decoded: dict[str, Any] = {}
+    used: list[str] = []
+    for own, values in beside.items():
+        stem = own.removesuffix("_code")
+        names = members.get(f"{stem}_names")
+        codes = own != stem and stem not in members and values.ndim == 1 and values.dtype.kind in "iu"
+        n_levels = 0 if names is None or len(names.shape) != 1 or names.dtype.kind not in "US" else names.shape[0]
+        if codes and values.min() >= 0 and values.max() < n_levels:
+            decoded[stem] = archive[f"{stem}_names"][values]
+            used += [own, f"{stem}_names"]
+        else:
+            decoded[own] = values
+    return decoded, used
 
 
 def _columns(name: str, values: Any) -> list[pl.Series]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 MAX_LABELS = 20  # distinct values of a text label: as many as plots have colours
+MAX_NAMED_LABELS = 100  # distinct values of a column named label or class; plots draw the smaller groups in one colour
 MAX_INTEGER_LABELS = 12  # with more distinct integers plots use a colour scale
 _IDENTIFIER = {"id", "ids", "uid", "uuid", "guid", "nr", "no", "num", "number", "index", "idx", "key", "rownames"}
 _LABEL = {
@@ -31,3 +32,8 @@ def called_identifier(name: str) -> bool:
 def called_label(name: str) -> bool:
     """Return whether a column has the name of a label: class, species, blood_type, diagnosis."""
     return last_word(name) in _LABEL
+
+
+def is_label(name: str) -> bool:
+    """Return whether the whole name of a column is that of a label: class, but not class_size or blood_type."""
+    return name.strip().lower() in _LABEL

@@ -25,7 +25,8 @@ class Inspection:
     """Findings of `inspect_table`; every mapping holds only the columns that it concerns.
 
     ``types``: the type of each column. ``missing`` (null or NaN) and ``infinite``: counts. ``dominant``: the
-    column that holds most of the variance of all numeric columns except identifiers, with its share;
+    column that holds most of the variance of all numeric columns except identifiers, with its share (None if there are
+    faults);
     ``dominant_pair``: if no single column does, two that do together (see `lowland.core.dominance`).
     ``duplicate_columns``: column → the earlier one it repeats (constant columns excluded). ``duplicate_rows``:
     number of rows that repeat an earlier row, ignoring row numbers. ``non_numeric``: column → its type.
@@ -166,7 +167,8 @@ def inspect_table(table: Table) -> Inspection:
         if (numbers[name].constant if name in numbers else name not in empty and _one_value(frame[name]))
     ]
     naming = identifiers(table, counting)
-    top, share = _dominant({name: f.std for name, f in numbers.items() if name not in naming})
+    spread = {name: f.std for name, f in numbers.items() if name not in naming}
+    top, share = _dominant({} if table.faults else spread)  # columns with faults may vary most
     return Inspection(
         source=table.source,
         n_rows=table.n_rows,

@@ -65,7 +65,7 @@ def column_kind(column: pl.Series) -> ColumnKind:
     if gaps == len(column):
         return ColumnKind("empty", "every value is missing", missing=gaps)
     if _one_value(known):
-        return ColumnKind("constant", f"every value is {_short(known[0])}", missing=gaps)
+        return ColumnKind("constant", f"every value is {_short(known[0]) or 'an empty text'}", missing=gaps)
     if _counts(column):
         return ColumnKind("id", "whole numbers that count the rows", missing=gaps)
     if _identifies(column):
@@ -101,7 +101,9 @@ def _text(known: pl.Series, gaps: int) -> ColumnKind:
     if levels <= MAX_LABELS and (levels < len(known) or not prose):
         return ColumnKind("category", f"{levels} different values", missing=gaps)
     if not prose and 2 * levels <= len(known):
-        return ColumnKind("category", f"{levels} different values, each {len(known) / levels:.3g} times on average")
+        return ColumnKind(
+            "category", f"{levels} different values, each {len(known) / levels:,.0f} times on average", missing=gaps
+        )
     return ColumnKind("text", f"{levels} different texts in {len(known)} rows", missing=gaps)
 
 

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .column_names import MAX_INTEGER_LABELS, MAX_LABELS, called_identifier, called_label, last_word
+from .column_names import (
+    MAX_INTEGER_LABELS,
+    MAX_LABELS,
+    MAX_NAMED_LABELS,
+    called_identifier,
+    called_label,
+    is_label,
+    last_word,
+)
 
 if TYPE_CHECKING:
     from .table import Table
@@ -32,14 +40,13 @@ def identifiers(table: Table, counting: str | None) -> list[str]:
         return []
     called: list[str] = []
     others: list[str] = []
-    for name in table.names:
+    for column in table.frame.get_columns():
+        name, dtype = column.name, column.dtype
         if name == counting or name in table.faults:
             continue
-        dtype = table.frame.schema[name]
         text, so_called = dtype == pl.String, called_identifier(name)
         if not text and not (so_called and dtype.is_integer()):
             continue
-        column = table.frame[name]
         if column.null_count() or (text and (column.str.len_chars() > _MAX_NAME_LENGTH).any()):
             continue
         different = column.n_unique()
@@ -52,24 +59,26 @@ def identifiers(table: Table, counting: str | None) -> list[str]:
 def labels(table: Table, apart: Collection[str]) -> dict[str, int]:
     """Return the label columns, the likeliest first, with their numbers of distinct values.
 
-    They are text with few distinct values, and integers or booleans with the name of a label. Columns with the name of
-    a label come first, then columns in which every value repeats.
+    They are text with few distinct values, and integers or booleans with the name of a label. Columns whose whole name
+    is that of a label come first, then those whose last word is, then columns in which every value repeats.
 
     >>> frame = pl.DataFrame({"town": list("aabb"), "sex": list("mffm"), "diagnosis": [1, 0, 1, 0]})
     >>> from lowland.data.table import Table
     >>> labels(Table(frame, "small.csv"), ())
     {'diagnosis': 2, 'town': 2, 'sex': 2}
     """
-    found: list[tuple[bool, bool, str, int]] = []
-    for name in table.names:
+    found: list[tuple[int, bool, str, int]] = []
+    for column in table.frame.get_columns():
+        name, dtype = column.name, column.dtype
         if name in apart or name in table.faults:
             continue
-        dtype, named = table.frame.schema[name], called_label(name)
+        named = called_label(name)
         text = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
         if not text and not (named and (dtype.is_integer() or dtype == pl.Boolean)):
             continue
-        counts = table.frame[name].drop_nulls().value_counts()["count"]
-        if 2 <= len(counts) <= min(MAX_LABELS if text else MAX_INTEGER_LABELS, table.n_rows // 2):
-            found.append((not named, bool((counts < 2).any()), name, len(counts)))
+        counts = column.drop_nulls().value_counts()["count"]
+        most = MAX_INTEGER_LABELS if not text else MAX_NAMED_LABELS if is_label(name) else MAX_LABELS
+        if 2 <= len(counts) <= min(most, table.n_rows // 2):
+            found.append((2 - named - is_label(name), bool((counts < 2).any()), name, len(counts)))
     found.sort(key=lambda entry: entry[:2])  # stable: ties keep the order of the file
     return {name: count for *_, name, count in found}

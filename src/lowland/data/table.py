@@ -8,6 +8,7 @@ import io
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,12 +17,18 @@ from numpy.typing import NDArray
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 from .kinds import ColumnKind, Stray, column_kind
 from .kinds import not_numeric as not_numeric
 
 Matrix = NDArray[np.floating[Any]]
 
 TOO_BIG = "choose fewer columns"
+TEXTS_TO_NUMBERS = Message(
+    "Texts must become numbers first: either embeddings in a column of lists, read with ",
+    Setting("vector", "COLUMN"),
+    ", or counts of words as a sparse matrix (.npz or .mtx), reduced with truncated_svd",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +119,10 @@ class Table:
         >>> Table(pl.DataFrame({"a": [1.5, 2.5, 0.1], "b": ["x", "y", "x"]}), "small.csv").kinds()["b"].kind
         'category'
         """
+        return dict(self._kinds)
+
+    @cached_property
+    def _kinds(self) -> dict[str, ColumnKind]:
         kinds = {}
         for column in (*self.aside.get_columns(), *self._all_series()):
             name = column.name
@@ -175,9 +186,9 @@ class Table:
                 raise DataError(self.faults[name])
         if not chosen:
             excluded = ", ".join(f"{name} ({why})" for name, why in left_out.items())
-            raise DataError(
-                f"{self.source}: no numeric column is left to reduce" + (f"; left out: {excluded}" if excluded else "")
-            )
+            problem = f"{self.source}: no numeric column is left to reduce"
+            problem += f"; left out: {excluded}" if excluded else ""
+            raise DataError(Message(f"{problem}. ", TEXTS_TO_NUMBERS) if "text" in self.roles else problem)
         return chosen, left_out
 
     def _choose(

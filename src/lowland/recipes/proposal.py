@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..core.command_line import command_line, stem_of
+from ..data.column_names import is_label
 from ..data.table import name_list
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _BELOW_LIMIT = re.compile(r"\s*[<≤]\s*[0-9.,]+\s*")
 NOTHING = "lowland demo"  # where there is nothing to reduce
 _LEAST_ROWS = 3
+_MOST_LEVELS = 1000  # different values of a category; the time of FAMD grows with their square
 _MOST_WORDS = 5  # different words in columns of numbers that are proposed as marks of missing values
 
 
@@ -44,17 +46,20 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
     """
     if found.missing_pairs is not None:
         return _for_distances(found, path)
-    kinds = table.kinds()
+    kinds, names = table.kinds(), set(table.names)
     id = next(iter(found.identifiers), None) or next((n for n, kind in kinds.items() if kind.kind == "id"), None)
     color = next((name for name in found.categories if found.reducible != [name] and name != id), None)
+    color = color or _label_beside(table, kinds)
     marks = _marks(kinds)
     mended = {name for name, kind in kinds.items() if kind.stray and marks is not None}
     drop = [
         name
         for name, kind in kinds.items()
-        if name in table.names and name not in (id, color) and _unusable(name, kind, found, mended)
+        if name in names
+        and name not in (id, color)
+        and (_unusable(name, kind, found, mended) or _many(table, kind, name))
     ]
-    used = {name: kind for name, kind in kinds.items() if name in table.names and name not in (id, color, *drop)}
+    used = {name: kind for name, kind in kinds.items() if name in names.difference(drop, (id, color))}
     numbers = [name for name, kind in used.items() if kind.kind == "number" and name not in found.constant]
     categories = [name for name, kind in used.items() if kind.kind == "category"]
     if table.n_rows < _LEAST_ROWS or not (numbers or categories):
@@ -65,7 +70,7 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
         path,
         method="famd" if categories else None,
         components=None if len(numbers) + len(categories) > 1 else 1,
-        scale=found.dominated and not categories and len(numbers) > 1,
+        scale=(found.dominated or bool(mended)) and not categories and len(numbers) > 1,
         drop=name_list(drop) if drop else None,
         **{**(reading or {}), **(marks or {})},
         missing="ppca" if gaps else None,
@@ -76,11 +81,24 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
     )
 
 
+def _label_beside(table: Table, kinds: Mapping[str, ColumnKind]) -> str | None:
+    """Return the likeliest label among the columns kept aside, such as the folders of images."""
+    named = [name for name in table.aside.columns if is_label(name) and kinds[name].kind in ("number", "category")]
+    return next(
+        (name for name in (*named, *table.aside.columns) if name in named or kinds[name].kind == "category"), None
+    )
+
+
 def _unusable(name: str, kind: ColumnKind, found: Inspection, mended: set[str]) -> bool:
     """Return whether a column must be dropped by name; text, dates and empty columns are left out without that."""
     if kind.kind == "id":
         return name not in found.non_numeric  # further identifiers of numbers would be reduced
     return (name in found.faults and name not in mended) or name in found.infinite
+
+
+def _many(table: Table, kind: ColumnKind, name: str) -> bool:
+    """Return whether a category has too many different values for FAMD."""
+    return kind.kind == "category" and table.column(name).n_unique() > _MOST_LEVELS
 
 
 def _marks(kinds: Mapping[str, ColumnKind]) -> dict[str, Any] | None:

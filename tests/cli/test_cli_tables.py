@@ -1,0 +1,161 @@
+"""Tables as they come: what info proposes works, and new rows with their columns in any order follow in one command."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.datasets import load_wine
+
+from lowland.data import inspect_table, read
+from lowland.data.table import Table
+
+PBC = Path(__file__).parents[1] / "data" / "r" / "pbc.csv"
+
+
+def proposed(run: Any, path: Path) -> tuple[list[str], Any]:
+    """The command that info proposes, and its outcome."""
+    words = shlex.split(run("info", path, "--json").json["next"])
+    assert words[:2] == ["lowland", "reduce"]
+    outcome = run(*words[1:])
+    assert outcome.code == 0, outcome.err
+    return words, outcome
+
+
+def european(frame: pl.DataFrame, path: Path) -> None:
+    """Write a table with semicolons, decimal commas, cp1252, comment lines, limits of detection and words for gaps."""
+
+    def cell(name: str, value: Any) -> str:
+        if value is None:
+            return "n.d."
+        if name == "bili" and value < 0.6:
+            return "<0,6"
+        return str(value).replace(".", ",") if isinstance(value, float) else str(value)
+
+    rows = [";".join(name.replace("copper", "Kupfer (µg)") for name in frame.columns)]
+    rows += [";".join(map(cell, frame.columns, row)) for row in frame.iter_rows()]
+    path.write_bytes("\r\n".join(["# Labor München", "# Einheiten: µmol/l", *rows, ""]).encode("cp1252"))
+
+
+@pytest.mark.parametrize("write", [pl.DataFrame.write_csv, european], ids=["plain", "european"])
+def test_the_laboratory_table_goes_from_info_to_new_patients(run, tmp_path, write):
+    patients = pl.read_csv(PBC, null_values=["", "NA"], infer_schema_length=None)
+    write(patients[20:], tmp_path / "lab.csv")
+    write(patients[:20].select(sorted(patients.columns)), tmp_path / "new.csv")
+    words, outcome = proposed(run, tmp_path / "lab.csv")
+    assert {"--method", "famd", "--missing", "ppca", "--id", "--color", "outcome"} <= set(words)
+    page = (tmp_path / "lab.html").read_text()
+    assert "bili" in page
+    assert "outcome" in page
+    following = shlex.split(outcome.err.rpartition("next: ")[2])  # reads the new rows as the command did the old ones
+    assert ("--na" in following) == ("--na" in words)
+    assert ("--below-limit" in following) == ("--below-limit" in words)
+    following[following.index("NEW.csv")] = str(tmp_path / "new.csv")
+    assert run(*following[1:], "--flag", "--id", "id").code == 0
+    placed = pl.read_csv(tmp_path / "new-embedding.csv")
+    assert placed["id"].to_list() == patients["id"][:20].to_list()
+    assert set(placed["novel"].unique()) <= {0, 1}
+
+
+def test_cells_of_new_rows_that_are_not_numbers_are_an_error_with_the_option(run, tmp_path):
+    patients = pl.read_csv(PBC, null_values=["", "NA"], infer_schema_length=None)
+    european(patients[20:], tmp_path / "lab.csv")
+    european(patients[:20], tmp_path / "new.csv")
+    proposed(run, tmp_path / "lab.csv")
+    outcome = run("transform", "lab.lowland", "new.csv", "--out", "map.csv")
+    assert outcome.code == 3
+    assert "new.csv, line " in outcome.err
+    assert "--na n.d." in outcome.err or "--below-limit" in outcome.err
+    assert not (tmp_path / "map.csv").exists()
+
+
+def test_columns_in_different_units_are_scaled(run, tmp_path):
+    pl.from_pandas(load_wine(as_frame=True).frame).write_csv(tmp_path / "wine.csv")
+    words, _ = proposed(run, tmp_path / "wine.csv")
+    assert {"--scale", "--color", "target"} <= set(words)
+
+
+def test_marks_in_numbers_keep_units_in_doubt_and_the_columns_are_scaled(run, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{a:.3f},{b:.3f},{c}" for a, b, c in zip(*rng.normal(size=(2, 30)), [*range(9000, 9029), "n.d."], strict=True)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *rows]))
+    told = run("info", "t.csv", "--json").json
+    assert told["contents"]["dominant"] is None  # c has text and may vary most
+    assert "--scale" in told["next"]
+
+
+def test_a_column_named_label_is_the_label_even_with_many_values():
+    label = [f"attack {i % 40}" for i in range(400)]
+    frame = pl.DataFrame({"a": range(400), "protocol_type": ["tcp", "udp"] * 200, "label": label})
+    assert next(iter(inspect_table(Table(frame, "t.csv")).categories)) == "label"
+
+
+def test_categories_with_too_many_values_are_dropped(run, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = {"a": rng.normal(size=5000), "tail": [f"N{i % 2000}" for i in range(5000)], "kind": ["x", "y"] * 2500}
+    pl.DataFrame(rows | {"b": rng.normal(size=5000), "side": list("lrlrr") * 1000}).write_csv(tmp_path / "t.csv")
+    words = shlex.split(run("info", "t.csv", "--json").json["next"])
+    assert words[words.index("--drop") + 1] == "tail"
+
+
+def test_dates_are_said_to_be_left_out(run, tmp_path):
+    (tmp_path / "t.csv").write_text("day,a,b\n2024-01-01,1,2\n2024-02-01,2,1\n2024-03-07,2,5\n")
+    assert "day (left out without --dates elapsed or --dates cyclic)" in run("info", "t.csv").out
+
+
+def test_texts_need_numbers_first(run, tmp_path):
+    (tmp_path / "texts").mkdir()
+    for i in range(5):
+        (tmp_path / "texts" / f"{i}.txt").write_text(f"the boundary layer of wing number {i} " * 3)
+    listed = pl.DataFrame(
+        {"id": range(1, 6), "body": [f"the boundary layer of wing number {i} " * 3 for i in range(5)]}
+    )
+    listed.write_csv(tmp_path / "texts.csv")
+    for path in ("texts", "texts.csv"):
+        told, refused = run("info", path), run("reduce", path)
+        assert told.code == 0
+        assert refused.code == 3
+        for text in (told.err, refused.err):
+            assert "--vector COLUMN" in text
+            assert "truncated_svd" in text
+
+
+def test_folders_of_images_colour_the_map(run, tmp_path):
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    for i in range(12):
+        folder = tmp_path / "faces" / f"person{i % 3}"
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 256, (8, 6), dtype=np.uint8)).save(folder / f"{i}.png")
+    words, outcome = proposed(run, tmp_path / "faces")
+    assert words[words.index("--color") + 1] == "folder"
+    assert "faces.lowland NEW --out" in outcome.err
+
+
+def test_codes_of_an_archive_become_the_categories_that_they_stand_for(tmp_path):
+    X, codes = np.eye(4), np.array([1, 0, 1, 2], np.int8)
+    np.savez(tmp_path / "t.npz", X=X, kind_code=codes, kind_names=np.array(["a", "b", "c"]))
+    table = read(tmp_path / "t.npz")
+    assert table.column("kind").to_list() == ["b", "a", "b", "c"]
+    assert not table.notes
+    np.savez(tmp_path / "t.npz", X=X, kind_code=codes, kind_names=np.array(["a", "b"]))  # 2 has no name
+    table = read(tmp_path / "t.npz")
+    assert table.column("kind_code").to_list() == [1, 0, 1, 2]
+    assert "kind_names" in table.notes[0]
+
+
+def test_inspecting_a_wide_table_does_not_list_its_columns_for_each_column(monkeypatch):
+    reads = []
+    schema = pl.DataFrame.schema.fget
+    monkeypatch.setattr(pl.DataFrame, "schema", property(lambda frame: reads.append(1) or schema(frame)))
+    table = Table(pl.DataFrame(np.eye(5, 200) + 1.0), "wide.csv")
+    inspect_table(table)
+    table.kinds()
+    assert len(reads) < 20
