@@ -178,7 +178,7 @@ class Autoencoder(Reducer):
             "order of rows": 24 * min(n, window) + (8 * n if n > window else 0),
             "weights": 4 * 6 * weights,
             "layers": 4 * 6 * min(n, self.batch_size) * sum(widths) + network.chunk_bytes(n, max(widths)),
-            "blocks of rows": 24 * min(n, block_rows(d)) * d,
+            "blocks of rows": 8 * min(settings.threads() + 1, 3) * min(n, block_rows(d)) * d,  # read ahead of training
             "buffers of torch": _BUFFERS,
         }
         first = sum(axes.values())  # principal components are found before training begins
