@@ -125,6 +125,6 @@ def test_stored_distances_that_cannot_join_pieces():
     search = searcher("precomputed", stored([(0, 1, 1.0), (2, 3, 1.0), (3, 4, 1.0)], 5))
     with pytest.raises(
         lowland.DisconnectedError,
-        match=r"components is 2, and no distance is known from that of row 0 to any other.*'separate'",
+        match=r"components is 2, and no distance is known from the component of row 0 to any other.*'separate'",
     ):
         bridge(search.graph(1), search)
