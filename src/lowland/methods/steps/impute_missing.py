@@ -11,7 +11,7 @@ import polars as pl
 
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Rule
 from ...core.errors import CellError
-from ...core.message import Advice, Message, Setting
+from ...core.message import Message, Remedies, Setting
 from ...core.random import seed
 from ..linear.probabilistic_pca import ProbabilisticPCA
 from . import frames
@@ -161,7 +161,7 @@ class ImputeMissing(Step):
                 i, number = int(np.argmax(column.is_null().to_numpy())), frame.columns.index(name)
                 level = Message("make missing values a level with ", Setting("missing_category", "level"))
                 mode = Message("take the most frequent level with ", Setting("missing_category", "mode"))
-                raise CellError("a missing category", Advice("fill it", level, mode), row=i, column=number, name=name)
+                raise CellError("a missing category", Remedies("fill it", level, mode), row=i, column=number, name=name)
             filled = column.cast(pl.String).fill_null(self.levels_[name])
             if column.dtype == pl.Boolean and self.categories == "mode":
                 filled = filled == "true"
