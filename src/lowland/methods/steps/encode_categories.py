@@ -65,6 +65,11 @@ class EncodeCategories(Step):
     def __init__(self, method: str = "one-hot", *, unseen: str = "error") -> None:
         self.method, self.unseen = method, unseen
 
+    def describe(self) -> str:
+        """Return how categories become numbers; empty without categories."""
+        how = "by all axes of FAMD" if self.method == "famd" else "one-hot"
+        return f"categories {how}" if self.levels_ else ""
+
     def _learn(self, frame: pl.DataFrame) -> None:
         self.levels_, self.encoder_ = {}, None
         for name in self._of_kind(frames.CATEGORY):

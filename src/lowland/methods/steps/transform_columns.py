@@ -67,6 +67,10 @@ class TransformColumns(Step):
     def __init__(self, transforms: dict[str, Any]) -> None:
         self.transforms = transforms
 
+    def describe(self) -> str:
+        """Return the functions with their columns."""
+        return ", ".join(f"{name} of {' and '.join(columns)}" for name, columns in self.columns_.items())
+
     def _learn(self, frame: pl.DataFrame) -> None:
         self.columns_ = self._resolved()
         self.names_out_ = list(self.names_in_)
