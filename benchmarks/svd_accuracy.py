@@ -25,7 +25,7 @@ from . import datasets, judges
 from .cases import FLAT, WORDS
 
 K = 100
-TOLERANCES = (0.5, 0.3, 0.2, 0.1, 0.07, 0.05, 0.03, 0.02, 0.015, 0.01, 7e-3, 5e-3, 3e-3, 2e-3, 1e-3)
+TOLERANCES = (0.9, 0.7, 0.5, 0.3, 0.2, 0.1, 0.07, 0.05, 0.03, 0.025, 0.022, 0.02, 0.018, 0.016, 0.014, 0.01, 7e-3, 5e-3)
 Triplets = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 

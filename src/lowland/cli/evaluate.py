@@ -123,7 +123,7 @@ def evaluate(
     order = matched_rows(given, table, by)
     shared, same = (by, True) if by is not None else naming_column(given, table, {*names, options.target or ""})
     labels = _labels(given, table, options.target, order)
-    request = _Request(options, anchors, each=out is not None, coded=coded)
+    request = _MeasureRequest(options, anchors, each=out is not None, coded=coded)
     found, points = _measure(given, coordinates(table, names)[order], labels, request)
     named = row_names(given)
     if out is not None:
@@ -144,7 +144,7 @@ def evaluate(
 
 
 @dataclass(frozen=True)
-class _Request:
+class _MeasureRequest:
     """What to measure; ``each``: also measure each row; ``coded``: compare with the columns as FAMD codes them."""
 
     options: TrustOptions
@@ -227,7 +227,7 @@ def _labels(given: Input, map: Table, name: str | None, order: Any) -> pl.Series
     return map.column(name).gather(order)
 
 
-def _measure(given: Input, Y: Any, labels: pl.Series | None, request: _Request) -> tuple[Report, Pointwise]:
+def _measure(given: Input, Y: Any, labels: pl.Series | None, request: _MeasureRequest) -> tuple[Report, Pointwise]:
     from ..quality import report
 
     options = request.options

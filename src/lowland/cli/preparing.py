@@ -43,20 +43,12 @@ def prepared(
 
 
 def steps_in_words(steps: Pipeline) -> str:
-    """Return the steps with what each does, such as "missing (ppca), scale (standard)"."""
-    said = {"columns": None, "dates": "kind", "missing": "numbers", "categories": "kind", "scale": "kind"}
-    words = []
-    for name, step in steps.steps:
-        if name == "columns":
-            continue
-        how = step.get_params(deep=False)
-        if name == "pre":
-            words.append(f"{type(step).__name__} of {how['n_components']} components")
-        elif name == "transform":
-            words.append(", ".join(how["transforms"]))
-        else:
-            words.append(f"{name} ({next(iter(how.values()))})" if how and said.get(name, "") is not None else name)
-    return ", ".join(words) or "columns"
+    """Return what the steps do, such as "missing numbers filled by column means, columns scaled to unit variance"."""
+    words = [
+        f"{type(step).__name__} of {step.n_components_} components" if name == "pre" else step.describe()
+        for name, step in steps.steps
+    ]
+    return ", ".join(filter(None, words)) or "columns"
 
 
 def parts_of_model(model: Any) -> tuple[Pipeline | None, Any, AlignMap | None]:

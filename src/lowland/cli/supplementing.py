@@ -11,6 +11,7 @@ from ..core.errors import DataError
 from .input import Input
 from .inputs import read_for
 from .running import run
+from .wording import in_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +47,7 @@ def _laid(work: Any, given: Input) -> Any:
     try:
         return work()
     except DataError as error:
-        raise DataError(f"{given.source}: {str(error).replace('supplementary: ', '--supplementary: ')}") from error
+        raise DataError(f"{given.source}: --supplementary: {in_words(error.args[0])}") from error
 
 
 def _frame(given: Input, names: Sequence[str]) -> pl.DataFrame:

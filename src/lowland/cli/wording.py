@@ -20,7 +20,8 @@ _RENAMED = {  # parameter → options, of which a command has one
     "random_state": ("seed",),
     "groups": ("target",),
 }
-_FUNCTIONS = ("compare", "dimension", "estimate", "novelty", "outliers", "report")  # called by commands
+# Functions that commands call:
+_FUNCTIONS = ("compare", "dimension", "estimate", "novelty", "outliers", "report", "supplementary")
 _OPTIONS: ContextVar[Callable[[], Iterable[str]]] = ContextVar("options", default=tuple)
 
 

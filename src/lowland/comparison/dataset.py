@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from ..contract.fit_info import level_of_the_caller
 from ..core.errors import CellError, DataError, DominantColumnWarning
-from ..core.message import SCALED_METRIC, Advice, Message, Owner
+from ..core.message import SCALED_METRIC, Message, Owner, Remedies
 from ..pairs.distances import learn
 from ..quality.anchors import labels
 from ..quality.spaces import famd_axes
@@ -272,7 +272,7 @@ def _whole_rows(error: DataError) -> DataError:
     """Say what helps against a gap here: a method that takes gaps cannot be compared with the others on them."""
     if not isinstance(error, CellError) or error.what not in ("NaN", "a missing category"):
         return error
-    return error.changed(advice=Advice("fill it", "leave the row out, since methods are compared on whole rows"))
+    return error.changed(advice=Remedies("fill it", "leave the row out, since methods are compared on whole rows"))
 
 
 def _require_variety(kind: str, rows: Any) -> None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .message import Advice, Message, Part
+from .message import Message, Part, Remedies
 
-FILL = Advice("fill it", "leave the row out")
+FILL = Remedies("fill it", "leave the row out")
 
 
 class LowlandError(Exception):

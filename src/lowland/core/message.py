@@ -132,12 +132,12 @@ class Phrase(Part):
 
 
 @dataclass(frozen=True, init=False)
-class Advice(Part):
+class Remedies(Part):
     """Alternative remedies. The command line leaves out those that it does not offer.
 
-    >>> str(Advice("fill it", "leave the row out"))
+    >>> str(Remedies("fill it", "leave the row out"))
     'fill it or leave the row out'
-    >>> str(Advice("fill it", "leave the row out", Message("use ", Estimator("ProbabilisticPCA"))))
+    >>> str(Remedies("fill it", "leave the row out", Message("use ", Estimator("ProbabilisticPCA"))))
     'fill it, leave the row out, or use ProbabilisticPCA'
     """
 
@@ -185,7 +185,7 @@ class Message(str):
         for part in self.parts:
             if isinstance(part, Setting):
                 yield part
-            elif isinstance(part, Advice):
+            elif isinstance(part, Remedies):
                 for action in part.actions:
                     yield from settings_of(action)
 
@@ -224,7 +224,7 @@ def _either(texts: list[str]) -> str:
 
 
 def _shown(part: str | Part, word: Callable[[Part], str | None]) -> str:
-    if isinstance(part, Advice):
+    if isinstance(part, Remedies):
         return part.worded(word)
     text = word(part) if isinstance(part, Part) else None
     return str(part) if text is None else text

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .dates import parse_dates
-from .marks import PLAIN, Evidence, Marks, evidence
+from .marks import PLAIN, MarkEvidence, Marks, evidence
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 LIMIT_SIGNS = "<≤"  # before the limit of detection, in cells of values below it
@@ -47,7 +47,7 @@ class Typed:
     stray: tuple[StrayCell, ...] = ()
     n_stray: int = 0
     trimmed: pl.Series | None = None
-    evidence: Evidence | None = None
+    evidence: MarkEvidence | None = None
     date_format: str | None = None
 
 

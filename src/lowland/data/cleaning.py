@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from ..core.message import Advice, Message, Setting
+from ..core.message import Message, Remedies, Setting
 from .cells import MISSING, StrayCell, Typed, is_below_limit, is_written_number, typed, with_marks
 from .dialect import Dialect
 from .kinds import Stray
@@ -39,7 +39,7 @@ class Problem:
         shown = cell if len(cell) <= _MAX_SHOWN else cell[: _MAX_SHOWN - 1] + "…"
         place = f"line {lines[row]}" if row in lines else f"row {row}"
         without = Message("exclude the column with ", Setting("drop", [self.name]))
-        advice = Advice(Message(*self._remedy(cell)), without)
+        advice = Remedies(Message(*self._remedy(cell)), without)
         return Message(f"{file}, {place}, column {self.name!r}: {shown!r} is not a number; ", advice)
 
     def _remedy(self, cell: str) -> tuple[str | Setting, ...]:

@@ -63,7 +63,7 @@ class Marks:
 PLAIN = Marks()
 
 
-class Evidence(NamedTuple):
+class MarkEvidence(NamedTuple):
     """Which marks the cells of a column use without doubt; ``thousands`` is the mark."""
 
     decimal_comma: bool = False
@@ -84,16 +84,16 @@ _GROUPS = {
 }
 
 
-def evidence(cells: pl.Series) -> Evidence | None:
+def evidence(cells: pl.Series) -> MarkEvidence | None:
     """Return which marks a column of trimmed cells uses without doubt; None if some cell is no number with any marks.
 
     >>> evidence(pl.Series(["1.234,5", "12", None]))
-    Evidence(decimal_comma=True, thousands='.')
+    MarkEvidence(decimal_comma=True, thousands='.')
     """
     if not _matches(cells, _ANY).all(ignore_nulls=True):
         return None
     thousands = next((mark for mark, pattern in _GROUPS.items() if _matches(cells, pattern).any()), None)
-    return Evidence(bool(_matches(cells, _DECIMAL_COMMA).any()), thousands)
+    return MarkEvidence(bool(_matches(cells, _DECIMAL_COMMA).any()), thousands)
 
 
 def marks_of(columns: Iterable[pl.Series], decimal: str | None, thousands: str | None, separator: str) -> Marks:

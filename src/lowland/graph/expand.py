@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.cost import check_allocation
-from ..core.message import Advice, Code, Message
+from ..core.message import Code, Message, Remedies
 from ..pairs.pairwise import tiles
 from .distinct import Distinct
 from .graph import Graph, spread
@@ -16,7 +16,7 @@ from .graph import starts as heads
 Array = Any
 
 _POINTS_AT_ONCE = 1 << 14  # points expanded at a time
-_MANY_EQUAL = Message(Advice("use fewer neighbours", Message("use ", Code("ties='cut'"))), ": many rows are equal")
+_MANY_EQUAL = Message(Remedies("use fewer neighbours", Message("use ", Code("ties='cut'"))), ": many rows are equal")
 
 
 def expand(graph: Graph, same: Distinct, k: int | None, ties: str) -> Graph:

@@ -10,7 +10,7 @@ import numpy as np
 from ..core import thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
-from ..core.message import Advice, Code, Message
+from ..core.message import Code, Message, Remedies
 from ..pairs.pairwise import cut, tiles
 from .graph import Graph, starts
 from .measures import BoundMetric, Rows
@@ -20,7 +20,7 @@ Array = Any
 _PAIRS_AT_ONCE = 1 << 21  # pairs compared at a time
 _LEAST_ROWS_AT_ONCE = 16  # rows at a time: with fewer, preparing the points would take longer than comparing them
 EDGE = 36  # bytes of an edge: in its list, and in the graph that the lists are copied to
-_FEWER_EDGES = Message(Advice("use a smaller radius", "fewer neighbours", Message(Code("ties='cut'"))))
+_FEWER_EDGES = Message(Remedies("use a smaller radius", "fewer neighbours", Message(Code("ties='cut'"))))
 SLACK = 1e-12  # of a distance: sums in another order differ by less
 
 

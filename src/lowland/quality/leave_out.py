@@ -67,7 +67,7 @@ def rank_sums(sides: Sides, counts: Array, numbers: Array, fold: Array) -> RankS
     return RankSums(*out)
 
 
-class _Lists(NamedTuple):
+class _RankedLists(NamedTuple):
     """The neighbours of some anchors: the start of each list, the points, and whether each begins a group of ties."""
 
     start: Array
@@ -103,7 +103,7 @@ class _Work:
             far, sizes = measure.raw(measure.own(few).rows, i, points), np.bincount(i, minlength=len(few))
             ranks = [part.nearer(few, sizes, far) for part in self.parts[judge]]
             nearer, level = (np.array([found[c] for found in ranks]) for c in (0, 1))
-            out[side, sure], enough = self._add(_Lists(starts(sizes), points, first), few, nearer, level)
+            out[side, sure], enough = self._add(_RankedLists(starts(sizes), points, first), few, nearer, level)
             certain[sure] &= enough
         return out, certain
 
@@ -122,13 +122,13 @@ class _Work:
             keep = np.arange(self.sides.n) < lengths[own][:, None]
             i, p = np.nonzero(keep)
             points = orders[own][keep].astype(np.int64)
-            lists = _Lists(starts(lengths[own]), points, ranks[own].less[i, points] == p)
+            lists = _RankedLists(starts(lengths[own]), points, ranks[own].less[i, points] == p)
             nearer, level = np.zeros((2, len(self.counts) - 1, len(points)), dtype=np.int64)
             ranks_by_fold(*ranks[judge], orders[judge], self.fold, lists.start, points, nearer, level)
             out[side], enough = self._add(lists, numbers, nearer, level)
         return out, enough
 
-    def _add(self, lists: _Lists, numbers: Array, nearer: Array, level: Array) -> tuple[Array, Array]:
+    def _add(self, lists: _RankedLists, numbers: Array, nearer: Array, level: Array) -> tuple[Array, Array]:
         from .leave_out_loops import add_ranks
 
         out = np.empty((len(numbers), len(self.counts)))

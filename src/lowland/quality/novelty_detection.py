@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..contract.reducer import Reducer
 from ..core import arrays, thread_pool
 from ..core.errors import DataError
-from ..core.message import Advice, Code, Message, Owner, Setting
+from ..core.message import Code, Message, Owner, Remedies, Setting
 from ..core.random import seed
 from ..methods.steps.chain import split_at_method
 from ..methods.steps.origins import Origins, origins
@@ -29,7 +29,7 @@ from .unusual_columns import Explainer, Factors, differences_between, factors_al
 
 Array = Any
 
-_GIVE = Advice(
+_GIVE = Remedies(
     Message("give them as ", Setting("X_train", Code("…"))),
     "use a method that stores them, such as Isomap",
     before="; ",

@@ -21,7 +21,7 @@ from ..core import thread_pool
 from ..core.cost import check_allocation
 from ..core.errors import DataError
 from ..core.measure import Measure
-from ..core.message import Advice, Code, Message, Owner, Setting
+from ..core.message import Code, Message, Owner, Remedies, Setting
 from ..graph.measures import BoundMetric, RuleRows, SquareRows
 from ..pairs.pairwise import tiles
 from .anchors import Labels, check_seed, labels
@@ -242,7 +242,7 @@ class PairTable:
         n, whose = self.both.n, self._members()
         most = max(self.total if members is None else len(members) * (n - 1) for members in whose)
         remedy = Message(
-            Advice(Message("draw some of them with ", Setting("pairs", Code("1_000_000"))), "use fewer rows")
+            Remedies(Message("draw some of them with ", Setting("pairs", Code("1_000_000"))), "use fewer rows")
         )
         check_allocation(_SORT_BYTES * most, "sorting all pairs", remedy)
         for members in whose:

@@ -107,7 +107,7 @@ def counted(quick: Counters, numbers: Array, k: int, codes: Array | None) -> tup
     found = [side.near(numbers, k) for side in quick]
     sure = found[0][2] & found[1][2]
     few = numbers[sure]
-    near = [_Near.of(indices[sure], d[sure], k) for indices, d, _ in found]
+    near = [_NearestLists.of(indices[sure], d[sure], k) for indices, d, _ in found]
     lists = [
         _judged(own, other, few, counter, judge)
         for own, other, counter, judge in zip(near, near[::-1], quick, quick[::-1], strict=True)
@@ -117,7 +117,7 @@ def counted(quick: Counters, numbers: Array, k: int, codes: Array | None) -> tup
     return values, sure
 
 
-class _Near(NamedTuple):
+class _NearestLists(NamedTuple):
     """Neighbour lists with all ties of the k-th: anchor, point, Euclidean distance, ranks."""
 
     i: Array
@@ -126,13 +126,13 @@ class _Near(NamedTuple):
     ranks: Ranks
 
     @classmethod
-    def of(cls, indices: Array, d: Array, k: int) -> _Near:
+    def of(cls, indices: Array, d: Array, k: int) -> _NearestLists:
         keep = d <= d[:, k - 1 : k]
         i, p = np.nonzero(keep)
         return cls(i, indices[keep], d[keep], ranks_in_lists(i, p, d[keep]))
 
 
-def _judged(own: _Near, other: _Near, numbers: Array, counter: Counter, judge: Counter) -> Listed:
+def _judged(own: _NearestLists, other: _NearestLists, numbers: Array, counter: Counter, judge: Counter) -> Listed:
     """Return lists with the ranks of their points on the other side; ranks in its lists are reused."""
     far = judge.measure.raw(judge.measure.own(numbers).rows, own.i, own.j)
     pairs, known = (side.i * judge.n + side.j for side in (own, other))

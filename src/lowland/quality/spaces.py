@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from ..contract.fit_info import level_of_the_caller
 from ..core.errors import FILL, CellError, DataError
-from ..core.message import Advice, Message, Owner, Part, parts_of
+from ..core.message import Message, Owner, Part, Remedies, parts_of
 from ..graph.measures import BoundMetric, EuclideanRows, RuleRows, SparseRows, SquareRows, measure
 from ..graph.neighbors import objects
 from ..pairs.distances import check_function
@@ -25,7 +25,7 @@ Metric = str | Callable[[Any, Any], Any]
 
 _SURE = 1e-10  # relative error above which a distance from products is recomputed from differences
 _GATHERED_ENTRIES = 1 << 22  # numbers gathered at a time
-_BOTH = Advice("fill it", "leave the row out of data and map")
+_BOTH = Remedies("fill it", "leave the row out of data and map")
 
 
 class Sides(NamedTuple):

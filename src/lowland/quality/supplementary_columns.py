@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from ..core.errors import DataError
+from ..core.message import Message, Owner
 from ..core.random import seed
 from ..data.table import not_numeric
 
@@ -116,12 +117,12 @@ def supplementary(
     """
     Y = np.asarray(Y, dtype=np.float64)
     if Y.ndim != 2 or not np.isfinite(Y).all():
-        raise DataError(f"supplementary: the map must be an array of finite coordinates, n x k; got shape {Y.shape}")
+        raise _refusal(f"the map must be an array of finite coordinates, n x k; got shape {Y.shape}")
     if permutations < 0:
-        raise DataError(f"supplementary: permutations must be 0 or more; got {permutations}")
+        raise _refusal(f"permutations must be 0 or more; got {permutations}")
     frame = columns if isinstance(columns, pl.DataFrame) else pl.DataFrame(columns)
     if frame.height != len(Y):
-        raise DataError(f"supplementary: the columns have {frame.height} rows, the map has {len(Y)}")
+        raise _refusal(f"the columns have {frame.height} rows, the map has {len(Y)}")
     laid = {}
     for column in frame.get_columns():
         rng = seed(random_state)  # the same permutations for each column, whatever others there are
@@ -129,18 +130,22 @@ def supplementary(
     return Supplementary(laid, permutations)
 
 
+def _refusal(what: str) -> DataError:
+    return DataError(Message(Owner("supplementary"), what))
+
+
 def _column(Y: Array, column: pl.Series, permutations: int, rng: np.random.Generator) -> NumberOnMap | CategoryOnMap:
     kind, name = not_numeric(column.dtype), column.name
     number = kind is None and column.dtype != pl.Boolean
     if kind not in (None, "text"):
-        raise DataError(f"supplementary: column {name!r} contains {kind}; give numbers or categories")
+        raise _refusal(f"column {name!r} contains {kind}; give numbers or categories")
     known = column.is_not_null().to_numpy()
     if number:
         values = column.cast(pl.Float64).to_numpy()
         known = known & np.isfinite(np.where(known, values, np.nan))
     points = Y[known]
     if len(points) < _LEAST_ROWS or np.ptp(points, axis=0).max() == 0:
-        raise DataError(f"supplementary: column {name!r} has {len(points)} values at distinct points; it needs 3")
+        raise _refusal(f"column {name!r} has {len(points)} values at distinct points; it needs 3")
     if number:
         return _number(name, points, values[known], permutations, rng)
     return _category(name, points, column.filter(pl.Series(known)), permutations, rng)
@@ -150,7 +155,7 @@ def _number(name: str, Y: Array, z: Array, permutations: int, rng: np.random.Gen
     centred, z = Y - Y.mean(axis=0), z - z.mean()
     total = float(z @ z)
     if total <= len(z) * (np.finfo(float).eps * np.abs(z).max(initial=0.0)) ** 2 or np.ptp(z) == 0:
-        raise DataError(f"supplementary: column {name!r} is constant, so it has no direction on the map")
+        raise _refusal(f"column {name!r} is constant, so it has no direction on the map")
     basis, R = np.linalg.qr(centred)
     keep = np.abs(np.diag(R)) > np.abs(np.diag(R)).max() * len(Y) * np.finfo(float).eps
     slope = np.linalg.lstsq(centred, z, rcond=None)[0]
@@ -166,7 +171,7 @@ def _number(name: str, Y: Array, z: Array, permutations: int, rng: np.random.Gen
 def _category(name: str, Y: Array, labels: pl.Series, permutations: int, rng: np.random.Generator) -> CategoryOnMap:
     levels = labels.unique(maintain_order=True).sort().to_list()
     if len(levels) < 2:
-        raise DataError(f"supplementary: column {name!r} has one level, {levels[0]!r}; it needs two or more")
+        raise _refusal(f"column {name!r} has one level, {levels[0]!r}; it needs two or more")
     order = {level: number for number, level in enumerate(levels)}
     codes = np.array([order[label] for label in labels.to_list()])
     counts = np.bincount(codes)

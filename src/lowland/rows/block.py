@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import CellError
-from ..core.message import Advice, Estimator, Message
+from ..core.message import Estimator, Message, Remedies
 
 Array = Any
 
@@ -57,9 +57,9 @@ def require_finite(block: Block, allow_nan: bool = False) -> None:
         row, column = divmod(int(found[0]), block.rows.shape[1])
     value = arrays.to_numpy(values).ravel()[found[0]]
     what = "NaN" if np.isnan(value) else f"infinity ({value})"
-    advice = Advice("replace it", "leave the row out")
+    advice = Remedies("replace it", "leave the row out")
     if np.isnan(value):
         other = Message("use ", Estimator("ProbabilisticPCA"), ", which takes missing values")
-        advice = Advice("fill it", "leave the row out", other)
+        advice = Remedies("fill it", "leave the row out", other)
     name = None if block.names is None else block.names[column]
     raise CellError(what, advice, row=row + block.start, column=column, name=name)

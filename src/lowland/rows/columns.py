@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import DataError
-from ..core.message import Advice, Message, Setting
+from ..core.message import Message, Remedies, Setting
 from . import conversion
 from .conversion import is_missing
 from .row_source import RowSource
@@ -200,7 +200,7 @@ def numbers_of(piece: TableBlock, j: int) -> Array:
         return values
 
     def no_number(i: int, value: Any, error: Exception) -> NoReturn:
-        advice = Advice(Message("if it is a category, name the column in ", Setting("categorical")))
+        advice = Remedies(Message("if it is a category, name the column in ", Setting("categorical")))
         conversion.refuse(value, error, advice, piece.start + i, j, piece.name(j))
 
     return conversion.cells(values, no_number)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ..core import arrays
 from ..core.errors import CellError, DataError
-from ..core.message import Advice
+from ..core.message import Remedies
 
 Array = Any
 
@@ -77,11 +77,11 @@ def _from_objects(array: Array) -> Array:
             try:
                 float(value)
             except (TypeError, ValueError) as error:
-                refuse(value, error, Advice("convert it", "leave the column out"), i, j)
+                refuse(value, error, Remedies("convert it", "leave the column out"), i, j)
         raise
 
 
-def refuse(value: Any, error: Exception, advice: Advice, row: int, column: int, name: str | None = None) -> NoReturn:
+def refuse(value: Any, error: Exception, advice: Remedies, row: int, column: int, name: str | None = None) -> NoReturn:
     """Raise for a cell that is not a number: as in scikit-learn, TypeError for objects and ValueError for text."""
     cell = CellError(f"{value!r}, which is not a number ({error}),", advice, row=row, column=column, name=name)
     if isinstance(error, TypeError):
@@ -107,7 +107,7 @@ def column(name: str, number: int, values: np.ndarray[Any, Any]) -> np.ndarray[A
         return values.astype(np.float64)
 
     def no_number(i: int, value: Any, error: Exception) -> NoReturn:
-        refuse(value, error, Advice("leave the column out", "encode it"), i, number, name)
+        refuse(value, error, Remedies("leave the column out", "encode it"), i, number, name)
 
     return cells(values, no_number)
 

@@ -16,7 +16,7 @@ import numpy as np
 from ..core import arrays, thread_pool
 from ..core.cost import DataShape, check_allocation
 from ..core.errors import FILL, CellError, DataError
-from ..core.message import Advice, Message, Setting
+from ..core.message import Message, Remedies, Setting
 from . import columns
 from .block import Block
 from .columns import ColumnRequest, Level, TableBlock, one_of
@@ -188,7 +188,7 @@ class MixedRows(RowSource):
         if self._missing == "error" and (codes < 0).any():
             i = piece.start + int((codes < 0).argmax())
             level = Message("make missing values a separate level with ", Setting("missing", "level"))
-            advice = Advice("fill it", "leave the row out", level)
+            advice = Remedies("fill it", "leave the row out", level)
             raise CellError("a missing category", advice, row=i, column=j, name=piece.name(j))
         return codes, levels
 
@@ -356,7 +356,7 @@ def _refuse_unseen(piece: TableBlock, i: int, j: int, level: Level, known: list[
     listed = ", ".join(repr(value) for value in known[:6]) + (f", … ({len(known)} in all)" if len(known) > 6 else "")
     ignore = Message("ignore the column for such rows with ", Setting("unseen", "ignore"))
     what = f"the level {level!r}, which the training rows do not have (they have {listed}),"
-    raise CellError(what, Advice("correct it", ignore), row=row, column=j, name=piece.name(j))
+    raise CellError(what, Remedies("correct it", ignore), row=row, column=j, name=piece.name(j))
 
 
 __all__ = ["PIECE_ROWS", "Learned", "Levels", "MixedRows", "mixed_blocks", "mixed_rows"]

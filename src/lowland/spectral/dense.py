@@ -69,7 +69,7 @@ def orthonormal(W: Array) -> tuple[Array, Array]:
     """
     xp = arrays.namespace(W)
     if W.shape[0] >= 2000 and W.shape[0] > 20 * W.shape[1]:
-        lengths = xp.linalg.vector_norm(W, axis=0)
+        lengths = arrays.column_norms(W)
         first = _cholesky_qr(W, lengths, 1e-3) if float(xp.min(lengths)) > 0 else None
         second = None if first is None else _cholesky_qr(first[0], xp.ones_like(lengths), 0.5)
         if first is not None and second is not None:

@@ -32,6 +32,8 @@ from .operators import Operator
 Array = Any
 
 _MAX_RESTARTS = 300
+_BLOCK, _LOOSE_BLOCK = 8, 16  # columns of a block, at a tight and at a loose tolerance
+_LOOSE = 1e-3  # a tolerance of at least this is loose
 _NEARLY_EXACT = 0.03  # residual divided by the value, for a vector that is nearly an eigenvector
 _RANDOM_COLUMNS = 2  # random directions that join a run
 _JOIN_RESIDUAL = 3e-2  # residual/‖A‖ at which they join, after about half of the blocks of a run
@@ -52,10 +54,17 @@ class Sizes:
     keep: int
 
 
-def sizes(k: int, n: int, block: int = 8) -> Sizes:
-    """Return the sizes for k wanted pairs of an operator whose smaller side is n; plans use the same rule.
+def block_for(tol: float | None) -> int:
+    """Return the width of a block for a tolerance (None: rounding).
 
-    A block of 16 needs fewer products but more columns in all; measured slower on word counts and flat spectra.
+    A block of 16 needs fewer products but more columns in all. To rounding it was slower on word counts and flat
+    spectra; to a residual of 1e-2, where an iteration has few blocks, it took 0.8 of the time.
+    """
+    return _BLOCK if tol is None or tol < _LOOSE else _LOOSE_BLOCK
+
+
+def sizes(k: int, n: int, block: int = _BLOCK) -> Sizes:
+    """Return the sizes for k wanted pairs of an operator whose smaller side is n; plans use the same rule.
 
     >>> sizes(10, 10_000)
     Sizes(block=8, basis=191, keep=18)
@@ -64,6 +73,15 @@ def sizes(k: int, n: int, block: int = 8) -> Sizes:
     basis += _RANDOM_COLUMNS * basis // (2 * block)  # they join for half of the blocks
     keep = k + max(block, 3 * k // 10)
     return Sizes(block, min(basis, n), min(keep, n))
+
+
+def extra_basis(k: int, n: int, tol: float | None) -> int:
+    """Return how many columns more the basis has at a tolerance than at rounding.
+
+    >>> extra_basis(100, 20_000, None), extra_basis(100, 20_000, 0.01)
+    (0, 109)
+    """
+    return sizes(k, n, block_for(tol)).basis - sizes(k, n).basis
 
 
 def _widest(size: Sizes, k: int) -> int:
@@ -215,7 +233,7 @@ def lanczos(
     rng: np.random.Generator,
     stage: str = "Krylov",
     sure: int | None = None,
-    block: int = 8,
+    block: int = _BLOCK,
 ) -> KrylovResult:
     """Return k eigenpairs of a symmetric operator at one end, best first; known null vectors are left out.
 
@@ -254,7 +272,7 @@ def golub_kahan(
     The basis of the shorter side is kept orthogonal to rounding; ``both_sides`` does so for the longer side, too.
     """
     tall = A if A.shape[0] >= A.shape[1] else _Transposed(A)
-    size = sizes(k, tall.shape[1])
+    size = sizes(k, tall.shape[1], block_for(tol))
     if size.basis + _widest(size, k) > tall.shape[1]:
         found = _small_singular(tall, k)
     else:
@@ -267,7 +285,7 @@ def golub_kahan(
 def _rayleigh_ritz(A: Operator, right: Array, products: int, checked: int | None) -> KrylovResult:
     """Return the best triplets with right vectors in the given span, from a new product."""
     image = A.matmul(right)
-    left, R = dense.orthonormal_near(image, arrays.namespace(image).linalg.vector_norm(image, axis=0))
+    left, R = dense.orthonormal_near(image, arrays.column_norms(image))
     P, sigma, Y = dense.svd(R)
     converged = checked is not None
     return KrylovResult(

@@ -231,8 +231,7 @@ class GolubKahanSpace(Space):
 
 def longest(W: Array) -> float:
     """Return the length of the longest column; for A times orthonormal columns a lower bound of ‖A‖."""
-    xp = arrays.namespace(W)
-    return float(xp.max(xp.linalg.vector_norm(W, axis=0)))
+    return float(arrays.namespace(W).max(arrays.column_norms(W)))
 
 
 def _empty(n: int, columns: int, reference: Array) -> Array:

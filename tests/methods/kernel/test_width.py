@@ -112,3 +112,18 @@ def test_other_kernels_keep_the_median(kernel):
     X, _ = lowland.data.spheres(100, (0.4, 1.0), random_state=0)
     with pytest.warns() if kernel == "sigmoid" else np.errstate():
         assert width(X, kernel=kernel) == 1
+
+
+def test_the_record_says_when_the_map_equals_that_of_pca():
+    X = lowland.data.spheres(300, random_state=0)[0]
+    wide, narrow = (KernelPCA(2, gamma=gamma, preimage=None).fit(X) for gamma in (1e-9, "auto"))
+    assert wide.fit_info_.evidence["similarity to PCA"] > 1 - 1e-6
+    assert narrow.fit_info_.evidence["similarity to PCA"] < 0.5
+    Q, P = (np.linalg.qr(Y - Y.mean(axis=0))[0] for Y in (wide.embedding_, lowland.PCA(2).fit_transform(X)))
+    assert ((Q.T @ P) ** 2).sum() / 2 > 1 - 1e-6  # and it does
+
+
+def test_other_kernels_are_not_compared_with_pca():
+    X = lowland.data.spheres(60, random_state=0)[0]
+    for kernel in ("poly", "laplacian", "linear"):
+        assert "similarity to PCA" not in KernelPCA(2, kernel=kernel, preimage=None).fit(X).fit_info_.evidence

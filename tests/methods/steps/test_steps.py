@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
+import lowland
 from lowland import DataError, steps
 from lowland.core.errors import CellError
 
@@ -209,3 +210,35 @@ def test_pyarrow_tables_keep_their_dates(patients):
     table = patients.to_arrow()
     assert isinstance(table, pa.Table)
     assert step.transform(table)["seen_days"].equals(step.transform(patients)["seen_days"])
+
+
+def test_steps_say_what_they_do():
+    frame = pl.DataFrame(
+        {
+            "age": [30.0, None, 50.0, 61.0, 47.0, 52.0],
+            "crp": [1.0, 2.0, 40.0, 3.0, 9.0, 5.0],
+            "sex": ["f", "m", None, "f", "m", "f"],
+            "seen": pl.Series([f"2024-0{m}-01" for m in range(1, 7)]).str.to_date(),
+        }
+    )
+    model = lowland.recipe(
+        transform={"log": ["crp"]}, missing="ppca", missing_category="mode", categories="one-hot", scale="robust"
+    ).fit(frame)
+    said = {name: step.describe() for name, step in model.steps}
+    assert said["dates"] == "dates as days since the first"
+    assert said["transform"] == "log of crp"
+    assert said["missing"].startswith("missing numbers filled by probabilistic PCA of ")
+    assert said["missing"].endswith("missing categories by the most frequent level")
+    assert said["categories"] == "categories one-hot"
+    assert said["scale"] == "columns scaled to median 0 and unit quartile range"
+
+
+def test_a_sample_that_ppca_learned_from_is_said(monkeypatch):
+    from lowland.methods.steps import impute_missing
+
+    monkeypatch.setattr(impute_missing, "MAX_FITTED_CELLS", 300)
+    X = np.random.default_rng(0).standard_normal((200, 1)) @ np.ones((1, 4)) + np.arange(4)
+    X[3, 1] = np.nan
+    step = lowland.steps.ImputeMissing("ppca", n_components=1).fit(X)
+    assert (step.n_fitted_rows_, step.n_rows_) == (75, 200)
+    assert "learned from 75 of 200 rows" in step.describe()

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from ...core import thread_pool
-from .stress import Point
+from .stress import StressPoint
 
 Array = Any
 
@@ -73,7 +73,7 @@ class OrderStress:
         self._stretches = np.concatenate([[0], np.cumsum(self._counts[self._counts > 1])]).astype(np.int64)
         self._place = self._tied.copy()
 
-    def __call__(self, X: Array) -> Point:
+    def __call__(self, X: Array) -> StressPoint:
         """Return the point at which Σd² is the number of pairs."""
         from .order_stress_loops import pair_pulls
 
@@ -89,7 +89,7 @@ class OrderStress:
         B = sum(self._over_pieces(pulls))
         gradient = (2.0 / self.size) * (alpha * self.n * X - B)
         value = float(((d - target) ** 2).sum()) / self.size
-        return Point(X, value, gradient, gradient / self.n, self.size / alpha)
+        return StressPoint(X, value, gradient, gradient / self.n, self.size / alpha)
 
     def _scaled(self, X: Array) -> tuple[Array, Array]:
         from .order_stress_loops import pair_distances

@@ -33,7 +33,7 @@ INTERMEDIATE_OBJECTS = 128  # beyond that: paths through one of so many
 
 
 @dataclass(frozen=True)
-class Point:
+class StressPoint:
     """A configuration and what is known there.
 
     ``gradient`` is that of ``value``; ``step`` = V⁺ gradient, and X − reach·step is the relaxed Guttman step.
@@ -56,7 +56,7 @@ class Point:
 class Descent:
     """The end of a minimisation: the last point, the values on the way, and whether it stands still."""
 
-    point: Point
+    point: StressPoint
     history: Array
     converged: bool
 
@@ -105,7 +105,7 @@ class Stress:
             total += float(squares.sum() if self.weights is None else (self.weights[part] * squares).sum())
         return total / 2
 
-    def __call__(self, X: Array) -> Point:
+    def __call__(self, X: Array) -> StressPoint:
         """Return the point at the best scale of X, which is taken off its mean."""
         X = X - X.mean(axis=0)
         B, VX, (stress, slope, size) = self._sums(np.ascontiguousarray(X.T))
@@ -113,7 +113,7 @@ class Stress:
         X = X * (1.0 + excess)
         VX = VX * (1.0 + excess)
         step = 2.0 * (X - self._solve(B))
-        return Point(X, max(0.0, stress - size * excess**2), 2.0 * (VX - B), step)
+        return StressPoint(X, max(0.0, stress - size * excess**2), 2.0 * (VX - B), step)
 
     def _sums(self, Xt: Array) -> tuple[Array, Array, Array]:
         """Return B(X)X, VX (each n × k) and the three sums over pairs."""
@@ -160,7 +160,7 @@ def _factor_of_v(W: Array) -> Any:
 
 
 def descend(
-    evaluate: Callable[[Array], Point],
+    evaluate: Callable[[Array], StressPoint],
     X: Array,
     *,
     max_iter: int,
@@ -188,7 +188,7 @@ def descend(
         return Descent(point, np.array(history), point.gain <= max(tol * point.value, floor))
 
 
-def _remember(pairs: list[tuple[Array, Array, Array, float]], old: Point, new: Point) -> None:
+def _remember(pairs: list[tuple[Array, Array, Array, float]], old: StressPoint, new: StressPoint) -> None:
     moved, turned = new.X - old.X, new.gradient - old.gradient
     curvature = float(np.vdot(moved, turned))
     if curvature > 1e-12 * np.linalg.norm(moved) * np.linalg.norm(turned):
@@ -196,7 +196,7 @@ def _remember(pairs: list[tuple[Array, Array, Array, float]], old: Point, new: P
         del pairs[:-MAX_QUASI_NEWTON_PAIRS]
 
 
-def _direction(point: Point, pairs: list[tuple[Array, Array, Array, float]]) -> Array:
+def _direction(point: StressPoint, pairs: list[tuple[Array, Array, Array, float]]) -> Array:
     """Return the two-loop quasi-Newton step; without pairs the relaxed Guttman step."""
     if not pairs:
         return -point.reach * point.step

@@ -24,7 +24,7 @@ from ..shared.distance_based import DistanceReducer, Training
 from ..shared.map_warnings import require_rank
 from ..shared.pair_units import degree
 from ..shared.start import given_start
-from .stress import Descent, Point, classical_start, descend, random_start, shaken
+from .stress import Descent, StressPoint, classical_start, descend, random_start, shaken
 
 Array = Any
 
@@ -71,7 +71,7 @@ class StressFit:
 
     def minimise(
         self,
-        problem: Callable[[Array], Point],
+        problem: Callable[[Array], StressPoint],
         size: float,
         X: Array,
         same: Array,
@@ -86,7 +86,7 @@ class StressFit:
         return descend(problem, X, max_iter=self.max_iter, tol=self.tol, floor=FLOOR * size)
 
     def _leave(
-        self, problem: Callable[[Array], Point], size: float, X: Array, record: Recorder, rng: np.random.Generator
+        self, problem: Callable[[Array], StressPoint], size: float, X: Array, record: Recorder, rng: np.random.Generator
     ) -> Array:
         """Return a start that a descent can leave; with fewer columns where those few are already the solution."""
         solved = max(MAX_SOLVED_STRESS, 4 * self.distance_eps)

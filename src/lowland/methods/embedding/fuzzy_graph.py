@@ -78,7 +78,7 @@ def _weigh(distances: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Target:
+class SupervisedTarget:
     """What each row is known to be: labels (codes, `UNKNOWN` of those without) or rows of numbers with a metric."""
 
     values: Array
@@ -86,10 +86,10 @@ class Target:
     weight: float
 
     @classmethod
-    def of(cls, y: Any, n: int, metric: str, weight: float) -> Target:
+    def of(cls, y: Any, n: int, metric: str, weight: float) -> SupervisedTarget:
         """Read the ``y`` of a fit of n rows.
 
-        >>> Target.of(["cat", "dog", None, "cat"], 4, "categorical", 0.5).values.tolist()
+        >>> SupervisedTarget.of(["cat", "dog", None, "cat"], 4, "categorical", 0.5).values.tolist()
         [0, 1, -1, 0]
         """
         given = np.asarray(arrays.to_numpy(y))
@@ -106,12 +106,14 @@ class Target:
         count, unknown = len(np.unique(self.values[self.values >= 0])), int((self.values < 0).sum())
         record.evidence["target"] = f"{count} labels" + (f", {unknown} rows without" if unknown else "")
 
-    def of_points(self, hood: Neighborhood, record: Recorder) -> Target:
+    def of_points(self, hood: Neighborhood, record: Recorder) -> SupervisedTarget:
         """Return the target of each point. Equal rows are one: its label is unknown where theirs differ."""
         m = hood.graph.n
         if self.metric != CATEGORICAL:
             sums = [np.bincount(hood.inverse, column, m) for column in self.values.T]
-            return Target(np.column_stack(sums) / np.bincount(hood.inverse, minlength=m)[:, None], *self._rule)
+            return SupervisedTarget(
+                np.column_stack(sums) / np.bincount(hood.inverse, minlength=m)[:, None], *self._rule
+            )
         known = self.values >= 0
         low, high = np.full(m, np.iinfo(np.int64).max), np.full(m, UNKNOWN)
         np.minimum.at(low, hood.inverse[known], self.values[known])
@@ -121,7 +123,7 @@ class Target:
                 f"UMAP: {mixed} groups of equal rows have different labels in y; their label counts as unknown",
                 LowlandWarning,
             )
-        return Target(np.where(low == high, high, UNKNOWN), *self._rule)
+        return SupervisedTarget(np.where(low == high, high, UNKNOWN), *self._rule)
 
     @property
     def _rule(self) -> tuple[str, float]:

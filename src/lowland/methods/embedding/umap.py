@@ -19,7 +19,7 @@ from ...pairs.distances import METRICS
 from ...rows.row_source import RowSource
 from ..shared.distance_based import MetricName
 from ..shared.graph_based import Embedded, EmbeddingCost
-from .fuzzy_graph import CATEGORICAL, Target, fuzzy_union, memberships
+from .fuzzy_graph import CATEGORICAL, SupervisedTarget, fuzzy_union, memberships
 from .neighbor_embedding import INIT, NeighborEmbedding, package
 
 Array = Any
@@ -171,8 +171,8 @@ class UMAP(NeighborEmbedding):
             self._target(rows.count()).tell(record)
         super()._fit(rows, record)
 
-    def _target(self, n: int) -> Target:
-        return Target.of(self._y, n, self.target_metric, self.target_weight)
+    def _target(self, n: int) -> SupervisedTarget:
+        return SupervisedTarget.of(self._y, n, self.target_metric, self.target_weight)
 
     def _few(self, piece: Piece, record: Recorder) -> Embedded:
         if self._y is not None:

@@ -30,7 +30,7 @@ from ...rows.row_source import Block, RowSource, as_rows
 from ...spectral.solve import DENSE_LIMIT, sign_of_columns
 from ..shared import landmarks
 from .feature_space import Components, FeatureMap, Negative, fitted_kernel, from_landmarks, from_pairs
-from .width import gaussian_width
+from .width import gaussian_width, similarity_to_pca
 
 Array = Any
 
@@ -130,11 +130,20 @@ def learn_gamma(model: Any, rows: RowSource, record: Recorder, rng: np.random.Ge
     """Return γ as given, or learned from distances of the rows; None for a kernel without one."""
     if model.kernel not in SCALED:
         return None
-    if not isinstance(model.gamma, str):
+    if not isinstance(model.gamma, str) and model.kernel != "rbf":
         return float(model.gamma)
     n = rows.count()
     few = n <= MEDIAN_ROWS  # not copied
     sample = gather(rows, sparse=True) if few else take(rows, median_rows(n, rng))
+    gamma = _gamma(model, sample, n, record, rng)
+    if model.kernel == "rbf" and model.n_components is not None and min(n - 1, rows.n_features) >= model.n_components:
+        record.evidence["similarity to PCA"] = similarity_to_pca(sample, model.n_components, gamma, rng)
+    return gamma
+
+
+def _gamma(model: Any, sample: Any, n: int, record: Recorder, rng: np.random.Generator) -> float:
+    if not isinstance(model.gamma, str):
+        return float(model.gamma)
     if model.gamma == "median" or model.kernel != "rbf":
         return median_gamma(model.kernel, sample, n)
     width = gaussian_width(sample, model.n_components or n, rng, n)

@@ -52,14 +52,11 @@ class FAMD(LinearReducer):
     Attributes
     ----------
     components_, coded_names_ : array (k, C), list of str
-        V as rows, over the coded columns: one for a number, one a level for a categorical column, in the table's
-        order; their names, such as "colour=red".
+        V as rows, over the coded columns (a number, or a level of a category), and their names: "colour=red".
     eigenvalues_, explained_variance_ratio_, spectrum_, total_variance_ : array (k,), array (k,), array, float
         λ, the variance (1/N) of each coordinate; λ over the sum of all; all λ that were computed; their sum.
     levels_, mean_, scale_ : dict, array (C,), array (C,)
         Levels of each category, sorted: numbers, texts, None; m and s of numbers, p and √p of levels.
-    n_components_, n_samples_, fit_info_ : int, int, FitInfo
-        Axes kept; rows seen; what was run and how exact it is.
 
     Examples
     --------
@@ -160,15 +157,13 @@ class FAMD(LinearReducer):
 
     def coded(self, X: Any) -> Array:
         """Return the coded rows z, (N, C): columns as in ``coded_names_``; their Euclidean distances are FAMD's own."""
-        check_is_fitted(self)
-        model: Any = fit_view(self)  # z has no unit
-        work = self._layout.row_map(np.diag(1.0 / model.scale_), model.mean_)
-        return arrays.to_numpy(model._rows(X, reset=False).map_blocks(work, self._layout.width, np.float64))
+        layout, model = self._layout, fit_view(self)  # z has no unit
+        work = layout.row_map(np.diag(1.0 / model.scale_), model.mean_)
+        return arrays.to_numpy(model._rows(X, reset=False).map_blocks(work, layout.width, np.float64))
 
     def residual(self, X: Any) -> Array:
         """Return x − x̂ of a table of numbers; categories have no differences."""
-        check_is_fitted(self)
-        if self.categorical_columns_:
+        if len(self._layout.categorical):
             raise DataError("the residual is a difference of numbers, and some of these columns are categories")
         return super().residual(X)
 
@@ -188,8 +183,7 @@ class FAMD(LinearReducer):
 
     def contributions(self) -> Array:
         """Return (D, k) each column's share of each axis: v², added up over a column's levels. An axis sums to 1."""
-        first = self._layout.first
-        return np.add.reduceat(self.components_.T.astype(np.float64) ** 2, first, axis=0)
+        return np.add.reduceat(self.components_.T.astype(np.float64) ** 2, self._layout.first, axis=0)
 
     def column_coordinates(self) -> Array:
         """Return (D, k) λ × contributions: r² of a numeric, η² of a categorical column and the axis (0 to 1)."""
@@ -197,9 +191,8 @@ class FAMD(LinearReducer):
 
     def category_coordinates(self) -> dict[Column, Array]:
         """Return for each categorical column the (levels, k) mean coordinates of the rows of each level: λ v/√p."""
-        spans = [self._layout.span(j) for j in self._layout.categorical]
-        centres = self.components_.T.astype(np.float64) * self.eigenvalues_ / self.scale_[:, None]
-        return {name: centres[span] for name, span in zip(self.levels_, spans, strict=True)}
+        layout, centres = self._layout, self.components_.T.astype(np.float64) * self.eigenvalues_ / self.scale_[:, None]
+        return {name: centres[layout.span(j)] for name, j in zip(self.levels_, layout.categorical, strict=True)}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

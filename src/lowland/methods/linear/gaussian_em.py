@@ -77,7 +77,7 @@ def closed_form(S: Array, k: int) -> Model:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class GaussianEstimate:
     """A model of n rows: their mean, variances of the columns, log-likelihood, steps of EM, what else to record."""
 
     model: Model
@@ -89,11 +89,13 @@ class Estimate:
     evidence: Mapping[str, float] = field(default_factory=dict)
 
 
-def from_space(space: RowSpace) -> Estimate:
+def from_space(space: RowSpace) -> GaussianEstimate:
     """Return the estimate for decomposed rows, in closed form."""
     solved, n = space.solved, space.solved.weight
     model = Model(space.values**2 / n, space.directions, space.discarded(n), solved.spectrum / n)
-    return Estimate(model, solved.mean, solved.variances, solved.n_rows, model.largest_likelihood(solved.n_rows))
+    return GaussianEstimate(
+        model, solved.mean, solved.variances, solved.n_rows, model.largest_likelihood(solved.n_rows)
+    )
 
 
 def expected_moments(groups: list[Batch], mean: Array, model: Model) -> tuple[Array, Array, float]:
@@ -124,7 +126,7 @@ def expected_moments(groups: list[Batch], mean: Array, model: Model) -> tuple[Ar
 
 def from_patterns(
     rows: RowSource, names: Sequence[Any] | None, k: int, record: Recorder, *, tol: float, max_iter: int
-) -> Estimate:
+) -> GaussianEstimate:
     """Return the estimate for rows read once: by EM, or in closed form where no value turns out missing."""
     d = rows.n_features
     check_allocation(4 * 8 * d * d, f"the covariance of {d} columns with missing values", "reduce fewer columns")
@@ -138,7 +140,7 @@ def from_patterns(
         if len(model.values) < k:
             record.warn_short(len(model.values), k, least, "one array is not squared")
         record.note(algorithm="closed form", solver="dense")
-        return Estimate(model, mean, variances, n, model.largest_likelihood(n))
+        return GaussianEstimate(model, mean, variances, n, model.largest_likelihood(n))
     with record.stage("EM"), thread_pool.one_blas_thread():
         mean, model, history = expectation_maximisation(patterns, mean, closed_form(S, k), record, tol, max_iter)
     model = model.significant(10 * NOISE_FLOOR)
@@ -148,7 +150,7 @@ def from_patterns(
     record.note(algorithm="EM", solver="dense", iterations=len(history), residual=gain)
     likelihood = float("inf") if model.noise == 0 and len(model.values) < d else history[-1]
     evidence = {"missing": patterns.missing / (n * d), "patterns": len(patterns.groups)}
-    return Estimate(model, mean, variances, n, likelihood, len(history), evidence)
+    return GaussianEstimate(model, mean, variances, n, likelihood, len(history), evidence)
 
 
 def expectation_maximisation(

@@ -19,6 +19,7 @@ from ...core.settings import report_progress
 from ...rows.row_source import RowSource, as_rows, block_rows, require_finite, single_pass_error
 from ...rows.units import Units, fit_view, scaled
 from ...spectral import rowspace
+from ...spectral.krylov import extra_basis
 from ...spectral.rowspace import ROUTES
 from ...spectral.solved import ComponentRule, Scaling
 from ...spectral.svd_update import Decomposition
@@ -35,8 +36,7 @@ class TruncatedSVD(LinearReducer):
 
     X ≈ U Σ Vᵀ;   y = Vᵀx;   x̂ = V y.
 
-    For a table of documents × terms, the rows of U are documents, the columns of Vᵀ terms, Σ the strength of
-    each concept. Sparse rows stay sparse.
+    Of a table of documents × terms, rows of U are documents, columns of Vᵀ terms, Σ strengths. Sparse rows stay sparse.
 
     Parameters
     ----------
@@ -106,9 +106,11 @@ class TruncatedSVD(LinearReducer):
     def _plan(self, shape: DataShape) -> Plan:
         plan = linear_plan(self, shape, self.n_components, altered=True, remedy="ask for fewer components")
         n, k = shape.n_rows or _TYPICAL_ROWS, self.n_components
-        left = {} if plan.algorithm == "krylov" else {"left vectors": 16 * n * k}  # a Krylov solver finds them anyway
-        model, parts = 8 * (n + shape.n_features) * k, {**plan.parts, **left}
-        return replace(plan, bytes=plan.bytes + sum(left.values()), model_bytes=model, parts=parts)
+        d, extra = shape.n_features, {"left vectors": 16 * n * k}
+        if plan.algorithm == "krylov":  # it finds the left vectors anyway
+            extra = {"wider blocks": 8 * (n + d) * extra_basis(k, min(n, d), self.tol)}
+        parts = {**plan.parts, **extra}
+        return replace(plan, bytes=plan.bytes + sum(extra.values()), model_bytes=8 * (n + d) * k, parts=parts)
 
     def _fit(self, rows: RowSource, record: Recorder) -> None:
         if not rows.reiterable:
@@ -150,8 +152,7 @@ class TruncatedSVD(LinearReducer):
         True
         """
         rows = as_rows(X, owner=type(self).__name__)
-        fresh = not hasattr(self, "components_")
-        if fresh:
+        if fresh := not hasattr(self, "components_"):
             parameters.check(type(self).__name__, self._parameters, self.get_params(deep=False))
             if rows.reiterable and (rows.n_rows is None or rows.n_rows >= self.n_components):
                 return self.fit(rows)
@@ -191,8 +192,8 @@ class TruncatedSVD(LinearReducer):
 
     def _decomposition(self) -> Decomposition:
         U, V = self.U_.astype(np.float64), self.components_.T.astype(np.float64)
-        sums = self.n_samples_, self.energy_, self.lost_energy_, self.column_sums_
-        return Decomposition(U, self.singular_values_, V, *sums)
+        rest = self.n_samples_, self.energy_, self.lost_energy_, self.column_sums_
+        return Decomposition(U, self.singular_values_, V, *rest)
 
     def _compressor(self) -> Compressor:
         V = self.components_.astype(np.float64)

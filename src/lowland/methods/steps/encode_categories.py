@@ -11,7 +11,7 @@ import polars as pl
 
 from ...contract.parameters import Choice, Rule
 from ...core.errors import CellError, RankWarning
-from ...core.message import Advice, Message, Setting
+from ...core.message import Message, Remedies, Setting
 from ..linear.famd import FAMD
 from ..linear.famd_coding import Layout
 from . import frames
@@ -65,6 +65,11 @@ class EncodeCategories(Step):
     def __init__(self, method: str = "one-hot", *, unseen: str = "error") -> None:
         self.method, self.unseen = method, unseen
 
+    def describe(self) -> str:
+        """Return how categories become numbers; empty without categories."""
+        how = "by all axes of FAMD" if self.method == "famd" else "one-hot"
+        return f"categories {how}" if self.levels_ else ""
+
     def _learn(self, frame: pl.DataFrame) -> None:
         self.levels_, self.encoder_ = {}, None
         for name in self._of_kind(frames.CATEGORY):
@@ -97,7 +102,7 @@ class EncodeCategories(Step):
         if missing.any():
             level = Message("make missing values a level with ", Setting("missing_category", "level"))
             i, j = int(np.argmax(missing)), frame.columns.index(name)
-            advice = Advice("fill it", "leave the row out", level)
+            advice = Remedies("fill it", "leave the row out", level)
             raise CellError("a missing category", advice, row=i, column=j, name=name)
 
     def _require_known(self, frame: pl.DataFrame, name: str) -> None:
@@ -109,7 +114,7 @@ class EncodeCategories(Step):
             ignore = Message("ignore the column for such rows with ", Setting("unseen", "ignore"))
             what = f"the level {str(frame[name][i])!r}, which the training rows do not have (they have {listed}),"
             j = frame.columns.index(name)
-            raise CellError(what, Advice("correct it", ignore), row=i, column=j, name=name)
+            raise CellError(what, Remedies("correct it", ignore), row=i, column=j, name=name)
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         for name in self.levels_:

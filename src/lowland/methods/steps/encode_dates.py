@@ -61,6 +61,11 @@ class EncodeDates(Step):
     def __init__(self, method: str = "elapsed") -> None:
         self.method = method
 
+    def describe(self) -> str:
+        """Return how dates become numbers; empty without dates."""
+        how = "days since the first" if self.method == "elapsed" else "sine and cosine of year, week and day"
+        return f"dates as {how}" if self._of_kind(frames.DATE) else ""
+
     def _learn(self, frame: pl.DataFrame) -> None:
         self.first_, self.parts_, self.dtypes_ = [], [], []
         for name in self._of_kind(frames.DATE):

@@ -11,7 +11,8 @@ import polars as pl
 
 from ...contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Rule
 from ...core.errors import CellError
-from ...core.message import Advice, Message, Setting
+from ...core.formatting import count
+from ...core.message import Message, Remedies, Setting
 from ...core.random import seed
 from ..linear.probabilistic_pca import ProbabilisticPCA
 from . import frames
@@ -58,8 +59,9 @@ class ImputeMissing(Step):
         Mean or median of each column of numbers ("ppca": the mean).
     scale_, model_ : array, ProbabilisticPCA or None
         Standard deviation of the observed cells; the model of the divided columns, None if it has no directions.
-    n_components_ : int
-        Number of directions of "ppca".
+    n_components_, n_rows_, n_fitted_rows_ : int
+        Number of directions of "ppca"; training rows, and those that its Gaussian model was fitted to: all of them, or
+        a random sample where they have more than 2 million cells.
     errors_ : array
         Mean squared error of hidden cells in squared standard deviations, for 0, 1, 2, … directions ("auto").
     levels_ : dict
@@ -86,6 +88,8 @@ class ImputeMissing(Step):
     scale_: Array
     model_: ProbabilisticPCA | None
     n_components_: int
+    n_rows_: int
+    n_fitted_rows_: int
     errors_: Array
     levels_: dict[str, str]
 
@@ -99,6 +103,18 @@ class ImputeMissing(Step):
     ) -> None:
         self.method, self.categories = method, categories
         self.n_components, self.random_state = n_components, random_state
+
+    def describe(self) -> str:
+        """Return how missing numbers and categories are filled; empty without them."""
+        numbers = {"mean": "column means", "median": "column medians", "ppca": "", "keep": ""}[self.method]
+        if self.method == "ppca":
+            numbers = f"probabilistic PCA of {count(self.n_components_, 'direction')}"
+            if self.n_fitted_rows_ < self.n_rows_:
+                numbers += f" (learned from {self.n_fitted_rows_:,} of {self.n_rows_:,} rows)"
+        levels = {"level": "a level of their own", "mode": "the most frequent level", "error": ""}[self.categories]
+        levels = levels if self.levels_ else ""
+        said = {"missing numbers filled by ": numbers, "missing categories by ": levels}
+        return ", ".join(f"{name}{how}" for name, how in said.items() if how)
 
     def _learn(self, frame: pl.DataFrame) -> None:
         self.names_out_ = list(self.names_in_)
@@ -127,6 +143,7 @@ class ImputeMissing(Step):
         else:
             self.n_components_ = max(0, min(int(self.n_components), most))
         few = _sample(Z, MAX_FITTED_CELLS, seed(self.random_state))
+        self.n_rows_, self.n_fitted_rows_ = len(Z), len(few)
         self.model_ = _fitted(few, self.n_components_) if self.n_components_ else None
 
     def _apply(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -161,7 +178,7 @@ class ImputeMissing(Step):
                 i, number = int(np.argmax(column.is_null().to_numpy())), frame.columns.index(name)
                 level = Message("make missing values a level with ", Setting("missing_category", "level"))
                 mode = Message("take the most frequent level with ", Setting("missing_category", "mode"))
-                raise CellError("a missing category", Advice("fill it", level, mode), row=i, column=number, name=name)
+                raise CellError("a missing category", Remedies("fill it", level, mode), row=i, column=number, name=name)
             filled = column.cast(pl.String).fill_null(self.levels_[name])
             if column.dtype == pl.Boolean and self.categories == "mode":
                 filled = filled == "true"

@@ -38,6 +38,10 @@ class NormalizeRows(Step):
     def __init__(self, norm: str = "l2") -> None:
         self.norm = norm
 
+    def describe(self) -> str:
+        """Return the norm of the rows."""
+        return f"rows divided by their {self.norm} norm"
+
     def _learn(self, frame: pl.DataFrame) -> None:
         self.names_out_ = list(self.names_in_)
         if set(self.kinds_in_) != {frames.NUMBER}:

@@ -49,6 +49,11 @@ class ScaleColumns(Step):
     def __init__(self, method: str = "standard") -> None:
         self.method = method
 
+    def describe(self) -> str:
+        """Return how columns are scaled."""
+        how = {"standard": "unit variance", "robust": "median 0 and unit quartile range", "minmax": "the range 0 to 1"}
+        return f"columns scaled to {how[self.method]}"
+
     def _learn(self, frame: pl.DataFrame) -> None:
         self.names_out_ = list(self.names_in_)
         found = [self._center_and_scale(frames.values_of(frame, name)) for name in self._of_kind(frames.NUMBER)]

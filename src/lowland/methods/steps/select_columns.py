@@ -12,7 +12,7 @@ import polars as pl
 from ...contract.fit_info import level_of_the_caller
 from ...contract.parameters import AnyOf, Choice, ColumnList, Nothing, Rule
 from ...core.errors import CellError, DataError, LowlandWarning, UnitsWarning
-from ...core.message import Advice
+from ...core.message import Remedies
 from . import frames
 from .rules import ColumnTypes
 from .step import Step
@@ -202,7 +202,7 @@ def _as_type(column: pl.Series, kind: str, number: int) -> pl.Series:
     if wrong.any():
         i = int(np.argmax(wrong))
         what = f"{column[i]!r}, which is not a {kind},"
-        raise CellError(what, Advice("correct it", "leave the row out"), row=i, column=number, name=column.name)
+        raise CellError(what, Remedies("correct it", "leave the row out"), row=i, column=number, name=column.name)
     return made
 
 

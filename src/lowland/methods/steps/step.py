@@ -61,6 +61,10 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         places = {name: number for number, name in enumerate(self.names_in_)}
         return [places[name] for name in self.names_out_]
 
+    def describe(self) -> str:
+        """Return what the fitted step does, in a few words, for reports; empty if there is nothing to say."""
+        return ""
+
     def rotation(self) -> Array | None:
         """Return orthonormal rows that take the result back to what `origin` counts; None if it is that already."""
         return None

@@ -10,7 +10,7 @@ import polars as pl
 
 from ...contract.parameters import Rule
 from ...core.errors import CellError, DataError
-from ...core.message import Advice
+from ...core.message import Remedies
 from . import frames
 from .rules import TransformTable
 from .step import Step
@@ -66,6 +66,10 @@ class TransformColumns(Step):
 
     def __init__(self, transforms: dict[str, Any]) -> None:
         self.transforms = transforms
+
+    def describe(self) -> str:
+        """Return the functions with their columns."""
+        return ", ".join(f"{name} of {' and '.join(columns)}" for name, columns in self.columns_.items())
 
     def _learn(self, frame: pl.DataFrame) -> None:
         self.columns_ = self._resolved()
@@ -141,20 +145,20 @@ def _require_domain(kind: str, X: Array, names: list[str], columns: list[str]) -
     if kind == "rank":
         return
     if kind in COMPOSITIONS and np.isnan(X).any():
-        _refuse(np.isnan(X), "a missing part", Advice("fill it", "leave the row out"), names, columns)
+        _refuse(np.isnan(X), "a missing part", Remedies("fill it", "leave the row out"), names, columns)
     wrong = {"log": X <= 0, "clr": X <= 0, "log1p": X <= -1}.get(kind, X < 0)
     if wrong.any():
         i, c = np.argwhere(wrong)[0]
         zero = X[i, c] == 0
         other = {"log": "log1p", "clr": "hellinger"}.get(kind, "rank")
-        advice = Advice("correct it", "leave the row out", f"use {other!r}" + (", which takes 0" if zero else ""))
+        advice = Remedies("correct it", "leave the row out", f"use {other!r}" + (", which takes 0" if zero else ""))
         _refuse(wrong, f"{X[i, c]:.6g}, for which {kind} is not defined,", advice, names, columns)
     if kind == "hellinger" and (X.sum(axis=1) == 0).any():
         empty = np.zeros(X.shape, dtype=bool)
         empty[:, 0] = X.sum(axis=1) == 0
-        _refuse(empty, "a row of zeros, which has no shares,", Advice("leave the row out"), names, columns)
+        _refuse(empty, "a row of zeros, which has no shares,", Remedies("leave the row out"), names, columns)
 
 
-def _refuse(wrong: Array, what: str, advice: Advice, names: list[str], columns: list[str]) -> NoReturn:
+def _refuse(wrong: Array, what: str, advice: Remedies, names: list[str], columns: list[str]) -> NoReturn:
     i, c = (int(place) for place in np.argwhere(wrong)[0])
     raise CellError(what, advice, row=i, column=columns.index(names[c]), name=names[c])
