@@ -78,7 +78,7 @@ def _text(axes: Axes, label: Label) -> Any:
     boxed = label.kind != "name"
     text = axes.annotate(
         literal(shorten(label.text, 24)),
-        label.place[:2],
+        (label.place[0], label.place[1]),
         xytext=(0, 0),
         textcoords="offset points",
         ha="center",

@@ -166,15 +166,15 @@ def _draw_centers(drawing: Drawing, groups: Groups) -> None:
     for code in groups.named:
         tone, shape = group_style(code, groups)
         place = drawing.P[groups.codes == code].mean(axis=0)
-        style = {"s": 55 * look.marker, "marker": shape, "color": tone, "edgecolors": look.ink, "zorder": 4.5}
-        drawing.axes.scatter(*place[:, None], linewidths=0.8 * look.line, **style)
+        edge = {"edgecolors": look.ink, "linewidths": 0.8 * look.line, "zorder": 4.5}
+        drawing.axes.scatter(*place[:, None], s=55 * look.marker, marker=shape, color=tone, **edge)
         drawing.labels.append(Label(groups.labels[code], tuple(place), "center", gap=gap))
     size = 7 * look.marker**0.5
-    edge = {"markeredgecolor": look.ink, "markeredgewidth": 0.8 * look.line}
-    drawing.handles.append(key("mean of a group", marker="o", markersize=size, color=look.faint, **edge))
+    style = {"markeredgecolor": look.ink, "markeredgewidth": 0.8 * look.line}
+    drawing.handles.append(key("mean of a group", marker="o", markersize=size, color=look.faint, **style))
 
 
-def label_axes(ax: Axes, labels: Sequence[str] | None, chosen: Sequence[int], *, meaningful: bool = True) -> None:
+def label_axes(ax: Any, labels: Sequence[str] | None, chosen: Sequence[int], *, meaningful: bool = True) -> None:
     """Name the axes, with equal scales, and without numbers where those mean nothing."""
     look = current()
     ordinal = {0: "1st", 1: "2nd", 2: "3rd"}

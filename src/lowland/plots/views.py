@@ -32,7 +32,7 @@ _GRID = 160  # cells along the longer side of a density
 class Drawing:
     """What a map is drawn from: positions of the rows, colours, order; and what it adds to the legend."""
 
-    axes: Axes
+    axes: Any  # flat or in space
     P: Array  # (n, 2) or (n, 3) positions
     colors: Groups | Scale | None
     name: str | None
@@ -240,11 +240,12 @@ def density_of(P: Array, low: Array, high: Array) -> Density:
     low, high = low - 3 * width, high + 3 * width
     shape = np.maximum(np.round(_GRID * (high - low) / (high - low).max()), 8).astype(int)
     step = (high - low) / shape
-    counts, *edges = np.histogram2d(*P.T, bins=shape, range=np.column_stack([low, high]))
+    x, y = P.T
+    counts, *edges = np.histogram2d(x, y, bins=shape.tolist(), range=np.column_stack([low, high]))
     values = gaussian_filter(counts, width / step, mode="constant") / (len(P) * step.prod())
-    middles = [(edge[1:] + edge[:-1]) / 2 for edge in edges]
+    across, up = ((edge[1:] + edge[:-1]) / 2 for edge in edges)
     at_rows = map_coordinates(values, ((P - low) / step - 0.5).T, order=1, mode="nearest")
-    return Density(*middles, values, at_rows)
+    return Density(across, up, values, at_rows)
 
 
 def _density(drawing: Drawing) -> None:
