@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
 
 _MAX_WIDTH, _MAX_HEIGHT = 0.45, 0.97  # shares of the room of the axes that a legend may take at the side
-_MAX_ABOVE = 0.35  # share of the height that it may take above
+_WIDTH_ABOVE, _HEIGHT_ABOVE = 0.45, 0.3  # above: if it were wider than the axes, the layout would shrink them each time
 _SIZES = (1.0, 0.85, 0.7, 0.6, 0.5)  # factors of the font size
 _MAX_COLUMNS = 4
 
@@ -74,7 +74,7 @@ def _fits(axes: Axes, handles: Sequence[Any], title: str, above: bool, font: flo
     box, scale = legend.get_window_extent(), 72 / axes.figure.figure.dpi
     width, height = room_of(axes)
     if above:
-        return bool(box.width * scale <= 0.8 * width and box.height * scale <= _MAX_ABOVE * height)
+        return bool(box.width * scale <= _WIDTH_ABOVE * width and box.height * scale <= _HEIGHT_ABOVE * height)
     return bool(box.width * scale <= _MAX_WIDTH * width and box.height * scale <= _MAX_HEIGHT * height)
 
 
