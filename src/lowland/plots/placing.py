@@ -12,7 +12,7 @@ from matplotlib.text import Text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .names import Label
+    from .labels import Label
 
 Array = Any
 

@@ -10,8 +10,9 @@ import numpy as np
 from . import views
 from .coloring import Groups, Scale, group_style, read_colors
 from .coordinates import axis_numbers, on_axes, places, read_coordinates, read_covariances, shown_labels
+from .labels import Label
 from .legends import add_legend, key, move_legend
-from .names import MAX_NAMES, Label, row_labels, write_labels
+from .names import MAX_NAMES, row_labels, write_labels
 from .overlay import Overlay, draw_new
 from .regions import REGIONS, draw_regions, draw_spreads
 from .style import axes_for, current, fit_text, length, literal, room_of

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .coloring import Groups, Scale, group_style
+from .labels import Label
 from .legends import add_colorbar, key
-from .names import Label
 from .style import current, room_of, shorten
 
 if TYPE_CHECKING:
