@@ -91,7 +91,9 @@ def crowded(color: str | None, kind: Any = "auto", step: int = 1) -> Any:
     Y, kinds = crowd()
     shade = {None: None, "groups": kinds, "numbers": np.hypot(*Y.T)}[color]
     shown = None if shade is None else shade[::step]
-    return plots.scatter(Y[::step], color=shown, color_name=None if color is None else "depth", kind=kind)
+    return plots.scatter(
+        Y[::step], color=shown, color_name={"numbers": "distance from the middle"}.get(color), kind=kind
+    )
 
 
 def many_groups() -> Any:

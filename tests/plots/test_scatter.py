@@ -159,6 +159,24 @@ def test_three_axes_are_drawn_in_space_with_equal_scales() -> None:
     assert visible_labels(ax, "center") == ["u", "v"]
 
 
+@pytest.mark.parametrize("name", list(THEMES))
+@pytest.mark.parametrize("size", SIZES)
+def test_texts_around_axes_in_space_stay_in_the_figure(size: tuple[float, float], name: str) -> None:
+    Y = np.random.default_rng(0).normal(size=(60, 3)) * [3, 2, 1]
+    with theme(name):
+        titles = [f"PCA {i} ({i}0.5 %)" for i in (1, 2, 3)]
+        ax = scatter(Y, axes=(1, 2, 3), color=["u", "v"] * 30, labels=titles, ax=new_figure(*size, projection="3d")[1])
+    ax.figure.draw_without_rendering()
+    legend = ax.get_legend().get_window_extent()
+    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):  # with numbers and names
+        box = axis.get_tightbbox(ax.figure._get_renderer())
+        assert not box.overlaps(legend), axis
+        assert box.x0 >= -1, axis
+        assert box.y0 >= -1, axis
+        assert box.y1 <= ax.figure.bbox.y1 + 1, axis
+    assert legend.x1 <= ax.figure.bbox.x1 + 1
+
+
 def test_labels_in_space_follow_the_view() -> None:
     Y = np.random.default_rng(0).normal(size=(10, 3))
     ax = scatter(Y, axes=(1, 2, 3), names=[f"n{i}" for i in range(10)])
@@ -380,11 +398,14 @@ def test_hexagons_show_means_and_most_frequent_groups() -> None:
     ax = scatter(Y, kind="hexagons", color=kinds)
     (cells,) = ax.collections
     side = cells.get_offsets()[:, 0]
-    tones = np.array([to_hex(tone) for tone in cells.get_facecolors()])
-    assert np.mean(tones[side < 1.5] == PALETTE[0]) > 0.95
-    assert np.mean(tones[side > 1.5] == PALETTE[2]) > 0.95
+    tones = cells.get_facecolors()[:, :3]
+    strong = np.array([to_rgba(tone)[:3] for tone in PALETTE[:3]])
+    away = (1 - tones) / np.linalg.norm(1 - tones, axis=1)[:, None]  # the direction from white
+    group = (away @ ((1 - strong) / np.linalg.norm(1 - strong, axis=1)[:, None]).T).argmax(axis=1)
+    assert np.mean(group[side < 1.5] == 0) > 0.95
+    assert np.mean(group[side > 1.5] == 2) > 0.95
     assert legend_texts(ax)[:3] == ["left", "noise", "right"]
-    assert np.ptp(cells.get_facecolors()[:, 3]) > 0.1
+    assert np.ptp(tones[group == 0].sum(axis=1)) > 0.1  # stronger where there are more rows
 
 
 def test_contours_of_a_density_hold_their_shares_of_the_rows() -> None:

@@ -37,7 +37,7 @@ class Drawing:
     colors: Groups | Scale | None
     name: str | None
     order: Array  # of drawing
-    color_map: str = "viridis"
+    color_map: Any = "viridis"
     limits: tuple[float, float] | None = None
     handles: list[Any] = field(default_factory=list)  # entries of the legend
     labels: list[Label] = field(default_factory=list)  # to write when all is drawn
@@ -196,8 +196,8 @@ def _bins(drawing: Drawing, rows: Any, **options: Any) -> Any:
 
 
 def _group_hexagons(drawing: Drawing, groups: Groups) -> None:
-    """Colour hexagons by their most frequent group, the more opaque the more rows they have."""
-    from matplotlib.colors import to_rgba_array
+    """Colour hexagons by their most frequent group, stronger the more rows they have."""
+    from matplotlib.colors import to_rgb, to_rgba_array
 
     sizes: list[int] = []
 
@@ -209,8 +209,10 @@ def _group_hexagons(drawing: Drawing, groups: Groups) -> None:
     found = np.asarray(drawn.get_array(), dtype=np.int64)
     rgba = to_rgba_array([group_style(code, groups)[0] for code in range(len(groups.labels))])[found]
     counts = np.log1p(np.array(sizes, dtype=np.float64))
-    rgba[:, 3] = 0.25 + 0.75 * counts / counts.max()
-    drawn.set(array=None, facecolor=rgba, edgecolor="none")
+    share = (0.25 + 0.75 * counts / counts.max())[:, None]
+    back = np.array(to_rgb(current().background or "white"))
+    mixed = share * rgba[:, :3] + (1 - share) * back  # opaque, because transparent edges would show as seams
+    drawn.set(array=None, facecolor=mixed, edgecolor=mixed)
     drawing.handles.append(key("hexagons: the most frequent group, stronger where there are more rows"))
 
 
