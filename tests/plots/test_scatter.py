@@ -611,6 +611,52 @@ def test_unknown_options_are_refused() -> None:
         scatter(Y)
 
 
+NORMAL = np.random.default_rng(0).normal(size=(50, 2))
+HALVES = ["u", "v"] * 25
+ODD: dict[str, dict[str, Any]] = {
+    "one row": {"embedding": [[1.0, 2.0]], "names": ["a"], "color": ["x"]},
+    "one row in space": {"embedding": [[1.0, 2.0, 3.0]], "axes": (1, 2, 3)},
+    "equal rows": {"embedding": np.ones((50, 2)), "color": HALVES, "ellipses": "spread", "centers": True},
+    "equal rows as hexagons": {"embedding": np.ones((50, 2)), "kind": "hexagons"},
+    "equal rows as a density": {"embedding": np.ones((50, 2)), "kind": "density"},
+    "very many equal rows": {"embedding": np.ones((100_000, 2))},
+    "rows on a line as hexagons": {"embedding": NORMAL * [1, 0], "kind": "hexagons"},
+    "rows on a line as a density": {"embedding": NORMAL * [1, 0], "kind": "density"},
+    "huge numbers": {"embedding": NORMAL * 1e100, "color": HALVES, "ellipses": "spread", "centers": True},
+    "huge numbers with hulls": {"embedding": NORMAL * 1e200, "color": HALVES, "ellipses": "hull"},
+    "tiny numbers": {"embedding": NORMAL * 1e-200, "color": HALVES, "ellipses": "mean"},
+    "no colour known": {"embedding": NORMAL, "color": [None] * 50, "ellipses": "hull", "centers": True},
+    "no number known": {"embedding": NORMAL, "color": [np.nan] * 50},
+    "small groups as densities": {"embedding": NORMAL, "color": ["u"] * 3 + ["v"] * 47, "kind": "density"},
+    "missing numbers as hexagons": {"embedding": NORMAL, "color": [np.nan] * 9 + [0.5] * 41, "kind": "hexagons"},
+    "no new rows": {"embedding": NORMAL, "new": np.empty((0, 2))},
+    "no uncertain rows": {"embedding": NORMAL, "uncertainty": np.full((50, 2, 2), np.nan)},
+    "long texts": {"embedding": NORMAL, "color": ["a long name " * 9, "b"] * 25, "color_name": "a heading " * 9},
+    "names on a strip": {"embedding": NORMAL[:, :1], "names": ["name"] * 50, "color": HALVES, "centers": True},
+}
+
+
+@pytest.mark.parametrize("case", list(ODD))
+def test_odd_maps_are_drawn_inside_of_their_figure(case: str) -> None:
+    ax = scatter(**ODD[case])
+    ax.figure.canvas.draw()
+    assert ax.collections
+    if ax.name != "3d":
+        assert len(offsets(ax)) > 0
+        assert_apart(ax)
+
+
+def test_maps_can_be_drawn_on_subfigures() -> None:
+    Y, kinds = three_groups()
+    left, right = Figure(figsize=(9, 4), layout="constrained").subfigures(1, 2)
+    ax = scatter(Y, ax=left.subplots(), color=kinds, ellipses="spread", centers=True)
+    space = scatter(np.column_stack([Y, Y[:, 0]]), axes=(1, 2, 3), ax=right.add_subplot(projection="3d"), color=kinds)
+    left.figure.draw_without_rendering()
+    for legend, part in ((ax.get_legend(), left), (space.get_legend(), right)):
+        box = legend.get_window_extent()
+        assert part.bbox.x0 <= box.x0 < box.x1 <= part.bbox.x1 + 1
+
+
 # -- quality and thumbnails ----------------------------------------------------------------------------------
 
 
