@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .style import FAINT, PALETTE, SHAPES
+from .style import PALETTE, SHAPES, current
 
 GROUPS_MOST = len(PALETTE)  # with more groups, the smaller ones share the last entry
 _FEW_NUMBERS = 12  # up to this many different whole numbers are treated as groups
@@ -30,14 +31,20 @@ class Groups:
     missing: int = -1
     others: int = -1
 
+    @property
+    def named(self) -> list[int]:
+        """Numbers of the groups with a name of their own: not missing values, not the rest."""
+        return [code for code in range(len(self.labels)) if code not in (self.missing, self.others)]
+
 
 def group_style(code: int, groups: Groups) -> tuple[str, str]:
-    """Return the colour and the marker of a group."""
+    """Return the colour and the marker of a group in the current theme."""
+    look = current()
     if code == groups.missing:
-        return FAINT, "x"
+        return look.faint, "x"
     if code == groups.others:
-        return FAINT, "."
-    return PALETTE[code], SHAPES[code * len(SHAPES) // len(PALETTE)]
+        return look.faint, "."
+    return look.palette[code], SHAPES[code * len(SHAPES) // len(PALETTE)]
 
 
 def read_colors(color: Any, n: int) -> Scale | Groups:
@@ -64,11 +71,17 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and np.isnan(value))
 
 
+def _natural(text: str) -> list[tuple[int, int, str]]:
+    """Return a key that sorts numbers inside of texts by their values: "group 2" before "group 10"."""
+    parts = re.split("([0-9]+)", text)
+    return [(0, int(part), "") if part[:1].isdecimal() and part.isascii() else (1, 0, part) for part in parts]
+
+
 def _groups(values: list[Any], known: list[Any]) -> Groups:
     counts: dict[Any, int] = {}
     for value in known:
         counts[value] = counts.get(value, 0) + 1
-    names = sorted(counts, key=lambda value: (value, "") if isinstance(value, int) else (0, str(value)))
+    names = sorted(counts, key=lambda value: (value, []) if isinstance(value, int) else (0, _natural(str(value))))
     rare: list[Any] = []
     if len(names) > GROUPS_MOST:
         largest = sorted(names, key=lambda value: -counts[value])  # stable: equal counts stay in order of name

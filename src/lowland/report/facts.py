@@ -129,6 +129,11 @@ def shares_of(model: Reducer) -> np.ndarray[Any, Any] | None:
     return None if shares is None else np.asarray(shares, dtype=np.float64)
 
 
+def has_meaningful_axes(model: Reducer) -> bool:
+    """Return whether the numbers on the axes mean something: those of linear methods do, those of other maps do not."""
+    return shares_of(model) is not None or hasattr(model, "components_")
+
+
 def spectrum_of(model: Reducer) -> Spectrum | None:
     """Return the variances computed by the fit, or None if the method has no spectrum."""
     values, total = getattr(model, "spectrum_", None), getattr(model, "total_variance_", None)

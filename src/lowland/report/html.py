@@ -13,7 +13,16 @@ from ..contract import parameters
 from ..core.formatting import count
 from ..data.atomic import atomic_file
 from . import page, trust
-from .facts import Spectrum, axis_labels, explanations, sentence, shares_of, spectrum_of, top_loadings
+from .facts import (
+    Spectrum,
+    axis_labels,
+    explanations,
+    has_meaningful_axes,
+    sentence,
+    shares_of,
+    spectrum_of,
+    top_loadings,
+)
 from .hover import Hover
 from .supplementary import overlay
 from .supplementary import section as supplementary_section
@@ -87,7 +96,7 @@ def render_report(
     pieces.append(supplementary_section(supplementary, axes, with_axes=has_axes))
     if X is not None:
         found = trust.measure(model, X, Y, _groups(color, len(Y)), steps)
-        pieces.append(trust.section(found, Y, labels, color_name))
+        pieces.append(trust.section(found, Y, labels, color_name, meaningful_axes=has_meaningful_axes(model)))
     if said := explanations(model):
         pieces.append(page.section("How well the map fits", *map(page.paragraph, said)))
     if spectrum is not None:
@@ -130,6 +139,7 @@ def _picture(
     hover: Hover,
     drawn: Overlay,
 ) -> str:
+    from ..plots.names import visible_labels
     from ..plots.scatter import RASTER_ABOVE, places, scatter
 
     shown = f"The first two of {Y.shape[1]} dimensions. " if Y.shape[1] > 2 else ""
@@ -144,16 +154,16 @@ def _picture(
     if drawn.rows is not None:
         caption += f" Hollow points: {count(len(drawn.rows), 'supplementary row')}, placed after the fit."
     axes = " against ".join(labels[:2])
-    drawing = scatter(Y, color=color, color_name=name, labels=labels, names=names, overlay=drawn)
+    look: dict[str, Any] = {"kind": "points", "meaningful_axes": has_meaningful_axes(model)}
+    ax = scatter(Y, color=color, color_name=name, labels=labels, names=names, overlay=drawn, **look)
     tips = None
     if hover.contents and len(Y) <= RASTER_ABOVE:
         tips = hover.tips(*places(Y))
-        written = len(drawing.axes[0].texts) - 2 * len(drawn.arrows) - len(drawn.centers)
-        if hover.contents != "its name" or written < len(Y):
+        if hover.contents != "its name" or len(visible_labels(ax)) < len(Y):
             caption += f" Hover over a point to see {hover.contents}."
     elif hover.columns or hover.images:
         caption += f" With more than {RASTER_ABOVE:,} points, nothing is shown on hover."
-    svg = inline_svg(drawing, "scatter", f"Map of the data: {axes}", caption, tips)
+    svg = inline_svg(ax.figure, "scatter", f"Map of the data: {axes}", caption, tips)
     return page.section("The map", page.figure(svg, caption))
 
 
@@ -172,7 +182,7 @@ def _variance(model: Reducer, spectrum: Spectrum) -> str:
     elif len(shares) > BARS:
         caption += f" The open bar is the sum of all components after the {BARS}th."
     svg = inline_svg(
-        scree(spectrum.values, spectrum.total, kept=kept),
+        scree(spectrum.values, spectrum.total, kept=kept).figure,
         "scree",
         "Share of variance by component",
         f"{listed}.",

@@ -1,0 +1,132 @@
+"""Legends and colour bars that fit beside their axes, by measured sizes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .style import current, fit_text, literal, room_of, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+
+_MAX_WIDTH, _MAX_HEIGHT = 0.45, 0.97  # shares of the room of the axes that a legend may take at the side
+_WIDTH_ABOVE, _HEIGHT_ABOVE = 0.45, 0.3  # above: if it were wider than the axes, the layout would shrink them each time
+_SIZES = (1.0, 0.85, 0.7, 0.6, 0.5)  # factors of the font size
+_MAX_COLUMNS = 4
+
+
+def key(text: str, **look: Any) -> Any:
+    """Return an entry of a legend: a marker or a line with a text."""
+    from matplotlib.lines import Line2D
+
+    words = literal(text).replace(" %", "\u00a0%")  # a line must not begin with the sign
+    return Line2D([], [], label=words, **({"linestyle": ""} | look))
+
+
+def add_legend(axes: Axes, handles: Sequence[Any], title: str | None = None, *, above: bool = False) -> None:
+    """Add a legend at the right of the axes, or above them, in the largest font and fewest columns that fit."""
+    if not handles:
+        return
+    heading = literal(shorten(title, 60)) if title else ""
+    texts = [str(handle.get_label()) for handle in handles]
+    for factor, wrap, columns in _layouts(len(handles), above):
+        for handle, text in zip(handles, texts, strict=True):
+            handle.set_label(textwrap.fill(text, wrap))
+        if _fits(axes, handles, textwrap.fill(heading, wrap), above, current().font * factor, columns):
+            break
+    else:  # nothing fits: short labels in the smallest font
+        for handle, text in zip(handles, texts, strict=True):
+            handle.set_label(shorten(text, 12))
+        _fits(axes, handles, shorten(heading, 24), above, current().font * _SIZES[-1], min(2, len(handles)))
+    legend = axes.get_legend()
+    if legend is not None and axes.figure.figure.get_layout_engine() is None:
+        _make_room(axes, legend, above)
+
+
+def _layouts(n: int, above: bool) -> list[tuple[float, int, int]]:
+    """Return font factors, widths of lines and numbers of columns, in order of preference."""
+    columns = range(min(n, _MAX_COLUMNS), 0, -1) if above else range(1, min(n, _MAX_COLUMNS) + 1)
+    return [(factor, wrap, c) for factor in _SIZES for wrap in (28, 20, 15) for c in columns]
+
+
+def _fits(axes: Axes, handles: Sequence[Any], title: str, above: bool, font: float, columns: int) -> bool:
+    """Draw the legend and return whether it fits."""
+    look = current()
+    place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "borderaxespad": 0.3}
+    if above:
+        place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "borderaxespad": 0.0}
+    legend = axes.legend(
+        handles=handles,
+        title=title or None,
+        frameon=False,
+        fontsize=font,
+        title_fontsize=font,
+        labelcolor=look.ink,
+        ncols=columns,
+        markerscale=max(0.6, font / look.font),
+        alignment="left",
+        **place,
+    )
+    legend.get_title().set_color(look.ink)
+    box, scale = legend.get_window_extent(), 72 / axes.figure.figure.dpi
+    width, height = room_of(axes)
+    if above:
+        return bool(box.width * scale <= _WIDTH_ABOVE * width and box.height * scale <= _HEIGHT_ABOVE * height)
+    return bool(box.width * scale <= _MAX_WIDTH * width and box.height * scale <= _MAX_HEIGHT * height)
+
+
+def _make_room(axes: Axes, legend: Any, above: bool) -> None:
+    """Shrink axes of a figure without a layout engine, as colour bars do, so that the legend stays in the figure."""
+    box, whole, place = legend.get_window_extent(), axes.figure.bbox, axes.get_position()
+    if above:
+        least = max(0.0, (box.y1 - whole.y1) / whole.height)
+        axes.set_position((place.x0, place.y0, place.width, place.height - least))
+    else:
+        least = max(0.0, (box.x1 - whole.x1) / whole.width + 0.01)
+        axes.set_position((place.x0, place.y0, place.width - least, place.height))
+
+
+def fit_space(axes: Any) -> None:
+    """Shrink axes in space until their numbers and names, which lie outside of them, are inside of the figure.
+
+    The legend moves to the right of them.
+    """
+    legend, whole = axes.get_legend(), axes.figure.bbox
+    shape = [np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())]
+    for zoom in (1.0, 0.93, 0.86, 0.8, 0.74, 0.68):
+        axes.set_box_aspect(shape, zoom=zoom)
+        for _ in range(3 if legend is not None else 1):  # the layout moves the axes, and they the legend
+            box = _outer_box(axes)
+            if legend is not None:
+                place = (box.x1 - axes.bbox.x0) / axes.bbox.width + 0.02
+                legend.set_bbox_to_anchor((place, 0.5), axes.transAxes)
+        if box.x0 >= whole.x0 and box.y0 >= whole.y0 and box.y1 <= whole.y1 and box.x1 <= whole.x1:
+            break
+
+
+def _outer_box(axes: Any) -> Any:
+    """Return the box of the axes with their numbers and names, after a layout."""
+    from matplotlib.transforms import Bbox
+
+    axes.figure.figure.draw_without_rendering()
+    renderer = axes.figure._get_renderer()
+    parts = [axis.get_tightbbox(renderer) for axis in (axes.xaxis, axes.yaxis, axes.zaxis)]
+    return Bbox.union([part for part in parts if part is not None and np.isfinite(part.extents).all()])
+
+
+def add_colorbar(axes: Axes, drawn: ScalarMappable, title: str) -> Any:
+    """Add a colour bar in the current theme at the right of the axes."""
+    look = current()
+    bar = axes.figure.colorbar(drawn, ax=axes, pad=0.1 if hasattr(axes, "zaxis") else 0.02, aspect=30)
+    if bar.solids is not None:
+        bar.solids.set(alpha=1.0)  # the colour bar is opaque even if the points are not
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=look.ink, which="both", labelsize=look.font)
+    bar.set_label(literal(title), color=look.ink, fontsize=look.font)
+    fit_text(bar.ax.yaxis.label, 0.9 * room_of(axes)[1])
+    return bar
