@@ -1,7 +1,7 @@
 """The entry point: run one command, print its result or error, and return an exit code.
 
-0 success, 1 failure, 2 usage error, 3 invalid data or model file, 4 missing optional package, 130 interrupted,
-141 reader closed stdout.
+0 success, 1 failure, 2 usage error, 3 invalid data or model file (or one beyond the memory limit), 4 missing optional
+package, 130 interrupted, 141 reader closed stdout.
 """
 
 from __future__ import annotations
@@ -149,7 +149,8 @@ def _describe(error: Exception) -> str:
     if isinstance(error, LowlandError):
         return in_words(error.args[0]) if error.args else str(error)
     if isinstance(error, OSError):
-        return f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
+        said = error.strerror or str(error)
+        return f"{said}: {error.filename}" if error.filename else said
     return f"unexpected {type(error).__name__}: {error} (run again with --debug to see the traceback)"
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from ..core import settings
 from ..core.errors import DataError, MissingExtraError
-from ..core.formatting import format_bytes
+from ..core.formatting import first_line, format_bytes
 from ..core.message import Message, Setting
 from .options import ReadOptions
 from .source import Source
@@ -101,7 +101,7 @@ def _check_size(name: str, content: bytes) -> None:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
     except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
-        raise DataError(f"{name} is damaged or not an Excel workbook: {error}") from error
+        raise DataError(f"{name} is damaged or not an Excel workbook: {first_line(error)}") from error
     if 2 * size > most:
         raise DataError(
             f"{name} unpacks to {format_bytes(size)} and would need more than the memory limit of {format_bytes(most)}"
