@@ -11,7 +11,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from ..core.errors import DataError, LowlandError, LowlandWarning, MissingExtraError, ModelFileError
@@ -126,8 +126,20 @@ def _failed(error: Exception, debug: bool, json: bool) -> int:
     if json:
         import json as encoder
 
-        print(encoder.dumps({"error": text, "exit_code": code}, ensure_ascii=False, indent=2))
+        with suppress(OSError):  # a full disk behind stdout may be what failed; the error is on stderr
+            print(encoder.dumps({"error": text, "exit_code": code}, ensure_ascii=False, indent=2), flush=True)
+    _close_if_full(sys.stdout)
     return code
+
+
+def _close_if_full(stream: TextIO) -> None:
+    """Redirect a stream that cannot be written to the null device, so that flushing it at exit does not fail, too."""
+    try:
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def exit_code(error: Exception) -> int:
