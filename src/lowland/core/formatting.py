@@ -87,7 +87,7 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """Return the first line of another library's error; the others are advice to its own callers.
 
     >>> first_line(ValueError("row 3 is short\\n\\nHint: pass strict=False"))
