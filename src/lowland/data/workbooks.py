@@ -43,7 +43,7 @@ def read_xlsx(source: Source, options: ReadOptions) -> Table:
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise DataError(f"{source.name} is damaged or not an Excel workbook: {str(error)[:200]}") from error
+        raise DataError(f"{source.name} is damaged or not an Excel workbook: {first_line(error)[:200]}") from error
     if options.header is False:
         frame = frame.rename({column: f"x{j}" for j, column in enumerate(frame.columns)})
     frame = frame.rename({column: column.strip() for column in frame.columns})
