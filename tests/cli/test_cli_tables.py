@@ -172,7 +172,8 @@ def test_a_column_of_vectors_is_proposed_as_the_data(run, tmp_path):
     for kind in (pl.Array(pl.Float32, 8), pl.List(pl.Float32)):
         frame.with_columns(v=pl.Series(vectors.tolist(), dtype=kind)).write_parquet(tmp_path / "docs.parquet")
         assert "vectors of 8 numbers" in run("info", "docs.parquet").out
-        words, _ = proposed(run, "docs.parquet")
+        words, outcome = proposed(run, "docs.parquet")
+        assert "docs.lowland NEW.parquet --vector v" in outcome.err
         assert [words[words.index(flag) + 1] for flag in ("--vector", "--text", "--id", "--color")] == [
             "v",
             "body",

@@ -356,5 +356,6 @@ def _next(job: Job) -> str:
         return command_line("evaluate", job.data, job.out)
     if job.model is None:
         return job.command(model=f"{stem}.lowland")
-    rows = "NEW" if job.data.is_dir() else "NEW.csv"
+    ending = ".csv" if job.columns.reading.vector is None else job.data.suffix  # a CSV file holds no vectors
+    rows = "NEW" if job.data.is_dir() else f"NEW{ending}"
     return command_line("transform", job.model, rows, **job.columns.reading.dialect(), out="new-embedding.csv")
