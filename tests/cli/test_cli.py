@@ -38,11 +38,19 @@ def test_success_is_0_and_says_what_was_found_and_what_next(run: Run, table: Pat
 
 
 def test_failure_is_1(run: Run, table: Path) -> None:
-    with lowland.config(memory_limit=1):
-        done = run("reduce", table)
+    with lowland.config(memory_limit="10kB"):
+        done = run("reduce", table, "--method", "isomap")
     assert done.code == 1
+    assert "Isomap" in done.err
     assert "limit" in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_file_beyond_the_memory_limit_is_3(run: Run, table: Path) -> None:
+    with lowland.config(memory_limit=1):
+        done = run("reduce", table)
+    assert done.code == 3
+    assert "reading table.csv would take" in done.err
 
 
 @pytest.mark.parametrize(

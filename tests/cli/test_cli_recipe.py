@@ -211,3 +211,76 @@ def test_json_of_a_model_lists_its_steps(run: Any, patients: Path) -> None:
     told = run("info", "lab.lowland", "--json").json
     assert "columns" in json.dumps(told["contents"])
     assert run("info", "lab.lowland").code == 0
+
+
+COMMANDS_WITH_STEPS = {
+    "reduce": ["-o", "y.csv"],
+    "plan": [],
+    "dimension": [],
+    "outliers": [],
+    "evaluate": ["flat.csv"],
+    "compare": ["--methods", "pca,isomap", "--budget", "1min"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS_WITH_STEPS)
+def test_columns_are_scaled_once(run: Any, wine: Path, command: str) -> None:
+    words = [command, wine, *COMMANDS_WITH_STEPS[command], "--drop", "id"]
+    for scaler in ("standard", "robust"):
+        done = run(*words, "--scale", "--scaler", scaler)
+        assert done.code == 2
+        assert "--scale and --scaler both scale the columns" in done.err
+    done = run(*words, "--scale", "--categories", "famd")
+    assert done.code == 0, done.err
+    assert "--scale adds nothing" in done.err
+
+
+@pytest.mark.parametrize("command", COMMANDS_WITH_STEPS)
+def test_columns_are_scaled_before_the_axes_of_pre(run: Any, wine: Path, command: str) -> None:
+    """The first axes keep their variance: scaling them, too, would make all directions equally long."""
+    words = [command, wine, *COMMANDS_WITH_STEPS[command], "--pre", "pca:3", "--drop", "id,kind", "--json"]
+    words += ["-o", "y.csv"] if command == "compare" else []
+    scaled, again = run(*words, "--scale"), run(*words, "--scaler", "standard")
+    assert scaled.code == 0, scaled.err
+    assert "holds" not in scaled.err  # no advice to scale what is scaled
+    assert " --scale " not in scaled.json["next"]
+    assert "--scaler standard" in scaled.json["next"]
+    dropped = ("seconds", "peak_bytes", "candidates", "memory_limit", "summary")
+    told = [{k: v for k, v in done.json.items() if k not in (*dropped, "fit_info", "plan")} for done in (scaled, again)]
+    assert told[0] == told[1]
+    if command == "reduce":
+        frame = pl.read_csv(wine).drop("id", "kind")
+        X = frame.to_numpy()
+        Z = lowland.PCA(3).fit_transform((X - X.mean(axis=0)) / X.std(axis=0))
+        made = np.abs(pl.read_csv("y.csv").to_numpy())
+        np.testing.assert_allclose(made, np.abs(Z[:, :2]), rtol=1e-8, atol=1e-8)
+
+
+@pytest.fixture
+def wine(run: Any, tmp_path: Path) -> Path:
+    """Columns in different units, an identifier, a category, and a map."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 5)) + 0.3 * rng.standard_normal((60, 5))
+    frame = pl.DataFrame(X * [1, 10, 500, 0.1, 3], schema=list("abcde"))
+    frame = frame.with_columns(id=pl.Series(range(1000, 1060)), kind=pl.Series(["red", "white", "white"] * 20))
+    frame.write_csv(tmp_path / "wine.csv")
+    assert run("reduce", "wine.csv", "--scale", "--drop", "id", "-o", "flat.csv").code == 0
+    return Path("wine.csv")
+
+
+def test_a_reduction_can_be_planned_and_compared_by_the_same_words(run: Any, wine: Path) -> None:
+    kept = ["--id", "id"]
+    planned = run("plan", wine, "--scale", *kept, "--color", "kind", "--json").json
+    assert planned["columns"] == 5
+    assert "--id id" in planned["next"]
+    assert run(*shlex.split(planned["next"])[1:]).code == 0
+    told = run("compare", wine, "--methods", "pca,isomap", "--scale", "--target", "kind", *kept, "--json").json
+    words = shlex.split(told["next"])
+    assert words[words.index("--id") + 1] == "id"
+    assert words[words.index("--model") + 1] == "wine.lowland"
+    done = run(*words[1:])
+    assert done.code == 0, done.err
+    assert run("transform", "wine.lowland", wine, *kept, "-o", "again.csv").code == 0
+    first, again = pl.read_csv("wine-map.csv").drop("kind"), pl.read_csv("again.csv")
+    assert again.columns == first.columns
+    np.testing.assert_allclose(again.to_numpy(), first.to_numpy(), rtol=1e-6, atol=1e-6)

@@ -159,3 +159,28 @@ def test_inspecting_a_wide_table_does_not_list_its_columns_for_each_column(monke
     inspect_table(table)
     table.kinds()
     assert len(reads) < 20
+
+
+def test_a_column_of_vectors_is_proposed_as_the_data(run, tmp_path):
+    rng = np.random.default_rng(0)
+    listed = {
+        "file": [f"{i}.txt" for i in range(40)],
+        "body": [f"the boundary layer of wing number {i} " * 3 for i in range(40)],
+    }
+    frame = pl.DataFrame(listed | {"topic": ["heat", "flow"] * 20, "year": rng.integers(1950, 1960, 40)})
+    vectors = rng.standard_normal((40, 8)).astype(np.float32)
+    for kind in (pl.Array(pl.Float32, 8), pl.List(pl.Float32)):
+        frame.with_columns(v=pl.Series(vectors.tolist(), dtype=kind)).write_parquet(tmp_path / "docs.parquet")
+        assert "vectors of 8 numbers" in run("info", "docs.parquet").out
+        words, outcome = proposed(run, "docs.parquet")
+        assert "docs.lowland NEW.parquet --vector v" in outcome.err
+        assert [words[words.index(flag) + 1] for flag in ("--vector", "--text", "--id", "--color")] == [
+            "v",
+            "body",
+            "file",
+            "topic",
+        ]
+        assert pl.read_csv(tmp_path / "docs-map.csv").columns == ["file", "topic", "body", "pca0", "pca1"]
+    uneven = [row[: 8 - i % 2] for i, row in enumerate(vectors.tolist())]
+    frame.with_columns(v=pl.Series(uneven)).write_parquet(tmp_path / "docs.parquet")
+    assert "--vector" not in run("info", "docs.parquet", "--json").json["next"]

@@ -56,5 +56,6 @@ def options_of(words: Sequence[str], aliases: bool = False) -> list[str]:
     """Return the names of the options of the command that is called, with ``aliases`` their other names, too."""
     if not words or words[0] not in COMMANDS:
         return []
-    names = [argument.names for argument in app[words[0]].assemble_argument_collection()]
+    arguments = app[words[0]].assemble_argument_collection(default_parameter=app.default_parameter)
+    names = [argument.names for argument in arguments]
     return [name for several in names for name in (several if aliases else several[:1])]

@@ -175,6 +175,7 @@ def inverse(
     *,
     out: OutFile = None,
     id: IdColumn = None,
+    reading: ReadingOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
     """Map coordinates back to the original columns.
@@ -196,7 +197,7 @@ def inverse(
         raise UsageError(
             f"{type(fitted).__name__} has no inverse transform: coordinates cannot be mapped back to columns"
         )
-    given = replace(read_coordinates(fitted, embedding), id=id)
+    given = replace(read_coordinates(fitted, embedding, reading), id=id)
     keep = KeepOptions(id=id)
     _check_kept(given, keep, out)
     restored = run(lambda Y: fitted.inverse_transform(Y if after is None else after.inverse_transform(Y)), given)

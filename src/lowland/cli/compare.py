@@ -18,9 +18,10 @@ from .input import Input
 from .inputs import read_input, warn_of_square
 from .model import find_method
 from .name_lists import split_names
-from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, QualityNeighbors, TableOptions
+from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, QualityNeighbors, RowNames, TableOptions
 from .outputs import check_outputs
 from .running import run
+from .scaling import scaled_once
 from .wording import SCALED, in_words
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def compare(
         str | None,
         Parameter(help="Column of class labels: not reduced; maps are also scored by class accuracy."),
     ] = None,
+    id: RowNames = None,
     prefer: Annotated[
         str, Parameter(help="Criterion of the recommendation: balanced, local, global, target or speed.")
     ] = "balanced",
@@ -152,7 +154,9 @@ def compare(
 
     Example: lowland compare iris.csv --target species --budget 1min --report comparison.html
     """
-    wanted, chosen = asked or CompareOptions(), columns or TableOptions()
+    wanted = asked or CompareOptions()
+    scale, chosen = scaled_once(bool(wanted.scale), columns or TableOptions())
+    wanted = replace(wanted, scale=scale or None)
     parameters = wanted.parameters()
     _check_files(out, report, record, again, data)
     _check_options(wanted, prefer, target, again)
@@ -165,7 +169,8 @@ def compare(
         former = _read_record(again)
         parameters = {"record": former}
         metric, text = former["settings"]["metric"], former["data"]["kind"] == "categories"
-    given = _read(data, chosen, target, metric, text)
+    keep = KeepOptions(id=id, color=target)
+    given = _read(data, chosen, keep, metric, text)
     if wanted.scale and _is_mixed(given):
         note("FAMD already scales the columns of a table with text; --scale has no effect")
         del parameters["metric"]
@@ -173,23 +178,23 @@ def compare(
     advice = found.recommend(prefer)
     advice = replace(advice, reasons=tuple(in_words(text) for text in advice.reasons))
     same: dict[str, Any] = dict(vars(wanted)) if again is None else {"again": again}
-    same |= {"prefer": prefer if prefer != "balanced" else None, "target": target, **chosen.words()}
+    same |= {"prefer": prefer if prefer != "balanced" else None, "target": target, "id": id, **chosen.words()}
     files = _write(found, data, out, report, record, command_line("compare", data, **same, report=report))
     facts = _facts(found, advice, data) | files
-    following = _next(data, given, chosen, advice, target)
-    if found.record["data"]["dominant"] is not None and again is None:
+    following = _next(data, given, chosen, advice, keep)
+    if found.record["data"]["dominant"] is not None and again is None and not chosen.recipe.sets_units:
         same.pop("scale")  # it is None: scaled columns have no dominant one
         following = command_line("compare", data, scale=True, **same)
     return Answer(facts, str(advice), following, shown=[ranking(found, advice), *skipped(found)])
 
 
-def _read(data: Path, columns: TableOptions, target: str | None, metric: str, text: bool) -> Input:
+def _read(data: Path, columns: TableOptions, keep: KeepOptions, metric: str, text: bool) -> Input:
     """Read the rows; ``text``: use columns of text as categories.
 
     Columns of mostly unique text or with missing values are left out with a note, unless --columns is given. If only
     numbers remain, the rows are one array, as without text: the fingerprint in a record depends on it.
     """
-    given = read_input(data, columns, KeepOptions(color=target), pairwise=metric == "precomputed", categories=text)
+    given = read_input(data, columns, keep, pairwise=metric == "precomputed", categories=text)
     warn_of_square(given)
     from ..data.table import not_numeric
     from ..rows.row_source import RowSource
@@ -356,13 +361,13 @@ def _facts(found: Comparison, advice: Recommendation, data: Path) -> dict[str, A
     }
 
 
-def _next(data: Path, given: Input, columns: TableOptions, advice: Recommendation, target: str | None) -> str:
+def _next(data: Path, given: Input, columns: TableOptions, advice: Recommendation, keep: KeepOptions) -> str:
     """Return the command that reduces all rows with the recommended method, and the steps of the comparison."""
     from ..data.table import name_list
 
     stem = stem_of(data)
     mixed = _is_mixed(given)
-    color, chosen = target or None, columns.words()
+    chosen = columns.words()
     if (mixed and advice.method != "pca") or advice.method == "famd":  # for which `reduce` uses columns of text
         unfit = [name for name, why in given.left_out.items() if why in (_MOSTLY_UNIQUE, _WITH_GAPS)]
         chosen = {**chosen, "drop": [*columns.drop, *(name_list([name]) for name in unfit)]}
@@ -376,8 +381,10 @@ def _next(data: Path, given: Input, columns: TableOptions, advice: Recommendatio
         **chosen,
         components=own.pop("n_components", None),
         set=[f"{name}={_text(value)}" for name, value in own.items()],
-        color=color,
+        id=keep.id,
+        color=keep.color,
         out=f"{stem}-map.csv",
+        model=f"{stem}.lowland" if find_method(advice.method).kept else None,
         report=f"{stem}-map.html",
     )
 

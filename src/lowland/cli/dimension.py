@@ -14,6 +14,7 @@ from .inputs import read_input, warn_of_square
 from .options import Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_place
 from .running import run
+from .scaling import scaled_once
 
 if TYPE_CHECKING:
     from ..dimension import Estimate
@@ -73,7 +74,7 @@ def dimension(
     square = metric == "precomputed"
     if square and scale:
         raise UsageError("--scale applies to columns, and a distance matrix has none: remove --scale or --metric")
-    chosen = columns or TableOptions()
+    scale, chosen = scaled_once(scale, columns or TableOptions())
     given = read_input(data, chosen, KeepOptions(id=id), pairwise=square)
     if not square:
         warn_of_square(given)

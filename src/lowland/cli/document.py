@@ -24,7 +24,7 @@ command.
 | 0 | success |
 | 1 | failure |
 | 2 | usage error, such as an unknown option or an invalid value |
-| 3 | invalid data or model file; the message gives the location |
+| 3 | invalid data or model file, or a file beyond the memory limit; the message gives the location |
 | 4 | an optional package is missing; the message gives the install command |
 | 130 | interrupted; no partial file is written |
 | 141 | the reader closed stdout, as in `lowland reduce data.csv \\| head` |

@@ -19,6 +19,7 @@ from .inputs import read_input, row_names, warn_of_square
 from .options import OUT, Common, DataFile, KeepOptions, QualityNeighbors, TableOptions
 from .outputs import check_outputs
 from .running import run
+from .scaling import scaled_once
 from .wording import SCALED
 
 if TYPE_CHECKING:
@@ -112,9 +113,11 @@ def evaluate(
     """
     from .matching import coordinates, matched_rows, matching_column, naming_column, read_map
 
-    options = _scaled(trust or TrustOptions())
+    options = trust or TrustOptions()
+    scale, chosen = scaled_once(options.scale, columns or TableOptions())
+    options = _scaled(replace(options, scale=scale))
     check_outputs(out=out, inputs=(data, embedding))
-    anchors, chosen = _anchors(options.anchors), columns or TableOptions()
+    anchors = _anchors(options.anchors)
     _check(options)
     table, names = read_map(embedding)
     coded = _is_coded(names, options) and not chosen.recipe.needed
@@ -131,7 +134,7 @@ def evaluate(
     files = {"data": data, "embedding": embedding, "out": out}
     facts = {**_facts(given, names, by, found, named), **files}
     summary = found.sentence + (_order(shared, same) if found.by_chance else "")
-    if any(SCALED_METRIC in settings_of(text) for text in found.warnings):
+    if not chosen.recipe.sets_units and any(SCALED_METRIC in settings_of(text) for text in found.warnings):
         following = _again(data, embedding, chosen, replace(options, metric=SCALED), out)
     elif found.is_poor and not found.by_chance:
         following = _compare(data, chosen, options, given, len(names))
@@ -318,13 +321,8 @@ def _changed(options: TrustOptions, *names: str) -> dict[str, Any]:
 
 def _compare(data: Path, columns: TableOptions, options: TrustOptions, given: Input, components: int) -> str:
     """Return the `compare` command for the same rows and options."""
-    from ..data.table import name_list
-
     names = () if given.table is None else given.table.names
-    drop, target = columns.drop, options.target if options.target in names else None
-    if options.id is not None and options.id in names and not columns.columns and not given.pairwise:
-        drop = (*drop, name_list([options.id]))  # compare has no --id and would use a numeric identifier as data
+    id, target = (name if name in names else None for name in (options.id, options.target))
     same = _changed(options, "quality_neighbors", "metric", "seed")
     count = components if components != 2 else None
-    words = {**columns.words(), "drop": drop}
-    return command_line("compare", data, **words, target=target, **same, components=count)
+    return command_line("compare", data, **columns.words(), id=id, target=target, **same, components=count)

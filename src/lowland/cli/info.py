@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ..core.command_line import command_line
 from ..core.errors import DataError, ModelFileError
-from ..data.formats import READABLE, foreign_table, listed
+from ..data.formats import READABLE, foreign_table, format_of_bytes, listed
 from .answer import Answer
 from .options import Common
 from .outputs import is_table
@@ -66,7 +66,13 @@ def info(
     except ModelFileError as error:
         if file.suffix.lower() == ".lowland":
             raise
-        raise DataError(f"{error}; if it is a table, its name must end in one of {listed(READABLE)}") from error
+        with file.open("rb") as opened:
+            if format_of_bytes(opened.read(16)) is not None:
+                return _table(file, options)
+        names = listed(READABLE)
+        raise DataError(
+            f"{error}; if it is a table, its name must end in one of {names}, or add its format, such as --format csv"
+        ) from error
 
 
 def _table(file: Path, reading: ReadingOptions) -> Answer:

@@ -166,11 +166,13 @@ def read_for(
     return replace(_dense(table, selection), rows=rows)
 
 
-def read_coordinates(model: Reducer, path: Path) -> Input:
+def read_coordinates(model: Reducer, path: Path, reading: ReadingOptions | None = None) -> Input:
     """Read coordinates for an inverse transform: the columns named by the model, or exactly as many columns."""
-    from ..data.reading import read_table
+    from ..data.arraytable import SparseTable
 
-    table = read_table(path)
+    table = (reading or ReadingOptions()).read(path)
+    if isinstance(table, SparseTable):
+        raise DataError(f"{path.name} is a sparse matrix; coordinates are a table")
     wanted = [str(name) for name in model.get_feature_names_out()]
     by_name = set(wanted) <= set(table.names)
     selection = table.select(columns=wanted) if by_name else table.select()

@@ -1,7 +1,7 @@
 """The entry point: run one command, print its result or error, and return an exit code.
 
-0 success, 1 failure, 2 usage error, 3 invalid data or model file, 4 missing optional package, 130 interrupted,
-141 reader closed stdout.
+0 success, 1 failure, 2 usage error, 3 invalid data or model file (or one beyond the memory limit), 4 missing optional
+package, 130 interrupted, 141 reader closed stdout.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from ..core.errors import DataError, LowlandError, LowlandWarning, MissingExtraError, ModelFileError
@@ -126,8 +126,20 @@ def _failed(error: Exception, debug: bool, json: bool) -> int:
     if json:
         import json as encoder
 
-        print(encoder.dumps({"error": text, "exit_code": code}, ensure_ascii=False, indent=2))
+        with suppress(OSError):  # a full disk behind stdout may be what failed; the error is on stderr
+            print(encoder.dumps({"error": text, "exit_code": code}, ensure_ascii=False, indent=2), flush=True)
+    _close_if_full(sys.stdout)
     return code
+
+
+def _close_if_full(stream: TextIO) -> None:
+    """Redirect a stream that cannot be written to the null device, so that flushing it at exit does not fail, too."""
+    try:
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def exit_code(error: Exception) -> int:
@@ -149,7 +161,8 @@ def _describe(error: Exception) -> str:
     if isinstance(error, LowlandError):
         return in_words(error.args[0]) if error.args else str(error)
     if isinstance(error, OSError):
-        return f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
+        said = error.strerror or str(error)
+        return f"{said}: {error.filename}" if error.filename else said
     return f"unexpected {type(error).__name__}: {error} (run again with --debug to see the traceback)"
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..contract import registry
 from ..contract.parameters import Rule, parse, takes_array
 from ..core.errors import DataError
-from .answer import UsageError, note
+from .answer import UsageError
 from .inputs import read_array
 from .options import MethodOptions
 from .outputs import is_table
-from .recipe_options import RecipeOptions
 
 if TYPE_CHECKING:
     from ..contract.reducer import Reducer
@@ -49,16 +47,6 @@ def build_model(options: MethodOptions) -> Reducer:
     if known and not model._pairwise:
         raise UsageError("weights=known ignores missing distances and requires --set metric=precomputed")
     return model
-
-
-def scaled_once(options: MethodOptions, recipe: RecipeOptions) -> MethodOptions:
-    """Return the options without --scale where the coding of categories scales the columns."""
-    if options.scale and recipe.scaler is not None:
-        raise UsageError("--scale and --scaler both scale the columns; use one of them")
-    if options.scale and recipe.categories == "famd":
-        note("--categories famd scales the columns by itself; --scale adds nothing")
-        return replace(options, scale=False)
-    return options
 
 
 def scaled_by_step(model: Reducer, options: MethodOptions) -> bool:

@@ -16,6 +16,7 @@ from .inputs import dominated, read_input, row_names, warn_of_square
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_kept, check_outputs
 from .running import run
+from .scaling import scaled_once
 
 if TYPE_CHECKING:
     from ..quality.outliers import Outliers
@@ -92,8 +93,9 @@ def outliers(
     Example: lowland outliers iris.csv --keep clean.csv
     """
     check_outputs(out=out, keep=keep, inputs=(data,))
+    scale, columns = scaled_once(scale, columns or TableOptions())
     pairwise = metric == "precomputed"
-    given = read_input(data, columns or TableOptions(), KeepOptions(id=id), pairwise=pairwise)
+    given = read_input(data, columns, KeepOptions(id=id), pairwise=pairwise)
     if keep is not None and (given.table is None or pairwise):
         what = "a distance matrix" if pairwise else "a sparse matrix"
         raise UsageError(f"--keep {keep}: {given.source} is {what}; --keep requires a table")
@@ -109,12 +111,12 @@ def outliers(
 
         write_table(keep, given.table.frame.filter(~found.mask))
     facts = {"data": data, **found.to_dict(), "out": out, "keep": keep}
-    chosen = {**(columns or TableOptions()).words(), "id": id or None}
+    chosen = {**columns.words(), "id": id or None}
     changed = _changed(neighbors=neighbors, components=components, metric=metric, level=level, seed=seed)
     unclear = found.may_be_a_group or found.ranking is not None  # do not suggest removing such rows
     if pairwise:
         following = command_line("reduce", data, method="classical_mds", set="metric=precomputed", out="flat.csv")
-    elif not scale and metric in ("euclidean", "sqeuclidean") and dominated(given):
+    elif not (scale or columns.recipe.sets_units) and metric in ("euclidean", "sqeuclidean") and dominated(given):
         following = command_line("outliers", data, **chosen, **changed, scale=True)
     elif len(found) and not unclear and keep is None and given.table is not None:
         clean = "clean.csv" if data.name != "clean.csv" else "cleaner.csv"

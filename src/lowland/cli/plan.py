@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ..core.command_line import command_line
 from .answer import Answer
 from .inputs import read_input
-from .model import build_model, fill_in, find_method, scaled_by_step, scaled_once
+from .model import build_model, fill_in, find_method, scaled_by_step
 from .options import Common, DataFile, KeepOptions, MethodOptions, TableOptions
 from .reduce import Job
 from .running import run
+from .scaling import method_scaled_once
 from .wording import in_words
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ def plan(
     *,
     method: MethodOptions | None = None,
     columns: TableOptions | None = None,
+    keep: KeepOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
     """Estimate the cost of a reduction without running it: algorithm, memory, rough time, exact or approximate.
@@ -54,14 +54,12 @@ def plan(
     from ..core.formatting import format_bytes, format_seconds
     from ..core.settings import memory_limit
 
-    chosen = columns or TableOptions()
-    options = scaled_once(method or MethodOptions(), chosen.recipe)
+    options, chosen = method_scaled_once(method or MethodOptions(), columns or TableOptions())
+    kept = keep or KeepOptions()
     model = build_model(options)
     categories = "categories" in find_method(options.method).needs
     scale = scaled_by_step(model, options)
-    given = read_input(
-        data, chosen, KeepOptions(), method=model, scale=scale, pairwise=model._pairwise, categories=categories
-    )
+    given = read_input(data, chosen, kept, method=model, scale=scale, pairwise=model._pairwise, categories=categories)
     fill_in(model, options, given)
     cost = run(lambda rows: cost_of(model, rows), given)
     limit = memory_limit()
@@ -86,7 +84,7 @@ def plan(
     width = table.splitlines()[0].index(cost.method)  # where the second column begins
     lines = [f"{name:<{width}}{format_seconds(seconds)} more" for name, seconds in further.items()]
     shown = [Text("\n".join([table, *lines]))]
-    return Answer(facts, summary, _next(data, options, chosen, model, cost, fits), shown=shown)
+    return Answer(facts, summary, _next(Job(data, options, chosen, kept), model, cost, fits), shown=shown)
 
 
 def _further(model: Reducer, given: Input) -> dict[str, float]:
@@ -107,12 +105,12 @@ def _further(model: Reducer, given: Input) -> dict[str, float]:
     }
 
 
-def _next(data: Path, options: MethodOptions, chosen: TableOptions, model: Reducer, cost: Plan, fits: bool) -> str:
+def _next(job: Job, model: Reducer, cost: Plan, fits: bool) -> str:
     """Return the `reduce` command; if it does not fit, one with landmarks or a higher limit."""
     if fits:
-        return Job(data, options, chosen, KeepOptions()).command(out="embedding.csv")
-    if "landmarks" in model._parameters and not any(item.startswith("landmarks") for item in options.set):
-        fewer = replace(options, set=(*options.set, "landmarks=500"))
-        return command_line("plan", data, **vars(fewer), **chosen.words())
+        return job.command(out="embedding.csv")
+    if "landmarks" in model._parameters and not any(item.startswith("landmarks") for item in job.method.set):
+        fewer = replace(job.method, set=(*job.method.set, "landmarks=500"))
+        return replace(job, method=fewer).command(command="plan")
     limit = f"LOWLAND_MEMORY_LIMIT={math.ceil(cost.bytes / 1e9)}GB"
-    return f"{limit} {Job(data, options, chosen, KeepOptions()).command(out='embedding.csv')}"
+    return f"{limit} {job.command(out='embedding.csv')}"

@@ -80,6 +80,13 @@ class RecipeOptions:
         """Whether an option asks for a step."""
         return self != RecipeOptions()
 
+    @property
+    def sets_units(self) -> bool:
+        """Whether a step decides how much each column counts, so that --scale is no remedy any more."""
+        return self.categories == "famd" or any(
+            option is not None for option in (self.scaler, self.normalize, self.pre)
+        )
+
     def steps(
         self, method: Any, columns: Sequence[str] | None = None, drop: Sequence[str] = (), *, scale: bool = False
     ) -> Pipeline:

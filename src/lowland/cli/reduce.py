@@ -14,11 +14,12 @@ from .aligning import EarlierMap
 from .answer import Answer, UsageError, note, stderr
 from .input import Input
 from .inputs import read_input, warn_of_square
-from .model import build_model, files_of, fill_in, find_method, scaled_by_step, scaled_once
+from .model import build_model, files_of, fill_in, find_method, scaled_by_step
 from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, TableOptions
 from .outputs import check_kept, check_outputs
 from .preparing import steps_in_words
 from .running import run
+from .scaling import method_scaled_once
 from .supplementing import PlacedRows, check_columns, columns_on_map, shown_columns
 
 if TYPE_CHECKING:
@@ -80,13 +81,13 @@ class Job:
     align_to: Path | None = None
     supplementary_rows: Path | None = None
 
-    def command(self, **files: str | None) -> str:
-        """Return the command line of this reduction, with other output files if given."""
+    def command(self, command: str = "reduce", **files: str | None) -> str:
+        """Return the command line of this reduction, or of its plan, with other output files if given."""
         kept = {name: value or None for name, value in vars(self.keep).items()}
         made = {name: files.get(name, getattr(self, name)) for name in ("out", "model", "report")}
         more = {"align_to": self.align_to, "supplementary_rows": self.supplementary_rows}
         words = {**vars(self.method), **self.columns.words(), **kept, **more, **made}
-        return command_line("reduce", self.data, **words)
+        return command_line(command, self.data, **words)
 
 
 def reduce(
@@ -110,8 +111,7 @@ def reduce(
 
     Example: lowland reduce iris.csv --color species --out flat.csv --model iris.lowland --report iris.html
     """
-    chosen = columns or TableOptions()
-    options = scaled_once(method or MethodOptions(), chosen.recipe)
+    options, chosen = method_scaled_once(method or MethodOptions(), columns or TableOptions())
     inputs = (data, *files_of(options), *(file for file in (align_to, supplementary_rows) if file is not None))
     check_outputs(out=out, model=model, report=report, inputs=inputs, json=common is not None and common.json)
     if model is not None and not find_method(options.method).kept:
@@ -356,5 +356,6 @@ def _next(job: Job) -> str:
         return command_line("evaluate", job.data, job.out)
     if job.model is None:
         return job.command(model=f"{stem}.lowland")
-    rows = "NEW" if job.data.is_dir() else "NEW.csv"
+    ending = ".csv" if job.columns.reading.vector is None else job.data.suffix  # a CSV file holds no vectors
+    rows = "NEW" if job.data.is_dir() else f"NEW{ending}"
     return command_line("transform", job.model, rows, **job.columns.reading.dialect(), out="new-embedding.csv")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import pickle
 import warnings
 from collections.abc import Sequence
@@ -15,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..contract.fit_info import level_of_the_caller
-from ..core.errors import CellError, DataError, DominantColumnWarning
+from ..core.errors import CellError, DataError, DominantColumnWarning, WriteError
 from ..core.message import SCALED_METRIC, Message, Owner, Remedies
 from ..pairs.distances import learn
 from ..quality.anchors import labels
@@ -89,9 +91,16 @@ class Dataset:
     def store(self, folder: Path) -> None:
         """Write all that a process needs to a folder of our own; dense rows are read back without a copy."""
         dense = not sp.issparse(self.rows)
-        if dense:
-            np.save(folder / "rows.npy", self.rows, allow_pickle=False)
-        (folder / "dataset.pickle").write_bytes(pickle.dumps(replace(self, rows=None) if dense else self))
+        try:
+            if dense:
+                np.save(folder / "rows.npy", self.rows, allow_pickle=False)
+            (folder / "dataset.pickle").write_bytes(pickle.dumps(replace(self, rows=None) if dense else self))
+        except OSError as error:
+            reason = error.strerror or os.strerror(errno.ENOSPC)  # NumPy only tells that it could not write all bytes
+            raise WriteError(
+                f"{folder.parent}: the rows for the processes of the comparison cannot be written there: {reason}; set "
+                "the environment variable TMPDIR to a folder with more space"
+            ) from error
 
     @classmethod
     def restore(cls, folder: Path) -> Dataset:

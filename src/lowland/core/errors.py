@@ -83,6 +83,10 @@ class MemoryLimitError(LowlandError, MemoryError):
     """The work would exceed the memory limit; raised before the allocation."""
 
 
+class FileSizeError(DataError, MemoryLimitError):
+    """A file unpacks to more than the memory limit, or a damaged one claims to; raised before the allocation."""
+
+
 class ModelFileError(LowlandError, ValueError):
     """A model file is truncated, altered, of another program or of a newer format."""
 

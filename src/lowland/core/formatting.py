@@ -85,3 +85,13 @@ def count(n: int, noun: str) -> str:
     ('1 row', '1,500 rows')
     """
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of another library's error; the others are advice to its own callers.
+
+    >>> first_line(ValueError("row 3 is short\\n\\nHint: pass strict=False"))
+    'row 3 is short'
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0].rstrip(".:;") if lines else type(error).__name__

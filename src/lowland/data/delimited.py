@@ -14,6 +14,7 @@ import pyarrow.csv as arrow_csv
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError
+from ..core.formatting import first_line
 from ..core.message import Message, Setting
 from .cells import MISSING
 from .cleaning import type_columns
@@ -186,7 +187,7 @@ def _parse(file: _File, missing: list[str]) -> list[Any]:
                 continue
             _explain(file, error)
         except OSError as error:
-            raise DataError(f"{file.source.name}: cannot be read: {error}") from error
+            raise DataError(f"{file.source.name}: cannot be read: {first_line(error)}") from error
 
 
 def _explain(file: _File, error: Exception) -> NoReturn:
@@ -204,7 +205,7 @@ def _explain(file: _File, error: Exception) -> NoReturn:
                     advice,
                 )
             ) from error
-    raise DataError(f"{file.source.name} cannot be read as a table: {error}") from error
+    raise DataError(f"{file.source.name} cannot be read as a table: {first_line(error)}") from error
 
 
 def _lines_of(file: _File, rows: Collection[int]) -> dict[int, int]:

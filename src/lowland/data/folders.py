@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from ..core.errors import DataError
+from ..core.formatting import first_line
 from .fileset import check_options, place_of, unread_note
 from .formats import BY_NAME, READABLE
 from .options import ReadOptions
@@ -102,7 +103,9 @@ def _read_parts(
             [frame.with_columns(pl.col(texts).cast(pl.String)) for frame in frames], how="vertical_relaxed"
         )
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"{root}: the files of one table must have columns of the same types: {error}") from error
+        raise DataError(
+            f"{root}: the files of one table must have columns of the same types: {first_line(error)}"
+        ) from error
     notes = (f"read {len(files)} files", *dict.fromkeys(note for part in parts for note in part.notes))
     table = Table(whole, root.name or str(root), None, faults, (*notes, *unread_note(n_other)), stray)
     return replace(table, frame=_typed_keys(whole, _keys(root, files[0])), roles=first.roles)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 
 _CELLS = ("na", "below_limit", "decimal", "thousands")
 _TEXT = (*_CELLS, "sep", "encoding", "header", "skip_rows", "comment")
@@ -120,7 +121,10 @@ def suffix(path: Path, known: Sequence[str], verb: str) -> str:
         if name.endswith(ending) and len(name) > len(ending):
             return ending
     foreign = foreign_table(path) if verb == "read" else None
-    raise DataError(foreign or f"{path}: Lowland cannot {verb} this kind of file; it can {verb} {listed(known)}")
+    refusal = f"{path}: Lowland cannot {verb} this kind of file; it can {verb} {listed(known)}"
+    if verb == "read" and foreign is None:
+        raise DataError(Message(refusal, "; if it is a table, name its format, such as ", Setting("format", "csv")))
+    raise DataError(foreign or refusal)
 
 
 def listed(suffixes: Sequence[str]) -> str:
@@ -134,12 +138,21 @@ def listed(suffixes: Sequence[str]) -> str:
     return ", ".join(plain) + (f" (text also with {packed})" if packed else "")
 
 
+def format_of_bytes(head: bytes) -> Format | None:
+    """Return the format that the first bytes of a file tell, or None.
+
+    >>> format_of_bytes(b"PAR1").name
+    'parquet'
+    """
+    return next((row for row in FORMATS if row.magic is not None and head.startswith(row.magic)), None)
+
+
 def format_of(path: Path, head: bytes) -> Format:
     """Return the format of a file by the suffix of its name, or else by its first bytes."""
     name = path.name.lower()
     if not any(name.endswith(ending) and len(name) > len(ending) for ending in READABLE):
-        for row in FORMATS:
-            if row.magic is not None and head.startswith(row.magic):
-                return row
+        row = format_of_bytes(head)
+        if row is not None:
+            return row
     ending = suffix(path, READABLE, "read")
     return next(row for row in FORMATS if ending in row.suffixes)

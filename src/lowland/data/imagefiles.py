@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError
+from ..core.formatting import first_line
 from ..core.message import Message, Setting
 from .arraytable import ArrayTable
 from .columns import finished
@@ -112,7 +113,7 @@ def opened(file: Path | io.BytesIO) -> Any:
 
 def _damaged(file: Path | io.BytesIO, error: Exception) -> DataError:
     name = "the cell" if isinstance(file, io.BytesIO) else file
-    return DataError(f"{name} is damaged or not an image: {error}")
+    return DataError(f"{name} is damaged or not an image: {first_line(error)}")
 
 
 def _by(size: tuple[int, int]) -> str:

@@ -12,6 +12,7 @@ import polars as pl
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError
+from ..core.formatting import first_line
 from .arraytable import ArrayTable
 from .options import ReadOptions
 from .source import Source
@@ -48,13 +49,13 @@ def read_json(source: Source, options: ReadOptions) -> Table:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{source.name} is damaged or not a JSON file: {error}") from error
+        raise DataError(f"{source.name} is damaged or not a JSON file: {first_line(error)}") from error
     try:
         table = _table(source.name, value)
     except BaseException as error:
         if not _of_polars(error):
             raise
-        raise DataError(f"{source.name} cannot be read as a table: {error}; it must be {_SHAPES}") from None
+        raise DataError(f"{source.name} cannot be read as a table: {first_line(error)}; it must be {_SHAPES}") from None
     return retyped(source.name, table, options)
 
 
@@ -103,7 +104,7 @@ def _rows(name: str, rows: list[list[Any]]) -> Any:
     try:
         return np.array([[np.nan if cell is None else float(cell) for cell in row] for row in rows])
     except OverflowError as error:
-        raise DataError(f"{name}: a number is too large: {error}") from error
+        raise DataError(f"{name}: a number is too large: {first_line(error)}") from error
 
 
 def _of_polars(error: BaseException) -> bool:
@@ -123,4 +124,4 @@ def _bad_line(name: str, content: bytes, error: BaseException) -> DataError:
             return DataError(f"{name}, line {number}: it is not JSON: {problem}")
         if not isinstance(value, dict):
             return DataError(f'{name}, line {number}: it must be a JSON object, such as {{"a": 1}}')
-    return DataError(f"{name} cannot be read as a table: {error}")
+    return DataError(f"{name} cannot be read as a table: {first_line(error)}")

@@ -31,8 +31,9 @@ class ColumnKind:
 
     ``kind`` is ``"number"``, ``"category"``, ``"date"``, ``"text"``, ``"id"``, ``"constant"``, ``"empty"`` or
     ``"other"`` (lists, bytes, durations); ``reason`` says why. ``proposed="category"`` marks numbers with few different
-    values, which may be codes. ``missing``: number of missing values. ``formats``: of dates in text, those that fit
-    all cells. ``stray``: the first cells that keep the column from being numeric.
+    values, which may be codes, and ``proposed="vector"`` equally long lists of numbers. ``missing``: number of missing
+    values. ``formats``: of dates in text, those that fit all cells. ``stray``: the first cells that keep the column
+    from being numeric.
     """
 
     kind: str
@@ -77,7 +78,19 @@ def column_kind(column: pl.Series) -> ColumnKind:
         return ColumnKind("date", "dates" if column.dtype == pl.Date else "dates with times", missing=gaps)
     if other == "text":
         return _text(known.cast(pl.String), gaps)
+    width = _vector_length(known)
+    if width is not None:
+        return ColumnKind("other", f"vectors of {width:,} numbers", None if gaps else "vector", gaps)
     return ColumnKind("other", other, missing=gaps)
+
+
+def _vector_length(known: pl.Series) -> int | None:
+    """Return the length of the lists of a column if all are equally long and of numbers, else None."""
+    inner = getattr(known.dtype, "inner", None)
+    if inner is None or not inner.is_numeric():
+        return None
+    lengths = known.arr.len() if isinstance(known.dtype, pl.Array) else known.list.len()
+    return int(lengths[0]) if lengths.n_unique() == 1 and lengths[0] > 1 else None
 
 
 def _number(known: pl.Series, gaps: int) -> ColumnKind:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError
+from ..core.formatting import first_line
 from .arraytable import ArrayTable, SparseTable
 from .options import ReadOptions
 from .source import Source
@@ -17,6 +18,7 @@ _HEADER = re.compile(rb"%%MatrixMarket\s+matrix\s+(coordinate|array)\s+(\w+)\s+(
 _MAX_HEADER_LINES = 10_000
 _BYTES_PER_ENTRY = 40  # two indices and a value while they are read, and again in CSR form
 _INDEX_BYTES = 8
+_BLOCK_BYTES = 2**20
 
 
 def read_mtx(source: Source, options: ReadOptions) -> ArrayTable | SparseTable:
@@ -29,7 +31,9 @@ def read_mtx(source: Source, options: ReadOptions) -> ArrayTable | SparseTable:
     check_allocation(size, f"reading {source.name}", "keep fewer rows or columns")
     try:
         with source.open() as file:
-            loaded = io.mmread(file)
+            _check_text(source.name, file)
+        with source.open() as file:
+            loaded = io.mmread(_EndedLines(file))
         if dense:
             return ArrayTable(np.ascontiguousarray(loaded), source.name)
         matrix = sparse.csr_array(loaded)
@@ -37,8 +41,30 @@ def read_mtx(source: Source, options: ReadOptions) -> ArrayTable | SparseTable:
     except DataError:
         raise
     except (ValueError, OSError, TypeError, OverflowError, MemoryError, IndexError, RuntimeError) as error:
-        raise DataError(f"{source.name} is damaged or not a Matrix Market file: {error}") from error
+        raise DataError(f"{source.name} is damaged or not a Matrix Market file: {first_line(error)}") from error
     return SparseTable(matrix, source.name)
+
+
+class _EndedLines:
+    """A file whose last line ends: in one that does not, SciPy's parser looks for the end past its memory."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._last = file, b"\n"
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        block = self._file.read(size)
+        if not block and self._last != b"\n":
+            block = b"\n"
+        self._last = block[-1:] or self._last
+        return block
+
+
+def _check_text(name: str, file: BinaryIO) -> None:
+    """Raise `DataError` for null characters, as in files cut off by a crash."""
+    while block := file.read(_BLOCK_BYTES):
+        if b"\0" in block:
+            raise DataError(f"{name} is damaged or not a Matrix Market file: it contains null characters")
 
 
 def _header(name: str, file: BinaryIO) -> tuple[int, int, int, bool]:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from ..core.errors import DataError
+from ..core.formatting import first_line
 from ..core.message import Message, Setting
 from .arrayfiles import check_array
 from .arraytable import ArrayTable, SparseTable
@@ -56,7 +57,7 @@ def _table(value: Any) -> Table:
         try:
             return table_of("the dict", pl.DataFrame(value))
         except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
-            raise DataError(f"the dict is not a table of columns: {error}") from error
+            raise DataError(f"the dict is not a table of columns: {first_line(error)}") from error
     raise DataError(
         f"an object of type {type(value).__name__} cannot be read as a table; pass a path, a NumPy or SciPy array, a "
         "data frame or an Arrow table"
@@ -73,7 +74,7 @@ def _from_array(value: Any, source: str) -> Table:
     try:
         array = np.asarray(value)
     except (ValueError, TypeError) as error:
-        raise DataError(f"{source} cannot be read as a table: {error}") from error
+        raise DataError(f"{source} cannot be read as a table: {first_line(error)}") from error
     if array.dtype.names is not None and array.ndim == 1:  # a structured array has named columns
         return table_of(source, pl.DataFrame({name: array[name] for name in array.dtype.names}))
     check_array(source, array.shape, array.dtype)
@@ -104,7 +105,7 @@ def _from_arrow(value: Any) -> Table:
     except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"the Arrow stream cannot be read as a table: {error}") from error
+        raise DataError(f"the Arrow stream cannot be read as a table: {first_line(error)}") from error
     assert isinstance(frame, pl.DataFrame)
     return table_of("the Arrow table", frame)
 
@@ -124,7 +125,7 @@ def _from_pandas(value: Any) -> Table:
         made = pl.from_arrow(columns)
         aside = pl.DataFrame() if plain else _labels(labels, names)
     except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError) as error:
-        raise DataError(f"{source} cannot be read: {error}") from error
+        raise DataError(f"{source} cannot be read: {first_line(error)}") from error
     assert isinstance(made, pl.DataFrame)
     return Table(table_of(source, made).frame, source, aside=aside)
 

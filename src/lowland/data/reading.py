@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import DataError
+from ..core.errors import DataError, FileSizeError, MemoryLimitError
 from ..core.message import Message, Setting
-from .formats import BY_NAME, FORMATS, READABLE, Format, format_of
+from .formats import BY_NAME, FORMATS, READABLE, Format, format_of, format_of_bytes
 from .options import ReadOptions, read_options
 from .source import Source
 
@@ -56,6 +56,15 @@ def read(source: Any, **options: Any) -> Table:
            [-0.5,  nan]])
     """
     chosen = read_options(options)
+    try:
+        return _read(source, chosen)
+    except FileSizeError:
+        raise
+    except MemoryLimitError as error:
+        raise FileSizeError(error.args[0]) from error
+
+
+def _read(source: Any, chosen: ReadOptions) -> Table:
     if isinstance(source, (str, os.PathLike)):
         return _read_path(os.fspath(source), chosen)
     if hasattr(source, "read") and not hasattr(source, "__arrow_c_stream__"):
@@ -129,7 +138,7 @@ def _read_bytes(content: bytes, name: str, options: ReadOptions) -> Table:
     if options.format is not None:
         return read_source(source, named_format(options.format), options)
     head = source.head(16)
-    row = next((row for row in FORMATS if row.magic is not None and head.startswith(row.magic)), BY_NAME["txt"])
+    row = format_of_bytes(head) or BY_NAME["txt"]
     if head.startswith(b"PK\x03\x04"):
         raise DataError(Message(f"{name} is a zip archive; set ", Setting("format"), " to 'xlsx' or 'npz'"))
     return read_source(source, row, options)

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 
 from ..core import settings
 from ..core.errors import DataError
-from ..core.formatting import format_bytes
+from ..core.formatting import first_line, format_bytes
 
 PACKED = {".gz": "gzip", ".zst": "zstd"}
 _BYTES_AT_ONCE = 1 << 22
@@ -110,5 +110,6 @@ class Source:
     def _damaged(self, error: Exception) -> DataError:
         kind = "gzip" if self.packing == "gzip" else "Zstandard"
         return DataError(
-            f"{self.name}: the {kind} data are damaged or truncated ({error}); copy or download the file again"
+            f"{self.name}: the {kind} data are damaged or truncated ({first_line(error)}); copy or download the file "
+            "again"
         )

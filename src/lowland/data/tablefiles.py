@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError
+from ..core.formatting import first_line
 from .arraytable import ArrayTable
 from .options import ReadOptions
 from .source import Source
@@ -40,7 +41,7 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
     except DataError:
         raise
     except _DAMAGE as error:
-        raise DataError(f"{source.name} is damaged or not a Parquet file: {error}") from error
+        raise DataError(f"{source.name} is damaged or not a Parquet file: {first_line(error)}") from error
     return retyped(source.name, table_of(source.name, frame), options)
 
 
@@ -59,7 +60,7 @@ def read_arrow(source: Source, options: ReadOptions) -> Table:
     except DataError:
         raise
     except _DAMAGE as error:
-        raise DataError(f"{source.name} is damaged or not an Arrow file: {error}") from error
+        raise DataError(f"{source.name} is damaged or not an Arrow file: {first_line(error)}") from error
     return retyped(source.name, table_of(source.name, frame), options)
 
 

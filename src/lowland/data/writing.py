@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.errors import DataError
+from ..core.formatting import first_line
 from .atomic import atomic_file
 from .formats import WRITABLE, suffix
 from .table import Table, not_numeric
@@ -136,4 +137,6 @@ def _write_frame(file: BinaryIO, name: str, ending: str, frame: pl.DataFrame) ->
         with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
             frame.write_csv(cast(BinaryIO, packed), separator=separator)
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"{name} cannot store this table: {error}; .parquet can store every type") from error
+        raise DataError(
+            f"{name} cannot store this table: {first_line(error)}; .parquet can store every type"
+        ) from error

@@ -47,6 +47,9 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
     if found.missing_pairs is not None:
         return _for_distances(found, path)
     kinds, names = table.kinds(), set(table.names)
+    vector = next((name for name, kind in kinds.items() if kind.proposed == "vector"), None)
+    if vector is not None:
+        return _for_vectors(kinds, found, path, vector, reading or {})
     id = next(iter(found.identifiers), None) or next((n for n, kind in kinds.items() if kind.kind == "id"), None)
     color = next((name for name in found.categories if found.reducible != [name] and name != id), None)
     color = color or _label_beside(table, kinds)
@@ -109,6 +112,17 @@ def _marks(kinds: Mapping[str, ColumnKind]) -> dict[str, Any] | None:
     if not cells or len(words) > _MOST_WORDS or any("\n" in word or '"' in word for word in words):
         return None
     return {"na": name_list(words) if words else None, "below_limit": "half" if below else None}
+
+
+def _for_vectors(
+    kinds: Mapping[str, ColumnKind], found: Inspection, path: str, vector: str, reading: Mapping[str, Any]
+) -> str:
+    """Return a command line that reduces a column of vectors; the other columns name, describe and colour the rows."""
+    named = [*found.identifiers, *(name for name, kind in kinds.items() if kind.kind == "id")]
+    words = {**reading, "vector": vector}
+    words["text"] = words.get("text") or next((name for name, kind in kinds.items() if kind.kind == "text"), None)
+    color = next((name for name in found.categories if name not in named), None)
+    return command_line("reduce", path, **words, id=next(iter(named), None), color=color, **_files(path))
 
 
 def _for_distances(found: Inspection, path: str) -> str:
