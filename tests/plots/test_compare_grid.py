@@ -33,7 +33,7 @@ def test_each_map_has_a_panel_with_its_verdict(maps):
 
 
 def test_groups_and_scales_have_one_legend(maps):
-    X, named = maps
+    _, named = maps
     arc = named["$unrolled$"][:, 0]
     parts = np.where(arc < np.median(arc), "inner", "outer")
     drawn = compare_grid(named, color=parts, color_name="part")
@@ -58,7 +58,7 @@ def test_large_maps_are_judged_by_a_sample(maps, monkeypatch):
 
 
 def test_a_comparison_is_drawn(compared):
-    X, color, found = compared
+    X, _, found = compared
     drawn = compare_grid(found)
     best = found.ranked()
     assert [axes.get_title().split("\n")[0].removesuffix(" (recommended)") for axes in drawn] == [

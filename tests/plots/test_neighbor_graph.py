@@ -27,7 +27,7 @@ def edges_of(X, k, **options):
 def test_each_edge_is_drawn_once_at_the_places_of_its_ends(roll):
     X, Y = roll
     axes = neighbor_graph(X, Y, n_neighbors=5)
-    lines = [segment for segment in axes.collections[0].get_segments()]
+    lines = list(axes.collections[0].get_segments())
     edges = sorted(edges_of(X, 5))
     assert len(lines) == len(edges)
     for (i, j), segment in zip(edges, sorted(lines, key=lambda s: _pair(s, Y)), strict=True):

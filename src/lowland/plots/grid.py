@@ -216,7 +216,7 @@ def _panels(V: Any, topology: str, ax: Any) -> list[Axes]:
         panels = [ax] if hasattr(ax, "add_collection") else list(np.ravel(ax))
         if len(panels) != len(V):
             raise ValueError(f"got {len(panels)} axes for {len(V)} planes; give one for each")
-        return panels
+        return [axes_for(axes) for axes in panels]
     across = int(np.ceil(np.sqrt(len(V))))
     down = -(-len(V) // across)
     large = current().font / 9

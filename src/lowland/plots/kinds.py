@@ -77,8 +77,8 @@ def _judged(of: Subject) -> Any:
 
 
 def _judged_map(of: Subject) -> Any:
-    given, options = _judged(of)
-    return given, {**options, "labels": of.labels}
+    rows, metric = of.judged
+    return (of.Y, rows), {"metric": metric, "labels": of.labels, "meaningful_axes": of.has_shares}
 
 
 def _judged_rows(of: Subject) -> Any:
@@ -186,8 +186,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("correlations", "correlations between the columns", _table, _numbers, ROWS),
     Kind("shepard", "distances in the map against distances in the data", _judged, _distances, ROWS, _QUALITY),
     Kind("rnx", "neighbourhoods of all sizes kept by the map", _judged, _distances, ROWS, _QUALITY),
-    Kind("quality_map", "the map, coloured by how reliable it is at each point", _judged_map, _distances, ROWS,
-         _QUALITY),
+    Kind("quality_map", "the map, coloured by how reliable it is at each point", _judged_map, _distances, ROWS),
     Kind("neighbor_graph", "edges between nearest neighbours of the data, on the map", _graph, _places, ROWS, _GRAPH),
     Kind("stress_by_dimension", "stress of MDS maps of 1 to 6 dimensions", _stress, _distances, ROWS, _BY_DIMENSION),
     Kind("residual_variance", "residual variance of Isomap by dimensions; with X, beside that of PCA", _residuals,

@@ -10,7 +10,7 @@ import numpy as np
 from .coloring import Groups, Scale, group_style, read_colors
 from .parts import color_bar
 from .scatter import places
-from .style import current, grid_of_axes, literal, shorten
+from .style import axes_for, current, grid_of_axes, literal, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +146,7 @@ def _panels(found: Sequence[Panel], ax: Any) -> list[Axes]:
         panels = [ax] if hasattr(ax, "scatter") else list(np.ravel(ax))
         if len(panels) != len(found):
             raise ValueError(f"got {len(panels)} axes for {len(found)} maps; give one for each")
-        return panels
+        return [axes_for(axes) for axes in panels]
     large = current().font / 9
     lines = max(panel.title.count("\n") for panel in found)
     across, down = min(ACROSS, len(found)), -(-len(found) // ACROSS)

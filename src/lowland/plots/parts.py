@@ -58,11 +58,3 @@ def log_axis(axes: Axes, *, every: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
 
     axes.set_xscale("log")
     plain_numbers(axes.xaxis, LogLocator(subs=every))
-
-
-def draw_map(Y: Any, *, ax: Axes | None = None, **options: Any) -> Axes:
-    """Draw a map by `scatter`, on these axes or on new ones."""
-    from .scatter import scatter
-
-    axes: Axes = scatter(Y, ax=ax, **options)
-    return axes

@@ -135,11 +135,11 @@ def _compared_rows(model: Reducer, X: Any) -> tuple[Any, str]:
 
 
 def _map(report: Report, Y: Array, labels: Sequence[str]) -> str:
-    from ..plots.quality import quality_map
+    from ..plots.quality_map import quality_map
 
     caption = (
         f"The same map, coloured by the share of each point's {report.n_neighbors} nearest neighbours in the data that "
         "are also its nearest neighbours in the map."
     )
-    drawing = quality_map(report.points, Y, labels=labels).figure
+    drawing = quality_map(Y, trust=report.points, labels=labels, kind="points").figure
     return page.figure(inline_svg(drawing, "trust", "The map, coloured by trust", caption), caption)
