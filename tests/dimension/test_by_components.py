@@ -28,7 +28,7 @@ def test_stress_vanishes_at_the_dimension_of_the_data(rng):
 
 
 def test_residual_variance_is_that_of_the_methods():
-    X, _ = lowland.data.swiss_roll(250, random_state=0)
+    X, _ = lowland.data.swiss_roll(500, random_state=0)
     curve = residual_variance_by_dimension(X, range(1, 5), n_neighbors=8)
     model = lowland.Isomap(4, n_neighbors=8).fit(X)
     np.testing.assert_allclose(curve.isomap, model.residual_variance_, rtol=1e-8)

@@ -41,7 +41,7 @@ def _pair(segment, Y):
 
 
 def test_path_against_the_straight_line_on_a_roll(roll):
-    X, unrolled = roll
+    X, unrolled = lowland.data.swiss_roll(800, random_state=0)
     i, j = int(np.argmin(unrolled[:, 0])), int(np.argmax(unrolled[:, 0]))
     axes = neighbor_graph(X, n_neighbors=8, path=(i, j))
     assert axes.name == "3d"
@@ -121,4 +121,4 @@ def test_themes(roll, name):
         neighbor_graph(X)  # in space
     assert [line.get_color() for line in axes.lines] == [look.second, look.ink]
     assert tuple(axes.collections[0].get_colors()[0][:3]) == pytest.approx(to_rgba(look.faint)[:3])
-    assert {text.get_color() for text in axes.get_legend().get_texts()} == {look.ink}
+    assert {to_hex(text.get_color()) for text in axes.get_legend().get_texts()} == {look.ink}

@@ -114,5 +114,5 @@ def test_themes(roll, name):
         assert axes.xaxis.label.get_color() == look.ink
         assert axes.xaxis.label.get_fontsize() == look.font + 1
     texts = drawn[1].get_legend().get_texts()
-    assert {text.get_color() for text in texts} == {look.ink}
+    assert {to_hex(text.get_color()) for text in texts} == {look.ink}
     assert {text.get_fontsize() for text in texts} == {look.font}

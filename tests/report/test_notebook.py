@@ -43,13 +43,14 @@ def checked(text):
 
 @pytest.fixture
 def X(rng):
-    return rng.normal(size=(60, 4)) + 3 * (np.arange(60) % 2)[:, None]
+    return rng.normal(size=(60, 4)) * [3.0, 2.0, 1.0, 1.0]
 
 
 @pytest.mark.filterwarnings("ignore::lowland.LowlandWarning")
 def test_every_fitted_model_has_a_view(method, made, X):
     unfitted = made(2)
-    assert "<svg" not in unfitted._repr_html_().split("</style>")[-1]
+    assert notebook.model_html(unfitted) == ""
+    assert type(unfitted).__name__ in unfitted._repr_html_()
     model = unfitted.fit(X)
     own = notebook.model_html(model)
     text = model._repr_html_()
@@ -58,7 +59,7 @@ def test_every_fitted_model_has_a_view(method, made, X):
     assert f"<td>{model.fit_info_.algorithm}</td>" in own
     if hasattr(model, "embedding_") or hasattr(model, "explained_variance_ratio_") or method.name == "som":
         checked(own)
-    assert model._repr_mimebundle_()["text/html"] == text
+    assert model._repr_mimebundle_()["text/html"].endswith(own)
 
 
 def test_text_display_has_no_html(X):
@@ -103,8 +104,8 @@ def test_a_quality_report(X):
         assert value in tags.texts
 
 
-def test_a_dimension_estimate(X):
-    found = estimate(X)
+def test_a_dimension_estimate(rng):
+    found = estimate(rng.uniform(size=(200, 2)))
     tags = checked(found._repr_html_())
     assert found.sentence in tags.texts
     assert "consensus (plateau)" in tags.texts
@@ -117,7 +118,7 @@ def test_curves(X):
 
 def test_a_comparison(X):
     kinds = np.array([EVIL, "b"])[np.arange(60) % 2]
-    found = lowland.compare(X, kinds, methods=["pca", "classical_mds"], budget=None, random_state=0)
+    found = lowland.compare(X, ["pca", "classical_mds"], budget=None, target=kinds, random_state=0)
     tags = checked(found._repr_html_())
     assert f"Recommended: {found.recommend().title}." in tags.texts
     assert {"pca", "classical_mds"} <= set(tags.texts)

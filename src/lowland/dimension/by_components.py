@@ -5,12 +5,15 @@ Large sets are represented by a random sample of rows, whose number the result g
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..core.errors import RankWarning
 from ..core.message import Message, Owner
 from ..graph.neighbors import objects
 from ..pairs.distances import learn
@@ -99,10 +102,11 @@ def stress_by_dimension(
     numbers = _numbers(dimensions, owner)
     items, metric, n = _some_rows(X, metric, rows, random_state, owner)
     fit = MetricMDS if method == "metric" else NonmetricMDS
-    found = [
-        float(fit(n_components=k, metric=metric, random_state=random_state).fit(items).stress_)  # type: ignore[attr-defined]
-        for k in numbers
-    ]
+    found = []
+    with _any_rank():  # further dimensions of a map that has fewer do not change it
+        for k in numbers:
+            model = fit(n_components=k, metric=metric, random_state=random_state).fit(items)
+            found.append(float(model.stress_))  # type: ignore[attr-defined]
     return StressCurve(numbers, np.array(found), method, n, int(items.shape[0]))
 
 
@@ -152,11 +156,13 @@ def residual_variance_by_dimension(
     numbers = _numbers(dimensions, owner)
     items, metric, n = _some_rows(X, metric, rows, random_state, owner)
     used, most = items.shape[0], max(numbers)
-    model = Isomap(most, n_neighbors=n_neighbors, metric=metric, landmarks=None, random_state=random_state).fit(items)
     flat = isinstance(metric, str) and metric == "euclidean"
     k = min(most, used - 1, items.shape[1]) if flat else min(most, used - 1)
-    linear = PCA(k) if flat else ClassicalMDS(k, metric=metric, landmarks=None, random_state=random_state)
-    Y = np.asarray(linear.fit_transform(items), dtype=np.float64)
+    exact: dict[str, Any] = {"metric": metric, "landmarks": None, "random_state": random_state}
+    linear = PCA(k) if flat else ClassicalMDS(k, **exact)
+    with _any_rank():
+        model = Isomap(min(most, used - 1), n_neighbors=n_neighbors, **exact).fit(items)
+        Y = np.asarray(linear.fit_transform(items), dtype=np.float64)
     found = [
         float(residual_variance(items, Y[:, :d], metric=metric, pairs=None)) if d <= Y.shape[1] else np.nan
         for d in numbers
@@ -173,6 +179,14 @@ def at_dimensions(values: Array, numbers: Iterable[int]) -> Array:
     [0.1, nan]
     """
     return np.array([values[d - 1] if d <= len(values) else np.nan for d in numbers], dtype=np.float64)
+
+
+@contextmanager
+def _any_rank() -> Iterator[None]:
+    """Do not warn of maps that have fewer dimensions than were asked for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)
+        yield
 
 
 def _numbers(dimensions: Iterable[int], owner: str) -> tuple[int, ...]:

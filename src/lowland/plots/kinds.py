@@ -95,13 +95,18 @@ def _residuals(of: Subject) -> Any:
     if of.X is None:
         return (of.method,), {}
     given, options = _judged_rows(of)
-    return given, {**options, "n_neighbors": getattr(of.method, "n_neighbors", None) or 10}
+    return given, {**options, "n_neighbors": _neighbors(of)}
 
 
 def _graph(of: Subject) -> Any:
     given, options = _judged(of)
-    k = getattr(of.method, "n_neighbors", None) or 10
-    return (given[0], given[1][:, :3]), {**options, "n_neighbors": k}
+    return (given[0], given[1][:, :3]), {**options, "n_neighbors": _neighbors(of)}
+
+
+def _neighbors(of: Subject) -> int:
+    """The number of neighbours of the method, or 10; t-SNE's has another meaning."""
+    k = of.method.get_params(deep=False).get("n_neighbors") if hasattr(of.method, "pieces_") else None
+    return min(k or 10, len(of.Y) - 1)
 
 
 # -- what prevents a figure -------------------------------------------------------------------------------

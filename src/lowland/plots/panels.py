@@ -62,9 +62,9 @@ def compare_grid(
     >>> panels = compare_grid({"two columns": X[:, :2], "one column": X[:, :1]}, X)
     >>> print(panels[0].get_title())
     two columns
-    neighbours poor
-    distances good
-    geodesic distances poor
+    neighbours fair
+    distances fair
+    geodesic distances fair
     """
     found = _from_comparison(maps, color, most) if hasattr(maps, "recommend") else _from_mapping(maps, X, color, metric)
     if color_name is None and color is None:
