@@ -69,8 +69,9 @@ def main(folder: str, *themes: str) -> None:
                 drawn = draw()
             axes = drawn[0] if isinstance(drawn, list) else drawn
             path = Path(folder, f"distances-{name}{'' if look == 'paper' else f'-{look}'}.png")
-            clear = axes.figure.get_facecolor()[3] == 0
-            axes.figure.savefig(path, dpi=100, **({"facecolor": "white"} if clear else {}))
+            if axes.figure.get_facecolor()[3] == 0:
+                axes.figure.patch.set(facecolor="white", alpha=1.0)
+            axes.figure.savefig(path, dpi=100)
             print(path)
 
 

@@ -25,6 +25,8 @@ def test_stress_vanishes_at_the_dimension_of_the_data(rng):
     stress = stress_by_dimension(X, range(1, 5)).stress
     assert (np.diff(stress[:3]) < 0).all()
     assert stress[2] < 1e-3 < stress[1]
+    more = stress_by_dimension(X[:, :2], [2, 5]).stress
+    assert more[0] == more[1], "two columns have no further dimensions"
 
 
 def test_residual_variance_is_that_of_the_methods():

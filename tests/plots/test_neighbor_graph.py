@@ -65,7 +65,7 @@ def test_distances_need_a_map(roll):
     same = neighbor_graph(X[:60], Y[:60], metric="cityblock", n_neighbors=6, path=(0, 59))
     texts = [[text.get_text() for text in one.get_legend().get_texts()] for one in (axes, same)]
     assert texts[0] == texts[1]
-    assert f"straight line: {D[0, 59]:.3g}" in texts[0]
+    assert f"straight line in the data: {D[0, 59]:.3g}" in texts[0]
     with pytest.raises(ValueError, match=r"give a map: neighbor_graph\(X, Y\)"):
         neighbor_graph(D, metric="precomputed")
 

@@ -102,12 +102,13 @@ def stress_by_dimension(
     numbers = _numbers(dimensions, owner)
     items, metric, n = _some_rows(X, metric, rows, random_state, owner)
     fit = MetricMDS if method == "metric" else NonmetricMDS
-    found = []
-    with _any_rank():  # further dimensions of a map that has fewer do not change it
-        for k in numbers:
+    used, most = int(items.shape[0]), _most_dimensions(items, metric)
+    stress: dict[int, float] = {}
+    with _any_rank():
+        for k in sorted({min(k, most) for k in numbers}):  # further dimensions do not change a map
             model = fit(n_components=k, metric=metric, random_state=random_state).fit(items)
-            found.append(float(model.stress_))  # type: ignore[attr-defined]
-    return StressCurve(numbers, np.array(found), method, n, int(items.shape[0]))
+            stress[k] = float(model.stress_)  # type: ignore[attr-defined]
+    return StressCurve(numbers, np.array([stress[min(k, most)] for k in numbers]), method, n, used)
 
 
 def residual_variance_by_dimension(
@@ -157,7 +158,7 @@ def residual_variance_by_dimension(
     items, metric, n = _some_rows(X, metric, rows, random_state, owner)
     used, most = items.shape[0], max(numbers)
     flat = isinstance(metric, str) and metric == "euclidean"
-    k = min(most, used - 1, items.shape[1]) if flat else min(most, used - 1)
+    k = min(most, _most_dimensions(items, metric))
     exact: dict[str, Any] = {"metric": metric, "landmarks": None, "random_state": random_state}
     linear = PCA(k) if flat else ClassicalMDS(k, **exact)
     with _any_rank():
@@ -187,6 +188,12 @@ def _any_rank() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)
         yield
+
+
+def _most_dimensions(items: Any, metric: Metric) -> int:
+    """Return how many dimensions a map of these rows can have."""
+    n = int(items.shape[0])
+    return min(n - 1, int(items.shape[1])) if isinstance(metric, str) and metric == "euclidean" else n - 1
 
 
 def _numbers(dimensions: Iterable[int], owner: str) -> tuple[int, ...]:

@@ -79,7 +79,7 @@ def neighbor_graph(
     _draw_points(axes, places, color, color_name, behind=path is not None)
     if path is not None:
         found = shortest_path(graph, *path)
-        _draw_path(axes, places, found, _direct(X, metric, *path))
+        _draw_path(axes, places, found, _direct(X, metric, *path), " in the data" if Y is not None else "")
     _finish(axes, solid, on_map=Y is not None)
     edges = f"{total:,} edges" if drawn == total else f"{drawn:,} of {total:,} edges drawn"
     heading(axes, f"{n_neighbors} nearest neighbours of {graph.n:,} points, {edges}")
@@ -151,7 +151,7 @@ def _draw_points(axes: Axes, places: Array, color: Any, name: str | None, *, beh
         color_bar(marks, axes, shorten(name or ""))
 
 
-def _draw_path(axes: Axes, places: Array, found: Path, direct: float) -> None:
+def _draw_path(axes: Axes, places: Array, found: Path, direct: float, where: str) -> None:
     """Draw a path and the straight line between its ends, with their lengths in the data."""
     look = current()
     steps = len(found.points) - 1
@@ -162,10 +162,11 @@ def _draw_path(axes: Axes, places: Array, found: Path, direct: float) -> None:
         *axes.plot(*ends.T, color=look.ink, linewidth=look.line, linestyle="--", zorder=6),
     ]
     axes.scatter(*ends.T, color=look.ink, s=30 * look.marker, zorder=7, linewidths=0)
-    lines[0].set_label(f"shortest path: {found.length:.3g} ({steps} edge{'' if steps == 1 else 's'})")
-    lines[1].set_label(f"straight line: {direct:.3g}")
+    lines[0].set_label(f"shortest path{where}: {found.length:.3g} ({steps} edge{'' if steps == 1 else 's'})")
+    lines[1].set_label(f"straight line{where}: {direct:.3g}")
     before = axes.get_legend()
-    legend(axes, handles=lines, loc="upper center", bbox_to_anchor=(0.5, 0.0 if not hasattr(axes, "zaxis") else 0.04))
+    below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
+    legend(axes, handles=lines, **({"loc": "upper left"} if hasattr(axes, "zaxis") else below))
     if before is not None:
         axes.add_artist(before)
 

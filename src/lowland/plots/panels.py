@@ -149,7 +149,8 @@ def _panels(found: Sequence[Panel], ax: Any) -> list[Axes]:
         return [axes_for(axes) for axes in panels]
     large = current().font / 9
     lines = max(panel.title.count("\n") for panel in found)
-    across, down = min(ACROSS, len(found)), -(-len(found) // ACROSS)
+    across = 2 if len(found) == 4 else min(ACROSS, len(found))
+    down = -(-len(found) // across)
     panels = grid_of_axes(down, across, width=2.8 * large, height=(2.6 + 0.17 * lines) * large)
     for unused in panels[len(found) :]:
         unused.remove()
@@ -241,4 +242,4 @@ def group_legend(part: Any, groups: Groups, name: str | None, **place: Any) -> N
         ncols=1 + len(handles) // 16,
         **place,
     )
-    legend.get_title().set_color(look.ink)
+    legend.get_title().set(color=look.ink, fontsize=look.font)

@@ -27,7 +27,9 @@ def heading(axes: Axes, *lines: str) -> None:
 def legend(axes: Axes, **options: Any) -> Any:
     """Add a legend without a frame, in the colours of the theme."""
     look = current()
-    return axes.legend(**{"frameon": False, "fontsize": look.font, "labelcolor": look.ink, **options})
+    box = axes.legend(**{"frameon": False, "fontsize": look.font, "labelcolor": look.ink, **options})
+    box.get_title().set(color=look.ink, fontsize=look.font)
+    return box
 
 
 def color_bar(marks: Any, axes: Axes | list[Axes], label: str = "") -> Any:

@@ -138,7 +138,7 @@ def rnx(
     curves = _curves(X, Y, metric=metric, anchors=anchors, random_state=random_state)
     if len(curves) > CURVES_MOST:
         raise ValueError(f"{len(curves)} curves are too many for one figure; give at most {CURVES_MOST}")
-    axes, look = axes_for(ax, 6.4, 4.2), current()
+    axes, look = axes_for(ax, 6.4 if len(curves) == 1 else 6.4 + 0.23 * current().font, 4.2), current()
     tones = [look.accent] if len(curves) == 1 else look.palette
     least = 0.0
     for (name, curve), tone in zip(curves.items(), tones, strict=False):
@@ -151,13 +151,13 @@ def rnx(
     at = {"xytext": (0, -4), "textcoords": "offset points", "ha": "right", "va": "top"}
     axes.annotate("chance", (end, 0.0), fontsize=look.font, color=look.ink, **at)
     log_axis(axes, every=(1.0,))
-    axes.set(xlabel="neighbours K", ylabel="agreement above chance, R_NX(K)")
+    axes.set(xlabel="neighbours K", ylabel="agreement, R_NX(K)")
     axes.set_ylim(least - 0.06 * look.font / 9, 1.02)
     first = next(iter(curves.values()))
     sampled = f"{first.n_anchors:,} of {first.n_points:,} points evaluated; bands: 95 % intervals"
     heading(axes, f"AUC {float(first.auc):.3f}" if len(curves) == 1 else "", "" if first.auc.exact else sampled)
     if len(curves) > 1:
-        legend(axes, loc="best")
+        legend(axes, loc="center left", bbox_to_anchor=(1.01, 0.5))
     grid_lines(axes)
     return axes
 
