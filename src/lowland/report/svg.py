@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 from ..plots.style import INK
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 _IMAGE = 80  # points: side of the images that are shown on hover
 
@@ -28,13 +28,16 @@ class Tip(NamedTuple):
     image: str | None = None
 
 
-def inline_svg(figure: Figure, prefix: str, title: str, description: str, tips: Iterable[Tip] | None = None) -> str:
+def inline_svg(
+    drawing: Figure | SubFigure, prefix: str, title: str, description: str, tips: Iterable[Tip] | None = None
+) -> str:
     """Return a figure as an ``<svg>`` element for HTML.
 
     Every id gets the prefix, so that ids on one page are unique; the ink colour becomes the text colour of the page;
     ``title`` and ``description`` are for screen readers. ``tips`` are positions on the figure's first axes, each with
     a text and, if there is one, an image to show on hover. The same figure gives the same text.
     """
+    figure: Any = drawing.figure  # the whole figure
     root = ET.fromstring(_draw(figure))
     for parent in root.iter():
         for child in [child for child in parent if _local(child.tag) in _DROPPED]:
