@@ -8,13 +8,13 @@ from ..core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ..spectral.minka import minka
-    from ..spectral.parallel_analysis import parallel_analysis
+    from ..spectral.parallel_analysis import null_shares, parallel_analysis
     from .correlation import correlation_dimension
     from .estimating import estimate
     from .linear import broken_stick, gavish_donoho, largest_gap, participation_ratio, variance_share
     from .neighbors import levina_bickel, two_nn
     from .result import Estimate
-    from .spectrum import Advice, advice
+    from .spectrum import Advice, advice, eigengap
 
 __all__ = [
     "Advice",
@@ -22,11 +22,13 @@ __all__ = [
     "advice",
     "broken_stick",
     "correlation_dimension",
+    "eigengap",
     "estimate",
     "gavish_donoho",
     "largest_gap",
     "levina_bickel",
     "minka",
+    "null_shares",
     "parallel_analysis",
     "participation_ratio",
     "two_nn",
@@ -38,12 +40,12 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "..spectral.minka": "minka",
-        "..spectral.parallel_analysis": "parallel_analysis",
+        "..spectral.parallel_analysis": "null_shares parallel_analysis",
         ".correlation": "correlation_dimension",
         ".estimating": "estimate",
         ".linear": "broken_stick gavish_donoho largest_gap participation_ratio variance_share",
         ".neighbors": "levina_bickel two_nn",
         ".result": "Estimate",
-        ".spectrum": "Advice advice",
+        ".spectrum": "Advice advice eigengap",
     },
 )

@@ -172,7 +172,7 @@ def _variance(model: Reducer, spectrum: Spectrum) -> str:
     elif len(shares) > BARS:
         caption += f" The open bar is the sum of all components after the {BARS}th."
     svg = inline_svg(
-        scree(spectrum.values, spectrum.total, kept=kept),
+        scree(spectrum.values, spectrum.total, kept=kept).figure,
         "scree",
         "Share of variance by component",
         f"{listed}.",
