@@ -78,15 +78,15 @@ def _scree_partial() -> Any:
 
 @plot
 def _spectrum_mds() -> Any:
-    D = np.abs(np.subtract.outer(np.arange(40.0), np.arange(40.0))) ** 1.6
-    return spectra.spectrum(lowland.ClassicalMDS(2, metric="precomputed").fit(D))
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    return spectra.spectrum(lowland.ClassicalMDS(3, metric="cityblock").fit(X))
 
 
 @plot
 def _spectrum_laplacian() -> Any:
     rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(center, 1.0, (80, 2)) for center in ((0, 0), (5, 0), (0, 5), (5, 5))])
-    return spectra.spectrum(lowland.LaplacianEigenmaps(12, n_neighbors=10).fit(X), kept=3)
+    X = np.concatenate([rng.normal(center, 1.0, (80, 2)) for center in ((0, 0), (4, 0), (0, 4), (4, 4))])
+    return spectra.spectrum(lowland.LaplacianEigenmaps(12, n_neighbors=12).fit(X), kept=3)
 
 
 @plot

@@ -55,7 +55,7 @@ def test_scree_of_a_model_has_its_shares_and_kept_components(wine):
 
 @pytest.mark.parametrize("scale", [False, True])
 def test_the_line_of_parallel_analysis_separates_its_count(wine, scale):
-    X = wine.drop(columns="proline")
+    X = wine / wine.std() * np.linspace(1, 2, 13)
     model = lowland.PCA(scale=scale).fit(X)
     ax = scree(model, X=X, parallel=True)
     line = ax.lines[1].get_ydata()
@@ -75,7 +75,7 @@ def test_parallel_analysis_knows_what_it_needs(wine):
     np.testing.assert_allclose(values.lines[1].get_ydata(), 100 * null_shares([2.0, 0.6, 0.4], 100))
     assert scree([2.0, 1.0], parallel=[0.6, 0.4]).lines[1].get_ydata().tolist() == [60, 40]
     with pytest.raises(ValueError, match="needs the training rows, X"):
-        scree(lowland.PCA(2).fit(wine.iloc[:, :5]), parallel=True)
+        scree(lowland.PCA(2).fit(wine.iloc[:, :3]), parallel=True)
     with pytest.raises(ValueError, match="needs n_rows"):
         scree([2.0, 1.0], parallel=True)
     with pytest.raises(ValueError, match="not defined for TruncatedSVD"):
@@ -96,8 +96,8 @@ def drawn_points(ax):
 
 
 def test_negative_eigenvalues_of_distances_are_hollow():
-    D = np.abs(np.subtract.outer(np.arange(12.0), np.arange(12.0))) ** 1.5
-    model = lowland.ClassicalMDS(2, metric="precomputed").fit(D)
+    X = np.random.default_rng(0).normal(size=(14, 3))
+    model = lowland.ClassicalMDS(2, metric="cityblock").fit(X)
     assert (model.spectrum_ < 0).any()
     ax = spectrum(model)
     np.testing.assert_allclose(drawn_points(ax)[:, 1], model.spectrum_)
@@ -109,8 +109,8 @@ def test_negative_eigenvalues_of_distances_are_hollow():
 
 
 def test_the_gap_of_a_laplacian_is_marked(rng):
-    X = np.concatenate([rng.normal(c, 0.4, (30, 2)) for c in ((0, 0), (3, 0), (0, 3))])
-    model = lowland.LaplacianEigenmaps(8, n_neighbors=8).fit(X)
+    X = np.concatenate([rng.normal(c, 0.5, (40, 2)) for c in ((0, 0), (2, 0), (0, 2))])
+    model = lowland.LaplacianEigenmaps(8, n_neighbors=12).fit(X)
     ax = spectrum(model)
     values = model.eigenvalues_
     after = int(np.argmax(np.diff(values))) + 1
@@ -230,7 +230,9 @@ def test_reconstructions_stand_beside_the_original(digits):
         for j in range(3):
             panel = sheet[4 * i + j]
             np.testing.assert_allclose(panel.images[0].get_array(), found.rows[j, i].reshape(8, 8))
-            assert panel.get_xlabel() == f"{100 * found.lost[j, i]:.2g} % lost"
+            text, _, lost = panel.get_xlabel().partition(" % ")
+            assert lost == "lost"
+            assert float(text) == pytest.approx(100 * found.lost[j, i], rel=0.06)
         np.testing.assert_allclose(sheet[4 * i + 3].images[0].get_array(), digits[[7, 2][i]].reshape(8, 8))
     assert [panel.get_title() for panel in sheet[:4]] == ["mean", "k = 5", "k = 20", "original"]
     with pytest.raises(ValueError, match=r"n_components = 20\); got 30"):
