@@ -66,7 +66,7 @@ def test_every_method_draws_itself(method, made, X):
 def test_every_kind_that_a_method_lists_can_be_drawn(method, made, X):
     model = made(2).fit(X)
     kinds = model.plot_kinds()
-    few = [name for name in kinds if name in OURS and name not in ("dimension", "stress_by_dimension")]
+    few = [name for name in kinds if name not in ("dimension", "stress_by_dimension")]  # which fit other models
     assert "shepard" in few
     for name in few:
         drawn(model.plot(X, kind=name))

@@ -13,7 +13,8 @@ from ..graph.paths import Path, shortest_path
 from ..pairs.distances import learn
 from ..pairs.distances import metric as bind
 from .coloring import Groups, group_style, read_colors
-from .parts import color_bar, grid_lines, heading, legend
+from .parts import color_bar, heading, legend
+from .scatter import label_axes
 from .style import axes_for, current, literal, shorten
 
 if TYPE_CHECKING:
@@ -73,14 +74,14 @@ def neighbor_graph(
     places = _places(X if Y is None else Y, graph.n, metric, given=Y is not None)
     flat = ax is not None and not hasattr(ax, "zaxis")
     places = places[:, :2] if flat else places
-    solid = places.shape[1] == 3
-    axes = axes_for(ax, 6.4, 5.4, projection="3d" if solid else None)
+    axes = axes_for(ax, 6.4, 5.4, projection="3d" if places.shape[1] == 3 else None)
     drawn, total = _draw_edges(axes, graph, places, behind=path is not None)
     _draw_points(axes, places, color, color_name, behind=path is not None)
     if path is not None:
         found = shortest_path(graph, *path)
         _draw_path(axes, places, found, _direct(X, metric, *path), " in the data" if Y is not None else "")
-    _finish(axes, solid, on_map=Y is not None)
+    axes.autoscale_view()
+    label_axes(axes, [""] * places.shape[1], range(places.shape[1]), meaningful=Y is None)
     edges = f"{total:,} edges" if drawn == total else f"{drawn:,} of {total:,} edges drawn"
     heading(axes, f"{n_neighbors} nearest neighbours of {graph.n:,} points, {edges}")
     return axes
@@ -178,20 +179,3 @@ def _direct(X: Any, metric: Metric, i: int, j: int) -> float:
         return float(items[i, j])
     rule = bind(metric, items, {} if callable(metric) else learn(metric, items))
     return float(np.asarray(rule(items[[i]], items[[j]]))[0, 0])
-
-
-def _finish(axes: Axes, solid: bool, *, on_map: bool) -> None:
-    axes.autoscale_view()
-    if solid:
-        axes.set_box_aspect(np.ptp([axes.get_xlim(), axes.get_ylim(), axes.get_zlim()], axis=1))  # type: ignore[attr-defined]
-        look = current()
-        for axis in (axes.xaxis, axes.yaxis, axes.zaxis):  # type: ignore[attr-defined]
-            axis.set_pane_color((0.0, 0.0, 0.0, 0.0))
-            axis.line.set_color(look.faint)
-        if on_map:
-            axes.set(xticks=[], yticks=[], zticks=[])
-        return
-    axes.set_aspect("equal", adjustable="datalim")  # equal scales, so that lengths can be compared
-    if on_map:
-        axes.set(xticks=[], yticks=[])
-    grid_lines(axes)
