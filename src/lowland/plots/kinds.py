@@ -171,6 +171,11 @@ _grid = _has("codebook_", "grid of prototypes")
 _variances = _has("explained_variance_ratio_", "shares of variance")
 
 
+def _weighted(of: Subject) -> Reason:
+    """Loadings of components that are not orthonormal are scaled by the variances of the rows."""
+    return None if of.X is not None or _variances(of) is None else f"{of.title} has no shares of variance"
+
+
 def _spectrum(of: Subject) -> Reason:
     names = ("spectrum_", "eigenvalues_")
     known = any(getattr(of.method, name, None) is not None for name in names)
@@ -211,7 +216,7 @@ TABLE: tuple[Kind, ...] = (
         "the weights of the columns on each axis",
         "lowland.plots.component_bars",
         _whole,
-        _both(_components, _numbers),
+        _both(_components, _numbers, _weighted),
     ),
     Kind(
         "contributions",
@@ -226,6 +231,7 @@ TABLE: tuple[Kind, ...] = (
         "lowland.plots.component_bars",
         _whole,
         _both(_variances, _components),
+        ROWS,
     ),
     Kind(
         "axes_and_projections",
