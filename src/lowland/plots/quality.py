@@ -148,7 +148,7 @@ def rnx(
         least = min(least, float(np.min(curve.values)))
     axes.axhline(0.0, color=look.faint, linewidth=look.line / 1.5, linestyle="--")
     end = max(int(curve.k[-1]) for curve in curves.values())
-    at = {"xytext": (0, -4), "textcoords": "offset points", "ha": "right", "va": "top"}
+    at: dict[str, Any] = {"xytext": (0, -4), "textcoords": "offset points", "ha": "right", "va": "top"}
     axes.annotate("chance", (end, 0.0), fontsize=look.font, color=look.ink, **at)
     log_axis(axes, every=(1.0,))
     axes.set(xlabel="neighbours K", ylabel="agreement, R_NX(K)")

@@ -63,7 +63,7 @@ class Subject:
         """The coordinates of the given rows, or of the training rows."""
         if self.X is not None:
             return as_array(self.model.transform(self.X))
-        Y = np.asarray(self.method.embedding_, dtype=np.float64)  # type: ignore[attr-defined]
+        Y = np.asarray(self.method.embedding_, dtype=np.float64)
         return as_array(self.model[self._at + 1 :].transform(Y)) if self._aligned else Y
 
     @property
@@ -97,5 +97,5 @@ def compared_rows(model: Reducer, X: Any) -> tuple[Any, Any]:
     if getattr(model, "scale", False) is True:
         from ..graph.neighbors import objects
 
-        return objects(X, "euclidean", "plot") / model.scale_, "euclidean"  # type: ignore[attr-defined]
+        return objects(X, "euclidean", "plot") / model.scale_, "euclidean"
     return X, getattr(model, "metric", "euclidean")

@@ -156,3 +156,18 @@ def top_loadings(model: Reducer) -> list[Loadings]:
         columns = tuple((names[j], float(weights[j])) for j in order)
         out.append(Loadings(label, columns, len(names) - len(columns)))
     return out
+
+
+__all__ = [
+    "Loadings",
+    "Spectrum",
+    "axis_labels",
+    "column_names",
+    "explanations",
+    "method_title",
+    "quality",
+    "sentence",
+    "shares_of",
+    "spectrum_of",
+    "top_loadings",
+]
