@@ -35,7 +35,7 @@ class Kind(NamedTuple):
 
 
 def _map(of: Subject) -> Any:
-    return (of.Y,), {"labels": of.labels, "meaningful_axes": of.has_shares}
+    return (of.Y,), {"labels": of.labels, "meaningful_axes": of.meaningful_axes}
 
 
 def _units_and_rows(of: Subject) -> Any:
@@ -80,7 +80,7 @@ def _judged(of: Subject) -> Any:
 
 def _judged_map(of: Subject) -> Any:
     rows, metric = of.judged
-    return (of.Y, rows), {"metric": metric, "labels": of.labels, "meaningful_axes": of.has_shares}
+    return (of.Y, rows), {"metric": metric, "labels": of.labels, "meaningful_axes": of.meaningful_axes}
 
 
 def _judged_rows(of: Subject) -> Any:

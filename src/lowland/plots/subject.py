@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contract.axis_names import axis_labels, method_title, shares_of
+from ..contract.axis_names import axis_labels, has_meaningful_axes, method_title
 from ..contract.reducer import Reducer
 from ..quality.models import as_array, cut_chain
 from ..quality.spaces import FAMD, coded
@@ -77,9 +77,9 @@ class Subject:
         return axis_labels(self.method, shares=not self._aligned)
 
     @property
-    def has_shares(self) -> bool:
-        """Whether the axes have shares of the variance, so that their values mean something."""
-        return shares_of(self.method) is not None and not self._aligned
+    def meaningful_axes(self) -> bool:
+        """Whether the numbers on the axes mean something."""
+        return has_meaningful_axes(self.method) and not self._aligned
 
     @cached_property
     def judged(self) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..contract.axis_names import axis_labels, method_title, shares_of
+from ..contract.axis_names import axis_labels, has_meaningful_axes, method_title, shares_of
 from ..core.formatting import count, format_share
 
 if TYPE_CHECKING:
@@ -164,6 +164,7 @@ __all__ = [
     "axis_labels",
     "column_names",
     "explanations",
+    "has_meaningful_axes",
     "method_title",
     "quality",
     "sentence",

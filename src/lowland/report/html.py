@@ -13,7 +13,16 @@ from ..contract import parameters
 from ..core.formatting import count
 from ..data.atomic import atomic_file
 from . import page, trust
-from .facts import Spectrum, axis_labels, explanations, sentence, shares_of, spectrum_of, top_loadings
+from .facts import (
+    Spectrum,
+    axis_labels,
+    explanations,
+    has_meaningful_axes,
+    sentence,
+    shares_of,
+    spectrum_of,
+    top_loadings,
+)
 from .hover import Hover
 from .supplementary import overlay
 from .supplementary import section as supplementary_section
@@ -87,7 +96,7 @@ def render_report(
     pieces.append(supplementary_section(supplementary, axes, with_axes=has_axes))
     if X is not None:
         found = trust.measure(model, X, Y, _groups(color, len(Y)), steps)
-        pieces.append(trust.section(found, Y, labels, color_name))
+        pieces.append(trust.section(found, Y, labels, color_name, meaningful_axes=has_meaningful_axes(model)))
     if said := explanations(model):
         pieces.append(page.section("How well the map fits", *map(page.paragraph, said)))
     if spectrum is not None:
@@ -145,8 +154,7 @@ def _picture(
     if drawn.rows is not None:
         caption += f" Hollow points: {count(len(drawn.rows), 'supplementary row')}, placed after the fit."
     axes = " against ".join(labels[:2])
-    meaningful = shares_of(model) is not None or hasattr(model, "components_")
-    look: dict[str, Any] = {"kind": "points", "meaningful_axes": meaningful}
+    look: dict[str, Any] = {"kind": "points", "meaningful_axes": has_meaningful_axes(model)}
     ax = scatter(Y, color=color, color_name=name, labels=labels, names=names, overlay=drawn, **look)
     tips = None
     if hover.contents and len(Y) <= RASTER_ABOVE:

@@ -73,8 +73,15 @@ def measure(model: Reducer, X: Any, Y: Array, groups: Any = None, steps: str | N
     return Trust(picture, whole)
 
 
-def section(found: Trust | str, Y: Array, labels: Sequence[str], color_name: str | None = None) -> str:
-    """Return the section of the page."""
+def section(
+    found: Trust | str,
+    Y: Array,
+    labels: Sequence[str],
+    color_name: str | None = None,
+    *,
+    meaningful_axes: bool = True,
+) -> str:
+    """Return the section of the page; ``meaningful_axes``: whether the map has numbers on its axes."""
     title = "How reliable the map is"
     if isinstance(found, str):
         return page.section(title, page.paragraph(found))
@@ -102,7 +109,7 @@ def section(found: Trust | str, Y: Array, labels: Sequence[str], color_name: str
     if report.purity is not None:
         pieces += _groups(report.purity, report.n_neighbors, color_name)
     if every:
-        pieces.append(_map(report, Y, labels))
+        pieces.append(_map(report, Y, labels, meaningful_axes))
     return page.section(title, *pieces)
 
 
@@ -134,12 +141,12 @@ def _compared_rows(model: Reducer, X: Any) -> tuple[Any, str]:
     return X, "the columns"
 
 
-def _map(report: Report, Y: Array, labels: Sequence[str]) -> str:
+def _map(report: Report, Y: Array, labels: Sequence[str], meaningful_axes: bool) -> str:
     from ..plots.quality_map import quality_map
 
     caption = (
         f"The same map, coloured by the share of each point's {report.n_neighbors} nearest neighbours in the data that "
         "are also its nearest neighbours in the map."
     )
-    drawing = quality_map(Y, trust=report.points, labels=labels, kind="points").figure
-    return page.figure(inline_svg(drawing, "trust", "The map, coloured by trust", caption), caption)
+    ax = quality_map(Y, trust=report.points, labels=labels, kind="points", meaningful_axes=meaningful_axes)
+    return page.figure(inline_svg(ax.figure, "trust", "The map, coloured by trust", caption), caption)
