@@ -187,6 +187,18 @@ def factor(ax, model, X):
     return arrows(ax)[0, 0] / model.components_.T[order][0, 0]
 
 
+def test_truncated_svd_is_drawn_from_zero(rng):
+    X = rng.uniform(1, 2, (50, 4))
+    model = lowland.TruncatedSVD(3).fit(X)
+    kind = np.where(X[:, 0] > 1.5, "a", "b")
+    ax = biplot(model, X, supplementary={"kind": kind})
+    Y = model.transform(X)
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), Y[:, :2])
+    np.testing.assert_allclose(ax.collections[1].get_offsets(), [Y[kind == k, :2].mean(axis=0) for k in "ab"])
+    ratio = arrows(ax) / model.components_[:2].T[np.argsort(-quality.column_cos2(model, X).combined((1, 2)))]
+    np.testing.assert_allclose(ratio, ratio[0, 0])
+
+
 def test_famd_and_recipes_name_their_columns(table):
     ax = biplot(lowland.FAMD(2).fit(table), table)
     assert set(names_of(ax)) <= {"size", "weight", "kind=a", r"kind=b\$", "kind=c"}

@@ -254,7 +254,7 @@ def _map_of_rows(model: Any, X: Any, axes: Sequence[int], values: Array, ax: Axe
     ax = axes_for(ax, 7.0, 5.4)
     order = np.argsort(values, kind="stable")  # well represented rows on top
     size = float(np.clip(20_000 / len(Y), 5, 26)) * look.marker
-    marks = ax.scatter(*Y[order].T, c=values[order], s=size, cmap="viridis", vmin=0, vmax=1, linewidths=0,
+    marks = ax.scatter(Y[order, 0], Y[order, 1], c=values[order], s=size, cmap="viridis", vmin=0, vmax=1, linewidths=0,
                        rasterized=len(Y) > 5000)  # fmt: skip
     color_bar(ax, marks, "cos² in this plane")
     zero_lines(ax)

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from ..core.errors import DataError
-from .model_axes import ModelAxes, model_axes, named_axes
+from .model_axes import ModelAxes, model_axes
 
 Array = Any
 
@@ -96,8 +96,8 @@ def column_loadings(model: Any, X: Any = None) -> AxisTable:
     """
     found = model_axes(model, X, "column_loadings", linear=True)
     if found.directions is not None and found.variances is not None:
-        return named_axes(AxisTable, found, found.directions * np.sqrt(found.variances))
-    return named_axes(AxisTable, found, _loadings(found.with_rows("column_loadings")))
+        return _table(found, found.directions * np.sqrt(found.variances))
+    return _table(found, _loadings(found.with_rows("column_loadings")))
 
 
 def column_correlations(model: Any, X: Any) -> AxisTable:
@@ -121,7 +121,7 @@ def column_correlations(model: Any, X: Any) -> AxisTable:
     ('x0', [0.897, 0.391])
     """
     found = model_axes(model, X, "column_correlations").with_rows("column_correlations")
-    return named_axes(AxisTable, found, _cosines(_centred(found.Z), _centred(found.Y)))
+    return _table(found, _cosines(_centred(found.Z), _centred(found.Y)))
 
 
 def column_cos2(model: Any, X: Any) -> AxisTable:
@@ -139,7 +139,7 @@ def column_cos2(model: Any, X: Any) -> AxisTable:
     """
     found = model_axes(model, X, "column_cos2").with_rows("column_cos2")
     Z, Y = (_centred(found.Z), _centred(found.Y)) if found.centred else (_unit(found.Z), _unit(found.Y))
-    return named_axes(AxisTable, found, _cosines(Z, Y) ** 2)
+    return _table(found, _cosines(Z, Y) ** 2)
 
 
 def column_contributions(model: Any, X: Any = None, *, levels: bool = False) -> AxisTable:
@@ -174,7 +174,7 @@ def column_contributions(model: Any, X: Any = None, *, levels: bool = False) -> 
     squares = L**2
     values = 100 * squares / squares.sum(axis=0)
     if found.groups is None or levels:
-        return named_axes(AxisTable, found, values, found.axis_weights())
+        return _table(found, values, found.axis_weights())
     names, first = found.groups
     summed = np.add.reduceat(values, first, axis=0)
     return AxisTable(summed, tuple(names), found.axes, found.axis_weights())
@@ -241,6 +241,11 @@ def row_cos2(model: Any, X: Any, *, names: Sequence[str] | None = None) -> AxisT
     P = Z @ found.directions
     values = np.divide(P**2, lengths, out=np.zeros_like(P), where=lengths > 0)
     return AxisTable(values, _row_names(names, len(Z)), found.axes)
+
+
+def _table(found: ModelAxes, values: Array, weights: Array | None = None) -> AxisTable:
+    """Return a table with the names of a model's columns and axes."""
+    return AxisTable(np.asarray(values, dtype=np.float64), found.names, found.axes, weights)
 
 
 def _row_names(names: Sequence[str] | None, n: int) -> tuple[str, ...]:
