@@ -95,7 +95,11 @@ def biplot(
     write_tip_names(ax, ends, written, towards=ends, colors=colors, arrows=ends)
     if centres:
         write_tip_names(
-            ax, np.array(list(centres.values())), list(centres), colors=[look.second] * len(centres), arrows=ends
+            ax,
+            np.array(list(centres.values())),
+            list(centres),
+            colors=[look.second] * len(centres),
+            gap=3.5 * look.marker**0.5,  # beyond the marker
         )
     if names is not None and len(names) <= NAMES_MOST:
         write_tip_names(ax, points, names, colors=[look.faint] * len(names))

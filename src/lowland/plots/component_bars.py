@@ -78,8 +78,8 @@ def loadings(
         tones = [current().accent if value >= 0 else current().second for value in values[order]]
         _bars_across(panel, values[order], [table.names[j] for j in order], tones)
         panel.axvline(0, color=current().faint, linewidth=0.8)
-        panel.set_xlabel("loading")
-        note(panel, literal(labels[place]) + _left_out(count, len(values)))
+        panel.set_xlabel("loading" + _left_out(count, len(values)))
+        note(panel, literal(labels[place]))
     return panels
 
 

@@ -180,6 +180,26 @@ def column_contributions(model: Any, X: Any = None, *, levels: bool = False) -> 
     return AxisTable(summed, tuple(names), found.axes, found.axis_weights())
 
 
+def column_relationships(model: Any, X: Any = None) -> AxisTable:
+    """Return how strongly each column of a table depends on each axis, from 0 to 1.
+
+    For FAMD: r² of a column of numbers, the correlation ratio η² of a column of categories; an axis sums to its
+    eigenvalue. For other methods: the squared correlations, `column_cos2`, which need the rows.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> rows = [[1.0, "red"], [2.0, "red"], [3.0, "blue"], [5.0, "blue"], [6.0, "green"]]
+    >>> column_relationships(lowland.FAMD(1).fit(rows)).values.round(2).tolist()
+    [[0.94], [0.94]]
+    """
+    found = model_axes(model, X, "column_relationships")
+    if found.groups is None:
+        return column_cos2(model, X)
+    shares = column_contributions(model)
+    return AxisTable(shares.values / 100 * found.variances, shares.names, shares.axes)
+
+
 def row_contributions(model: Any, X: Any, *, names: Sequence[str] | None = None) -> AxisTable:
     """Return the share of each row in the sum of squares of each axis, in percent; every axis sums to 100.
 
@@ -197,7 +217,7 @@ def row_contributions(model: Any, X: Any, *, names: Sequence[str] | None = None)
     >>> import lowland
     >>> X = [[0.0, 0.0], [1.0, 2.0], [5.0, 3.0]]
     >>> row_contributions(lowland.PCA(1).fit(X), X).values[:, 0].round(1).tolist()
-    [42.4, 1.3, 56.3]
+    [36.6, 3.0, 60.4]
     """
     found = model_axes(model, X, "row_contributions")
     if found.Y is None:
