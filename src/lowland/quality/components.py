@@ -191,7 +191,7 @@ def column_relationships(model: Any, X: Any = None) -> AxisTable:
     >>> import lowland
     >>> rows = [[1.0, "red"], [2.0, "red"], [3.0, "blue"], [5.0, "blue"], [6.0, "green"]]
     >>> column_relationships(lowland.FAMD(1).fit(rows)).values.round(2).tolist()
-    [[0.94], [0.94]]
+    [[0.96], [0.96]]
     """
     found = model_axes(model, X, "column_relationships")
     if found.groups is None:
