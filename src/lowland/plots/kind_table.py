@@ -241,6 +241,14 @@ TABLE: tuple[Kind, ...] = (
         ROWS,
     ),
     Kind(
+        "relationship_square",
+        "columns by their r² or η² with two axes, above all of FAMD",
+        "lowland.plots.relationship_square",
+        _whole,
+        _numbers,
+        ROWS,
+    ),
+    Kind(
         "axes_and_projections",
         "points of two columns, principal axes and projections",
         "lowland.plots.lecture",
