@@ -181,8 +181,9 @@ def _variance(model: Reducer, spectrum: Spectrum) -> str:
         caption += f" Only {count(len(shares), 'component')} computed; the open bar is the remaining variance."
     elif len(shares) > BARS:
         caption += f" The open bar is the sum of all components after the {BARS}th."
+    drawing: Any = scree(spectrum.values, spectrum.total, kept=kept)
     svg = inline_svg(
-        scree(spectrum.values, spectrum.total, kept=kept).figure,
+        drawing.figure,
         "scree",
         "Share of variance by component",
         f"{listed}.",

@@ -1,0 +1,96 @@
+"""Figures of fitted models by name: what `.plot()`, the command line and reports call; `kind_table` lists them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from .kind_table import KINDS, ROWS, TABLE, Kind, has_no_grid
+from .subject import Subject
+
+
+def plot(model: Any, X: Any = None, kind: str | None = None, *, ax: Any = None, **options: Any) -> Any:
+    """Draw a figure of a fitted model or Pipeline.
+
+    Parameters
+    ----------
+    model : Reducer or Pipeline
+        A fitted method of Lowland, or a Pipeline that contains one, such as `lowland.recipe` makes.
+    X : array, optional
+        Rows as the model takes them, usually the training rows. Figures of the data need them, and the map does if the
+        model does not keep its coordinates.
+    kind : str, optional
+        The name of a function of `lowland.plots`; default: the U-matrix of a SOM, and the map of other models.
+        `plot_kinds` lists those that can be drawn.
+    ax : Axes, optional
+        Axes to draw on (several for figures of several panels); default: those of a new figure.
+    options :
+        Further parameters of that function, such as ``color``.
+
+    Returns
+    -------
+    Axes, or list of Axes
+        As the function returns.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X, _ = lowland.data.swiss_roll(200, random_state=0)
+    >>> plot(lowland.Isomap().fit(X), X, kind="shepard").get_ylabel()
+    'distance in the map'
+    """
+    of = Subject(model, X)
+    if kind is None:
+        kind = "scatter" if has_no_grid(of) is not None else "u_matrix"
+    if kind not in KINDS:
+        raise ValueError(f"{kind!r} is no kind of figure. {_listing(of)}")
+    row = KINDS[kind]
+    reason = row.refuses(of)
+    if reason is None and row.needs == ROWS and X is None:
+        reason = "it is drawn from the training rows; give them as X"
+    elif reason is not None and row.refuses(Subject(model, _GIVEN)) is None:
+        reason += "; give the rows as X"
+    if reason is not None:
+        raise ValueError(f"{kind!r} cannot be drawn from this {of.title}: {reason}. {_listing(of)}")
+    given, chosen = row.arguments(of)
+    where = {} if ax is None else {"ax": ax}
+    return _function(kind)(*given, **where, **{**chosen, **options})
+
+
+_GIVEN = object()  # stands for rows, where only their presence matters
+
+
+def plot_kinds(model: Any) -> dict[str, str]:
+    """Return the figures that can be drawn from a fitted model, by name, with a line on what they show.
+
+    Those that need the training rows say so.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> X, _ = lowland.data.swiss_roll(100, random_state=0)
+    >>> kinds = plot_kinds(lowland.Isomap().fit(X))
+    >>> kinds["scatter"], kinds["shepard"]
+    ('the map, one point for each row', 'distances in the map against distances in the data (needs X)')
+    """
+    without, given = Subject(model), Subject(model, _GIVEN)
+    out = {}
+    for name, row in KINDS.items():
+        if row.refuses(given) is None:
+            needs = row.needs == ROWS or row.refuses(without) is not None
+            out[name] = row.summary + (" (needs X)" if needs else "")
+    return out
+
+
+def _listing(of: Subject) -> str:
+    return "These can be drawn:\n" + "\n".join(f"  {name}: {said}" for name, said in plot_kinds(of.model).items())
+
+
+def _function(name: str) -> Callable[..., Any]:
+    """Return the function of this name."""
+    found: Callable[..., Any] = getattr(importlib.import_module(KINDS[name].home), name)
+    return found
+
+
+__all__ = ["KINDS", "TABLE", "Kind", "plot", "plot_kinds"]
