@@ -83,7 +83,11 @@ def biplot(
     factor = _factor(points, np.vstack([arrows[best], *numbers.values()]))
     tips = factor * arrows[best]
     further = factor * np.array(list(numbers.values())).reshape(-1, 2)
-    ax, look, ends = axes_for(ax, 7.0, 5.8), current(), np.vstack([tips, further])
+    ax, look, ends = (
+        axes_for(ax, 5.2 + 0.2 * current().font, 4.0 + 0.2 * current().font),
+        current(),
+        np.vstack([tips, further]),
+    )
     draw_points(ax, points[:, 0], points[:, 1], color, color_name)
     draw_arrows(ax, tips, look.ink)
     draw_arrows(ax, further, look.second, dashed=True)
@@ -153,7 +157,8 @@ def correlation_circle(
         name = next(iter(extra.categories))
         raise ValueError(f"correlation_circle: column {name!r} has categories, which have no correlation; use biplot")
     further = np.array([np.asarray(on.correlations)[places] for on in extra.numbers.values()]).reshape(-1, 2)
-    ax = axes_for(ax, 6.2 if color is None else 7.0, 6.2)
+    side = 4.4 + 0.2 * current().font
+    ax = axes_for(ax, side if color is None else side + 0.8, side)
     _draw_circle(ax)
     tips = table[best]
     values = _values(color, model, X, axes, tips, best)
