@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from ..contract import registry
 from ..contract.parameters import Boolean, choices
+from ..plots.kinds import KINDS
+from ..plots.style import THEMES
 from .app import COMMANDS, options_of
 from .method_flags import method_of
 from .options import METHOD
@@ -29,6 +31,10 @@ def candidates(words: Sequence[str]) -> list[str]:
     method = method_of(before)
     rules = registry.method(method).load()._parameters if "--set" in options and method in names else {}
     flags = {f"--{name.replace('_', '-')}": rule for name, rule in rules.items()}
+    if before[-1] in ("--kind", "--figure-kind"):
+        return _starting(last, ["map", *(name for name in KINDS if name != "scatter")])
+    if before[-1] == "--style":
+        return _starting(last, THEMES)
     if before[-1] == "--set":
         name, equals, _ = last.partition("=")
         values = [f"{name}={value}" for value in choices(rules[name])] if equals and name in rules else []

@@ -12,24 +12,27 @@ from ..core.command_line import command_line, stem_of
 from ..core.errors import DataError
 from .aligning import EarlierMap
 from .answer import Answer, UsageError, note, stderr
+from .figure_options import NO_FIGURE, FigureOptions
+from .figures import DrawnMap, draw, write_figure
 from .input import Input
 from .inputs import read_input, warn_of_square
-from .model import build_model, files_of, fill_in, find_method, scaled_by_step, scaled_once
-from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, TableOptions
+from .model import build_model, components_of, files_of, fill_in, find_method, scaled_by_step, scaled_once
+from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, ReportOut, TableOptions
 from .outputs import check_kept, check_outputs
 from .preparing import steps_in_words
 from .running import run
 from .supplementing import PlacedRows, check_columns, columns_on_map, shown_columns
+from .wording import in_words
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
     from ..contract.reducer import Reducer
     from ..methods.steps import AlignMap
     from ..quality.supplementary_columns import Supplementary
 
 ModelOut = Annotated[Path | None, Parameter(help="Write the fitted model here, such as model.lowland.")]
-ReportOut = Annotated[Path | None, Parameter(help="Write an HTML report here (one self-contained file).")]
 
 AlignTo = Annotated[
     Path | None,
@@ -63,6 +66,7 @@ KEYS = {
     "out": "file with the coordinates",
     "model": "model file, or null",
     "report": "report file, or null",
+    "figure": "figure file, or null",
 }
 
 
@@ -79,13 +83,14 @@ class Job:
     report: Path | None = None
     align_to: Path | None = None
     supplementary_rows: Path | None = None
+    figure: FigureOptions = NO_FIGURE
 
     def command(self, **files: str | None) -> str:
         """Return the command line of this reduction, with other output files if given."""
         kept = {name: value or None for name, value in vars(self.keep).items()}
         made = {name: files.get(name, getattr(self, name)) for name in ("out", "model", "report")}
         more = {"align_to": self.align_to, "supplementary_rows": self.supplementary_rows}
-        words = {**vars(self.method), **self.columns.words(), **kept, **more, **made}
+        words = {**vars(self.method), **self.columns.words(), **kept, **more, **made, **self.figure.words()}
         return command_line("reduce", self.data, **words)
 
 
@@ -101,6 +106,7 @@ def reduce(
     report: ReportOut = None,
     align_to: AlignTo = None,
     supplementary_rows: SupplementaryRows = None,
+    figure: FigureOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
     """Reduce a table to a few dimensions.
@@ -108,18 +114,21 @@ def reduce(
     Numeric columns are reduced; other columns are listed and left out, except that famd also uses columns of text.
     Without --out the coordinates are printed to stdout as CSV.
 
-    Example: lowland reduce iris.csv --color species --out flat.csv --model iris.lowland --report iris.html
+    Example: lowland reduce iris.csv --color species --out flat.csv --report iris.html --figure iris.png
     """
     chosen = columns or TableOptions()
     options = scaled_once(method or MethodOptions(), chosen.recipe)
     inputs = (data, *files_of(options), *(file for file in (align_to, supplementary_rows) if file is not None))
-    check_outputs(out=out, model=model, report=report, inputs=inputs, json=common is not None and common.json)
+    drawing = figure or NO_FIGURE
+    drawing.check(components_of(options))
+    outputs = {"out": out, "model": model, "report": report, "figure": drawing.figure}
+    check_outputs(**outputs, inputs=inputs, json=common is not None and common.json)
     if model is not None and not find_method(options.method).kept:
         raise UsageError(
             f"--model {model}: {options.method} is a plugin, and model files contain neither code nor pickles; remove "
             "--model. In Python, save such a model with pickle or joblib (loading one can run code)"
         )
-    job = Job(data, options, chosen, keep or KeepOptions(), out, model, report, align_to, supplementary_rows)
+    job = Job(data, options, chosen, keep or KeepOptions(), out, model, report, align_to, supplementary_rows, drawing)
     return perform(job)
 
 
@@ -164,6 +173,8 @@ def perform(job: Job) -> Answer:
         from ..report.html import write_page
 
         write_page(job.report, page)
+    if job.figure.figure is not None:  # last, so that a figure that cannot be drawn costs nothing else
+        write_figure(job.figure, run(lambda rows: _figure(job, made, rows), made.given))
     summary = sentence(made.fitted, made.given.shape[0])
     if made.after is not None:
         summary += f" {_alignment(job, made.after)}"
@@ -253,18 +264,41 @@ def _components(fitted: Reducer) -> Any:
     return labels
 
 
-def _page(job: Job, made: Made, rows: Any) -> str:
+def _coloring(job: Job, made: Made) -> tuple[Any, str | None]:
+    """Return the column that colours the points, and its name: --color, or the connected components."""
     import polars as pl
 
+    if job.keep.color is not None and made.given.table is not None:
+        return made.given.table.column(job.keep.color), job.keep.color
+    labels = _components(made.fitted)
+    return (None, None) if labels is None else (pl.Series([str(label) for label in labels]), "piece")
+
+
+def _figure(job: Job, made: Made, rows: Any) -> Figure:
+    """Draw the figure: the map, or another kind."""
+    from ..report.facts import axis_labels
+    from ..report.supplementary import overlay
+
+    color, color_name = _coloring(job, made)
+    drawn = DrawnMap(
+        made.embedding,
+        made.names,
+        axis_labels(made.fitted, shares=made.after is None),
+        color,
+        color_name,
+        made.given.labels(),
+        overlay(made.laid, None if made.placed is None else made.placed.embedding),
+        meaningful=made.has_axes,
+    )
+    return draw(drawn, job.figure, model=made.fitted, rows=rows)
+
+
+def _page(job: Job, made: Made, rows: Any) -> str:
     from ..core.formatting import count
     from ..report.html import render_report
 
     fitted, embedding, given = made.fitted, made.embedding, made.given
-    color, color_name = None, job.keep.color
-    if job.keep.color is not None and given.table is not None:
-        color = given.table.column(job.keep.color)
-    elif (labels := _components(fitted)) is not None:
-        color, color_name = pl.Series([str(label) for label in labels]), "piece"
+    color, color_name = _coloring(job, made)
     n, columns = given.shape
     facts = {"file": job.data.name, "rows": f"{n:,}", "columns reduced": f"{columns:,}"}
     if given.pairwise:
@@ -293,7 +327,27 @@ def _page(job: Job, made: Made, rows: Any) -> str:
         data_summary=facts,
         command=job.command(),
         steps=steps,
+        next_steps=_next_steps(job, given),
+        words=in_words,
     )
+
+
+def _next_steps(job: Job, given: Input) -> dict[str, str]:
+    """Return the commands that a report suggests: other methods, and new rows or outliers."""
+    from ..data.table import name_list
+
+    metric = {"metric": "precomputed"} if given.pairwise else {}
+    drop = [] if job.keep.id is None or given.pairwise else [name_list([job.keep.id])]
+    words = {**job.columns.words(), "drop": [*job.columns.drop, *drop]}
+    steps = {"Compare with other methods:": command_line("compare", job.data, **words, target=job.keep.color, **metric)}
+    if not find_method(job.method.method).kept:
+        return steps
+    if job.model is None:
+        saved = job.command(model=f"{stem_of(job.data)}.lowland")
+        return steps | {"Save the model, to place new rows on this map:": saved}
+    rows = "NEW" if job.data.is_dir() else "NEW.csv"
+    placed = command_line("transform", job.model, rows, **job.columns.reading.dialect(), out="new-embedding.csv")
+    return steps | {"Place new rows on this map:": placed}
 
 
 def _hover(job: Job, given: Input) -> pl.DataFrame | None:
@@ -342,6 +396,7 @@ def _facts(job: Job, made: Made) -> dict[str, Any]:
         "out": job.out,
         "model": job.model,
         "report": job.report,
+        "figure": job.figure.figure,
     }
 
 

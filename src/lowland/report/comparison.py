@@ -151,5 +151,5 @@ def _again(found: Comparison, command: str | None) -> str:
             "The record below contains all settings. To repeat the comparison, save it as record.json and run:"
         ),
         page.command(call),
-        f"<details>\n<summary>Record</summary>\n{page.command(json.dumps(found.record))}\n</details>",
+        page.details("Record", page.command(json.dumps(found.record))),
     )

@@ -1,0 +1,76 @@
+"""The short answers at the top of a report, and how to reproduce it at the end."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from .. import __version__
+from . import page
+
+if TYPE_CHECKING:
+    from .subject import Subject
+    from .trust import Trust
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars", "matplotlib")
+_FURTHER = {"TSNE": "openTSNE", "UMAP": "umap-learn", "Autoencoder": "torch"}  # packages of single methods
+
+
+def answers(subject: Subject) -> str:
+    """Return short answers: what the map is, how far it can be trusted, and what to do next."""
+    found = subject.found
+    trusted = "Not measured: the rows of the data are not known here." if found is None else found
+    if not isinstance(trusted, str):
+        trusted = trusted.picture.sentence
+    steps = [page.paragraph(_advice(found))] if found is not None and not isinstance(found, str) else []
+    for purpose, command in subject.next_steps.items():
+        steps += [page.paragraph(purpose), page.command(command)]
+    rows = {"Can I trust it?": [page.paragraph(trusted)]}
+    return page.summary(rows | ({"What next?": steps} if steps else {}))
+
+
+def _advice(found: Trust) -> str:
+    """Return what the map can be used for, by the verdicts on neighbours and distances."""
+    report = found.picture
+    if report.by_chance:
+        return "Check that the rows of the data and of the map are in the same order."
+    words = report.verdict.words
+    near, far = words["neighbours"], words.get("distances", "poor")
+    if near == "poor":
+        return (
+            "Do not read groups or neighbours from this map: many neighbours in it are not neighbours in the data. "
+            "Compare other methods, or keep more dimensions."
+        )
+    if far == "good":
+        return "Neighbours, groups and distances can be read from this map, as far as the measures below say."
+    if words.get("geodesic distances") == "good":
+        return "Read neighbours and the way along the shape from this map, not straight distances."
+    use = "Read neighbours and groups from this map" if near == "good" else "Read the coarse arrangement from this map"
+    return f"{use}, but no distances: they are {far}. Check a finding in the data themselves."
+
+
+def reproduce_section(subject: Subject) -> str:
+    """Return the section on reproducing the report: command, seed and versions."""
+    model, command = subject.model, subject.command
+    if command is None and model is not None:
+        call = " ".join(repr(model).split())  # scikit-learn's repr: the parameters that differ from their defaults
+        command = f"lowland.{call}.fit_transform(X)"
+    seed = "none" if model is None else _seed(subject)
+    names = [*_PACKAGES, *([] if model is None else [_FURTHER.get(type(model).__name__, "")])]
+    rows = [("seed", seed), ("lowland", __version__), ("Python", platform.python_version())]
+    rows += [(name, metadata.version(name)) for name in names if name]
+    return page.section(
+        "Reproduce this report",
+        *([page.command(command)] if command else []),
+        page.table(rows, "Seed and versions"),
+    )
+
+
+def _seed(subject: Subject) -> str:
+    assert subject.model is not None
+    parameters = subject.model.get_params(deep=False)
+    if "random_state" not in parameters:
+        return "the method has none"
+    value = parameters["random_state"]
+    return "not set (None)" if value is None else str(value)
