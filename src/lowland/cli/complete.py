@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 from ..contract import registry
 from ..contract.parameters import Boolean, choices
-from ..plots.kinds import KINDS
-from ..plots.style import THEMES
 from .app import COMMANDS, options_of
+from .figure_options import STYLES
 from .method_flags import method_of
 from .options import METHOD
 
@@ -32,9 +32,11 @@ def candidates(words: Sequence[str]) -> list[str]:
     rules = registry.method(method).load()._parameters if "--set" in options and method in names else {}
     flags = {f"--{name.replace('_', '-')}": rule for name, rule in rules.items()}
     if before[-1] in ("--kind", "--figure-kind"):
-        return _starting(last, ["map", *(name for name in KINDS if name != "scatter")])
+        from .figures import all_kinds
+
+        return _starting(last, all_kinds())
     if before[-1] == "--style":
-        return _starting(last, THEMES)
+        return _starting(last, get_args(STYLES))
     if before[-1] == "--set":
         name, equals, _ = last.partition("=")
         values = [f"{name}={value}" for value in choices(rules[name])] if equals and name in rules else []

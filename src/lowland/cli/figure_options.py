@@ -21,6 +21,7 @@ _INCHES = (1.0, 60.0)  # smallest and largest side
 _DPI = (20, 1200)
 _AXES = 3  # most axes of a figure
 
+STYLES = Literal["paper", "slide", "dark"]
 FigureFile = Annotated[Path | None, Parameter(help="Draw a figure to this file: .png, .svg or .pdf.")]
 
 
@@ -32,7 +33,7 @@ class LookOptions:
     size: Annotated[str | None, Parameter(help="Size of the figure in inches, as WIDTHxHEIGHT, such as 8x6.")] = None
     dpi: Annotated[int | None, Parameter(help=f"Resolution of a .png file, in dots per inch. Default: {DPI}.")] = None
     style: Annotated[
-        Literal["paper", "slide", "dark"] | None,
+        STYLES | None,
         Parameter(help="Style of the figure: paper (default), slide (larger text and points) or dark."),
     ] = None
 

@@ -72,13 +72,18 @@ class Rows:
 
 def check_kind(option: str, kind: str) -> None:
     """Raise `UsageError` for a kind of figure that does not exist."""
-    from ..plots.kinds import KINDS
-
-    names = [MAP, *(name for name in KINDS if name != DRAWER)]
+    names = all_kinds()
     if kind not in (*names, DRAWER):
         near = difflib.get_close_matches(kind, names, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise UsageError(f"{option} {kind}: no such kind of figure{hint} Kinds: {', '.join(names)}")
+
+
+def all_kinds() -> list[str]:
+    """Return the names of all kinds of figures."""
+    from ..plots.kinds import KINDS
+
+    return [MAP, *(name for name in KINDS if name != DRAWER)]
 
 
 def possible_kinds(source: Reducer | Rows | None) -> list[str]:

@@ -13,7 +13,7 @@ from ..core.errors import DataError
 from .answer import UsageError
 from .figures import DrawnMap, Rows, draw
 from .running import run
-from .wording import in_words
+from .wording import SCALED, in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,7 +98,7 @@ class JudgedMap:
             from ..quality.spaces import famd_axes
 
             return Compared(famd_axes(rows).transform(rows), self.metric, self.found.space, rows)
-        return Compared(rows, self.metric, self.found.space, rows, scale=False)
+        return Compared(rows, self.metric, self.found.space, rows, scale=self.metric == SCALED)
 
     def write_report(self, path: Path, files: Sequence[Path], command: str, compare: str) -> None:
         """Write the report of the map."""

@@ -56,7 +56,7 @@ def plot(
         str,
         Parameter(
             group=FIGURE,
-            help="Kind of figure, such as map, biplot or shepard; an unknown kind lists the possible ones.",
+            help="Kind of figure, such as map or biplot; an unknown kind lists the possible ones.",
         ),
     ] = MAP,
     axes: Annotated[

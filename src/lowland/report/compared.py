@@ -61,7 +61,8 @@ def compared_rows(model: Reducer, X: Any) -> Compared:
 
         rows = objects(X, "euclidean", "X") / model.scale_
         return Compared(rows, metric, "the columns, each divided by its standard deviation", X, scale=True)
-    return Compared(X, metric, "the columns", X)
+    scaled = bool(isinstance(metric, str) and metric == "seuclidean")
+    return Compared(X, metric, "the columns", X, scale=scaled)
 
 
 def not_comparable(model: Reducer) -> str | None:
