@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import lowland
-from lowland.plots.scatter import scatter
+from lowland.plots import scatter
 from lowland.spectral.procrustes import procrustes
 
 _, _NAMES, _PLACES = lowland.data.cities()
@@ -54,18 +54,10 @@ def draw(D: np.ndarray, names: list[str], unit: str, file: Path) -> None:
     """Write one map."""
     model = lowland.ClassicalMDS(metric="precomputed").fit(D)
     Y = north_up(model.embedding_, names)
-    figure = scatter(Y, labels=[f"west – east ({unit})", f"south – north ({unit})"])
-    axes = figure.axes[0]
-    span = np.ptp(Y, axis=0)
-    for name, place in zip(names, Y, strict=True):
-        off = (Y - place) / span
-        crowded = ((np.abs(off[:, 1]) < 0.025) & (off[:, 0] > 0) & (off[:, 0] < 0.1)).any()
-        side, align = (-5, "right") if crowded else (5, "left")
-        axes.annotate(name, place, xytext=(side, 2), textcoords="offset points", fontsize=8, ha=align)
-    axes.margins(x=0.12)
+    axes = scatter(Y, labels=[f"west – east ({unit})", f"south – north ({unit})"], names=names)
     fit = model.fit_info_.evidence["goodness of fit"]
     axes.set_title(f"{len(names)} cities from their distances, goodness of fit {fit:.3f}", fontsize=10)
-    figure.savefig(file, dpi=110)
+    axes.figure.savefig(file, dpi=110)
     print(file)
 
 

@@ -13,7 +13,8 @@ from scipy.spatial.distance import pdist, squareform
 
 import lowland
 from lowland import quality
-from lowland.plots.quality import rnx_plot, shepard_diagram, trust_map
+from lowland.plots import quality_map
+from lowland.plots.quality import rnx_plot, shepard_diagram
 from lowland.quality.chance import _near_by_chance
 from lowland.quality.ranks import rank_table
 from lowland.quality.spaces import sides
@@ -338,11 +339,8 @@ def test_pictures(digits):
     curve = quality.rnx_curve(X, Y)
     line = rnx_plot(curve).axes[0].lines[0]
     assert np.array_equal(line.get_xdata(), curve.k)
-    found = quality.pointwise(X, Y, anchors=100)
-    trust = np.full(len(X), np.nan)
-    trust[found.point] = found.kept
-    figure = trust_map(Y, trust, name="neighbours kept")
-    assert sum(len(c.get_offsets()) for c in figure.axes[0].collections) == len(X)
+    ax = quality_map(Y, trust=quality.pointwise(X, Y, anchors=100))
+    assert sum(len(c.get_offsets()) for c in ax.collections) == len(X)
 
 
 def test_a_column_that_decides_alone_is_told_with_the_remedy(rng):

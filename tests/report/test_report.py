@@ -14,6 +14,7 @@ import lowland
 from lowland.dimension.spectrum import CAVEAT
 from lowland.plots import scatter, scree
 from lowland.plots.coloring import GROUPS_MOST, Groups, Scale, read_colors
+from lowland.plots.names import visible_labels
 from lowland.plots.scatter import LABELS_MOST, RASTER_ABOVE, places
 from lowland.plots.style import PALETTE
 from lowland.report import render_report, write_page
@@ -368,8 +369,8 @@ def test_scree_refuses_what_is_no_spectrum() -> None:
 # -- scatter ------------------------------------------------------------------------------------------------
 
 
-def points(figure: object) -> int:
-    return sum(len(marks.get_offsets()) for marks in figure.axes[0].collections)
+def points(ax: object) -> int:
+    return sum(len(marks.get_offsets()) for marks in ax.collections)
 
 
 @pytest.mark.parametrize("n", [10, RASTER_ABOVE + 1000])
@@ -377,38 +378,34 @@ def points(figure: object) -> int:
 def test_every_point_is_drawn(n: int, kind: str | None) -> None:
     Y = np.random.default_rng(0).normal(size=(n, 2))
     color = {None: None, "groups": ["u", "v"] * (n // 2), "numbers": Y[:, 0]}[kind]
-    figure = scatter(Y, color=color, color_name="shade")
-    assert points(figure) == n
-    assert all(marks.get_rasterized() == (n > RASTER_ABOVE) for marks in figure.axes[0].collections)
-    svg = inline_svg(figure, "p", "points", "all of them")
+    ax = scatter(Y, color=color, color_name="shade")
+    assert points(ax) == n
+    assert all(marks.get_rasterized() == (n > RASTER_ABOVE) for marks in ax.collections)
+    svg = inline_svg(ax.figure, "p", "points", "all of them")
     assert ("<image" in svg) == (n > RASTER_ABOVE or kind == "numbers")
 
 
 def test_groups_have_a_legend_and_numbers_a_colour_bar() -> None:
-    figure = scatter(np.eye(2), color=["cat", None], color_name="animal")
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["cat", "missing"]
-    assert figure.axes[0].get_legend().get_title().get_text() == "animal"
-    figure = scatter(np.eye(2), color=[0.5, float("nan")], color_name="weight")
-    assert figure.axes[1].get_ylabel() == "weight (grey: 1 missing)"
-    assert points(figure) == 2
+    ax = scatter(np.eye(2), color=["cat", None], color_name="animal")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["cat", "missing"]
+    assert ax.get_legend().get_title().get_text() == "animal"
+    ax = scatter(np.eye(2), color=[0.5, float("nan")], color_name="weight")
+    assert ax.figure.axes[1].get_ylabel() == "weight (grey: 1 missing)"
+    assert points(ax) == 2
 
 
 def test_one_coordinate_is_a_strip() -> None:
-    figure = scatter(np.arange(5.0)[:, None], labels=["pca0 (99.0 %)"])
-    assert points(figure) == 5
-    assert figure.axes[0].get_xlabel() == "pca0 (99.0 %)"
-    assert len(figure.axes[0].get_yticks()) == 0
-
-
-def written(figure: object) -> list[str]:
-    return [text.get_text() for text in figure.axes[0].texts]
+    ax = scatter(np.arange(5.0)[:, None], labels=["pca0 (99.0 %)"])
+    assert points(ax) == 5
+    assert ax.get_xlabel() == "pca0 (99.0 %)"
+    assert len(ax.get_yticks()) == 0
 
 
 def test_few_points_have_their_names_beside_them_and_many_under_the_pointer(fitted: lowland.PCA) -> None:
     names = [f"n{i}" for i in range(LABELS_MOST + 1)]
     Y = np.random.default_rng(0).uniform(size=(len(names), 2))
-    assert written(scatter(Y[:-1], names=names[:-1])) == names[:-1]
-    assert written(scatter(Y, names=names)) == []
+    assert visible_labels(scatter(Y[:-1], names=names[:-1])) == names[:-1]
+    assert visible_labels(scatter(Y, names=names)) == []
     few = render_report(fitted, Y[:-1], names=names[:-1], title="Points", data_summary={})
     assert few.count(">n7<") == 2
     assert "Hover over a point to see its name." not in few
@@ -423,7 +420,7 @@ def test_names_without_room_are_left_to_the_pointer(fitted: lowland.PCA) -> None
     Y = np.random.default_rng(0).normal(size=(50, 2)) * 1e-3
     Y[0] = 1.0  # alone, so that the others lie in a heap
     names = [f"a long name {i:02d}" for i in range(50)]
-    assert 1 < len(written(scatter(Y, names=names))) < 30
+    assert 1 < len(visible_labels(scatter(Y, names=names))) < 30
     text = render_report(fitted, Y, names=names, title="Points", data_summary={})
     assert all(f"<title>{name}</title>" in text for name in names)
     assert "Hover over a point to see its name." in text
@@ -442,9 +439,14 @@ def test_names_are_escaped_and_stand_for_themselves(fitted: lowland.PCA) -> None
 def test_what_the_pointer_shows_lies_over_the_points(width: int, color: str | None) -> None:
     Y = np.random.default_rng(1).normal(size=(80, width))
     shade = {None: None, "scale": Y[:, 0], "groups": ["u", "v"] * 40}[color]
-    figure = scatter(Y, color=shade)
     x, y = places(Y)
-    svg = inline_svg(figure, "p", "t", "d", [Tip(*place, str(i)) for i, place in enumerate(zip(x, y, strict=True))])
+    svg = inline_svg(
+        scatter(Y, color=shade).figure,
+        "p",
+        "t",
+        "d",
+        [Tip(*place, str(i)) for i, place in enumerate(zip(x, y, strict=True))],
+    )
     marks = [
         tuple(map(float, found))
         for found in re.findall(r'<use href="#p-[^"]*" x="([-.\d]+)" y="([-.\d]+)" style="fill: #', svg)
@@ -455,22 +457,8 @@ def test_what_the_pointer_shows_lies_over_the_points(width: int, color: str | No
     assert nearest.max() < 0.02
 
 
-def test_names_keep_clear_of_each_other_and_of_points() -> None:
-    side = np.arange(5.0)
-    Y = np.array([(a, b) for a in side for b in side])  # room enough for every name
-    figure = scatter(Y, names=[f"point {i}" for i in range(25)])
-    figure.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
-    spots = figure.axes[0].transData.transform(Y)
-    for i, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[:i])
-        assert not any(box.contains(*spot) for spot in spots)
-        assert figure.bbox.contains(*box.min)
-        assert figure.bbox.contains(*box.max)
-
-
 def test_dollar_signs_are_text_not_mathematics() -> None:
-    svg = inline_svg(scatter(np.eye(2), color=["$x$", "$"], color_name="$y$"), "p", "t", "d")
+    svg = inline_svg(scatter(np.eye(2), color=["$x$", "$"], color_name="$y$").figure, "p", "t", "d")
     assert "$x$" in svg
     assert "$y$" in svg
 
@@ -525,7 +513,7 @@ def test_no_two_of_twenty_groups_share_a_colour() -> None:
     for n, shown in ((15, 15), (20, 20), (21, 20), (40, 20)):
         sizes = [f"g{(i * i) % n:02d}" for i in range(400)]
         sizes[:n] = [f"g{i:02d}" for i in range(n)]  # none is empty
-        legend = scatter(Y, color=sizes).axes[0].get_legend()
+        legend = scatter(Y, color=sizes).get_legend()
         colors = [handle.get_color() for handle in legend.legend_handles]
         assert len(set(colors)) == len(colors) == shown
         last = legend.get_texts()[-1].get_text()
@@ -567,14 +555,14 @@ def test_what_lies_over_a_map_is_inside_its_frame() -> None:
 
     Y = np.random.default_rng(0).standard_normal((40, 2)) * [5.0, 0.5]
     over = Overlay({"up": (0.0, 0.9), "short": (0.1, 0.0)}, {"kind a": (0.0, 0.1)}, Y[:5] + 20)
-    figure = scatter(Y, overlay=over)
-    axes = figure.axes[0]
-    assert [text.get_text() for text in axes.texts if text.get_text()] == ["up", "short", "kind a"]
-    figure.canvas.draw()
+    axes = scatter(Y, overlay=over)
+    assert visible_labels(axes, "arrow") == ["up", "short"]
+    assert visible_labels(axes, "center") == ["kind a"]
+    axes.figure.canvas.draw()
     assert axes.get_ylim()[1] >= 0.8 * np.linalg.norm(Y - Y.mean(axis=0), axis=1).max() + Y[:, 1].mean() - 1e-9
     assert axes.get_xlim()[1] > 20
     hollow = axes.collections[-1]
     assert len(hollow.get_offsets()) == 5
     assert len(hollow.get_facecolors()) == 0
     strip = scatter(Y[:, :1], overlay=Overlay({"up": (0.9,)}, {"kind a": (0.0,)}, Y[:5, :1]))
-    assert [text.get_text() for text in strip.axes[0].texts] == ["kind a"]
+    assert [text.get_text() for text in strip.texts] == ["kind a"]

@@ -77,13 +77,13 @@ def render(
 
 def _large(found: Comparison, best: str, embedding: Array, images: Array, labels: Sequence[int]) -> str:
     drawing = thumbnails(embedding, images, color=labels, color_name="digit")
-    drawn = len(drawing.axes[0].images)
+    drawn = len(drawing.images)
     caption = (
         f"Map by {best}: {found.record['rows']['training']:,} digits were used for fitting, the other "
         f"{found.record['rows']['held-out']:,} were placed afterwards. {drawn} of them are drawn as images, where "
         "there is room; the others are points. Colours show the true digit, which the method did not know."
     )
-    svg = inline_svg(drawing, "best", f"Map of the digits by {best}", caption)
+    svg = inline_svg(drawing.figure, "best", f"Map of the digits by {best}", caption)
     return page.section(f"Recommended: {best}", page.figure(svg, caption))
 
 

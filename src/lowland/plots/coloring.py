@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .style import FAINT, PALETTE, SHAPES
+from .style import PALETTE, SHAPES, current
 
 GROUPS_MOST = len(PALETTE)  # with more groups, the smaller ones share the last entry
 _FEW_NUMBERS = 12  # up to this many different whole numbers are treated as groups
@@ -30,14 +30,20 @@ class Groups:
     missing: int = -1
     others: int = -1
 
+    @property
+    def named(self) -> list[int]:
+        """Numbers of the groups with a name of their own: not missing values, not the rest."""
+        return [code for code in range(len(self.labels)) if code not in (self.missing, self.others)]
+
 
 def group_style(code: int, groups: Groups) -> tuple[str, str]:
-    """Return the colour and the marker of a group."""
+    """Return the colour and the marker of a group in the current theme."""
+    look = current()
     if code == groups.missing:
-        return FAINT, "x"
+        return look.faint, "x"
     if code == groups.others:
-        return FAINT, "."
-    return PALETTE[code], SHAPES[code * len(SHAPES) // len(PALETTE)]
+        return look.faint, "."
+    return look.palette[code], SHAPES[code * len(SHAPES) // len(PALETTE)]
 
 
 def read_colors(color: Any, n: int) -> Scale | Groups:

@@ -1,77 +1,104 @@
-"""Labels of points, placed to overlap as little as possible with other labels and points."""
+"""Labels of points, centres and arrows, placed so that they overlap neither each other nor the edge of the axes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import INK, literal, shorten
+from .style import current, literal, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-_SIZE = 8.0  # of the letters, in points
-_WIDTH, _HEIGHT = 0.6 * _SIZE, 1.1 * _SIZE  # of a letter, approximately: the browser chooses the font
-_GAP = 4.0  # between a point's centre and its name
-_MARK = 3.0  # half the width of a point's mark
-_COVERED = 0.2  # largest share of a name that may overlap others
+Array = Any
 
-# Positions of a name relative to its point, in order of preference: from right to below left.
-_SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
-_ACROSS, _UP = {1: "left", 0: "center", -1: "right"}, {1: "bottom", 0: "center", -1: "top"}
+MAX_NAMES = 60  # more names would cover the figure
+
+# Positions of a label relative to its point, in order of preference.
+SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 
 
-def write_names(figure: Figure, axes: Axes, x: Any, y: Any, names: Sequence[str]) -> None:
-    """Write a name beside each point; names without room are left out. The axes must be complete otherwise."""
-    axes.margins(0.1)
-    figure.draw_without_rendering()  # the layout decides where points lie
-    scale = 72 / figure.dpi
-    points = axes.transData.transform(np.column_stack([x, y])) * scale
-    frame = np.asarray(axes.bbox.extents) * scale
-    marks = np.hstack([points - _MARK, points + _MARK])
-    taken = np.empty((0, 4))
-    for i, name in enumerate(names):
-        text = shorten(name, 24)
-        boxes = np.array([_box(points[i], side, _WIDTH * len(text)) for side in _SIDES])
-        others = np.vstack([taken, np.delete(marks, i, axis=0)])
-        costs = [_covered(box, others) + _outside(box, frame) for box in boxes]
-        best = int(np.argmin(costs))
-        if costs[best] > _COVERED * _WIDTH * _HEIGHT * len(text):
-            continue
-        taken = np.vstack([taken, boxes[best]])
-        across, up = _SIDES[best]
-        label = axes.annotate(
-            literal(text),
-            (x[i], y[i]),
-            xytext=(across * _GAP, up * _GAP),
-            textcoords="offset points",
-            ha=_ACROSS[across],
-            va=_UP[up],
-            fontsize=_SIZE,
-            color=INK,
-        )
-        label.set_in_layout(False)  # otherwise the layout would move the points
+@dataclass(frozen=True)
+class Label:
+    """A text beside a place of the map; ``kind`` is "name" (of a row), "center" or "arrow"."""
+
+    text: str
+    place: tuple[float, ...]
+    kind: str = "name"
+    gap: float = 4.0  # points between the place and the text
+    toward: tuple[float, float] | None = None  # direction of the preferred side
+
+    @property
+    def sides(self) -> tuple[tuple[int, int], ...]:
+        """Sides to try, in order."""
+        if self.toward is not None:
+            length = float(np.hypot(*self.toward)) or 1.0
+            x, y = (part / length for part in self.toward)
+            return tuple(sorted(SIDES, key=lambda side: -(x * side[0] + y * side[1]) / float(np.hypot(*side))))
+        return ((0, 1), *SIDES) if self.kind == "center" else SIDES
+
+    @property
+    def max_covered(self) -> float:
+        """Largest share of the label that may lie over points; labels with a box may cover them."""
+        return 0.2 if self.kind == "name" else float("inf")
 
 
-def _box(point: Any, side: tuple[int, int], width: float) -> tuple[float, float, float, float]:
-    """Return the left, lower, right and upper edge of a name at one side of a point."""
-    left = point[0] + side[0] * _GAP + (side[0] - 1) * width / 2
-    low = point[1] + side[1] * _GAP + (side[1] - 1) * _HEIGHT / 2
-    return left, low, left + width, low + _HEIGHT
+def row_labels(P: Array, names: Sequence[str], size: float) -> list[Label]:
+    """Return a label for each row with a name; none if there are more than 60."""
+    if len(names) != len(P):
+        raise ValueError(f"got {len(names)} names for {len(P)} rows")
+    gap = size**0.5 / 2 + 1.5
+    found = [Label(str(name), tuple(place), gap=gap) for name, place in zip(names, P, strict=True) if str(name)]
+    return found if len(found) <= MAX_NAMES else []
 
 
-def _covered(box: Any, others: Any) -> float:
-    """Return the area that a box shares with others."""
-    wide = np.minimum(box[2], others[:, 2]) - np.maximum(box[0], others[:, 0])
-    high = np.minimum(box[3], others[:, 3]) - np.maximum(box[1], others[:, 1])
-    return float((wide.clip(0) * high.clip(0)).sum())
+def write_labels(axes: Axes, labels: Sequence[Label], marks: Array) -> None:
+    """Write labels beside their places; those without room are invisible. The axes must be complete otherwise.
+
+    ``marks`` are places that names should not cover. Positions are found by measured boxes when the figure is drawn,
+    and again when its size or its limits have changed.
+    """
+    if not labels:
+        return
+    from .placing import Placer
+
+    order = {"center": 0, "arrow": 1, "name": 2}
+    labels = sorted(labels, key=lambda label: order[label.kind])  # stable: names stay in the order of the rows
+    placer = Placer(axes, labels, [_text(axes, label) for label in labels], np.asarray(marks, dtype=np.float64))
+    axes.add_artist(placer)
+    axes.figure.figure.draw_without_rendering()
 
 
-def _outside(box: Any, frame: Any) -> float:
-    """Return the area of a box that lies outside the axes."""
-    wide = (min(box[2], frame[2]) - max(box[0], frame[0])).clip(0)
-    high = (min(box[3], frame[3]) - max(box[1], frame[1])).clip(0)
-    return float((box[2] - box[0]) * (box[3] - box[1]) - wide * high)
+def _text(axes: Axes, label: Label) -> Any:
+    look = current()
+    tone, box = look.label
+    boxed = label.kind != "name"
+    text = axes.annotate(
+        literal(shorten(label.text, 24)),
+        label.place[:2],
+        xytext=(0, 0),
+        textcoords="offset points",
+        ha="center",
+        va="center",
+        fontsize=look.font if boxed else look.font - 1,
+        color=tone if boxed else look.ink,
+        bbox={"boxstyle": "square,pad=0.12", "facecolor": box, "edgecolor": "none", "alpha": 0.8} if boxed else None,
+        arrowprops={"arrowstyle": "-", "color": look.faint, "linewidth": 0.6, "shrinkA": 0, "shrinkB": label.gap - 1},
+        zorder=60,
+        label=label.kind,
+    )
+    text.set_in_layout(False)  # otherwise the layout would move the points
+    return text
+
+
+def visible_labels(axes: Axes, kind: str = "name") -> list[str]:
+    """Return the labels of a kind that have room.
+
+    >>> from lowland.plots import scatter
+    >>> visible_labels(scatter([[0, 1], [1, 0]], names=["a", "b"]))
+    ['a', 'b']
+    """
+    return [text.get_text() for text in axes.texts if text.get_label() == kind and text.get_visible()]

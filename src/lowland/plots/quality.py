@@ -1,17 +1,16 @@
-"""Figures of quality measures: Shepard diagram, R_NX curve, and the map coloured by trust."""
+"""Figures of quality measures: Shepard diagram and R_NX curve."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .scatter import RASTER_ABOVE, scatter
 from .style import ACCENT, FAINT, INK, SECOND, new_figure
+from .views import RASTER_ABOVE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike
 
     from ..quality.rank_curves import RnxCurve
     from ..quality.shepard import Shepard
@@ -77,23 +76,3 @@ def rnx_plot(curve: RnxCurve) -> Figure:
     axes.set_title(f"AUC {float(curve.auc):.3f}", fontsize=9, color=INK, loc="left")
     axes.grid(color=FAINT, alpha=0.3, linewidth=0.6)
     return figure
-
-
-def trust_map(embedding: ArrayLike, trust: ArrayLike, *, name: str = "trust", labels: Any = None) -> Figure:
-    """Draw a map coloured by a number for each point, such as the share of neighbours kept.
-
-    Parameters
-    ----------
-    embedding : rows of coordinates.
-    trust : one number for each row; NaN (grey) for points that were not evaluated.
-    name : heading of the colour bar.
-    labels : names of the axes.
-
-    Examples
-    --------
-    >>> figure = trust_map([[0, 1], [1, 0], [1, 1]], [0.2, 0.9, np.nan])
-    >>> len(figure.axes)
-    2
-    """
-    values = np.asarray(trust, dtype=np.float64)
-    return scatter(embedding, color=values, color_name=name, labels=labels)

@@ -1,153 +1,244 @@
-"""Scatter plot of an embedding; all points are drawn."""
+"""The map: an embedding drawn as points, hexagons or densities, with groups, regions, labels and further rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from . import views
 from .coloring import Groups, Scale, group_style, read_colors
-from .names import write_names
-from .overlay import Overlay
-from .style import ACCENT, FAINT, INK, literal, new_figure, shorten
+from .coordinates import axis_numbers, on_axes, places, read_coordinates, read_covariances, shown_labels
+from .legends import add_legend, key, move_legend
+from .names import MAX_NAMES, Label, row_labels, write_labels
+from .overlay import Overlay, draw_new
+from .regions import REGIONS, draw_regions, draw_spreads
+from .style import axes_for, current, fit_text, length, literal, room_of
+from .views import KINDS, RASTER_ABOVE, Drawing, crowded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.text import Text
     from numpy.typing import ArrayLike
 
-LABELS_MOST = 60  # more names would cover the figure
-RASTER_ABOVE = 5000  # with more points a vector figure is slow to open
+Array = Any
+
+LABELS_MOST = MAX_NAMES
+__all__ = ["LABELS_MOST", "RASTER_ABOVE", "places", "scatter"]
 
 
 def scatter(
     embedding: ArrayLike,
     *,
+    ax: Axes | None = None,
     color: Any = None,
     color_name: str | None = None,
+    color_limits: tuple[float, float] | None = None,
+    color_map: str = "viridis",
     labels: Sequence[str] | None = None,
     names: Sequence[str] | None = None,
+    axes: Sequence[int | str] = (1, 2),
+    kind: Literal["auto", "points", "density", "hexagons"] = "auto",
+    ellipses: Literal["spread", "mean", "hull"] | None = None,
+    level: float = 0.95,
+    centers: bool = False,
+    uncertainty: ArrayLike | None = None,
+    new: ArrayLike | None = None,
+    new_name: str = "new rows",
     overlay: Overlay | None = None,
-) -> Figure:
-    """Draw the first two coordinates of an embedding; a single coordinate becomes a strip.
+    meaningful_axes: bool = True,
+    random_state: int = 0,
+) -> Axes:
+    """Draw a map: two coordinates of an embedding, three, or one as a strip.
 
     Parameters
     ----------
-    embedding : rows of coordinates.
+    embedding : rows of coordinates; the column names of a data frame are the names of its axes.
+    ax : axes to draw on; with three coordinates of projection "3d". None: a new figure.
     color : one value for each row: text, booleans and a few whole numbers are groups with a legend, other numbers a
         scale with a colour bar. Missing values are grey. Of more than 20 groups, the largest 19 have a colour each, and
         the others share one grey entry of the legend, with their number.
     color_name : heading of the legend.
-    labels : names of the axes, such as "pca0 (61.2 %)".
-    names : a name for each row, written beside its point where there are at most 60 and it has room.
-    overlay : arrows, centres and further rows, drawn over the points.
+    color_limits, color_map : ends of a scale, default those of the values; name of its matplotlib colour map.
+    labels : names of the axes, such as "PCA 1 (61.2 %)": for all coordinates or for those drawn.
+    names : a name for each row (may be empty), written beside its point where it has room; more than 60 are not.
+    axes : the coordinates to draw, counted from 1, or their names; three of them are drawn in space.
+    kind : "points"; "hexagons", coloured by count, mean value or most frequent group; "density", contours that hold
+        shares of the rows; "auto": points, or hexagons where the points would cover each other; the title says so.
+    ellipses : a region for each group: "spread", the ellipse that holds ``level`` of a normal distribution with the
+        group's mean and covariance; "mean", the confidence region of the mean; "hull", the convex hull.
+    level : level of ellipses and of ``uncertainty``.
+    centers : whether to mark the mean of each group, with its label.
+    uncertainty : for each row the covariance of its place, (n, 2, 2) or of all coordinates (n, k, k), NaN for rows
+        without; `lowland.quality.imputation_covariances` returns it for rows with missing cells. The outlines of the
+        200 largest are drawn.
+    new, new_name : coordinates of new rows, drawn over the map as hollow diamonds; their name in the legend.
+    overlay : arrows, centres and supplementary rows, drawn over the points.
+    meaningful_axes : whether the values on the axes mean something (PCA); otherwise (t-SNE, UMAP, MDS) they are left
+        out.
+    random_state : seed of the order in which points are drawn, so that no group hides the others.
+
+    Returns
+    -------
+    Axes
+        The matplotlib axes; ``ax.figure.savefig("map.svg")`` writes them to a file.
 
     Examples
     --------
-    >>> figure = scatter([[0, 1], [1, 0]], color=["a", "b"], labels=["pca0", "pca1"])
-    >>> figure.axes[0].get_xlabel()
-    'pca0'
+    >>> ax = scatter([[0, 1], [1, 0], [2, 2]], color=["a", "b", "a"], labels=["PCA 1", "PCA 2"])
+    >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
+    ('PCA 1', ['a', 'b'])
+    >>> scatter([[0, 1, 5], [1, 0, 4], [2, 2, 2]], axes=(1, 3)).get_ylabel()
+    '3rd coordinate'
     """
-    Y = np.asarray(embedding, dtype=np.float64)
-    if Y.ndim != 2 or Y.shape[0] == 0 or Y.shape[1] == 0:
-        raise ValueError(f"expected a non-empty 2-D array of coordinates; got shape {Y.shape}")
-    groups = None if color is None else read_colors(color, len(Y))
-    strip = Y.shape[1] == 1
-    many = isinstance(groups, Groups) and len(groups.labels) > 10
-    figure, axes = new_figure(7.0, 2.6 if strip and not many else 5.4)
-    x, y = places(Y)
-    look = _look(len(Y))
-    if groups is None:
-        axes.scatter(x, y, color=ACCENT, **look)
-    elif isinstance(groups, Scale):
-        _draw_scale(figure, axes, x, y, groups, color_name, look)
-    else:
-        _draw_groups(axes, x, y, groups, color_name, look)
-    _label_axes(axes, labels, strip)
+    whole, titles = read_coordinates(embedding, labels)
+    chosen = axis_numbers(axes, whole.shape[1], titles)
+    Y, colors = whole[:, chosen], None if color is None else read_colors(color, len(whole))
+    groups = colors if isinstance(colors, Groups) else None
+    _check(Y.shape[1], kind, ellipses, level, centers, uncertainty, colors)
+    ax = _axes(ax, Y.shape[1], groups)
+    P = Y if Y.shape[1] == 3 else np.column_stack(places(Y))
+    order = np.random.default_rng(random_state).permutation(len(P))
+    drawing = Drawing(ax, P, colors, color_name, order, color_map, color_limits)
+    many = kind == "auto" and crowded(ax, P) and Y.shape[1] == 2
+    views.draw(drawing, "hexagons" if many else kind)
+
+    if ellipses is not None:
+        drawing.handles += draw_regions(ax, Y, groups, ellipses, level)
+    if uncertainty is not None:
+        covariances = read_covariances(uncertainty, whole.shape, chosen)
+        drawing.handles += draw_spreads(ax, Y, covariances, drawing.tones, level)
+    if new is not None:
+        draw_new(drawing, on_axes(new, whole.shape[1], chosen, "new"), new_name)
     if overlay is not None:
-        overlay.draw(axes, Y, look["s"])
+        overlay.on(chosen, whole.shape[1]).draw(drawing, Y)
+    if centers and groups is not None:
+        _draw_centers(drawing, groups)
+    label_axes(ax, shown_labels(titles, whole.shape[1], chosen), chosen, meaningful=meaningful_axes)
     if names is not None:
-        if len(names) != len(Y):
-            raise ValueError(f"got {len(names)} names for {len(Y)} rows")
-        if len(names) <= LABELS_MOST:
-            write_names(figure, axes, x, y, names)
-    return figure
+        drawing.labels += row_labels(P, names, drawing.size)
+    finish(drawing, f"Hexagons, because {len(P):,} points would cover each other" if many else "")
+    return ax
 
 
-def places(Y: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the positions of the points; a single coordinate gets heights that separate its points."""
-    return Y[:, 0], (_spread(len(Y)) if Y.shape[1] == 1 else Y[:, 1])
-
-
-def _look(n: int) -> dict[str, Any]:
-    """Return the size and opacity of the markers for n points."""
-    size = float(np.clip(20_000 / n, 4, 28))
-    return {
-        "s": size,
-        "alpha": float(np.clip(60 / n**0.5, 0.05, 0.85)),
-        "linewidths": 0,
-        "rasterized": n > RASTER_ABOVE,
-    }
-
-
-def _spread(n: int) -> np.ndarray[Any, Any]:
-    """Return heights that separate the points of a strip; they depend only on n."""
-    return (np.arange(n) * 0.6180339887498949) % 1.0
-
-
-def _draw_scale(
-    figure: Figure, axes: Axes, x: Any, y: Any, scale: Scale, name: str | None, look: dict[str, Any]
+def _check(
+    n: int,
+    kind: str,
+    ellipses: str | None,
+    level: float,
+    centers: bool,
+    uncertainty: Any,
+    colors: Groups | Scale | None,
 ) -> None:
-    absent = ~scale.present
-    if absent.any():
-        axes.scatter(x[absent], y[absent], color=FAINT, **look)
-    there = scale.present
-    marks = axes.scatter(x[there], y[there], c=scale.values[there], cmap="viridis", **look)
-    bar = figure.colorbar(marks, ax=axes, pad=0.02, aspect=30)
-    if bar.solids is not None:
-        bar.solids.set(alpha=1.0)  # the colour bar is opaque even if the points are not
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(colors=INK, labelsize=9)
-    label = shorten(name or "") + (f" (grey: {int(absent.sum()):,} missing)" if absent.any() else "")
-    bar.set_label(literal(label), color=INK)
+    """Refuse unknown options, and those that do not go together."""
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}")
+    if ellipses is not None and ellipses not in REGIONS:
+        raise ValueError(f"ellipses must be one of {', '.join(map(repr, REGIONS))} or None; got {ellipses!r}")
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, such as 0.95; got {level!r}")
+    if n != 2:
+        given = {"ellipses": ellipses is not None, "uncertainty": uncertainty is not None}
+        given |= {f"kind={kind!r}": kind in ("density", "hexagons")}
+        for option in [name for name, there in given.items() if there]:
+            raise ValueError(f"{option} needs two axes, such as axes=(1, 2); {n} are drawn")
+    if kind == "density" and isinstance(colors, Scale):
+        raise ValueError("kind='density' cannot show a scale of colours; use kind='hexagons', or colour by groups")
+    if centers and not isinstance(colors, Groups):
+        raise ValueError("centers=True needs groups: give a column of categories as color")
 
 
-def _draw_groups(axes: Axes, x: Any, y: Any, groups: Groups, name: str | None, look: dict[str, Any]) -> None:
-    from matplotlib.lines import Line2D
-
-    styles = [group_style(code, groups) for code in range(len(groups.labels))]
-    colors = np.array([color for color, _ in styles])[groups.codes]
-    shapes = np.array([shape for _, shape in styles])[groups.codes]
-    for shape in dict.fromkeys(shape for _, shape in styles):
-        here = shapes == shape  # all groups of a shape in row order, so that none hides the others
-        width = 0.8 if shape == "x" else 0
-        axes.scatter(x[here], y[here], c=colors[here], marker=shape, **{**look, "linewidths": width})
-    handles = [
-        Line2D([], [], linestyle="", marker=shape, color=color, markersize=6, label=literal(shorten(label)))
-        for label, (color, shape) in zip(groups.labels, styles, strict=True)
-    ]
-    legend = axes.legend(
-        handles=handles,
-        title=literal(shorten(name)) if name else None,
-        loc="center left",
-        bbox_to_anchor=(1.01, 0.5),
-        frameon=False,
-        fontsize=9,
-        labelcolor=INK,
-        ncols=1 + len(handles) // 22,
-    )
-    legend.get_title().set_color(INK)
+def _axes(ax: Axes | None, n: int, groups: Groups | None) -> Axes:
+    """Return the axes to draw on; refuse flat axes for three coordinates and the reverse."""
+    solid = n == 3
+    if ax is not None and hasattr(ax, "zaxis") != solid:
+        need = "axes with projection='3d'" if solid else "flat axes, without projection='3d'"
+        raise ValueError(f"ax: {n} coordinates are drawn on {need}; give such axes, or none")
+    many = groups is not None and len(groups.labels) > 10
+    height = 2.6 if n == 1 and not many else 5.4
+    return axes_for(ax, 7.0, height, projection="3d" if solid else None)
 
 
-def _label_axes(axes: Axes, labels: Sequence[str] | None, strip: bool) -> None:
-    names = list(labels or ["1st coordinate", "2nd coordinate"])
-    axes.set_xlabel(literal(names[0]))
-    axes.grid(color=FAINT, alpha=0.25, linewidth=0.6)
-    if strip:
-        axes.set_yticks([])
-        axes.spines["left"].set_visible(False)
-        axes.set_ylim(-0.6, 1.6)
+def _draw_centers(drawing: Drawing, groups: Groups) -> None:
+    """Mark the mean of each group, and label it."""
+    look, gap = current(), 5.0 * current().marker ** 0.5
+    for code in groups.named:
+        tone, shape = group_style(code, groups)
+        place = drawing.P[groups.codes == code].mean(axis=0)
+        style = {"s": 55 * look.marker, "marker": shape, "color": tone, "edgecolors": look.ink, "zorder": 4.5}
+        drawing.axes.scatter(*place[:, None], linewidths=0.8 * look.line, **style)
+        drawing.labels.append(Label(groups.labels[code], tuple(place), "center", gap=gap))
+    size = 7 * look.marker**0.5
+    edge = {"markeredgecolor": look.ink, "markeredgewidth": 0.8 * look.line}
+    drawing.handles.append(key("mean of a group", marker="o", markersize=size, color=look.faint, **edge))
+
+
+def label_axes(ax: Axes, labels: Sequence[str] | None, chosen: Sequence[int], *, meaningful: bool = True) -> None:
+    """Name the axes, with equal scales, and without numbers where those mean nothing."""
+    look = current()
+    ordinal = {0: "1st", 1: "2nd", 2: "3rd"}
+    names = labels or [f"{ordinal.get(i, f'{i + 1}th')} coordinate" if meaningful else "" for i in chosen]
+    ax.grid(color=look.faint, alpha=0.25, linewidth=0.6)
+    sides = "xyz"[: max(len(chosen), 2)]
+    for side, name in zip(sides, [*names, ""], strict=False):
+        getattr(ax, f"set_{side}label")(literal(name), color=look.ink, fontsize=look.font + 1)
+        ax.tick_params(axis=side, colors=look.ink, labelsize=look.font)
+        if not meaningful:
+            getattr(ax, f"set_{side}ticks")([])
+    if len(chosen) == 1:
+        ax.set_yticks([])
+        ax.set_ylabel("")
+        ax.spines["left"].set_visible(False)
+        ax.set_ylim(-0.6, 1.6)
+    elif len(chosen) == 3:
+        _style_space(ax, meaningful)
+    else:
+        ax.set_aspect("equal", adjustable="datalim")  # equal scales, so that distances can be compared
+
+
+def _style_space(ax: Any, meaningful: bool) -> None:
+    """Give axes in space the look of the theme: transparent walls, equal scales."""
+    from matplotlib.ticker import MaxNLocator
+
+    look = current()
+    spans = np.array([np.ptp(limits) for limits in (ax.get_xlim(), ax.get_ylim(), ax.get_zlim())])
+    for axis, share in zip((ax.xaxis, ax.yaxis, ax.zaxis), spans / spans.max(), strict=True):
+        axis.set_pane_color((0.0, 0.0, 0.0, 0.0))
+        axis.line.set_color(look.faint)
+        axis._axinfo["grid"].update(color=look.faint, linewidth=0.4)
+        axis.labelpad = look.font if meaningful else -0.8 * look.font
+        if meaningful:
+            axis.set_major_locator(MaxNLocator(max(2, round(7 * share))))  # a short axis has room for few numbers
+    ax.set_aspect("equal", adjustable="box")
+
+
+def _fit_texts(ax: Axes, title: Text | None) -> None:
+    """Break or shrink the title and the names of the axes where they would be longer than the axes."""
+    width, height = room_of(ax)
+    wide = [text for text in (title, ax.xaxis.label) if text is not None and text.get_text()]
+    long = any(length(text) > 0.4 * width for text in wide) or length(ax.yaxis.label) > 0.4 * height
+    if not long or hasattr(ax, "zaxis"):
         return
-    axes.set_ylabel(literal(names[1]))
-    axes.set_aspect("equal", adjustable="datalim")  # equal scales, so that distances can be compared
+    ax.figure.figure.draw_without_rendering()  # the layout decides how large the axes are
+    scale = 72 / ax.figure.figure.dpi
+    for text in wide:
+        fit_text(text, ax.bbox.width * scale)
+    fit_text(ax.yaxis.label, ax.bbox.height * scale)
+
+
+def finish(drawing: Drawing, told: str = "") -> None:
+    """Add the legend, shorten texts to the room that they have, and write the labels."""
+    ax, look = drawing.axes, current()
+    if told and drawing.has_bar and drawing.handles:
+        add_legend(ax, drawing.handles, told, above=True)
+    else:
+        title = drawing.name if isinstance(drawing.colors, Groups) else None
+        add_legend(ax, drawing.handles, title, above=drawing.has_bar)
+    beside = told and not (drawing.has_bar and drawing.handles)
+    _fit_texts(ax, ax.set_title(told, loc="left", fontsize=look.font, color=look.ink) if beside else None)
+    if hasattr(ax, "zaxis"):
+        move_legend(ax)
+    if any(label.kind == "name" for label in drawing.labels):
+        ax.margins(0.1)
+    write_labels(ax, drawing.labels, np.vstack([drawing.P, *drawing.obstacles]))

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 # Ten colours by Petroff (arXiv:2107.02270), and ten more, each chosen as the farthest from the previous ones in OKLab,
 # also for colour-blind vision (Machado et al. 2009): the smallest distance of the twenty is that of the ten.
@@ -36,6 +37,30 @@ PALETTE = (
     "#1e692d",
     "#d23cb4",
 )
+# The same for a dark background: two of the ten are lighter, the others are chosen in the same way from colours with a
+# contrast of at least 3.2 to the background.
+DARK_PALETTE = (
+    "#3f90da",
+    "#ffa90e",
+    "#c8280a",
+    "#94a4a2",
+    "#9a45cc",
+    "#a96b59",
+    "#e76300",
+    "#b9ac70",
+    "#717581",
+    "#92dadd",
+    "#d2ffa5",
+    "#87b4ff",
+    "#a5ffff",
+    "#ffe100",
+    "#96e196",
+    "#3c5aff",
+    "#d25ab4",
+    "#69c3d2",
+    "#785a96",
+    "#d269ff",
+)
 SHAPES = ("o", "s")  # of the first ten groups, and of the others
 
 
@@ -51,13 +76,28 @@ class Theme:
     font: float = 9.0  # points: tick labels, legends, names; headings are larger
     line: float = 1.5  # points: width of lines
     marker: float = 1.0  # factor of the area of markers
+    palette: tuple[str, ...] = PALETTE  # of groups
+
+    @property
+    def label(self) -> tuple[str, str]:
+        """Colours of the text and of the box of labels that lie over points."""
+        # Pages turn transparent figures dark, but not these boxes: their text is not in ``ink``.
+        return ("black", "white") if self.background is None else (self.ink, self.background)
 
 
 THEMES = {
     "paper": Theme(),
     "slide": Theme(font=14.0, line=2.5, marker=2.0),
-    "dark": Theme(ink="#e6edf3", faint="#7d8590", accent="#79a8ff", second="#f0a35e", background="#0d1117"),
+    "dark": Theme(
+        ink="#e6edf3",
+        faint="#7d8590",
+        accent="#79a8ff",
+        second="#f0a35e",
+        background="#0d1117",
+        palette=DARK_PALETTE,
+    ),
 }
+_MAX_LINES = 3  # of a broken text
 _current: ContextVar[Theme] = ContextVar("theme", default=THEMES["paper"])
 
 # The colours of the theme "paper", which pages translate to their own.
@@ -87,14 +127,20 @@ def current() -> Theme:
 
 
 def axes_for(ax: Axes | None = None, width: float = 7.0, height: float = 4.6, *, projection: str | None = None) -> Axes:
-    """Return the axes to draw on: the given ones as they are, or those of a new figure, in the current theme.
+    """Return the axes to draw on: the given ones, or those of a new figure in the current theme.
 
-    A new figure is not registered with pyplot, so that it is freed like any object.
+    Given axes stay as they are in the default theme; another one is applied to them and to the background of their
+    figure. A new figure is not registered with pyplot, so that it is freed like any object.
 
     >>> axes_for().figure.get_size_inches().tolist()
     [7.0, 4.6]
     """
-    return new_figure(width, height, projection=projection)[1] if ax is None else ax
+    if ax is None:
+        return new_figure(width, height, projection=projection)[1]
+    if current() is not THEMES["paper"]:
+        _set_background(ax.figure.figure)
+        plain(ax)
+    return ax
 
 
 def grid_of_axes(rows: int, columns: int, *, width: float = 2.6, height: float = 2.6) -> list[Axes]:
@@ -133,12 +179,15 @@ def _new_figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    background = current().background
-    if background is None:
-        figure.patch.set_alpha(0.0)
-    else:
-        figure.patch.set_facecolor(background)
+    figure.patch.set_alpha(0.0)
+    _set_background(figure)
     return figure
+
+
+def _set_background(figure: Any) -> None:
+    background = current().background
+    if background is not None:
+        figure.patch.set(facecolor=background, alpha=1.0)
 
 
 def literal(text: str) -> str:
@@ -153,3 +202,36 @@ def shorten(text: str, limit: int = 32) -> str:
     'abcd…'
     """
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def room_of(axes: Axes) -> tuple[float, float]:
+    """Return width and height, in points, of the part of the figure that belongs to axes and what surrounds them."""
+    figure: Any = axes.figure
+    spec, scale = axes.get_subplotspec(), 72 / figure.figure.dpi
+    width, height = figure.bbox.width * scale, figure.bbox.height * scale
+    if spec is not None:
+        rows, columns = spec.get_gridspec().get_geometry()
+        width, height = width * len(spec.colspan) / columns, height * len(spec.rowspan) / rows
+    return float(width), float(height)
+
+
+def fit_text(text: Text, room: float) -> None:
+    """Break a text into lines, and if needed shrink and cut it, so that it is at most ``room`` points long."""
+    import textwrap
+
+    words, size = text.get_text(), text.get_fontsize()
+    for factor in (1.0, 0.85, 0.7):
+        text.set_fontsize(size * factor)
+        for width in (len(words), 40, 28, 20):
+            lines = textwrap.wrap(words, max(width, 1)) or [""]
+            text.set_text("\n".join(lines))
+            if len(lines) <= _MAX_LINES and length(text) <= room:
+                return
+    lines = textwrap.wrap(words, 20)
+    text.set_text("\n".join(lines[:_MAX_LINES]) + ("…" if len(lines) > _MAX_LINES else ""))
+
+
+def length(text: Text) -> float:
+    """Return the length of a text along its lines, in points."""
+    box = text.get_window_extent()
+    return float(box.height if text.get_rotation() in (90, 270) else box.width) * 72 / text.figure.figure.dpi

@@ -37,6 +37,7 @@ __all__ = [
     "distance_error",
     "geodesic_correlation",
     "held_out",
+    "imputation_covariances",
     "kruskal_stress",
     "lcmc",
     "neighbor_purity",
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from ..spectral.procrustes import procrustes
     from .contrast import relative_contrast
     from .geodesics import geodesic_correlation
+    from .imputation import imputation_covariances
     from .models import HeldOut, held_out
     from .novelty_detection import novelty
     from .novelty_result import Novelty
@@ -79,6 +81,7 @@ __getattr__, __dir__ = lazy_names(
         "..spectral.procrustes": "procrustes",
         ".contrast": "relative_contrast",
         ".geodesics": "geodesic_correlation",
+        ".imputation": "imputation_covariances",
         ".models": "HeldOut held_out",
         ".novelty_detection": "novelty",
         ".novelty_result": "Novelty",

@@ -223,6 +223,7 @@ def _picture(
     hover: Hover,
     drawn: Overlay,
 ) -> str:
+    from ..plots.names import visible_labels
     from ..plots.scatter import RASTER_ABOVE, places, scatter
 
     shown = f"The first two of {Y.shape[1]} dimensions. " if Y.shape[1] > 2 else ""
@@ -237,14 +238,15 @@ def _picture(
     if drawn.rows is not None:
         caption += f" Hollow points: {count(len(drawn.rows), 'supplementary row')}, placed after the fit."
     axes = " against ".join(labels[:2])
-    drawing = scatter(Y, color=color, color_name=name, labels=labels, names=names, overlay=drawn)
+    meaningful = shares_of(model) is not None or hasattr(model, "components_")
+    look: dict[str, Any] = {"kind": "points", "meaningful_axes": meaningful}
+    ax = scatter(Y, color=color, color_name=name, labels=labels, names=names, overlay=drawn, **look)
     tips = None
     if hover.contents and len(Y) <= RASTER_ABOVE:
         tips = hover.tips(*places(Y))
-        written = len(drawing.axes[0].texts) - 2 * len(drawn.arrows) - len(drawn.centers)
-        if hover.contents != "its name" or written < len(Y):
+        if hover.contents != "its name" or len(visible_labels(ax)) < len(Y):
             caption += f" Hover over a point to see {hover.contents}."
     elif hover.columns or hover.images:
         caption += f" With more than {RASTER_ABOVE:,} points, nothing is shown on hover."
-    svg = inline_svg(drawing, "scatter", f"Map of the data: {axes}", caption, tips)
+    svg = inline_svg(ax.figure, "scatter", f"Map of the data: {axes}", caption, tips)
     return page.section("The map", page.figure(svg, caption))

@@ -82,7 +82,7 @@ def _variance(model: Reducer | None) -> str:
         caption += f" Only {count(len(shares), 'component')} computed; the open bar is the remaining variance."
     elif len(shares) > BARS:
         caption += f" The open bar is the sum of all components after the {BARS}th."
-    drawing = scree(spectrum.values, spectrum.total, kept=kept)
+    drawing = scree(spectrum.values, spectrum.total, kept=kept).figure
     svg = inline_svg(drawing, "scree", "Share of variance by component", f"{listed}.")
     return page.heading3("Share of the variance") + "\n" + page.figure(svg, caption)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..core.errors import DataError
 from ..quality.verdicts import DISTANCES, NEIGHBOURS
 from . import page
@@ -165,13 +163,11 @@ def groups_section(found: Trust | str, name: str | None) -> str:
 
 
 def _map(report: Report, Y: Array, labels: Sequence[str]) -> str:
-    from ..plots.quality import trust_map
+    from ..plots.quality_map import quality_map
 
-    kept = np.full(len(Y), np.nan)
-    kept[report.points.point] = report.points.kept
     caption = (
         f"The same map, coloured by the share of each point's {report.n_neighbors} nearest neighbours in the data that "
         "are also its nearest neighbours in the map."
     )
-    drawing = trust_map(Y, kept, name="share of neighbours kept", labels=labels)
+    drawing = quality_map(Y, trust=report.points, labels=labels, kind="points").figure
     return page.figure(inline_svg(drawing, "trust", "The map, coloured by trust", caption), caption)

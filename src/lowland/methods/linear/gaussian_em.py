@@ -242,3 +242,27 @@ def log_likelihood(X: Array, W: Array, mean: Array, noise: float) -> Array:
     for part, o in by_pattern(~np.isnan(X)):
         out[part] = ObservedColumns.of(W[o], noise).log_likelihood(X[np.ix_(part, o)] - mean[o])
     return out
+
+
+def mapped_spread(there: Array, W: Array, noise: float, A: Array) -> Array:
+    """Return the covariance of A x given the observed part of x, for each row; A is (k, D), the result (n, k, k).
+
+    Cov(x_m | x_o) = W_m Cov(z | x_o) W_mᵀ + σ²I for the missing columns m; observed ones have none.
+    """
+    out = np.zeros((len(there), len(A), len(A)))
+    for part, o in by_pattern(there):
+        m = np.setdiff1d(np.arange(there.shape[1]), o, assume_unique=True)
+        if len(m):
+            along = A[:, m] @ W[m] @ _posterior_root(W[o], noise)
+            out[part] = along @ along.T + noise * A[:, m] @ A[:, m].T
+    return out
+
+
+def _posterior_root(W: Array, noise: float) -> Array:
+    """Return R with R Rᵀ = Cov(z | x_o) for the rows W_o of the observed columns; I where nothing is observed."""
+    k = W.shape[1]
+    if len(W) == 0:
+        return np.eye(k)
+    seen = ObservedColumns.of(W, noise)
+    hidden = np.eye(k) - seen.Qt.T @ seen.Qt  # directions without any observed column keep their variance
+    return np.hstack([seen.spread.T, hidden])
