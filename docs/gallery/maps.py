@@ -80,7 +80,7 @@ def main(folder: str) -> None:
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name, figure in {
         "maps": overview(soms, X, digit),
-        "map-planes": component_planes(planes, "hexagonal", names=names),
+        "map-planes": component_planes(planes, topology="hexagonal", names=names)[0].figure,
         "map-prototypes": prototypes(soms["rectangular"]),
     }.items():
         figure.savefig(Path(folder, f"{name}.png"), dpi=100)

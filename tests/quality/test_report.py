@@ -13,8 +13,7 @@ from scipy.spatial.distance import pdist, squareform
 
 import lowland
 from lowland import quality
-from lowland.plots import quality_map
-from lowland.plots.quality import rnx_plot, shepard_diagram
+from lowland.plots.quality import quality_map, rnx, shepard
 from lowland.quality.chance import _near_by_chance
 from lowland.quality.ranks import rank_table
 from lowland.quality.spaces import sides
@@ -334,13 +333,12 @@ def test_far_points_alone_are_better_than_chance(rng):
 def test_pictures(digits):
     X = digits[0]
     Y = lowland.PCA(n_components=2).fit_transform(X)
-    figure = shepard_diagram(quality.shepard(X, Y))
-    assert len(figure.axes[0].collections[0].get_offsets()) == 10_000
+    axes = shepard(quality.shepard(X, Y))
+    assert len(axes.collections[0].get_offsets()) == 10_000
     curve = quality.rnx_curve(X, Y)
-    line = rnx_plot(curve).axes[0].lines[0]
-    assert np.array_equal(line.get_xdata(), curve.k)
-    ax = quality_map(Y, trust=quality.pointwise(X, Y, anchors=100))
-    assert sum(len(c.get_offsets()) for c in ax.collections) == len(X)
+    assert np.array_equal(rnx(curve).lines[0].get_xdata(), curve.k)
+    axes = quality_map(quality.pointwise(X, Y, anchors=100), Y)
+    assert sum(len(c.get_offsets()) for c in axes.collections) == len(X)
 
 
 def test_a_column_that_decides_alone_is_told_with_the_remedy(rng):

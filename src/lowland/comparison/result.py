@@ -194,15 +194,23 @@ class Comparison:
             return None
         return [self._colors["values"][int(row)] for row in rows]
 
+    @property
+    def color_name(self) -> str | None:
+        """The name of the target, or None without a target."""
+        return None if self._colors is None else str(self._colors["name"])
+
+    def drawn(self, most: int = 9) -> list[dict[str, Any]]:
+        """Return the records of the best candidates with a map, the recommended one among them."""
+        best, chosen = [entry for entry in self.ranked() if entry["key"] in self.maps], self.recommend().key
+        if chosen in {entry["key"] for entry in best[:most]}:
+            return best[:most]
+        return [*best[: most - 1], next(entry for entry in best if entry["key"] == chosen)]
+
     def figure(self, most: int = 9) -> Figure:
         """Draw the maps of the best candidates beside each other, and their criteria as bars below."""
         if not self.maps:
             raise LowlandError(Message(Owner("compare"), "no candidate finished, so there is no map to draw"))
-        chosen, judge = self.recommend().key, Judge(self._done())
-        best = [entry for entry in self.ranked() if entry["key"] in self.maps]
-        drawn = best[:most]
-        if chosen not in {entry["key"] for entry in drawn}:  # what is recommended is shown
-            drawn = [*drawn[:-1], next(entry for entry in best if entry["key"] == chosen)]
+        chosen, judge, drawn = self.recommend().key, Judge(self._done()), self.drawn(most)
         keys = [entry["key"] for entry in drawn]
         figures = {}
         for entry in drawn:
@@ -213,7 +221,7 @@ class Comparison:
             {key: self.maps[key].Y for key in keys},
             figures,
             colors=None if self._colors is None else {key: self.colors(self.maps[key].rows) for key in keys},
-            color_name=None if self._colors is None else self._colors["name"],
+            color_name=self.color_name,
             marked=chosen,
         )
         return figure
@@ -221,6 +229,10 @@ class Comparison:
     def to_html(self, path: str | os.PathLike[str], *, title: str = "Comparison", command: str | None = None) -> None:
         """Write one offline page: the recommendation, the maps, the table, and what did not run and why."""
         show("comparison page", self, path, title, command)
+
+    def _repr_html_(self) -> str:
+        text: str = show("comparison html", self)
+        return text
 
     def __str__(self) -> str:
         lines, names = [self._rows()], self.criteria

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..core import arrays, memory, thread_pool
 from ..core.cost import DataShape, Plan
 from ..core.errors import DataError, LowlandWarning, ScaleError
+from ..core.show import show
 from ..pairs.distances import DEGREES, MOVABLE
 from ..rows import units
 from ..rows.row_source import RowSource, as_rows, has_no_rows, single_pass_error
@@ -101,6 +102,24 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = as_rows(X, allow_sparse=self._allow_sparse, allow_empty=True) if has_no_rows(X) else X
         Y = model._rows(X, reset=False).map_blocks(model._row_map(), self.n_components_)
         return units.in_rows_units(self, Y, "transform")
+
+    def plot(self, X: Any = None, kind: str | None = None, *, ax: Any = None, **options: Any) -> Any:
+        """Draw a figure of the fitted model and return its matplotlib axes; see `lowland.plots.plot`.
+
+        ``X`` are rows, needed by figures of the data, and for the map if the model does not keep its coordinates;
+        ``kind`` is a name that `plot_kinds` lists, by default the map (for a SOM the U-matrix); ``options`` are those
+        of that function, such as ``color``.
+        """
+        return show("model", self, X, kind, ax=ax, **options)
+
+    def plot_kinds(self) -> dict[str, str]:
+        """Return the figures that `plot` can draw, by name, with a line on what they show."""
+        kinds: dict[str, str] = show("model kinds", self)
+        return kinds
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram and, of a fitted model, its picture and record, for notebooks."""
+        return f"{super()._html_repr()}{show('model html', self) if hasattr(self, 'fit_info_') else ''}"
 
     def _rows(self, X: Any, *, reset: bool) -> RowSource:
         """Turn input into a row source and check names and number of columns against the fit."""

@@ -1,4 +1,4 @@
-"""Plots and pages by name, for results of lower layers that have ``figure`` and ``to_html``.
+"""Plots, pages and notebook views by name, for objects of lower layers that draw themselves.
 
 Only this table names modules of higher layers, and they are imported on first use.
 """
@@ -9,15 +9,24 @@ import importlib
 from typing import Any
 
 DRAWERS = {
-    "shepard diagram": ("lowland.plots.quality", "shepard_diagram"),
-    "rnx curve": ("lowland.plots.quality", "rnx_plot"),
+    "model": ("lowland.plots.kinds", "plot"),
+    "model kinds": ("lowland.plots.kinds", "plot_kinds"),
+    "shepard": ("lowland.plots.quality", "shepard"),
+    "rnx": ("lowland.plots.quality", "rnx"),
+    "measures": ("lowland.plots.quality", "measures"),
     "dimension": ("lowland.plots.dimension", "dimension"),
     "comparison": ("lowland.plots.comparison", "comparison"),
     "comparison page": ("lowland.report.comparison", "write"),
+    "model html": ("lowland.report.notebook", "model_html"),
+    "shepard html": ("lowland.report.notebook", "shepard_html"),
+    "rnx html": ("lowland.report.notebook", "rnx_html"),
+    "report html": ("lowland.report.notebook", "report_html"),
+    "dimension html": ("lowland.report.notebook", "dimension_html"),
+    "comparison html": ("lowland.report.notebook", "comparison_html"),
 }
 
 
 def show(what: str, *args: Any, **options: Any) -> Any:
-    """Call the plot or page that `DRAWERS` lists under this name."""
+    """Call the plot, page or view that `DRAWERS` lists under this name."""
     module, name = DRAWERS[what]
     return getattr(importlib.import_module(module), name)(*args, **options)

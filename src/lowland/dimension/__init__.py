@@ -9,6 +9,7 @@ from ..core.lazy import lazy_names
 if TYPE_CHECKING:
     from ..spectral.minka import minka
     from ..spectral.parallel_analysis import parallel_analysis
+    from .by_components import ResidualCurve, StressCurve, residual_variance_by_dimension, stress_by_dimension
     from .correlation import correlation_dimension
     from .estimating import estimate
     from .linear import broken_stick, gavish_donoho, largest_gap, participation_ratio, variance_share
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Advice",
     "Estimate",
+    "ResidualCurve",
+    "StressCurve",
     "advice",
     "broken_stick",
     "correlation_dimension",
@@ -29,6 +32,8 @@ __all__ = [
     "minka",
     "parallel_analysis",
     "participation_ratio",
+    "residual_variance_by_dimension",
+    "stress_by_dimension",
     "two_nn",
     "variance_share",
 ]
@@ -39,6 +44,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "..spectral.minka": "minka",
         "..spectral.parallel_analysis": "parallel_analysis",
+        ".by_components": "ResidualCurve StressCurve residual_variance_by_dimension stress_by_dimension",
         ".correlation": "correlation_dimension",
         ".estimating": "estimate",
         ".linear": "broken_stick gavish_donoho largest_gap participation_ratio variance_share",

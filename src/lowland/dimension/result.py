@@ -136,8 +136,12 @@ class Estimate:
 
     def figure(self) -> Figure:
         """Draw the dimension against the scale, and the spectrum with the counts that it gives."""
-        figure: Figure = show("dimension", self)
+        figure: Figure = show("dimension", self)[0].figure
         return figure
+
+    def _repr_html_(self) -> str:
+        text: str = show("dimension html", self)
+        return text
 
 
 def _interval(kind: str, name: str) -> str:

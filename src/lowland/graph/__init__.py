@@ -21,5 +21,6 @@ neighbours, from coordinates or from distances. So they accept any metric and pr
 
 from .graph import Graph
 from .neighbors import neighbor_graph
+from .paths import Path, shortest_path
 
-__all__ = ["Graph", "neighbor_graph"]
+__all__ = ["Graph", "Path", "neighbor_graph", "shortest_path"]

@@ -3,136 +3,127 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import ACCENT, FAINT, INK, SECOND, new_figure
+from ..dimension.result import Estimate
+from .parts import grid_lines, legend, log_axis, plain_numbers
+from .style import axes_for, current, grid_of_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import Locator
-
-    from ..dimension import Estimate
 
 SHOWN = 40  # most eigenvalues drawn
 
 
-def dimension(found: Estimate) -> Figure:
+def dimension(X: Any, *, ax: Axes | Sequence[Axes] | None = None, **options: Any) -> list[Axes]:
     """Draw the result of `lowland.dimension.estimate`: the dimension at each scale, and the spectrum.
+
+    Parameters
+    ----------
+    X : array, or Estimate
+        The data, or what `lowland.dimension.estimate` returned.
+    ax : Axes, or two of them, optional
+        Axes of the first panel or of both; default: those of a new figure. On one axes only the scales are drawn.
+    options :
+        Parameters of `lowland.dimension.estimate`.
 
     Examples
     --------
-    >>> from lowland.dimension import estimate
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
-    >>> [axes.get_xlabel() for axes in dimension(estimate(X)).axes]
+    >>> [axes.get_xlabel() for axes in dimension(X)]
     ['neighbourhood radius', 'component']
     """
-    if found.spectrum is None:
-        figure, axes = new_figure(7.0, 4.4)
-        _draw_scales(axes, found)
-        return figure
-    figure, left = new_figure(11.0, 4.4)
-    grid = figure.add_gridspec(1, 2)
-    left.set_subplotspec(grid[0, 0])
-    _draw_scales(left, found)
-    _draw_spectrum(_beside(left, figure.add_subplot(grid[0, 1])), found)
-    return figure
+    found = _estimate(X, options)
+    wanted = 1 if found.spectrum is None else 2
+    if ax is None:
+        panels = grid_of_axes(1, 2, width=5.5, height=4.4) if wanted == 2 else [axes_for(None, 7.0, 4.4)]
+    else:
+        panels = list(ax) if isinstance(ax, Sequence | np.ndarray) else [ax]
+    if not 1 <= len(panels) <= 2:
+        raise ValueError(f"dimension draws on one or two axes; got {len(panels)}")
+    _draw_scales(panels[0], found)
+    if wanted == 2 and len(panels) == 2:
+        _draw_spectrum(panels[1], found)
+    return panels[:wanted]
 
 
-def _beside(axes: Axes, other: Axes) -> Axes:
-    """Style a second pair of axes like the first."""
-    other.patch.set_alpha(0.0)
-    for side in ("top", "right"):
-        other.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        other.spines[side].set_color(axes.spines[side].get_edgecolor())
-    other.tick_params(colors=INK, which="both", labelsize=9)
-    for one, two in ((axes.xaxis, other.xaxis), (axes.yaxis, other.yaxis)):
-        two.label.set_color(one.label.get_color())
-    other.set_axisbelow(True)
-    return other
+def _estimate(X: Any, options: dict[str, Any]) -> Estimate:
+    if not isinstance(X, Estimate):
+        from ..dimension import estimate
+
+        return estimate(X, **options)
+    if options:
+        raise TypeError(f"an estimate is drawn as it is; leave out {', '.join(options)}")
+    return X
 
 
 def _draw_scales(axes: Axes, found: Estimate) -> None:
     """Draw the estimates from directions and distances against the scale, with the plateau."""
-    scales, level = found.scales, found.plateau
+    scales, level, look = found.scales, found.plateau, current()
     low, high = np.quantile(scales.low, 0.025, axis=0), np.quantile(scales.high, 0.975, axis=0)
-    axes.fill_between(scales.radius, low, high, color=ACCENT, alpha=0.18, linewidth=0)
-    axes.plot(scales.radius, scales.value, color=ACCENT, marker="o", markersize=4, label="directions")
-    axes.plot(scales.radius, scales.distances, color=SECOND, marker="s", markersize=3, linewidth=1, label="distances")
+    size = look.marker**0.5
+    axes.fill_between(scales.radius, low, high, color=look.accent, alpha=0.18, linewidth=0)
+    drawn = {"color": look.accent, "marker": "o", "markersize": 4 * size, "linewidth": look.line}
+    axes.plot(scales.radius, scales.value, label="directions", **drawn)
+    drawn = {"color": look.second, "marker": "s", "markersize": 3 * size, "linewidth": look.line / 1.5}
+    axes.plot(scales.radius, scales.distances, label="distances", **drawn)
     inside = scales.radius[[level.first, level.last]]
-    axes.plot(inside, [level.value, level.value], color=INK, linewidth=2.5, alpha=0.8, solid_capstyle="butt")
-    axes.axvspan(*inside, color=FAINT, alpha=0.15, linewidth=0)
+    axes.plot(inside, [level.value] * 2, color=look.ink, linewidth=1.7 * look.line, alpha=0.8, solid_capstyle="butt")
+    axes.axvspan(*inside, color=look.faint, alpha=0.15, linewidth=0)
     what = "plateau" if level.level else "extrapolated to zero" if level.rising else "no plateau; best estimate"
     what = "maximum for this number of points" if level.spanned else what
-    axes.set_title(
-        f"{what}: {level.value:.2f} ({level.value.low:.2f} to {level.value.high:.2f})", color=INK, fontsize=10
-    )
-    _plain_logs(axes)
+    said = f"{what}: {level.value:.2f} ({level.value.low:.2f} to {level.value.high:.2f})"
+    axes.set_title(said, color=look.ink, fontsize=look.font + 1)
+    log_axis(axes)
     seen = max(float(scales.value.max()), float(np.nanmax(scales.distances)))  # some scales may have no distances
-    axes.set_ylim(
-        0, 1.15 * min(max(seen, float(high.max())), 2 * seen)
-    )  # and with few points an interval may be unbounded
+    top = min(max(seen, float(high.max())), 2 * seen)  # with few points an interval may be unbounded
+    axes.set_ylim(0, 1.15 * top)
     axes.set_xlabel("neighbourhood radius")
     axes.set_ylabel("dimensions")
-    axes.grid(color=FAINT, alpha=0.3, linewidth=0.6)
-    axes.legend(frameon=False, fontsize=9, labelcolor=INK)
-
-
-def _plain_logs(axes: Axes) -> None:
-    """Make the x axis logarithmic, with plain numbers as labels."""
-    from matplotlib.ticker import LogLocator
-
-    axes.set_xscale("log")
-    _plain(axes.xaxis, LogLocator(subs=(1.0, 2.0, 5.0)))
-
-
-def _plain(axis: Axis, places: Locator) -> None:
-    """Label an axis with plain numbers at these positions only."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
-    axis.set_major_locator(places)
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
+    grid_lines(axes)
+    legend(axes)
 
 
 def _draw_spectrum(axes: Axes, found: Estimate) -> None:
     """Draw the eigenvalues on a logarithmic scale, with the count of each rule."""
+    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+
     assert found.spectrum is not None
+    look = current()
     values = found.spectrum.values[:SHOWN]
     place = np.arange(1, len(values) + 1)
     share = 100 * values / found.spectrum.total
-    axes.plot(place, share, color=ACCENT, marker="o", markersize=4, linewidth=1)
-    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
-
+    size = look.marker**0.5
+    axes.plot(place, share, color=look.accent, marker="o", markersize=4 * size, linewidth=look.line / 1.5)
     axes.set_yscale("log")
     least, most = float(share[share > 0].min()), float(share.max())
-    axes.set_ylim(least / 2, most * max(10.0, (most / least) ** 0.8))  # room for the names above
+    cuts = sorted((round(value), name) for name, value in found.linear.items() if 1 <= round(value) <= len(values))
+    room = max(10.0, (most / least) ** 0.8) ** (look.font / 9)  # for the names above
+    axes.set_ylim(least / 2, most * room)
     powers = range(math.floor(math.log10(least / 2)), 3)
     steps = (1, 2, 5) if len(powers) < 4 else (1,)
-    _plain(axes.yaxis, FixedLocator([step * 10.0**p for p in powers for step in steps if step * 10.0**p <= 100]))
+    plain_numbers(axes.yaxis, FixedLocator([step * 10.0**p for p in powers for step in steps if step * 10.0**p <= 100]))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    cuts = sorted((round(value), name) for name, value in found.linear.items() if 1 <= round(value) <= len(values))
     for row, (after, name) in enumerate(cuts):
-        axes.axvline(after + 0.5, color=FAINT, linewidth=1, linestyle=(0, (3, 3)))
+        axes.axvline(after + 0.5, color=look.faint, linewidth=look.line / 1.5, linestyle=(0, (3, 3)))
         late = after > 0.6 * len(values)
         axes.annotate(
             f"{name.replace('_', ' ')} {after}",
-            (after + 0.5, 0.97 - 0.06 * row),
+            (after + 0.5, 0.97 - 0.06 * row * look.font / 9),
             xycoords=axes.get_xaxis_transform(),
             xytext=(-3 if late else 3, 0),
             textcoords="offset points",
             ha="right" if late else "left",
             va="top",
-            fontsize=8,
-            color=INK,
+            fontsize=look.font - 1,
+            color=look.ink,
         )
     axes.set_xlim(0.3, len(values) + 1.0)
-    axes.set_title(f"linear: {found.consensus['linear']:.0f}", color=INK, fontsize=10)
+    axes.set_title(f"linear: {found.consensus['linear']:.0f}", color=look.ink, fontsize=look.font + 1)
     axes.set_xlabel("component")
     axes.set_ylabel("share of variance, %")
-    axes.grid(axis="y", color=FAINT, alpha=0.3, linewidth=0.6)
+    grid_lines(axes, "y")

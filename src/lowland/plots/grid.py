@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..methods.network.prototypes import TOPOLOGIES, Grid
-from .style import INK, literal, new_figure, shorten
+from .parts import color_bar, heading
+from .style import axes_for, current, grid_of_axes, literal, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PolyCollection
-    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
 PLANES_MOST = 64  # more planes would be too small to read
+_DISC = 0.8  # diameter of the disc of the unit with most rows, in grid steps
 
 
 def draw_units(
@@ -71,57 +72,127 @@ def _cell(hexagonal: bool) -> np.ndarray[Any, Any]:
     return np.column_stack([np.cos(angle), np.sin(angle)]) / 3**0.5
 
 
-def _one(values: ArrayLike, topology: str, colors: str, label: str) -> Figure:
-    figure, axes = new_figure(6.4, 5.4)
-    bar = figure.colorbar(draw_units(axes, values, topology, colors=colors), ax=axes, pad=0.02, aspect=30)
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(colors=INK, labelsize=9)
-    bar.set_label(label, color=INK)
-    return figure
+def _is_model(units: Any) -> bool:
+    """Return whether the units are those of a fitted SOM; a SOM that is not fitted is refused."""
+    if not hasattr(units, "component_planes"):
+        return False
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(units)
+    return True
 
 
-def u_matrix(distances: ArrayLike, topology: str = "rectangular") -> Figure:
-    """Draw `SOM.u_matrix`: light areas are groups of similar rows, dark ridges the borders between them.
-
-    Examples
-    --------
-    >>> figure = u_matrix([[0.1, 0.2], [0.1, 0.9]], "hexagonal")
-    >>> len(figure.axes[0].collections[0].get_paths())
-    4
-    """
-    return _one(distances, topology, "Greys", "mean distance to neighbouring units")
-
-
-def hits(counts: ArrayLike, topology: str = "rectangular") -> Figure:
-    """Draw `SOM.hits`: the number of rows whose nearest unit each unit is.
-
-    Examples
-    --------
-    >>> figure = hits([[3, 0], [1, 7]])
-    >>> [axes.get_ylabel() for axes in figure.axes]
-    ['', 'rows']
-    """
-    return _one(counts, topology, "viridis", "rows")
-
-
-def component_planes(planes: ArrayLike, topology: str = "rectangular", *, names: Sequence[str] | None = None) -> Figure:
-    """Draw `SOM.component_planes`, the prototypes' values of each column, each on its own scale.
+def u_matrix(units: Any, X: Any = None, *, topology: str = "rectangular", ax: Axes | None = None) -> Axes:
+    """Draw the U-matrix: light areas are groups of similar rows, dark ridges the borders between them.
 
     Parameters
     ----------
-    planes : values, columns × a × b; at most 64 columns.
-    topology : topology of the grid.
-    names : names of the columns; default: their numbers.
+    units : SOM, or a × b array
+        A fitted map, or what its `u_matrix` returned.
+    X : array, optional
+        Rows, for a fitted map: a disc on each unit shows how many of them it is the nearest of. For an array of units,
+        the counts, as `SOM.hits` returns them.
+    topology : str
+        Topology of an array; a fitted map knows its own.
+    ax : Axes, optional
+        Axes to draw on; default: those of a new figure.
 
     Examples
     --------
-    >>> figure = component_planes([[[0.1, 0.4]], [[2.0, 1.0]]], names=["height", "weight"])
-    >>> [axes.get_title() for axes in figure.axes]
+    >>> axes = u_matrix([[0.1, 0.2], [0.1, 0.9]], topology="hexagonal")
+    >>> len(axes.collections[0].get_paths())
+    4
+    """
+    counts = X
+    if _is_model(units):
+        counts, topology = None if X is None else units.hits(X), units.topology_
+        units = units.u_matrix()
+    axes = axes_for(ax, 6.4, 5.4)
+    color_bar(draw_units(axes, units, topology, colors="Greys"), axes, "mean distance to neighbouring units")
+    if counts is not None:
+        _draw_discs(axes, np.asarray(counts), np.shape(units), topology)
+    return axes
+
+
+def _draw_discs(axes: Axes, counts: Any, shape: tuple[int, ...], topology: str) -> None:
+    """Draw a disc on each unit, its area in proportion to the number of rows."""
+    from matplotlib.collections import EllipseCollection
+
+    if counts.shape != shape:
+        raise ValueError(f"got counts of shape {counts.shape} for {shape[0]} × {shape[1]} units")
+    most = int(counts.max())
+    if most == 0:
+        return
+    seen = counts.ravel() > 0
+    width = _DISC * np.sqrt(counts.ravel()[seen] / most)
+    places = _grid(shape, topology).positions()[seen]
+    look, turned = current(), np.zeros(len(width))
+    discs = EllipseCollection(
+        width, width, turned, units="xy", offsets=places, offset_transform=axes.transData, color=look.accent, alpha=0.85
+    )
+    axes.add_collection(discs)
+    heading(axes, f"discs: number of rows (largest: {most:,})")
+
+
+def hit_map(units: Any, X: Any = None, *, topology: str = "rectangular", ax: Axes | None = None) -> Axes:
+    """Draw the number of rows whose nearest unit each unit is; empty units lie between groups, or where rows are few.
+
+    Parameters
+    ----------
+    units : SOM, or a × b array
+        A fitted map, or what its `hits` returned.
+    X : array
+        Rows, for a fitted map.
+    topology : str
+        Topology of an array; a fitted map knows its own.
+    ax : Axes, optional
+        Axes to draw on; default: those of a new figure.
+
+    Examples
+    --------
+    >>> axes = hit_map([[3, 0], [1, 7]])
+    >>> [other.get_ylabel() for other in axes.figure.axes]
+    ['', 'rows']
+    """
+    if _is_model(units):
+        if X is None:
+            raise ValueError("hit_map needs the rows to count: hit_map(som, X)")
+        units, topology = units.hits(X), units.topology_
+    axes = axes_for(ax, 6.4, 5.4)
+    color_bar(draw_units(axes, units, topology, colors="viridis"), axes, "rows")
+    return axes
+
+
+def component_planes(
+    units: Any,
+    *,
+    topology: str = "rectangular",
+    names: Sequence[str] | None = None,
+    ax: Axes | Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """Draw the prototypes' values of each column over the map, each column on its own scale.
+
+    Parameters
+    ----------
+    units : SOM, or columns × a × b array
+        A fitted map, or what its `component_planes` returned; at most 64 columns.
+    topology : str
+        Topology of an array; a fitted map knows its own.
+    names : sequence of str, optional
+        Names of the columns; default: those of the fit, or their numbers.
+    ax : sequence of Axes, optional
+        One for each column; default: those of a new figure.
+
+    Examples
+    --------
+    >>> panels = component_planes([[[0.1, 0.4]], [[2.0, 1.0]]], names=["height", "weight"])
+    >>> [axes.get_title() for axes in panels]
     ['height', 'weight']
     """
-    from matplotlib.figure import Figure
-
-    V = np.asarray(planes, dtype=np.float64)
+    if _is_model(units):
+        names = getattr(units, "feature_names_in_", None) if names is None else names
+        units, topology = units.component_planes(), units.topology_
+    V = np.asarray(units, dtype=np.float64)
     if V.ndim != 3 or V.size == 0:
         raise ValueError(f"expected planes of shape columns × a × b; got shape {V.shape}")
     if names is not None and len(names) != len(V):
@@ -130,18 +201,29 @@ def component_planes(planes: ArrayLike, topology: str = "rectangular", *, names:
         raise ValueError(
             f"{len(V)} planes are too many for one figure; give at most {PLANES_MOST}, such as planes[:64]"
         )
+    look = current()
+    panels = _panels(V, topology, ax)
+    for k, axes in enumerate(panels):
+        draw_units(axes, V[k], topology)
+        name = shorten(str(k) if names is None else str(names[k]))
+        axes.set_title(literal(name), fontsize=look.font, color=look.ink)
+    return panels
+
+
+def _panels(V: Any, topology: str, ax: Any) -> list[Axes]:
+    """Return one pair of axes for each plane: the given ones, or those of a new figure."""
+    if ax is not None:
+        panels = [ax] if hasattr(ax, "add_collection") else list(np.ravel(ax))
+        if len(panels) != len(V):
+            raise ValueError(f"got {len(panels)} axes for {len(V)} planes; give one for each")
+        return panels
     across = int(np.ceil(np.sqrt(len(V))))
     down = -(-len(V) // across)
-    size = max(1.1, 6.4 / across)
+    large = current().font / 9
+    size = max(1.1, 6.4 / across) * large
     wide, high = np.ptp(_grid(V.shape[1:], topology).positions(), axis=0) + 1
     tall = float(np.clip(high / wide, 0.2, 5.0))
-    figure = Figure(figsize=(size * across, (size * tall + 0.3) * down), layout="constrained")
-    figure.patch.set_alpha(0.0)
-    for k, axes in enumerate(figure.subplots(down, across, squeeze=False).ravel()):
-        if k >= len(V):
-            axes.set_axis_off()
-            continue
-        draw_units(axes, V[k], topology)
-        axes.patch.set_alpha(0.0)
-        axes.set_title(literal(shorten(str(k) if names is None else str(names[k]))), fontsize=9, color=INK)
-    return figure
+    panels = grid_of_axes(down, across, width=size, height=size * tall + 0.3 * large)
+    for unused in panels[len(V) :]:
+        unused.remove()
+    return panels[: len(V)]

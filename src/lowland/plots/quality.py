@@ -1,78 +1,260 @@
-"""Figures of quality measures: Shepard diagram and R_NX curve."""
+"""Figures of quality measures: Shepard diagram, R_NX curves, the map coloured by trust, and all measures."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import ACCENT, FAINT, INK, SECOND, new_figure
-from .views import RASTER_ABOVE
+from ..quality.pointwise import Pointwise
+from ..quality.pointwise import pointwise as measure_points
+from ..quality.rank_curves import RnxCurve, rnx_curve
+from ..quality.shepard import Shepard
+from ..quality.shepard import shepard as measure_pairs
+from .parts import draw_map, grid_lines, heading, legend, log_axis
+from .style import PALETTE, axes_for, current, literal, shorten
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
-    from ..quality.rank_curves import RnxCurve
-    from ..quality.shepard import Shepard
+    from ..quality.report import Report
+    from ..quality.spaces import Metric
+
+RASTER_ABOVE = 5000  # with more points a vector figure is slow to open
+CURVES_MOST = 10  # more curves in one figure cannot be distinguished
+_SHARES = {
+    "trustworthiness": "trustworthiness",
+    "continuity": "continuity",
+    "neighborhood_overlap": "share of neighbours kept",
+    "rnx_auc": "AUC of R_NX",
+    "spearman": "rank correlation",
+    "geodesic_spearman": "rank correlation, geodesic",
+}
+_POINT_MEASURES = {
+    "kept": "share of the {k} nearest neighbours kept",
+    "false": "distance of false neighbours in the data (0: none)",
+    "missing": "distance of missing neighbours in the map (0: none)",
+    "stretch": "local stretch relative to the median",
+}
 
 
-def shepard_diagram(found: Shepard) -> Figure:
+def shepard(
+    X: Any,
+    Y: Any = None,
+    *,
+    metric: Metric = "euclidean",
+    pairs: int | str | None = "auto",
+    random_state: int | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw map distances against data distances, with a monotone regression.
+
+    If a map preserves distances, the points lie on a straight line through 0; if it preserves their order, on the
+    increasing curve. The scatter around the curve is the error.
+
+    Parameters
+    ----------
+    X : array, or Shepard
+        The data, or what `lowland.quality.shepard` returned.
+    Y : array
+        The map, one row for each of X's.
+    metric, pairs, random_state
+        As in `lowland.quality.shepard`.
+    ax : Axes, optional
+        Axes to draw on; default: those of a new figure.
 
     Examples
     --------
-    >>> from lowland.quality import shepard
     >>> X = np.random.default_rng(0).normal(size=(40, 3))
-    >>> shepard_diagram(shepard(X, X[:, :2])).axes[0].get_xlabel()
+    >>> shepard(X, X[:, :2]).get_xlabel()
     'distance in the data'
     """
-    figure, axes = new_figure(6.4, 4.8)
-    count = len(found.data_distances)
+    result = _result(X, Y, Shepard, "shepard", metric=metric, pairs=pairs, random_state=random_state)
+    axes, look = axes_for(ax, 6.4, 4.8), current()
+    count = len(result.data_distances)
     axes.scatter(
-        found.data_distances,
-        found.map_distances,
-        s=float(np.clip(20_000 / count, 3, 16)),
+        result.data_distances,
+        result.map_distances,
+        s=look.marker * float(np.clip(20_000 / count, 3, 16)),
         alpha=float(np.clip(20 / count**0.5, 0.08, 0.8)),
-        color=ACCENT,
+        color=look.accent,
         linewidths=0,
         rasterized=count > RASTER_ABOVE,
     )
-    axes.plot(found.fit_x, found.fit_y, color=SECOND, linewidth=1.8, label="monotone fit")
+    axes.plot(result.fit_x, result.fit_y, color=look.second, linewidth=1.2 * look.line, label="monotone fit")
     axes.set(xlabel="distance in the data", ylabel="distance in the map")
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
-    axes.set_title(
-        f"stress {found.stress:.3f} · Pearson {found.pearson:.3f} · Spearman {found.spearman:.3f}",
-        fontsize=9,
-        color=INK,
-        loc="left",
+    heading(
+        axes,
+        f"stress {result.stress:.3f} · Pearson {result.pearson:.3f} · Spearman {result.spearman:.3f}",
+        _pairs_used(result),
     )
-    axes.legend(frameon=False, fontsize=9, labelcolor=INK, loc="upper left")
-    axes.grid(color=FAINT, alpha=0.3, linewidth=0.6)
-    return figure
+    legend(axes, loc="upper left")
+    grid_lines(axes)
+    return axes
 
 
-def rnx_plot(curve: RnxCurve) -> Figure:
-    """Draw the share of common neighbours above chance, for neighbourhoods of all sizes.
+def _pairs_used(result: Shepard) -> str:
+    """Say how many pairs were drawn and used, unless all of them were."""
+    count, used = len(result.data_distances), result.n_pairs
+    sampled = "" if result.stress.exact else " sampled"
+    if count < used:
+        return f"{count:,} of {used:,}{sampled} pairs drawn"
+    return f"{used:,}{sampled} pairs" if sampled else ""
+
+
+def _result(X: Any, Y: Any, kind: type, owner: str, **options: Any) -> Any:
+    """Return a result as it is, or measure the data and the map."""
+    if isinstance(X, kind):
+        return X
+    if Y is None:
+        raise ValueError(f"{owner} needs the data and the map, {owner}(X, Y), or a result of quality.{owner}")
+    return measure_pairs(X, Y, **options)
+
+
+def rnx(
+    X: Any,
+    Y: Any = None,
+    *,
+    metric: Metric = "euclidean",
+    anchors: int | str | None = "auto",
+    random_state: int | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the share of common neighbours above chance, for neighbourhoods of all sizes, of one or several maps.
+
+    Parameters
+    ----------
+    X : array, RnxCurve, or mapping of names to RnxCurve
+        The data, or what `lowland.quality.rnx_curve` returned.
+    Y : array, or mapping of names to arrays
+        The map, or several.
+    metric, anchors, random_state
+        As in `lowland.quality.rnx_curve`.
+    ax : Axes, optional
+        Axes to draw on; default: those of a new figure.
 
     Examples
     --------
-    >>> from lowland.quality import rnx_curve
     >>> X = np.random.default_rng(0).normal(size=(40, 3))
-    >>> rnx_plot(rnx_curve(X, X[:, :2])).axes[0].get_xscale()
-    'log'
+    >>> axes = rnx(X, {"two columns": X[:, :2], "one column": X[:, :1]})
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
+    ['two columns (AUC 0.469)', 'one column (AUC 0.204)']
     """
-    figure, axes = new_figure(6.4, 4.2)
-    k, values = np.asarray(curve.k), np.asarray(curve.values)
-    axes.fill_between(k, curve.low, curve.high, color=ACCENT, alpha=0.2, linewidth=0)
-    axes.plot(k, values, color=ACCENT, linewidth=1.8)
-    axes.axhline(0.0, color=FAINT, linewidth=1, linestyle="--")
-    axes.annotate(
-        "chance", (k[-1], 0.0), xytext=(0, -4), textcoords="offset points", ha="right", va="top", fontsize=8, color=INK
-    )
-    axes.set_xscale("log")
+    curves = _curves(X, Y, metric=metric, anchors=anchors, random_state=random_state)
+    if len(curves) > CURVES_MOST:
+        raise ValueError(f"{len(curves)} curves are too many for one figure; give at most {CURVES_MOST}")
+    axes, look = axes_for(ax, 6.4, 4.2), current()
+    tones = [look.accent] if len(curves) == 1 else PALETTE
+    least = 0.0
+    for (name, curve), tone in zip(curves.items(), tones, strict=False):
+        label = f"{shorten(name)} (AUC {float(curve.auc):.3f})"
+        axes.fill_between(curve.k, curve.low, curve.high, color=tone, alpha=0.2, linewidth=0)
+        axes.plot(curve.k, curve.values, color=tone, linewidth=1.2 * look.line, label=literal(label))
+        least = min(least, float(np.min(curve.values)))
+    axes.axhline(0.0, color=look.faint, linewidth=look.line / 1.5, linestyle="--")
+    end = max(int(curve.k[-1]) for curve in curves.values())
+    at = {"xytext": (0, -4), "textcoords": "offset points", "ha": "right", "va": "top"}
+    axes.annotate("chance", (end, 0.0), fontsize=look.font, color=look.ink, **at)
+    log_axis(axes, every=(1.0,))
     axes.set(xlabel="neighbours K", ylabel="agreement above chance, R_NX(K)")
-    axes.set_ylim(min(0.0, float(values.min())) - 0.06, 1.0)
-    axes.set_title(f"AUC {float(curve.auc):.3f}", fontsize=9, color=INK, loc="left")
-    axes.grid(color=FAINT, alpha=0.3, linewidth=0.6)
-    return figure
+    axes.set_ylim(least - 0.06 * look.font / 9, 1.02)
+    first = next(iter(curves.values()))
+    sampled = f"{first.n_anchors:,} of {first.n_points:,} points evaluated; bands: 95 % intervals"
+    heading(axes, f"AUC {float(first.auc):.3f}" if len(curves) == 1 else "", "" if first.auc.exact else sampled)
+    if len(curves) > 1:
+        legend(axes, loc="best")
+    grid_lines(axes)
+    return axes
+
+
+def _curves(X: Any, Y: Any, **options: Any) -> dict[str, RnxCurve]:
+    """Return the curves by name."""
+    if Y is None and isinstance(X, RnxCurve):
+        return {"": X}
+    if Y is None and isinstance(X, Mapping) and X and all(isinstance(curve, RnxCurve) for curve in X.values()):
+        return {str(name): curve for name, curve in X.items()}
+    if Y is None or (isinstance(Y, Mapping) and not Y):
+        raise ValueError(
+            "rnx needs the data and at least one map, rnx(X, Y) or rnx(X, {name: Y}), or results of quality.rnx_curve"
+        )
+    maps = {str(name): map for name, map in Y.items()} if isinstance(Y, Mapping) else {"": Y}
+    return {name: rnx_curve(X, map, **options) for name, map in maps.items()}
+
+
+def quality_map(
+    X: Any,
+    Y: Any,
+    *,
+    by: str = "kept",
+    n_neighbors: int = 10,
+    metric: Metric = "euclidean",
+    labels: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a map coloured by how reliable it is at each point.
+
+    Parameters
+    ----------
+    X : array, or Pointwise
+        The data, or what `lowland.quality.pointwise` returned (also ``report(…).points``).
+    Y : array
+        The map, one row for each of X's.
+    by : {"kept", "false", "missing", "stretch"}
+        What the colour shows, see `lowland.quality.Pointwise`. Points that were not evaluated are grey.
+    n_neighbors, metric
+        As in `lowland.quality.pointwise`.
+    labels : names of the axes.
+    ax : Axes, optional
+        Axes to draw on; default: those of a new figure.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> axes = quality_map(X, X[:, :2])
+    >>> [other.get_ylabel() for other in axes.figure.axes][1]
+    'share of the 10 nearest neighbours kept'
+    """
+    if by not in _POINT_MEASURES:
+        raise ValueError(f"by must be one of {', '.join(map(repr, _POINT_MEASURES))}; got {by!r}")
+    points = X if isinstance(X, Pointwise) else measure_points(X, Y, n_neighbors, metric=metric)
+    values = np.full(len(Y), np.nan)
+    values[points.point] = getattr(points, by)
+    name = _POINT_MEASURES[by].format(k=points.n_neighbors)
+    axes = draw_map(Y, ax=ax, color=values, color_name=name, labels=labels)
+    if len(points) < len(values):
+        heading(axes, f"{len(points):,} of {len(values):,} points evaluated")
+    return axes
+
+
+def measures(report: Report, *, ax: Axes | None = None) -> Axes:
+    """Draw the measures of a quality report that lie between 0 and 1, with their intervals and values by chance.
+
+    Examples
+    --------
+    >>> from lowland import quality
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> axes = measures(quality.report(X, X[:, :2]))
+    >>> [text.get_text() for text in axes.get_yticklabels()][:2]
+    ['trustworthiness', 'continuity']
+    """
+    names = [name for name in _SHARES if not np.isnan(report[name])]
+    axes, look = axes_for(ax, 6.4, 0.9 + 0.32 * len(names) * current().font / 9), current()
+    for place, name in enumerate(names):
+        value, chance = report[name], report.chance.get(name)
+        axes.plot([0, float(value)], [place, place], color=look.accent, linewidth=look.line, alpha=0.5)
+        axes.plot([value.low, value.high], [place, place], color=look.ink, linewidth=look.line / 2, zorder=3)
+        axes.plot(float(value), place, marker="o", markersize=5 * look.marker**0.5, color=look.accent, zorder=4)
+        if chance is not None:
+            label = "by chance" if place == 0 else None
+            mark = {"marker": "|", "markersize": 9 * look.marker**0.5, "markeredgewidth": look.line, "linestyle": ""}
+            axes.plot(chance, place, color=look.second, label=label, zorder=5, **mark)
+    axes.set_yticks(range(len(names)), [_SHARES[name] for name in names])
+    axes.invert_yaxis()
+    axes.set_xlim(min(-0.02, *(report[name].low for name in names)), 1.02)
+    axes.set_xlabel("1 is perfect")
+    legend(axes, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    grid_lines(axes, "x")
+    return axes

@@ -98,6 +98,8 @@ class RnxCurve:
         R_NX(K) and its 95 % interval, of width zero if all points were evaluated.
     auc : Measure
         The mean of R_NX(K) over all K, weighted by 1/K.
+    n_points, n_anchors : int
+        Number of points, and of those that were evaluated.
     """
 
     k: Array
@@ -105,6 +107,8 @@ class RnxCurve:
     low: Array
     high: Array
     auc: Measure
+    n_points: int = 0
+    n_anchors: int = 0
 
     @property
     def best(self) -> int:
@@ -112,9 +116,13 @@ class RnxCurve:
         return int(self.k[int(np.argmax(self.values))])
 
     def figure(self) -> Figure:
-        """Draw the curve."""
-        figure: Figure = show("rnx curve", self)
+        """Draw the curve; `lowland.plots.rnx` draws several on given axes."""
+        figure: Figure = show("rnx", self).figure
         return figure
+
+    def _repr_html_(self) -> str:
+        text: str = show("rnx html", self)
+        return text
 
 
 def rnx_curve(
@@ -173,7 +181,7 @@ def curve_of(
     worst = _over_chance(least_overlap(n, sizes), sizes, n)
     points = [chosen.mean(R[:, c], float(worst[c]), grouped=False) for c in range(len(sizes))]
     values, low, high = np.array([(float(p), p.low, p.high) for p in points]).T.copy()
-    return RnxCurve(sizes, values, low, high, chosen.mean(areas, least_area(n)))
+    return RnxCurve(sizes, values, low, high, chosen.mean(areas, least_area(n)), n, len(chosen.numbers))
 
 
 def _largest(named: Labels, anchors: Any) -> Labels:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..core.measure import Measure
+from ..core.show import show
 from .anchors import ALL, labels
 from .chance import by_chance
 from .contrast import contrast_of, warn_of_concentration, warn_of_dominance
@@ -26,6 +27,7 @@ from .verdicts import Verdict
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
 Array = Any
 
@@ -206,12 +208,14 @@ class Report:
             parts += [self.purity.data.groups or {}, self.purity.map.groups or {}]
         return [head, *((str(g), *(f"{part[g]:.4g}" if g in part else "" for part in parts)) for g in self.groups)]
 
-    def _repr_html_(self) -> str:
-        from html import escape
+    def figure(self) -> Figure:
+        """Draw the measures between 0 and 1, with their intervals and values by chance."""
+        figure: Figure = show("measures", self).figure
+        return figure
 
-        head = "<tr>" + "".join(f"<th>{name}</th>" for name in ("measure", "value", "by chance")) + "</tr>"
-        cells = "".join("<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in self.rows())
-        return f"<p>{escape(self.sentence)}</p><table>{head}{cells}</table>"
+    def _repr_html_(self) -> str:
+        text: str = show("report html", self)
+        return text
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain values."""

@@ -27,7 +27,7 @@ class Shepard:
     """Distances of pairs, their monotone regression, and its stress.
 
     ``data_distances`` and ``map_distances`` are those of up to 10,000 pairs. The regression passes through the points
-    (``fit_x``, ``fit_y``) and is fitted to all pairs used; ``stress`` is its Kruskal stress.
+    (``fit_x``, ``fit_y``) and is fitted to all ``n_pairs`` pairs used; ``stress`` is its Kruskal stress.
     """
 
     data_distances: Array = field(repr=False)
@@ -37,11 +37,16 @@ class Shepard:
     stress: Measure
     pearson: Measure
     spearman: Measure
+    n_pairs: int = 0
 
     def figure(self) -> Figure:
-        """Draw the diagram."""
-        figure: Figure = show("shepard diagram", self)
+        """Draw the diagram; `lowland.plots.shepard` draws it on given axes."""
+        figure: Figure = show("shepard", self).figure
         return figure
+
+    def _repr_html_(self) -> str:
+        text: str = show("shepard html", self)
+        return text
 
 
 def shepard(
@@ -92,4 +97,4 @@ def shepard_of(table: PairTable) -> Shepard:
     few = np.arange(len(delta))
     if len(few) > SHOWN:
         few = np.random.default_rng(0).choice(len(delta), SHOWN, replace=False)
-    return Shepard(delta[few], d[few], delta[order][knots], fitted[knots], stress, pearson, spearman)
+    return Shepard(delta[few], d[few], delta[order][knots], fitted[knots], stress, pearson, spearman, len(delta))

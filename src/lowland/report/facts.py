@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..contract import registry
+from ..contract.axis_names import axis_labels, method_title, shares_of
 from ..core.formatting import count, format_share
 
 if TYPE_CHECKING:
@@ -123,12 +123,6 @@ def _verdict(model: Reducer, name: str) -> str | None:
     return next((word for limit, word in _VERDICTS if value <= limit), "poor")
 
 
-def shares_of(model: Reducer) -> np.ndarray[Any, Any] | None:
-    """Return the share of variance of each kept component, or None if the method has none."""
-    shares = getattr(model, "explained_variance_ratio_", None)
-    return None if shares is None else np.asarray(shares, dtype=np.float64)
-
-
 def spectrum_of(model: Reducer) -> Spectrum | None:
     """Return the variances computed by the fit, or None if the method has no spectrum."""
     values, total = getattr(model, "spectrum_", None), getattr(model, "total_variance_", None)
@@ -139,23 +133,6 @@ def spectrum_of(model: Reducer) -> Spectrum | None:
         values, total = np.sort(shares)[::-1], 1.0
     found = Spectrum(np.asarray(values, dtype=np.float64), float(total))
     return found if len(found.values) and found.total > 0 else None
-
-
-def axis_labels(model: Reducer, *, shares: bool = True) -> list[str]:
-    """Name the axes, counted from 1, with their shares of variance where known: "PCA 1 (61.2 %)"."""
-    title = method_title(model)
-    names = [f"{title} {number + 1}" for number in range(len(model.get_feature_names_out()))]
-    known = shares_of(model) if shares else None
-    if known is None:
-        return names
-    return [f"{name} ({100 * share:.1f} %)" for name, share in zip(names, known, strict=True)]
-
-
-def method_title(model: Reducer) -> str:
-    """Return the title of a model's method, or the class name if it is not registered."""
-    cls = type(model)
-    known = (row.title for row in registry.methods() if row.class_name == cls.__name__)
-    return next(known, cls.__name__)
 
 
 def column_names(model: Reducer) -> list[str]:

@@ -163,11 +163,16 @@ def groups_section(found: Trust | str, name: str | None) -> str:
 
 
 def _map(report: Report, Y: Array, labels: Sequence[str]) -> str:
-    from ..plots.quality_map import quality_map
+    import numpy as np
 
+    from ..plots import scatter
+
+    kept = np.full(len(Y), np.nan)
+    kept[report.points.point] = report.points.kept
     caption = (
         f"The same map, coloured by the share of each point's {report.n_neighbors} nearest neighbours in the data that "
         "are also its nearest neighbours in the map."
     )
-    drawing = quality_map(Y, trust=report.points, labels=labels, kind="points").figure
+    name = "share of neighbours kept"
+    drawing = scatter(Y, color=kept, color_name=name, color_limits=(0, 1), labels=labels, kind="points").figure
     return page.figure(inline_svg(drawing, "trust", "The map, coloured by trust", caption), caption)

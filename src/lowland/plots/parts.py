@@ -1,0 +1,68 @@
+"""Parts that several figures share: grid lines, legends, colour bars, titles and logarithmic axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .style import current, literal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.ticker import Locator
+
+
+def grid_lines(axes: Axes, axis: str = "both") -> None:
+    """Draw faint lines at the ticks."""
+    axes.grid(axis=axis, color=current().faint, alpha=0.3, linewidth=0.6)  # type: ignore[arg-type]
+
+
+def heading(axes: Axes, *lines: str) -> None:
+    """Write the title, one text a line, to the left; empty ones are left out."""
+    look = current()
+    text = "\n".join(literal(line) for line in lines if line)
+    axes.set_title(text, loc="left", fontsize=look.font, color=look.ink)
+
+
+def legend(axes: Axes, **options: Any) -> Any:
+    """Add a legend without a frame, in the colours of the theme."""
+    look = current()
+    return axes.legend(**{"frameon": False, "fontsize": look.font, "labelcolor": look.ink, **options})
+
+
+def color_bar(marks: Any, axes: Axes | list[Axes], label: str = "") -> Any:
+    """Add a colour bar beside the axes, opaque even if the points are not."""
+    look = current()
+    figure = (axes[0] if isinstance(axes, list) else axes).figure
+    bar = figure.colorbar(marks, ax=axes, pad=0.02, aspect=30)
+    if bar.solids is not None:
+        bar.solids.set(alpha=1.0)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=look.ink, labelsize=look.font)
+    bar.set_label(literal(label), color=look.ink, fontsize=look.font)
+    return bar
+
+
+def plain_numbers(axis: Axis, places: Locator) -> None:
+    """Label an axis with plain numbers at these positions only."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis.set_major_locator(places)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def log_axis(axes: Axes, *, every: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
+    """Make the x axis logarithmic, with plain numbers as labels."""
+    from matplotlib.ticker import LogLocator
+
+    axes.set_xscale("log")
+    plain_numbers(axes.xaxis, LogLocator(subs=every))
+
+
+def draw_map(Y: Any, *, ax: Axes | None = None, **options: Any) -> Axes:
+    """Draw a map by `scatter`, on these axes or on new ones."""
+    from .scatter import scatter
+
+    axes: Axes = scatter(Y, ax=ax, **options)
+    return axes
