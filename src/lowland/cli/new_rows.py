@@ -56,10 +56,10 @@ class NewRows:
 
     def figure(self, options: FigureOptions, rows: Any) -> Figure:
         """Draw the new rows, coloured, or over the map of the training rows."""
-        from ..report.facts import axis_labels, shares_of
+        from ..report.facts import axis_labels, has_meaningful_axes
 
         labels = axis_labels(self.fitted, shares=self.after is None)
-        has_axes = self.after is None and shares_of(self.fitted) is not None
+        has_axes = self.after is None and has_meaningful_axes(self.fitted)
         training = None if self.color is not None else self.training
         if training is None:
             drawn = DrawnMap(

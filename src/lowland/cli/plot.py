@@ -114,7 +114,7 @@ def _of_model(
 ) -> tuple[Figure, Any, str]:
     """Draw a figure of a saved model."""
     from ..modelfile import load
-    from ..report.facts import axis_labels, shares_of
+    from ..report.facts import axis_labels, has_meaningful_axes
 
     steps, fitted, after = parts_of_model(load(path))
     kind, axes, look = shape
@@ -123,7 +123,7 @@ def _of_model(
     if data is None and aside:
         raise UsageError(f"{'--color' if color else '--id'} names a column of the rows: give DATA after MODEL")
     given = None if data is None else replace(read_for(fitted, data, aside, reading=reading, steps=steps), id=id)
-    has_axes = after is None and shares_of(fitted) is not None
+    has_axes = after is None and has_meaningful_axes(fitted)
     known = getattr(fitted, "embedding_", None)
     embedding = known if given is None else run(fitted.transform, given)
     if embedding is None and kind == MAP:

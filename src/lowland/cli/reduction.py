@@ -103,7 +103,7 @@ def _coloring(job: Job, made: Made) -> tuple[Any, str | None]:
 
 def reduction_figure(job: Job, made: Made, rows: Any) -> Figure:
     """Draw the figure: the map, or another kind."""
-    from ..report.facts import axis_labels
+    from ..report.facts import axis_labels, has_meaningful_axes
     from ..report.supplementary import overlay
 
     color, color_name = _coloring(job, made)
@@ -115,7 +115,7 @@ def reduction_figure(job: Job, made: Made, rows: Any) -> Figure:
         color_name,
         made.given.labels(),
         overlay(made.laid, None if made.placed is None else made.placed.embedding),
-        meaningful=made.has_axes,
+        meaningful=made.after is None and has_meaningful_axes(made.fitted),
     )
     return draw(drawn, job.figure, model=made.fitted, rows=rows)
 

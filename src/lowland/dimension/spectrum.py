@@ -81,3 +81,26 @@ def advice(spectrum: Any, total: float | None = None) -> Advice:
     if drop is not None and ratio is not None and ratio >= 1.5:
         said += f" The spectrum drops most after {drop} (by a factor of {ratio:.3g})."
     return Advice(counts, drop, ratio, f"{said} {CAVEAT}")
+
+
+def eigengap(spectrum: Any) -> tuple[int | None, float | None]:
+    """Return the number of values before the largest gap of a spectrum, and its size: a ratio, or a difference.
+
+    Of values in descending order (PCA, kernels, distances) it is the largest ratio of successive positive values, as in
+    `largest_drop`. Of values in ascending order (Laplacians, LLE), where small values count, it is the largest
+    difference. None if there are fewer than two values.
+
+    >>> eigengap([5.0, 4.0, 0.1]), eigengap([0.01, 0.02, 0.5, 0.6])
+    ((2, 40.0), (2, 0.48))
+    """
+    values = np.asarray(spectrum, dtype=np.float64)
+    if not ascending(values):
+        return largest_drop(values[values > 0])
+    steps = np.diff(values)
+    return int(np.argmax(steps)) + 1, float(steps.max())
+
+
+def ascending(spectrum: Any) -> bool:
+    """Return whether the values of a spectrum increase, as those of Laplacians do."""
+    values = np.asarray(spectrum, dtype=np.float64)
+    return len(values) > 1 and bool(values[-1] > values[0])

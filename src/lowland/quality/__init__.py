@@ -21,16 +21,23 @@ from .report import Report, report
 from .shepard import Shepard, shepard
 
 __all__ = [
+    "AxisTable",
+    "ColumnCorrelations",
     "HeldOut",
     "Novelty",
     "Outliers",
     "Pointwise",
     "Purity",
+    "Rebuilt",
     "Report",
     "RnxCurve",
     "Shepard",
     "Stability",
     "Supplementary",
+    "column_contributions",
+    "column_correlations",
+    "column_cos2",
+    "column_loadings",
     "continuity",
     "coranking",
     "distance_correlation",
@@ -43,7 +50,9 @@ __all__ = [
     "neighbor_purity",
     "neighborhood_overlap",
     "novelty",
+    "ordered_correlations",
     "outliers",
+    "partial_reconstruction",
     "pointwise",
     "procrustes",
     "reconstruction_error",
@@ -51,16 +60,30 @@ __all__ = [
     "report",
     "residual_variance",
     "rnx_curve",
+    "row_contributions",
+    "row_cos2",
     "sammon_stress",
     "shepard",
     "stability",
     "supplementary",
     "trustworthiness",
+    "variance_along",
 ]
 
 if TYPE_CHECKING:
     from ..spectral.procrustes import procrustes
+    from .column_order import ColumnCorrelations, ordered_correlations
+    from .components import (
+        AxisTable,
+        column_contributions,
+        column_correlations,
+        column_cos2,
+        column_loadings,
+        row_contributions,
+        row_cos2,
+    )
     from .contrast import relative_contrast
+    from .directions import variance_along
     from .geodesics import geodesic_correlation
     from .imputation import imputation_covariances
     from .models import HeldOut, held_out
@@ -71,6 +94,7 @@ if TYPE_CHECKING:
     from .purity import Purity, neighbor_purity
     from .rank_curves import RnxCurve, coranking, rnx_curve
     from .rank_measures import continuity, lcmc, neighborhood_overlap, trustworthiness
+    from .rebuilt_rows import Rebuilt, partial_reconstruction
     from .reconstruction import reconstruction_error
     from .refits import Stability, stability
     from .supplementary_columns import Supplementary, supplementary
@@ -79,7 +103,12 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "..spectral.procrustes": "procrustes",
+        ".column_order": "ColumnCorrelations ordered_correlations",
+        ".components": (
+            "AxisTable column_contributions column_correlations column_cos2 column_loadings row_contributions row_cos2"
+        ),
         ".contrast": "relative_contrast",
+        ".directions": "variance_along",
         ".geodesics": "geodesic_correlation",
         ".imputation": "imputation_covariances",
         ".models": "HeldOut held_out",
@@ -90,6 +119,7 @@ __getattr__, __dir__ = lazy_names(
         ".purity": "Purity neighbor_purity",
         ".rank_curves": "RnxCurve coranking rnx_curve",
         ".rank_measures": "continuity lcmc neighborhood_overlap trustworthiness",
+        ".rebuilt_rows": "Rebuilt partial_reconstruction",
         ".reconstruction": "reconstruction_error",
         ".refits": "Stability stability",
         ".supplementary_columns": "Supplementary supplementary",

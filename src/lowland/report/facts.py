@@ -135,6 +135,11 @@ def spectrum_of(model: Reducer) -> Spectrum | None:
     return found if len(found.values) and found.total > 0 else None
 
 
+def has_meaningful_axes(model: Reducer) -> bool:
+    """Return whether the axes of a map have a scale of their own: those of a linear method."""
+    return shares_of(model) is not None or hasattr(model, "components_")
+
+
 def column_names(model: Reducer) -> list[str]:
     """Return the names of the columns the model was fitted on; x0, x1, … where they have none."""
     names = getattr(model, "feature_names_in_", None)

@@ -238,8 +238,7 @@ def _picture(
     if drawn.rows is not None:
         caption += f" Hollow points: {count(len(drawn.rows), 'supplementary row')}, placed after the fit."
     axes = " against ".join(labels[:2])
-    meaningful = shares_of(model) is not None or hasattr(model, "components_")
-    look: dict[str, Any] = {"kind": "points", "meaningful_axes": meaningful}
+    look: dict[str, Any] = {"kind": "points", "meaningful_axes": subject.meaningful_axes}
     ax = scatter(Y, color=color, color_name=name, labels=labels, names=names, overlay=drawn, **look)
     tips = None
     if hover.contents and len(Y) <= RASTER_ABOVE:

@@ -89,7 +89,6 @@ HOW_TO_READ = {
     "determined; without a gap, axes may rotate or change order with small changes of the data.",
     "u_matrix": "Each cell is coloured by the distance to its neighbouring prototypes: strong colours are gaps "
     "between groups, weak ones are regions of similar rows.",
-    "hits": "The number of rows in each cell: empty cells lie between groups.",
     "hit_map": "The number of rows in each cell: empty cells lie between groups.",
     "component_planes": "One picture a column: its value in each cell. Columns with similar pictures vary together.",
     "rnx": "The agreement of neighbourhoods, above chance, from the nearest neighbours (left) to the whole data "
@@ -122,12 +121,12 @@ _PICTURES: dict[str, tuple[str, ...]] = {
     "diffusion_maps": ("spectrum",),
     "lpp": ("spectrum", "biplot"),
     "npe": ("spectrum", "biplot"),
-    "som": ("u_matrix", "hits", "component_planes"),
+    "som": ("u_matrix", "hit_map", "component_planes"),
     "tsne": ("rnx",),
     "umap": ("rnx",),
     "autoencoder": ("rnx",),
 }
-_OF_ANY_MAP = ("shepard", "rnx")
+OF_ANY_MAP = ("shepard", "rnx")  # drawn from the rows and the map alone
 
 
 def meaning(method: str | None, title: str) -> str:
@@ -146,4 +145,4 @@ def pictures_of(method: str | None) -> tuple[str, ...]:
     >>> pictures_of("isomap"), pictures_of(None)
     (('residual_variance', 'spectrum'), ('shepard', 'rnx'))
     """
-    return _PICTURES.get(method or "", _OF_ANY_MAP)
+    return _PICTURES.get(method or "", OF_ANY_MAP)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.formatting import count
 from . import page
 from .facts import Spectrum, spectrum_of, top_loadings
-from .meaning import HOW_TO_READ, pictures_of
+from .meaning import HOW_TO_READ, OF_ANY_MAP, pictures_of
 from .svg import inline_svg
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .subject import Subject
 
 _MOST_ROWS = 20_000  # pictures that compare pairs or repeat the fit are drawn of no more rows
+_OF_ROWS = ("biplot", "correlation_circle", "hit_map", "u_matrix", "residual_variance")
 _TITLES = {
     "correlation_circle": "Correlation circle",
     "biplot": "Rows and columns together (biplot)",
@@ -22,7 +23,6 @@ _TITLES = {
     "residual_variance": "Residual variance by dimension",
     "spectrum": "Eigenvalues of the method",
     "u_matrix": "Distances between prototypes (U-matrix)",
-    "hits": "Rows in each cell",
     "hit_map": "Rows in each cell",
     "component_planes": "Columns on the grid",
     "rnx": "Agreement of neighbourhoods by size",
@@ -51,7 +51,22 @@ def _picture(subject: Subject, kind: str) -> list[str]:
 
 def drawn(subject: Subject, kind: str) -> Any:
     """Draw one kind of picture; None if it cannot be drawn from what is known."""
-    return None
+    from .. import plots
+
+    model, behind = subject.model, subject.behind
+    if kind in OF_ANY_MAP:
+        if behind is None or behind.n > _MOST_ROWS:
+            return None
+        made = getattr(plots, kind)(behind.rows, subject.embedding[:, :2], metric=behind.metric)
+        return made.figure
+    if model is None or kind not in plots.plot_kinds(model):
+        return None
+    needs = kind in _OF_ROWS
+    if needs and (behind is None or behind.n > _MOST_ROWS):
+        return None
+    options = {"color": subject.color, "color_name": subject.color_name} if kind == "biplot" else {}
+    made = plots.plot(model, None if behind is None or not needs else behind.given, kind, **options)
+    return (made[0] if isinstance(made, list) else made).figure
 
 
 def new_rows_section(subject: Subject) -> str:
@@ -63,7 +78,9 @@ def new_rows_section(subject: Subject) -> str:
         f"Points: the {len(training):,} training rows; diamonds: the {len(subject.embedding):,} new rows. New rows far "
         "from all training rows are unlike them, and their places are unreliable."
     )
-    drawing = scatter(training, labels=subject.labels, new=subject.embedding, meaningful_axes=subject.has_axes).figure
+    drawing = scatter(
+        training, labels=subject.labels, new=subject.embedding, meaningful_axes=subject.meaningful_axes
+    ).figure
     svg = inline_svg(drawing, "over", "New rows over the training rows", caption)
     return page.section("New rows over the training rows", page.figure(svg, caption))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract import registry
 from ..core.formatting import count
-from .facts import axis_labels, method_title, sentence, shares_of
+from .facts import axis_labels, has_meaningful_axes, method_title, sentence, shares_of
 from .hover import Hover
 
 if TYPE_CHECKING:
@@ -89,6 +89,11 @@ class Subject:
     def has_axes(self) -> bool:
         """Whether the axes have a meaning of their own: shares of the variance, not rotated."""
         return self.model is not None and self.alignment is None and shares_of(self.model) is not None
+
+    @property
+    def meaningful_axes(self) -> bool:
+        """Whether values on the axes mean something, so that they are drawn."""
+        return self.model is not None and self.alignment is None and has_meaningful_axes(self.model)
 
     @property
     def tips(self) -> Hover:

@@ -96,6 +96,39 @@ def parallel_analysis(
     ----------
     J. L. Horn, A rationale and test for the number of factors in factor analysis, Psychometrika 30 (1965).
     """
+    found, columns = _read(X, n_rows, variances, scale=scale, draws=draws, quantile=quantile)
+    count = above_null(found, columns, seed(random_state), draws=draws, quantile=quantile)
+    return Measure(max(1, count), max(1, count.low), max(1, count.high))
+
+
+def null_shares(
+    X: Any,
+    n_rows: int | None = None,
+    variances: Any = None,
+    *,
+    scale: bool = False,
+    random_state: int | None = 0,
+    draws: int = 20,
+    quantile: float = 0.95,
+) -> Array:
+    """Return the spectrum that `parallel_analysis` compares with, as shares of the total variance.
+
+    The parameters are those of `parallel_analysis`; with the same ones, its count is the number of leading components
+    whose share is above this line (at least 1).
+
+    Examples
+    --------
+    >>> null_shares([2.6, 0.2, 0.2], 500).round(3).tolist()
+    [0.367, 0.341, 0.322]
+    """
+    found, columns = _read(X, n_rows, variances, scale=scale, draws=draws, quantile=quantile)
+    return _null(found, columns, seed(random_state), draws=draws, quantile=quantile) / found.total
+
+
+def _read(
+    X: Any, n_rows: int | None, variances: Any, *, scale: bool, draws: int, quantile: float
+) -> tuple[Variances, Any]:
+    """Return the checked spectrum and the variances of its columns."""
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
         raise ValueError(f"parallel_analysis: draws must be a whole number of at least 1; got {draws!r}")
     if not 0 < quantile < 1:
@@ -106,8 +139,7 @@ def parallel_analysis(
     else:
         columns = _checked(variances)
         found = _spectrum_of(X, n_rows, columns)
-    count = above_null(found, columns, seed(random_state), draws=draws, quantile=quantile)
-    return Measure(max(1, count), max(1, count.low), max(1, count.high))
+    return found, columns
 
 
 def parallel_count(solved: Solved, ddof: int, rng: np.random.Generator) -> int:
@@ -152,7 +184,12 @@ def above_null(
     found: Variances, columns: Any, rng: np.random.Generator, *, draws: int = 20, quantile: float = 0.95
 ) -> Measure:
     """Return the number of leading values above those of independent columns; 0 if the columns look independent."""
-    unit = float(columns.max(initial=0.0)) or 1.0  # so that products of variances neither overflow nor underflow
-    null = unit * null_spectrum(found.rows("parallel_analysis"), columns / unit, rng, draws=draws, quantile=quantile)
+    null = _null(found, columns, rng, draws=draws, quantile=quantile)
     m = min(len(found.values), len(null))
     return leading(found.values[:m], null[:m], found.spread())
+
+
+def _null(found: Variances, columns: Any, rng: np.random.Generator, *, draws: int, quantile: float) -> Array:
+    """Return the null spectrum in the units of the values."""
+    unit = float(columns.max(initial=0.0)) or 1.0  # so that products of variances neither overflow nor underflow
+    return unit * null_spectrum(found.rows("parallel_analysis"), columns / unit, rng, draws=draws, quantile=quantile)

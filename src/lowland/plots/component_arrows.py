@@ -1,0 +1,270 @@
+"""Columns as arrows: biplot and correlation circle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..quality.components import checked_axes, column_contributions, column_correlations, column_cos2
+from ..quality.model_axes import ModelAxes, model_axes
+from ..quality.supplementary_columns import Supplementary, supplementary
+from .component_parts import color_bar, draw_arrows, draw_points, note, zero_lines
+from .style import axes_for, current, literal
+from .tip_names import write_tip_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = Any
+
+SCALINGS = {
+    "form": "points: scores; arrows: weights of the columns",
+    "covariance": "points: scores with variance 1; arrows: loadings",
+    "correlation": "points: scores; arrows: correlations",
+}
+NAMES_MOST = 60  # more names of rows would cover the figure
+_REACH = 0.85  # length of the longest arrow, as a share of the distance of most points
+
+
+def biplot(
+    model: Any,
+    X: Any,
+    *,
+    axes: Sequence[int] = (1, 2),
+    color: Any = None,
+    color_name: str | None = None,
+    n_arrows: int | None = 10,
+    scaling: str = "form",
+    supplementary: Any = None,
+    names: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw rows as points and columns as arrows in the same plane.
+
+    Parameters
+    ----------
+    model : fitted model or Pipeline of any method, or the coordinates of the rows, (n, k).
+    X : the rows.
+    axes : two axes, counted from 1.
+    color : one value for each row: groups or a scale.
+    color_name : heading of the legend.
+    n_arrows : columns to draw, those with the largest cos² in this plane; None: all.
+    scaling : "form": points keep their distances, and a row's projection on an arrow shows its value in the column;
+        "covariance": points are scaled to variance 1 along each axis, arrows are loadings: their angles show the
+        correlations of columns; "correlation": scores, and the arrows of `correlation_circle`. All arrows are
+        multiplied by one factor, which is written above the plot.
+    supplementary : columns that took no part in the fit: a data frame, a mapping from names to values, or the result of
+        `lowland.quality.supplementary`. Numbers are dashed arrows, for a column of typical variance; categories are the
+        centres of their levels.
+    names : a name for each row, written where there are at most 60 and it has room.
+    ax : axes to draw on; default: those of a new figure.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> from sklearn.datasets import load_iris
+    >>> iris = load_iris(as_frame=True)
+    >>> ax = biplot(lowland.PCA(2, scale=True).fit(iris.data), iris.data, color=iris.target)
+    >>> ax.get_xlabel()
+    'PCA 1 (73.0 %)'
+    """
+    if scaling not in SCALINGS:
+        raise ValueError(f"scaling must be one of {', '.join(map(repr, SCALINGS))}; got {scaling!r}")
+    found = model_axes(model, X, "biplot").with_rows("biplot")
+    places = _plane(axes, len(found.axes))
+    points, arrows, spread = _scaled(found, places, scaling)
+    best = _best(column_cos2(model, X).values[:, places].sum(axis=1), n_arrows)
+    extra = _supplementary(supplementary, found.Y)
+    numbers = {name: np.asarray(on.correlations)[places] * spread for name, on in extra.numbers.items()}
+    factor = _factor(points, np.vstack([arrows[best], *numbers.values()]))
+    ax = axes_for(ax, 7.0, 5.8)
+    draw_points(ax, points[:, 0], points[:, 1], color, color_name)
+    tips = factor * arrows[best]
+    draw_arrows(ax, tips, current().ink)
+    further = factor * np.array(list(numbers.values())).reshape(-1, 2)
+    draw_arrows(ax, further, current().second, dashed=True)
+    centres = _centres(extra, places, found.Y, scaling)
+    ax.scatter(*np.array(list(centres.values())).reshape(-1, 2).T, marker="D", s=34 * current().marker, zorder=5,
+               color=current().second, edgecolors=current().ink, linewidths=0.8)  # fmt: skip
+    _finish_plane(ax, [found.labels()[i] for i in places], np.vstack([points, 1.12 * tips, 1.12 * further]))
+    note(ax, f"{SCALINGS[scaling]} × {factor:.2g}" + _left_out(len(best), len(arrows)))
+    written = [found.names[j] for j in best] + list(numbers)
+    colors = [current().ink] * len(best) + [current().second] * len(numbers)
+    ends = np.vstack([tips, further])
+    write_tip_names(ax, ends, written, towards=ends, colors=colors)
+    if centres:
+        spots = np.array(list(centres.values()))
+        write_tip_names(ax, spots, list(centres), colors=[current().second] * len(spots))
+    if names is not None and len(names) <= NAMES_MOST:
+        if len(names) != len(points):
+            raise ValueError(f"got {len(names)} names for {len(points)} rows")
+        write_tip_names(ax, points, names, colors=[current().faint] * len(names))
+    return ax
+
+
+def correlation_circle(
+    model: Any,
+    X: Any,
+    *,
+    axes: Sequence[int] = (1, 2),
+    color: str | None = None,
+    n_arrows: int | None = 30,
+    supplementary: Any = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw each column as an arrow, whose coordinates are its correlations with two axes, in the unit circle.
+
+    Parameters
+    ----------
+    model : fitted model or Pipeline of any method, or the coordinates of the rows, (n, k).
+    X : the rows.
+    axes : two axes, counted from 1.
+    color : None, "cos2" (the square of an arrow's length) or "contributions".
+    n_arrows : columns to draw, those with the longest arrows; None: all.
+    supplementary : columns of numbers that took no part in the fit, as in `biplot`; drawn dashed.
+    ax : axes to draw on; default: those of a new figure.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris(as_frame=True).data
+    >>> ax = correlation_circle(lowland.PCA(2, scale=True).fit(X), X)
+    >>> ax.get_ylabel()
+    'PCA 2 (22.9 %)'
+    """
+    if color not in (None, "cos2", "contributions"):
+        raise ValueError(f"color must be None, 'cos2' or 'contributions'; got {color!r}")
+    found = model_axes(model, X, "correlation_circle").with_rows("correlation_circle")
+    places = _plane(axes, len(found.axes))
+    table = column_correlations(model, X).values[:, places]
+    best = _best((table**2).sum(axis=1), n_arrows)
+    extra = _supplementary(supplementary, found.Y)
+    if extra.categories:
+        name = next(iter(extra.categories))
+        raise ValueError(f"correlation_circle: column {name!r} has categories, which have no correlation; use biplot")
+    further = np.array([np.asarray(on.correlations)[places] for on in extra.numbers.values()]).reshape(-1, 2)
+    ax = axes_for(ax, 6.2 if color is None else 7.0, 6.2)
+    _draw_circle(ax)
+    tips = table[best]
+    values = _values(color, model, X, axes, tips, best)
+    draw_arrows(ax, tips, current().accent if values is None else _shades(ax, values, str(color)))
+    draw_arrows(ax, further, current().second, dashed=True)
+    ax.set(xlim=(-1.18, 1.18), ylim=(-1.18, 1.18))
+    ax.set_aspect("equal")
+    ax.set_xlabel(literal(found.labels()[places[0]]))
+    ax.set_ylabel(literal(found.labels()[places[1]]))
+    note(ax, "correlations of columns and axes" + _left_out(len(best), len(table)))
+    ends = np.vstack([tips, further])
+    colors = [current().ink] * len(tips) + [current().second] * len(further)
+    write_tip_names(ax, ends, [found.names[j] for j in best] + list(extra.numbers), towards=ends, colors=colors)
+    return ax
+
+
+def _plane(axes: Sequence[int], n_axes: int) -> list[int]:
+    places = checked_axes(axes, n_axes)
+    if len(places) != 2:
+        raise ValueError(f"axes must be two numbers, such as (1, 2); got {axes!r}")
+    return places
+
+
+def _best(cos2: Array, n: int | None) -> Array:
+    """Return the places of the n largest values, largest first."""
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
+        raise ValueError(f"n_arrows must be a whole number of at least 1, or None for all; got {n!r}")
+    return np.argsort(-np.round(cos2, 12), kind="stable")[:n]
+
+
+def _left_out(shown: int, total: int) -> str:
+    return "" if shown == total else f" ({shown} of {total} columns)"
+
+
+def _scaled(found: ModelAxes, places: list[int], scaling: str) -> tuple[Array, Array, Array]:
+    """Return points, arrows, and the arrow of a column of typical variance with the correlations (1, 1)."""
+    Y, Z = found.Y[:, places], found.Z
+    origin = Y.mean(axis=0) if found.centred else np.zeros(2)
+    Yc, Zc = Y - origin, (Z - Z.mean(axis=0) if found.centred else Z)
+    sd = np.sqrt((Yc**2).mean(axis=0))
+    sd = np.where(sd > 0, sd, 1.0)
+    loadings = Zc.T @ Yc / len(Y) / sd
+    sizes = np.sqrt((Zc**2).mean(axis=0))
+    typical = float(np.sqrt((sizes**2).mean())) or 1.0
+    if scaling == "form":
+        return Yc, loadings / sd, typical / sd
+    if scaling == "covariance":
+        return Yc / sd, loadings, np.full(2, typical)
+    return Yc, loadings / np.where(sizes > 0, sizes, 1.0)[:, None], np.ones(2)
+
+
+def _factor(points: Array, arrows: Array) -> float:
+    """Return the factor by which the longest arrow reaches as far as most points."""
+    longest = float(np.linalg.norm(arrows, axis=1).max())
+    far = float(np.quantile(np.linalg.norm(points, axis=1), 0.97))
+    return _REACH * far / longest if longest > 0 and far > 0 else 1.0
+
+
+def _supplementary(given: Any, Y: Array) -> Supplementary:
+    if given is None:
+        return Supplementary({}, 0)
+    found = given if isinstance(given, Supplementary) else supplementary(Y, given, permutations=0)
+    for name, number in found.numbers.items():
+        if len(number.correlations) != Y.shape[1]:
+            raise ValueError(
+                f"supplementary column {name!r} was laid on {len(number.correlations)} axes, but the model has "
+                f"{Y.shape[1]}; use quality.supplementary with the model's coordinates"
+            )
+    return found
+
+
+def _centres(extra: Supplementary, places: list[int], Y: Array, scaling: str) -> dict[str, Array]:
+    """Return the mean point of each level, by "column=level", in the coordinates of the points."""
+    origin = Y.mean(axis=0)[places]
+    sd = Y.std(axis=0)[places] if scaling == "covariance" else np.ones(2)
+    return {
+        f"{name}={level}": (np.asarray(centre)[places] - origin) / np.where(sd > 0, sd, 1.0)
+        for name, on in extra.categories.items()
+        for level, centre in on.centroids.items()
+    }
+
+
+def _finish_plane(ax: Axes, labels: list[str], everything: Array) -> None:
+    zero_lines(ax)
+    ax.update_datalim(everything)
+    ax.autoscale_view()
+    ax.margins(0.08)
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xlabel(literal(labels[0]))
+    ax.set_ylabel(literal(labels[1]))
+
+
+def _draw_circle(ax: Axes) -> None:
+    from matplotlib.patches import Circle
+
+    look = current()
+    for radius, width in ((1.0, 1.0), (0.5**0.5, 0.5)):  # the inner circle: cos² = 1/2
+        style: Any = "-" if radius == 1 else (0, (2, 3))
+        ax.add_patch(Circle((0, 0), radius, fill=False, edgecolor=look.faint, linewidth=width, linestyle=style))
+    zero_lines(ax)
+
+
+def _values(color: str | None, model: Any, X: Any, axes: Sequence[int], tips: Array, best: Array) -> Array | None:
+    if color is None:
+        return None
+    if color == "cos2":
+        return (tips**2).sum(axis=1)
+    found = model_axes(model, None, "correlation_circle", linear=True)
+    return column_contributions(model, X, levels=found.groups is not None).combined(axes)[best]
+
+
+def _shades(ax: Axes, values: Array, name: str) -> list[str]:
+    """Return a colour for each value, and add their colour bar."""
+    import matplotlib as mpl
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize, to_hex
+
+    top = 1.0 if name == "cos2" else float(values.max())
+    colors = ScalarMappable(Normalize(0.0, top), mpl.colormaps["viridis_r"])
+    color_bar(ax, colors, "cos² in this plane" if name == "cos2" else "contribution, %")
+    return [to_hex(colors.to_rgba(value)) for value in values]

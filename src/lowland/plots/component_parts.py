@@ -1,0 +1,116 @@
+"""Parts that figures of components share: points by colour, arrows from the origin, labels of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .coloring import Groups, Scale, group_style, read_colors
+from .style import current, literal, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = Any
+
+RASTER_ABOVE = 5000  # with more points a vector figure is slow to open
+
+
+def diverging() -> str:
+    """Return the colour map of signed values in the current theme: white or black in the middle."""
+    return "RdBu_r" if current().background is None else "berlin"
+
+
+def draw_points(ax: Axes, x: Array, y: Array, color: Any = None, color_name: str | None = None) -> None:
+    """Draw points in one colour, by group with a legend, or by value with a colour bar."""
+    look, n = current(), len(x)
+    style: dict[str, Any] = {
+        "s": float(np.clip(20_000 / n, 4, 22)) * look.marker,
+        "alpha": float(np.clip(60 / n**0.5, 0.08, 0.75)),
+        "linewidths": 0,
+        "rasterized": n > RASTER_ABOVE,
+    }
+    found = None if color is None else read_colors(color, n)
+    if found is None:
+        ax.scatter(x, y, color=look.accent, **style)
+    elif isinstance(found, Scale):
+        _draw_scale(ax, x, y, found, color_name, style)
+    else:
+        _draw_groups(ax, x, y, found, color_name, style)
+
+
+def _draw_scale(ax: Axes, x: Array, y: Array, scale: Scale, name: str | None, style: dict[str, Any]) -> None:
+    known = scale.present
+    if not known.all():
+        ax.scatter(x[~known], y[~known], color=current().faint, **style)
+    marks = ax.scatter(x[known], y[known], c=scale.values[known], cmap="viridis", **style)
+    color_bar(ax, marks, name or "")
+
+
+def color_bar(ax: Axes, marks: Any, label: str) -> Any:
+    """Add a quiet colour bar to axes."""
+    look = current()
+    figure: Any = ax.figure
+    bar = figure.colorbar(marks, ax=ax, pad=0.02, aspect=30)
+    if bar.solids is not None:
+        bar.solids.set(alpha=1.0)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=look.ink, labelsize=look.font)
+    bar.set_label(literal(shorten(label, 60)), color=look.ink, fontsize=look.font)
+    return bar
+
+
+def _draw_groups(ax: Axes, x: Array, y: Array, groups: Groups, name: str | None, style: dict[str, Any]) -> None:
+    from matplotlib.lines import Line2D
+
+    styles = [group_style(code, groups) for code in range(len(groups.labels))]
+    colors = np.array([color for color, _ in styles])[groups.codes]
+    shapes = np.array([shape for _, shape in styles])[groups.codes]
+    for shape in dict.fromkeys(shape for _, shape in styles):
+        here = shapes == shape  # all groups of a shape in row order, so that none hides the others
+        width = 0.8 if shape == "x" else 0
+        ax.scatter(x[here], y[here], c=colors[here], marker=shape, **{**style, "linewidths": width})
+    handles = [
+        Line2D([], [], linestyle="", marker=shape, color=color, markersize=6, label=literal(shorten(label)))
+        for label, (color, shape) in zip(groups.labels, styles, strict=True)
+    ]
+    legend(ax, handles=handles, title=literal(shorten(name)) if name else None)
+
+
+def legend(ax: Axes, **options: Any) -> None:
+    """Add a legend without a frame, right of the axes."""
+    look = current()
+    box = ax.legend(
+        loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=look.font, labelcolor=look.ink, **options
+    )
+    box.get_title().set(color=look.ink, fontsize=look.font)
+
+
+def draw_arrows(ax: Axes, tips: Array, color: str | Sequence[str], *, dashed: bool = False) -> None:
+    """Draw arrows from the origin to the tips."""
+    look = current()
+    for i, tip in enumerate(np.asarray(tips)):
+        style = {
+            "arrowstyle": "-|>,head_length=0.35,head_width=0.16",
+            "color": color if isinstance(color, str) else color[i],
+            "linewidth": 0.8 * look.line,
+            "linestyle": (0, (4, 2)) if dashed else "-",
+            "shrinkA": 0,
+            "shrinkB": 0,
+        }
+        ax.annotate("", (float(tip[0]), float(tip[1])), (0, 0), arrowprops=style, zorder=4)
+
+
+def zero_lines(ax: Axes) -> None:
+    """Draw quiet lines through the origin."""
+    look = current()
+    ax.axhline(0, color=look.faint, linewidth=0.6, zorder=0.5)
+    ax.axvline(0, color=look.faint, linewidth=0.6, zorder=0.5)
+
+
+def note(ax: Axes, text: str) -> None:
+    """Write a small line above the axes, left."""
+    look = current()
+    ax.set_title(text, loc="left", fontsize=look.font, color=look.ink)
