@@ -144,7 +144,14 @@ def transform(
     }
     placed = NewRows(model, fitted, after, given, embedding, keep, novelty)
     if report is not None:
-        words = {"id": id, "color": color, "hover": hover, "flag": flag, "keep_columns": keep_columns, "unseen": unseen}
+        words: dict[str, Any] = {
+            "id": id,
+            "color": color,
+            "hover": hover,
+            "flag": flag,
+            "keep_columns": keep_columns,
+            "unseen": unseen,
+        }
         words |= {**({} if reading is None else reading.words()), **drawing.words(), "out": out, "report": report}
         placed.write_report(report, data, command_line("transform", model, data, **words))
     if drawing.figure is not None:

@@ -242,7 +242,7 @@ def _known(names: Sequence[str], options: TrustOptions) -> KeepOptions:
     from ..data.table import name_list
 
     id, groups = (name if name in names else None for name in (options.id, options.target))
-    placed = tuple(name_list([name]) for name in (options.x, options.y) if name in names)
+    placed = tuple(name_list([name]) for name in (options.x, options.y) if name is not None and name in names)
     return KeepOptions(id=id, color=groups, supplementary=placed)
 
 

@@ -175,9 +175,10 @@ def flagged_map(rows: Any, found: Outliers, options: MapFigureOptions, metric: s
     """Draw a map of all rows, by PCA or by classical MDS of distances, with the flagged rows marked and named."""
     import warnings
 
-    from .. import PCA, ClassicalMDS
+    from ..contract.axis_names import axis_labels
     from ..core.errors import LowlandWarning
-    from ..report.facts import axis_labels
+    from ..methods.distance.classical_mds import ClassicalMDS
+    from ..methods.linear.pca import PCA
 
     kept = max((int(part) for part in (options.axes or "").split(",") if part.strip().isdecimal()), default=2)
     pairwise = metric == "precomputed"

@@ -113,8 +113,9 @@ def _of_model(
     path: Path, data: Path | None, shape: Shape, color: str | None, id: str | None, reading: ReadingOptions
 ) -> tuple[Figure, Any, str]:
     """Draw a figure of a saved model."""
+    from ..contract.axis_names import axis_labels
     from ..modelfile import load
-    from ..report.facts import axis_labels, has_meaningful_axes
+    from ..report.facts import has_meaningful_axes
 
     steps, fitted, after = parts_of_model(load(path))
     kind, axes, look = shape

@@ -198,8 +198,9 @@ def _with_components(frame: pl.DataFrame, fitted: Reducer) -> pl.DataFrame:
 
 
 def _facts(job: Job, made: Made) -> dict[str, Any]:
+    from ..contract.axis_names import shares_of
     from ..contract.parameters import told
-    from ..report.facts import column_names, shares_of
+    from ..report.facts import column_names
 
     fitted, given, after, placed = made.fitted, made.given, made.after, made.placed
     return {

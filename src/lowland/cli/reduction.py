@@ -64,7 +64,7 @@ class Made:
     @property
     def has_axes(self) -> bool:
         """Whether the axes have a meaning of their own: those of a method with variances, not rotated."""
-        from ..report.facts import shares_of
+        from ..contract.axis_names import shares_of
 
         return self.after is None and shares_of(self.fitted) is not None
 
@@ -103,7 +103,8 @@ def _coloring(job: Job, made: Made) -> tuple[Any, str | None]:
 
 def reduction_figure(job: Job, made: Made, rows: Any) -> Figure:
     """Draw the figure: the map, or another kind."""
-    from ..report.facts import axis_labels, has_meaningful_axes
+    from ..contract.axis_names import axis_labels
+    from ..report.facts import has_meaningful_axes
     from ..report.supplementary import overlay
 
     color, color_name = _coloring(job, made)

@@ -73,7 +73,7 @@ def new_rows_section(subject: Subject) -> str:
     """Return the section with the new rows over the map of the training rows."""
     from ..plots import scatter
 
-    training = subject.training
+    training: Any = subject.training
     caption = (
         f"Points: the {len(training):,} training rows; diamonds: the {len(subject.embedding):,} new rows. New rows far "
         "from all training rows are unlike them, and their places are unreliable."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from ..core.errors import DataError, LowlandWarning
 from ..core.formatting import count
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..quality.novelty_result import Novelty
     from ..quality.outliers import Outliers
 
+Result = TypeVar("Result")
 _SHOWN = 10  # rows in a table of outliers
 
 
@@ -45,7 +46,7 @@ def find_outliers(behind: Compared, names: Sequence[str] | None) -> Outliers | s
     )
 
 
-def _attempt(work: Callable[[], Any], otherwise: str) -> Any:
+def _attempt(work: Callable[[], Result], otherwise: str) -> Result | str:
     """Call a function of the library without its warnings, which the result contains or the fit has given."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowlandWarning)

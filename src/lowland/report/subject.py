@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..contract import registry
+from ..contract.axis_names import axis_labels, method_title, shares_of
 from ..core.formatting import count
-from .facts import axis_labels, has_meaningful_axes, method_title, sentence, shares_of
+from .facts import has_meaningful_axes, sentence
 from .hover import Hover
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 from ..plots.style import INK
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 _IMAGE = 80  # points: side of the images that are shown on hover
 
@@ -28,7 +28,9 @@ class Tip(NamedTuple):
     image: str | None = None
 
 
-def inline_svg(figure: Figure, prefix: str, title: str, description: str, tips: Iterable[Tip] | None = None) -> str:
+def inline_svg(
+    figure: Figure | SubFigure, prefix: str, title: str, description: str, tips: Iterable[Tip] | None = None
+) -> str:
     """Return a figure as an ``<svg>`` element for HTML.
 
     Every id gets the prefix, so that ids on one page are unique; the ink colour becomes the text colour of the page;
@@ -58,7 +60,7 @@ def inline_svg(figure: Figure, prefix: str, title: str, description: str, tips: 
     return ET.tostring(root, encoding="unicode", short_empty_elements=True)
 
 
-def _tooltips(figure: Figure, tips: list[Tip]) -> ET.Element:
+def _tooltips(figure: Figure | SubFigure, tips: list[Tip]) -> ET.Element:
     """Return invisible discs with tooltips at the positions, and images that the page's style shows on hover."""
     scale = 72 / figure.dpi  # an SVG figure is measured in points, from the top
     height = 72 * figure.get_figheight()
@@ -79,7 +81,7 @@ def _beside(x: float, y: float, width: float) -> dict[str, str]:
     return {"x": f"{left:.2f}", "y": f"{max(0.0, y - _IMAGE):.2f}", "width": str(_IMAGE), "height": str(_IMAGE)}
 
 
-def _draw(figure: Figure) -> str:
+def _draw(figure: Any) -> str:
     import matplotlib as mpl
 
     buffer = io.StringIO()
