@@ -57,7 +57,7 @@ class NewRows:
     def figure(self, options: FigureOptions, rows: Any) -> Figure:
         """Draw the new rows, coloured, or over the map of the training rows."""
         from ..contract.axis_names import axis_labels
-    from ..report.facts import has_meaningful_axes
+        from ..report.facts import has_meaningful_axes
 
         labels = axis_labels(self.fitted, shares=self.after is None)
         has_axes = self.after is None and has_meaningful_axes(self.fitted)

@@ -78,9 +78,8 @@ def new_rows_section(subject: Subject) -> str:
         f"Points: the {len(training):,} training rows; diamonds: the {len(subject.embedding):,} new rows. New rows far "
         "from all training rows are unlike them, and their places are unreliable."
     )
-    drawing = scatter(
-        training, labels=subject.labels, new=subject.embedding, meaningful_axes=subject.meaningful_axes
-    ).figure
+    look: dict[str, Any] = {"labels": subject.labels, "meaningful_axes": subject.meaningful_axes}
+    drawing = scatter(training, new=subject.embedding, **look).figure
     svg = inline_svg(drawing, "over", "New rows over the training rows", caption)
     return page.section("New rows over the training rows", page.figure(svg, caption))
 

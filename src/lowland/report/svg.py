@@ -60,7 +60,7 @@ def inline_svg(
     return ET.tostring(root, encoding="unicode", short_empty_elements=True)
 
 
-def _tooltips(figure: Figure | SubFigure, tips: list[Tip]) -> ET.Element:
+def _tooltips(figure: Any, tips: list[Tip]) -> ET.Element:
     """Return invisible discs with tooltips at the positions, and images that the page's style shows on hover."""
     scale = 72 / figure.dpi  # an SVG figure is measured in points, from the top
     height = 72 * figure.get_figheight()
