@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..quality.outliers import Outliers
 
 MAP, DRAWER = "map", "scatter"  # a map is called map on the command line; its function is scatter
+KEPT = "share of neighbours kept"
 OF_MAPS = ("quality_map", "shepard", "rnx")  # kinds that compare any map with its data
 
 
@@ -122,7 +123,6 @@ def draw_kind(
     option: str = "--figure-kind",
 ) -> Figure:
     """Draw one kind of figure; raise `UsageError` with the possible ones if it cannot be drawn."""
-    from .. import plots
 
     source = behind if model is None else model
     if kind not in (None, MAP, DRAWER) and kind not in possible_kinds(source):
@@ -136,10 +136,22 @@ def draw_kind(
             made = _of_model(drawn, kind, axes, model, rows, option)
         else:
             assert behind is not None  # otherwise only a map is possible
-            made = getattr(plots, kind)(behind.rows, drawn.embedding, metric=behind.metric)
+            made = _compared(drawn, kind, axes, look, behind)
         return (made[0] if isinstance(made, list) else made).figure  # type: ignore[no-any-return]
 
     return draw_with(work, look)
+
+
+def _compared(drawn: DrawnMap, kind: str, axes: str | None, look: LookOptions, behind: Rows) -> Any:
+    """Draw a figure that compares a map with the rows behind it."""
+    from .. import plots
+    from ..quality import pointwise
+
+    if kind != "quality_map":
+        return getattr(plots, kind)(behind.rows, drawn.embedding, metric=behind.metric)
+    neighbors = max(1, min(10, len(drawn.embedding) // 4))
+    points = pointwise(behind.rows, drawn.embedding, neighbors, metric=behind.metric)
+    return replace(drawn, color=points.kept, color_name=KEPT).draw(axes, look)
 
 
 def _of_model(drawn: DrawnMap, kind: str, axes: str | None, model: Reducer, rows: Any, option: str) -> Any:

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from ..core.errors import DataError
 from .answer import UsageError
-from .figures import DrawnMap, Rows, draw
+from .figures import KEPT, DrawnMap, Rows, draw
 from .running import run
 from .wording import SCALED, in_words
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 XColumn = Annotated[str | None, Parameter(help="Column of the horizontal coordinates of a map made elsewhere.")]
 YColumn = Annotated[str | None, Parameter(help="Column of the vertical coordinates of a map made elsewhere.")]
-
-KEPT = "share of neighbours kept"
 
 
 def map_of(

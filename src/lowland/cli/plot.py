@@ -12,7 +12,7 @@ from ..core.command_line import command_line, stem_of
 from ..data.formats import foreign_table
 from .answer import Answer, UsageError
 from .figure_options import FIGURE, LookOptions, MapFigureOptions, check_format
-from .figures import MAP, DrawnMap, Rows, draw_kind, possible_kinds, save_figure
+from .figures import MAP, DrawnMap, Rows, draw_kind, possible_kinds, write_figure
 from .inputs import read_for, read_input
 from .judged_map import XColumn, YColumn, map_of
 from .matching import coordinates, matched_rows, matching_column
@@ -95,7 +95,7 @@ def plot(
         if x is not None or y is not None:
             raise UsageError("--x and --y name columns of a table of coordinates; a model has axes: use --axes")
         figure, source, method = _of_model(drawn, data, shape, color, id, chosen.reading)
-    save_figure(out, figure, look)
+    write_figure(MapFigureOptions(out, look=look), figure)
     kinds = possible_kinds(source)
     facts = {"file": drawn, "data": data, "method": method, "kind": kind, "kinds": kinds, "axes": axes, "out": out}
     others = [name for name in kinds if name != kind]
