@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,7 @@ def test_headings_do_not_skip_a_level(page: Page) -> None:
     levels = [level for level, _ in page.headings]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
 
 
 def test_warnings_and_answers_stand_before_everything_else() -> None:

@@ -10,6 +10,7 @@ from .. import __version__
 from . import page
 
 if TYPE_CHECKING:
+    from ..contract.reducer import Reducer
     from .subject import Subject
     from .trust import Trust
 
@@ -56,21 +57,21 @@ def reproduce_section(subject: Subject) -> str:
     if command is None and model is not None:
         call = " ".join(repr(model).split())  # scikit-learn's repr: the parameters that differ from their defaults
         command = f"lowland.{call}.fit_transform(X)"
-    seed = "none" if model is None else _seed(subject)
-    names = [*_PACKAGES, *([] if model is None else [_FURTHER.get(type(model).__name__, "")])]
-    rows = [("seed", seed), ("lowland", __version__), ("Python", platform.python_version())]
-    rows += [(name, metadata.version(name)) for name in names if name]
-    return page.section(
-        "Reproduce this report",
-        *([page.command(command)] if command else []),
-        page.table(rows, "Seed and versions"),
-    )
+    further = "" if model is None else _FURTHER.get(type(model).__name__, "")
+    seed = [] if model is None else [page.paragraph(f"Random seed: {_seed(model)}.")]
+    pieces = [*([page.command(command)] if command else []), *seed, versions(further)]
+    return page.section("Reproduce this report", *pieces)
 
 
-def _seed(subject: Subject) -> str:
-    assert subject.model is not None
-    parameters = subject.model.get_params(deep=False)
+def versions(further: str = "") -> str:
+    """Return a table of the versions of Lowland, Python and the packages that compute; ``further`` is one more."""
+    rows = [("lowland", __version__), ("Python", platform.python_version())]
+    rows += [(name, metadata.version(name)) for name in (*_PACKAGES, further) if name]
+    return page.table(rows, "Versions")
+
+
+def _seed(model: Reducer) -> str:
+    parameters = model.get_params(deep=False)
     if "random_state" not in parameters:
-        return "the method has none"
-    value = parameters["random_state"]
-    return "not set (None)" if value is None else str(value)
+        return "none; this method draws no random numbers"
+    return str(parameters["random_state"])
