@@ -156,6 +156,7 @@ def _compared(drawn: DrawnMap, kind: str, axes: str | None, look: LookOptions, b
 
 def _of_model(drawn: DrawnMap, kind: str, axes: str | None, model: Reducer, rows: Any, option: str) -> Any:
     from .. import plots
+    from ..report.compared import named_rows
 
     known = inspect.signature(getattr(plots, kind)).parameters
     if axes is not None and "axes" not in known:
@@ -167,7 +168,7 @@ def _of_model(drawn: DrawnMap, kind: str, axes: str | None, model: Reducer, rows
     }
     options = {name: value for name, value in wanted.items() if value is not None and name in known}
     try:
-        return plots.plot(model, rows, kind, **options)
+        return plots.plot(model, named_rows(rows), kind, **options)
     except ValueError as error:
         raise UsageError(f"{option} {kind}: {str(error).partition(' These can be drawn')[0]}") from error
 

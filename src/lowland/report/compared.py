@@ -33,6 +33,11 @@ class Compared:
         return int(count()) if hasattr(self.given, "blocks") and count is not None else int(_height(self.given))
 
     @property
+    def named(self) -> Any:
+        """The rows with their own columns, as figures take them."""
+        return named_rows(self.given)
+
+    @property
     def pairwise(self) -> bool:
         """Whether the rows are a matrix of distances."""
         return bool(isinstance(self.metric, str) and self.metric == "precomputed")
@@ -45,6 +50,18 @@ class Compared:
 
 def _height(rows: Any) -> int:
     return rows.shape[0] if hasattr(rows, "shape") else len(rows)
+
+
+def named_rows(rows: Any) -> Any:
+    """Return a row source as figures take rows: an array, or a table with the names of the columns."""
+    array = getattr(rows, "array", None) if hasattr(rows, "blocks") else None
+    if array is None:
+        return rows
+    if getattr(rows, "names", None) is None or hasattr(array, "tocsr"):
+        return array
+    import polars as pl
+
+    return pl.DataFrame(array, schema=list(rows.names))
 
 
 def compared_rows(model: Reducer, X: Any) -> Compared:

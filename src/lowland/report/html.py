@@ -151,7 +151,9 @@ def _warnings(subject: Subject) -> list[str]:
     """Return all warnings about a map: given ones, of the fit, and of the measures."""
     of_fit = () if subject.model is None else subject.model.fit_info_.warnings
     of_measures = () if subject.found is None or isinstance(subject.found, str) else subject.found.picture.warnings
-    return list(dict.fromkeys([*subject.warnings, *of_fit, *of_measures]))
+    given = list(dict.fromkeys([*subject.warnings, *of_fit]))
+    # What dominates the fit dominates the distances, too: once is enough.
+    return [*given, *(text for text in of_measures if not any(text.partition(", so ")[0] in other for other in given))]
 
 
 def _data(subject: Subject) -> str:

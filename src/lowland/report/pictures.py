@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 20_000  # pictures that compare pairs or repeat the fit are drawn of no more rows
 _OF_ROWS = ("biplot", "correlation_circle", "hit_map", "u_matrix", "residual_variance")
+_OF_PLANES = ("biplot", "correlation_circle")
 _TITLES = {
     "correlation_circle": "Correlation circle",
     "biplot": "Rows and columns together (biplot)",
@@ -42,10 +43,13 @@ def section(subject: Subject) -> str:
 
 
 def _picture(subject: Subject, kind: str) -> list[str]:
-    figure = drawn(subject, kind)
+    caption, title = HOW_TO_READ[kind], _TITLES[kind]
+    try:
+        figure = drawn(subject, kind)
+    except ValueError as error:  # the page says what is missing instead
+        return [page.heading3(title), page.paragraph(f"Not drawn: {error}")]
     if figure is None:
         return []
-    caption, title = HOW_TO_READ[kind], _TITLES[kind]
     return [page.heading3(title), page.figure(inline_svg(figure, kind, title, caption), caption)]
 
 
@@ -62,10 +66,10 @@ def drawn(subject: Subject, kind: str) -> Any:
     if model is None or kind not in plots.plot_kinds(model):
         return None
     needs = kind in _OF_ROWS
-    if needs and (behind is None or behind.n > _MOST_ROWS):
+    if (needs and (behind is None or behind.n > _MOST_ROWS)) or (kind in _OF_PLANES and len(subject.axis_names) < 2):
         return None
     options = {"color": subject.color, "color_name": subject.color_name} if kind == "biplot" else {}
-    made = plots.plot(model, None if behind is None or not needs else behind.given, kind, **options)
+    made = plots.plot(model, None if behind is None or not needs else behind.named, kind, **options)
     return (made[0] if isinstance(made, list) else made).figure
 
 
