@@ -12,6 +12,8 @@ from cyclopts import Parameter
 from ..core.errors import DataError
 from .answer import UsageError
 from .figures import KEPT, DrawnMap, Rows, draw
+from .input import columns_in_words
+from .inputs import row_names
 from .running import run
 from .wording import SCALED, in_words
 
@@ -110,8 +112,8 @@ class JudgedMap:
         from .preparing import steps_in_words
 
         given = self.given
-        n, columns = given.shape
-        facts = {"file": files[0].name, "rows": f"{n:,}", "columns compared": f"{columns:,}"}
+        n = given.shape[0]
+        facts = {"file": files[0].name, "rows": f"{n:,}", "columns compared": columns_in_words(given)}
         if given.pairwise:
             facts = {"file": files[0].name, "objects": f"{n:,}"}
         left = {name: reason for name, reason in given.left_out.items() if reason != "kept aside"}
@@ -127,6 +129,7 @@ class JudgedMap:
             color=self.groups,
             color_name=self.target,
             names=given.labels(),
+            called=row_names(given),
             data_summary=facts,
             command=command,
             steps=None if given.steps is None else steps_in_words(given.steps),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.command_line import command_line
 from .figures import DrawnMap, draw
+from .input import columns_in_words
 from .inputs import row_names
 from .preparing import steps_in_words
 from .running import run
@@ -86,8 +87,9 @@ class NewRows:
     def _subject(self, data: Path, command: str, rows: Any) -> Subject:
         from ..report.building import of_new_rows
 
-        n, columns = self.given.shape
-        facts = {"file": data.name, "rows": f"{n:,}", "columns used": f"{columns:,}", "model": self.model.name}
+        n = self.given.shape[0]
+        facts = {"file": data.name, "rows": f"{n:,}", "columns used": columns_in_words(self.given)}
+        facts["model"] = self.model.name
         aligned = None
         if self.after is not None:
             aligned = "The coordinates are rotated and shifted as the map that the model was aligned to."
@@ -101,7 +103,8 @@ class NewRows:
             novelty=self.novelty,
             color=self.color,
             color_name=self.keep.color,
-            names=row_names(self.given),
+            names=self.given.labels(),
+            called=row_names(self.given),
             hover=shown,
             alignment=aligned,
             title=f"{data.name} on the map of {self.model.name}",

@@ -10,7 +10,8 @@ from ..core.command_line import command_line, stem_of
 from .answer import note
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import DrawnMap, draw
-from .input import Input
+from .input import Input, columns_in_words
+from .inputs import row_names
 from .model import find_method
 from .options import KeepOptions, MethodOptions, TableOptions
 from .preparing import steps_in_words
@@ -128,8 +129,8 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
 
     fitted, embedding, given = made.fitted, made.embedding, made.given
     color, color_name = _coloring(job, made)
-    n, columns = given.shape
-    facts = {"file": job.data.name, "rows": f"{n:,}", "columns reduced": f"{columns:,}"}
+    n = given.shape[0]
+    facts = {"file": job.data.name, "rows": f"{n:,}", "columns reduced": columns_in_words(given)}
     if given.pairwise:
         facts = {"file": job.data.name, "objects": f"{n:,}"}
     left = {name: reason for name, reason in given.left_out.items() if reason != "kept aside"}
@@ -147,6 +148,7 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
         color=color,
         color_name=color_name,
         names=given.labels(),
+        called=row_names(given),
         hover=_hover(job, given),
         images=_images(job, given),
         alignment=None if made.after is None else alignment_words(job, made.after),

@@ -47,8 +47,12 @@ def _advice(found: Trust) -> str:
         return "Neighbours, groups and distances can be read from this map, as far as the measures below say."
     if words.get("geodesic distances") == "good":
         return "Read neighbours and the way along the shape from this map, not straight distances."
-    use = "Read neighbours and groups from this map" if near == "good" else "Read the coarse arrangement from this map"
-    return f"{use}, but no distances: they are {far}. Check a finding in the data themselves."
+    if near == "good":
+        return f"Read neighbours and groups from this map, but do not measure distances in it: they are {far}."
+    return (
+        "Read the coarse arrangement from this map, not single neighbours or exact distances. Check a finding in the "
+        "data themselves."
+    )
 
 
 def reproduce_section(subject: Subject) -> str:

@@ -42,6 +42,7 @@ def render_report(
     color: Any = None,
     color_name: str | None = None,
     names: Sequence[str] | None = None,
+    called: Sequence[str] | None = None,
     hover: Any = None,
     images: Sequence[str | None] | None = None,
     alignment: str | None = None,
@@ -63,6 +64,7 @@ def render_report(
     X : the rows that it was fitted on (or their distances); with them the report measures how reliable the map is.
     color, color_name : a column that colours the points, and its name.
     names : a name for each point, written beside it if there are few, otherwise shown on hover.
+    called : what each row is called in texts, such as its line in a file; default: ``names``.
     hover : a data frame of columns, or a mapping from names to values, shown on hover.
     images : an image for each point as a data URI, or None, shown on hover.
     alignment : what the map was laid over, if the coordinates are not the model's own but rotated: its axes then have
@@ -93,6 +95,7 @@ def render_report(
         color=color,
         color_name=color_name,
         names=names,
+        called=called,
         hover=hover,
         images=images,
         alignment=alignment,
@@ -112,7 +115,7 @@ def render(subject: Subject) -> str:
     behind, found, words = subject.behind, subject.found, subject.words
     subject = replace(subject, warnings=[words(text) for text in _warnings(subject)])
     dimension = None if behind is None or subject.new else estimate_dimension(behind)
-    outliers = None if behind is None or subject.new else find_outliers(behind, subject.names)
+    outliers = None if behind is None or subject.new else find_outliers(behind, subject.called or subject.names)
     sections = [
         _data(subject),
         _steps(subject),
@@ -158,19 +161,27 @@ def _warnings(subject: Subject) -> list[str]:
 
 def _data(subject: Subject) -> str:
     rows = [(str(name), str(value)) for name, value in subject.data_summary.items()]
-    return page.section("The data", page.table(rows, "Data")) if rows else ""
+    return page.section("The data", page.table(rows, "What was read")) if rows else ""
 
 
 def _steps(subject: Subject) -> str:
     """Return what was done to the data, in order."""
     done = [] if subject.steps is None else [f"Steps before the method: {subject.steps}."]
     if subject.model is not None:
-        call = " ".join(repr(subject.model).split())  # scikit-learn's repr: parameters that differ from their defaults
-        verb = "Placed by a model that was fitted before" if subject.new else "Fitted"
-        done.append(f"{verb}: {call}.")
+        done.append(_fitted(subject))
     if subject.alignment:
         done.append(subject.alignment)
     return page.section("What was done", page.steps(done)) if done else ""
+
+
+def _fitted(subject: Subject) -> str:
+    """Return which method was fitted, with the parameters that differ from their defaults."""
+    assert subject.model is not None
+    call = " ".join(repr(subject.model).split())  # scikit-learn's repr shows only these parameters
+    given = call.partition("(")[2].rstrip(")")
+    how = f" with {given}; the other parameters have their defaults" if given else " with its default parameters"
+    verb = "Placed on the map of a model that was fitted before:" if subject.new else "Fitted"
+    return f"{verb} {subject.method_title}{how}."
 
 
 def _map(subject: Subject) -> str:
@@ -205,7 +216,7 @@ def _fit(model: Reducer) -> str:
     return page.section(
         "The fit",
         page.table(model.fit_info_.rows(), "Fit"),
-        page.table(given, f"Parameters of {type(model).__name__}"),
+        page.details("All parameters", page.table(given, f"Parameters of {type(model).__name__}")),
     )
 
 

@@ -95,10 +95,11 @@ def steps(texts: Iterable[str]) -> str:
     return "<ol>\n" + "\n".join(f"<li>{escape(text)}</li>" for text in texts) + "\n</ol>"
 
 
-def table(rows: Iterable[tuple[str, str]], caption: str) -> str:
-    """Return a table of names and values."""
+def table(rows: Iterable[tuple[str, str]], caption: str, kind: str = "") -> str:
+    """Return a table of names and values; the names of kind "wide" have most of the room."""
     cells = "\n".join(f'<tr><th scope="row">{escape(n)}</th><td>{escape(v)}</td></tr>' for n, v in rows)
-    return f"<table>\n<caption>{escape(caption)}</caption>\n<tbody>\n{cells}\n</tbody>\n</table>"
+    mark = f' class="{kind}"' if kind else ""
+    return f"<table{mark}>\n<caption>{escape(caption)}</caption>\n<tbody>\n{cells}\n</tbody>\n</table>"
 
 
 def figure(svg: str, caption: str = "") -> str:

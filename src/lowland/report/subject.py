@@ -42,6 +42,7 @@ class Subject:
     color: Any = None
     color_name: str | None = None
     names: Sequence[str] | None = None
+    called: Sequence[str] | None = None  # names of rows in texts, such as lines of a file; default: ``names``
     hover: Any = None
     images: Sequence[str | None] | None = None
     alignment: str | None = None

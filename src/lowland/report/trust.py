@@ -138,7 +138,7 @@ def section(found: Trust | str, Y: Array, labels: Sequence[str]) -> str:
         + ("" if report.exact else ", with 95 % intervals")
         + f"; compared with {report.space} ({report.metric})"
     )
-    pieces.append(page.table(rows, caption))
+    pieces.append(page.table(rows, caption, "wide"))
     if every:
         pieces.append(_map(report, Y, labels))
     return page.section(title, *pieces)
