@@ -44,7 +44,7 @@ def prepared(
 
 def steps_in_words(steps: Pipeline) -> str:
     """Return the steps with what each does, such as "missing (ppca), scale (standard)"."""
-    said = {"columns": None, "dates": "kind", "missing": "numbers", "categories": "kind", "scale": "kind"}
+    said = {"dates": "kind", "missing": "numbers", "categories": "kind", "scale": "kind"}
     words = []
     for name, step in steps.steps:
         if name == "columns":
@@ -53,9 +53,12 @@ def steps_in_words(steps: Pipeline) -> str:
         if name == "pre":
             words.append(f"{type(step).__name__} of {how['n_components']} components")
         elif name == "transform":
-            words.append(", ".join(how["transforms"]))
+            words.append(
+                ", ".join(f"{function} of {', '.join(names)}" for function, names in how["transforms"].items())
+            )
         else:
-            words.append(f"{name} ({next(iter(how.values()))})" if how and said.get(name, "") is not None else name)
+            value = how.get(said.get(name, "")) or next(iter(how.values()), None)
+            words.append(name if value is None else f"{name} ({value})")
     return ", ".join(words) or "columns"
 
 

@@ -139,8 +139,6 @@ def reduction_page(job: Job, made: Made, rows: Any) -> str:
     if job.keep.aside:
         facts["not used as data"] = ", ".join(job.keep.aside)
     steps = None if given.steps is None else steps_in_words(given.steps)
-    if steps is not None:
-        facts["steps before the method"] = steps
     return render_report(
         fitted,
         embedding,

@@ -78,4 +78,5 @@ def _seed(model: Reducer) -> str:
     parameters = model.get_params(deep=False)
     if "random_state" not in parameters:
         return "none; this method draws no random numbers"
-    return str(parameters["random_state"])
+    value = parameters["random_state"]
+    return "0, the default" if value is None else str(value)

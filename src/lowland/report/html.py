@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..dimension import Estimate
     from ..plots.overlay import Overlay
     from ..quality.supplementary_columns import Supplementary
+    from .trust import Trust
 
 
 def render_report(
@@ -126,7 +127,7 @@ def render(subject: Subject) -> str:
         pictures.axes_section(subject),
         page.section("What gaps and sizes mean", page.paragraph(meaning(subject.method_name, subject.method_title))),
         "" if subject.model is None else _fit_quality(subject.model),
-        "" if found is None else trust.section(found, subject.embedding, subject.labels),
+        "" if found is None else _trust(subject, found),
         _dimensions(subject, dimension),
         "" if outliers is None or behind is None else outliers_section(outliers, behind, subject.steps),
         "" if subject.novelty is None else novelty_section(subject.novelty),
@@ -196,6 +197,10 @@ def _map(subject: Subject) -> str:
         subject.tips,
         drawn,
     )
+
+
+def _trust(subject: Subject, found: Trust | str) -> str:
+    return trust.section(found, subject.embedding, subject.labels, meaningful_axes=subject.meaningful_axes)
 
 
 def _fit_quality(model: Reducer) -> str:

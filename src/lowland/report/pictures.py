@@ -65,12 +65,21 @@ def drawn(subject: Subject, kind: str) -> Any:
         return made.figure
     if model is None or kind not in plots.plot_kinds(model):
         return None
+    if kind == "spectrum" and not _beyond_kept(model):
+        return None
     needs = kind in _OF_ROWS
     if (needs and (behind is None or behind.n > _MOST_ROWS)) or (kind in _OF_PLANES and len(subject.axis_names) < 2):
         return None
     options = {"color": subject.color, "color_name": subject.color_name} if kind == "biplot" else {}
     made = plots.plot(model, None if behind is None or not needs else behind.named, kind, **options)
     return (made[0] if isinstance(made, list) else made).figure
+
+
+def _beyond_kept(model: Reducer) -> bool:
+    """Return whether eigenvalues beyond those of the map are known, so that a gap after them can be seen."""
+    values = getattr(model, "spectrum_", None)
+    values = getattr(model, "eigenvalues_", None) if values is None else values
+    return values is not None and len(values) > model.n_components_
 
 
 def new_rows_section(subject: Subject) -> str:

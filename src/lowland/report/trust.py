@@ -114,7 +114,7 @@ def whole_map(behind: Compared, Y: Array, k: int) -> tuple[Measure, Measure] | N
     return from_table("trustworthiness", table), from_table("continuity", table)
 
 
-def section(found: Trust | str, Y: Array, labels: Sequence[str]) -> str:
+def section(found: Trust | str, Y: Array, labels: Sequence[str], *, meaningful_axes: bool = True) -> str:
     """Return the section of the page; the warnings stand at its top."""
     title = "How reliable the map is"
     if isinstance(found, str):
@@ -140,7 +140,7 @@ def section(found: Trust | str, Y: Array, labels: Sequence[str]) -> str:
     )
     pieces.append(page.table(rows, caption, "wide"))
     if every:
-        pieces.append(_map(report, Y, labels))
+        pieces.append(_map(report, Y, labels, meaningful_axes))
     return page.section(title, *pieces)
 
 
@@ -158,11 +158,14 @@ def groups_section(found: Trust | str, name: str | None) -> str:
     caption = f"Share of the {k} nearest neighbours in the same group{f' ({name})' if name else ''}; largest loss first"
     if len(order) > _GROUPS_SHOWN:
         caption += f"; {_GROUPS_SHOWN} of {len(order):,} groups"
-    text = "A group survives in the map if its share there is about the share in the data."
+    text = (
+        "A group survives in the map if its share there is about that in the data. A share in the data that is near "
+        "chance means that the columns do not separate the group, so no map of them can."
+    )
     return page.section("Groups", page.paragraph(purity.sentence), page.paragraph(text), page.table(rows, caption))
 
 
-def _map(report: Report, Y: Array, labels: Sequence[str]) -> str:
+def _map(report: Report, Y: Array, labels: Sequence[str], meaningful: bool) -> str:
     import numpy as np
 
     from ..plots import scatter
@@ -173,6 +176,6 @@ def _map(report: Report, Y: Array, labels: Sequence[str]) -> str:
         f"The same map, coloured by the share of each point's {report.n_neighbors} nearest neighbours in the data that "
         "are also its nearest neighbours in the map."
     )
-    name = "share of neighbours kept"
-    drawing = scatter(Y, color=kept, color_name=name, color_limits=(0, 1), labels=labels, kind="points").figure
+    look: dict[str, Any] = {"kind": "points", "color_limits": (0, 1), "meaningful_axes": meaningful}
+    drawing = scatter(Y, color=kept, color_name="share of neighbours kept", labels=labels, **look).figure
     return page.figure(inline_svg(drawing, "trust", "The map, coloured by trust", caption), caption)
