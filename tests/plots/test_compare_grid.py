@@ -33,7 +33,7 @@ def test_each_map_has_a_panel_with_its_verdict(maps):
 
 
 def test_groups_and_scales_have_one_legend(maps):
-    X, named = maps
+    _, named = maps
     arc = named["$unrolled$"][:, 0]
     parts = np.where(arc < np.median(arc), "inner", "outer")
     drawn = compare_grid(named, color=parts, color_name="part")
@@ -58,7 +58,7 @@ def test_large_maps_are_judged_by_a_sample(maps, monkeypatch):
 
 
 def test_a_comparison_is_drawn(compared):
-    X, color, found = compared
+    X, _, found = compared
     drawn = compare_grid(found)
     best = found.ranked()
     assert [axes.get_title().split("\n")[0].removesuffix(" (recommended)") for axes in drawn] == [
@@ -81,7 +81,7 @@ def compared():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 4)) + 4 * (np.arange(120) % 2)[:, None]
     kinds = np.array(["a", "b"])[np.arange(120) % 2]
-    return X, kinds, lowland.compare(X, kinds, methods=["pca", "classical_mds"], budget=None, random_state=0)
+    return X, kinds, lowland.compare(X, ["pca", "classical_mds"], budget=None, target=kinds, random_state=0)
 
 
 def test_given_axes_get_the_panels(maps):
@@ -113,4 +113,4 @@ def test_themes(maps, name):
         drawn = compare_grid(named, color=["a", "b"] * 100)
     assert drawn[0].title.get_color() == look.ink
     assert drawn[0].title.get_fontsize() == look.font
-    assert {text.get_color() for text in drawn[0].figure.legends[0].get_texts()} == {look.ink}
+    assert {to_hex(text.get_color()) for text in drawn[0].figure.legends[0].get_texts()} == {look.ink}

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 import lowland
 from lowland import quality
-from lowland.plots.quality import CURVES_MOST, measures, quality_map, rnx, shepard
+from lowland.plots.quality import CURVES_MOST, measures, rnx, shepard
 from lowland.plots.style import PALETTE, theme
 
 
@@ -90,30 +90,6 @@ def test_rnx_refuses_what_it_cannot_draw(roll):
         rnx({str(i): curve for i in range(CURVES_MOST + 1)})
 
 
-@pytest.mark.parametrize("by", ["kept", "false", "missing", "stretch"])
-def test_quality_map_is_coloured_by_the_measure(roll, by):
-    X, Y, _ = roll
-    found = quality.pointwise(X, Y, 8)
-    axes = quality_map(X, Y, by=by, n_neighbors=8, labels=["u", "v"])
-    (marks,) = axes.collections
-    order = np.lexsort(Y.T)
-    places = np.asarray(marks.get_offsets())
-    drawn = np.lexsort(places.T)
-    np.testing.assert_allclose(places[drawn], Y[order])
-    np.testing.assert_allclose(marks.get_array()[drawn], getattr(found, by)[order])
-    assert axes.get_xlabel() == "u"
-    label = axes.figure.axes[1].get_ylabel()
-    assert label == {"kept": "share of the 8 nearest neighbours kept"}.get(by, label)
-
-
-def test_quality_map_of_anchors_says_so(roll):
-    X, Y, _ = roll
-    axes = quality_map(quality.pointwise(X, Y, anchors=30), Y)
-    assert "30 of 150 points evaluated" in axes.get_title(loc="left")
-    with pytest.raises(ValueError, match="'stretch'; got 'trust'"):
-        quality_map(X, Y, by="trust")
-
-
 def test_measures_are_at_their_values(roll):
     X, Y, _ = roll
     found = quality.report(X, Y)
@@ -131,12 +107,12 @@ def test_measures_are_at_their_values(roll):
 def test_themes(roll, name):
     X, Y, unrolled = roll
     with theme(name) as look:
-        drawn = [shepard(X, Y), rnx(X, {"a": Y, "b": unrolled}), measures(quality.report(X, Y)), quality_map(X, Y)]
+        drawn = [shepard(X, Y), rnx(X, {"a": Y, "b": unrolled}), measures(quality.report(X, Y))]
     assert tuple(drawn[0].collections[0].get_facecolor()[0][:3]) == pytest.approx(to_rgba(look.accent)[:3])
     assert drawn[0].lines[0].get_color() == look.second
     for axes in drawn:
         assert axes.xaxis.label.get_color() == look.ink
         assert axes.xaxis.label.get_fontsize() == look.font + 1
     texts = drawn[1].get_legend().get_texts()
-    assert {text.get_color() for text in texts} == {look.ink}
+    assert {to_hex(text.get_color()) for text in texts} == {look.ink}
     assert {text.get_fontsize() for text in texts} == {look.font}

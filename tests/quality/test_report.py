@@ -13,7 +13,8 @@ from scipy.spatial.distance import pdist, squareform
 
 import lowland
 from lowland import quality
-from lowland.plots.quality import quality_map, rnx, shepard
+from lowland.plots import quality_map
+from lowland.plots.quality import rnx, shepard
 from lowland.quality.chance import _near_by_chance
 from lowland.quality.ranks import rank_table
 from lowland.quality.spaces import sides
@@ -337,7 +338,7 @@ def test_pictures(digits):
     assert len(axes.collections[0].get_offsets()) == 10_000
     curve = quality.rnx_curve(X, Y)
     assert np.array_equal(rnx(curve).lines[0].get_xdata(), curve.k)
-    axes = quality_map(quality.pointwise(X, Y, anchors=100), Y)
+    axes = quality_map(Y, trust=quality.pointwise(X, Y, anchors=100))
     assert sum(len(c.get_offsets()) for c in axes.collections) == len(X)
 
 

@@ -297,7 +297,7 @@ def heights(figure: object) -> list[float]:
 
 
 def test_scree_bars_are_shares_and_the_line_is_their_sum() -> None:
-    figure = scree([4.0, 3.0, 2.0, 1.0], kept=2)
+    figure = scree([4.0, 3.0, 2.0, 1.0], kept=2).figure
     assert heights(figure) == pytest.approx([40, 30, 20, 10])
     assert figure.axes[0].lines[0].get_ydata().tolist() == pytest.approx([40, 70, 90, 100])
     colors = [patch.get_facecolor() for patch in figure.axes[0].patches]
@@ -306,14 +306,14 @@ def test_scree_bars_are_shares_and_the_line_is_their_sum() -> None:
 
 
 def test_scree_of_a_partial_spectrum_shows_the_rest_as_an_open_bar() -> None:
-    figure = scree([4.0, 3.0], total=10.0)
+    figure = scree([4.0, 3.0], total=10.0).figure
     assert heights(figure) == pytest.approx([40, 30, 30])
     assert figure.axes[0].patches[-1].get_fill() is False
     assert figure.axes[0].get_xticklabels()[-1].get_text() == "rest"
 
 
 def test_scree_of_a_long_spectrum_loses_nothing() -> None:
-    figure = scree(np.ones(200))
+    figure = scree(np.ones(200)).figure
     assert sum(heights(figure)) == pytest.approx(100)
     assert len(heights(figure)) < 100
 
@@ -445,7 +445,7 @@ def test_pictures_leave_no_global_state() -> None:
     import matplotlib as mpl
 
     before = dict(mpl.rcParams)
-    inline_svg(scree([2.0, 1.0]), "s", "t", "d")
+    inline_svg(scree([2.0, 1.0]).figure, "s", "t", "d")
     assert dict(mpl.rcParams) == before
 
 

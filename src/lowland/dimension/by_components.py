@@ -5,12 +5,15 @@ Large sets are represented by a random sample of rows, whose number the result g
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..core.errors import RankWarning
 from ..core.message import Message, Owner
 from ..graph.neighbors import objects
 from ..pairs.distances import learn
@@ -99,11 +102,13 @@ def stress_by_dimension(
     numbers = _numbers(dimensions, owner)
     items, metric, n = _some_rows(X, metric, rows, random_state, owner)
     fit = MetricMDS if method == "metric" else NonmetricMDS
-    found = [
-        float(fit(n_components=k, metric=metric, random_state=random_state).fit(items).stress_)  # type: ignore[attr-defined]
-        for k in numbers
-    ]
-    return StressCurve(numbers, np.array(found), method, n, int(items.shape[0]))
+    used, most = int(items.shape[0]), _most_dimensions(items, metric)
+    stress: dict[int, float] = {}
+    with _any_rank():
+        for k in sorted({min(k, most) for k in numbers}):  # further dimensions do not change a map
+            model = fit(n_components=k, metric=metric, random_state=random_state).fit(items)
+            stress[k] = float(model.stress_)  # type: ignore[attr-defined]
+    return StressCurve(numbers, np.array([stress[min(k, most)] for k in numbers]), method, n, used)
 
 
 def residual_variance_by_dimension(
@@ -152,11 +157,13 @@ def residual_variance_by_dimension(
     numbers = _numbers(dimensions, owner)
     items, metric, n = _some_rows(X, metric, rows, random_state, owner)
     used, most = items.shape[0], max(numbers)
-    model = Isomap(most, n_neighbors=n_neighbors, metric=metric, landmarks=None, random_state=random_state).fit(items)
     flat = isinstance(metric, str) and metric == "euclidean"
-    k = min(most, used - 1, items.shape[1]) if flat else min(most, used - 1)
-    linear = PCA(k) if flat else ClassicalMDS(k, metric=metric, landmarks=None, random_state=random_state)
-    Y = np.asarray(linear.fit_transform(items), dtype=np.float64)
+    k = min(most, _most_dimensions(items, metric))
+    exact: dict[str, Any] = {"metric": metric, "landmarks": None, "random_state": random_state}
+    linear = PCA(k) if flat else ClassicalMDS(k, **exact)
+    with _any_rank():
+        model = Isomap(min(most, used - 1), n_neighbors=n_neighbors, **exact).fit(items)
+        Y = np.asarray(linear.fit_transform(items), dtype=np.float64)
     found = [
         float(residual_variance(items, Y[:, :d], metric=metric, pairs=None)) if d <= Y.shape[1] else np.nan
         for d in numbers
@@ -173,6 +180,20 @@ def at_dimensions(values: Array, numbers: Iterable[int]) -> Array:
     [0.1, nan]
     """
     return np.array([values[d - 1] if d <= len(values) else np.nan for d in numbers], dtype=np.float64)
+
+
+@contextmanager
+def _any_rank() -> Iterator[None]:
+    """Do not warn of maps that have fewer dimensions than were asked for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)
+        yield
+
+
+def _most_dimensions(items: Any, metric: Metric) -> int:
+    """Return how many dimensions a map of these rows can have."""
+    n = int(items.shape[0])
+    return min(n - 1, int(items.shape[1])) if isinstance(metric, str) and metric == "euclidean" else n - 1
 
 
 def _numbers(dimensions: Iterable[int], owner: str) -> tuple[int, ...]:

@@ -86,16 +86,19 @@ def advice(spectrum: Any, total: float | None = None) -> Advice:
 def eigengap(spectrum: Any) -> tuple[int | None, float | None]:
     """Return the number of values before the largest gap of a spectrum, and its size: a ratio, or a difference.
 
-    Of values in descending order (PCA, kernels, distances) it is the largest ratio of successive positive values, as in
-    `largest_drop`. Of values in ascending order (Laplacians, LLE), where small values count, it is the largest
-    difference. None if there are fewer than two values.
+    Of values in descending order (PCA, kernels, distances) it is the largest ratio of successive positive values, among
+    those that make up 95 % of their sum and the next one: among tiny values ratios have no meaning. Of values in
+    ascending order (Laplacians, LLE), where small values count, it is the largest difference. None if there are fewer
+    than two values.
 
     >>> eigengap([5.0, 4.0, 0.1]), eigengap([0.01, 0.02, 0.5, 0.6])
     ((2, 40.0), (2, 0.48))
     """
     values = np.asarray(spectrum, dtype=np.float64)
     if not ascending(values):
-        return largest_drop(values[values > 0])
+        positive = values[values > 0]
+        reach = components_for_share(positive, float(positive.sum()), SHARES[-1]) or len(positive)
+        return largest_drop(positive[: reach + 1])
     steps = np.diff(values)
     return int(np.argmax(steps)) + 1, float(steps.max())
 

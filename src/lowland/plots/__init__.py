@@ -23,7 +23,8 @@ from .kinds import plot, plot_kinds
 from .lecture import axes_and_projections, power_iteration, variance_by_direction
 from .overlay import Overlay
 from .panels import compare_grid
-from .quality import measures, quality_map, rnx, shepard
+from .quality import measures, rnx, shepard
+from .quality_map import quality_map
 from .scatter import scatter
 from .spectrum import scree, spectrum
 from .style import theme

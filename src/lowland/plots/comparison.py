@@ -10,7 +10,7 @@ import numpy as np
 from ..comparison.ranking import WORDS
 from .panels import draw_panel, group_legend
 from .parts import grid_lines, legend
-from .style import PALETTE, current, literal, new_figure, shorten
+from .style import current, literal, new_figure, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +87,7 @@ def small_map(Y: Any, color: Sequence[Any] | None = None) -> Figure:
 def _bars(axes: Axes, names: Sequence[str], criteria: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> None:
     """Draw the criteria of each map, the best on top, with error bars."""
     look, listed = current(), list(criteria[names[0]])
-    tones = {"local": look.accent, "global": look.second, "target": PALETTE[4]}
+    tones = {"local": look.accent, "global": look.second, "target": look.palette[4]}
     height = 0.8 / len(listed)
     for place, criterion in enumerate(listed):
         values = np.array([criteria[name][criterion] for name in names])

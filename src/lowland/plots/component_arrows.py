@@ -93,7 +93,7 @@ def biplot(
     written = [found.names[j] for j in best] + list(numbers)
     colors = [current().ink] * len(best) + [current().second] * len(numbers)
     ends = np.vstack([tips, further])
-    write_tip_names(ax, ends, written, towards=ends, colors=colors)
+    write_tip_names(ax, ends, written, towards=ends, colors=colors, arrows=ends)
     if centres:
         spots = np.array(list(centres.values()))
         write_tip_names(ax, spots, list(centres), colors=[current().second] * len(spots))
@@ -159,7 +159,9 @@ def correlation_circle(
     note(ax, "correlations of columns and axes" + _left_out(len(best), len(table)))
     ends = np.vstack([tips, further])
     colors = [current().ink] * len(tips) + [current().second] * len(further)
-    write_tip_names(ax, ends, [found.names[j] for j in best] + list(extra.numbers), towards=ends, colors=colors)
+    write_tip_names(
+        ax, ends, [found.names[j] for j in best] + list(extra.numbers), towards=ends, colors=colors, arrows=ends
+    )
     return ax
 
 

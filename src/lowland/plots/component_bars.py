@@ -119,10 +119,10 @@ def contributions(
     values = table.combined(axes)
     mean = float(values.sum()) / len(values)
     ax = _bars_up(ax, values, table.names, top, mean)
-    place, label = 1.0, f"mean: {mean:.3g} %"
     ax.axhline(mean, color=current().second, linewidth=current().line, linestyle=(0, (4, 2)))
-    ax.annotate(label, (place, mean), xycoords=ax.get_yaxis_transform(), xytext=(-2, 3), textcoords="offset points",
-                ha="right", va="bottom", color=current().second, fontsize=current().font)  # fmt: skip
+    ax.annotate(f"mean: {mean:.2g} %", (1.0, mean), xycoords=ax.get_yaxis_transform(), xytext=(4, 0),
+                textcoords="offset points", ha="left", va="center", color=current().second,
+                fontsize=current().font)  # fmt: skip
     ax.set_ylabel("contribution, %")
     note(
         ax, literal(f"contributions to {_joined(table, axes)}") + _left_out(min(len(values), top or 10**9), len(values))

@@ -110,7 +110,7 @@ def reconstructions(
             panel = draw_image(
                 panels[i * across + j], found.rows[j, i].reshape(height, width), title, (low, high), "gray"
             )
-            panel.set_xlabel(f"{100 * found.lost[j, i]:.2g} % lost", fontsize=current().font, color=current().ink)
+            panel.set_xlabel(f"{_percent(found.lost[j, i])} lost", fontsize=current().font, color=current().ink)
         image = X[chosen[i]].reshape(height, width)
         draw_image(panels[i * across + len(k)], image, "original" if i == 0 else "", (low, high), "gray")
     return panels
@@ -130,6 +130,12 @@ def draw_image(
         spine.set_visible(False)
     ax.set_title(literal(title), fontsize=current().font, color=current().ink, pad=3)
     return ax
+
+
+def _percent(share: float) -> str:
+    """Return a share as a percentage with two digits, such as 100 %, 24 %, 4.3 % and 0.02 %."""
+    value = 100 * share
+    return f"{value:.0f} %" if value >= 9.95 else f"{value:.1f} %" if value >= 1 else f"{value:.2g} %"
 
 
 def _name_of(count: int, model: Any) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..quality.column_order import ordered_correlations
 from .component_parts import color_bar, diverging
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NAMES_MOST = 60  # more names would overlap
+_SMALLEST = 5.0  # points: of names in small cells
 _NUMBERS_MOST = 14  # columns up to which the numbers are written in the cells
 
 
@@ -50,23 +54,38 @@ def correlations(
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)
+    color_bar(ax, image, "correlation").set_ticks([-1, -0.5, 0, 0.5, 1])
     if d <= NAMES_MOST:
-        labels = [literal(shorten(name, 28)) for name in found.names]
-        ax.set_xticks(range(d), labels, rotation=90)
-        ax.set_yticks(range(d), labels)
+        _fit_names(ax, [literal(shorten(name, 28)) for name in found.names])
     else:
         ax.set(xticks=[], yticks=[], xlabel=f"{d} columns")
-    color_bar(ax, image, "correlation").set_ticks([-1, -0.5, 0, 0.5, 1])
     if numbers if numbers is not None else d <= _NUMBERS_MOST:
         _write_numbers(ax, image, found.values)
     return ax
 
 
+def _fit_names(ax: Axes, labels: list[str]) -> None:
+    """Write the names of the columns; smaller, or only some of them, where the cells are smaller than the letters."""
+    figure: Any = ax.figure
+    for size in np.linspace(current().font, min(_SMALLEST, current().font), 5):
+        ax.set_xticks(range(len(labels)), labels, rotation=90, fontsize=size)
+        ax.set_yticks(range(len(labels)), labels, fontsize=size)
+        figure.draw_without_rendering()  # smaller names leave more room for the cells
+        cell = ax.bbox.height / len(labels) * 72 / figure.dpi
+        if 1.2 * size <= cell:
+            return
+    step = math.ceil(1.2 * size / cell)
+    ax.set_xticks(range(0, len(labels), step), labels[::step], rotation=90, fontsize=size)
+    ax.set_yticks(range(0, len(labels), step), labels[::step], fontsize=size)
+
+
 def _write_numbers(ax: Axes, image: Any, values: Any) -> None:
-    for i in range(len(values)):
-        for j in range(len(values)):
-            r, g, b, _ = image.cmap(image.norm(values[i, j]))
-            dark = 0.299 * r + 0.587 * g + 0.114 * b < 0.55
-            text = f"{values[i, j]:.2f}".replace("0.", ".") if abs(values[i, j]) < 0.995 else f"{values[i, j]:.0f}"
-            ax.text(j, i, text.replace("-", "−"), ha="center", va="center", fontsize=current().font - 2,
-                    color="white" if dark else "black")  # fmt: skip
+    figure: Any = ax.figure
+    figure.draw_without_rendering()
+    cell = ax.bbox.width / len(values) * 72 / figure.dpi
+    size = min(current().font - 1, cell / 2.5)  # four characters fit in a cell
+    for i, j in np.ndindex(values.shape):
+        r, g, b, _ = image.cmap(image.norm(values[i, j]))
+        color = "white" if 0.299 * r + 0.587 * g + 0.114 * b < 0.55 else "black"
+        text = f"{values[i, j]:.2f}".replace("0.", ".") if abs(values[i, j]) < 0.995 else f"{values[i, j]:.0f}"
+        ax.text(j, i, text.replace("-", "−"), ha="center", va="center", fontsize=size, color=color)

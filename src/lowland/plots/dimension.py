@@ -41,7 +41,7 @@ def dimension(X: Any, *, ax: Axes | Sequence[Axes] | None = None, **options: Any
     if ax is None:
         panels = grid_of_axes(1, 2, width=5.5, height=4.4) if wanted == 2 else [axes_for(None, 7.0, 4.4)]
     else:
-        panels = list(ax) if isinstance(ax, Sequence | np.ndarray) else [ax]
+        panels = [axes_for(axes) for axes in (ax if isinstance(ax, Sequence | np.ndarray) else [ax])]
     if not 1 <= len(panels) <= 2:
         raise ValueError(f"dimension draws on one or two axes; got {len(panels)}")
     _draw_scales(panels[0], found)

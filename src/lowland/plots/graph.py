@@ -13,7 +13,8 @@ from ..graph.paths import Path, shortest_path
 from ..pairs.distances import learn
 from ..pairs.distances import metric as bind
 from .coloring import Groups, group_style, read_colors
-from .parts import color_bar, grid_lines, heading, legend
+from .parts import color_bar, heading, legend
+from .scatter import label_axes
 from .style import axes_for, current, literal, shorten
 
 if TYPE_CHECKING:
@@ -73,14 +74,14 @@ def neighbor_graph(
     places = _places(X if Y is None else Y, graph.n, metric, given=Y is not None)
     flat = ax is not None and not hasattr(ax, "zaxis")
     places = places[:, :2] if flat else places
-    solid = places.shape[1] == 3
-    axes = axes_for(ax, 6.4, 5.4, projection="3d" if solid else None)
+    axes = axes_for(ax, 6.4, 5.4, projection="3d" if places.shape[1] == 3 else None)
     drawn, total = _draw_edges(axes, graph, places, behind=path is not None)
     _draw_points(axes, places, color, color_name, behind=path is not None)
     if path is not None:
         found = shortest_path(graph, *path)
-        _draw_path(axes, places, found, _direct(X, metric, *path))
-    _finish(axes, solid, on_map=Y is not None)
+        _draw_path(axes, places, found, _direct(X, metric, *path), " in the data" if Y is not None else "")
+    axes.autoscale_view()
+    label_axes(axes, [""] * places.shape[1], range(places.shape[1]), meaningful=Y is None)
     edges = f"{total:,} edges" if drawn == total else f"{drawn:,} of {total:,} edges drawn"
     heading(axes, f"{n_neighbors} nearest neighbours of {graph.n:,} points, {edges}")
     return axes
@@ -151,7 +152,7 @@ def _draw_points(axes: Axes, places: Array, color: Any, name: str | None, *, beh
         color_bar(marks, axes, shorten(name or ""))
 
 
-def _draw_path(axes: Axes, places: Array, found: Path, direct: float) -> None:
+def _draw_path(axes: Axes, places: Array, found: Path, direct: float, where: str) -> None:
     """Draw a path and the straight line between its ends, with their lengths in the data."""
     look = current()
     steps = len(found.points) - 1
@@ -162,10 +163,11 @@ def _draw_path(axes: Axes, places: Array, found: Path, direct: float) -> None:
         *axes.plot(*ends.T, color=look.ink, linewidth=look.line, linestyle="--", zorder=6),
     ]
     axes.scatter(*ends.T, color=look.ink, s=30 * look.marker, zorder=7, linewidths=0)
-    lines[0].set_label(f"shortest path: {found.length:.3g} ({steps} edge{'' if steps == 1 else 's'})")
-    lines[1].set_label(f"straight line: {direct:.3g}")
+    lines[0].set_label(f"shortest path{where}: {found.length:.3g} ({steps} edge{'' if steps == 1 else 's'})")
+    lines[1].set_label(f"straight line{where}: {direct:.3g}")
     before = axes.get_legend()
-    legend(axes, handles=lines, loc="upper center", bbox_to_anchor=(0.5, 0.0 if not hasattr(axes, "zaxis") else 0.04))
+    below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
+    legend(axes, handles=lines, **({"loc": "upper left"} if hasattr(axes, "zaxis") else below))
     if before is not None:
         axes.add_artist(before)
 
@@ -177,20 +179,3 @@ def _direct(X: Any, metric: Metric, i: int, j: int) -> float:
         return float(items[i, j])
     rule = bind(metric, items, {} if callable(metric) else learn(metric, items))
     return float(np.asarray(rule(items[[i]], items[[j]]))[0, 0])
-
-
-def _finish(axes: Axes, solid: bool, *, on_map: bool) -> None:
-    axes.autoscale_view()
-    if solid:
-        axes.set_box_aspect(np.ptp([axes.get_xlim(), axes.get_ylim(), axes.get_zlim()], axis=1))  # type: ignore[attr-defined]
-        look = current()
-        for axis in (axes.xaxis, axes.yaxis, axes.zaxis):  # type: ignore[attr-defined]
-            axis.set_pane_color((0.0, 0.0, 0.0, 0.0))
-            axis.line.set_color(look.faint)
-        if on_map:
-            axes.set(xticks=[], yticks=[], zticks=[])
-        return
-    axes.set_aspect("equal", adjustable="datalim")  # equal scales, so that lengths can be compared
-    if on_map:
-        axes.set(xticks=[], yticks=[])
-    grid_lines(axes)

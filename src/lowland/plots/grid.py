@@ -9,7 +9,7 @@ import numpy as np
 
 from ..methods.network.prototypes import TOPOLOGIES, Grid
 from .parts import color_bar, heading
-from .style import axes_for, current, grid_of_axes, literal, shorten
+from .style import axes_for, current, grid_of_axes, literal, room_of, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,6 +72,15 @@ def _cell(hexagonal: bool) -> np.ndarray[Any, Any]:
     return np.column_stack([np.cos(angle), np.sin(angle)]) / 3**0.5
 
 
+def _size(units: Any, topology: str) -> tuple[float, float]:
+    """Return the size of a figure in which the cells fill the height, next to a colour bar."""
+    shape = np.shape(units)
+    if len(shape) != 2 or 0 in shape:
+        return 6.4, 5.4
+    wide, high = np.ptp(_grid(shape, topology).positions(), axis=0) + 1
+    return 6.4, float(np.clip(5.3 * high / wide + 0.4, 2.6, 8.0))
+
+
 def _is_model(units: Any) -> bool:
     """Return whether the units are those of a fitted SOM; a SOM that is not fitted is refused."""
     if not hasattr(units, "component_planes"):
@@ -107,7 +116,7 @@ def u_matrix(units: Any, X: Any = None, *, topology: str = "rectangular", ax: Ax
     if _is_model(units):
         counts, topology = None if X is None else units.hits(X), units.topology_
         units = units.u_matrix()
-    axes = axes_for(ax, 6.4, 5.4)
+    axes = axes_for(ax, *_size(units, topology))
     color_bar(draw_units(axes, units, topology, colors="Greys"), axes, "mean distance to neighbouring units")
     if counts is not None:
         _draw_discs(axes, np.asarray(counts), np.shape(units), topology)
@@ -158,7 +167,7 @@ def hit_map(units: Any, X: Any = None, *, topology: str = "rectangular", ax: Axe
         if X is None:
             raise ValueError("hit_map needs the rows to count: hit_map(som, X)")
         units, topology = units.hits(X), units.topology_
-    axes = axes_for(ax, 6.4, 5.4)
+    axes = axes_for(ax, *_size(units, topology))
     color_bar(draw_units(axes, units, topology, colors="viridis"), axes, "rows")
     return axes
 
@@ -205,7 +214,8 @@ def component_planes(
     panels = _panels(V, topology, ax)
     for k, axes in enumerate(panels):
         draw_units(axes, V[k], topology)
-        name = shorten(str(k) if names is None else str(names[k]))
+        letters = int(room_of(axes)[0] / (0.58 * look.font))  # that the width of a panel holds
+        name = shorten(str(k) if names is None else str(names[k]), max(letters, 6))
         axes.set_title(literal(name), fontsize=look.font, color=look.ink)
     return panels
 
@@ -216,7 +226,7 @@ def _panels(V: Any, topology: str, ax: Any) -> list[Axes]:
         panels = [ax] if hasattr(ax, "add_collection") else list(np.ravel(ax))
         if len(panels) != len(V):
             raise ValueError(f"got {len(panels)} axes for {len(V)} planes; give one for each")
-        return panels
+        return [axes_for(axes) for axes in panels]
     across = int(np.ceil(np.sqrt(len(V))))
     down = -(-len(V) // across)
     large = current().font / 9

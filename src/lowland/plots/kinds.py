@@ -10,29 +10,26 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ..contract.axis_names import shares_of
 from .subject import Subject
 
 Reason = str | None  # why a figure cannot be drawn, or None
 ROWS = "rows"
+FEWEST_PIXELS = 36  # columns of rows that may be images
 
 
 class Kind(NamedTuple):
     """A row of the table: the function, what it shows, its arguments, and what prevents it for a model.
 
-    ``arguments`` returns the positional arguments and the keyword arguments that a model decides. ``needs`` is ROWS if
-    the figure is drawn from the training rows. ``home`` is the module of the function, if `lowland.plots` itself does
-    not load it.
+    ``home`` is the module of the function; ``arguments`` returns its positional arguments and the keyword arguments
+    that a model decides; ``needs`` is ROWS if the figure is drawn from the training rows.
     """
 
     name: str
     summary: str
+    home: str
     arguments: Callable[[Subject], tuple[tuple[Any, ...], dict[str, Any]]]
     refuses: Callable[[Subject], Reason]
     needs: str = ""
-    home: str = "lowland.plots"
 
 
 # -- arguments --------------------------------------------------------------------------------------------
@@ -40,10 +37,6 @@ class Kind(NamedTuple):
 
 def _map(of: Subject) -> Any:
     return (of.Y,), {"labels": of.labels, "meaningful_axes": of.has_shares}
-
-
-def _units(of: Subject) -> Any:
-    return (of.method,), {}
 
 
 def _units_and_rows(of: Subject) -> Any:
@@ -55,16 +48,26 @@ def _whole(of: Subject) -> Any:
     return (of.model, of.X), {}
 
 
-def _model(of: Subject) -> Any:
-    return (of.model,), {}
-
-
 def _shares(of: Subject) -> Any:
-    """All variances that the fit computed with their total, or the shares of the kept components."""
-    values, total = getattr(of.method, "spectrum_", None), getattr(of.method, "total_variance_", None)
-    if values is None or total is None:
-        values, total = np.sort(shares_of(of.method))[::-1], 1.0
-    return (values, float(total)), {"kept": of.method.n_components_}
+    return (of.model,), {} if of.X is None else {"X": of.X}
+
+
+def _method(of: Subject) -> Any:
+    return (of.method,), {}
+
+
+def _square(of: Subject) -> dict[str, Any]:
+    """The shape of images, if they may be squares."""
+    side = round(of.method.n_features_in_**0.5)
+    return {"shape": (side, side)} if side * side == of.method.n_features_in_ else {}
+
+
+def _eigenimages(of: Subject) -> Any:
+    return (of.model,), _square(of)
+
+
+def _images(of: Subject) -> Any:
+    return (of.model, of.X), _square(of)
 
 
 def _table(of: Subject) -> Any:
@@ -77,8 +80,8 @@ def _judged(of: Subject) -> Any:
 
 
 def _judged_map(of: Subject) -> Any:
-    given, options = _judged(of)
-    return given, {**options, "labels": of.labels}
+    rows, metric = of.judged
+    return (of.Y, rows), {"metric": metric, "labels": of.labels, "meaningful_axes": of.has_shares}
 
 
 def _judged_rows(of: Subject) -> Any:
@@ -95,13 +98,18 @@ def _residuals(of: Subject) -> Any:
     if of.X is None:
         return (of.method,), {}
     given, options = _judged_rows(of)
-    return given, {**options, "n_neighbors": getattr(of.method, "n_neighbors", None) or 10}
+    return given, {**options, "n_neighbors": _neighbors(of)}
 
 
 def _graph(of: Subject) -> Any:
     given, options = _judged(of)
-    k = getattr(of.method, "n_neighbors", None) or 10
-    return (given[0], given[1][:, :3]), {**options, "n_neighbors": k}
+    return (given[0], given[1][:, :3]), {**options, "n_neighbors": _neighbors(of)}
+
+
+def _neighbors(of: Subject) -> int:
+    """The number of neighbours of the method, or 10; t-SNE's has another meaning."""
+    k = of.method.get_params(deep=False).get("n_neighbors") if hasattr(of.method, "pieces_") else None
+    return min(k or 10, len(of.Y) - 1)
 
 
 # -- what prevents a figure -------------------------------------------------------------------------------
@@ -143,6 +151,16 @@ def _places(of: Subject) -> Reason:
     return "its map has one coordinate, and a graph is drawn in 2 or 3 dimensions" if few else _distances(of)
 
 
+def _is_plane(of: Subject) -> Reason:
+    flat = of.method is of.model and of.method.n_features_in_ == 2 and _variances(of) is None
+    return None if flat else "it is drawn of PCA of two columns"
+
+
+def _has_pixels(of: Subject) -> Reason:
+    few = of.method.n_features_in_ < FEWEST_PIXELS
+    return f"its rows have {of.method.n_features_in_} columns, too few for images" if few else _numbers(of)
+
+
 def _has_residuals(of: Subject) -> Reason:
     known = of.X is not None or hasattr(of.method, "residual_variance_")
     return None if known else f"{of.title} keeps no residual variances"
@@ -150,50 +168,144 @@ def _has_residuals(of: Subject) -> Reason:
 
 _components = _has("components_", "components")
 _grid = _has("codebook_", "grid of prototypes")
-_inverse = _both(
-    _numbers,
-    lambda of: None if callable(getattr(of.method, "inverse_transform", None)) else f"{of.title} has no inverse",
-)
 _variances = _has("explained_variance_ratio_", "shares of variance")
 
 
+def _weighted(of: Subject) -> Reason:
+    """Loadings of components that are not orthonormal are scaled by the variances of the rows."""
+    return None if of.X is not None or _variances(of) is None else f"{of.title} has no shares of variance"
+
+
 def _spectrum(of: Subject) -> Reason:
-    names = ("spectrum_", "eigenvalues_", "explained_variance_ratio_", "singular_values_")
+    names = ("spectrum_", "eigenvalues_")
     known = any(getattr(of.method, name, None) is not None for name in names)
     return None if known else f"{of.title} has no eigenvalues"
 
 
-_QUALITY, _GRID, _BY_DIMENSION = "lowland.plots.quality", "lowland.plots.grid", "lowland.plots.by_dimension"
-_GRAPH, _DIMENSION = "lowland.plots.graph", "lowland.plots.dimension"
-
 TABLE: tuple[Kind, ...] = (
-    Kind("scatter", "the map, one point for each row", _map, _keeps_map),
-    Kind("u_matrix", "distances between the units of a SOM; with X, its rows as discs", _units_and_rows, _grid,
-         home=_GRID),
-    Kind("component_planes", "the values of each column over the grid of a SOM", _units, _grid, home=_GRID),
-    Kind("hit_map", "the number of rows at each unit of a SOM", _units_and_rows, _grid, ROWS, _GRID),
-    Kind("scree", "the share of variance of each component", _shares, _variances),
-    Kind("spectrum", "the eigenvalues of the fit", _model, _spectrum),
-    Kind("biplot", "the map, with an arrow for each column", _whole, _both(_components, _numbers), ROWS),
-    Kind("correlation_circle", "correlations of the columns with two axes", _whole, _numbers, ROWS),
-    Kind("loadings", "the weights of the columns on each axis", _whole, _both(_components, _numbers)),
-    Kind("contributions", "the columns that make up each axis", _whole, _both(_variances, _components)),
-    Kind("cos2", "how well columns are shown by the axes", _whole, _both(_variances, _components)),
-    Kind("axes_and_projections", "points, principal axes and projections", _whole,
-         _both(_variances, _components), ROWS),
-    Kind("eigenimages", "the components as images", _model, _components),
-    Kind("reconstructions", "rows beside what the map keeps of them", _whole, _inverse, ROWS),
-    Kind("correlations", "correlations between the columns", _table, _numbers, ROWS),
-    Kind("shepard", "distances in the map against distances in the data", _judged, _distances, ROWS, _QUALITY),
-    Kind("rnx", "neighbourhoods of all sizes kept by the map", _judged, _distances, ROWS, _QUALITY),
-    Kind("quality_map", "the map, coloured by how reliable it is at each point", _judged_map, _distances, ROWS,
-         _QUALITY),
-    Kind("neighbor_graph", "edges between nearest neighbours of the data, on the map", _graph, _places, ROWS, _GRAPH),
-    Kind("stress_by_dimension", "stress of MDS maps of 1 to 6 dimensions", _stress, _distances, ROWS, _BY_DIMENSION),
-    Kind("residual_variance", "residual variance of Isomap by dimensions; with X, beside that of PCA", _residuals,
-         _both(_has_residuals, _distances), home=_BY_DIMENSION),
-    Kind("dimension", "estimates of the number of dimensions of the data", _judged_rows, _distances, ROWS, _DIMENSION),
-)  # fmt: skip
+    Kind("scatter", "the map, one point for each row", "lowland.plots.scatter", _map, _keeps_map),
+    Kind(
+        "u_matrix",
+        "distances between the units of a SOM; with X, its rows as discs",
+        "lowland.plots.grid",
+        _units_and_rows,
+        _grid,
+    ),
+    Kind("component_planes", "the values of each column over the grid of a SOM", "lowland.plots.grid", _method, _grid),
+    Kind("hit_map", "the number of rows at each unit of a SOM", "lowland.plots.grid", _units_and_rows, _grid, ROWS),
+    Kind("scree", "the share of variance of each component", "lowland.plots.spectrum", _shares, _variances),
+    Kind("spectrum", "the eigenvalues of the fit", "lowland.plots.spectrum", _method, _spectrum),
+    Kind(
+        "biplot",
+        "the map, with an arrow for each column",
+        "lowland.plots.component_arrows",
+        _whole,
+        _both(_components, _numbers),
+        ROWS,
+    ),
+    Kind(
+        "correlation_circle",
+        "correlations of the columns with two axes",
+        "lowland.plots.component_arrows",
+        _whole,
+        _numbers,
+        ROWS,
+    ),
+    Kind(
+        "loadings",
+        "the weights of the columns on each axis",
+        "lowland.plots.component_bars",
+        _whole,
+        _both(_components, _numbers, _weighted),
+    ),
+    Kind(
+        "contributions",
+        "the columns that make up each axis",
+        "lowland.plots.component_bars",
+        _whole,
+        _both(_variances, _components),
+    ),
+    Kind(
+        "cos2",
+        "how well columns are shown by the axes",
+        "lowland.plots.component_bars",
+        _whole,
+        _both(_variances, _components),
+        ROWS,
+    ),
+    Kind(
+        "axes_and_projections",
+        "points of two columns, principal axes and projections",
+        "lowland.plots.lecture",
+        _table,
+        _is_plane,
+        ROWS,
+    ),
+    Kind(
+        "eigenimages",
+        "the components as images; shape= is their height and width",
+        "lowland.plots.component_images",
+        _eigenimages,
+        _both(_components, _has_pixels),
+    ),
+    Kind(
+        "reconstructions",
+        "images beside what the map keeps of them; shape= as above",
+        "lowland.plots.component_images",
+        _images,
+        _both(_components, _has_pixels),
+        ROWS,
+    ),
+    Kind("correlations", "correlations between the columns", "lowland.plots.correlation_map", _table, _numbers, ROWS),
+    Kind(
+        "shepard",
+        "distances in the map against distances in the data",
+        "lowland.plots.quality",
+        _judged,
+        _distances,
+        ROWS,
+    ),
+    Kind("rnx", "neighbourhoods of all sizes kept by the map", "lowland.plots.quality", _judged, _distances, ROWS),
+    Kind(
+        "quality_map",
+        "the map, coloured by how reliable it is at each point",
+        "lowland.plots.quality_map",
+        _judged_map,
+        _distances,
+        ROWS,
+    ),
+    Kind(
+        "neighbor_graph",
+        "edges between nearest neighbours of the data, on the map",
+        "lowland.plots.graph",
+        _graph,
+        _places,
+        ROWS,
+    ),
+    Kind(
+        "stress_by_dimension",
+        "stress of MDS maps of 1 to 6 dimensions",
+        "lowland.plots.by_dimension",
+        _stress,
+        _distances,
+        ROWS,
+    ),
+    Kind(
+        "residual_variance",
+        "residual variance of Isomap by dimensions; with X, beside that of PCA",
+        "lowland.plots.by_dimension",
+        _residuals,
+        _both(_has_residuals, _distances),
+    ),
+    Kind(
+        "dimension",
+        "estimates of the number of dimensions of the data",
+        "lowland.plots.dimension",
+        _judged_rows,
+        _distances,
+        ROWS,
+    ),
+)
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in TABLE}
 
 
@@ -230,8 +342,7 @@ def plot(model: Any, X: Any = None, kind: str | None = None, *, ax: Any = None, 
     of = Subject(model, X)
     if kind is None:
         kind = "scatter" if _grid(of) is not None else "u_matrix"
-    draw = _function(kind) if kind in KINDS else None
-    if draw is None:
+    if kind not in KINDS:
         raise ValueError(f"{kind!r} is no kind of figure. {_listing(of)}")
     row = KINDS[kind]
     reason = row.refuses(of)
@@ -243,7 +354,7 @@ def plot(model: Any, X: Any = None, kind: str | None = None, *, ax: Any = None, 
         raise ValueError(f"{kind!r} cannot be drawn from this {of.title}: {reason}. {_listing(of)}")
     given, chosen = row.arguments(of)
     where = {} if ax is None else {"ax": ax}
-    return draw(*given, **where, **{**chosen, **options})
+    return _function(kind)(*given, **where, **{**chosen, **options})
 
 
 _GIVEN = object()  # stands for rows, where only their presence matters
@@ -265,7 +376,7 @@ def plot_kinds(model: Any) -> dict[str, str]:
     without, given = Subject(model), Subject(model, _GIVEN)
     out = {}
     for name, row in KINDS.items():
-        if _function(name) is not None and row.refuses(given) is None:
+        if row.refuses(given) is None:
             needs = row.needs == ROWS or row.refuses(without) is not None
             out[name] = row.summary + (" (needs X)" if needs else "")
     return out
@@ -275,10 +386,10 @@ def _listing(of: Subject) -> str:
     return "These can be drawn:\n" + "\n".join(f"  {name}: {said}" for name, said in plot_kinds(of.model).items())
 
 
-def _function(name: str) -> Callable[..., Any] | None:
-    """Return the function of this name, or None if `lowland.plots` does not have it."""
-    found = getattr(importlib.import_module(KINDS[name].home), name, None)
-    return found if callable(found) else None
+def _function(name: str) -> Callable[..., Any]:
+    """Return the function of this name."""
+    found: Callable[..., Any] = getattr(importlib.import_module(KINDS[name].home), name)
+    return found
 
 
 __all__ = ["KINDS", "TABLE", "Kind", "plot", "plot_kinds"]

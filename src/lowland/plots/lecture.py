@@ -45,7 +45,8 @@ def axes_and_projections(X: Any, *, onto: Sequence[float] | None = None, ax: Axe
     mean = X.mean(axis=0)
     u = model.components_[0] if onto is None else _unit(onto)
     feet = mean + np.outer((X - mean) @ u, u)
-    ax, look = axes_for(ax, 6.4, 5.4), current()
+    wide, high = np.ptp(np.vstack([X, feet]), axis=0)
+    ax, look = axes_for(ax, 7.4, float(np.clip(5.2 * high / max(wide, 1e-300) + 1.0, 3.0, 6.5))), current()
     drawn = np.arange(len(X))[:: -(-len(X) // STICKS_MOST)]
     ax.add_collection(
         LineCollection(
@@ -63,10 +64,10 @@ def axes_and_projections(X: Any, *, onto: Sequence[float] | None = None, ax: Axe
         half = 1.1 * float(np.abs((X - mean) @ u).max())
         ax.plot(*(mean + np.outer([-half, half], u)).T, color=look.second, linewidth=look.line, label="given direction")
     ax.plot(*mean, marker="+", markersize=12, markeredgewidth=look.line, color=look.ink, linestyle="", zorder=4)
-    ax.set_aspect("equal", adjustable="datalim")
-    sticks = float(((X - feet) ** 2).sum())
-    note(ax, f"mean square of the sticks: {sticks / len(X):.3g}; variance of the projections: "
-             f"{variance_along(X, u)[0]:.3g}")  # fmt: skip
+    ax.set_aspect("equal")
+    sticks = float(((X - feet) ** 2).sum()) / (len(X) - 1)
+    along = float(variance_along(X, u)[0])
+    note(ax, f"variance: {along:.3g} along the line + {sticks:.3g} in the sticks = {along + sticks:.3g}")
     legend(ax)
     return ax
 
@@ -102,8 +103,9 @@ def variance_by_direction(
         )
     for name, way, color, shape in marks:
         angle, value = _angle(way), float(variance_along(X, way)[0])
-        ax.plot([angle], [value], linestyle="", marker=shape, color=color, markersize=12 if shape == "*" else 7,
-                label=f"{name}: {value:.3g} at {angle:.1f}°", zorder=3)  # fmt: skip
+        ax.plot([angle], [value], linestyle="", marker=shape, color=color, markersize=18 if shape == "*" else 6,
+                label=f"{name}: {value:.3g} at {angle:.1f}°", zorder=3,
+                markerfacecolor="none" if shape == "*" else color)  # fmt: skip
     ax.set_xticks(range(0, 181, 30), [f"{a}°" for a in range(0, 181, 30)])
     ax.set(xlabel="angle of the direction", ylabel="variance along the direction", xlim=(0, 180))
     ax.set_ylim(bottom=0)

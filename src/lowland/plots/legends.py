@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
 
 _MAX_WIDTH, _MAX_HEIGHT = 0.45, 0.97  # shares of the room of the axes that a legend may take at the side
-_MAX_ABOVE = 0.35  # share of the height that it may take above
+_WIDTH_ABOVE, _HEIGHT_ABOVE = 0.45, 0.3  # above: if it were wider than the axes, the layout would shrink them each time
 _SIZES = (1.0, 0.85, 0.7, 0.6, 0.5)  # factors of the font size
 _MAX_COLUMNS = 4
 
@@ -24,7 +24,8 @@ def key(text: str, **look: Any) -> Any:
     """Return an entry of a legend: a marker or a line with a text."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], label=literal(text), **({"linestyle": ""} | look))
+    words = literal(text).replace(" %", "\u00a0%")  # a line must not begin with the sign
+    return Line2D([], [], label=words, **({"linestyle": ""} | look))
 
 
 def add_legend(axes: Axes, handles: Sequence[Any], title: str | None = None, *, above: bool = False) -> None:
@@ -74,7 +75,7 @@ def _fits(axes: Axes, handles: Sequence[Any], title: str, above: bool, font: flo
     box, scale = legend.get_window_extent(), 72 / axes.figure.figure.dpi
     width, height = room_of(axes)
     if above:
-        return bool(box.width * scale <= 0.8 * width and box.height * scale <= _MAX_ABOVE * height)
+        return bool(box.width * scale <= _WIDTH_ABOVE * width and box.height * scale <= _HEIGHT_ABOVE * height)
     return bool(box.width * scale <= _MAX_WIDTH * width and box.height * scale <= _MAX_HEIGHT * height)
 
 
@@ -89,19 +90,32 @@ def _make_room(axes: Axes, legend: Any, above: bool) -> None:
         axes.set_position((place.x0, place.y0, place.width - least, place.height))
 
 
-def move_legend(axes: Any) -> None:
-    """Move the legend of axes in space to the right of their numbers and names, which may lie outside of the axes."""
-    legend = axes.get_legend()
-    if legend is None:
-        return
-    legend.set_in_layout(False)
-    for _ in range(2):  # the layout moves the axes
-        axes.figure.figure.draw_without_rendering()
-        ends = [axis.get_tightbbox(axes.figure._get_renderer()).x1 for axis in (axes.xaxis, axes.yaxis, axes.zaxis)]
-        ends = [end for end in ends if np.isfinite(end)]
-        right = (max([*ends, axes.bbox.x1]) - axes.bbox.x0) / axes.bbox.width
-        legend.set_bbox_to_anchor((right + 0.02, 0.5), axes.transAxes)
-        legend.set_in_layout(True)
+def fit_space(axes: Any) -> None:
+    """Shrink axes in space until their numbers and names, which lie outside of them, are inside of the figure.
+
+    The legend moves to the right of them.
+    """
+    legend, whole = axes.get_legend(), axes.figure.bbox
+    shape = [np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())]
+    for zoom in (1.0, 0.93, 0.86, 0.8, 0.74, 0.68):
+        axes.set_box_aspect(shape, zoom=zoom)
+        for _ in range(3 if legend is not None else 1):  # the layout moves the axes, and they the legend
+            box = _outer_box(axes)
+            if legend is not None:
+                place = (box.x1 - axes.bbox.x0) / axes.bbox.width + 0.02
+                legend.set_bbox_to_anchor((place, 0.5), axes.transAxes)
+        if box.x0 >= whole.x0 and box.y0 >= whole.y0 and box.y1 <= whole.y1 and box.x1 <= whole.x1:
+            break
+
+
+def _outer_box(axes: Any) -> Any:
+    """Return the box of the axes with their numbers and names, after a layout."""
+    from matplotlib.transforms import Bbox
+
+    axes.figure.figure.draw_without_rendering()
+    renderer = axes.figure._get_renderer()
+    parts = [axis.get_tightbbox(renderer) for axis in (axes.xaxis, axes.yaxis, axes.zaxis)]
+    return Bbox.union([part for part in parts if part is not None and np.isfinite(part.extents).all()])
 
 
 def add_colorbar(axes: Axes, drawn: ScalarMappable, title: str) -> Any:

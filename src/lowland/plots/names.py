@@ -1,13 +1,13 @@
-"""Labels of points, centres and arrows, placed so that they overlap neither each other nor the edge of the axes."""
+"""Writing of labels that overlap neither each other nor the edge of the axes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .labels import Label
 from .style import current, literal, shorten
 
 if TYPE_CHECKING:
@@ -16,34 +16,6 @@ if TYPE_CHECKING:
 Array = Any
 
 MAX_NAMES = 60  # more names would cover the figure
-
-# Positions of a label relative to its point, in order of preference.
-SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
-
-
-@dataclass(frozen=True)
-class Label:
-    """A text beside a place of the map; ``kind`` is "name" (of a row), "center" or "arrow"."""
-
-    text: str
-    place: tuple[float, ...]
-    kind: str = "name"
-    gap: float = 4.0  # points between the place and the text
-    toward: tuple[float, float] | None = None  # direction of the preferred side
-
-    @property
-    def sides(self) -> tuple[tuple[int, int], ...]:
-        """Sides to try, in order."""
-        if self.toward is not None:
-            length = float(np.hypot(*self.toward)) or 1.0
-            x, y = (part / length for part in self.toward)
-            return tuple(sorted(SIDES, key=lambda side: -(x * side[0] + y * side[1]) / float(np.hypot(*side))))
-        return ((0, 1), *SIDES) if self.kind == "center" else SIDES
-
-    @property
-    def max_covered(self) -> float:
-        """Largest share of the label that may lie over points; labels with a box may cover them."""
-        return 0.2 if self.kind == "name" else float("inf")
 
 
 def row_labels(P: Array, names: Sequence[str], size: float) -> list[Label]:
@@ -78,7 +50,7 @@ def _text(axes: Axes, label: Label) -> Any:
     boxed = label.kind != "name"
     text = axes.annotate(
         literal(shorten(label.text, 24)),
-        label.place[:2],
+        (label.place[0], label.place[1]),
         xytext=(0, 0),
         textcoords="offset points",
         ha="center",

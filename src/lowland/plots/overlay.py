@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .coordinates import on_axes
+from .labels import Label
 from .legends import key
-from .names import Label
 from .style import current
 from .views import RASTER_ABOVE, Drawing
 

@@ -10,7 +10,7 @@ import numpy as np
 from .coloring import Groups, Scale, group_style, read_colors
 from .parts import color_bar
 from .scatter import places
-from .style import current, grid_of_axes, literal, shorten
+from .style import axes_for, current, grid_of_axes, literal, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,9 +62,9 @@ def compare_grid(
     >>> panels = compare_grid({"two columns": X[:, :2], "one column": X[:, :1]}, X)
     >>> print(panels[0].get_title())
     two columns
-    neighbours poor
-    distances good
-    geodesic distances poor
+    neighbours fair
+    distances fair
+    geodesic distances fair
     """
     found = _from_comparison(maps, color, most) if hasattr(maps, "recommend") else _from_mapping(maps, X, color, metric)
     if color_name is None and color is None:
@@ -146,10 +146,11 @@ def _panels(found: Sequence[Panel], ax: Any) -> list[Axes]:
         panels = [ax] if hasattr(ax, "scatter") else list(np.ravel(ax))
         if len(panels) != len(found):
             raise ValueError(f"got {len(panels)} axes for {len(found)} maps; give one for each")
-        return panels
+        return [axes_for(axes) for axes in panels]
     large = current().font / 9
     lines = max(panel.title.count("\n") for panel in found)
-    across, down = min(ACROSS, len(found)), -(-len(found) // ACROSS)
+    across = 2 if len(found) == 4 else min(ACROSS, len(found))
+    down = -(-len(found) // across)
     panels = grid_of_axes(down, across, width=2.8 * large, height=(2.6 + 0.17 * lines) * large)
     for unused in panels[len(found) :]:
         unused.remove()
@@ -241,4 +242,4 @@ def group_legend(part: Any, groups: Groups, name: str | None, **place: Any) -> N
         ncols=1 + len(handles) // 16,
         **place,
     )
-    legend.get_title().set_color(look.ink)
+    legend.get_title().set(color=look.ink, fontsize=look.font)

@@ -27,7 +27,9 @@ def heading(axes: Axes, *lines: str) -> None:
 def legend(axes: Axes, **options: Any) -> Any:
     """Add a legend without a frame, in the colours of the theme."""
     look = current()
-    return axes.legend(**{"frameon": False, "fontsize": look.font, "labelcolor": look.ink, **options})
+    box = axes.legend(**{"frameon": False, "fontsize": look.font, "labelcolor": look.ink, **options})
+    box.get_title().set(color=look.ink, fontsize=look.font)
+    return box
 
 
 def color_bar(marks: Any, axes: Axes | list[Axes], label: str = "") -> Any:
@@ -58,11 +60,3 @@ def log_axis(axes: Axes, *, every: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
 
     axes.set_xscale("log")
     plain_numbers(axes.xaxis, LogLocator(subs=every))
-
-
-def draw_map(Y: Any, *, ax: Axes | None = None, **options: Any) -> Axes:
-    """Draw a map by `scatter`, on these axes or on new ones."""
-    from .scatter import scatter
-
-    axes: Axes = scatter(Y, ax=ax, **options)
-    return axes

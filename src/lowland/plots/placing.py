@@ -12,7 +12,7 @@ from matplotlib.text import Text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .names import Label
+    from .labels import Label
 
 Array = Any
 
@@ -64,7 +64,7 @@ class Placer(Artist):
         """Return places of the map in pixels, and in the flat coordinates of the axes."""
         axes: Any = self._where
         if places.shape[1] == 3:
-            from mpl_toolkits.mplot3d import proj3d
+            from mpl_toolkits.mplot3d import proj3d  # type: ignore[import-untyped]
 
             places = np.column_stack(proj3d.proj_transform(*places.T, axes.get_proj())[:2])
         return axes.transData.transform(places), places

@@ -1,19 +1,18 @@
-"""Figures of quality measures: Shepard diagram, R_NX curves, the map coloured by trust, and all measures."""
+"""Figures of quality measures: Shepard diagram, R_NX curves, and all measures of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..quality.pointwise import Pointwise
-from ..quality.pointwise import pointwise as measure_points
 from ..quality.rank_curves import RnxCurve, rnx_curve
 from ..quality.shepard import Shepard
 from ..quality.shepard import shepard as measure_pairs
-from .parts import draw_map, grid_lines, heading, legend, log_axis
-from .style import PALETTE, axes_for, current, literal, shorten
+from .parts import grid_lines, heading, legend, log_axis
+from .style import axes_for, current, literal, shorten
+from .views import RASTER_ABOVE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from ..quality.report import Report
     from ..quality.spaces import Metric
 
-RASTER_ABOVE = 5000  # with more points a vector figure is slow to open
 CURVES_MOST = 10  # more curves in one figure cannot be distinguished
 _SHARES = {
     "trustworthiness": "trustworthiness",
@@ -30,12 +28,6 @@ _SHARES = {
     "rnx_auc": "AUC of R_NX",
     "spearman": "rank correlation",
     "geodesic_spearman": "rank correlation, geodesic",
-}
-_POINT_MEASURES = {
-    "kept": "share of the {k} nearest neighbours kept",
-    "false": "distance of false neighbours in the data (0: none)",
-    "missing": "distance of missing neighbours in the map (0: none)",
-    "stretch": "local stretch relative to the median",
 }
 
 
@@ -141,13 +133,13 @@ def rnx(
     >>> X = np.random.default_rng(0).normal(size=(40, 3))
     >>> axes = rnx(X, {"two columns": X[:, :2], "one column": X[:, :1]})
     >>> [text.get_text() for text in axes.get_legend().get_texts()]
-    ['two columns (AUC 0.469)', 'one column (AUC 0.204)']
+    ['two columns (AUC 0.517)', 'one column (AUC 0.285)']
     """
     curves = _curves(X, Y, metric=metric, anchors=anchors, random_state=random_state)
     if len(curves) > CURVES_MOST:
         raise ValueError(f"{len(curves)} curves are too many for one figure; give at most {CURVES_MOST}")
-    axes, look = axes_for(ax, 6.4, 4.2), current()
-    tones = [look.accent] if len(curves) == 1 else PALETTE
+    axes, look = axes_for(ax, 6.4 if len(curves) == 1 else 6.4 + 0.23 * current().font, 4.2), current()
+    tones = [look.accent] if len(curves) == 1 else look.palette
     least = 0.0
     for (name, curve), tone in zip(curves.items(), tones, strict=False):
         label = f"{shorten(name)} (AUC {float(curve.auc):.3f})"
@@ -159,13 +151,13 @@ def rnx(
     at = {"xytext": (0, -4), "textcoords": "offset points", "ha": "right", "va": "top"}
     axes.annotate("chance", (end, 0.0), fontsize=look.font, color=look.ink, **at)
     log_axis(axes, every=(1.0,))
-    axes.set(xlabel="neighbours K", ylabel="agreement above chance, R_NX(K)")
+    axes.set(xlabel="neighbours K", ylabel="agreement, R_NX(K)")
     axes.set_ylim(least - 0.06 * look.font / 9, 1.02)
     first = next(iter(curves.values()))
     sampled = f"{first.n_anchors:,} of {first.n_points:,} points evaluated; bands: 95 % intervals"
     heading(axes, f"AUC {float(first.auc):.3f}" if len(curves) == 1 else "", "" if first.auc.exact else sampled)
     if len(curves) > 1:
-        legend(axes, loc="best")
+        legend(axes, loc="center left", bbox_to_anchor=(1.01, 0.5))
     grid_lines(axes)
     return axes
 
@@ -182,51 +174,6 @@ def _curves(X: Any, Y: Any, **options: Any) -> dict[str, RnxCurve]:
         )
     maps = {str(name): map for name, map in Y.items()} if isinstance(Y, Mapping) else {"": Y}
     return {name: rnx_curve(X, map, **options) for name, map in maps.items()}
-
-
-def quality_map(
-    X: Any,
-    Y: Any,
-    *,
-    by: str = "kept",
-    n_neighbors: int = 10,
-    metric: Metric = "euclidean",
-    labels: Sequence[str] | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw a map coloured by how reliable it is at each point.
-
-    Parameters
-    ----------
-    X : array, or Pointwise
-        The data, or what `lowland.quality.pointwise` returned (also ``report(…).points``).
-    Y : array
-        The map, one row for each of X's.
-    by : {"kept", "false", "missing", "stretch"}
-        What the colour shows, see `lowland.quality.Pointwise`. Points that were not evaluated are grey.
-    n_neighbors, metric
-        As in `lowland.quality.pointwise`.
-    labels : names of the axes.
-    ax : Axes, optional
-        Axes to draw on; default: those of a new figure.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).normal(size=(40, 3))
-    >>> axes = quality_map(X, X[:, :2])
-    >>> [other.get_ylabel() for other in axes.figure.axes][1]
-    'share of the 10 nearest neighbours kept'
-    """
-    if by not in _POINT_MEASURES:
-        raise ValueError(f"by must be one of {', '.join(map(repr, _POINT_MEASURES))}; got {by!r}")
-    points = X if isinstance(X, Pointwise) else measure_points(X, Y, n_neighbors, metric=metric)
-    values = np.full(len(Y), np.nan)
-    values[points.point] = getattr(points, by)
-    name = _POINT_MEASURES[by].format(k=points.n_neighbors)
-    axes = draw_map(Y, ax=ax, color=values, color_name=name, labels=labels)
-    if len(points) < len(values):
-        heading(axes, f"{len(points):,} of {len(values):,} points evaluated")
-    return axes
 
 
 def measures(report: Report, *, ax: Axes | None = None) -> Axes:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .coordinates import axis_numbers, read_coordinates
 from .scatter import scatter
+from .style import current
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,10 +77,18 @@ def quality_map(
                 values = np.log2(values)
             values[~np.isfinite(values)] = np.nan
             most = float(np.nanmax(np.abs(values), initial=0.1))
-            options |= {"color_limits": (-most, most), "color_map": "PuOr"}
+            options |= {"color_limits": (-most, most), "color_map": _two_sided()}
     else:
         values = np.asarray(trust, dtype=np.float64)
         if "color_limits" in options and not (np.nanmin(values) >= 0 and np.nanmax(values) <= 1):
             options["color_limits"] = None
     heading = name or NAMES[by]
     return scatter(Y, ax=ax, axes=axes, color=values, color_name=heading, labels=labels, **options)
+
+
+def _two_sided() -> Any:
+    """Return a colour map with a middle that stands out from the background of the theme."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    look = current()
+    return LinearSegmentedColormap.from_list("two-sided", [look.accent, look.faint, look.second])

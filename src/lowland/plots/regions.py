@@ -137,8 +137,10 @@ def draw_spreads(axes: Axes, Y: Array, covariances: Array, tones: Array, level: 
     size = np.trace(covariances[rows], axis1=1, axis2=2)
     shown = np.sort(rows[np.argsort(-size, kind="stable")[:MAX_SPREADS]])
     found = ellipse(Y[shown], covariances[shown], float(np.sqrt(-2 * np.log1p(-level))))
+    width, height = 2 * found.axes.T
     outlines = EllipseCollection(
-        *(2 * found.axes.T),
+        width,
+        height,
         found.angle,
         units="xy",
         offsets=found.center,

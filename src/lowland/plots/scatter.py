@@ -10,8 +10,9 @@ import numpy as np
 from . import views
 from .coloring import Groups, Scale, group_style, read_colors
 from .coordinates import axis_numbers, on_axes, places, read_coordinates, read_covariances, shown_labels
-from .legends import add_legend, key, move_legend
-from .names import MAX_NAMES, Label, row_labels, write_labels
+from .labels import Label
+from .legends import add_legend, fit_space, key
+from .names import MAX_NAMES, row_labels, write_labels
 from .overlay import Overlay, draw_new
 from .regions import REGIONS, draw_regions, draw_spreads
 from .style import axes_for, current, fit_text, length, literal, room_of
@@ -35,7 +36,7 @@ def scatter(
     color: Any = None,
     color_name: str | None = None,
     color_limits: tuple[float, float] | None = None,
-    color_map: str = "viridis",
+    color_map: Any = "viridis",
     labels: Sequence[str] | None = None,
     names: Sequence[str] | None = None,
     axes: Sequence[int | str] = (1, 2),
@@ -60,7 +61,7 @@ def scatter(
         scale with a colour bar. Missing values are grey. Of more than 20 groups, the largest 19 have a colour each, and
         the others share one grey entry of the legend, with their number.
     color_name : heading of the legend.
-    color_limits, color_map : ends of a scale, default those of the values; name of its matplotlib colour map.
+    color_limits, color_map : ends of a scale, default those of the values; a matplotlib colour map, or its name.
     labels : names of the axes, such as "PCA 1 (61.2 %)": for all coordinates or for those drawn.
     names : a name for each row (may be empty), written beside its point where it has room; more than 60 are not.
     axes : the coordinates to draw, counted from 1, or their names; three of them are drawn in space.
@@ -166,15 +167,15 @@ def _draw_centers(drawing: Drawing, groups: Groups) -> None:
     for code in groups.named:
         tone, shape = group_style(code, groups)
         place = drawing.P[groups.codes == code].mean(axis=0)
-        style = {"s": 55 * look.marker, "marker": shape, "color": tone, "edgecolors": look.ink, "zorder": 4.5}
-        drawing.axes.scatter(*place[:, None], linewidths=0.8 * look.line, **style)
+        edge = {"edgecolors": look.ink, "linewidths": 0.8 * look.line, "zorder": 4.5}
+        drawing.axes.scatter(*place[:, None], s=55 * look.marker, marker=shape, color=tone, **edge)
         drawing.labels.append(Label(groups.labels[code], tuple(place), "center", gap=gap))
     size = 7 * look.marker**0.5
-    edge = {"markeredgecolor": look.ink, "markeredgewidth": 0.8 * look.line}
-    drawing.handles.append(key("mean of a group", marker="o", markersize=size, color=look.faint, **edge))
+    style = {"markeredgecolor": look.ink, "markeredgewidth": 0.8 * look.line}
+    drawing.handles.append(key("mean of a group", marker="o", markersize=size, color=look.faint, **style))
 
 
-def label_axes(ax: Axes, labels: Sequence[str] | None, chosen: Sequence[int], *, meaningful: bool = True) -> None:
+def label_axes(ax: Any, labels: Sequence[str] | None, chosen: Sequence[int], *, meaningful: bool = True) -> None:
     """Name the axes, with equal scales, and without numbers where those mean nothing."""
     look = current()
     ordinal = {0: "1st", 1: "2nd", 2: "3rd"}
@@ -238,7 +239,7 @@ def finish(drawing: Drawing, told: str = "") -> None:
     beside = told and not (drawing.has_bar and drawing.handles)
     _fit_texts(ax, ax.set_title(told, loc="left", fontsize=look.font, color=look.ink) if beside else None)
     if hasattr(ax, "zaxis"):
-        move_legend(ax)
+        fit_space(ax)
     if any(label.kind == "name" for label in drawing.labels):
         ax.margins(0.1)
     write_labels(ax, drawing.labels, np.vstack([drawing.P, *drawing.obstacles]))

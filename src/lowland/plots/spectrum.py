@@ -121,7 +121,7 @@ def spectrum(values: Any, *, kept: int | None = None, ax: Axes | None = None) ->
     _mark_gap(ax, found[:POINTS])
     negatives = int((found < 0).sum())
     if negatives:
-        ax.text(0.99, 0.03, f"{negatives} negative", transform=ax.transAxes, ha="right", va="bottom",
+        ax.text(0.99, 0.97, f"{negatives} negative", transform=ax.transAxes, ha="right", va="top",
                 color=look.second, fontsize=look.font)  # fmt: skip
     _number_ticks(ax, numbers[drawn])
     ax.set(xlabel="number", ylabel="eigenvalue")

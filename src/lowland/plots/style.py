@@ -219,7 +219,7 @@ def fit_text(text: Text, room: float) -> None:
     """Break a text into lines, and if needed shrink and cut it, so that it is at most ``room`` points long."""
     import textwrap
 
-    words, size = text.get_text(), text.get_fontsize()
+    words, size = text.get_text(), float(text.get_fontsize())
     for factor in (1.0, 0.85, 0.7):
         text.set_fontsize(size * factor)
         for width in (len(words), 40, 28, 20):

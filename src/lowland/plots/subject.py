@@ -10,6 +10,7 @@ import numpy as np
 from ..contract.axis_names import axis_labels, method_title, shares_of
 from ..contract.reducer import Reducer
 from ..quality.models import as_array, cut_chain
+from ..quality.spaces import FAMD, coded
 
 Array = Any
 
@@ -83,20 +84,18 @@ class Subject:
     @cached_property
     def judged(self) -> tuple[Any, Any]:
         """The rows that the map is compared with, and their metric."""
-        rows = self.X
-        if self.method is not self.model:
-            head, _, _ = cut_chain(self.model, None, "plot")
-            rows = self.X if head is None else head.transform(self.X)
-        return compared_rows(self.method, rows) if self._at == 0 else (rows, "euclidean")
+        head, rest, _ = cut_chain(self.model, None, "plot")
+        rows = self.X if head is None else head.transform(self.X)
+        first = rest.steps[0][1] if hasattr(rest, "steps") else rest
+        return compared_rows(self.method, rows) if first is self.method else (rows, "euclidean")
 
 
 def compared_rows(model: Reducer, X: Any) -> tuple[Any, Any]:
     """Return rows as a model compares them, and the metric."""
-    metric = getattr(model, "metric", "euclidean")
     if hasattr(model, "coded_names_"):
-        return X, "famd"
+        return coded(X, FAMD)
     if getattr(model, "scale", False) is True:
         from ..graph.neighbors import objects
 
         return objects(X, "euclidean", "plot") / model.scale_, "euclidean"  # type: ignore[attr-defined]
-    return X, metric
+    return X, getattr(model, "metric", "euclidean")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .coloring import Groups, Scale, group_style
+from .labels import Label
 from .legends import add_colorbar, key
-from .names import Label
 from .style import current, room_of, shorten
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ _GRID = 160  # cells along the longer side of a density
 class Drawing:
     """What a map is drawn from: positions of the rows, colours, order; and what it adds to the legend."""
 
-    axes: Axes
+    axes: Any  # flat or in space
     P: Array  # (n, 2) or (n, 3) positions
     colors: Groups | Scale | None
     name: str | None
     order: Array  # of drawing
-    color_map: str = "viridis"
+    color_map: Any = "viridis"
     limits: tuple[float, float] | None = None
     handles: list[Any] = field(default_factory=list)  # entries of the legend
     labels: list[Label] = field(default_factory=list)  # to write when all is drawn
@@ -196,8 +196,8 @@ def _bins(drawing: Drawing, rows: Any, **options: Any) -> Any:
 
 
 def _group_hexagons(drawing: Drawing, groups: Groups) -> None:
-    """Colour hexagons by their most frequent group, the more opaque the more rows they have."""
-    from matplotlib.colors import to_rgba_array
+    """Colour hexagons by their most frequent group, stronger the more rows they have."""
+    from matplotlib.colors import to_rgb, to_rgba_array
 
     sizes: list[int] = []
 
@@ -209,8 +209,10 @@ def _group_hexagons(drawing: Drawing, groups: Groups) -> None:
     found = np.asarray(drawn.get_array(), dtype=np.int64)
     rgba = to_rgba_array([group_style(code, groups)[0] for code in range(len(groups.labels))])[found]
     counts = np.log1p(np.array(sizes, dtype=np.float64))
-    rgba[:, 3] = 0.25 + 0.75 * counts / counts.max()
-    drawn.set(array=None, facecolor=rgba, edgecolor="none")
+    share = (0.25 + 0.75 * counts / counts.max())[:, None]
+    back = np.array(to_rgb(current().background or "white"))
+    mixed = share * rgba[:, :3] + (1 - share) * back  # opaque, because transparent edges would show as seams
+    drawn.set(array=None, facecolor=mixed, edgecolor=mixed)
     drawing.handles.append(key("hexagons: the most frequent group, stronger where there are more rows"))
 
 
@@ -240,11 +242,12 @@ def density_of(P: Array, low: Array, high: Array) -> Density:
     low, high = low - 3 * width, high + 3 * width
     shape = np.maximum(np.round(_GRID * (high - low) / (high - low).max()), 8).astype(int)
     step = (high - low) / shape
-    counts, *edges = np.histogram2d(*P.T, bins=shape, range=np.column_stack([low, high]))
+    x, y = P.T
+    counts, *edges = np.histogram2d(x, y, bins=shape.tolist(), range=np.column_stack([low, high]))
     values = gaussian_filter(counts, width / step, mode="constant") / (len(P) * step.prod())
-    middles = [(edge[1:] + edge[:-1]) / 2 for edge in edges]
+    across, up = ((edge[1:] + edge[:-1]) / 2 for edge in edges)
     at_rows = map_coordinates(values, ((P - low) / step - 0.5).T, order=1, mode="nearest")
-    return Density(*middles, values, at_rows)
+    return Density(across, up, values, at_rows)
 
 
 def _density(drawing: Drawing) -> None:

@@ -29,7 +29,7 @@ class Tip(NamedTuple):
 
 
 def inline_svg(
-    figure: Figure | SubFigure, prefix: str, title: str, description: str, tips: Iterable[Tip] | None = None
+    drawing: Figure | SubFigure, prefix: str, title: str, description: str, tips: Iterable[Tip] | None = None
 ) -> str:
     """Return a figure as an ``<svg>`` element for HTML.
 
@@ -37,6 +37,7 @@ def inline_svg(
     ``title`` and ``description`` are for screen readers. ``tips`` are positions on the figure's first axes, each with
     a text and, if there is one, an image to show on hover. The same figure gives the same text.
     """
+    figure: Any = drawing.figure  # the whole figure
     root = ET.fromstring(_draw(figure))
     for parent in root.iter():
         for child in [child for child in parent if _local(child.tag) in _DROPPED]:
@@ -60,7 +61,7 @@ def inline_svg(
     return ET.tostring(root, encoding="unicode", short_empty_elements=True)
 
 
-def _tooltips(figure: Any, tips: list[Tip]) -> ET.Element:
+def _tooltips(figure: Figure, tips: list[Tip]) -> ET.Element:
     """Return invisible discs with tooltips at the positions, and images that the page's style shows on hover."""
     scale = 72 / figure.dpi  # an SVG figure is measured in points, from the top
     height = 72 * figure.get_figheight()
@@ -81,7 +82,7 @@ def _beside(x: float, y: float, width: float) -> dict[str, str]:
     return {"x": f"{left:.2f}", "y": f"{max(0.0, y - _IMAGE):.2f}", "width": str(_IMAGE), "height": str(_IMAGE)}
 
 
-def _draw(figure: Any) -> str:
+def _draw(figure: Figure) -> str:
     import matplotlib as mpl
 
     buffer = io.StringIO()
