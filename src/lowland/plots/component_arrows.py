@@ -96,7 +96,7 @@ def biplot(
     write_tip_names(ax, ends, written, towards=ends, colors=colors, arrows=ends)
     if centres:
         spots = np.array(list(centres.values()))
-        write_tip_names(ax, spots, list(centres), colors=[current().second] * len(spots))
+        write_tip_names(ax, spots, list(centres), colors=[current().second] * len(spots), arrows=ends)
     if names is not None and len(names) <= NAMES_MOST:
         if len(names) != len(points):
             raise ValueError(f"got {len(names)} names for {len(points)} rows")
@@ -267,6 +267,8 @@ def _shades(ax: Axes, values: Array, name: str) -> list[str]:
     from matplotlib.colors import Normalize, to_hex
 
     top = 1.0 if name == "cos2" else float(values.max())
-    colors = ScalarMappable(Normalize(0.0, top), mpl.colormaps["viridis_r"])
+    colors = ScalarMappable(
+        Normalize(0.0, top), mpl.colormaps["viridis_r" if current().background is None else "viridis"]
+    )
     color_bar(ax, colors, "cos² in this plane" if name == "cos2" else "contribution, %")
     return [to_hex(colors.to_rgba(value)) for value in values]

@@ -17,7 +17,7 @@ from ..quality.components import (
     row_cos2,
 )
 from ..quality.model_axes import is_model, model_axes
-from .component_parts import color_bar, note, zero_lines
+from .component_parts import color_bar, note, text_width, zero_lines
 from .style import axes_for, current, grid_of_axes, literal, shorten
 
 if TYPE_CHECKING:
@@ -67,7 +67,11 @@ def loadings(
     if ax is not None and len(places) > 1:
         raise ValueError(f"loadings: ax takes one axis; choose it by axes, such as axes=({places[0] + 1},)")
     size = 0.024 * current().font
-    panels = [ax] if ax is not None else grid_of_axes(1, len(places), width=3.6, height=0.9 + size * count)
+    panels = (
+        [ax]
+        if ax is not None
+        else grid_of_axes(1, len(places), width=1.9 + text_width(table.names), height=0.9 + size * count)
+    )
     for panel, place in zip(panels, places, strict=True):
         values = table.values[:, place]
         order = np.argsort(-np.abs(np.round(values, 12)), kind="stable")[:count]
@@ -216,6 +220,7 @@ def _bars_across(ax: Axes, values: Array, names: Sequence[str], colors: Sequence
     ax.set_yticks(places, [literal(shorten(name, 24)) for name in names])
     ax.set_ylim(len(values) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
+    ax.locator_params(axis="x", nbins=4)
     ax.grid(axis="x", color=current().faint, alpha=0.3, linewidth=0.6)
 
 
@@ -223,7 +228,8 @@ def _bars_up(ax: Axes | None, values: Array, names: Sequence[str], top: int | No
     """Draw bars, largest first; those below the mean in grey."""
     order = np.argsort(-np.round(values, 12), kind="stable")[:top]
     look = current()
-    ax = axes_for(ax, float(np.clip(1.6 + 0.035 * look.font * len(order), 4.5, 12.0)), 4.4)
+    below = 0.7 * text_width([names[j] for j in order])  # names are turned by 45 degrees
+    ax = axes_for(ax, float(np.clip(1.6 + 0.035 * look.font * len(order), 4.5, 12.0)), 3.2 + below)
     colors = [look.accent if mean is None or values[j] >= mean else look.faint for j in order]
     ax.bar(np.arange(len(order)), values[order], color=colors, width=0.75)
     ax.set_xticks(np.arange(len(order)), [literal(shorten(names[j], 24)) for j in order])
@@ -262,7 +268,7 @@ def _map_of_columns(table: AxisTable, top: int | None, ax: Axes | None) -> Axes:
     """Draw cos² of the columns (down) by axis (across) as a heat map."""
     look = current()
     order = np.argsort(-np.round(table.values.sum(axis=1), 12), kind="stable")[:top]
-    ax = axes_for(ax, 3.4 + 0.5 * len(table.axes), 1.2 + 0.027 * look.font * len(order))
+    ax = axes_for(ax, 1.6 + text_width(table.names) + 0.5 * len(table.axes), 1.2 + 0.027 * look.font * len(order))
     image = ax.imshow(table.values[order], cmap="viridis", vmin=0, vmax=1, aspect="auto")
     ax.set_xticks(range(len(table.axes)), [literal(name) for name in table.axes], rotation=45, ha="right")
     ax.set_yticks(range(len(order)), [literal(shorten(table.names[j], 24)) for j in order])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +104,11 @@ def draw_arrows(ax: Axes, tips: Array, color: str | Sequence[str], *, dashed: bo
         ax.annotate("", (float(tip[0]), float(tip[1])), (0, 0), arrowprops=style, zorder=4)
 
 
+def text_width(names: Sequence[str], limit: int = 24) -> float:
+    """Return the width of the longest name in inches, approximately, if names are cut to so many letters."""
+    return 0.6 * current().font / 72 * min(limit, max(map(len, names)))
+
+
 def zero_lines(ax: Axes) -> None:
     """Draw quiet lines through the origin."""
     look = current()
@@ -111,6 +117,12 @@ def zero_lines(ax: Axes) -> None:
 
 
 def note(ax: Axes, text: str) -> None:
-    """Write a small line above the axes, left."""
+    """Write a small line above the axes, left; in several lines where the figure is narrow."""
     look = current()
-    ax.set_title(text, loc="left", fontsize=look.font, color=look.ink)
+    title = ax.set_title(text, loc="left", fontsize=look.font, color=look.ink)
+    figure: Any = ax.figure
+    spec = ax.get_subplotspec()
+    room = figure.bbox.width * (ax.get_position() if spec is None else spec.get_position(figure)).width
+    width = title.get_window_extent().width
+    if width > room > 0:  # a longer line would make the layout shrink the axes
+        title.set_text(textwrap.fill(text, max(12, int(len(text) * room / width)), break_long_words=False))

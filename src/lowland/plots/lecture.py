@@ -46,7 +46,8 @@ def axes_and_projections(X: Any, *, onto: Sequence[float] | None = None, ax: Axe
     u = model.components_[0] if onto is None else _unit(onto)
     feet = mean + np.outer((X - mean) @ u, u)
     wide, high = np.ptp(np.vstack([X, feet]), axis=0)
-    ax, look = axes_for(ax, 7.4, float(np.clip(5.2 * high / max(wide, 1e-300) + 1.0, 3.0, 6.5))), current()
+    look, tall = current(), float(np.clip(5.2 * high / max(wide, 1e-300) + 1.0, 3.0, 6.5))
+    ax = axes_for(ax, 5.2 + 0.25 * look.font, tall)
     drawn = np.arange(len(X))[:: -(-len(X) // STICKS_MOST)]
     ax.add_collection(
         LineCollection(
