@@ -70,6 +70,19 @@ def test_groups_with_two_shapes_of_markers_are_drawn_in_turn() -> None:
     assert corners[0] != corners[1]
 
 
+def test_many_points_of_each_group_are_drawn_in_turn() -> None:
+    Y = np.random.default_rng(0).normal(size=(8000, 2))
+    ax = scatter(Y, color=["u"] * 4000 + ["v"] * 4000)
+    tones = [to_hex(marks.get_facecolors()[0]) for marks in ax.collections]
+    assert tones == [PALETTE[0], PALETTE[1]] * (len(tones) // 2)
+    assert len(tones) > 10
+    drawn = {to_hex(marks.get_facecolors()[0]): [] for marks in ax.collections}
+    for tone, marks in zip(tones, ax.collections, strict=True):
+        drawn[tone] += [tuple(place) for place in marks.get_offsets()]
+    assert set(drawn[PALETTE[0]]) == {tuple(place) for place in Y[:4000]}
+    assert set(drawn[PALETTE[1]]) == {tuple(place) for place in Y[4000:]}
+
+
 def test_missing_values_and_the_rest_of_the_groups_lie_behind() -> None:
     Y = np.random.default_rng(0).normal(size=(300, 2))
     color: list[str | None] = [f"g{i % 40:02d}" for i in range(300)]

@@ -24,7 +24,7 @@ GROUP_SHARES = (0.9, 0.5)  # the same for groups
 _OVERPRINTED = 3.0  # marks on one place, times their opacity, above which differences in density are invisible
 _HEXAGON = 7.0  # points: width of a hexagon
 _USUAL_ROOM = 72 * 7.0 * 72 * 5.4  # square points, for which sizes of markers are chosen
-_BATCHES = 8  # parts in which several shapes of markers are drawn in turn, so that none hides the others
+_BATCHES = 20  # parts of the points in which markers of several shapes are drawn in turn
 _GRID = 160  # cells along the longer side of a density
 
 
@@ -148,17 +148,29 @@ def _scale_title(name: str | None, missing: int) -> str:
 
 def _group_points(drawing: Drawing, groups: Groups, look: dict[str, Any]) -> None:
     styles = [group_style(code, groups) for code in range(len(groups.labels))]
-    colors = np.array([tone for tone, _ in styles])[groups.codes]
-    shapes = np.array([shape for _, shape in styles])[groups.codes]
-    behind = [shape for shape in ("x", ".") if (shapes == shape).any()]  # missing values and the rest of the groups
-    front = [shape for shape in dict.fromkeys(shape for _, shape in styles) if shape not in ("x", ".")]
-    layers = [(shape, drawing.order) for shape in behind]
-    for part in np.array_split(drawing.order, _BATCHES if len(front) > 1 else 1):
-        layers += [(shape, part) for shape in front]
-    for shape, part in layers:
-        here = part[shapes[part] == shape]
+    colors, codes = np.array([tone for tone, _ in styles])[groups.codes], groups.codes
+    for part, some in _layers(drawing.order, groups, styles):
+        here = part[np.isin(codes[part], some)]
+        shape = styles[some[0]][1]
         style = look | {"linewidths": 0.8 if shape == "x" else 0, "marker": shape}
-        drawing.axes.scatter(*drawing.P[here].T, c=colors[here], **style)
+        tone = {"color": colors[here[0]]} if len(some) == 1 and len(here) else {"c": colors[here]}
+        drawing.axes.scatter(*drawing.P[here].T, **tone, **style)
+
+
+def _layers(order: Array, groups: Groups, styles: list[tuple[str, str]]) -> list[tuple[Array, list[int]]]:
+    """Return parts of the rows, and groups of each part that are drawn at once, from back to front.
+
+    Groups with one shape of markers are drawn at once, in random order; several shapes, and each group of many points,
+    in turn, for a part of the points each time, so that none hides the others. Of one colour, points are drawn ten
+    times as fast.
+    """
+    behind = [[code] for code in (groups.missing, groups.others) if code >= 0]  # missing values, the rest
+    front = [[code] for code in groups.named]
+    if len(order) <= RASTER_ABOVE:
+        shapes = dict.fromkeys(styles[code][1] for code in groups.named)
+        front = [[code for code in groups.named if styles[code][1] == shape] for shape in shapes]
+    parts = np.array_split(order, _BATCHES if len(front) > 1 else 1)
+    return [(order, some) for some in behind] + [(part, some) for part in parts for some in front]
 
 
 # -- hexagons --------------------------------------------------------------------------------------------------------
