@@ -94,6 +94,11 @@ def plot(
     else:
         if x is not None or y is not None:
             raise UsageError("--x and --y name columns of a table of coordinates; a model has axes: use --axes")
+        if chosen.columns or chosen.drop or chosen.recipe.needed or metric != "euclidean":
+            raise UsageError(
+                "--columns, --drop, --metric and steps are for the rows behind a table of coordinates; a model has its "
+                "own: remove them"
+            )
         figure, source, method = _of_model(drawn, data, shape, color, id, chosen.reading)
     write_figure(MapFigureOptions(out, look=look), figure)
     kinds = possible_kinds(source)

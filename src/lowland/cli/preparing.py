@@ -53,9 +53,7 @@ def steps_in_words(steps: Pipeline) -> str:
         if name == "pre":
             words.append(f"{type(step).__name__} of {how['n_components']} components")
         elif name == "transform":
-            words.append(
-                ", ".join(f"{function} of {', '.join(names)}" for function, names in how["transforms"].items())
-            )
+            words += [f"{function} of {', '.join(names)}" for function, names in how["transforms"].items()]
         else:
             value = how.get(said.get(name, "")) or next(iter(how.values()), None)
             words.append(name if value is None else f"{name} ({value})")
