@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..core.errors import DataError
 from ..quality.verdicts import DISTANCES, NEIGHBOURS
 from . import page
@@ -114,6 +116,13 @@ def whole_map(behind: Compared, Y: Array, k: int) -> tuple[Measure, Measure] | N
     return from_table("trustworthiness", table), from_table("continuity", table)
 
 
+def pointwise(report: Report, n: int) -> Array:
+    """Return the share of neighbours kept for each of n points; NaN where it was not measured."""
+    kept = np.full(n, np.nan)
+    kept[report.points.point] = report.points.kept
+    return kept
+
+
 def section(found: Trust | str, Y: Array, labels: Sequence[str], *, meaningful_axes: bool = True) -> str:
     """Return the section of the page; the warnings stand at its top."""
     title = "How reliable the map is"
@@ -166,12 +175,9 @@ def groups_section(found: Trust | str, name: str | None) -> str:
 
 
 def _map(report: Report, Y: Array, labels: Sequence[str], meaningful: bool) -> str:
-    import numpy as np
-
     from ..plots import scatter
 
-    kept = np.full(len(Y), np.nan)
-    kept[report.points.point] = report.points.kept
+    kept = pointwise(report, len(Y))
     caption = (
         f"The same map, coloured by the share of each point's {report.n_neighbors} nearest neighbours in the data that "
         "are also its nearest neighbours in the map."
