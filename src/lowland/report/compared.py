@@ -45,7 +45,12 @@ class Compared:
     @property
     def anchors(self) -> int | str:
         """Number of points to compare with all others: "auto", or fewer where there are very many rows."""
-        return FEW_ANCHORS if self.n > MANY_ROWS else "auto"
+        return FEW_ANCHORS if self.are_many else "auto"
+
+    @property
+    def are_many(self) -> bool:
+        """Whether there are so many rows that only some are compared with all others."""
+        return self.n > MANY_ROWS
 
 
 def _height(rows: Any) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ..core.errors import DataError, LowlandWarning
 from ..core.formatting import count
 from . import page
-from .compared import MANY_ROWS, Compared
+from .compared import Compared
 from .svg import inline_svg
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def dimension_pieces(found: Estimate | str, behind: Compared, words: Callable[[s
     ]
     pieces = [page.paragraph(found.sentence)]
     pieces += [page.paragraph(f"Note: {words(text)}") for text in found.warnings]
-    if behind.n > MANY_ROWS:
+    if behind.are_many:
         pieces.append(page.paragraph(f"Estimated from a random sample of the {behind.n:,} rows."))
     caption = "The dimension seen in neighbourhoods of increasing size; the level part of the curve is the estimate."
     if found.spectrum is not None:
@@ -94,7 +94,7 @@ def outliers_section(found: Outliers | str, behind: Compared, steps: str | None)
     if isinstance(found, str):
         return page.section(title, page.paragraph(found))
     pieces = [page.paragraph(found.sentence)]
-    if behind.n > MANY_ROWS:
+    if behind.are_many:
         pieces.append(page.paragraph(f"Distances are those to {behind.anchors:,} random rows; every row was examined."))
     if len(found):
         rows = []
