@@ -220,7 +220,7 @@ def test_every_method_has_a_meaning_of_its_own_and_pictures(method: Any) -> None
     [
         (lambda: lowland.Isomap(n_neighbors=8), "Residual variance by dimension"),
         (lambda: lowland.MetricMDS(), "Shepard diagram"),
-        (lambda: lowland.LaplacianEigenmaps(n_neighbors=8), "Eigenvalues of the method"),
+        (lambda: lowland.LaplacianEigenmaps(n_neighbors=8), "Agreement of neighbourhoods by size"),
         (lambda: lowland.SOM((4, 3), epochs=5), "U-matrix"),
         (lambda: lowland.KernelPCA(n_components=2), "Eigenvalues of the method"),
         (lambda: lowland.ICA(n_components=2), "What the axes mean"),

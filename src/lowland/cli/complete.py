@@ -32,7 +32,7 @@ def candidates(words: Sequence[str]) -> list[str]:
     rules = registry.method(method).load()._parameters if "--set" in options and method in names else {}
     flags = {f"--{name.replace('_', '-')}": rule for name, rule in rules.items()}
     if before[-1] in ("--kind", "--figure-kind"):
-        from .figures import all_kinds
+        from .figure_kinds import all_kinds
 
         return _starting(last, all_kinds())
     if before[-1] == "--style":

@@ -113,7 +113,7 @@ class FigureOptions(MapFigureOptions):
         """Raise `UsageError` for what cannot be drawn, before any work; ``components``: those that will be kept."""
         super().check(components)
         if self.figure_kind is not None:
-            from .figures import check_kind
+            from .figure_kinds import check_kind
 
             check_kind("--figure-kind", self.figure_kind)
 

@@ -11,7 +11,8 @@ from cyclopts import Parameter
 
 from ..core.errors import DataError
 from .answer import UsageError
-from .figures import KEPT, DrawnMap, Rows, draw
+from .figure_kinds import Rows
+from .figures import KEPT, DrawnMap, draw
 from .input import columns_in_words
 from .inputs import row_names
 from .running import run

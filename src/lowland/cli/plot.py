@@ -11,8 +11,9 @@ from cyclopts import Parameter
 from ..core.command_line import command_line, stem_of
 from ..data.formats import foreign_table
 from .answer import Answer, UsageError
+from .figure_kinds import MAP, Rows, possible_kinds
 from .figure_options import FIGURE, LookOptions, MapFigureOptions, check_format
-from .figures import MAP, DrawnMap, Rows, draw_kind, possible_kinds, write_figure
+from .figures import DrawnMap, draw_kind, write_figure
 from .inputs import read_for, read_input
 from .judged_map import XColumn, YColumn, map_of
 from .matching import coordinates, matched_rows, matching_column
