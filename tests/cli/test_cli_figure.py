@@ -212,7 +212,7 @@ def test_outliers_are_marked_and_named(run, frame, drawn) -> None:
     found = run("outliers", "odd.csv", "--id", "name", "--figure", "odd.png", "--json")
     assert found.json["names"] == ["row7"]
     ax = drawn[0].axes[0]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["flagged", "not flagged"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["inliers", "outliers (flagged)"]
     assert "row7" in [text.get_text() for text in ax.texts]
 
 

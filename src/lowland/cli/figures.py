@@ -171,8 +171,8 @@ def flagged_map(rows: Any, found: Outliers, options: MapFigureOptions, metric: s
         Y,
         names,
         axis_labels(method),
-        ["flagged" if mark else "not flagged" for mark in flagged],
-        "outliers",
+        ["outliers (flagged)" if mark else "inliers" for mark in flagged],
+        None,
         [name if mark else "" for name, mark in zip(called, flagged, strict=True)],
         meaningful=not pairwise,
     )

@@ -11,6 +11,7 @@ from . import page
 
 if TYPE_CHECKING:
     from ..contract.reducer import Reducer
+    from ..quality.novelty_result import Novelty
     from .subject import Subject
     from .trust import Trust
 
@@ -25,10 +26,22 @@ def answers(subject: Subject) -> str:
     if not isinstance(trusted, str):
         trusted = trusted.picture.sentence
     steps = [page.paragraph(_advice(found))] if found is not None and not isinstance(found, str) else []
+    if subject.novelty is not None:
+        trusted, steps = f"{subject.novelty.sentence} {trusted}", [page.paragraph(_advice_on_new(subject.novelty))]
     for purpose, command in subject.next_steps.items():
         steps += [page.paragraph(purpose), page.command(command)]
     rows = {"Can I trust it?": [page.paragraph(trusted)]}
     return page.summary(rows | ({"What next?": steps} if steps else {}))
+
+
+def _advice_on_new(found: Novelty) -> str:
+    """Return what to do with new rows."""
+    if found.novel.any():
+        return (
+            "Check the rows that are unlike the training rows before you use their places; read the others as rows of "
+            "the training map."
+        )
+    return "Read the new rows as rows of the training map."
 
 
 def _advice(found: Trust) -> str:

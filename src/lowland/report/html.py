@@ -154,7 +154,8 @@ def render(subject: Subject) -> str:
 def _warnings(subject: Subject) -> list[str]:
     """Return all warnings about a map: given ones, of the fit, and of the measures."""
     of_fit = () if subject.model is None else subject.model.fit_info_.warnings
-    of_measures = () if subject.found is None or isinstance(subject.found, str) else subject.found.picture.warnings
+    measured = subject.found is not None and not isinstance(subject.found, str)
+    of_measures = subject.found.picture.warnings if measured and not subject.new else ()  # new rows are not fitted
     given = list(dict.fromkeys([*subject.warnings, *of_fit]))
     # What dominates the fit dominates the distances, too: once is enough.
     return [*given, *(text for text in of_measures if not any(text.partition(", so ")[0] in other for other in given))]
@@ -210,7 +211,7 @@ def _fit_quality(model: Reducer) -> str:
 
 def _dimensions(subject: Subject, found: Estimate | str | None) -> str:
     """Return the section on the number of dimensions: of the data, and by the spectrum of the method."""
-    spectrum = None if subject.model is None else spectrum_of(subject.model)
+    spectrum = None if subject.model is None or subject.new else spectrum_of(subject.model)
     pieces = [] if found is None or subject.behind is None else dimension_pieces(found, subject.behind, subject.words)
     pieces += [] if spectrum is None else pictures.components_needed(spectrum)
     return page.section("How many dimensions", *pieces) if pieces else ""

@@ -39,7 +39,8 @@ def section(subject: Subject) -> str:
         elif subject.alignment is None or kind in ("shepard", "rnx"):
             pieces += _picture(subject, kind)
     pieces = [piece for piece in pieces if piece]
-    return page.section(f"Pictures of {subject.method_title}", *pieces) if pieces else ""
+    of = "the map" if subject.method_name is None and subject.model is None else subject.method_title
+    return page.section(f"Pictures of {of}", *pieces) if pieces else ""
 
 
 def _picture(subject: Subject, kind: str) -> list[str]:

@@ -118,7 +118,7 @@ def novelty_section(found: Novelty) -> str:
     numbers = np.flatnonzero(found.novel)
     pieces = [page.paragraph(found.sentence)]
     if len(numbers):
-        pieces.append(page.paragraph("Their coordinates are unreliable: the model has seen no rows like them."))
+        pieces.append(page.paragraph("The places of such rows are unreliable: the model has seen none like them."))
         texts = found.unusual_texts()
         rows = [
             (f"row {i}" if found.names is None else found.names[i], texts[i] or "no single column stands out")
