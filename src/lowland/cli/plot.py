@@ -16,7 +16,6 @@ from .figure_options import FIGURE, LookOptions, MapFigureOptions, check_format
 from .figures import DrawnMap, draw_kind, write_figure
 from .inputs import read_for, read_input
 from .judged_map import XColumn, YColumn, map_of
-from .matching import coordinates, matched_rows, matching_column
 from .options import OUT, Common, KeepOptions, RowNames, TableOptions
 from .outputs import check_outputs, is_table
 from .preparing import parts_of_model
@@ -163,6 +162,8 @@ def _of_table(
     columns: TableOptions,
 ) -> tuple[Figure, Any, None]:
     """Draw a figure of a table of coordinates."""
+    from .matching import coordinates, matched_rows, matching_column
+
     kind, axes, look = shape
     table, names = map_of(path, path, *named, columns.reading)
     Y = coordinates(table, names)

@@ -154,8 +154,9 @@ def render(subject: Subject) -> str:
 def _warnings(subject: Subject) -> list[str]:
     """Return all warnings about a map: given ones, of the fit, and of the measures."""
     of_fit = () if subject.model is None else subject.model.fit_info_.warnings
-    measured = subject.found is not None and not isinstance(subject.found, str)
-    of_measures = subject.found.picture.warnings if measured and not subject.new else ()  # new rows are not fitted
+    found = subject.found
+    of_measures = () if found is None or isinstance(found, str) else found.picture.warnings
+    of_measures = () if subject.new else of_measures  # advice on fits does not apply to new rows
     given = list(dict.fromkeys([*subject.warnings, *of_fit]))
     # What dominates the fit dominates the distances, too: once is enough.
     return [*given, *(text for text in of_measures if not any(text.partition(", so ")[0] in other for other in given))]
