@@ -231,6 +231,7 @@ def test_json_has_the_documented_keys(run: Run, table: Path, model: Path) -> Non
         "reduce": ["reduce", table, "--out", "o.csv"],
         "transform": ["transform", model, table, "--out", "t.csv"],
         "inverse": ["inverse", model, "whole.csv", "--out", "i.csv"],
+        "plot": ["plot", model, table, "--out", "p.png"],
         "completion": ["completion", "bash"],
     }
     assert {*lines, "demo"} == set(COMMANDS)  # the demo takes its time: test_cli_compare.py runs it once

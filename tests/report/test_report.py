@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -21,46 +20,7 @@ from lowland.plots.style import PALETTE
 from lowland.report import render_report, write_page
 from lowland.report.facts import axis_labels, explanations, quality, top_loadings
 from lowland.report.svg import Tip, inline_svg
-
-
-class Reader(HTMLParser):
-    """Collects tags, ids, references and text, and checks that tags close in order."""
-
-    void = frozenset({"meta", "br", "link", "img", "input", "hr"})
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.words: list[str] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_startendtag(tag, attrs)
-        if tag not in self.void:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        for name, value in attrs:
-            if name == "id":
-                self.ids.append(value or "")
-            if name in ("href", "src"):
-                self.links.append(value or "")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
+from report_page import Page as Reader
 
 
 def rows(n: int = 60) -> np.ndarray:
@@ -125,9 +85,8 @@ def test_user_text_is_escaped_everywhere(fitted: lowland.PCA) -> None:
         command=f"lowland reduce '{bad}'",
     )
     read = Reader(text)
-    assert "script" not in read.tags
+    assert read.tags.count("script") == text.count("<script") == 1  # the numbers
     assert "b" not in read.tags
-    assert "<script" not in text
     assert bad in read.text
 
 
@@ -136,7 +95,7 @@ def test_report_is_offline_and_ids_are_unique(fitted: lowland.PCA) -> None:
     read = Reader(text)
     assert "http:" not in text
     assert "https:" not in text
-    assert not {"link", "script", "iframe", "object"} & set(read.tags)
+    assert not {"link", "iframe", "object"} & set(read.tags)
     assert read.tags.count("svg") == 2
     assert len(read.ids) == len(set(read.ids))
     inner = [link for link in read.links if not link.startswith("data:")]
@@ -447,7 +406,7 @@ def test_names_without_room_are_left_to_the_pointer(fitted: lowland.PCA) -> None
 def test_names_are_escaped_and_stand_for_themselves(fitted: lowland.PCA) -> None:
     bad = "<script>alert(3)</script>"
     text = page(fitted, names=[bad, "$x$ & _y_"] * 30)
-    assert "<script" not in text
+    assert text.count("<script") == 1  # the numbers
     assert "$x$ &amp; _y_" in text
     assert bad in Reader(text).text
 

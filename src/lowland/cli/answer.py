@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from ..core.errors import LowlandError
-from ..core.message import Message
+from ..core.formatting import plain_values
 from .wording import in_words
 
 if TYPE_CHECKING:
@@ -115,23 +113,9 @@ def write_csv(frame: pl.DataFrame) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to types of JSON; NaN and infinity become null, paths and other objects text.
+    """Convert a value to types of JSON, with messages in the words of the command line.
 
     >>> plain({"share": float("nan"), "file": Path("a.csv"), "counts": (1, 2)})
     {'share': None, 'file': 'a.csv', 'counts': [1, 2]}
     """
-    if isinstance(value, Message):
-        return in_words(value)
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, Path):
-        return str(value)
-    if hasattr(value, "tolist"):  # NumPy arrays and scalars
-        value = value.tolist()
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    return str(value)
+    return plain_values(value, in_words)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from cyclopts import App, Parameter
 
 from .. import __version__
-from . import apply, compare, completion, demo, dimension, evaluate, info, methods, outliers, plan, reduce
+from . import apply, compare, completion, demo, dimension, evaluate, info, methods, outliers, plan, plot, reduce
 from .answer import Answer
 
 COMMANDS: dict[str, Callable[..., Answer]] = {
@@ -22,6 +22,7 @@ COMMANDS: dict[str, Callable[..., Answer]] = {
     "transform": apply.transform,
     "inverse": apply.inverse,
     "evaluate": evaluate.evaluate,
+    "plot": plot.plot,
     "completion": completion.completion,
 }
 
@@ -37,6 +38,7 @@ JSON_KEYS = {
     "transform": apply.KEYS,
     "inverse": apply.INVERSE_KEYS,
     "evaluate": evaluate.KEYS,
+    "plot": plot.KEYS,
     "completion": completion.KEYS,
 }
 

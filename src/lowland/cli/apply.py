@@ -12,9 +12,23 @@ from cyclopts import Parameter
 from ..core.command_line import command_line
 from ..data.formats import foreign_table
 from .answer import Answer, UsageError, note
+from .figure_options import NO_FIGURE, FigureOptions
+from .figures import write_figure
 from .input import Input, default_names
 from .inputs import read_coordinates, read_for, row_names
-from .options import Common, DataFile, HoverColumns, IdColumn, KeepColumns, KeepOptions, ModelIn, OutFile
+from .new_rows import NewRows
+from .options import (
+    ColorColumn,
+    Common,
+    DataFile,
+    HoverColumns,
+    IdColumn,
+    KeepColumns,
+    KeepOptions,
+    ModelIn,
+    OutFile,
+    ReportOut,
+)
 from .outputs import check_kept, check_outputs, is_table, only_numbers
 from .preparing import parts_of_model
 from .reading_options import ReadingOptions
@@ -62,6 +76,8 @@ KEYS = {
     "limits": "with --flag: the limit of each measure; otherwise null",
     "missing": "with --flag: measures that are not available, each with the reason; otherwise null",
     "unusual_columns": "with --flag: columns that make rows novel, each with the number of rows; otherwise null",
+    "report": "report file, or null",
+    "figure": "figure file, or null",
 }
 
 
@@ -71,19 +87,23 @@ def transform(
     /,
     *,
     out: OutFile = None,
+    report: ReportOut = None,
     id: IdColumn = None,
+    color: ColorColumn = None,
     hover: HoverColumns = (),
     keep_columns: KeepColumns = False,
     flag: Flag = False,
     reading: ReadingOptions | None = None,
     unseen: Unseen = None,
+    figure: FigureOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
     """Reduce new rows with a saved model, after the steps that it contains.
 
     Columns are matched by name if the model and the table both have column names: their order does not matter, and
     additional columns are ignored. The model is not refitted. --flag marks rows that are unlike the training rows:
-    their coordinates are unreliable.
+    their coordinates are unreliable. --report and --figure show the new rows over the map of the training rows, if the
+    model contains it.
 
     Example: lowland transform iris.lowland new.csv --out new_flat.csv
     """
@@ -92,9 +112,12 @@ def transform(
     from ..modelfile import load
 
     _check_order(model, data, "DATA")
-    check_outputs(out=out, inputs=(model, data), json=common is not None and common.json)
+    drawing = figure or NO_FIGURE
+    drawing.check()
+    files = {"out": out, "report": report, "figure": drawing.figure}
+    check_outputs(**files, inputs=(model, data), json=common is not None and common.json)
     steps, fitted, after = parts_of_model(load(model))
-    keep = KeepOptions(id=id, hover=hover, keep_columns=keep_columns)
+    keep = KeepOptions(id=id, color=color, hover=hover, keep_columns=keep_columns)
     copied = [] if reading is None else reading.copied
     given = replace(read_for(fitted, data, keep.aside, reading=reading, steps=steps, unseen=unseen), id=id)
     _check_kept(given, keep, out, copied)
@@ -102,7 +125,8 @@ def transform(
     embedding = embedding if after is None else after.transform(embedding)
     names = [str(name) for name in fitted.get_feature_names_out()]
     summary = f"{type(fitted).__name__} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
-    found = _novelty(fitted, steps, given) if flag else None
+    novelty = _novelty(fitted, steps, given) if flag or report is not None else None
+    found = novelty if flag else None
     if found is not None:
         summary += f" {found.sentence}"
     frame = embedding_frame(embedding, names, *given.kept(keep, copied))
@@ -115,7 +139,23 @@ def transform(
         "limits": None if found is None else dict(found.limits),
         "missing": None if found is None else dict(found.missing),
         "unusual_columns": None if found is None else found.unusual_columns,
+        "report": report,
+        "figure": drawing.figure,
     }
+    placed = NewRows(model, fitted, after, given, embedding, keep, novelty)
+    if report is not None:
+        words: dict[str, Any] = {
+            "id": id,
+            "color": color,
+            "hover": hover,
+            "flag": flag,
+            "keep_columns": keep_columns,
+            "unseen": unseen,
+        }
+        words |= {**({} if reading is None else reading.words()), **drawing.words(), "out": out, "report": report}
+        placed.write_report(report, data, command_line("transform", model, data, **words))
+    if drawing.figure is not None:
+        write_figure(drawing, run(lambda rows: placed.figure(drawing, rows), given))
     following = command_line("info", model)
     if _is_invertible(fitted):
         following = command_line("inverse", model, out or "EMBEDDING.csv", out="restored.csv")

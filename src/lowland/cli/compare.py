@@ -18,7 +18,17 @@ from .input import Input
 from .inputs import read_input, warn_of_square
 from .model import find_method
 from .name_lists import split_names
-from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, QualityNeighbors, RowNames, TableOptions
+from .options import (
+    COMPONENTS,
+    OUT,
+    Common,
+    DataFile,
+    KeepOptions,
+    QualityNeighbors,
+    ReportOut,
+    RowNames,
+    TableOptions,
+)
 from .outputs import check_outputs
 from .running import run
 from .scaling import scaled_once
@@ -133,7 +143,7 @@ def compare(
     out: Annotated[
         Path | None, Parameter(name=OUT, help="Write the table of candidates here: .csv, .tsv (also .gz) or .parquet.")
     ] = None,
-    report: Annotated[Path | None, Parameter(help="Write an HTML report here (one self-contained file).")] = None,
+    report: ReportOut = None,
     record: Annotated[
         Path | None, Parameter(help="Write settings and results of this run to a .json file, for --again.")
     ] = None,

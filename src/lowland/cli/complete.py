@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 from ..contract import registry
 from ..contract.parameters import Boolean, choices
 from .app import COMMANDS, options_of
+from .figure_options import STYLES
 from .method_flags import method_of
 from .options import METHOD
 
@@ -29,6 +31,12 @@ def candidates(words: Sequence[str]) -> list[str]:
     method = method_of(before)
     rules = registry.method(method).load()._parameters if "--set" in options and method in names else {}
     flags = {f"--{name.replace('_', '-')}": rule for name, rule in rules.items()}
+    if before[-1] in ("--kind", "--figure-kind"):
+        from .figure_kinds import all_kinds
+
+        return _starting(last, all_kinds())
+    if before[-1] == "--style":
+        return _starting(last, get_args(STYLES))
     if before[-1] == "--set":
         name, equals, _ = last.partition("=")
         values = [f"{name}={value}" for value in choices(rules[name])] if equals and name in rules else []

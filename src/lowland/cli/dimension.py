@@ -10,9 +10,11 @@ from rich.table import Table as Grid
 
 from ..core.command_line import command_line
 from .answer import Answer, UsageError
+from .figure_options import FIGURE, LookOptions, MapFigureOptions
+from .figures import draw_with, write_figure
 from .inputs import read_input, warn_of_square
 from .options import Common, DataFile, KeepOptions, RowNames, TableOptions
-from .outputs import check_place
+from .outputs import check_outputs
 from .running import run
 from .scaling import scaled_once
 
@@ -35,8 +37,6 @@ KEYS = {
     "figure": "the figure that was written, or null",
 }
 
-_FIGURE_FORMATS = (".png", ".svg", ".pdf")
-
 
 def dimension(
     data: DataFile,
@@ -50,8 +50,11 @@ def dimension(
     ] = "euclidean",
     figure: Annotated[
         Path | None,
-        Parameter(help="Plot the dimension against the neighbourhood size to this file: .png, .svg or .pdf."),
+        Parameter(
+            group=FIGURE, help="Plot the dimension against the neighbourhood size to this file: .png, .svg or .pdf."
+        ),
     ] = None,
+    look: LookOptions | None = None,
     seed: Annotated[int, Parameter(help="Random seed of the subsample of a large table.")] = 0,
     common: Common | None = None,
 ) -> Answer:
@@ -67,10 +70,9 @@ def dimension(
 
     if metric not in (*METRICS, "precomputed"):
         raise UsageError(f"--metric {metric}: must be one of {', '.join((*METRICS, 'precomputed'))}")
-    if figure is not None:
-        if figure.suffix.lower() not in _FIGURE_FORMATS:
-            raise UsageError(f"--figure {figure}: the name must end in one of {', '.join(_FIGURE_FORMATS)}")
-        check_place("--figure", figure)
+    drawing = MapFigureOptions(figure, look=look or LookOptions())
+    drawing.check()
+    check_outputs(figure=figure, inputs=(data,))
     square = metric == "precomputed"
     if square and scale:
         raise UsageError("--scale applies to columns, and a distance matrix has none: remove --scale or --metric")
@@ -84,10 +86,7 @@ def dimension(
 
     found: Estimate = run(work, given)
     if figure is not None:
-        from ..data.atomic import atomic_file
-
-        with atomic_file(figure) as file:
-            found.figure().savefig(file, format=figure.suffix[1:].lower())
+        write_figure(drawing, draw_with(found.figure, drawing.look))
     plain = found.to_dict()
     facts = {
         "data": data,

@@ -14,9 +14,12 @@ from ..core.command_line import command_line
 from ..core.errors import DataError
 from ..core.message import SCALED_METRIC, settings_of
 from .answer import Answer, UsageError, note
+from .figure_options import NO_FIGURE, FigureOptions
+from .figures import write_figure
 from .input import Input
 from .inputs import read_input, row_names, warn_of_square
-from .options import OUT, Common, DataFile, KeepOptions, QualityNeighbors, TableOptions
+from .judged_map import JudgedMap, XColumn, YColumn, map_of
+from .options import OUT, Common, DataFile, KeepOptions, QualityNeighbors, ReportOut, TableOptions
 from .outputs import check_outputs
 from .running import run
 from .scaling import scaled_once
@@ -29,7 +32,13 @@ if TYPE_CHECKING:
     from ..quality.pointwise import Pointwise
     from ..quality.report import Report
 
-EmbeddingFile = Annotated[Path, Parameter(help="Table of coordinates written by `lowland reduce --out`.")]
+EmbeddingFile = Annotated[
+    Path | None,
+    Parameter(
+        help="Table of coordinates, by `lowland reduce --out` or any other program. Without it, --x and --y name "
+        "columns of DATA."
+    ),
+]
 TrustFile = Annotated[
     Path | None,
     Parameter(
@@ -39,7 +48,7 @@ TrustFile = Annotated[
 
 KEYS = {
     "data": "file of the data",
-    "embedding": "file of the map",
+    "embedding": "file of the map; null if its coordinates are columns of the data",
     "rows": "number of rows",
     "columns": "names of the data columns that were used",
     "coordinates": "names of the coordinate columns of the map",
@@ -54,6 +63,8 @@ KEYS = {
     "worst": "the least reliable of the evaluated rows: number (from 0), trustworthiness, continuity, and name (from "
     "--id, or the line)",
     "out": "file with the trust measures of each row, or null",
+    "report": "report file, or null",
+    "figure": "figure file, or null",
 }
 
 # Metrics with a neighbour search that does not compare all pairs of rows.
@@ -92,34 +103,42 @@ class TrustOptions:
         str, Parameter(help="Number of rows to evaluate, all, or auto (all up to 10,000 rows, otherwise 5,000).")
     ] = "auto"
     seed: Annotated[int, Parameter(help="Random seed of the sampled rows and pairs.")] = 0
+    x: XColumn = None
+    y: YColumn = None
 
 
 def evaluate(
     data: DataFile,
-    embedding: EmbeddingFile,
+    embedding: EmbeddingFile = None,
     /,
     *,
     trust: TrustOptions | None = None,
     columns: TableOptions | None = None,
     out: TrustFile = None,
+    report: ReportOut = None,
+    figure: FigureOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
     """Measure how reliable a map of a table is: neighbours, distances, and the least reliable rows and groups.
 
-    Coordinates are recognised by their column names (pca0, pca1, …); other columns of the map are ignored. --out
-    writes the trust measures of each row.
+    Coordinates are recognised by their column names (pca0, pca1, …), or named by --x and --y; other columns of the map
+    are ignored. --out writes the trust measures of each row; --figure draws the map, coloured by the share of
+    neighbours kept; --report writes a page like that of `reduce`.
 
     Example: lowland evaluate iris.csv flat.csv --target species --out trust.csv
     """
-    from .matching import coordinates, matched_rows, matching_column, naming_column, read_map
+    from .matching import coordinates, matched_rows, matching_column, naming_column
 
     options = trust or TrustOptions()
     scale, chosen = scaled_once(options.scale, columns or TableOptions())
     options = _scaled(replace(options, scale=scale))
-    check_outputs(out=out, inputs=(data, embedding))
+    drawing = figure or NO_FIGURE
+    drawing.check()
+    inputs = (data,) if embedding is None else (data, embedding)
+    check_outputs(out=out, report=report, figure=drawing.figure, inputs=inputs)
     anchors = _anchors(options.anchors)
     _check(options)
-    table, names = read_map(embedding)
+    table, names = map_of(data, embedding, options.x, options.y, chosen.reading)
     coded = _is_coded(names, options) and not chosen.recipe.needed
     given = _read_data(data, chosen, options, coded)
     by = matching_column(given, table, options.id)
@@ -127,11 +146,19 @@ def evaluate(
     shared, same = (by, True) if by is not None else naming_column(given, table, {*names, options.target or ""})
     labels = _labels(given, table, options.target, order)
     request = _MeasureRequest(options, anchors, each=out is not None, coded=coded)
-    found, points = _measure(given, coordinates(table, names)[order], labels, request)
+    Y = coordinates(table, names)[order]
+    found, points = _measure(given, Y, labels, request)
     named = row_names(given)
     if out is not None:
         _write(out, points, given, options)
-    files = {"data": data, "embedding": embedding, "out": out}
+    judged = JudgedMap(given, Y, names, found, points, options.target, labels, options.metric, coded)
+    if report is not None:
+        words = {**chosen.words(), **_changed(options, *vars(options)), "out": out, "report": report}
+        command = command_line("evaluate", *inputs, **words, **drawing.words())
+        judged.write_report(report, inputs, command, _compare(data, chosen, options, given, len(names)))
+    if drawing.figure is not None:
+        write_figure(drawing, run(lambda rows: judged.figure(drawing, rows), given))
+    files = {"data": data, "embedding": embedding, "out": out, "report": report, "figure": drawing.figure}
     facts = {**_facts(given, names, by, found, named), **files}
     summary = found.sentence + (_order(shared, same) if found.by_chance else "")
     if not chosen.recipe.sets_units and any(SCALED_METRIC in settings_of(text) for text in found.warnings):
@@ -215,8 +242,11 @@ def _read_data(path: Path, columns: TableOptions, options: TrustOptions, categor
 
 def _known(names: Sequence[str], options: TrustOptions) -> KeepOptions:
     """Return the identifier and group columns that the data have; others are taken from the map."""
+    from ..data.table import name_list
+
     id, groups = (name if name in names else None for name in (options.id, options.target))
-    return KeepOptions(id=id, color=groups)
+    placed = tuple(name_list([name]) for name in (options.x, options.y) if name is not None and name in names)
+    return KeepOptions(id=id, color=groups, supplementary=placed)
 
 
 def _labels(given: Input, map: Table, name: str | None, order: Any) -> pl.Series | None:
@@ -301,10 +331,11 @@ def _facts(given: Input, names: list[str], by: str | None, found: Report, named:
     return {**facts, **kept, "worst": worst}
 
 
-def _again(data: Path, embedding: Path, columns: TableOptions, options: TrustOptions, out: Path | None) -> str:
+def _again(data: Path, embedding: Path | None, columns: TableOptions, options: TrustOptions, out: Path | None) -> str:
     """Return the same command again, with --out for the trust measures of each row."""
-    same = _changed(options, "id", "target", "quality_neighbors", "metric", "anchors", "seed")
-    return command_line("evaluate", data, embedding, **columns.words(), **same, out=out or "trust.csv")
+    same = _changed(options, "id", "target", "quality_neighbors", "metric", "anchors", "seed", "x", "y")
+    files = (data,) if embedding is None else (data, embedding)
+    return command_line("evaluate", *files, **columns.words(), **same, out=out or "trust.csv")
 
 
 def _changed(options: TrustOptions, *names: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..data.table import Table
 
+_NAMES_LISTED = 12  # most names of columns in a report
 _FILL = "fill such cells with --missing ppca (or median, mean)"
 _DROP = ", or leave the rows out with --missing drop-rows"
 _MISSING = {"NaN": "missing value", "a missing category": "missing category"}
@@ -90,6 +91,14 @@ class Input:
 def _is_cell(column: pl.Series) -> bool:
     """Return whether the values of a column are single cells; images as bytes are not."""
     return not (column.dtype.is_nested() or str(column.dtype) == "Binary")
+
+
+def columns_in_words(given: Input) -> str:
+    """Return the number of columns with the first names, such as "13: alcohol, ash, …"."""
+    count = f"{given.shape[1]:,}"
+    if given.names is None or given.names == default_names(given.shape[1]):
+        return count
+    return f"{count}: {', '.join(given.names[:_NAMES_LISTED])}{', …' if len(given.names) > _NAMES_LISTED else ''}"
 
 
 def default_names(n: int) -> list[str]:

@@ -49,6 +49,14 @@ def build_model(options: MethodOptions) -> Reducer:
     return model
 
 
+def components_of(options: MethodOptions) -> str | None:
+    """Return the number of dimensions that the options ask for; None if the method decides."""
+    method = find_method(options.method)
+    if method.family == "random" or any(item.replace(" ", "").startswith("n_components=") for item in options.set):
+        return options.components
+    return options.components or (DEFAULT_COMPONENTS if "n_components" in method.load()._parameters else None)
+
+
 def scaled_by_step(model: Reducer, options: MethodOptions) -> bool:
     """Return whether --scale needs a step, because the method has no parameter for it."""
     return options.scale and "scale" not in model._parameters

@@ -33,6 +33,14 @@ OutFile = Annotated[
         "Default: CSV on stdout.",
     ),
 ]
+ReportOut = Annotated[Path | None, Parameter(help="Write an HTML report here (one self-contained file).")]
+ColorColumn = Annotated[
+    str | None,
+    Parameter(
+        help="Column of group labels: colours the points of reports and figures and is copied to the output, not used "
+        "as data."
+    ),
+]
 IdColumn = Annotated[
     str | None, Parameter(name="--id", help="Column of row identifiers: copied to the output, not used as data.")
 ]
@@ -129,13 +137,7 @@ class TableOptions:
 class KeepOptions:
     """Columns to copy to the output that are not used as data."""
 
-    color: Annotated[
-        str | None,
-        Parameter(
-            help="Column of group labels: colours the points of the report and is copied to the output, not used as "
-            "data."
-        ),
-    ] = None
+    color: ColorColumn = None
     id: IdColumn = None
     hover: HoverColumns = ()
     supplementary: Annotated[

@@ -11,6 +11,8 @@ from rich.table import Table as Grid
 
 from ..core.command_line import command_line
 from .answer import Answer, UsageError
+from .figure_options import MapFigureOptions
+from .figures import flagged_map, write_figure
 from .input import Input
 from .inputs import dominated, read_input, row_names, warn_of_square
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
@@ -63,6 +65,7 @@ KEYS = {
     "stable": "whether the iterative choice of inliers converged",
     "out": "file with the measures, or null",
     "keep": "table without the flagged rows, or null",
+    "figure": "figure file, or null",
 }
 
 _SHOWN = 20  # flagged rows in the table on the screen; --out has all
@@ -82,17 +85,21 @@ def outliers(
     seed: Seed = 0,
     out: Measures = None,
     keep: Keep = None,
+    figure: MapFigureOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
     """Find outliers, explain why each is flagged, and measure their effect on the principal axes.
 
     A row is flagged if at least one of three measures exceeds its limit: the distance to its k-th nearest
     neighbour, Hotelling's T² along the first principal axes, or the squared residual (SPE) from them. The axes are
-    fitted without the outliers. --keep writes the table without the flagged rows.
+    fitted without the outliers. --keep writes the table without the flagged rows, --figure draws a map of all rows
+    (PCA, or classical MDS of distances) with the flagged rows marked.
 
     Example: lowland outliers iris.csv --keep clean.csv
     """
-    check_outputs(out=out, keep=keep, inputs=(data,))
+    drawing = figure or MapFigureOptions()
+    drawing.check()
+    check_outputs(out=out, keep=keep, figure=drawing.figure, inputs=(data,))
     scale, columns = scaled_once(scale, columns or TableOptions())
     pairwise = metric == "precomputed"
     given = read_input(data, columns, KeepOptions(id=id), pairwise=pairwise)
@@ -110,7 +117,9 @@ def outliers(
         from ..data.writing import write_table
 
         write_table(keep, given.table.frame.filter(~found.mask))
-    facts = {"data": data, **found.to_dict(), "out": out, "keep": keep}
+    if drawing.figure is not None:
+        write_figure(drawing, run(lambda rows: flagged_map(rows, found, drawing, metric, scale), given))
+    facts = {"data": data, **found.to_dict(), "out": out, "keep": keep, "figure": drawing.figure}
     chosen = {**columns.words(), "id": id or None}
     changed = _changed(neighbors=neighbors, components=components, metric=metric, level=level, seed=seed)
     unclear = found.may_be_a_group or found.ranking is not None  # do not suggest removing such rows

@@ -24,6 +24,7 @@ def check_outputs(
     keep: Path | None = None,
     model: Path | None = None,
     report: Path | None = None,
+    figure: Path | None = None,
     inputs: tuple[Path, ...] = (),
     json: bool = False,
 ) -> None:
@@ -40,7 +41,8 @@ def check_outputs(
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--report {report}: the name must end in .html")
     taken = {_key(path): str(path) for path in inputs}
-    for option, path in (("--out", out), ("--keep", keep), ("--model", model), ("--report", report)):
+    named = {"--out": out, "--keep": keep, "--model": model, "--report": report, "--figure": figure}
+    for option, path in named.items():
         if path is None:
             continue
         check_place(option, path)

@@ -12,7 +12,7 @@ from .answer import Answer
 from .inputs import read_input
 from .model import build_model, fill_in, find_method, scaled_by_step
 from .options import Common, DataFile, KeepOptions, MethodOptions, TableOptions
-from .reduce import Job
+from .reduction import Job
 from .running import run
 from .scaling import method_scaled_once
 from .wording import in_words

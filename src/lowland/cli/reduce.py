@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,13 +11,15 @@ from cyclopts import Parameter
 from ..core.command_line import command_line, stem_of
 from ..core.errors import DataError
 from .aligning import EarlierMap
-from .answer import Answer, UsageError, note, stderr
+from .answer import Answer, UsageError, stderr
+from .figure_options import NO_FIGURE, FigureOptions
+from .figures import write_figure
 from .input import Input
 from .inputs import read_input, warn_of_square
-from .model import build_model, files_of, fill_in, find_method, scaled_by_step
-from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, TableOptions
+from .model import build_model, components_of, files_of, fill_in, find_method, scaled_by_step
+from .options import Common, DataFile, KeepOptions, MethodOptions, OutFile, ReportOut, TableOptions
 from .outputs import check_kept, check_outputs
-from .preparing import steps_in_words
+from .reduction import Job, Made, alignment_words, components, reduction_figure, reduction_page
 from .running import run
 from .scaling import method_scaled_once
 from .supplementing import PlacedRows, check_columns, columns_on_map, shown_columns
@@ -27,10 +29,8 @@ if TYPE_CHECKING:
 
     from ..contract.reducer import Reducer
     from ..methods.steps import AlignMap
-    from ..quality.supplementary_columns import Supplementary
 
 ModelOut = Annotated[Path | None, Parameter(help="Write the fitted model here, such as model.lowland.")]
-ReportOut = Annotated[Path | None, Parameter(help="Write an HTML report here (one self-contained file).")]
 
 AlignTo = Annotated[
     Path | None,
@@ -64,30 +64,8 @@ KEYS = {
     "out": "file with the coordinates",
     "model": "model file, or null",
     "report": "report file, or null",
+    "figure": "figure file, or null",
 }
-
-
-@dataclass(frozen=True)
-class Job:
-    """The options of one reduction."""
-
-    data: Path
-    method: MethodOptions
-    columns: TableOptions
-    keep: KeepOptions
-    out: Path | None = None
-    model: Path | None = None
-    report: Path | None = None
-    align_to: Path | None = None
-    supplementary_rows: Path | None = None
-
-    def command(self, command: str = "reduce", **files: str | None) -> str:
-        """Return the command line of this reduction, or of its plan, with other output files if given."""
-        kept = {name: value or None for name, value in vars(self.keep).items()}
-        made = {name: files.get(name, getattr(self, name)) for name in ("out", "model", "report")}
-        more = {"align_to": self.align_to, "supplementary_rows": self.supplementary_rows}
-        words = {**vars(self.method), **self.columns.words(), **kept, **more, **made}
-        return command_line(command, self.data, **words)
 
 
 def reduce(
@@ -102,6 +80,7 @@ def reduce(
     report: ReportOut = None,
     align_to: AlignTo = None,
     supplementary_rows: SupplementaryRows = None,
+    figure: FigureOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
     """Reduce a table to a few dimensions.
@@ -109,42 +88,21 @@ def reduce(
     Numeric columns are reduced; other columns are listed and left out, except that famd also uses columns of text.
     Without --out the coordinates are printed to stdout as CSV.
 
-    Example: lowland reduce iris.csv --color species --out flat.csv --model iris.lowland --report iris.html
+    Example: lowland reduce iris.csv --color species --out flat.csv --report iris.html --figure iris.png
     """
     options, chosen = method_scaled_once(method or MethodOptions(), columns or TableOptions())
     inputs = (data, *files_of(options), *(file for file in (align_to, supplementary_rows) if file is not None))
-    check_outputs(out=out, model=model, report=report, inputs=inputs, json=common is not None and common.json)
+    drawing = figure or NO_FIGURE
+    drawing.check(components_of(options))
+    outputs = {"out": out, "model": model, "report": report, "figure": drawing.figure}
+    check_outputs(**outputs, inputs=inputs, json=common is not None and common.json)
     if model is not None and not find_method(options.method).kept:
         raise UsageError(
             f"--model {model}: {options.method} is a plugin, and model files contain neither code nor pickles; remove "
             "--model. In Python, save such a model with pickle or joblib (loading one can run code)"
         )
-    job = Job(data, options, chosen, keep or KeepOptions(), out, model, report, align_to, supplementary_rows)
+    job = Job(data, options, chosen, keep or KeepOptions(), out, model, report, align_to, supplementary_rows, drawing)
     return perform(job)
-
-
-@dataclass(frozen=True)
-class Made:
-    """What a reduction made: the fitted method, the map, and what was laid over or beside it."""
-
-    fitted: Reducer
-    embedding: Any
-    given: Input
-    after: AlignMap | None = None
-    laid: Supplementary | None = None
-    placed: PlacedRows | None = None
-
-    @property
-    def has_axes(self) -> bool:
-        """Whether the axes have a meaning of their own: those of a method with variances, not rotated."""
-        from ..report.facts import shares_of
-
-        return self.after is None and shares_of(self.fitted) is not None
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the coordinates."""
-        return [str(name) for name in self.fitted.get_feature_names_out()]
 
 
 def perform(job: Job) -> Answer:
@@ -155,7 +113,7 @@ def perform(job: Job) -> Answer:
 
     made = _fit(job)
     frame = _frame(job, made)
-    page = None if job.report is None else run(lambda rows: _page(job, made, rows), made.given)
+    page = None if job.report is None else run(lambda rows: reduction_page(job, made, rows), made.given)
     if job.out is not None:
         write_table(job.out, frame)
     if job.model is not None:
@@ -164,9 +122,11 @@ def perform(job: Job) -> Answer:
         from ..report.html import write_page
 
         write_page(job.report, page)
+    if job.figure.figure is not None:  # last, so that a figure that cannot be drawn costs nothing else
+        write_figure(job.figure, run(lambda rows: reduction_figure(job, made, rows), made.given))
     summary = sentence(made.fitted, made.given.shape[0])
     if made.after is not None:
-        summary += f" {_alignment(job, made.after)}"
+        summary += f" {alignment_words(job, made.after)}"
     shown = [] if made.laid is None else [shown_columns(made.laid, made.names, with_axes=made.has_axes)]
     if job.out is None:  # the coordinates go to stdout
         for table in shown:
@@ -226,17 +186,9 @@ def with_steps(fitted: Reducer, given: Input, after: AlignMap | None = None) -> 
     return Pipeline([*before, ("method", fitted), *([] if after is None else [("align", after)])])
 
 
-def _alignment(job: Job, after: AlignMap) -> str:
-    from ..core.formatting import count, format_share
-
-    assert job.align_to is not None
-    shared = count(after.n_shared_, "shared row")
-    return f"The map is laid over {job.align_to.name} by {shared}, with an error of {format_share(after.error_)}."
-
-
 def _with_components(frame: pl.DataFrame, fitted: Reducer) -> pl.DataFrame:
     """Add a column with the connected component of each row, if components were embedded separately."""
-    labels = _components(fitted)
+    labels = components(fitted)
     if labels is None:
         return frame
     import polars as pl
@@ -245,83 +197,10 @@ def _with_components(frame: pl.DataFrame, fitted: Reducer) -> pl.DataFrame:
     return frame.with_columns(pl.Series(name, labels))
 
 
-def _components(fitted: Reducer) -> Any:
-    """Return the component of each row if several were embedded separately, else None."""
-    labels = getattr(fitted, "component_labels_", None)
-    if labels is None or getattr(fitted, "disconnected", "") != "separate" or not labels.any():
-        return None
-    return labels
-
-
-def _page(job: Job, made: Made, rows: Any) -> str:
-    import polars as pl
-
-    from ..core.formatting import count
-    from ..report.html import render_report
-
-    fitted, embedding, given = made.fitted, made.embedding, made.given
-    color, color_name = None, job.keep.color
-    if job.keep.color is not None and given.table is not None:
-        color = given.table.column(job.keep.color)
-    elif (labels := _components(fitted)) is not None:
-        color, color_name = pl.Series([str(label) for label in labels]), "piece"
-    n, columns = given.shape
-    facts = {"file": job.data.name, "rows": f"{n:,}", "columns reduced": f"{columns:,}"}
-    if given.pairwise:
-        facts = {"file": job.data.name, "objects": f"{n:,}"}
-    left = {name: reason for name, reason in given.left_out.items() if reason != "kept aside"}
-    if left:
-        facts["left out"] = ", ".join(f"{name} ({reason})" for name, reason in left.items())
-    if job.keep.aside:
-        facts["not used as data"] = ", ".join(job.keep.aside)
-    steps = None if given.steps is None else steps_in_words(given.steps)
-    if steps is not None:
-        facts["steps before the method"] = steps
-    return render_report(
-        fitted,
-        embedding,
-        X=rows,
-        color=color,
-        color_name=color_name,
-        names=given.labels(),
-        hover=_hover(job, given),
-        images=_images(job, given),
-        alignment=None if made.after is None else _alignment(job, made.after),
-        supplementary=made.laid,
-        supplementary_rows=None if made.placed is None else made.placed.embedding,
-        title=f"{job.data.name} in {count(embedding.shape[1], 'dimension')}",
-        data_summary=facts,
-        command=job.command(),
-        steps=steps,
-    )
-
-
-def _hover(job: Job, given: Input) -> pl.DataFrame | None:
-    """Return the columns to show beside points: --hover, and the text of each row."""
-    if given.table is None:
-        return None
-    import polars as pl
-
-    texts = [name for role, name in given.table.roles.items() if role == "text"]
-    return pl.DataFrame([given.table.column(name) for name in dict.fromkeys([*job.keep.shown, *texts])])
-
-
-def _images(job: Job, given: Input) -> list[str | None] | None:
-    """Return small copies of the images of the rows; what is not shown is noted."""
-    name = None if given.table is None else given.table.roles.get("image")
-    if given.table is None or name is None:
-        return None
-    from ..data.thumbnails import thumbnails
-
-    made = thumbnails(given.table.column(name), job.data if job.data.is_dir() else job.data.parent)
-    if made.sentence:
-        note(made.sentence)
-    return made.uris
-
-
 def _facts(job: Job, made: Made) -> dict[str, Any]:
+    from ..contract.axis_names import shares_of
     from ..contract.parameters import told
-    from ..report.facts import column_names, shares_of
+    from ..report.facts import column_names
 
     fitted, given, after, placed = made.fitted, made.given, made.after, made.placed
     return {
@@ -342,6 +221,7 @@ def _facts(job: Job, made: Made) -> dict[str, Any]:
         "out": job.out,
         "model": job.model,
         "report": job.report,
+        "figure": job.figure.figure,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 _BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -95,3 +95,27 @@ def first_line(error: BaseException) -> str:
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0].rstrip(".:;") if lines else type(error).__name__
+
+
+def plain_values(value: Any, words: Callable[[str], str] = str) -> Any:
+    """Convert a value to types of JSON; NaN and infinity become None, other objects text.
+
+    ``words`` is applied to every text, such as the wording of messages for the command line.
+
+    >>> from pathlib import Path
+    >>> plain_values({"share": float("nan"), "file": Path("a.csv"), "counts": (1, 2)})
+    {'share': None, 'file': 'a.csv', 'counts': [1, 2]}
+    """
+    if isinstance(value, str):
+        return words(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain_values(item, words) for key, item in value.items()}
+    if hasattr(value, "tolist"):  # NumPy arrays and scalars
+        value = value.tolist()
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain_values(item, words) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return str(value)

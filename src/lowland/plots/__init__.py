@@ -11,11 +11,55 @@ functions with several panels return a list of them. ``theme("slide")`` and ``th
 
 from __future__ import annotations
 
+from .by_dimension import residual_variance, stress_by_dimension
+from .component_arrows import biplot, correlation_circle
+from .component_bars import contributions, cos2, loadings
+from .component_images import eigenimages, reconstructions
+from .correlation_map import correlations
+from .dimension import dimension
+from .graph import neighbor_graph
+from .grid import component_planes, hit_map, u_matrix
+from .kinds import plot, plot_kinds
+from .lecture import axes_and_projections, power_iteration, variance_by_direction
 from .overlay import Overlay
+from .panels import compare_grid
+from .quality import measures, rnx, shepard
 from .quality_map import quality_map
 from .scatter import scatter
-from .spectrum import scree
+from .spectrum import scree, spectrum
 from .style import theme
 from .thumbnails import thumbnails
 
-__all__ = ["Overlay", "quality_map", "scatter", "scree", "theme", "thumbnails"]
+__all__ = [
+    "Overlay",
+    "axes_and_projections",
+    "biplot",
+    "compare_grid",
+    "component_planes",
+    "contributions",
+    "correlation_circle",
+    "correlations",
+    "cos2",
+    "dimension",
+    "eigenimages",
+    "hit_map",
+    "loadings",
+    "measures",
+    "neighbor_graph",
+    "plot",
+    "plot_kinds",
+    "power_iteration",
+    "quality_map",
+    "reconstructions",
+    "residual_variance",
+    "rnx",
+    "scatter",
+    "scree",
+    "shepard",
+    "spectrum",
+    "stress_by_dimension",
+    "theme",
+    "thumbnails",
+    "u_matrix",
+    "variance_by_direction",
+]

@@ -362,10 +362,13 @@ def curve_anchors(anchors: int | str | None, n: int) -> int | str | None:
 
     >>> curve_anchors("auto", 20_000), curve_anchors("auto", 1_000_000), curve_anchors(300, 20_000)
     (1000, 50, 300)
+    >>> curve_anchors(3000, 1_000_000), curve_anchors(None, 1_000_000)
+    (50, None)
     """
-    if anchors != "auto" or n <= ALL:
+    if anchors is None or n <= ALL:
         return anchors
-    return max(50, min(1000, _CURVE // n))
+    most = max(50, min(1000, _CURVE // n))
+    return most if isinstance(anchors, str) else min(anchors, most)
 
 
 def _worst(table: RankTable) -> tuple[Point, ...]:

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from ..comparison.ranking import SAME, WORDS
 from ..core.errors import LowlandError
-from ..core.formatting import count
+from ..core.formatting import count, plain_values
 from ..quality.verdicts import DIRECT, GEODESIC
 from . import page
+from .answers import versions
 from .html import write_page
+from .meaning import meaning
+from .numbers import ID
 from .svg import inline_svg
 
 if TYPE_CHECKING:
@@ -27,24 +30,42 @@ def write(found: Comparison, path: str | os.PathLike[str], title: str, command: 
 
 def render(found: Comparison, title: str, command: str | None) -> str:
     """Return the page, which is self-contained."""
-    pieces = [page.heading(title), *_advice(found)]
+    lead, why = _advice(found)
+    sections = [why, _data(found)]
     if found.maps:
-        pieces += [_maps(found), _figures(found)]
-    pieces += [_left(found), _data(found), _again(found, command), page.footer(f"Made with Lowland {__version__}.")]
-    return page.document(title, [piece for piece in pieces if piece])
+        sections += [_maps(found), _figures(found)]
+    sections = [piece for piece in (*sections, _left(found), _again(found, command)) if piece]
+    numbers = {"lowland": __version__, "title": title, "command": command, "record": found.record}
+    return page.document(
+        title,
+        [
+            page.heading(title),
+            *lead,
+            page.contents(sections),
+            *sections,
+            page.footer(f"Made with Lowland {__version__}."),
+            page.data_block(ID, plain_values(numbers)),
+        ],
+    )
 
 
-def _advice(found: Comparison) -> list[str]:
+def _advice(found: Comparison) -> tuple[list[str], str]:
+    """Return the first lines of the page, and the section on the recommended method."""
     try:
         advice = found.recommend()
     except LowlandError as error:
-        return [page.paragraph(f"Warning: {error}", "warning")]
+        return [page.paragraph(f"Warning: {error}", "warning")], ""
     rows = [("measured against", advice.space), *(("reason", reason) for reason in advice.reasons)]
     if advice.ties:
         rows.append(("statistically tied with", ", ".join(advice.ties)))
     rows += [("not suited for", text) for text in advice.not_good_for]
-    why = page.section("Why this method", page.table(rows, advice.title), page.command(f"{advice.call}.fit(X)"))
-    return [page.paragraph(f"Recommended: {advice.title}.", "lead"), page.paragraph(advice.verdict), why]
+    why = page.section(
+        "Why this method",
+        page.table(rows, advice.title),
+        page.paragraph(f"How to read its map: {meaning(advice.method, advice.title)}"),
+        page.command(f"{advice.call}.fit(X)"),
+    )
+    return [page.paragraph(f"Recommended: {advice.title}.", "lead"), page.paragraph(advice.verdict)], why
 
 
 def _maps(found: Comparison) -> str:
@@ -151,5 +172,6 @@ def _again(found: Comparison, command: str | None) -> str:
             "The record below contains all settings. To repeat the comparison, save it as record.json and run:"
         ),
         page.command(call),
-        f"<details>\n<summary>Record</summary>\n{page.command(json.dumps(found.record))}\n</details>",
+        versions(),
+        page.details("Record", page.command(json.dumps(found.record))),
     )

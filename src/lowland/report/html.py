@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,18 +13,14 @@ from .. import __version__
 from ..contract import parameters
 from ..core.formatting import count
 from ..data.atomic import atomic_file
-from . import page, trust
-from .facts import (
-    Spectrum,
-    axis_labels,
-    explanations,
-    has_meaningful_axes,
-    sentence,
-    shares_of,
-    spectrum_of,
-    top_loadings,
-)
+from . import numbers, page, pictures, trust
+from .answers import answers, reproduce_section
+from .building import of_model
+from .facts import explanations, spectrum_of
 from .hover import Hover
+from .meaning import meaning
+from .structure import dimension_pieces, estimate_dimension, find_outliers, novelty_section, outliers_section
+from .subject import Subject
 from .supplementary import overlay
 from .supplementary import section as supplementary_section
 from .svg import inline_svg
@@ -32,8 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ..contract.reducer import Reducer
+    from ..dimension import Estimate
     from ..plots.overlay import Overlay
     from ..quality.supplementary_columns import Supplementary
+    from .trust import Trust
 
 
 def render_report(
@@ -44,6 +43,7 @@ def render_report(
     color: Any = None,
     color_name: str | None = None,
     names: Sequence[str] | None = None,
+    called: Sequence[str] | None = None,
     hover: Any = None,
     images: Sequence[str | None] | None = None,
     alignment: str | None = None,
@@ -53,6 +53,8 @@ def render_report(
     data_summary: Mapping[str, object],
     command: str | None = None,
     steps: str | None = None,
+    next_steps: Mapping[str, str] | None = None,
+    words: Callable[[str], str] = str,
 ) -> str:
     """Return the report of a fitted model as the text of one HTML file; the same input gives the same text.
 
@@ -63,6 +65,7 @@ def render_report(
     X : the rows that it was fitted on (or their distances); with them the report measures how reliable the map is.
     color, color_name : a column that colours the points, and its name.
     names : a name for each point, written beside it if there are few, otherwise shown on hover.
+    called : what each row is called in texts, such as its line in a file; default: ``names``.
     hover : a data frame of columns, or a mapping from names to values, shown on hover.
     images : an image for each point as a data URI, or None, shown on hover.
     alignment : what the map was laid over, if the coordinates are not the model's own but rotated: its axes then have
@@ -73,6 +76,8 @@ def render_report(
     data_summary : facts about the data, by name, such as ``{"file": "iris.csv", "rows": 150}``.
     command : the command line that reproduces the result.
     steps : the steps that made the rows from the columns of the table, in words.
+    next_steps : commands to run next, by their purpose.
+    words : a function that words messages of the library, such as for the command line.
 
     Examples
     --------
@@ -82,29 +87,144 @@ def render_report(
     >>> render_report(model, model.transform(X), X=X, title="Three points", data_summary={"rows": 3})[:15]
     '<!doctype html>'
     """
-    Y = np.asarray(embedding)
-    spectrum = spectrum_of(model)
-    pieces = [page.heading(title), page.paragraph(sentence(model, len(Y)), "lead")]
-    pieces += [page.paragraph(f"Warning: {text}", "warning") for text in model.fit_info_.warnings]
-    pieces += [page.paragraph(alignment)] if alignment else []
-    labels = axis_labels(model, shares=alignment is None)
     further = None if supplementary_rows is None else np.asarray(supplementary_rows)
-    drawn = overlay(supplementary, further)
-    pieces.append(_picture(model, Y, labels, color, color_name, names, Hover.of(len(Y), names, hover, images), drawn))
-    has_axes = shares_of(model) is not None and alignment is None
-    axes = [str(name) for name in model.get_feature_names_out()]
-    pieces.append(supplementary_section(supplementary, axes, with_axes=has_axes))
-    if X is not None:
-        found = trust.measure(model, X, Y, _groups(color, len(Y)), steps)
-        pieces.append(trust.section(found, Y, labels, color_name, meaningful_axes=has_meaningful_axes(model)))
-    if said := explanations(model):
-        pieces.append(page.section("How well the map fits", *map(page.paragraph, said)))
-    if spectrum is not None:
-        pieces += [_variance(model, spectrum), _dimensions(spectrum)]
-    pieces += [] if alignment else [_columns(model)]
-    pieces += [_evidence(model, data_summary), _replay(model, command)]
-    pieces.append(page.footer(f"Made with Lowland {__version__}."))
-    return page.document(title, [piece for piece in pieces if piece])
+    subject = of_model(
+        model,
+        embedding,
+        X=X,
+        title=title,
+        color=color,
+        color_name=color_name,
+        names=names,
+        called=called,
+        hover=hover,
+        images=images,
+        alignment=alignment,
+        supplementary=supplementary,
+        supplementary_rows=further,
+        data_summary=data_summary,
+        command=command,
+        steps=steps,
+        next_steps=next_steps or {},
+        words=words,
+    )
+    return render(subject)
+
+
+def render(subject: Subject) -> str:
+    """Return the page about a map; the same subject gives the same text."""
+    behind, found, words = subject.behind, subject.found, subject.words
+    subject = replace(subject, warnings=[words(text) for text in _warnings(subject)])
+    dimension = None if behind is None or subject.new else estimate_dimension(behind)
+    outliers = None if behind is None or subject.new else find_outliers(behind, subject.called or subject.names)
+    sections = [
+        _data(subject),
+        _steps(subject),
+        _map(subject),
+        "" if subject.training is None else pictures.new_rows_section(subject),
+        supplementary_section(subject.supplementary, list(subject.axis_names), with_axes=subject.has_axes),
+        "" if subject.new else pictures.section(subject),
+        pictures.axes_section(subject),
+        page.section("What gaps and sizes mean", page.paragraph(meaning(subject.method_name, subject.method_title))),
+        "" if subject.model is None else _fit_quality(subject.model),
+        "" if found is None else _trust(subject, found),
+        _dimensions(subject, dimension),
+        "" if outliers is None or behind is None else outliers_section(outliers, behind, subject.steps),
+        "" if subject.novelty is None else novelty_section(subject.novelty),
+        "" if found is None else trust.groups_section(found, subject.color_name),
+        "" if subject.model is None else _fit(subject.model),
+        reproduce_section(subject),
+    ]
+    sections = [text for text in sections if text]
+    return page.document(
+        subject.title,
+        [
+            page.heading(subject.title),
+            page.paragraph(subject.sentence, "lead"),
+            *(page.paragraph(f"Warning: {text}", "warning") for text in subject.warnings),
+            answers(subject),
+            page.contents(sections),
+            *sections,
+            page.footer(f"Made with Lowland {__version__}."),
+            page.data_block(numbers.ID, numbers.numbers(subject, found, dimension, outliers)),
+        ],
+    )
+
+
+def _warnings(subject: Subject) -> list[str]:
+    """Return all warnings about a map: given ones, of the fit, and of the measures."""
+    of_fit = () if subject.model is None else subject.model.fit_info_.warnings
+    found = subject.found
+    of_measures = () if found is None or isinstance(found, str) else found.picture.warnings
+    of_measures = () if subject.new else of_measures  # advice on fits does not apply to new rows
+    given = list(dict.fromkeys([*subject.warnings, *of_fit]))
+    # What dominates the fit dominates the distances, too: once is enough.
+    return [*given, *(text for text in of_measures if not any(text.partition(", so ")[0] in other for other in given))]
+
+
+def _data(subject: Subject) -> str:
+    rows = [(str(name), str(value)) for name, value in subject.data_summary.items()]
+    return page.section("The data", page.table(rows, "What was read")) if rows else ""
+
+
+def _steps(subject: Subject) -> str:
+    """Return what was done to the data, in order."""
+    done = [] if subject.steps is None else [f"Steps before the method: {subject.steps}."]
+    if subject.model is not None:
+        done.append(_fitted(subject))
+    if subject.alignment:
+        done.append(subject.alignment)
+    return page.section("What was done", page.steps(done)) if done else ""
+
+
+def _fitted(subject: Subject) -> str:
+    """Return which method was fitted, with the parameters that differ from their defaults."""
+    assert subject.model is not None
+    call = " ".join(repr(subject.model).split())  # scikit-learn's repr shows only these parameters
+    given = call.partition("(")[2].rstrip(")")
+    how = f" with {given}; the other parameters have their defaults" if given else " with its default parameters"
+    verb = "Placed on the map of a model that was fitted before:" if subject.new else "Fitted"
+    return f"{verb} {subject.method_title}{how}."
+
+
+def _map(subject: Subject) -> str:
+    drawn = overlay(subject.supplementary, subject.supplementary_rows)
+    return _picture(
+        subject,
+        subject.embedding,
+        subject.labels,
+        subject.color,
+        subject.color_name,
+        subject.names,
+        subject.tips,
+        drawn,
+    )
+
+
+def _trust(subject: Subject, found: Trust | str) -> str:
+    return trust.section(found, subject.embedding, subject.labels, meaningful_axes=subject.meaningful_axes)
+
+
+def _fit_quality(model: Reducer) -> str:
+    said = explanations(model)
+    return page.section("How well the map fits", *map(page.paragraph, said)) if said else ""
+
+
+def _dimensions(subject: Subject, found: Estimate | str | None) -> str:
+    """Return the section on the number of dimensions: of the data, and by the spectrum of the method."""
+    spectrum = None if subject.model is None or subject.new else spectrum_of(subject.model)
+    pieces = [] if found is None or subject.behind is None else dimension_pieces(found, subject.behind, subject.words)
+    pieces += [] if spectrum is None else pictures.components_needed(spectrum)
+    return page.section("How many dimensions", *pieces) if pieces else ""
+
+
+def _fit(model: Reducer) -> str:
+    given = [(name, str(parameters.told(value))) for name, value in model.get_params(deep=False).items()]
+    return page.section(
+        "The fit",
+        page.table(model.fit_info_.rows(), "Fit"),
+        page.details("All parameters", page.table(given, f"Parameters of {type(model).__name__}")),
+    )
 
 
 def write_page(path: str | os.PathLike[str], text: str) -> None:
@@ -113,24 +233,8 @@ def write_page(path: str | os.PathLike[str], text: str) -> None:
         file.write(text.encode())
 
 
-def _groups(color: Any, n: int) -> list[Any] | None:
-    """Return the groups of a colour column; None for continuous numbers, and if no group has two rows."""
-    from ..plots.coloring import Groups, read_colors
-
-    if color is None or (not _is_text(color) and not isinstance(read_colors(color, n), Groups)):
-        return None
-    values = color.to_list() if hasattr(color, "to_list") else np.asarray(color).tolist()
-    known = [value for value in values if value is not None]
-    return values if len(set(known)) < len(known) else None
-
-
-def _is_text(color: Any) -> bool:
-    """Return whether a column contains text, so that its values are groups."""
-    return str(getattr(color, "dtype", "")) in ("String", "Categorical")
-
-
 def _picture(
-    model: Reducer,
+    subject: Subject,
     Y: np.ndarray[Any, Any],
     labels: Sequence[str],
     color: Any,
@@ -144,8 +248,8 @@ def _picture(
 
     shown = f"The first two of {Y.shape[1]} dimensions. " if Y.shape[1] > 2 else ""
     hue = f", coloured by {name}" if color is not None and name else ""
-    things = "objects" if model._pairwise else "rows"
-    columns = " and ".join(str(name) for name in model.get_feature_names_out()[:2])
+    things = "objects" if subject.pairwise else "rows"
+    columns = " and ".join(subject.axis_names[:2])
     caption = (
         f"{shown}Each of the {len(Y):,} {things} is one point{hue}. Names of the axes in the output file: {columns}."
     )
@@ -154,7 +258,7 @@ def _picture(
     if drawn.rows is not None:
         caption += f" Hollow points: {count(len(drawn.rows), 'supplementary row')}, placed after the fit."
     axes = " against ".join(labels[:2])
-    look: dict[str, Any] = {"kind": "points", "meaningful_axes": has_meaningful_axes(model)}
+    look: dict[str, Any] = {"kind": "points", "meaningful_axes": subject.meaningful_axes}
     ax = scatter(Y, color=color, color_name=name, labels=labels, names=names, overlay=drawn, **look)
     tips = None
     if hover.contents and len(Y) <= RASTER_ABOVE:
@@ -165,74 +269,3 @@ def _picture(
         caption += f" With more than {RASTER_ABOVE:,} points, nothing is shown on hover."
     svg = inline_svg(ax.figure, "scatter", f"Map of the data: {axes}", caption, tips)
     return page.section("The map", page.figure(svg, caption))
-
-
-def _variance(model: Reducer, spectrum: Spectrum) -> str:
-    from ..plots.spectrum import BARS, scree
-
-    kept = model.n_components_
-    shares = spectrum.shares
-    listed = ", ".join(f"{i + 1}: {100 * share:.1f} %" for i, share in enumerate(shares[:10]))
-    caption = (
-        "Bars: share of the variance of each component; line: cumulative share. "
-        f"Blue: the {count(kept, 'kept component')}."
-    )
-    if 1.0 - float(shares.sum()) > 1e-6:
-        caption += f" Only {count(len(shares), 'component')} computed; the open bar is the remaining variance."
-    elif len(shares) > BARS:
-        caption += f" The open bar is the sum of all components after the {BARS}th."
-    drawing: Any = scree(spectrum.values, spectrum.total, kept=kept)
-    svg = inline_svg(
-        drawing.figure,
-        "scree",
-        "Share of variance by component",
-        f"{listed}.",
-    )
-    return page.section("Share of the variance", page.figure(svg, caption))
-
-
-def _dimensions(spectrum: Spectrum) -> str:
-    from ..dimension import advice
-
-    found = advice(spectrum.values, spectrum.total)
-    rows = [
-        (f"{100 * share:.0f} % of the variance", count(m, "component") if m else "more than were computed")
-        for share, m in found.counts.items()
-    ]
-    if found.drop is not None and found.drop_ratio is not None:
-        rows.append(("largest drop", f"after component {found.drop}, by a factor of {found.drop_ratio:.3g}"))
-    return page.section("How many dimensions", page.paragraph(found.sentence), page.table(rows, "Components needed"))
-
-
-def _columns(model: Reducer) -> str:
-    loadings = top_loadings(model)
-    if not loadings:
-        return ""
-    cards = page.cards(page.card(item.label, page.bars(item.columns), _rest(item.left)) for item in loadings)
-    text = (
-        "The columns with the largest loadings on each component; a column with a negative loading decreases along it."
-    )
-    if model.n_components_ > len(loadings):
-        text += f" The first {len(loadings)} of {model.n_components_} components."
-    return page.section("What the axes mean", page.paragraph(text), cards)
-
-
-def _rest(columns: int) -> str:
-    return page.paragraph(f"and {columns:,} more column{'' if columns == 1 else 's'}", "small") if columns else ""
-
-
-def _evidence(model: Reducer, data_summary: Mapping[str, object]) -> str:
-    given = [(name, str(parameters.told(value))) for name, value in model.get_params(deep=False).items()]
-    return page.section(
-        "Details",
-        page.table([(str(name), str(value)) for name, value in data_summary.items()], "Data"),
-        page.table(model.fit_info_.rows(), "Fit"),
-        page.table(given, f"Parameters of {type(model).__name__}"),
-    )
-
-
-def _replay(model: Reducer, command: str | None) -> str:
-    if command is None:
-        call = " ".join(repr(model).split())  # scikit-learn's repr: the parameters that differ from their defaults
-        command = f"lowland.{call}.fit_transform(X)"
-    return page.section("Reproduce this report", page.command(command))

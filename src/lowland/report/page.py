@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import re
+from collections.abc import Iterable, Mapping
 from html import escape
 from importlib import resources
+from typing import Any
 
 # The page loads no external resources; styles and figures are part of it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -32,14 +35,53 @@ def heading(text: str) -> str:
     return f"<h1>{escape(text)}</h1>"
 
 
+def heading3(text: str) -> str:
+    """Return a heading inside a section."""
+    return f"<h3>{escape(text)}</h3>"
+
+
 def footer(text: str) -> str:
     """Return the last line of the page."""
     return f"<footer>{escape(text)}</footer>"
 
 
 def section(title: str, *pieces: str) -> str:
-    """Return a part of the page with its heading."""
-    return f"<section>\n<h2>{escape(title)}</h2>\n" + "\n".join(pieces) + "\n</section>"
+    """Return a part of the page with its heading, to which a table of contents can link."""
+    name, inside = anchor(title), "\n".join(pieces)
+    return f'<section aria-labelledby="{name}">\n<h2 id="{name}">{escape(title)}</h2>\n{inside}\n</section>'
+
+
+def anchor(title: str) -> str:
+    """Return the id of the section with a title.
+
+    >>> anchor("How reliable the map is")
+    'how-reliable-the-map-is'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"
+
+
+def contents(sections: Iterable[str]) -> str:
+    """Return a table of contents: links to the headings of the sections."""
+    found = [re.search(r'<h2 id="([^"]*)">(.*?)</h2>', text) for text in sections]
+    items = "\n".join(f'<li><a href="#{match[1]}">{match[2]}</a></li>' for match in found if match is not None)
+    return f'<nav aria-label="Contents">\n<ol>\n{items}\n</ol>\n</nav>'
+
+
+def summary(rows: Mapping[str, Iterable[str]]) -> str:
+    """Return questions and answers; the answers are parts of a page."""
+    items = "\n".join(f"<dt>{escape(name)}</dt>\n<dd>{''.join(parts)}</dd>" for name, parts in rows.items())
+    return f'<dl class="summary">\n{items}\n</dl>'
+
+
+def details(title: str, *pieces: str) -> str:
+    """Return parts that are shown when one opens them; a browser prints them as they are."""
+    return f"<details>\n<summary>{escape(title)}</summary>\n" + "\n".join(pieces) + "\n</details>"
+
+
+def data_block(name: str, value: Mapping[str, Any]) -> str:
+    """Return plain values as JSON inside the page, where no text can end the element."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{text}</script>'
 
 
 def paragraph(text: str, kind: str = "") -> str:
@@ -48,10 +90,16 @@ def paragraph(text: str, kind: str = "") -> str:
     return f"<p{mark}>{escape(text)}</p>"
 
 
-def table(rows: Iterable[tuple[str, str]], caption: str) -> str:
-    """Return a table of names and values."""
+def steps(texts: Iterable[str]) -> str:
+    """Return texts as a numbered list."""
+    return "<ol>\n" + "\n".join(f"<li>{escape(text)}</li>" for text in texts) + "\n</ol>"
+
+
+def table(rows: Iterable[tuple[str, str]], caption: str, kind: str = "") -> str:
+    """Return a table of names and values; the names of kind "wide" have most of the room."""
     cells = "\n".join(f'<tr><th scope="row">{escape(n)}</th><td>{escape(v)}</td></tr>' for n, v in rows)
-    return f"<table>\n<caption>{escape(caption)}</caption>\n<tbody>\n{cells}\n</tbody>\n</table>"
+    mark = f' class="{kind}"' if kind else ""
+    return f"<table{mark}>\n<caption>{escape(caption)}</caption>\n<tbody>\n{cells}\n</tbody>\n</table>"
 
 
 def figure(svg: str, caption: str = "") -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..core.errors import DataError
+from ..quality.verdicts import DISTANCES, NEIGHBOURS
 from . import page
+from .compared import Compared, compared_rows, not_comparable
 from .svg import inline_svg
 
 if TYPE_CHECKING:
@@ -14,12 +18,16 @@ if TYPE_CHECKING:
 
     from ..contract.reducer import Reducer
     from ..core.measure import Measure
-    from ..quality.purity import Purity
     from ..quality.report import Report
 
 Array = Any
 
 PAIRS = 1_000_000  # most pairs whose distances are compared: sorting more takes longer than most fits
+LEAST = 5  # rows
+RULE = (
+    f"Neighbours are called good if trustworthiness and continuity are at least {NEIGHBOURS[0]}, fair from "
+    f"{NEIGHBOURS[1]}; distances are called good from a rank correlation of {DISTANCES[0]}, fair from {DISTANCES[1]}."
+)
 _GROUPS_SHOWN = 20
 _SHOWN = {
     "trustworthiness": "trustworthiness (neighbours in the map are near in the data)",
@@ -39,54 +47,89 @@ class Trust:
     whole: tuple[Measure, Measure] | None  # trustworthiness and continuity
 
 
-def measure(model: Reducer, X: Any, Y: Array, groups: Any = None, steps: str | None = None) -> Trust | str:
+def measure(
+    model: Reducer, X: Any, Y: Array, groups: Any = None, steps: str | None = None, behind: Compared | None = None
+) -> Trust | str:
     """Compare a map with its data; return the reason if this is not possible.
 
     With ``groups`` the purity of groups is measured, too; ``steps`` names what made the rows from a table. Rows are
-    compared as in the model: by its metric, and divided by the standard deviations of the columns if it scaled them.
+    compared as in the model: by its metric, and divided by the standard deviations of the columns if it scaled them;
+    ``behind`` are these rows, if they have been made before.
     """
-    from ..pairs.distances import METRICS
+    why = not_comparable(model)
+    if why is not None:
+        return f"Not measured: {why}."
+    if len(Y) < LEAST:
+        return f"Not measured: at least {LEAST} rows are needed."
+    try:
+        behind = compared_rows(model, X) if behind is None else behind
+        space = behind.space if steps is None else f"{behind.space} after the steps {steps}"
+        return _of_rows(replace(behind, space=space), Y, groups)
+    except DataError as error:
+        return f"Not measured: {error}"
+
+
+def _of_rows(behind: Compared, Y: Array, groups: Any) -> Trust:
     from ..quality import report
+
+    k, pairs = min(10, max(1, len(Y) // 4)), None if len(Y) * (len(Y) - 1) // 2 <= PAIRS else PAIRS
+    picture = report(
+        behind.rows,
+        Y[:, :2],
+        k,
+        metric=behind.metric,
+        anchors=behind.anchors,
+        pairs=pairs,
+        groups=groups,
+        space=behind.space,
+    )
+    return Trust(picture, whole_map(behind, Y, k))
+
+
+def of_report(found: Report, behind: Compared, Y: Array, groups: Any) -> Trust:
+    """Return the measures of the two dimensions that are drawn, if ``found`` are those of all dimensions."""
+    if Y.shape[1] <= 2:
+        return Trust(found, None)
+    from ..quality import report
+
+    picture = report(
+        behind.rows,
+        Y[:, :2],
+        found.n_neighbors,
+        metric=behind.metric,
+        anchors=behind.anchors,
+        groups=groups,
+        space=found.space,
+    )
+    return Trust(picture, (found["trustworthiness"], found["continuity"]))
+
+
+def whole_map(behind: Compared, Y: Array, k: int) -> tuple[Measure, Measure] | None:
+    """Return trustworthiness and continuity of all dimensions; None if there are only the two that are drawn."""
     from ..quality.rank_measures import from_table
     from ..quality.ranks import rank_table
     from ..quality.spaces import sides
 
-    if getattr(model, "kernel", None) == "precomputed":
-        return "Not measured: the input is a matrix of similarities, not distances."
-    if len(Y) < 5:
-        return "Not measured: at least 5 rows are needed."
-    metric = getattr(model, "metric", "euclidean")
-    if isinstance(metric, str) and metric not in (*METRICS, "precomputed"):
-        return f"Not measured: the metric {metric!r} is defined by a plugin."
-    rows, space = _compared_rows(model, X)
-    if steps is not None:
-        space += f" after the steps {steps}"
-    k, pairs = min(10, max(1, len(Y) // 4)), None if len(Y) * (len(Y) - 1) // 2 <= PAIRS else PAIRS
-    whole = None
-    try:
-        picture = report(rows, Y[:, :2], k, metric=metric, pairs=pairs, groups=groups, space=space)
-        if Y.shape[1] > 2:
-            table = rank_table(sides(rows, Y, metric, "report"), k, "auto", None, None, owner="report")
-            whole = from_table("trustworthiness", table), from_table("continuity", table)
-    except DataError as error:
-        return f"Not measured: {error}"
-    return Trust(picture, whole)
+    if Y.shape[1] <= 2:
+        return None
+    table = rank_table(sides(behind.rows, Y, behind.metric, "report"), k, behind.anchors, None, None, owner="report")
+    return from_table("trustworthiness", table), from_table("continuity", table)
 
 
-def section(
-    found: Trust | str,
-    Y: Array,
-    labels: Sequence[str],
-    color_name: str | None = None,
-    *,
-    meaningful_axes: bool = True,
-) -> str:
-    """Return the section of the page; ``meaningful_axes``: whether the map has numbers on its axes."""
+def pointwise(report: Report, n: int) -> Array:
+    """Return the share of neighbours kept for each of n points; NaN where it was not measured."""
+    kept = np.full(n, np.nan)
+    kept[report.points.point] = report.points.kept
+    return kept
+
+
+def section(found: Trust | str, Y: Array, labels: Sequence[str], *, meaningful_axes: bool = True) -> str:
+    """Return the section of the page; the warnings stand at its top."""
     title = "How reliable the map is"
     if isinstance(found, str):
         return page.section(title, page.paragraph(found))
     report = found.picture
-    pieces = [page.paragraph(report.sentence)]
+    pieces = [page.paragraph(report.sentence), page.paragraph(RULE, "small")]
     if found.whole is not None:
         near, kept = found.whole
         pieces.append(
@@ -95,7 +138,6 @@ def section(
                 f"{near:.3f} and continuity {kept:.3f}."
             )
         )
-    pieces += [page.paragraph(f"Warning: {text}", "warning") for text in report.warnings]
     rows = [(text, f"{report[name]} (by chance {report.chance[name]:.3g})") for name, text in _SHOWN.items()]
     every = len(report.points) == report.n
     looked = f"all {report.n:,} rows" if every else f"{len(report.points):,} of {report.n:,} rows"
@@ -105,48 +147,41 @@ def section(
         + ("" if report.exact else ", with 95 % intervals")
         + f"; compared with {report.space} ({report.metric})"
     )
-    pieces.append(page.table(rows, caption))
-    if report.purity is not None:
-        pieces += _groups(report.purity, report.n_neighbors, color_name)
+    pieces.append(page.table(rows, caption, "wide"))
     if every:
         pieces.append(_map(report, Y, labels, meaningful_axes))
     return page.section(title, *pieces)
 
 
-def _groups(purity: Purity, k: int, name: str | None) -> list[str]:
-    """Return the share of neighbours in the same group, for each group; the largest loss first."""
+def groups_section(found: Trust | str, name: str | None) -> str:
+    """Return the section on groups: the share of neighbours in the same group, the largest loss first."""
+    purity = None if isinstance(found, str) else found.picture.purity
+    if purity is None or isinstance(found, str):
+        return ""
     data, map = purity.data.groups or {}, purity.map.groups or {}
     order = sorted(data, key=lambda group: float(map[group]) - float(data[group]))
     rows = [
         (str(group), f"{map[group]:.0%} in the map, {data[group]:.0%} in the data") for group in order[:_GROUPS_SHOWN]
     ]
+    k = found.picture.n_neighbors
     caption = f"Share of the {k} nearest neighbours in the same group{f' ({name})' if name else ''}; largest loss first"
     if len(order) > _GROUPS_SHOWN:
         caption += f"; {_GROUPS_SHOWN} of {len(order):,} groups"
-    return [page.table(rows, caption)]
+    text = (
+        "A group survives in the map if its share there is about that in the data. A share in the data that is near "
+        "chance means that the columns do not separate the group, so no map of them can."
+    )
+    return page.section("Groups", page.paragraph(purity.sentence), page.paragraph(text), page.table(rows, caption))
 
 
-def _compared_rows(model: Reducer, X: Any) -> tuple[Any, str]:
-    """Return the rows as the model compared them, and a description."""
-    if getattr(model, "metric", None) == "precomputed":
-        return X, "the given distances"
-    if hasattr(model, "coded_names_"):
-        from ..quality.spaces import famd_axes
+def _map(report: Report, Y: Array, labels: Sequence[str], meaningful: bool) -> str:
+    from ..plots import scatter
 
-        return famd_axes(X).transform(X), "the columns as FAMD codes them"
-    if getattr(model, "scale", False) is True:
-        from ..graph.neighbors import objects
-
-        return objects(X, "euclidean", "X") / model.scale_, "the columns, each divided by its standard deviation"
-    return X, "the columns"
-
-
-def _map(report: Report, Y: Array, labels: Sequence[str], meaningful_axes: bool) -> str:
-    from ..plots.quality_map import quality_map
-
+    kept = pointwise(report, len(Y))
     caption = (
         f"The same map, coloured by the share of each point's {report.n_neighbors} nearest neighbours in the data that "
         "are also its nearest neighbours in the map."
     )
-    ax = quality_map(Y, trust=report.points, labels=labels, kind="points", meaningful_axes=meaningful_axes)
-    return page.figure(inline_svg(ax.figure, "trust", "The map, coloured by trust", caption), caption)
+    look: dict[str, Any] = {"kind": "points", "color_limits": (0, 1), "meaningful_axes": meaningful}
+    drawing = scatter(Y, color=kept, color_name="share of neighbours kept", labels=labels, **look).figure
+    return page.figure(inline_svg(drawing, "trust", "The map, coloured by trust", caption), caption)

@@ -1,0 +1,202 @@
+"""A reduction, its report and its figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..core.command_line import command_line, stem_of
+from .answer import note
+from .figure_options import NO_FIGURE, FigureOptions
+from .figures import DrawnMap, draw
+from .input import Input, columns_in_words
+from .inputs import row_names
+from .model import find_method
+from .options import KeepOptions, MethodOptions, TableOptions
+from .preparing import steps_in_words
+from .wording import in_words
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from ..contract.reducer import Reducer
+    from ..methods.steps import AlignMap
+    from ..quality.supplementary_columns import Supplementary
+    from .supplementing import PlacedRows
+
+
+@dataclass(frozen=True)
+class Job:
+    """The options of one reduction."""
+
+    data: Path
+    method: MethodOptions
+    columns: TableOptions
+    keep: KeepOptions
+    out: Path | None = None
+    model: Path | None = None
+    report: Path | None = None
+    align_to: Path | None = None
+    supplementary_rows: Path | None = None
+    figure: FigureOptions = NO_FIGURE
+
+    def command(self, command: str = "reduce", **files: str | None) -> str:
+        """Return the command line of this reduction, or of its plan, with other output files if given."""
+        kept = {name: value or None for name, value in vars(self.keep).items()}
+        made = {name: files.get(name, getattr(self, name)) for name in ("out", "model", "report")}
+        more = {"align_to": self.align_to, "supplementary_rows": self.supplementary_rows}
+        words = {**vars(self.method), **self.columns.words(), **kept, **more, **made, **self.figure.words()}
+        return command_line(command, self.data, **words)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a reduction made: the fitted method, the map, and what was laid over or beside it."""
+
+    fitted: Reducer
+    embedding: Any
+    given: Input
+    after: AlignMap | None = None
+    laid: Supplementary | None = None
+    placed: PlacedRows | None = None
+
+    @property
+    def has_axes(self) -> bool:
+        """Whether the axes have a meaning of their own: those of a method with variances, not rotated."""
+        from ..contract.axis_names import shares_of
+
+        return self.after is None and shares_of(self.fitted) is not None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the coordinates."""
+        return [str(name) for name in self.fitted.get_feature_names_out()]
+
+
+def alignment_words(job: Job, after: AlignMap) -> str:
+    """Return what the map was laid over, in words."""
+    from ..core.formatting import count, format_share
+
+    assert job.align_to is not None
+    shared = count(after.n_shared_, "shared row")
+    return f"The map is laid over {job.align_to.name} by {shared}, with an error of {format_share(after.error_)}."
+
+
+def components(fitted: Reducer) -> Any:
+    """Return the component of each row if several were embedded separately, else None."""
+    labels = getattr(fitted, "component_labels_", None)
+    if labels is None or getattr(fitted, "disconnected", "") != "separate" or not labels.any():
+        return None
+    return labels
+
+
+def _coloring(job: Job, made: Made) -> tuple[Any, str | None]:
+    """Return the column that colours the points, and its name: --color, or the connected components."""
+    import polars as pl
+
+    if job.keep.color is not None and made.given.table is not None:
+        return made.given.table.column(job.keep.color), job.keep.color
+    labels = components(made.fitted)
+    return (None, None) if labels is None else (pl.Series([str(label) for label in labels]), "piece")
+
+
+def reduction_figure(job: Job, made: Made, rows: Any) -> Figure:
+    """Draw the figure: the map, or another kind."""
+    from ..contract.axis_names import axis_labels
+    from ..report.facts import has_meaningful_axes
+    from ..report.supplementary import overlay
+
+    color, color_name = _coloring(job, made)
+    drawn = DrawnMap(
+        made.embedding,
+        made.names,
+        axis_labels(made.fitted, shares=made.after is None),
+        color,
+        color_name,
+        made.given.labels(),
+        overlay(made.laid, None if made.placed is None else made.placed.embedding),
+        meaningful=made.after is None and has_meaningful_axes(made.fitted),
+    )
+    return draw(drawn, job.figure, model=made.fitted, rows=rows)
+
+
+def reduction_page(job: Job, made: Made, rows: Any) -> str:
+    """Return the report of a reduction."""
+    from ..core.formatting import count
+    from ..report.html import render_report
+
+    fitted, embedding, given = made.fitted, made.embedding, made.given
+    color, color_name = _coloring(job, made)
+    n = given.shape[0]
+    facts = {"file": job.data.name, "rows": f"{n:,}", "columns reduced": columns_in_words(given)}
+    if given.pairwise:
+        facts = {"file": job.data.name, "objects": f"{n:,}"}
+    left = {name: reason for name, reason in given.left_out.items() if reason != "kept aside"}
+    if left:
+        facts["left out"] = ", ".join(f"{name} ({reason})" for name, reason in left.items())
+    if job.keep.aside:
+        facts["not used as data"] = ", ".join(job.keep.aside)
+    steps = None if given.steps is None else steps_in_words(given.steps)
+    return render_report(
+        fitted,
+        embedding,
+        X=rows,
+        color=color,
+        color_name=color_name,
+        names=given.labels(),
+        called=row_names(given),
+        hover=_hover(job, given),
+        images=_images(job, given),
+        alignment=None if made.after is None else alignment_words(job, made.after),
+        supplementary=made.laid,
+        supplementary_rows=None if made.placed is None else made.placed.embedding,
+        title=f"{job.data.name} in {count(embedding.shape[1], 'dimension')}",
+        data_summary=facts,
+        command=job.command(),
+        steps=steps,
+        next_steps=_next_steps(job, given),
+        words=in_words,
+    )
+
+
+def _next_steps(job: Job, given: Input) -> dict[str, str]:
+    """Return the commands that a report suggests: other methods, and new rows or outliers."""
+    from ..data.table import name_list
+
+    metric = {"metric": "precomputed"} if given.pairwise else {}
+    drop = [] if job.keep.id is None or given.pairwise else [name_list([job.keep.id])]
+    words = {**job.columns.words(), "drop": [*job.columns.drop, *drop]}
+    steps = {"Compare with other methods:": command_line("compare", job.data, **words, target=job.keep.color, **metric)}
+    if not find_method(job.method.method).kept:
+        return steps
+    if job.model is None:
+        saved = job.command(model=f"{stem_of(job.data)}.lowland")
+        return steps | {"Save the model, to place new rows on this map:": saved}
+    rows = "NEW" if job.data.is_dir() else "NEW.csv"
+    placed = command_line("transform", job.model, rows, **job.columns.reading.dialect(), out="new-embedding.csv")
+    return steps | {"Place new rows on this map:": placed}
+
+
+def _hover(job: Job, given: Input) -> pl.DataFrame | None:
+    """Return the columns to show beside points: --hover, and the text of each row."""
+    if given.table is None:
+        return None
+    import polars as pl
+
+    texts = [name for role, name in given.table.roles.items() if role == "text"]
+    return pl.DataFrame([given.table.column(name) for name in dict.fromkeys([*job.keep.shown, *texts])])
+
+
+def _images(job: Job, given: Input) -> list[str | None] | None:
+    """Return small copies of the images of the rows; what is not shown is noted."""
+    name = None if given.table is None else given.table.roles.get("image")
+    if given.table is None or name is None:
+        return None
+    from ..data.thumbnails import thumbnails
+
+    made = thumbnails(given.table.column(name), job.data if job.data.is_dir() else job.data.parent)
+    if made.sentence:
+        note(made.sentence)
+    return made.uris

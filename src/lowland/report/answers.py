@@ -1,0 +1,95 @@
+"""The short answers at the top of a report, and how to reproduce it at the end."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from .. import __version__
+from . import page
+
+if TYPE_CHECKING:
+    from ..contract.reducer import Reducer
+    from ..quality.novelty_result import Novelty
+    from .subject import Subject
+    from .trust import Trust
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars", "matplotlib")
+_FURTHER = {"TSNE": "openTSNE", "UMAP": "umap-learn", "Autoencoder": "torch"}  # packages of single methods
+
+
+def answers(subject: Subject) -> str:
+    """Return short answers: what the map is, how far it can be trusted, and what to do next."""
+    found = subject.found
+    trusted = "Not measured: the rows of the data are not known here." if found is None else found
+    if not isinstance(trusted, str):
+        trusted = trusted.picture.sentence
+    steps = [page.paragraph(_advice(found))] if found is not None and not isinstance(found, str) else []
+    if subject.novelty is not None:
+        trusted, steps = f"{subject.novelty.sentence} {trusted}", [page.paragraph(_advice_on_new(subject.novelty))]
+    for purpose, command in subject.next_steps.items():
+        steps += [page.paragraph(purpose), page.command(command)]
+    rows = {"Can I trust it?": [page.paragraph(trusted)]}
+    return page.summary(rows | ({"What next?": steps} if steps else {}))
+
+
+def _advice_on_new(found: Novelty) -> str:
+    """Return what to do with new rows."""
+    if found.novel.any():
+        return (
+            "Check the rows that are unlike the training rows before you use their places; read the others as rows of "
+            "the training map."
+        )
+    return "Read the new rows as rows of the training map."
+
+
+def _advice(found: Trust) -> str:
+    """Return what the map can be used for, by the verdicts on neighbours and distances."""
+    report = found.picture
+    if report.by_chance:
+        return "Check that the rows of the data and of the map are in the same order."
+    words = report.verdict.words
+    near, far = words["neighbours"], words.get("distances", "poor")
+    if near == "poor":
+        return (
+            "Do not read groups or neighbours from this map: many neighbours in it are not neighbours in the data. "
+            "Compare other methods, or keep more dimensions."
+        )
+    if far == "good":
+        return "Neighbours, groups and distances can be read from this map, as far as the measures below say."
+    if words.get("geodesic distances") == "good":
+        return "Read neighbours and the way along the shape from this map, not straight distances."
+    if near == "good":
+        return f"Read neighbours and groups from this map, but do not measure distances in it: they are {far}."
+    return (
+        "Read the coarse arrangement from this map, not single neighbours or exact distances. Check a finding in the "
+        "data themselves."
+    )
+
+
+def reproduce_section(subject: Subject) -> str:
+    """Return the section on reproducing the report: command, seed and versions."""
+    model, command = subject.model, subject.command
+    if command is None and model is not None:
+        call = " ".join(repr(model).split())  # scikit-learn's repr: the parameters that differ from their defaults
+        command = f"lowland.{call}.fit_transform(X)"
+    further = "" if model is None else _FURTHER.get(type(model).__name__, "")
+    seed = [] if model is None else [page.paragraph(f"Random seed: {_seed(model)}.")]
+    pieces = [*([page.command(command)] if command else []), *seed, versions(further)]
+    return page.section("Reproduce this report", *pieces)
+
+
+def versions(further: str = "") -> str:
+    """Return a table of the versions of Lowland, Python and the packages that compute; ``further`` is one more."""
+    rows = [("lowland", __version__), ("Python", platform.python_version())]
+    rows += [(name, metadata.version(name)) for name in (*_PACKAGES, further) if name]
+    return page.table(rows, "Versions")
+
+
+def _seed(model: Reducer) -> str:
+    parameters = model.get_params(deep=False)
+    if "random_state" not in parameters:
+        return "none; this method draws no random numbers"
+    value = parameters["random_state"]
+    return "0, the default" if value is None else str(value)

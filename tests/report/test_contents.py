@@ -1,0 +1,326 @@
+"""The contents of a report: order, answers, numbers, pictures, and reports of maps made elsewhere."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lowland
+from lowland import cli
+from lowland.contract.method_table import METHODS
+from lowland.report import render_report
+from lowland.report.meaning import HOW_TO_READ, meaning, pictures_of
+from report_page import Page
+
+ORDER = [
+    "The data",
+    "What was done",
+    "The map",
+    "Pictures of PCA",
+    "What the axes mean",
+    "What gaps and sizes mean",
+    "How reliable the map is",
+    "How many dimensions",
+    "Outliers",
+    "Groups",
+    "The fit",
+    "Reproduce this report",
+]
+BAD = "<script>alert('x')</script>"
+
+
+@pytest.fixture(scope="module")
+def rows() -> np.ndarray:
+    X = np.random.default_rng(5).normal(size=(80, 4)) * np.array([2.0, 1.7, 1.4, 1.0])
+    X[7] = 30.0  # an outlier
+    return X
+
+
+@pytest.fixture(scope="module")
+def kinds() -> list[str]:
+    return ["left", "right"] * 40
+
+
+@pytest.fixture(scope="module")
+def model(rows: np.ndarray) -> lowland.PCA:
+    return lowland.PCA(n_components=2).fit(pl.DataFrame(rows, schema=["a", "b", "c", "d"]))
+
+
+@pytest.fixture(scope="module")
+def source(model: lowland.PCA, rows: np.ndarray, kinds: list[str]) -> str:
+    X = pl.DataFrame(rows, schema=["a", "b", "c", "d"])
+    return render_report(
+        model,
+        model.transform(X),
+        X=X,
+        color=kinds,
+        color_name="side",
+        title="Points",
+        data_summary={"file": "points.csv", "rows": 80},
+        command="lowland reduce points.csv",
+        next_steps={"Compare with other methods:": "lowland compare points.csv"},
+    )
+
+
+@pytest.fixture(scope="module")
+def page(source: str) -> Page:
+    return Page(source)
+
+
+# -- order and form ---------------------------------------------------------------------------------------
+
+
+def test_sections_come_in_order_and_the_contents_link_to_them(page: Page) -> None:
+    assert page.sections == ORDER
+    inner = [link for link in page.links if link.startswith("#")]
+    assert {link.removeprefix("#") for link in page.links if not link.startswith("data:")} <= set(page.ids)
+    targets = [re.sub(r"[^a-z]+", "-", title.lower()) for title in ORDER]
+    assert [link.removeprefix("#") for link in inner][: len(ORDER)] == targets
+
+
+def test_headings_do_not_skip_a_level(page: Page) -> None:
+    levels = [level for level, _ in page.headings]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+
+
+def test_warnings_and_answers_stand_before_everything_else() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 4)) * np.array([1000.0, 1.0, 1.0, 1.0])
+    with pytest.warns(lowland.DominantColumnWarning):
+        model = lowland.PCA(n_components=2).fit(X)
+    with pytest.warns(lowland.DominantColumnWarning):
+        text = render_report(model, model.transform(X), X=X, title="T", data_summary={"rows": 60})
+    places = [text.index(part) for part in ("<h1>", 'class="warning"', 'class="summary"', "<nav", "<section")]
+    assert places == sorted(places)
+    assert text.count('class="warning"') >= 1
+
+
+def test_the_page_answers_what_it_is_whether_to_trust_it_and_what_next(page: Page, rows, model) -> None:
+    found = lowland.quality.report(rows, model.transform(pl.DataFrame(rows, schema=["a", "b", "c", "d"])))
+    text = page.text
+    assert "PCA reduced 80 rows from 4 columns to 2 dimensions" in text
+    assert f"Can I trust it? {found.sentence.split(' Distances')[0]}" in text
+    assert "What next?" in text
+    assert "lowland compare points.csv" in text
+
+
+def test_every_picture_has_a_title_and_a_description(page: Page) -> None:
+    pictures = [attributes for tag, attributes in page.attributes if tag == "svg"]
+    assert len(pictures) >= 5
+    for attributes in pictures:
+        assert attributes["role"] == "img"
+        assert set((attributes["aria-labelledby"] or "").split()) <= set(page.ids)
+    assert page.tags.count("figcaption") == page.tags.count("figure")
+
+
+def test_the_page_asks_for_nothing_from_the_network(source: str, page: Page) -> None:
+    assert not re.search(r"https?:", source)
+    assert not {"link", "iframe", "object", "img"} & set(page.tags)
+    assert all(link.startswith(("#", "data:")) for link in page.links)
+    assert [attributes for tag, attributes in page.attributes if tag == "script"] == [
+        {"type": "application/json", "id": "lowland-report"}
+    ]
+
+
+# -- numbers ----------------------------------------------------------------------------------------------
+
+
+def test_the_numbers_in_the_page_are_the_measures(page: Page, model, rows, kinds) -> None:
+    X = pl.DataFrame(rows, schema=["a", "b", "c", "d"])
+    numbers = page.numbers
+    found = lowland.quality.report(X, model.transform(X), groups=kinds, space="the columns")
+    quality = numbers["quality"]
+    assert quality["sentence"] == found.sentence
+    for name, measure in found.measures.items():
+        assert quality["measures"][name]["value"] == pytest.approx(float(measure), rel=1e-12), name
+    assert quality["purity"]["mixed"] == found.purity.to_dict()["mixed"]
+    with pytest.warns(lowland.LowlandWarning, match="depends on the scale"):
+        estimate = lowland.dimension.estimate(X)
+    assert numbers["dimension"]["sentence"] == estimate.sentence
+    odd = lowland.quality.outliers(X)
+    assert numbers["outliers"]["rows"] == odd.rows.tolist() == [7]
+    assert numbers["fit_info"]["method"] == "PCA"
+    assert numbers["parameters"]["n_components"] == 2
+    assert numbers["command"] == "lowland reduce points.csv"
+    assert numbers["lowland"] == lowland.__version__
+    assert numbers["not_measured"] == {}
+
+
+def test_outliers_name_the_columns_that_make_them_odd(page: Page) -> None:
+    text = page.text
+    assert "1 of 80 rows is flagged: row 7" in text
+    assert "a = 30 (median" in text
+
+
+def test_what_was_not_measured_has_its_reason(rows) -> None:
+    model = lowland.PCA(n_components=1).fit(rows[:4])
+    numbers = Page(render_report(model, model.transform(rows[:4]), X=rows[:4], title="T", data_summary={})).numbers
+    assert numbers["quality"] is None
+    assert "at least 5 rows" in numbers["not_measured"]["quality"]
+    assert "Not examined" in numbers["not_measured"]["outliers"]
+
+
+def test_markup_in_names_cells_and_ids_stays_text(rows) -> None:
+    names = [BAD, "</script><b>", 'a"b', "d&d"]
+    X = pl.DataFrame(rows, schema=names)
+    model = lowland.PCA(n_components=2).fit(X)
+    text = render_report(
+        model,
+        model.transform(X),
+        X=X,
+        color=[BAD, "</svg><i>"] * 40,
+        color_name="<u>",
+        names=[f"<b>{i}</b>" for i in range(80)],
+        hover={"</script>": [BAD] * 80},
+        title=BAD,
+        data_summary={BAD: "</script><b>"},
+        command=f"lowland reduce '{BAD}'",
+        steps="<b>steps</b>",
+        next_steps={"<b>": BAD},
+    )
+    page = Page(text)
+    assert page.tags.count("script") == 1
+    assert not {"b", "i", "u"} & set(page.tags)
+    assert text.count("</script>") == 1
+    assert page.numbers["title"] == BAD
+    assert page.numbers["quality"]["space"].endswith("<b>steps</b>")
+
+
+def test_of_very_many_rows_some_are_compared_and_the_page_says_so(model, rows, monkeypatch) -> None:
+    monkeypatch.setattr("lowland.report.compared.MANY_ROWS", 50)
+    monkeypatch.setattr("lowland.report.compared.FEW_ANCHORS", 40)
+    X = pl.DataFrame(rows, schema=["a", "b", "c", "d"])
+    page = Page(render_report(model, model.transform(X), X=X, title="T", data_summary={"rows": 80}))
+    assert "10 neighbours of 40 of 80 rows, with 95 % intervals" in page.text
+    assert "Estimated from a random sample of the 80 rows." in page.text
+    assert "Distances are those to 40 random rows; every row was examined." in page.text
+    trust = page.numbers["quality"]["measures"]["trustworthiness"]
+    assert trust["low"] < trust["value"] < trust["high"]
+
+
+# -- methods ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_every_method_has_a_meaning_of_its_own_and_pictures(method: Any) -> None:
+    assert meaning(method.name, method.title) != meaning(None, method.title)
+    if method.name != "ica":
+        assert set(pictures_of(method.name)) <= set(HOW_TO_READ)
+
+
+@pytest.mark.parametrize(
+    ("make", "heading"),
+    [
+        (lambda: lowland.Isomap(n_neighbors=8), "Residual variance by dimension"),
+        (lambda: lowland.MetricMDS(), "Shepard diagram"),
+        (lambda: lowland.LaplacianEigenmaps(n_neighbors=8), "Agreement of neighbourhoods by size"),
+        (lambda: lowland.SOM((4, 3), epochs=5), "U-matrix"),
+        (lambda: lowland.KernelPCA(n_components=2), "Eigenvalues of the method"),
+        (lambda: lowland.ICA(n_components=2), "What the axes mean"),
+    ],
+)
+def test_the_pictures_are_those_of_the_method(rows, make, heading) -> None:
+    X = rows[np.arange(80) != 7]
+    model = make()
+    Y = model.fit_transform(X)
+    page = Page(render_report(model, Y, X=X, title="T", data_summary={"rows": 79}))
+    assert any(heading in text for _, text in page.headings)
+    assert "What gaps and sizes mean" in page.sections
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_a_map_laid_over_another_has_no_pictures_of_axes(rows, model) -> None:
+    X = pl.DataFrame(rows, schema=["a", "b", "c", "d"])
+    text = render_report(
+        model, model.transform(X), X=X, title="T", data_summary={}, alignment="The map is laid over old.csv."
+    )
+    page = Page(text)
+    assert "What the axes mean" not in page.sections
+    assert "Correlation circle" not in page.text
+    assert "The map is laid over old.csv." in page.text
+
+
+# -- maps made elsewhere, and new rows --------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows, kinds) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Y = lowland.PCA(n_components=2).fit_transform(rows)
+    frame = pl.DataFrame({"key": [f"r{i}" for i in range(80)], "side": kinds})
+    data = frame.hstack(pl.DataFrame(rows, schema=["a", "b", "c", "d"]))
+    data.write_csv("data.csv")
+    data.with_columns(pl.Series("east", Y[:, 0]), pl.Series("north", Y[:, 1])).write_csv("both.csv")
+    frame.with_columns(pl.Series("tsne0", Y[:, 0]), pl.Series("tsne1", Y[:, 1])).write_csv("map.csv")
+    return tmp_path
+
+
+def call(capsys: Any, *words: str) -> str:
+    code = cli.main([*words])
+    shown = capsys.readouterr()
+    assert code == 0, shown.err
+    return shown.out
+
+
+def test_a_map_made_elsewhere_gets_the_same_page(files, capsys) -> None:
+    call(capsys, "evaluate", "data.csv", "map.csv", "--id", "key", "--target", "side", "--report", "m.html")
+    page = Page((files / "m.html").read_text())
+    assert page.text.startswith("Map of data.csv")
+    assert "made with t-SNE" in page.text
+    assert "Sizes of clusters and gaps between clusters do not carry distance" in page.text
+    assert [title for title in ORDER if title in page.sections and title != "The fit"] == [
+        title for title in page.sections if title in ORDER
+    ]
+    assert {"The map", "How reliable the map is", "How many dimensions", "Outliers", "Groups"} <= set(page.sections)
+    X = pl.read_csv("data.csv").select("a", "b", "c", "d")
+    Y = pl.read_csv("map.csv").select("tsne0", "tsne1").to_numpy()
+    found = lowland.quality.report(X, Y)
+    value = page.numbers["quality"]["measures"]["trustworthiness"]["value"]
+    assert value == pytest.approx(float(found["trustworthiness"]), rel=1e-12)
+    assert "lowland evaluate data.csv map.csv --id key --target side --report m.html" in page.text
+
+
+def test_coordinates_may_be_columns_of_the_data(files, capsys) -> None:
+    words = ("--x", "east", "--y", "north", "--id", "key", "--target", "side")
+    call(capsys, "evaluate", "both.csv", *words, "--report", "m.html")
+    page = Page((files / "m.html").read_text())
+    assert "made elsewhere" in page.text
+    X = pl.read_csv("both.csv")
+    Y = X.select("east", "north").to_numpy()
+    found = lowland.quality.report(X.select("a", "b", "c", "d"), Y)
+    value = page.numbers["quality"]["measures"]["continuity"]["value"]
+    assert value == pytest.approx(float(found["continuity"]), rel=1e-12), "east and north are not data"
+
+
+def test_new_rows_have_a_report_with_those_unlike_the_training_rows(files, capsys) -> None:
+    call(capsys, "reduce", "data.csv", "--id", "key", "--drop", "side", "--out", "o.csv", "--model", "m.lowland")
+    new = (
+        pl.read_csv("data.csv")
+        .head(20)
+        .with_columns(pl.when(pl.col("key") == "r3").then(99.0).otherwise(pl.col("c")).alias("c"))
+    )
+    new.write_csv("new.csv")
+    call(capsys, "transform", "m.lowland", "new.csv", "--id", "key", "--out", "p.csv", "--report", "new.html")
+    page = Page((files / "new.html").read_text())
+    assert page.text.startswith("new.csv on the map of m.lowland")
+    assert "PCA placed 20 new rows in 2 dimensions." in page.text
+    assert "Rows unlike the training rows" in page.sections
+    assert page.numbers["novelty"]["novel"] >= 1
+    assert "r3" in page.text
+
+
+def test_the_report_of_a_reduction_words_warnings_for_the_command_line(files, capsys) -> None:
+    wide = pl.read_csv("data.csv").with_columns(pl.col("a") * 1000)
+    wide.write_csv("wide.csv")
+    call(capsys, "reduce", "wide.csv", "--id", "key", "--color", "side", "--out", "o.csv", "--report", "r.html")
+    page = Page((files / "r.html").read_text())
+    assert "--scale" in page.text.split("Can I trust it?")[0]
+    assert "scale=True" not in page.text.split("Can I trust it?")[0]
+    assert "lowland compare wide.csv --drop key --target side" in page.text
