@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..core import arrays, memory, thread_pool
 from ..core.cost import DataShape, Plan
 from ..core.errors import DataError, LowlandWarning, ScaleError
+from ..core.show import show
 from ..pairs.distances import DEGREES, MOVABLE
 from ..rows import units
 from ..rows.row_source import RowSource, as_rows, has_no_rows, single_pass_error
@@ -101,6 +102,15 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = as_rows(X, allow_sparse=self._allow_sparse, allow_empty=True) if has_no_rows(X) else X
         Y = model._rows(X, reset=False).map_blocks(model._row_map(), self.n_components_)
         return units.in_rows_units(self, Y, "transform")
+
+    def widget(self, X: Any = None, color: Any = None, text: Any = None) -> Any:
+        """Show the map as an interactive scatter in a notebook (needs ``lowland[widget]``).
+
+        ``X`` are rows to place on it, by default the training rows; ``color`` is a column of X or one value for each
+        row, ``text`` are columns of X shown on hover. ``.selection()`` of the result returns the selected rows of X.
+        """
+        check_is_fitted(self)
+        return show("widget", self, X, color, text)
 
     def _rows(self, X: Any, *, reset: bool) -> RowSource:
         """Turn input into a row source and check names and number of columns against the fit."""

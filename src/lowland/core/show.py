@@ -14,6 +14,7 @@ DRAWERS = {
     "dimension": ("lowland.plots.dimension", "dimension"),
     "comparison": ("lowland.plots.comparison", "comparison"),
     "comparison page": ("lowland.report.comparison", "write"),
+    "widget": ("lowland.explorer.widgets", "widget_of_model"),
 }
 
 

@@ -15,6 +15,7 @@ from ..data.atomic import atomic_file
 from . import page, trust
 from .facts import Spectrum, axis_labels, explanations, sentence, shares_of, spectrum_of, top_loadings
 from .hover import Hover
+from .interactive import is_available, map_with_fallback
 from .supplementary import overlay
 from .supplementary import section as supplementary_section
 from .svg import inline_svg
@@ -81,12 +82,13 @@ def render_report(
     labels = axis_labels(model, shares=alignment is None)
     further = None if supplementary_rows is None else np.asarray(supplementary_rows)
     drawn = overlay(supplementary, further)
-    pieces.append(_picture(model, Y, labels, color, color_name, names, Hover.of(len(Y), names, hover, images), drawn))
+    found = None if X is None else trust.measure(model, X, Y, _groups(color, len(Y)), steps)
+    shown = Hover.of(len(Y), names, hover, images)
+    pieces.append(_picture(model, Y, labels, color, color_name, names, shown, drawn, found))
     has_axes = shares_of(model) is not None and alignment is None
     axes = [str(name) for name in model.get_feature_names_out()]
     pieces.append(supplementary_section(supplementary, axes, with_axes=has_axes))
-    if X is not None:
-        found = trust.measure(model, X, Y, _groups(color, len(Y)), steps)
+    if found is not None:
         pieces.append(trust.section(found, Y, labels, color_name))
     if said := explanations(model):
         pieces.append(page.section("How well the map fits", *map(page.paragraph, said)))
@@ -129,6 +131,7 @@ def _picture(
     names: Sequence[str] | None,
     hover: Hover,
     drawn: Overlay,
+    found: trust.Trust | str | None,
 ) -> str:
     from ..plots.scatter import RASTER_ABOVE, places, scatter
 
@@ -145,16 +148,24 @@ def _picture(
         caption += f" Hollow points: {count(len(drawn.rows), 'supplementary row')}, placed after the fit."
     axes = " against ".join(labels[:2])
     drawing = scatter(Y, color=color, color_name=name, labels=labels, names=names, overlay=drawn)
-    tips = None
-    if hover.contents and len(Y) <= RASTER_ABOVE:
+    tips, is_static = None, not is_available()  # the interactive map shows on hover what the static one would
+    if is_static and hover.contents and len(Y) <= RASTER_ABOVE:
         tips = hover.tips(*places(Y))
         written = len(drawing.axes[0].texts) - 2 * len(drawn.arrows) - len(drawn.centers)
         if hover.contents != "its name" or written < len(Y):
             caption += f" Hover over a point to see {hover.contents}."
-    elif hover.columns or hover.images:
+    elif is_static and (hover.columns or hover.images):
         caption += f" With more than {RASTER_ABOVE:,} points, nothing is shown on hover."
     svg = inline_svg(drawing, "scatter", f"Map of the data: {axes}", caption, tips)
-    return page.section("The map", page.figure(svg, caption))
+    reliable = trust.pointwise(found.picture, len(Y)) if isinstance(found, trust.Trust) else None
+    picture = page.figure(svg, caption)
+    more = bool(drawn.arrows or drawn.centers or drawn.rows is not None)
+    return page.section(
+        "The map",
+        map_with_fallback(
+            picture, Y, labels, color=color, color_name=name, hover=hover, trust=reliable, keep_static=more
+        ),
+    )
 
 
 def _variance(model: Reducer, spectrum: Spectrum) -> str:

@@ -75,6 +75,13 @@ def measure(model: Reducer, X: Any, Y: Array, groups: Any = None, steps: str | N
     return Trust(picture, whole)
 
 
+def pointwise(report: Report, n: int) -> Array:
+    """Return the share of neighbours kept for each of n points; NaN where it was not measured."""
+    kept = np.full(n, np.nan)
+    kept[report.points.point] = report.points.kept
+    return kept
+
+
 def section(found: Trust | str, Y: Array, labels: Sequence[str], color_name: str | None = None) -> str:
     """Return the section of the page."""
     title = "How reliable the map is"
@@ -139,8 +146,7 @@ def _compared_rows(model: Reducer, X: Any) -> tuple[Any, str]:
 def _map(report: Report, Y: Array, labels: Sequence[str]) -> str:
     from ..plots.quality import trust_map
 
-    kept = np.full(len(Y), np.nan)
-    kept[report.points.point] = report.points.kept
+    kept = pointwise(report, len(Y))
     caption = (
         f"The same map, coloured by the share of each point's {report.n_neighbors} nearest neighbours in the data that "
         "are also its nearest neighbours in the map."
