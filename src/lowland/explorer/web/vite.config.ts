@@ -1,5 +1,5 @@
 import { defineConfig, type Plugin } from "vite";
-import { notices } from "./notices";
+import { notices } from "./notices.ts";
 
 const COMPILER = /Function\.apply\(null, ?linkedNames\.concat\(src\)\)/;
 

@@ -20,6 +20,7 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 /** Return a select element with its label; options are numbered from 0. */
 export function labelledSelect(label: string, options: string[], chosen: number): [HTMLElement, HTMLSelectElement] {
   const select = element("select");
-  options.forEach((text, value) => select.append(new Option(text, String(value), false, value === chosen)));
-  return [element("label", { class: "ll-field" }, element("span", {}, label), select], select];
+  options.forEach((text, value) => select.append(element("option", { value: String(value) }, text)));
+  select.value = String(chosen);
+  return [element("label", { class: "ll-field" }, element("span", {}, label), select), select];
 }

@@ -41,7 +41,9 @@ export class View {
   constructor(canvas: HTMLCanvasElement, count: number, theme: Theme, events: Events) {
     this.canvas = canvas;
     this.count = count;
+    const keys = { actionKeyMap: { lasso: "shift", merge: "cmd", remove: "alt" } }; // no rotation: axes have names
     this.plot = createScatterplot({
+      ...keys,
       canvas,
       pointSize: pointSize(count),
       pointSizeSelected: 2,
