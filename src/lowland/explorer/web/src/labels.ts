@@ -1,10 +1,11 @@
-/** Names beside the points of a small map; a name that would cover an earlier one is left out. */
+/** Names beside the points of a small map; a name that would cover another one goes to another side or is left out. */
 
 import { idOf } from "./cells";
 import { element } from "./dom";
 import type { Data } from "./payload";
 
 export const MAX_LABELS = 40;
+const GAP = 6; // pixels between a point and its name
 
 export interface Box {
   left: number;
@@ -13,20 +14,20 @@ export interface Box {
   height: number;
 }
 
-/** Return for each box whether it is shown: in order, each that overlaps no earlier one. */
-export function withoutOverlap(boxes: Box[]): boolean[] {
-  const shown: Box[] = [];
-  return boxes.map((box) => {
-    const free = shown.every(
-      (other) =>
-        box.left >= other.left + other.width ||
-        other.left >= box.left + box.width ||
-        box.top >= other.top + other.height ||
-        other.top >= box.top + box.height,
-    );
-    if (free) shown.push(box);
-    return free;
+/** Return for each list of places the first that overlaps none taken before, in order; null if there is none. */
+export function withoutOverlap(choices: Box[][]): (Box | null)[] {
+  const taken: Box[] = [];
+  return choices.map((places) => {
+    const free = places.find((box) => !taken.some((other) => overlap(box, other)));
+    if (free) taken.push(free);
+    return free ?? null;
   });
+}
+
+function overlap(a: Box, b: Box): boolean {
+  const apart =
+    a.left >= b.left + b.width || b.left >= a.left + a.width || a.top >= b.top + b.height || b.top >= a.top + a.height;
+  return !apart;
 }
 
 /** Names of all points in an element over the canvas; empty if there are too many points or no ids. */
@@ -42,15 +43,25 @@ export class Labels {
 
   /** Put the names beside their points. */
   update(place: (point: number) => [number, number] | undefined): void {
-    const boxes = this.names.map((name, point): Box => {
-      const [x, y] = place(point) ?? [-1000, -1000];
-      return { left: x + 6, top: y - name.offsetHeight / 2, width: name.offsetWidth, height: name.offsetHeight };
+    const choices = this.names.map((name, point): Box[] => {
+      const at = place(point);
+      if (!at) return [];
+      const [x, y] = at;
+      const [width, height] = [name.offsetWidth, name.offsetHeight];
+      const [middle, across] = [y - height / 2, x - width / 2];
+      const corners = [
+        [x + GAP, middle],
+        [x - GAP - width, middle],
+        [across, y - GAP - height],
+        [across, y + GAP],
+      ] as const;
+      return corners.map(([left, top]) => ({ left, top, width, height }));
     });
-    withoutOverlap(boxes).forEach((shown, point) => {
-      const [name, box] = [this.names[point], boxes[point]];
-      if (!name || !box) return;
-      name.style.visibility = shown ? "visible" : "hidden";
-      name.style.transform = `translate(${box.left}px, ${box.top}px)`;
+    withoutOverlap(choices).forEach((box, point) => {
+      const name = this.names[point];
+      if (!name) return;
+      name.style.visibility = box ? "visible" : "hidden";
+      if (box) name.style.transform = `translate(${box.left}px, ${box.top}px)`;
     });
   }
 }

@@ -3,15 +3,20 @@
 import type { Legend } from "./colors";
 import { element } from "./dom";
 
-/** Return the legend of a colouring; a click on a group calls `choose` with its code. */
-export function legendElements(legend: Legend, name: string, choose: (code: number, label: string) => void): Node[] {
+/** Return the legend of a colouring; a click on a group calls `choose` with its code; `absent` names grey points of a scale. */
+export function legendElements(
+  legend: Legend,
+  name: string,
+  choose: (code: number, label: string) => void,
+  absent = "missing",
+): Node[] {
   if (legend.kind === "none") return [];
   const title = element("span", { class: "ll-legend-title" }, name);
   if (legend.kind === "scale") {
     const bar = element("span", { class: "ll-scale" });
     bar.style.background = `linear-gradient(to right, ${legend.colors.join(", ")})`;
     const parts: Node[] = [title, element("span", {}, legend.low), bar, element("span", {}, legend.high)];
-    if (legend.missing > 0) parts.push(element("span", {}, `grey: ${legend.missing.toLocaleString("en")} missing`));
+    if (legend.missing > 0) parts.push(element("span", {}, `grey: ${legend.missing.toLocaleString("en")} ${absent}`));
     return parts;
   }
   const list = element("ul", { "aria-label": `Groups of ${name}` });

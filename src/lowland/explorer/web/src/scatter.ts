@@ -147,15 +147,17 @@ export class Scatter {
     const against = y ? `${y} against ${x}` : x;
     const hue = this.colorName() ? `, coloured by ${this.colorName()}` : "";
     this.plot.setAttribute("aria-label", `Map of ${this.data.count.toLocaleString("en")} rows: ${against}${hue}. ${HELP}`);
-    this.legend.replaceChildren(
-      ...legendElements(this.colors.legend, this.colorName(), (code, label) => {
-        const members: number[] = [];
-        this.colors.codes.forEach((value, point) => {
-          if (value === code) members.push(point);
-        });
-        this.select(members, `are in the group “${label}”`);
-      }),
-    );
+    const choose = (code: number, label: string): void => this.select(this.members(code), `are in the group “${label}”`);
+    const absent = this.choices.trust ? "not measured" : "missing";
+    this.legend.replaceChildren(...legendElements(this.colors.legend, this.colorName(), choose, absent));
+  }
+
+  private members(code: number): number[] {
+    const points: number[] = [];
+    this.colors.codes.forEach((value, point) => {
+      if (value === code) points.push(point);
+    });
+    return points;
   }
 
   private selectionChanged(points: number[], reason: string): void {

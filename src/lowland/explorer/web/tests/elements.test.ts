@@ -122,8 +122,13 @@ describe("positions", () => {
 });
 
 describe("names", () => {
+  const box = (left: number) => ({ left, top: 0, width: 10, height: 10 });
+
   it("that would overlap an earlier one are left out", () => {
-    const box = (left: number) => ({ left, top: 0, width: 10, height: 10 });
-    expect(withoutOverlap([box(0), box(5), box(10)])).toEqual([true, false, true]);
+    expect(withoutOverlap([[box(0)], [box(5)], [box(10)], []])).toEqual([box(0), null, box(10), null]);
+  });
+
+  it("go to another side if that is free", () => {
+    expect(withoutOverlap([[box(0)], [box(5), box(-20)]])).toEqual([box(0), box(-20)]);
   });
 });
