@@ -238,6 +238,9 @@ class Comparison:
         some = f"{rows['compared']:,} of {rows['all']:,}" if rows["compared"] < rows["all"] else f"{rows['all']:,}"
         return f"compared on {some} rows"
 
+    def _repr_html_(self) -> str:
+        return str(show("html of a figure", self.figure(), "Comparison", str(self))) if self.maps else repr(self)
+
     def __repr__(self) -> str:
         done = len(self._done())
         left = len(self.record["candidates"]) - done

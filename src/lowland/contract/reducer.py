@@ -112,6 +112,10 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return show("widget", self, X, color, text)
 
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram; of a fitted model, its map or its spectrum, too."""
+        return str(super()._html_repr()) + (str(show("html of a model", self)) if hasattr(self, "fit_info_") else "")
+
     def _rows(self, X: Any, *, reset: bool) -> RowSource:
         """Turn input into a row source and check names and number of columns against the fit."""
         source = self._input.source(self, X)

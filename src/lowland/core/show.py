@@ -14,6 +14,8 @@ DRAWERS = {
     "dimension": ("lowland.plots.dimension", "dimension"),
     "comparison": ("lowland.plots.comparison", "comparison"),
     "comparison page": ("lowland.report.comparison", "write"),
+    "html of a figure": ("lowland.report.notebook", "html_of_figure"),
+    "html of a model": ("lowland.report.notebook", "html_of_model"),
     "widget": ("lowland.explorer.widgets", "widget_of_model"),
 }
 

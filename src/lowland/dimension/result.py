@@ -139,6 +139,9 @@ class Estimate:
         figure: Figure = show("dimension", self)
         return figure
 
+    def _repr_html_(self) -> str:
+        return str(show("html of a figure", self.figure(), "Dimension", str(self)))
+
 
 def _interval(kind: str, name: str) -> str:
     return _RANGE if (kind, name) == ("linear", "consensus") else "95 %"

@@ -116,6 +116,9 @@ class RnxCurve:
         figure: Figure = show("rnx curve", self)
         return figure
 
+    def _repr_html_(self) -> str:
+        return str(show("html of a figure", self.figure(), "R_NX curve", repr(self)))
+
 
 def rnx_curve(
     X: Any,

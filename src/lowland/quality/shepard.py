@@ -43,6 +43,9 @@ class Shepard:
         figure: Figure = show("shepard diagram", self)
         return figure
 
+    def _repr_html_(self) -> str:
+        return str(show("html of a figure", self.figure(), "Shepard diagram", repr(self)))
+
 
 def shepard(
     X: Any,
