@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def html_of_figure(figure: Figure | Axes, title: str, text: str) -> str:
     """
     # Ids are unique on a page unless the very same result is shown twice.
     prefix = f"lowland-{hashlib.sha256(f'{title}{text}'.encode()).hexdigest()[:12]}"
-    svg = inline_svg(figure.figure, prefix, title, text)
+    svg = inline_svg(cast("Figure", figure.figure), prefix, title, text)
     return f'<pre>{escape(text)}</pre><div style="max-width:46rem;background:#fff;color:#1f2328">{svg}</div>'
 
 
