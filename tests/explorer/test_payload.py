@@ -155,6 +155,11 @@ def test_embedding_is_a_table():
         payload([1.0, 2.0])
 
 
+def test_missing_coordinates_are_named():
+    with pytest.raises(ValueError, match="missing or infinite coordinate in row 1"):
+        payload([[0.0, 1.0], [np.nan, 1.0]])
+
+
 def test_fragment_has_element_data_and_script(monkeypatch):
     monkeypatch.setattr("lowland.explorer.fragment.script", lambda: "let code;")
     html = interactive(Y, {"c": [MARKUP, "b", "c"]}, static="<svg></svg>")

@@ -59,6 +59,9 @@ def payload(
     Y = np.asarray(embedding)
     if Y.ndim != 2 or Y.shape[1] == 0:
         raise ValueError(f"embedding must be a table with one row for each point; its shape is {Y.shape}")
+    if not np.isfinite(Y).all():
+        row = int(np.flatnonzero(~np.isfinite(Y).all(axis=1))[0])
+        raise ValueError(f"embedding has a missing or infinite coordinate in row {row}; leave such rows out")
     listed = named_columns(columns, len(Y))
     names = list(listed)
     for role, name in (("id", id), ("color", color)):
