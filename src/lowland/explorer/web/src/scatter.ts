@@ -15,7 +15,7 @@ import { currentTheme, onThemeChange } from "./theme";
 import { placeTooltip, tooltipContents } from "./tooltip";
 import { type Positions, View } from "./view";
 
-const ASPECT = 4 / 3; // of the canvas, as in style.css
+const ASPECT = 4 / 3; // of a canvas that has no size yet
 const HELP = "Drag to move, scroll after a click to zoom. Keys on the map: arrows move, + and − zoom, 0 resets.";
 
 export interface Options {
@@ -39,6 +39,7 @@ export class Scatter {
   private choices: Choices;
   private colors: Coloring;
   private positions: Positions;
+  private aspect = ASPECT;
   private points: number[] = [];
   private hovered: number | null = null;
 
@@ -76,7 +77,7 @@ export class Scatter {
     this.describe();
     this.endTheme = onThemeChange((theme) => void this.retheme(theme));
     this.ready = this.view.draw(this.positions, this.colors).then(() => this.placeNames());
-    this.resized = new ResizeObserver(() => requestAnimationFrame(() => this.placeNames()));
+    this.resized = new ResizeObserver(() => requestAnimationFrame(() => this.resize()));
     this.resized.observe(this.plot);
   }
 
@@ -110,6 +111,13 @@ export class Scatter {
     this.placeNames();
   }
 
+  /** Follow a change of size; a canvas of another shape gets other positions. */
+  private resize(): void {
+    const aspect = this.plot.clientWidth / this.plot.clientHeight;
+    if (Math.abs(aspect / this.aspect - 1) > 0.02) void this.choose(this.choices, true);
+    else this.placeNames();
+  }
+
   private placeNames(): void {
     this.names.update((point) => this.view.place(point));
   }
@@ -135,7 +143,8 @@ export class Scatter {
   private place(): Positions {
     const { axes } = this.data;
     const x = axes[this.choices.x]?.values ?? new Float32Array();
-    return normalized(x, axes.length === 1 ? strip(x) : (axes[this.choices.y]?.values ?? x), ASPECT);
+    this.aspect = this.plot.clientWidth / this.plot.clientHeight || ASPECT;
+    return normalized(x, axes.length === 1 ? strip(x) : (axes[this.choices.y]?.values ?? x), this.aspect);
   }
 
   /** Write the names of the axes, the legend and the description for screen readers. */
