@@ -6,6 +6,7 @@ JOBS   ?= 2
 ARGS   ?=
 
 VENV   := .venv
+WEB    := src/lowland/explorer/web
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PINS   := pyproject.toml constraints.txt
@@ -15,7 +16,7 @@ TORCH  := $(shell sed -n 's/^\(torch==.*\)/\1/p' constraints.txt)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-slow peers lint bench docs gallery clean
+.PHONY: help demo test test-slow test-web web browser peers lint bench docs gallery clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -29,6 +30,18 @@ test: $(VENV)/.compiled ## run the tests and the examples in docstrings (ARGS="-
 
 test-slow: $(VENV)/.compiled ## run the long checks only
 	@$(BIN)/python -m pytest -m slow $(ARGS)
+
+web: | $(BIN)/python ## build the script of the interactive map (needs Node.js ^20.19 or >=22.12)
+	@$(BIN)/python hatch_build.py
+
+test-web: $(WEB)/node_modules/.package-lock.json ## check types and run the unit tests of the interactive map (needs Node.js)
+	@cd $(WEB) && npm run --silent types && npm run --silent test
+
+browser: ## install Chromium for the tests of pages, where apt-get and root are at hand
+	@if command -v chromium >/dev/null; then :; \
+	elif [ "`id -u`" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	else echo "make: no Chromium, and no root or apt-get to install it: the tests of pages will be skipped" >&2; fi
 
 peers: $(VENV)/.compiled $(VENV)/.installed-peers build/peers/.unpacked ## run scikit-learn's and openTSNE's own tests against Lowland (ARGS="-k isomap" to choose)
 	@echo "running the tests of other projects (about 3 minutes)"
@@ -50,7 +63,7 @@ gallery: $(VENV)/.installed-base ## draw the pictures of the documentation in do
 	@for script in docs/gallery/*.py; do $(BIN)/python $$script docs/_build/gallery || exit 1; done
 
 clean: ## remove what was built; .venv stays
-	rm -rf build dist docs/_build lowland-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build dist docs/_build lowland-demo src/lowland/explorer/static $(WEB)/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -81,6 +94,12 @@ $(VENV)/.installed-test: $(PINS) | $(BIN)/python
 $(VENV)/.compiled: $(VENV)/.installed-test $(LOOPS)
 	@echo "compiling the inner loops (about a minute the first time)"
 	@$(BIN)/python -c 'import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]' $(subst /,.,$(patsubst src/%.py,%,$(LOOPS)))
+	@touch $@
+
+$(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json
+	@command -v npm >/dev/null || { echo "make: npm not found. Install Node.js 20.19 or newer" >&2; exit 1; }
+	@echo "installing the packages of $(WEB)"
+	@cd $(WEB) && npm ci --silent
 	@touch $@
 
 # openTSNE's tests are in its source distribution only.

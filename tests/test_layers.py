@@ -24,7 +24,7 @@ FLOORS = (
     ("contract", "methods", "modelfile"),
     ("quality", "dimension"),  # trust
     ("comparison", "recipes"),  # uses
-    ("cli", "report", "plots"),  # surfaces
+    ("cli", "explorer", "report", "plots"),  # surfaces
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 LOOSE = {"__init__", "__main__"}  # all that lies outside a room
@@ -41,6 +41,8 @@ def modules() -> dict[str, Path]:
     """Every module of the package, by its name."""
     out = {}
     for path in SOURCE.rglob("*.py"):
+        if "node_modules" in path.parts:  # packages of explorer/web
+            continue
         parts = path.relative_to(SOURCE).with_suffix("").parts
         out[".".join(["lowland", *(parts[:-1] if parts[-1] == "__init__" else parts)])] = path
     return out

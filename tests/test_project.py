@@ -227,7 +227,20 @@ def test_version_is_said_once() -> None:
 
 def test_make_has_its_targets_and_help_lists_them() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in ("demo", "test", "test-slow", "peers", "lint", "bench", "docs", "clean", "help"):
+    for target in (
+        "demo",
+        "test",
+        "test-slow",
+        "test-web",
+        "web",
+        "browser",
+        "peers",
+        "lint",
+        "bench",
+        "docs",
+        "clean",
+        "help",
+    ):
         assert re.search(rf"^{target}:.*## ", makefile, flags=re.M), f"make {target} is missing or has no help"
 
 

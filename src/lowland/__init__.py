@@ -38,6 +38,7 @@ _HOME = {
     "recipe": "recipes",
     "register": "contract.registry",
     "save": "modelfile",
+    "widget": "explorer",
 }
 _ROOMS = {  # public modules, by the name that users know
     "data": "data",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     )
     from .core.measure import Measure
     from .core.settings import config
+    from .explorer import widget
     from .methods import steps
     from .methods.distance.classical_mds import ClassicalMDS
     from .methods.distance.metric_mds import MetricMDS

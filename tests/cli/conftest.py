@@ -16,6 +16,12 @@ from lowland import cli
 Run = Callable[..., Any]
 
 
+@pytest.fixture(autouse=True)
+def static_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write reports without the interactive map, built or not; tests/explorer opens them in a browser."""
+    monkeypatch.setattr("lowland.explorer.fragment._read", lambda name: None)
+
+
 class Outcome:
     def __init__(self, code: int, out: str, err: str) -> None:
         self.code, self.out, self.err = code, out, err

@@ -26,6 +26,13 @@ def test_the_figure_shows_maps_and_criteria(found):
     assert drawn == 600, "every row is a point"
 
 
+def test_notebooks_show_the_figure_under_the_table(found):
+    page = found._repr_html_()
+    assert page.startswith("<pre>compared on")
+    assert "isomap" in page[: page.index("</pre>")]
+    assert "<svg" in page
+
+
 def test_classes_are_named_in_the_maps_where_they_are_few():
     places = np.random.default_rng(0).standard_normal((40, 2))
     figures = {"pca": {"local": (0.8, 0.7, 0.9)}}

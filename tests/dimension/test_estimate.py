@@ -187,6 +187,7 @@ def test_table_frame_dictionary_and_figure():
     figure = found.figure()
     assert [axes.get_xlabel() for axes in figure.axes] == ["neighbourhood radius", "component"]
     assert figure.axes[0].lines[0].get_ydata().tolist() == found.scales.value.tolist()
+    assert "<svg" in found._repr_html_()
 
 
 def test_bad_input_is_refused():

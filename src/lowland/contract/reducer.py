@@ -103,6 +103,15 @@ class Reducer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Y = model._rows(X, reset=False).map_blocks(model._row_map(), self.n_components_)
         return units.in_rows_units(self, Y, "transform")
 
+    def widget(self, X: Any = None, color: Any = None, text: Any = None) -> Any:
+        """Show the map as an interactive scatter in a notebook (needs ``lowland[widget]``).
+
+        ``X`` are rows to place on it, by default the training rows; ``color`` is a column of X or one value for each
+        row, ``text`` are columns of X shown on hover. ``.selection()`` of the result returns the selected rows of X.
+        """
+        check_is_fitted(self)
+        return show("widget", self, X, color, text)
+
     def plot(self, X: Any = None, kind: str | None = None, *, ax: Any = None, **options: Any) -> Any:
         """Draw a figure of the fitted model and return its matplotlib axes; see `lowland.plots.plot`.
 

@@ -23,6 +23,7 @@ DRAWERS = {
     "report html": ("lowland.report.notebook", "report_html"),
     "dimension html": ("lowland.report.notebook", "dimension_html"),
     "comparison html": ("lowland.report.notebook", "comparison_html"),
+    "widget": ("lowland.explorer.widgets", "widget_of_model"),
 }
 
 

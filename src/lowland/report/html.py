@@ -18,6 +18,7 @@ from .answers import answers, reproduce_section
 from .building import of_model
 from .facts import explanations, spectrum_of
 from .hover import Hover
+from .interactive import is_available, map_with_fallback
 from .meaning import meaning
 from .structure import dimension_pieces, estimate_dimension, find_outliers, novelty_section, outliers_section
 from .subject import Subject
@@ -198,6 +199,7 @@ def _map(subject: Subject) -> str:
         subject.names,
         subject.tips,
         drawn,
+        subject.found,
     )
 
 
@@ -242,6 +244,7 @@ def _picture(
     names: Sequence[str] | None,
     hover: Hover,
     drawn: Overlay,
+    found: trust.Trust | str | None,
 ) -> str:
     from ..plots.names import visible_labels
     from ..plots.scatter import RASTER_ABOVE, places, scatter
@@ -260,12 +263,20 @@ def _picture(
     axes = " against ".join(labels[:2])
     look: dict[str, Any] = {"kind": "points", "meaningful_axes": subject.meaningful_axes}
     ax = scatter(Y, color=color, color_name=name, labels=labels, names=names, overlay=drawn, **look)
-    tips = None
-    if hover.contents and len(Y) <= RASTER_ABOVE:
+    tips, is_static = None, not is_available()  # the interactive map shows on hover what the static one would
+    if is_static and hover.contents and len(Y) <= RASTER_ABOVE:
         tips = hover.tips(*places(Y))
         if hover.contents != "its name" or len(visible_labels(ax)) < len(Y):
             caption += f" Hover over a point to see {hover.contents}."
-    elif hover.columns or hover.images:
+    elif is_static and (hover.columns or hover.images):
         caption += f" With more than {RASTER_ABOVE:,} points, nothing is shown on hover."
     svg = inline_svg(ax.figure, "scatter", f"Map of the data: {axes}", caption, tips)
-    return page.section("The map", page.figure(svg, caption))
+    reliable = trust.pointwise(found.picture, len(Y)) if isinstance(found, trust.Trust) else None
+    picture = page.figure(svg, caption)
+    more = bool(drawn.arrows or drawn.centers or drawn.rows is not None)
+    return page.section(
+        "The map",
+        map_with_fallback(
+            picture, Y, labels, color=color, color_name=name, hover=hover, trust=reliable, keep_static=more
+        ),
+    )

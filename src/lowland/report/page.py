@@ -9,25 +9,32 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-# The page loads no external resources; styles and figures are part of it.
+# The page loads no external resources; styles, figures and scripts are part of it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_OWN_SCRIPT = re.compile(r'<script nonce="([0-9a-f]{40})">')  # texts of users are escaped: they contain no <
 
 
 def document(title: str, body: Iterable[str]) -> str:
     """Return a page with a body of HTML parts."""
+    pieces = "\n".join(body)
     style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
     head = (
         '<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(pieces)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{escape(title)}</title>\n<style>\n{style}</style>"
     )
-    pieces = "\n".join(body)
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n'
         f"<body>\n<main>\n{pieces}\n</main>\n</body>\n</html>\n"
     )
+
+
+def _policy(pieces: str) -> str:
+    """Return the Content-Security-Policy: no script but our own, by their nonces."""
+    nonces = [f"'nonce-{nonce}'" for nonce in dict.fromkeys(_OWN_SCRIPT.findall(pieces))]
+    return f"{_POLICY}; script-src {' '.join(nonces)}" if nonces else _POLICY
 
 
 def heading(text: str) -> str:
