@@ -19,7 +19,14 @@ import polars as pl
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 import lowland
-from lowland.plots import component_arrows, component_bars, component_images, correlation_map, lecture
+from lowland.plots import (
+    component_arrows,
+    component_bars,
+    component_images,
+    correlation_map,
+    lecture,
+    relationship_square,
+)
 from lowland.plots import spectrum as spectra
 from lowland.plots.style import THEMES, theme
 
@@ -138,6 +145,11 @@ def _correlation_circle_cos2() -> Any:
     model = lowland.PCA(3, scale=True).fit(columns)
     more = {"alcohol": X["alcohol"].to_numpy()}
     return component_arrows.correlation_circle(model, columns, axes=(1, 3), color="cos2", supplementary=more)
+
+
+@plot
+def _relationship_square() -> Any:
+    return relationship_square.relationship_square(lowland.FAMD(2).fit(mixed()))
 
 
 @plot

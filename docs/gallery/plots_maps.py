@@ -56,6 +56,8 @@ def cities() -> Any:
 def supplementary() -> Any:
     """Draw arrows and centres of columns that took no part in the fit, and new rows."""
     X, kinds, _, _, _ = wine()
+    order = np.random.default_rng(0).permutation(len(X))
+    X, kinds = X[order], [kinds[i] for i in order]
     model = lowland.PCA(n_components=2, scale=True).fit(X[:140, :10])
     Y = model.transform(X[:, :10])
     columns = {"hue": X[:140, 10], "proline": X[:140, 12], "dilution": X[:140, 11], "kind": kinds[:140]}

@@ -14,6 +14,7 @@ import lowland
 from lowland import quality
 from lowland.plots.component_arrows import biplot, correlation_circle
 from lowland.plots.component_bars import contributions, cos2, loadings
+from lowland.plots.relationship_square import relationship_square
 from lowland.plots.style import THEMES, theme
 
 
@@ -187,6 +188,18 @@ def factor(ax, model, X):
     return arrows(ax)[0, 0] / model.components_.T[order][0, 0]
 
 
+def test_truncated_svd_is_drawn_from_zero(rng):
+    X = rng.uniform(1, 2, (50, 4))
+    model = lowland.TruncatedSVD(3).fit(X)
+    kind = np.where(X[:, 0] > 1.5, "a", "b")
+    ax = biplot(model, X, supplementary={"kind": kind})
+    Y = model.transform(X)
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), Y[:, :2])
+    np.testing.assert_allclose(ax.collections[1].get_offsets(), [Y[kind == k, :2].mean(axis=0) for k in "ab"])
+    ratio = arrows(ax) / model.components_[:2].T[np.argsort(-quality.column_cos2(model, X).combined((1, 2)))]
+    np.testing.assert_allclose(ratio, ratio[0, 0])
+
+
 def test_famd_and_recipes_name_their_columns(table):
     ax = biplot(lowland.FAMD(2).fit(table), table)
     assert set(names_of(ax)) <= {"size", "weight", "kind=a", r"kind=b\$", "kind=c"}
@@ -195,6 +208,20 @@ def test_famd_and_recipes_name_their_columns(table):
     ax = biplot(model, table, color=table["kind"])
     assert len(arrows(ax)) == len(model[:-1].get_feature_names_out())
     np.testing.assert_allclose(ax.collections[0].get_offsets(), model.transform(table), atol=1e-8)
+
+
+def test_the_square_shows_numbers_and_categories_together(table, wine, fitted):
+    model = lowland.FAMD(3).fit(table)
+    ax = relationship_square(model, axes=(1, 3))
+    want = model.column_coordinates()[:, [0, 2]]
+    numbers, categories = ax.collections
+    np.testing.assert_allclose(numbers.get_offsets(), want[:2], atol=1e-12)
+    np.testing.assert_allclose(categories.get_offsets(), want[2:], atol=1e-12)
+    assert set(names_of(ax)) <= {"size", "weight", "kind"}
+    (points,) = relationship_square(fitted, wine).collections
+    np.testing.assert_allclose(points.get_offsets(), quality.column_cos2(fitted, wine).values[:, :2])
+    with pytest.raises(ValueError, match=r"axis 4 was not kept \(n_components = 3\)"):
+        relationship_square(model, axes=(1, 4))
 
 
 # -- names ----------------------------------------------------------------------------------------------------------
@@ -207,6 +234,7 @@ def test_names_never_overlap(wine, fitted, size, style):
     with theme(style):
         for draw in (
             lambda ax: correlation_circle(fitted, wine, ax=ax),
+            lambda ax: relationship_square(fitted, wine, ax=ax),
             lambda ax: biplot(fitted, wine, color=kind, n_arrows=None, ax=ax),
             lambda ax: biplot(fitted, wine, n_arrows=5, supplementary={"kind": kind}, ax=ax),
             lambda ax: biplot(fitted, wine.iloc[:40], names=[f"row {i}" for i in range(40)], ax=ax),
@@ -215,6 +243,8 @@ def test_names_never_overlap(wine, fitted, size, style):
             assert draw(ax) is ax
             assert overlaps(ax) == []
             assert len(names_of(ax)) >= 3
+            legend = ax.get_legend()
+            assert legend is None or not legend.get_window_extent().shrunk(0.99, 0.99).overlaps(ax.get_window_extent())
 
 
 def test_all_names_find_room_in_a_figure_of_usual_size(wine, fitted):

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 import lowland
 from lowland import quality
+from lowland.plots import quality as drawing
 from lowland.plots.quality import CURVES_MOST, measures, rnx, shepard
 from lowland.plots.style import PALETTE, theme
 
@@ -77,6 +78,16 @@ def test_rnx_of_one_map_and_of_anchors(roll):
     band = axes.collections[0].get_paths()[0].vertices
     assert band[:, 1].min() == pytest.approx(curve.low.min())
     assert band[:, 1].max() == pytest.approx(curve.high.max())
+
+
+def test_rnx_of_many_points_evaluates_some(roll, monkeypatch):
+    X, Y, _ = roll
+    monkeypatch.setattr(drawing, "ALL_ANCHORS", 100)
+    monkeypatch.setattr(drawing, "SORTED", 150 * 60)
+    monkeypatch.setattr(drawing, "FEWEST_ANCHORS", 20)
+    assert "60 of 150 points evaluated" in rnx(X, Y).get_title(loc="left")
+    assert rnx(X, Y, anchors=None).get_title(loc="left").startswith("AUC")
+    assert "evaluated" not in rnx(X, Y, anchors=None).get_title(loc="left")
 
 
 def test_rnx_refuses_what_it_cannot_draw(roll):

@@ -131,6 +131,12 @@ def test_famd_has_columns_and_levels(table):
     columns = quality.column_contributions(model)
     assert columns.names == ("size", "weight", "kind")
     np.testing.assert_allclose(columns.values, 100 * model.contributions(), atol=1e-10)
+    related = quality.column_relationships(model)
+    np.testing.assert_allclose(related.values, model.column_coordinates(), atol=1e-12)
+    numbers = lowland.PCA(2, scale=True).fit(table.select("size", "weight"))
+    np.testing.assert_allclose(
+        quality.column_relationships(numbers, table.select("size", "weight")).values.sum(axis=1), 1
+    )
     levels = quality.column_contributions(model, levels=True)
     assert levels.names == tuple(model.coded_names_)
     np.testing.assert_allclose(levels.values.sum(axis=0), 100)

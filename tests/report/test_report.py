@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -216,6 +217,23 @@ def test_a_stress_has_kruskals_word_unless_the_map_is_degenerate(value: float, w
     model.fit_info_ = replace(model.fit_info_, evidence={"stress-1": value, "degenerate": True})
     assert quality(model) == f"with stress-1 {value:.3g}"
     assert "is not informative here" in explanations(model)[0]
+
+
+def test_axes_have_numbers_only_where_those_mean_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def look(*args: object, **options: object) -> object:
+        ax = scatter(*args, **options)
+        seen.append(len(ax.get_xticks()))
+        return ax
+
+    monkeypatch.setattr(sys.modules["lowland.plots.scatter"], "scatter", look)
+    monkeypatch.setattr(sys.modules["lowland.plots.quality_map"], "scatter", look)
+    X = rows()
+    for model, numbers in ((lowland.PCA(2), True), (lowland.ClassicalMDS(), False)):
+        seen.clear()
+        render_report(model, model.fit_transform(X), X=X, title="Points", data_summary={})
+        assert [count > 0 for count in seen] == [numbers, numbers]
 
 
 def test_matrices_among_the_parameters_are_told_by_their_shape() -> None:

@@ -21,6 +21,11 @@ def shares_of(model: Any) -> np.ndarray[Any, Any] | None:
     return None if shares is None else np.asarray(shares, dtype=np.float64)
 
 
+def has_meaningful_axes(model: Any) -> bool:
+    """Return whether the numbers on the axes mean something: those of linear methods do, those of other maps do not."""
+    return shares_of(model) is not None or hasattr(model, "components_")
+
+
 def axis_labels(model: Any, *, shares: bool = True) -> list[str]:
     """Name the axes, counted from 1, with their shares of variance where known.
 

@@ -107,7 +107,7 @@ def stress_by_dimension(
     with _any_rank():
         for k in sorted({min(k, most) for k in numbers}):  # further dimensions do not change a map
             model = fit(n_components=k, metric=metric, random_state=random_state).fit(items)
-            stress[k] = float(model.stress_)  # type: ignore[attr-defined]
+            stress[k] = float(model.stress_)
     return StressCurve(numbers, np.array([stress[min(k, most)] for k in numbers]), method, n, used)
 
 

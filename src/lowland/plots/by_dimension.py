@@ -162,7 +162,7 @@ def _rows_used(used: int, total: int) -> str:
     return f"{total:,} rows" if used == total else f"a sample of {used:,} of {total:,} rows"
 
 
-def _sizes() -> dict[str, float]:
+def _sizes() -> dict[str, Any]:
     look = current()
     return {"markersize": 5 * look.marker**0.5, "linewidth": look.line}
 

@@ -41,7 +41,7 @@ def biplot(
     names: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw rows as points and columns as arrows in the same plane.
+    """Draw rows as points and columns as arrows in the same plane; the origin is the mean of these rows.
 
     Parameters
     ----------
@@ -73,34 +73,36 @@ def biplot(
     if scaling not in SCALINGS:
         raise ValueError(f"scaling must be one of {', '.join(map(repr, SCALINGS))}; got {scaling!r}")
     found = model_axes(model, X, "biplot").with_rows("biplot")
+    if names is not None and len(names) != len(found.Y):
+        raise ValueError(f"got {len(names)} names for {len(found.Y)} rows")
     places = _plane(axes, len(found.axes))
     points, arrows, spread = _scaled(found, places, scaling)
     best = _best(column_cos2(model, X).values[:, places].sum(axis=1), n_arrows)
     extra = _supplementary(supplementary, found.Y)
     numbers = {name: np.asarray(on.correlations)[places] * spread for name, on in extra.numbers.items()}
     factor = _factor(points, np.vstack([arrows[best], *numbers.values()]))
-    ax = axes_for(ax, 7.0, 5.8)
-    draw_points(ax, points[:, 0], points[:, 1], color, color_name)
     tips = factor * arrows[best]
-    draw_arrows(ax, tips, current().ink)
     further = factor * np.array(list(numbers.values())).reshape(-1, 2)
-    draw_arrows(ax, further, current().second, dashed=True)
-    centres = _centres(extra, places, found.Y, scaling)
-    ax.scatter(*np.array(list(centres.values())).reshape(-1, 2).T, marker="D", s=34 * current().marker, zorder=5,
-               color=current().second, edgecolors=current().ink, linewidths=0.8)  # fmt: skip
-    _finish_plane(ax, [found.labels()[i] for i in places], np.vstack([points, 1.12 * tips, 1.12 * further]))
+    ax, look, ends = axes_for(ax, 7.0, 5.8), current(), np.vstack([tips, further])
+    draw_points(ax, points[:, 0], points[:, 1], color, color_name)
+    draw_arrows(ax, tips, look.ink)
+    draw_arrows(ax, further, look.second, dashed=True)
+    centres = _draw_centres(ax, extra, places, found, scaling)
+    _finish_plane(ax, [found.labels()[i] for i in places], np.vstack([points, 1.12 * ends]))
     note(ax, f"{SCALINGS[scaling]} × {factor:.2g}" + _left_out(len(best), len(arrows)))
+    colors = [look.ink] * len(best) + [look.second] * len(numbers)
     written = [found.names[j] for j in best] + list(numbers)
-    colors = [current().ink] * len(best) + [current().second] * len(numbers)
-    ends = np.vstack([tips, further])
     write_tip_names(ax, ends, written, towards=ends, colors=colors, arrows=ends)
     if centres:
-        spots = np.array(list(centres.values()))
-        write_tip_names(ax, spots, list(centres), colors=[current().second] * len(spots), arrows=ends)
+        write_tip_names(
+            ax,
+            np.array(list(centres.values())),
+            list(centres),
+            colors=[look.second] * len(centres),
+            gap=3.5 * look.marker**0.5,  # beyond the marker
+        )
     if names is not None and len(names) <= NAMES_MOST:
-        if len(names) != len(points):
-            raise ValueError(f"got {len(names)} names for {len(points)} rows")
-        write_tip_names(ax, points, names, colors=[current().faint] * len(names))
+        write_tip_names(ax, points, names, colors=[look.faint] * len(names))
     return ax
 
 
@@ -186,10 +188,8 @@ def _left_out(shown: int, total: int) -> str:
 def _scaled(found: ModelAxes, places: list[int], scaling: str) -> tuple[Array, Array, Array]:
     """Return points, arrows, and the arrow of a column of typical variance with the correlations (1, 1)."""
     Y, Z = found.Y[:, places], found.Z
-    origin = Y.mean(axis=0) if found.centred else np.zeros(2)
+    origin, sd = _frame(Y, found.centred)
     Yc, Zc = Y - origin, (Z - Z.mean(axis=0) if found.centred else Z)
-    sd = np.sqrt((Yc**2).mean(axis=0))
-    sd = np.where(sd > 0, sd, 1.0)
     loadings = Zc.T @ Yc / len(Y) / sd
     sizes = np.sqrt((Zc**2).mean(axis=0))
     typical = float(np.sqrt((sizes**2).mean())) or 1.0
@@ -220,15 +220,29 @@ def _supplementary(given: Any, Y: Array) -> Supplementary:
     return found
 
 
-def _centres(extra: Supplementary, places: list[int], Y: Array, scaling: str) -> dict[str, Array]:
-    """Return the mean point of each level, by "column=level", in the coordinates of the points."""
-    origin = Y.mean(axis=0)[places]
-    sd = Y.std(axis=0)[places] if scaling == "covariance" else np.ones(2)
-    return {
-        f"{name}={level}": (np.asarray(centre)[places] - origin) / np.where(sd > 0, sd, 1.0)
+def _draw_centres(
+    ax: Axes, extra: Supplementary, places: list[int], found: ModelAxes, scaling: str
+) -> dict[str, Array]:
+    """Draw the mean point of each level, in the coordinates of the points; return them by "column=level"."""
+    Y, look = found.Y[:, places], current()
+    origin, sd = _frame(Y, found.centred)
+    sd = sd if scaling == "covariance" else np.ones(2)
+    centres = {
+        f"{name}={level}": (np.asarray(centre)[places] - origin) / sd
         for name, on in extra.categories.items()
         for level, centre in on.centroids.items()
     }
+    spots = np.array(list(centres.values())).reshape(-1, 2)
+    ax.scatter(spots[:, 0], spots[:, 1], marker="D", s=34 * look.marker, zorder=5, color=look.second,
+               edgecolors=look.ink, linewidths=0.8)  # fmt: skip
+    return centres
+
+
+def _frame(Y: Array, centred: bool) -> tuple[Array, Array]:
+    """Return the origin of the points, and the root mean square of each coordinate about it."""
+    origin = Y.mean(axis=0) if centred else np.zeros(Y.shape[1])
+    sd = np.sqrt(((Y - origin) ** 2).mean(axis=0))
+    return origin, np.where(sd > 0, sd, 1.0)
 
 
 def _finish_plane(ax: Axes, labels: list[str], everything: Array) -> None:
@@ -271,4 +285,4 @@ def _shades(ax: Axes, values: Array, name: str) -> list[str]:
         Normalize(0.0, top), mpl.colormaps["viridis_r" if current().background is None else "viridis"]
     )
     color_bar(ax, colors, "cos² in this plane" if name == "cos2" else "contribution, %")
-    return [to_hex(colors.to_rgba(value)) for value in values]
+    return [to_hex(tuple(colors.to_rgba(value))) for value in values]

@@ -78,8 +78,8 @@ def loadings(
         tones = [current().accent if value >= 0 else current().second for value in values[order]]
         _bars_across(panel, values[order], [table.names[j] for j in order], tones)
         panel.axvline(0, color=current().faint, linewidth=0.8)
-        panel.set_xlabel("loading")
-        note(panel, literal(labels[place]) + _left_out(count, len(values)))
+        panel.set_xlabel("loading" + _left_out(count, len(values)))
+        note(panel, literal(labels[place]))
     return panels
 
 
@@ -254,7 +254,7 @@ def _map_of_rows(model: Any, X: Any, axes: Sequence[int], values: Array, ax: Axe
     ax = axes_for(ax, 7.0, 5.4)
     order = np.argsort(values, kind="stable")  # well represented rows on top
     size = float(np.clip(20_000 / len(Y), 5, 26)) * look.marker
-    marks = ax.scatter(*Y[order].T, c=values[order], s=size, cmap="viridis", vmin=0, vmax=1, linewidths=0,
+    marks = ax.scatter(Y[order, 0], Y[order, 1], c=values[order], s=size, cmap="viridis", vmin=0, vmax=1, linewidths=0,
                        rasterized=len(Y) > 5000)  # fmt: skip
     color_bar(ax, marks, "cos² in this plane")
     zero_lines(ax)

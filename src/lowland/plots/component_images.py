@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..methods.steps.chain import split_at_method
 from ..quality.model_axes import dense, is_model, model_axes
 from ..quality.rebuilt_rows import partial_reconstruction
 from .component_parts import diverging
@@ -139,7 +140,7 @@ def _percent(share: float) -> str:
 
 
 def _name_of(count: int, model: Any) -> str:
-    method = model[-1] if hasattr(model, "steps") else model
+    _, method, _ = split_at_method(model)
     return "mean" if count == 0 and getattr(method, "mean_", None) is not None else f"k = {count}"
 
 
@@ -151,7 +152,7 @@ def _components(model: Any, mean: bool) -> tuple[Array, list[str], Array | None]
             raise ValueError(f"eigenimages: give a fitted model or an array of components, (k, pixels); got {V.shape}")
         return V, [str(i + 1) for i in range(len(V))], None
     found = model_axes(model, None, "eigenimages", linear=True)
-    method = model[-1] if hasattr(model, "steps") else model
+    _, method, _ = split_at_method(model)
     V = np.asarray(method.components_, dtype=np.float64)
     shares = found.shares
     labels = [str(i + 1) if shares is None else f"{i + 1} ({100 * shares[i]:.1f} %)" for i in range(len(V))]

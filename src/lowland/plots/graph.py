@@ -101,7 +101,7 @@ def _places(points: Any, n: int, metric: Any, *, given: bool) -> Array:
     return places
 
 
-def _draw_edges(axes: Axes, graph: Graph, places: Array, *, behind: bool) -> tuple[int, int]:
+def _draw_edges(axes: Any, graph: Graph, places: Array, *, behind: bool) -> tuple[int, int]:
     """Draw each edge once; return how many are drawn, and how many there are."""
     from matplotlib.collections import LineCollection
 
@@ -119,17 +119,17 @@ def _draw_edges(axes: Axes, graph: Graph, places: Array, *, behind: bool) -> tup
         "alpha": 0.35 if behind else 0.7,
         "zorder": 1,
     }
-    ends = np.stack([places[i], places[j]], axis=1)
+    ends: Any = np.stack([places[i], places[j]], axis=1)
     if places.shape[1] == 3:
-        from mpl_toolkits.mplot3d.art3d import Line3DCollection
+        from mpl_toolkits.mplot3d.art3d import Line3DCollection  # type: ignore[import-untyped]
 
-        axes.add_collection3d(Line3DCollection(ends, **style))  # type: ignore[attr-defined]
+        axes.add_collection3d(Line3DCollection(ends, **style))
     else:
-        axes.add_collection(LineCollection(ends, rasterized=len(i) > EDGES_MOST // 4, **style))  # type: ignore[arg-type]
+        axes.add_collection(LineCollection(ends, rasterized=len(i) > EDGES_MOST // 4, **style))
     return len(i), total
 
 
-def _draw_points(axes: Axes, places: Array, color: Any, name: str | None, *, behind: bool) -> None:
+def _draw_points(axes: Any, places: Array, color: Any, name: str | None, *, behind: bool) -> None:
     look, n = current(), len(places)
     style: dict[str, Any] = {"s": look.marker * float(np.clip(8_000 / n, 3, 24)), "linewidths": 0, "zorder": 2}
     style["alpha"] = 0.5 if behind else 0.9
@@ -152,7 +152,7 @@ def _draw_points(axes: Axes, places: Array, color: Any, name: str | None, *, beh
         color_bar(marks, axes, shorten(name or ""))
 
 
-def _draw_path(axes: Axes, places: Array, found: Path, direct: float, where: str) -> None:
+def _draw_path(axes: Any, places: Array, found: Path, direct: float, where: str) -> None:
     """Draw a path and the straight line between its ends, with their lengths in the data."""
     look = current()
     steps = len(found.points) - 1

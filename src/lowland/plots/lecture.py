@@ -51,11 +51,13 @@ def axes_and_projections(X: Any, *, onto: Sequence[float] | None = None, ax: Axe
     drawn = np.arange(len(X))[:: -(-len(X) // STICKS_MOST)]
     ax.add_collection(
         LineCollection(
-            np.stack([X[drawn], feet[drawn]], axis=1), colors=look.faint, linewidths=0.55 * look.line, zorder=1
+            list(np.stack([X[drawn], feet[drawn]], axis=1)), colors=look.faint, linewidths=0.55 * look.line, zorder=1
         )
     )
-    ax.scatter(*X.T, s=22 * look.marker, color=look.accent, linewidths=0, zorder=3, label="points")
-    ax.scatter(*feet.T, s=9 * look.marker, color=look.second, linewidths=0, zorder=2, label="projections")
+    ax.scatter(X[:, 0], X[:, 1], s=22 * look.marker, color=look.accent, linewidths=0, zorder=3, label="points")
+    ax.scatter(
+        feet[:, 0], feet[:, 1], s=9 * look.marker, color=look.second, linewidths=0, zorder=2, label="projections"
+    )
     reach = np.abs((X - mean) @ model.components_.T).max(axis=0)
     for k, (v, length) in enumerate(zip(model.components_, reach, strict=True)):
         ends = mean + np.outer([-1.1 * length, 1.1 * length], v)

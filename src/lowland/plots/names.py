@@ -23,7 +23,7 @@ def row_labels(P: Array, names: Sequence[str], size: float) -> list[Label]:
     if len(names) != len(P):
         raise ValueError(f"got {len(names)} names for {len(P)} rows")
     gap = size**0.5 / 2 + 1.5
-    found = [Label(str(name), tuple(place), gap=gap) for name, place in zip(names, P, strict=True) if str(name)]
+    found = [Label(str(name), tuple(place), gap=gap) for name, place in zip(names, P, strict=True) if name]
     return found if len(found) <= MAX_NAMES else []
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ..quality.report import Report
     from ..quality.spaces import Metric
 
+ALL_ANCHORS = 5000  # up to this number of points all are evaluated; a picture of more needs no more precision than
+SORTED, FEWEST_ANCHORS = 10_000_000, 200  # so many distances sorted on each side, of this number of points at least
 CURVES_MOST = 10  # more curves in one figure cannot be distinguished
 _SHARES = {
     "trustworthiness": "trustworthiness",
@@ -123,8 +125,10 @@ def rnx(
         The data, or what `lowland.quality.rnx_curve` returned.
     Y : array, or mapping of names to arrays
         The map, or several.
-    metric, anchors, random_state
+    metric, random_state
         As in `lowland.quality.rnx_curve`.
+    anchors : int, "auto" or None
+        Number of points to evaluate; "auto": all up to 5,000 points, fewer above (500 of 20,000); None: all.
     ax : Axes, optional
         Axes to draw on; default: those of a new figure.
 
@@ -148,7 +152,7 @@ def rnx(
         least = min(least, float(np.min(curve.values)))
     axes.axhline(0.0, color=look.faint, linewidth=look.line / 1.5, linestyle="--")
     end = max(int(curve.k[-1]) for curve in curves.values())
-    at = {"xytext": (0, -4), "textcoords": "offset points", "ha": "right", "va": "top"}
+    at: dict[str, Any] = {"xytext": (0, -4), "textcoords": "offset points", "ha": "right", "va": "top"}
     axes.annotate("chance", (end, 0.0), fontsize=look.font, color=look.ink, **at)
     log_axis(axes, every=(1.0,))
     axes.set(xlabel="neighbours K", ylabel="agreement, R_NX(K)")
@@ -173,6 +177,8 @@ def _curves(X: Any, Y: Any, **options: Any) -> dict[str, RnxCurve]:
             "rnx needs the data and at least one map, rnx(X, Y) or rnx(X, {name: Y}), or results of quality.rnx_curve"
         )
     maps = {str(name): map for name, map in Y.items()} if isinstance(Y, Mapping) else {"": Y}
+    if isinstance(options["anchors"], str) and (n := np.shape(next(iter(maps.values())))[0]) > ALL_ANCHORS:
+        options["anchors"] = max(FEWEST_ANCHORS, SORTED // n)
     return {name: rnx_curve(X, map, **options) for name, map in maps.items()}
 
 

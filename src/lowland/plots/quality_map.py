@@ -68,7 +68,7 @@ def quality_map(
 
         shown = axis_numbers(axes, Y.shape[1], labels)
         trust = pointwise(X, Y[:, shown], n_neighbors, metric=metric)
-    options = {"color_limits": (0.0, 1.0)} | options
+    limits: tuple[float, float] | None = (0.0, 1.0)
     if hasattr(trust, "point"):
         values = np.full(len(Y), np.nan)
         values[trust.point] = getattr(trust, by)
@@ -77,11 +77,12 @@ def quality_map(
                 values = np.log2(values)
             values[~np.isfinite(values)] = np.nan
             most = float(np.nanmax(np.abs(values), initial=0.1))
-            options |= {"color_limits": (-most, most), "color_map": _two_sided()}
+            limits, options = (-most, most), {"color_map": _two_sided()} | options
     else:
         values = np.asarray(trust, dtype=np.float64)
-        if "color_limits" in options and not (np.nanmin(values) >= 0 and np.nanmax(values) <= 1):
-            options["color_limits"] = None
+        known = values[np.isfinite(values)]
+        limits = limits if ((known >= 0) & (known <= 1)).all() else None
+    options = {"color_limits": limits} | options
     heading = name or NAMES[by]
     return scatter(Y, ax=ax, axes=axes, color=values, color_name=heading, labels=labels, **options)
 

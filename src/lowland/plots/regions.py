@@ -53,7 +53,8 @@ def group_ellipse(points: Array, what: str, level: float) -> Ellipse | None:
     if n < MIN_POINTS[what] or not spans_plane(points):
         return None
     square = -2 * np.log1p(-level) if what == "spread" else 2 * (n - 1) / (n * (n - 2)) * fdtri(2, n - 2, level)
-    return ellipse(points.mean(axis=0), np.cov(points.T), float(np.sqrt(square)))
+    unit = _unit(points)
+    return ellipse(points.mean(axis=0), np.cov((points / unit).T), unit * float(np.sqrt(square)))
 
 
 def hull(points: Array) -> Array | None:
@@ -66,12 +67,17 @@ def hull(points: Array) -> Array | None:
 
     if len(points) < MIN_POINTS["hull"] or not spans_plane(points):
         return None
-    return points[ConvexHull(points).vertices]
+    return points[ConvexHull((points - points[0]) / _unit(points)).vertices]
+
+
+def _unit(points: Array) -> float:
+    """Return a length in which squares of the points neither overflow nor vanish."""
+    return float(np.ptp(points, axis=0).max()) or 1.0
 
 
 def spans_plane(points: Array) -> bool:
     """Return whether points do not lie on one line, up to rounding."""
-    C = np.cov(points.T)
+    C = np.cov((points / _unit(points)).T)
     return bool(np.linalg.det(C) > 1e-12 * np.trace(C) ** 2)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dimension import eigengap, null_shares
+from ..methods.steps.chain import split_at_method
 from ..quality.model_axes import is_model
 from .style import axes_for, current
 
@@ -157,7 +158,7 @@ def _number_ticks(ax: Axes, numbers: Array) -> None:
 
 def _of_model(model: Any, *, any_sign: bool = False) -> tuple[Array, float | None, int]:
     """Return the eigenvalues of a fitted model, their total where it is known, and how many are kept."""
-    method = model[-1] if hasattr(model, "steps") else model
+    _, method, _ = split_at_method(model)
     values, total = getattr(method, "spectrum_", None), getattr(method, "total_variance_", None)
     if any_sign:
         values = getattr(method, "eigenvalues_", None) if values is None else values
@@ -170,7 +171,7 @@ def _of_model(model: Any, *, any_sign: bool = False) -> tuple[Array, float | Non
             + ("them as an array" if any_sign else "eigenvalues as an array, or draw lowland.plots.spectrum(model)")
         )
     found = _checked(values)
-    return found if any_sign else np.sort(found)[::-1], total, int(method.n_components_)
+    return found if any_sign else np.sort(found)[::-1], total, int(getattr(method, "n_components_", len(found)))
 
 
 def _checked(values: ArrayLike) -> Array:
@@ -200,13 +201,12 @@ def _null_line(given: Any, X: Any, parallel: Any, n_rows: int | None) -> Array |
         if n_rows is None:
             raise ValueError("scree: parallel=True needs n_rows, the number of rows of the spectrum")
         return null_shares(_checked(given), n_rows)
-    method = given[-1] if hasattr(given, "steps") else given
+    head, method, _ = split_at_method(given)
     if hasattr(method, "coded_names_") or not getattr(method, "center", hasattr(method, "mean_")):
         raise ValueError(f"scree: parallel analysis is not defined for {type(method).__name__}; use parallel=False")
     scaled = getattr(method, "scale_", None) is not None
     if X is not None:
-        rows = given[:-1].transform(X) if hasattr(given, "steps") and len(given.steps) > 1 else X
-        return null_shares(rows, scale=scaled)
+        return null_shares(X if head is None else head.transform(X), scale=scaled)
     if not scaled:
         raise ValueError("scree: parallel=True needs the training rows, X, unless the model scales the columns")
     return null_shares(method.spectrum_, method.n_samples_, np.ones(method.n_features_in_))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contract.axis_names import axis_labels, method_title, shares_of
+from ..contract.axis_names import axis_labels, has_meaningful_axes, method_title
 from ..contract.reducer import Reducer
 from ..quality.models import as_array, cut_chain
 from ..quality.spaces import FAMD, coded
@@ -63,7 +63,7 @@ class Subject:
         """The coordinates of the given rows, or of the training rows."""
         if self.X is not None:
             return as_array(self.model.transform(self.X))
-        Y = np.asarray(self.method.embedding_, dtype=np.float64)  # type: ignore[attr-defined]
+        Y = np.asarray(self.method.embedding_, dtype=np.float64)
         return as_array(self.model[self._at + 1 :].transform(Y)) if self._aligned else Y
 
     @property
@@ -77,9 +77,9 @@ class Subject:
         return axis_labels(self.method, shares=not self._aligned)
 
     @property
-    def has_shares(self) -> bool:
-        """Whether the axes have shares of the variance, so that their values mean something."""
-        return shares_of(self.method) is not None and not self._aligned
+    def meaningful_axes(self) -> bool:
+        """Whether the numbers on the axes mean something."""
+        return has_meaningful_axes(self.method) and not self._aligned
 
     @cached_property
     def judged(self) -> tuple[Any, Any]:
@@ -97,5 +97,5 @@ def compared_rows(model: Reducer, X: Any) -> tuple[Any, Any]:
     if getattr(model, "scale", False) is True:
         from ..graph.neighbors import objects
 
-        return objects(X, "euclidean", "plot") / model.scale_, "euclidean"  # type: ignore[attr-defined]
+        return objects(X, "euclidean", "plot") / model.scale_, "euclidean"
     return X, getattr(model, "metric", "euclidean")

@@ -29,14 +29,16 @@ def write_tip_names(
     towards: Array | None = None,
     colors: Sequence[str] | None = None,
     arrows: Array | None = None,
+    gap: float = 0.0,
     limit: int = 24,
 ) -> list[Annotation]:
     """Write a name beside each place, in the direction ``towards`` where there is room; return the written names.
 
     A name is moved around its place, then farther away with a thin line, until its box lies inside the axes and
     overlaps no other name and no arrow from the origin to one of the ``arrows``. A name that finds room only on an
-    arrow is written there, one that finds none is left out. The axes must be complete otherwise: names keep their
-    distance in points, so later changes of the limits can make them overlap.
+    arrow is written there, one that finds none is left out. ``gap`` are further points between a place and its
+    name. The axes must be complete otherwise: names keep their distance in points, so later changes of the limits can
+    make them overlap.
     """
     figure: Any = ax.figure
     settle(ax)
@@ -55,8 +57,8 @@ def write_tip_names(
         box = text_box(label)
         size = (box[2:] - box[:2]) + 2 * _PAD * scale
         heading = (1.0, 0.0) if towards is None else np.asarray(towards)[i]
-        place = _free_place(spots[i], size, heading, taken, np.vstack([spots, shafts]), frame, scale)
-        place = place or _free_place(spots[i], size, heading, taken, spots, frame, scale)
+        place = _free_place(spots[i], size, heading, taken, np.vstack([spots, shafts]), frame, scale, gap)
+        place = place or _free_place(spots[i], size, heading, taken, spots, frame, scale, gap)
         if place is None:
             label.remove()
             continue
@@ -113,7 +115,7 @@ def _new_name(ax: Axes, place: Array, text: str, color: str) -> Annotation:
 
 
 def _free_place(
-    spot: Array, size: Array, towards: Any, taken: Array, spots: Array, frame: Array, scale: float
+    spot: Array, size: Array, towards: Any, taken: Array, spots: Array, frame: Array, scale: float, gap: float
 ) -> tuple[Array, bool] | None:
     """Return the centre of a name's box and whether it needs a line; None without room."""
     start = float(np.arctan2(towards[1], towards[0]))
@@ -123,7 +125,7 @@ def _free_place(
             # the box touches a circle of this radius around the place
             half = size / 2
             out = min(half[0] / max(abs(way[0]), 1e-9), half[1] / max(abs(way[1]), 1e-9))
-            centre = spot + way * (reach * scale + out)
+            centre = spot + way * ((reach + gap) * scale + out)
             box = np.concatenate([centre - half, centre + half])
             inside = (box[:2] >= frame[:2]).all() and (box[2:] <= frame[2:]).all()
             if inside and not _hits(box, taken) and not _holds(box, spots):

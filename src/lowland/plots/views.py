@@ -249,7 +249,8 @@ def density_of(P: Array, low: Array, high: Array) -> Density:
     """Return a Gaussian kernel density on a grid, by Scott's rule for the bandwidth (Scott 1992)."""
     from scipy.ndimage import gaussian_filter, map_coordinates
 
-    spread = np.maximum(P.std(axis=0, ddof=1) if len(P) > 1 else np.zeros(2), (high - low).max() / _GRID)
+    span = float((high - low).max()) or 1.0  # all rows may lie at one place
+    spread = np.maximum(P.std(axis=0, ddof=1) if len(P) > 1 else np.zeros(2), span / _GRID)
     width = spread * len(P) ** (-1 / 6)
     low, high = low - 3 * width, high + 3 * width
     shape = np.maximum(np.round(_GRID * (high - low) / (high - low).max()), 8).astype(int)

@@ -38,6 +38,7 @@ __all__ = [
     "column_correlations",
     "column_cos2",
     "column_loadings",
+    "column_relationships",
     "continuity",
     "coranking",
     "distance_correlation",
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
         column_correlations,
         column_cos2,
         column_loadings,
+        column_relationships,
         row_contributions,
         row_cos2,
     )
@@ -105,7 +107,8 @@ __getattr__, __dir__ = lazy_names(
         "..spectral.procrustes": "procrustes",
         ".column_order": "ColumnCorrelations ordered_correlations",
         ".components": (
-            "AxisTable column_contributions column_correlations column_cos2 column_loadings row_contributions row_cos2"
+            "AxisTable column_contributions column_correlations column_cos2 column_loadings column_relationships "
+            "row_contributions row_cos2"
         ),
         ".contrast": "relative_contrast",
         ".directions": "variance_along",

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from ..core.errors import DataError
-from .model_axes import ModelAxes, model_axes, named_axes
+from .model_axes import ModelAxes, model_axes
 
 Array = Any
 
@@ -96,8 +96,8 @@ def column_loadings(model: Any, X: Any = None) -> AxisTable:
     """
     found = model_axes(model, X, "column_loadings", linear=True)
     if found.directions is not None and found.variances is not None:
-        return named_axes(AxisTable, found, found.directions * np.sqrt(found.variances))
-    return named_axes(AxisTable, found, _loadings(found.with_rows("column_loadings")))
+        return _table(found, found.directions * np.sqrt(found.variances))
+    return _table(found, _loadings(found.with_rows("column_loadings")))
 
 
 def column_correlations(model: Any, X: Any) -> AxisTable:
@@ -121,7 +121,7 @@ def column_correlations(model: Any, X: Any) -> AxisTable:
     ('x0', [0.897, 0.391])
     """
     found = model_axes(model, X, "column_correlations").with_rows("column_correlations")
-    return named_axes(AxisTable, found, _cosines(_centred(found.Z), _centred(found.Y)))
+    return _table(found, _cosines(_centred(found.Z), _centred(found.Y)))
 
 
 def column_cos2(model: Any, X: Any) -> AxisTable:
@@ -139,7 +139,7 @@ def column_cos2(model: Any, X: Any) -> AxisTable:
     """
     found = model_axes(model, X, "column_cos2").with_rows("column_cos2")
     Z, Y = (_centred(found.Z), _centred(found.Y)) if found.centred else (_unit(found.Z), _unit(found.Y))
-    return named_axes(AxisTable, found, _cosines(Z, Y) ** 2)
+    return _table(found, _cosines(Z, Y) ** 2)
 
 
 def column_contributions(model: Any, X: Any = None, *, levels: bool = False) -> AxisTable:
@@ -174,10 +174,30 @@ def column_contributions(model: Any, X: Any = None, *, levels: bool = False) -> 
     squares = L**2
     values = 100 * squares / squares.sum(axis=0)
     if found.groups is None or levels:
-        return named_axes(AxisTable, found, values, found.axis_weights())
+        return _table(found, values, found.axis_weights())
     names, first = found.groups
     summed = np.add.reduceat(values, first, axis=0)
     return AxisTable(summed, tuple(names), found.axes, found.axis_weights())
+
+
+def column_relationships(model: Any, X: Any = None) -> AxisTable:
+    """Return how strongly each column of a table depends on each axis, from 0 to 1.
+
+    For FAMD: r² of a column of numbers, the correlation ratio η² of a column of categories; an axis sums to its
+    eigenvalue. For other methods: the squared correlations, `column_cos2`, which need the rows.
+
+    Examples
+    --------
+    >>> import lowland
+    >>> rows = [[1.0, "red"], [2.0, "red"], [3.0, "blue"], [5.0, "blue"], [6.0, "green"]]
+    >>> column_relationships(lowland.FAMD(1).fit(rows)).values.round(2).tolist()
+    [[0.96], [0.96]]
+    """
+    found = model_axes(model, X, "column_relationships")
+    if found.groups is None:
+        return column_cos2(model, X)
+    shares = column_contributions(model)
+    return AxisTable(shares.values / 100 * found.variances, shares.names, shares.axes)
 
 
 def row_contributions(model: Any, X: Any, *, names: Sequence[str] | None = None) -> AxisTable:
@@ -197,7 +217,7 @@ def row_contributions(model: Any, X: Any, *, names: Sequence[str] | None = None)
     >>> import lowland
     >>> X = [[0.0, 0.0], [1.0, 2.0], [5.0, 3.0]]
     >>> row_contributions(lowland.PCA(1).fit(X), X).values[:, 0].round(1).tolist()
-    [42.4, 1.3, 56.3]
+    [36.6, 3.0, 60.4]
     """
     found = model_axes(model, X, "row_contributions")
     if found.Y is None:
@@ -241,6 +261,11 @@ def row_cos2(model: Any, X: Any, *, names: Sequence[str] | None = None) -> AxisT
     P = Z @ found.directions
     values = np.divide(P**2, lengths, out=np.zeros_like(P), where=lengths > 0)
     return AxisTable(values, _row_names(names, len(Z)), found.axes)
+
+
+def _table(found: ModelAxes, values: Array, weights: Array | None = None) -> AxisTable:
+    """Return a table with the names of a model's columns and axes."""
+    return AxisTable(np.asarray(values, dtype=np.float64), found.names, found.axes, weights)
 
 
 def _row_names(names: Sequence[str] | None, n: int) -> tuple[str, ...]:

@@ -60,11 +60,6 @@ class ModelAxes:
         return [f"{name} ({100 * share:.1f} %)" for name, share in zip(self.axes, self.shares, strict=True)]
 
 
-def named_axes(table: Any, found: ModelAxes, values: Array, weights: Array | None = None) -> Any:
-    """Return a table with the names of a model's columns and axes."""
-    return table(np.asarray(values, dtype=np.float64), found.names, found.axes, weights)
-
-
 def is_model(model: Any) -> bool:
     """Return whether this is a model, not an array of coordinates."""
     return hasattr(model, "transform") and hasattr(model, "fit")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..contract.axis_names import axis_labels, method_title, shares_of
+from ..contract.axis_names import axis_labels, has_meaningful_axes, method_title, shares_of
 from ..core.formatting import count, format_share
 
 if TYPE_CHECKING:
@@ -135,11 +135,6 @@ def spectrum_of(model: Reducer) -> Spectrum | None:
     return found if len(found.values) and found.total > 0 else None
 
 
-def has_meaningful_axes(model: Reducer) -> bool:
-    """Return whether the axes of a map have a scale of their own: those of a linear method."""
-    return shares_of(model) is not None or hasattr(model, "components_")
-
-
 def column_names(model: Reducer) -> list[str]:
     """Return the names of the columns the model was fitted on; x0, x1, … where they have none."""
     names = getattr(model, "feature_names_in_", None)
@@ -161,3 +156,19 @@ def top_loadings(model: Reducer) -> list[Loadings]:
         columns = tuple((names[j], float(weights[j])) for j in order)
         out.append(Loadings(label, columns, len(names) - len(columns)))
     return out
+
+
+__all__ = [
+    "Loadings",
+    "Spectrum",
+    "axis_labels",
+    "column_names",
+    "explanations",
+    "has_meaningful_axes",
+    "method_title",
+    "quality",
+    "sentence",
+    "shares_of",
+    "spectrum_of",
+    "top_loadings",
+]
