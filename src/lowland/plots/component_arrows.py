@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..quality.components import checked_axes, column_contributions, column_correlations, column_cos2
+from ..quality.components import checked_axes, column_contributions, correlation_values, cos2_values
 from ..quality.model_axes import ModelAxes, model_axes
 from ..quality.supplementary_columns import Supplementary, supplementary
 from .component_parts import color_bar, draw_arrows, draw_points, note, zero_lines
@@ -77,22 +77,34 @@ def biplot(
         raise ValueError(f"got {len(names)} names for {len(found.Y)} rows")
     places = _plane(axes, len(found.axes))
     points, arrows, spread = _scaled(found, places, scaling)
-    best = _best(column_cos2(model, X).values[:, places].sum(axis=1), n_arrows)
+    best = _best(cos2_values(found)[:, places].sum(axis=1), n_arrows)
     extra = _supplementary(supplementary, found.Y)
     numbers = {name: np.asarray(on.correlations)[places] * spread for name, on in extra.numbers.items()}
     factor = _factor(points, np.vstack([arrows[best], *numbers.values()]))
     tips = factor * arrows[best]
     further = factor * np.array(list(numbers.values())).reshape(-1, 2)
-    ax, look, ends = axes_for(ax, 7.0, 5.8), current(), np.vstack([tips, further])
+    ax, look, ends = (
+        axes_for(ax, 5.2 + 0.2 * current().font, 4.0 + 0.2 * current().font),
+        current(),
+        np.vstack([tips, further]),
+    )
     draw_points(ax, points[:, 0], points[:, 1], color, color_name)
     draw_arrows(ax, tips, look.ink)
     draw_arrows(ax, further, look.second, dashed=True)
     centres = _draw_centres(ax, extra, places, found, scaling)
     _finish_plane(ax, [found.labels()[i] for i in places], np.vstack([points, 1.12 * ends]))
     note(ax, f"{SCALINGS[scaling]} × {factor:.2g}" + _left_out(len(best), len(arrows)))
-    colors = [look.ink] * len(best) + [look.second] * len(numbers)
-    written = [found.names[j] for j in best] + list(numbers)
-    write_tip_names(ax, ends, written, towards=ends, colors=colors, arrows=ends)
+    _write_columns(ax, ends, [found.names[j] for j in best], list(numbers), centres)
+    if names is not None and len(names) <= NAMES_MOST:
+        write_tip_names(ax, points, names, colors=[look.faint] * len(names))
+    return ax
+
+
+def _write_columns(ax: Axes, ends: Array, active: list[str], further: list[str], centres: dict[str, Array]) -> None:
+    """Write the names of active and supplementary columns at their arrows, and those of levels at their centres."""
+    look = current()
+    colors = [look.ink] * len(active) + [look.second] * len(further)
+    write_tip_names(ax, ends, active + further, towards=ends, colors=colors, arrows=ends)
     if centres:
         write_tip_names(
             ax,
@@ -101,9 +113,6 @@ def biplot(
             colors=[look.second] * len(centres),
             gap=3.5 * look.marker**0.5,  # beyond the marker
         )
-    if names is not None and len(names) <= NAMES_MOST:
-        write_tip_names(ax, points, names, colors=[look.faint] * len(names))
-    return ax
 
 
 def correlation_circle(
@@ -141,14 +150,15 @@ def correlation_circle(
         raise ValueError(f"color must be None, 'cos2' or 'contributions'; got {color!r}")
     found = model_axes(model, X, "correlation_circle").with_rows("correlation_circle")
     places = _plane(axes, len(found.axes))
-    table = column_correlations(model, X).values[:, places]
+    table = correlation_values(found)[:, places]
     best = _best((table**2).sum(axis=1), n_arrows)
     extra = _supplementary(supplementary, found.Y)
     if extra.categories:
         name = next(iter(extra.categories))
         raise ValueError(f"correlation_circle: column {name!r} has categories, which have no correlation; use biplot")
     further = np.array([np.asarray(on.correlations)[places] for on in extra.numbers.values()]).reshape(-1, 2)
-    ax = axes_for(ax, 6.2 if color is None else 7.0, 6.2)
+    side = 4.4 + 0.2 * current().font
+    ax = axes_for(ax, side if color is None else side + 0.8, side)
     _draw_circle(ax)
     tips = table[best]
     values = _values(color, model, X, axes, tips, best)
@@ -159,11 +169,7 @@ def correlation_circle(
     ax.set_xlabel(literal(found.labels()[places[0]]))
     ax.set_ylabel(literal(found.labels()[places[1]]))
     note(ax, "correlations of columns and axes" + _left_out(len(best), len(table)))
-    ends = np.vstack([tips, further])
-    colors = [current().ink] * len(tips) + [current().second] * len(further)
-    write_tip_names(
-        ax, ends, [found.names[j] for j in best] + list(extra.numbers), towards=ends, colors=colors, arrows=ends
-    )
+    _write_columns(ax, np.vstack([tips, further]), [found.names[j] for j in best], list(extra.numbers), {})
     return ax
 
 

@@ -121,7 +121,7 @@ def column_correlations(model: Any, X: Any) -> AxisTable:
     ('x0', [0.897, 0.391])
     """
     found = model_axes(model, X, "column_correlations").with_rows("column_correlations")
-    return _table(found, _cosines(_centred(found.Z), _centred(found.Y)))
+    return _table(found, correlation_values(found))
 
 
 def column_cos2(model: Any, X: Any) -> AxisTable:
@@ -138,8 +138,7 @@ def column_cos2(model: Any, X: Any) -> AxisTable:
     [1.0, 1.0, 1.0, 1.0]
     """
     found = model_axes(model, X, "column_cos2").with_rows("column_cos2")
-    Z, Y = (_centred(found.Z), _centred(found.Y)) if found.centred else (_unit(found.Z), _unit(found.Y))
-    return _table(found, _cosines(Z, Y) ** 2)
+    return _table(found, cos2_values(found))
 
 
 def column_contributions(model: Any, X: Any = None, *, levels: bool = False) -> AxisTable:
@@ -261,6 +260,16 @@ def row_cos2(model: Any, X: Any, *, names: Sequence[str] | None = None) -> AxisT
     P = Z @ found.directions
     values = np.divide(P**2, lengths, out=np.zeros_like(P), where=lengths > 0)
     return AxisTable(values, _row_names(names, len(Z)), found.axes)
+
+
+def correlation_values(found: ModelAxes) -> Array:
+    """Return (D, k) the correlations of columns and axes that were read with rows."""
+    return _cosines(_centred(found.Z), _centred(found.Y))
+
+
+def cos2_values(found: ModelAxes) -> Array:
+    """Return (D, k) the squared correlations, or the squared cosines about zero if the method does not centre."""
+    return correlation_values(found) ** 2 if found.centred else _cosines(_unit(found.Z), _unit(found.Y)) ** 2
 
 
 def _table(found: ModelAxes, values: Array, weights: Array | None = None) -> AxisTable:
