@@ -69,6 +69,19 @@ def test_missing_values_and_the_rest_of_the_groups_lie_behind() -> None:
     assert all(THEMES["paper"].faint not in tones for tones in front)
 
 
+def test_groups_are_sorted_by_the_numbers_in_their_names() -> None:
+    names = ["group 10", "group 2", "a", "group 2b", "10", "9", "²"]
+    assert legend_texts(scatter(np.random.default_rng(0).normal(size=(7, 2)), color=names)) == [
+        "9",
+        "10",
+        "a",
+        "group 2",
+        "group 2b",
+        "group 10",
+        "²",
+    ]
+
+
 def test_a_scale_of_numbers_has_limits_and_a_bar() -> None:
     Y, _ = three_groups()
     ax = scatter(Y, color=Y[:, 0], color_name="depth", color_limits=(-5.0, 5.0), color_map="plasma")

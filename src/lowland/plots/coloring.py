@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,11 +71,17 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and np.isnan(value))
 
 
+def _natural(text: str) -> list[tuple[int, int, str]]:
+    """Return a key that sorts numbers inside of texts by their values: "group 2" before "group 10"."""
+    parts = re.split("([0-9]+)", text)
+    return [(0, int(part), "") if part[:1].isdecimal() and part.isascii() else (1, 0, part) for part in parts]
+
+
 def _groups(values: list[Any], known: list[Any]) -> Groups:
     counts: dict[Any, int] = {}
     for value in known:
         counts[value] = counts.get(value, 0) + 1
-    names = sorted(counts, key=lambda value: (value, "") if isinstance(value, int) else (0, str(value)))
+    names = sorted(counts, key=lambda value: (value, []) if isinstance(value, int) else (0, _natural(str(value))))
     rare: list[Any] = []
     if len(names) > GROUPS_MOST:
         largest = sorted(names, key=lambda value: -counts[value])  # stable: equal counts stay in order of name

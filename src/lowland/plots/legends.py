@@ -68,6 +68,7 @@ def _fits(axes: Axes, handles: Sequence[Any], title: str, above: bool, font: flo
         title_fontsize=font,
         labelcolor=look.ink,
         ncols=columns,
+        markerscale=max(0.6, font / look.font),
         alignment="left",
         **place,
     )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Array = Any
 
 _RINGS = (1.0, 3.0, 6.0, 10.0)  # distances of a label from its place, in gaps; beyond the first with a line to it
+_RINGS_OF_NAMES = _RINGS[:3]  # many long lines would be hard to follow
 _MARK = 3.0  # points: half the width of a mark
 _SPACE = 1.5  # points between two labels, and between a label and the edge
 
@@ -90,10 +91,11 @@ def _best(
     """
     if not ((place >= frame[:2]) & (place <= frame[2:])).all():
         return None
+    rings = _RINGS_OF_NAMES if label.kind == "name" else _RINGS
     offsets = np.array(
         [
             np.array(side) * (ring * label.gap / scale / (2**0.5 if all(side) else 1.0) + size / 2)
-            for ring in _RINGS
+            for ring in rings
             for side in label.sides
         ]
     )
@@ -108,7 +110,7 @@ def _best(
     own, foreign = _distances(boxes, place[None])[:, 0], _distances(boxes, others).min(axis=1, initial=np.inf)
     unclear = foreign < own
     free &= ~unclear | (label.kind == "name")
-    step = np.repeat(np.arange(len(_RINGS)), len(label.sides))
+    step = np.repeat(np.arange(len(rings)), len(label.sides))
     cost = np.minimum(covered, 2.0) + 0.15 * step + 0.3 * unclear + 1e-3 * np.arange(len(offsets))
     cost[~free | (covered > label.max_covered)] = np.inf
     best = int(np.argmin(cost))
