@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..core.errors import DataError
 from ..quality.verdicts import DISTANCES, NEIGHBOURS
 from . import page
@@ -116,13 +114,6 @@ def whole_map(behind: Compared, Y: Array, k: int) -> tuple[Measure, Measure] | N
     return from_table("trustworthiness", table), from_table("continuity", table)
 
 
-def pointwise(report: Report, n: int) -> Array:
-    """Return the share of neighbours kept for each of n points; NaN where it was not measured."""
-    kept = np.full(n, np.nan)
-    kept[report.points.point] = report.points.kept
-    return kept
-
-
 def section(found: Trust | str, Y: Array, labels: Sequence[str], *, meaningful_axes: bool = True) -> str:
     """Return the section of the page; the warnings stand at its top."""
     title = "How reliable the map is"
@@ -174,14 +165,12 @@ def groups_section(found: Trust | str, name: str | None) -> str:
     return page.section("Groups", page.paragraph(purity.sentence), page.paragraph(text), page.table(rows, caption))
 
 
-def _map(report: Report, Y: Array, labels: Sequence[str], meaningful: bool) -> str:
-    from ..plots import scatter
+def _map(report: Report, Y: Array, labels: Sequence[str], meaningful_axes: bool) -> str:
+    from ..plots.quality_map import quality_map
 
-    kept = pointwise(report, len(Y))
     caption = (
         f"The same map, coloured by the share of each point's {report.n_neighbors} nearest neighbours in the data that "
         "are also its nearest neighbours in the map."
     )
-    look: dict[str, Any] = {"kind": "points", "color_limits": (0, 1), "meaningful_axes": meaningful}
-    drawing = scatter(Y, color=kept, color_name="share of neighbours kept", labels=labels, **look).figure
-    return page.figure(inline_svg(drawing, "trust", "The map, coloured by trust", caption), caption)
+    ax = quality_map(Y, trust=report.points, labels=labels, kind="points", meaningful_axes=meaningful_axes)
+    return page.figure(inline_svg(ax.figure, "trust", "The map, coloured by trust", caption), caption)
