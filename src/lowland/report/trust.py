@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..core.errors import DataError
 from ..quality.verdicts import DISTANCES, NEIGHBOURS
 from . import page
@@ -174,14 +172,12 @@ def groups_section(found: Trust | str, name: str | None) -> str:
     return page.section("Groups", page.paragraph(purity.sentence), page.paragraph(text), page.table(rows, caption))
 
 
-def _map(report: Report, Y: Array, labels: Sequence[str], meaningful: bool) -> str:
-    from ..plots import scatter
+def _map(report: Report, Y: Array, labels: Sequence[str], meaningful_axes: bool) -> str:
+    from ..plots.quality_map import quality_map
 
-    kept = pointwise(report, len(Y))
     caption = (
         f"The same map, coloured by the share of each point's {report.n_neighbors} nearest neighbours in the data that "
         "are also its nearest neighbours in the map."
     )
-    look: dict[str, Any] = {"kind": "points", "color_limits": (0, 1), "meaningful_axes": meaningful}
-    drawing = scatter(Y, color=kept, color_name="share of neighbours kept", labels=labels, **look).figure
-    return page.figure(inline_svg(drawing, "trust", "The map, coloured by trust", caption), caption)
+    ax = quality_map(Y, trust=report.points, labels=labels, kind="points", meaningful_axes=meaningful_axes)
+    return page.figure(inline_svg(ax.figure, "trust", "The map, coloured by trust", caption), caption)
