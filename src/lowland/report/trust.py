@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..core.errors import DataError
 from ..quality.verdicts import DISTANCES, NEIGHBOURS
 from . import page
