@@ -184,8 +184,9 @@ def test_text_is_compared_as_categories_and_the_next_command_codes_it_alike(run:
 
     record["candidates"] = [entry for entry in record["candidates"] if entry["method"] == "kernel_pca"]
     found = lowland.Comparison(record, {})
-    given = compare._read(mixed, compare.TableOptions(drop=("name",)), None, "euclidean", True)
-    following = compare._next(mixed, given, compare.TableOptions(drop=("name",)), found.recommend(), None)
+    columns, keep = compare.TableOptions(drop=("name",)), compare.KeepOptions()
+    given = compare._read(mixed, columns, keep, "euclidean", True)
+    following = compare._next(mixed, given, columns, found.recommend(), keep)
     for command in following.split(" && "):
         assert run(*shlex.split(command)[1:]).code == 0
     table = pl.read_csv("mix-map.csv").to_numpy()
@@ -196,11 +197,11 @@ def test_text_is_compared_as_categories_and_the_next_command_codes_it_alike(run:
 def test_auto_takes_text_that_repeats(mixed: Path, blobs: Path) -> None:
     from lowland.cli import compare
 
-    given = compare._read(mixed, compare.TableOptions(), None, "euclidean", True)
+    given = compare._read(mixed, compare.TableOptions(), compare.KeepOptions(), "euclidean", True)
     assert given.names == ["a", "b", "kind", "sort"], "what names the rows is no category"
-    asked = compare._read(mixed, compare.TableOptions(columns=("a,name",)), None, "euclidean", True)
+    asked = compare._read(mixed, compare.TableOptions(columns=("a,name",)), compare.KeepOptions(), "euclidean", True)
     assert asked.names == ["a", "name"], "but may be asked for"
-    numbers = compare._read(blobs, compare.TableOptions(), "kind", "euclidean", True)
+    numbers = compare._read(blobs, compare.TableOptions(), compare.KeepOptions(color="kind"), "euclidean", True)
     assert numbers.rows.array.dtype == np.float64, "numbers alone are read as ever"
     assert numbers.names == ["c0", "c1", "c2", "c3"]
 
@@ -211,7 +212,7 @@ def test_auto_leaves_text_with_gaps_out(run: Any, mixed: Path, capsys: pytest.Ca
     table = pl.read_csv(mixed)
     holes = pl.when(pl.int_range(pl.len()) == 7).then(None)
     table.with_columns(kind=holes.otherwise("kind")).write_csv("one.csv")
-    given = compare._read(Path("one.csv"), compare.TableOptions(), None, "euclidean", True)
+    given = compare._read(Path("one.csv"), compare.TableOptions(), compare.KeepOptions(), "euclidean", True)
     assert given.names == ["a", "b", "sort"]
     assert "left out: kind (text with missing values); fill in the values to include it" in capsys.readouterr().err
     done = run("compare", "one.csv", "--methods", "famd", "--json")

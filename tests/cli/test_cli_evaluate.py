@@ -237,11 +237,11 @@ def test_the_next_commands_keep_what_was_asked(run: Run, table: Path, flat: Path
     assert run(*again[1:], "--json").json["measures"] == done["measures"]
     last = run("evaluate", table, flat, "--id", "name", *asked.split(), "--out", "trust.csv", "--json").json["next"]
     assert (
-        last == f"lowland compare {table} --drop a --drop name --pre pca:2 --target kind --quality-neighbors 4 --seed 3"
+        last == f"lowland compare {table} --drop a --pre pca:2 --id name --target kind --quality-neighbors 4 --seed 3"
     )
     assert (
         run("evaluate", table, flat, "--columns", "a,b", "--id", "name", "--out", "trust.csv", "--json").json["next"]
-        == f"lowland compare {table} --columns a,b"
+        == f"lowland compare {table} --columns a,b --id name"
     )
     square = squareform(pdist(pl.read_csv(table).select("a", "b", "c").to_numpy()))
     np.save("D.npy", square)
