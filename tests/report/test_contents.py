@@ -316,6 +316,34 @@ def test_new_rows_have_a_report_with_those_unlike_the_training_rows(files, capsy
     assert "r3" in page.text
 
 
+def test_the_next_comparison_is_of_the_same_rows(files, capsys) -> None:
+    words = ("--id", "key", "--color", "side", "--scale", "--out", "o.csv", "--report", "r.html")
+    call(capsys, "reduce", "data.csv", *words)
+    page = Page((files / "r.html").read_text())
+    assert "lowland compare data.csv --drop key --scale --target side" in page.text
+
+
+@pytest.mark.parametrize(
+    ("near", "direct", "geodesic", "said"),
+    [
+        (0.8, 0.95, 0.95, "Do not read groups or neighbours"),
+        (0.9, 0.95, 0.5, "not single neighbours."),
+        (0.97, 0.95, 0.5, "Neighbours, groups and distances can be read"),
+        (0.97, 0.5, 0.95, "the way along the shape"),
+        (0.97, 0.5, 0.5, "do not measure distances in it: they are poor"),
+        (0.9, 0.7, 0.5, "Read the coarse arrangement"),
+    ],
+)
+def test_the_advice_follows_the_verdict(near, direct, geodesic, said) -> None:
+    from types import SimpleNamespace
+
+    from lowland.quality.verdicts import Verdict
+    from lowland.report.answers import _advice
+
+    picture = SimpleNamespace(by_chance=False, verdict=Verdict(near, near, direct, geodesic))
+    assert said in _advice(SimpleNamespace(picture=picture))
+
+
 def test_the_report_of_a_reduction_words_warnings_for_the_command_line(files, capsys) -> None:
     wide = pl.read_csv("data.csv").with_columns(pl.col("a") * 1000)
     wide.write_csv("wide.csv")

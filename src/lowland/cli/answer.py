@@ -115,6 +115,7 @@ def write_csv(frame: pl.DataFrame) -> None:
 def plain(value: Any) -> Any:
     """Convert a value to types of JSON, with messages in the words of the command line.
 
+    >>> from pathlib import Path
     >>> plain({"share": float("nan"), "file": Path("a.csv"), "counts": (1, 2)})
     {'share': None, 'file': 'a.csv', 'counts': [1, 2]}
     """

@@ -167,7 +167,7 @@ def _next_steps(job: Job, given: Input) -> dict[str, str]:
 
     metric = {"metric": "precomputed"} if given.pairwise else {}
     drop = [] if job.keep.id is None or given.pairwise else [name_list([job.keep.id])]
-    words = {**job.columns.words(), "drop": [*job.columns.drop, *drop]}
+    words = {**job.columns.words(), "drop": [*job.columns.drop, *drop], "scale": job.method.scale}
     steps = {"Compare with other methods:": command_line("compare", job.data, **words, target=job.keep.color, **metric)}
     if not find_method(job.method.method).kept:
         return steps

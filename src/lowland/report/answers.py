@@ -56,6 +56,8 @@ def _advice(found: Trust) -> str:
             "Do not read groups or neighbours from this map: many neighbours in it are not neighbours in the data. "
             "Compare other methods, or keep more dimensions."
         )
+    if far == "good" and near == "fair":
+        return "Read distances and the coarse arrangement from this map, not single neighbours."
     if far == "good":
         return "Neighbours, groups and distances can be read from this map, as far as the measures below say."
     if words.get("geodesic distances") == "good":
