@@ -28,9 +28,9 @@ def test_the_figure_shows_maps_and_criteria(found):
 
 def test_notebooks_show_the_figure_under_the_table(found):
     page = found._repr_html_()
-    assert page.startswith("<pre>compared on")
-    assert "isomap" in page[: page.index("</pre>")]
-    assert "<svg" in page
+    assert page.startswith("<p>Recommended: Isomap.</p>")
+    assert page.index("<svg") < page.index("<table")
+    assert "<td>isomap" in page
 
 
 def test_classes_are_named_in_the_maps_where_they_are_few():
@@ -72,7 +72,8 @@ def test_the_page_is_one_file_that_loads_nothing(found, tmp_path):
     assert "Recommended: Isomap." in text
     assert "lowland.Isomap(" in text
     assert "lowland compare roll.csv" in text
-    assert not re.search(r"<(script|link|iframe)|src=\"http|url\(http", text)
+    assert not re.search(r"<(link|iframe)|src=\"http|url\(http", text)
+    assert re.findall(r"<script[^>]*>", text) == ['<script type="application/json" id="lowland-comparison">']
     for reason in found.recommend().reasons:
         assert reason.split(":")[0][:40].replace("'", "&#x27;") in text
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 
-@pytest.fixture(autouse=True)
-def static_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowland.explorer.fragment._read", lambda name: None)
+@pytest.fixture(autouse=True, scope="module")
+def static_pages() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lowland.explorer.fragment._read", lambda name: None)
+        yield

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 import lowland
 from lowland.graph.neighbors import neighbor_graph
 from lowland.graph.points import PointSet
-from lowland.methods.embedding.fuzzy_graph import Target, fuzzy_union, memberships
+from lowland.methods.embedding.fuzzy_graph import SupervisedTarget, fuzzy_union, memberships
 from lowland.methods.embedding.neighbor_embedding import package
 from lowland.methods.embedding.umap import curve
 
@@ -189,7 +189,7 @@ def test_labels_change_the_graph_as_in_umap_learn(weight, rng):
     y[::7] = -1
     hood = PointSet.of(X, "euclidean", "UMAP").neighbors(lambda n: 14)
     W = fuzzy_union(hood.graph)
-    got = Target.of(y, 150, "categorical", weight).of_points(hood, None).intersected(W, 14)
+    got = SupervisedTarget.of(y, 150, "categorical", weight).of_points(hood, None).intersected(W, 14)
     library = package("umap.umap_", "the test")
     far = 2.5 / (1 - weight) if weight < 1 else 1e12
     want = library.discrete_metric_simplicial_set_intersection(sp.csr_matrix(W), y, far_dist=far)
@@ -200,7 +200,7 @@ def test_a_numeric_target_changes_the_graph_as_in_umap_learn(rng):
     X, y = rng.standard_normal((150, 5)), rng.standard_normal(150)
     hood = PointSet.of(X, "euclidean", "UMAP").neighbors(lambda n: 14)
     W = sp.csr_matrix(fuzzy_union(hood.graph))
-    got = Target.of(y, 150, "euclidean", 0.3).of_points(hood, None).intersected(W, 14)
+    got = SupervisedTarget.of(y, 150, "euclidean", 0.3).of_points(hood, None).intersected(W, 14)
     library = package("umap.umap_", "the test")
     D = np.abs(y[:, None] - y)
     T, _, _ = library.fuzzy_simplicial_set(D, 15, None, "precomputed", {}, None, None, False, 1.0, 1.0, False)

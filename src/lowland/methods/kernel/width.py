@@ -36,6 +36,7 @@ MIN_EIGENVALUE = 1e-6  # eigenvalues below are equal: their ratios are rounding
 MIN_SHARE = 0.05  # of the rows that an eigenvector must extend over: a few outliers are no group
 MAX_SHOWN = 0.8  # of the leading components inside the groups' span
 LOCAL_WIDTH = 1.5  # σ over the mean distance to the k-th neighbour
+_MAX_ROOT = 1e3  # exp(−1e6) is zero; squares of larger numbers may overflow
 COMPARED_ROWS = 200  # for the comparison with PCA: two eigenproblems of 200 rows take 10 ms
 
 
@@ -114,8 +115,9 @@ def similarity_to_pca(sample: Array, n_components: int, gamma: float, rng: np.ra
     if not D.any():
         return 1.0
     k = min(n_components, len(D) - 1)
+    K = np.exp(-np.square(np.minimum(np.sqrt(gamma) * D, _MAX_ROOT)))
     gram = _leading(-((D / D.max()) ** 2), k)  # centred, half of this is the Gram matrix of the centred rows
-    return float(((gram.T @ _leading(np.exp(-gamma * D**2), k)) ** 2).sum() / k)
+    return float(((gram.T @ _leading(K, k)) ** 2).sum() / k)
 
 
 def _leading(K: Array, k: int) -> Array:

@@ -183,7 +183,7 @@ class FAMD(LinearReducer):
 
     def contributions(self) -> Array:
         """Return (D, k) each column's share of each axis: v², added up over a column's levels. An axis sums to 1."""
-        return np.add.reduceat(self.components_.T.astype(np.float64) ** 2, self._layout.first, axis=0)
+        return self._layout.summed(self.components_.T.astype(np.float64) ** 2)
 
     def column_coordinates(self) -> Array:
         """Return (D, k) λ × contributions: r² of a numeric, η² of a categorical column and the axis (0 to 1)."""

@@ -85,6 +85,10 @@ class Layout:
         """The number of coded columns."""
         return len(self.origin)
 
+    def summed(self, values: Array) -> Array:
+        """Add up rows of values over the levels of each column."""
+        return np.add.reduceat(values, self.first, axis=0)
+
     def span(self, column: int) -> slice:
         """Return the coded columns of a column."""
         start = int(self.first[column])
