@@ -114,13 +114,15 @@ def write_patients(path: Path, n: int) -> None:
 
 
 def test_readme_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    example, _ = blocks(ROOT / "README.md", "python")
+    example, _, figure = blocks(ROOT / "README.md", "python")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     exec(example, names)
     assert names["Y"].shape == (178, 2)
     np.testing.assert_allclose(names["again"], names["Y"][:5], rtol=1e-12)
     assert "residual" in capsys.readouterr().out
+    exec(figure, names)
+    assert (tmp_path / "wine.png").stat().st_size > 5000
 
 
 def test_readme_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,12 +140,12 @@ def test_readme_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     write_patients(tmp_path / "new.csv", 20)
     for line in further.replace("\\\n", "").splitlines():
         assert main(shlex.split(line)[1:]) == 0, line
-    files = {"map.csv", "table.lowland", "report.html", "comparison.html", "new-map.csv", "rebuilt.csv"}
+    files = {"map.csv", "table.lowland", "report.html", "comparison.html", "new-map.csv", "rebuilt.csv", "biplot.png"}
     assert files <= {p.name for p in tmp_path.iterdir()}
 
 
 def test_readme_recipe_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, example = blocks(ROOT / "README.md", "python")
+    _, example, _ = blocks(ROOT / "README.md", "python")
     monkeypatch.chdir(tmp_path)
     write_patients(tmp_path / "patients.csv", 60)
     import lowland

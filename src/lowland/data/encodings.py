@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..core.errors import DataError
 from ..core.message import Message, Setting
 from .source import Source
@@ -53,8 +55,8 @@ def scan_text(source: Source, encoding: str | None = None) -> Scan:
         if n_bytes == 0:
             mark = _marked(chunk)
             separator = max((b",", b";", b"\t", b"|"), key=chunk[:_HEAD].count)
-        n_bytes, breaks, last = n_bytes + len(chunk), breaks + chunk.count(b"\n"), chunk[-1:]
-        quotes, separators = quotes + chunk.count(b'"'), separators + chunk.count(separator)
+        n_bytes, breaks, last = n_bytes + len(chunk), breaks + _count(chunk, b"\n"), chunk[-1:]
+        quotes, separators = quotes + _count(chunk, b'"'), separators + _count(chunk, separator)
         if utf8 or (encoding is None and mark in (None, "utf-8-sig")):
             if b"\0" in chunk:
                 raise DataError(f"{source.name} is not a text file: it contains null bytes; save it as UTF-8 text")
@@ -69,6 +71,15 @@ def scan_text(source: Source, encoding: str | None = None) -> Scan:
         _refuse_mixture(source)
     name = "utf-8-sig" if codecs.lookup(name).name == "utf-8" else name  # a byte order mark is never a cell
     return Scan(name, n_bytes, breaks + (last != b"\n"), quotes, separator.decode(), separators)
+
+
+def _count(chunk: bytes, byte: bytes) -> int:
+    """Return how often a byte occurs; `bytes.count` stops at every hit, which is slow for a separator.
+
+    >>> _count(b"a,b,c", b",")
+    2
+    """
+    return int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == byte[0])) if byte in chunk else 0
 
 
 def decode(source: Source, content: bytes, encoding: str) -> str:

@@ -33,7 +33,7 @@ Array = Any
 
 _MAX_RESTARTS = 300
 _BLOCK, _LOOSE_BLOCK = 8, 16  # columns of a block, at a tight and at a loose tolerance
-_LOOSE = 1e-3  # a tolerance of at least this is loose
+_LOOSE, _VERY_LOOSE = 1e-3, 0.1  # tolerances for which wider blocks are faster; beyond, a run has too few blocks
 _NEARLY_EXACT = 0.03  # residual divided by the value, for a vector that is nearly an eigenvector
 _RANDOM_COLUMNS = 2  # random directions that join a run
 _JOIN_RESIDUAL = 3e-2  # residual/‖A‖ at which they join, after about half of the blocks of a run
@@ -60,7 +60,7 @@ def block_for(tol: float | None) -> int:
     A block of 16 needs fewer products but more columns in all. To rounding it was slower on word counts and flat
     spectra; to a residual of 1e-2, where an iteration has few blocks, it took 0.8 of the time.
     """
-    return _BLOCK if tol is None or tol < _LOOSE else _LOOSE_BLOCK
+    return _LOOSE_BLOCK if tol is not None and _LOOSE <= tol < _VERY_LOOSE else _BLOCK
 
 
 def sizes(k: int, n: int, block: int = _BLOCK) -> Sizes:
@@ -109,7 +109,8 @@ class KrylovResult:
     """The result of an iteration: left vectors (None for eigenpairs), values, vectors, and convergence.
 
     ``checked`` counts the blocks of random directions in which no missed pair was found; None if all pairs were
-    computed. ``ritz`` approximates the rest of the spectrum, if there was no restart.
+    computed. ``ritz`` approximates the rest of the spectrum, if there was no restart. ``forward`` is A times the right
+    vectors, ``backward`` Aᵀ times the left ones, where one of them was computed.
     """
 
     left: Array | None
@@ -120,6 +121,8 @@ class KrylovResult:
     norm: float
     checked: int | None = None
     ritz: Ritz | None = None
+    forward: Array | None = None
+    backward: Array | None = None
 
 
 def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: str) -> tuple[RitzPairs, int | None]:
@@ -279,7 +282,9 @@ def golub_kahan(
         space = GolubKahanSpace(tall, size.block, size.basis, rng, both_sides=both_sides)
         pairs, checked = _iterate(space, k, k, size, tol, stage)
         found = _rayleigh_ritz(tall, space.vectors(pairs.coordinates[:, :k]), space.products + 1, checked)
-    return found if tall is A else replace(found, left=found.right, right=found.left)
+    if tall is A:
+        return found
+    return replace(found, left=found.right, right=found.left, forward=found.backward, backward=found.forward)
 
 
 def _rayleigh_ritz(A: Operator, right: Array, products: int, checked: int | None) -> KrylovResult:
@@ -287,9 +292,15 @@ def _rayleigh_ritz(A: Operator, right: Array, products: int, checked: int | None
     image = A.matmul(right)
     left, R = dense.orthonormal_near(image, arrays.column_norms(image))
     P, sigma, Y = dense.svd(R)
-    converged = checked is not None
     return KrylovResult(
-        thread_pool.matmul(left, P), sigma, thread_pool.matmul(right, Y), products, converged, float(sigma[0]), checked
+        thread_pool.matmul(left, P),
+        sigma,
+        thread_pool.matmul(right, Y),
+        products,
+        checked is not None,
+        float(sigma[0]),
+        checked,
+        forward=thread_pool.matmul(image, Y),
     )
 
 

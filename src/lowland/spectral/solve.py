@@ -192,8 +192,9 @@ def certified_triplets(A: Operator, found: KrylovResult, solver: str) -> Triplet
     right, left = found.right * signs, found.left * signs
     xp = arrays.namespace(right)
     sigma = arrays.like(found.values, right)
-    first = A.matmul(right) - left * sigma[None, :]
-    second = A.rmatmul(left) - right * sigma[None, :]
+    forward = A.matmul(found.right) if found.forward is None else found.forward
+    backward = A.rmatmul(found.left) if found.backward is None else found.backward
+    first, second = forward - found.left * sigma[None, :], backward - found.right * sigma[None, :]
     worst = max(float(xp.max(arrays.column_norms(D))) for D in (first, second))
     residual = worst / found.norm if found.norm > 0 else worst
     return Triplets(left, sigma, right, residual, solver, found.products, found.converged, found.checked)
