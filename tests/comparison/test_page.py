@@ -73,7 +73,7 @@ def test_the_page_is_one_file_that_loads_nothing(found, tmp_path):
     assert "lowland.Isomap(" in text
     assert "lowland compare roll.csv" in text
     assert not re.search(r"<(link|iframe)|src=\"http|url\(http", text)
-    assert re.findall(r"<script[^>]*>", text) == ['<script type="application/json" id="lowland-comparison">']
+    assert re.findall(r"<script[^>]*>", text) == ['<script type="application/json" id="lowland-report">']
     for reason in found.recommend().reasons:
         assert reason.split(":")[0][:40].replace("'", "&#x27;") in text
 

@@ -138,6 +138,9 @@ def _iterate(space: Space, k: int, sure: int, size: Sizes, tol: float, stage: st
     before: Array | None = None  # values that were locked
     while True:
         space.grow()
+        if since < 0 and tol >= _VERY_LOOSE and 2 * space.m >= k:  # the first test may be the last
+            since, broke = space.blocks, space.replaced
+            space.add_random(_RANDOM_COLUMNS)
         depth = space.blocks - since if since >= 0 else 0
         if not (space.full or (depth >= needed and tests.due(space))):
             continue
