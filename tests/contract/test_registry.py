@@ -443,6 +443,7 @@ def test_a_class_that_looks_training_rows_up_is_asked_about_others(X):
     np.testing.assert_array_equal(model.transform(new), new[:, :2] + 1)
 
 
+@pytest.mark.slow  # umap-learn compiles its loops for half a minute
 @pytest.mark.filterwarnings("ignore")  # what umap-learn says of its packages and threads
 def test_umap_learn_places_new_rows_one_by_one(X, rng):
     umap = pytest.importorskip("umap")

@@ -27,7 +27,9 @@ def test_words_follow_the_figures():
 
 
 @pytest.mark.parametrize("method", ["pca", "isomap"])
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(
+    "table", [pytest.param(name, marks=[pytest.mark.slow] if name == "cloud" else []) for name in TABLES]
+)
 def test_all_agree_on_the_same_map_in_the_same_space(table, method):
     """Without held-out rows a comparison maps what a fit maps, so that figures are the same, not only words."""
     X = TABLES[table]()
