@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import lowland
-from lowland.methods.network.prototypes import Grid, Mesh, between, two_nearest, winners
+from lowland.methods.network.prototypes import Codebook, Grid, Mesh, between, two_nearest, winners
 from lowland.rows.row_source import RowSource
 
 TOPOLOGIES = ("rectangular", "hexagonal")
@@ -127,7 +127,7 @@ def test_the_nearest_unit_is_found_in_tight_groups_far_apart(apart, rng):
     two = np.partition(squares, 1, axis=1)
     clear = (two[:, 1] > two[:, 0] * (1 + 1e-12)) | (want == 30)
     assert clear.mean() > 0.99
-    np.testing.assert_array_equal(winners(Z, W)[clear], want[clear])
+    np.testing.assert_array_equal(winners(Z, Codebook(W))[clear], want[clear])
     assert 30 in want
 
 
@@ -262,7 +262,7 @@ def test_units_are_their_own_places(digits):
 def test_the_mesh_is_nearer_to_rows_than_units_are(digits):
     model = lowland.SOM((8, 8), epochs=10).fit(digits)
     rebuilt = np.linalg.norm(digits - model.inverse_transform(model.transform(digits)), axis=1)
-    _, squares = two_nearest(digits, model.codebook_)
+    _, squares = two_nearest(digits, Codebook(model.codebook_))
     assert (rebuilt <= np.sqrt(squares[:, 0]) + 1e-9).all()
     assert rebuilt.mean() < 0.99 * model.quantization_error(digits)
 

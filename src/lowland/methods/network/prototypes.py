@@ -8,6 +8,7 @@ between units, and how coordinates become a row.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -198,40 +199,61 @@ def panels(Z: Array, units: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, len(Z), step))
 
 
-def products(Z: Array, W: Array, dtype: Any) -> Iterator[tuple[slice, Array, Array]]:
+class Codebook:
+    """Prototypes W, with the tables that rows are multiplied by: made once for all blocks and threads."""
+
+    def __init__(self, W: Array) -> None:
+        self.W = W
+        self._tables: dict[Any, Array] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.W)
+
+    def table(self, dtype: Any) -> Array:
+        """Return −Wᵀ, and ½|w|² as one more row."""
+        with self._lock:
+            if dtype not in self._tables:
+                T = np.empty((self.W.shape[1] + 1, len(self.W)), dtype=dtype)
+                np.negative(self.W.T, out=T[:-1], casting="same_kind")
+                T[-1] = 0.5 * np.einsum("ij,ij->i", self.W, self.W)
+                self._tables[dtype] = T
+            return self._tables[dtype]
+
+
+def products(Z: Array, book: Codebook, dtype: Any) -> Iterator[tuple[slice, Array, Array]]:
     """Yield panels of rows, ½|w|² − z·w for them from products in ``dtype``, and how far two of those can be wrong."""
-    T = np.empty((W.shape[1] + 1, len(W)), dtype=dtype)
-    T[:-1], T[-1] = -W.T, 0.5 * np.einsum("ij,ij->i", W, W)
+    T = book.table(dtype)
     rows = np.ones((len(Z), len(T)), dtype=dtype)
     rows[:, :-1] = Z
     reach, length = float(np.sqrt(2 * T[-1].max())), np.sqrt(np.einsum("ij,ij->i", Z, Z))
     rounding = float(np.finfo(dtype).eps) * reach * (length + reach) + _EPS * (length + reach) ** 2
     slack = (4 * (len(T) + 4) * rounding).astype(dtype)
-    for panel in panels(Z, len(W)):
+    for panel in panels(Z, len(book)):
         yield panel, rows[panel] @ T, slack[panel]
 
 
-def winners(Z: Array, W: Array) -> Array:
+def winners(Z: Array, book: Codebook) -> Array:
     """Return the nearest prototype of each row, the first of equal ones.
 
     Products in float32 decide most rows. Where prototypes lie within their rounding, distances are taken; where many
     do, as in tight groups far apart, first products in float64. Entries are expected to be near 1.
     """
-    won = _settled(Z, W, np.float32, max(8, len(W) // 16))
+    won = _settled(Z, book, np.float32, max(8, len(book) // 16))
     (left,) = np.nonzero(won < 0)
     for start in range(0, len(left), OPEN):
         part = left[start : start + OPEN]
-        won[part] = _settled(Z[part], W, np.float64, len(W))
+        won[part] = _settled(Z[part], book, np.float64, len(book))
     return won
 
 
-def _settled(Z: Array, W: Array, dtype: Any, most: int) -> Array:
+def _settled(Z: Array, book: Codebook, dtype: Any, most: int) -> Array:
     from .prototypes_loops import settle
 
     won = np.empty(len(Z), dtype=np.int64)
-    for panel, rough, slack in products(Z, W, dtype):
+    for panel, rough, slack in products(Z, book, dtype):
         won[panel] = rough.argmin(axis=1)
-        settle(Z[panel], W, rough, slack, most, won[panel])
+        settle(Z[panel], book.W, rough, slack, most, won[panel])
     return won
 
 
@@ -255,11 +277,12 @@ def train(rows: RowSource, prepare: Prepare, W: Array, grid: Grid, radii: Array,
     epochs, count = len(radii), -(-rows.count() // size)
     for epoch, sigma in enumerate(radii):
         total = np.zeros((grid.units, W.shape[1] + 1))  # S and, as its last column, n
+        book = Codebook(W)
 
-        def step(block: Block, W: Array = W, epoch: int = epoch) -> UnitSums:
+        def step(block: Block, book: Codebook = book, epoch: int = epoch) -> UnitSums:
             rows.check(block)
             Z = prepare(block.rows)
-            return block_sums(Z, winners(Z, W), shaking.weights(epoch, epochs, block))
+            return block_sums(Z, winners(Z, book), shaking.weights(epoch, epochs, block))
 
         for done, part in enumerate(thread_pool.run(step, rows.blocks(size)), start=1):
             total[part.units, :-1] += part.sums
@@ -278,13 +301,13 @@ def _moved(W: Array, spread: Array) -> Array:
 # -- the nearest units, and the mesh between them ----------------------------------------------------------------
 
 
-def two_nearest(Z: Array, W: Array) -> tuple[Array, Array]:
+def two_nearest(Z: Array, book: Codebook) -> tuple[Array, Array]:
     """Return the two nearest prototypes of each row and the squared distances; a single one stands for both."""
     from .prototypes_loops import two_nearest as compiled
 
     units, squares = np.empty((len(Z), 2), dtype=np.int64), np.empty((len(Z), 2))
-    for rows, rough, slack in products(Z, W, np.float64):
-        compiled(Z[rows], W, rough, slack, units[rows], squares[rows])
+    for rows, rough, slack in products(Z, book, np.float64):
+        compiled(Z[rows], book.W, rough, slack, units[rows], squares[rows])
     return units, squares
 
 
@@ -294,6 +317,7 @@ class Mesh:
     def __init__(self, triangles: Array, W: Array) -> None:
         self.triangles, self.width = triangles, width(W)
         self.W = np.ascontiguousarray(W / self.width)
+        self._book = Codebook(self.W)
         a, b, c = (self.W[triangles[:, i]] for i in range(3))
         lengths = np.column_stack([((u - v) ** 2).sum(axis=1) for u, v in ((a, b), (a, c), (b, c))])
         lengths[lengths <= 1e-20 * lengths.max()] = 0.0  # places that differ by rounding are one place
@@ -310,7 +334,7 @@ class Mesh:
 
         Z = self._within(Z)
         corners, weights = np.empty((len(Z), 3), dtype=np.int64), np.empty((len(Z), 3))
-        for rows, rough, slack in products(Z, self.W, np.float64):
+        for rows, rough, slack in products(Z, self._book, np.float64):
             nearest_on_mesh(
                 Z[rows],
                 self.W,

@@ -25,7 +25,19 @@ from ...spectral import rowspace
 from ...spectral.rowspace import RowSpace
 from ...spectral.solved import ComponentRule, Scaling
 from ..shared.linear_map import warn_dominant
-from .prototypes import PANEL, TOPOLOGIES, Grid, Mesh, Shaking, between, largest_entries, train, two_nearest, width
+from .prototypes import (
+    PANEL,
+    TOPOLOGIES,
+    Codebook,
+    Grid,
+    Mesh,
+    Shaking,
+    between,
+    largest_entries,
+    train,
+    two_nearest,
+    width,
+)
 
 Array = Any
 
@@ -174,7 +186,8 @@ class SOM(Reducer):
         table = 8 * units * (d + 1)
         passing = {
             "blocks of rows": busy * 16 * block * (d + 1),  # in float64, and once more for the products
-            "products with units": busy * (16 * max(PANEL, 16 * units) + table),
+            "products with units": busy * 16 * max(PANEL, 16 * units),
+            "prototypes for products": 3 * table // 2,  # in float32 and float64, for all threads
             "sums of blocks": min(2 * threads, blocks) * won * d * 8,
         }
         smoothing = {
@@ -318,12 +331,13 @@ class SOM(Reducer):
         W, grid = self._prepare(self.codebook_), self._grid()
         unit = width(W) if unit is None else unit
         W /= unit
+        book = Codebook(W)
 
         def step(block: Block) -> tuple[int, float, float, int, Array]:
             rows.check(block)
             Z = self._prepare(block.rows, unit)
             _require_near(Z, block)
-            units, squares = two_nearest(Z, W)
+            units, squares = two_nearest(Z, book)
             near, torn = squares[:, 0], ~grid.adjacent(units[:, 0], units[:, 1])
             hits = np.bincount(units[:, 0], minlength=len(W))
             return len(near), float(np.sqrt(near).sum()), float(near.sum()), int(torn.sum()), hits
