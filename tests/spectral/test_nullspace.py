@@ -445,3 +445,14 @@ def test_smoothing_takes_the_kinks_out_of_a_map_of_landmarks():
     np.testing.assert_allclose(smooth.vectors.T @ smooth.vectors, np.eye(2), atol=1e-10)
     np.testing.assert_allclose(constant(n).T @ smooth.vectors, 0, atol=1e-10)
     assert angle(exact, smooth.vectors) < angle(exact, plain.vectors)
+
+
+def test_values_within_rounding_of_zero_on_both_sides_are_one_eigenspace():
+    """They differ by more than the rounding of one value, and no vector between them is more right than another."""
+    rounding = 1e-14
+    values = np.array([-0.9 * rounding, 0.9 * rounding, 1.0])
+    gaps = nullspace._gaps(values, 0, 64 * rounding)
+    assert np.isinf(gaps[:2]).all()
+    assert gaps[2] == pytest.approx(1.0)
+    apart = np.array([-0.9 * rounding, 3 * rounding, 1.0])  # the second is not zero
+    assert np.isfinite(nullspace._gaps(apart, 0, 64 * rounding)[1])

@@ -316,10 +316,13 @@ def _evidence(
 
 
 def _gaps(values: Array, i: int, shift: float) -> Array:
-    """Return |μ − λ|/(μ + σ) from λ = values[i] to each value μ; infinite within λ's own eigenspace."""
-    size = np.abs(values) + shift
-    apart = np.abs(values - values[i])
-    same = apart <= np.maximum(_CLUSTER * np.maximum(size, size[i]), shift / 64)
+    """Return |μ − λ|/(μ + σ) from λ = values[i] to each value μ; infinite within λ's own eigenspace.
+
+    Values are known to about σ/64. Those within it of zero are all zero: one may have come out below and one above.
+    """
+    size, rounding = np.abs(values) + shift, shift / 64
+    apart, zero = np.abs(values - values[i]), np.abs(values) <= rounding
+    same = (apart <= np.maximum(_CLUSTER * np.maximum(size, size[i]), rounding)) | (zero & zero[i])
     return np.where(same, np.inf, apart / size)
 
 
