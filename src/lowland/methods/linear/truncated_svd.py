@@ -132,7 +132,8 @@ class TruncatedSVD(LinearReducer):
         self.n_components_, self.n_samples_, self.singular_values_ = len(s), found.n, s
         self.U_, self.components_ = U.astype(dtype), np.array(found.V.T, dtype=dtype, order="C")
         self.energy_, self.lost_energy_, self.column_sums_ = found.energy, found.lost, found.columns
-        self.explained_variance_ = s**2 * U.var(axis=0)  # σ²/n − mean² would lose its digits to a large mean
+        spread = np.array([column.var() for column in U.T])  # one by one: var of all makes two copies of U
+        self.explained_variance_ = s**2 * spread  # σ²/n − mean² would lose its digits to a large mean
         total = float(found.columns[1].sum()) / found.n
         self.explained_variance_ratio_ = self.explained_variance_ / total if total > 0 else 0 * s
         self.energy_ratio_ = s**2 / found.energy

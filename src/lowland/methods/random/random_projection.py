@@ -114,10 +114,11 @@ class RandomProjection(LinearReducer):
         k, kind = self._size(n, d)
         size, sample, density = shape.dtype.itemsize, min(n, SAMPLE), max(shape.density, 1e-3 * shape.sparse)
         model, drawn = map_kinds.cost(kind, d, k, self.eps, size)
+        entry = 32 if shape.sparse else 2 * size + 8  # as read, divided by the largest, and in float64 for distances
         parts = {
             "projection": model,
             "random numbers": 8 * drawn,
-            "sample of rows": 8 * sample * (3 * k + 3 * sample) + 32 * int(sample * d * density),
+            "sample of rows": 8 * sample * (3 * k + 3 * sample) + entry * int(sample * d * density),
             "blocks": threads() * min(n, block_rows(d)) * d // 8 + 8 * d * (2 + 2 * threads()),
         }
         flops = dense_seconds(4.0 * shape.entries + 2.0 * SAMPLE * d * k, shape.dtype)

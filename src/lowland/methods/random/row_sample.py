@@ -29,7 +29,7 @@ class RowSample:
         """Return the relative error of the squared distances of the sample's pairs after a map; equal rows left out."""
         X = self.sample
         largest = abs(X).max()  # the squares of huge or tiny rows would not be numbers
-        X = X / (largest or X.dtype.type(1))
+        X = _divided(X, largest or X.dtype.type(1))
         true, kept = _squared_distances(X), _squared_distances(project(X))
         different = true > 0
         return np.abs(kept[different] / true[different] - 1.0)
@@ -44,6 +44,13 @@ class RowSample:
         worst, mean, within = float(error.max()), float(error.mean()), float(np.mean(error <= eps))
         shares = {"pairs within eps": within, "mean distortion": mean, "worst distortion": worst}
         return {"pairs measured": len(error), **shares}
+
+
+def _divided(X: Array, number: Any) -> Array:
+    """Return the rows divided by a number, in their own precision; SciPy makes float64 of sparse float32 rows."""
+    if not sp.issparse(X):
+        return X / number
+    return sp.csr_array((X.data / number, X.indices, X.indptr), shape=X.shape)
 
 
 def _no_pairs(count: int) -> str:
