@@ -58,7 +58,7 @@ class Problem:
                 Setting("decimal", ","),
             )
         if any(sign in cell for sign in _UNIT_SIGNS):
-            return ("write the numbers without unit signs, as in 1234.5",)
+            return ("write numbers without unit signs, as in 1234.5",)
         if is_written_number(cell):
             return (
                 "write numbers without thousands separators, decimal commas and unit signs, as in 1234.5, or set ",
