@@ -102,7 +102,7 @@ def test_distances_are_compared(run: Any, tmp_path: Path) -> None:
         (["--prefer", "beauty"], 2, "--prefer beauty: must be one of"),
         (["--prefer", "target"], 2, "add --target COLUMN"),
         (["--components", "0"], 2, "--components 0: must be at least 1"),
-        (["--components", "9"], 3, "more than the 4 columns"),
+        (["--components", "9"], 3, "more than the number of columns, 4"),
         (["--record", "r.txt"], 2, "must end in .json"),
         (["--record", "no/r.json"], 2, "cannot be written there"),
         (["--out", "t.npy"], 2, "contains text"),

@@ -27,7 +27,7 @@ def test_every_command_knows_its_options(command):
         ("reduce", Setting("n_neighbors", 20), "--set n_neighbors=20"),
         ("reduce", Setting("n_components", 3), "--components 3"),
         ("reduce", SCALE, "--scale"),
-        ("reduce", SCALED_METRIC, "--set metric=seuclidean"),
+        ("reduce", SCALED_METRIC, "--scale"),
         ("reduce", Setting("weights", KNOWN_PAIRS), "--set weights=known"),
         ("plan", Setting("landmarks", 500), "--set landmarks=500"),
         ("outliers", Setting("n_neighbors", 20), "--neighbors 20"),
@@ -165,7 +165,7 @@ def test_a_column_is_dropped_only_where_the_command_can(run, tmp_path):
     frame.with_columns(pl.Series("b,1", stray)).write_csv(tmp_path / "bad.csv")
     assert run("reduce", "t.csv", "--out", "o.csv", "--model", "m.lowland").code == 0
     place = "'oops' is not a number; correct it, or, if it means a missing value, use --na oops"
-    assert f"{place} or exclude the column with --drop '\"b,1\"'\n" in run("reduce", "bad.csv", "--out", "o.csv").err
+    assert f"{place}, or exclude the column with --drop '\"b,1\"'\n" in run("reduce", "bad.csv", "--out", "o.csv").err
     assert run("transform", "m.lowland", "bad.csv", "--out", "p.csv").err.endswith(f"{place}\n")
 
 
@@ -179,3 +179,27 @@ def test_remedies_for_memory_are_those_that_fit(run, tmp_path, monkeypatch):
     assert "To continue: reduce fewer rows or columns, or raise the limit" in run(*words).err
     done = run("reduce", "wide.npz", "--method", "classical_mds", "--set", "metric=cityblock", "--out", "o.csv")
     assert "To continue: use fewer rows, or raise the limit" in done.err
+
+
+def test_a_dominant_column_is_scaled_by_an_option_that_the_method_has(run, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3)) * [1.0, 1.0, 1e4]
+    pl.DataFrame(X, schema=["a", "b", "c"]).write_csv(tmp_path / "t.csv")
+    words = "reduce", "t.csv", "--out", "o.csv", "--report", "r.html"
+    done = run(*words)
+    assert "so it dominates the distances in the data; if the columns have different units, use --scale," in done.err
+    assert "metric=" not in done.err  # PCA has no such parameter
+    scaled = run(*words, "--scale")
+    assert (scaled.code, "dominates" in scaled.err) == (0, False)
+
+
+def test_a_kind_that_does_not_exist_is_refused_by_its_option(run, tmp_path):
+    pl.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), schema=["a", "b", "c"]).write_csv(tmp_path / "t.csv")
+    done = run("reduce", "t.csv", "--types", "cat=a", "--out", "o.csv")
+    assert (done.code, done.err) == (2, "error: --types: there is no kind 'cat'; choose number, category, date\n")
+
+
+def test_a_table_of_categories_is_reduced_by_the_option_of_its_error(run, tmp_path):
+    pl.DataFrame({"a": ["x", "y", "z"] * 10, "b": ["p", "q"] * 15}).write_csv(tmp_path / "t.csv")
+    done = run("reduce", "t.csv", "--out", "o.csv")
+    assert done.err.endswith("Columns of categories can be coded as numbers with --categories famd\n")
+    assert run("reduce", "t.csv", "--categories", "famd", "--out", "o.csv").code == 0

@@ -376,7 +376,7 @@ def test_columns_of_text_are_coded(rng, at_once):
         ({"metric": "wrong"}, "metric must be one of"),
         ({"metric": np.hypot}, "can be given as 'precomputed'"),
         ({"metric": "precomputed"}, "square"),
-        ({"n_components": 4}, "more than the 3 columns"),
+        ({"n_components": 4}, "more than the number of columns, 3"),
         ({"n_components": 0}, "n_components must be a whole number ≥ 1"),
         ({"n_neighbors": 599}, "too many for 600 rows; give at most 598"),
         ({"held_out": 0.9}, "from 0 to 0.5"),

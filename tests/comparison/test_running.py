@@ -112,7 +112,7 @@ def test_few_rows_have_few_neighbours(rng, at_once):
         found = lowland.compare(X[:n], ["pca", "metric_mds"], budget=None)
         assert found.record["settings"]["n_neighbors"] == k
         assert {e["status"] for e in found.record["candidates"]} == {"done"}
-    with pytest.raises(DataError, match="5 rows have no structure to show; give at least 6"):
+    with pytest.raises(DataError, match="5 rows are too few to compare methods; give at least 6"):
         lowland.compare(X[:5], ["pca"])
 
 

@@ -156,7 +156,7 @@ def test_values_below_the_limit_of_detection_are_an_error_with_the_remedy(tmp_pa
         table.select()
     assert str(caught.value) == (
         "t.csv, line 2, column 'b': '<0.5' is not a number; if it is a value below the limit of detection, use "
-        "below_limit='half' or below_limit='missing' or exclude the column with drop=['b']"
+        "below_limit='half' or below_limit='missing', or exclude the column with drop=['b']"
     )
     assert table.stray == {"b": [Stray(2, "<0.5", 2), Stray(5, "n.d.", 1)]}
     assert table.kinds()["b"].stray == tuple(table.stray["b"])
@@ -239,3 +239,30 @@ def test_numbers_are_correctly_rounded(tmp_path: Path) -> None:
     thousands = [[float(f"{v:.3f}") for v in row] for row in (rng.random((200, 2)) * 1e7).tolist()]
     body = "\n".join(";".join(f"{v:,.3f}" for v in row) for row in thousands)
     np.testing.assert_array_equal(read(put(tmp_path, "a;b\n" + body + "\n")).select().X, thousands)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(("line", "options"), [("# a comment", {}), ("words of a preamble", {"skip_rows": 9_000})])
+def test_a_long_preamble_is_not_the_whole_file(
+    tmp_path: Path, line: str, options: dict[str, int], encoding: str
+) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text(f"{line}\n" * 9_000 + "a,b\n1,2\n3,4\n" + "5,6\n" * 90_000, encoding=encoding)
+    table = read(file, **options)
+    assert (table.names, table.n_rows) == (["a", "b"], 90_002)
+
+
+def test_skipping_every_line_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="skip_rows=9 skips all lines of the file; use a smaller number"):
+        read(put(tmp_path, "a,b\n1,2\n3,4\n"), skip_rows=9)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-16-le", "cp1252"])
+def test_a_named_encoding_of_python_is_taken(tmp_path: Path, encoding: str) -> None:
+    table = read(put(tmp_path, "größe,b\n1,2\n3,4\n".encode(encoding)), encoding=encoding)
+    assert table.names == ["größe", "b"]
+
+
+def test_unit_signs_are_advised_against_without_options_that_do_not_help(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"'\$5' is not a number; write numbers without unit signs, as in 1234.5 or"):
+        read(put(tmp_path, "a,b\n1,$5\n2,$7\n")).select()

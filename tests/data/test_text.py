@@ -118,7 +118,7 @@ def test_text_among_numbers_is_an_error_that_names_the_place(tmp_path: Path) -> 
         table.select()
     assert str(caught.value) == (
         "table.csv, line 4, column 'b': 'abc' is not a number; correct it, or, if it means a missing value, use "
-        "na='abc' or exclude the column with drop=['b']"
+        "na='abc', or exclude the column with drop=['b']"
     )
     assert table.select(drop=["b"]).names == ["a"]  # the remedy works
     assert table.select(columns=["a"]).names == ["a"]

@@ -47,7 +47,7 @@ Flag = Annotated[
     Parameter(
         help="Add columns that show how unlike the training rows each row is: t2 (Hotelling's T² along the axes), spe "
         "(squared residual from their plane), distance (to the training rows), if the model can compute them, novel (1 "
-        "if one of them exceeds its limit), and unusual (the columns that make the row unlike them, with their values; "
+        "if one of them exceeds its limit), and unusual (the columns responsible, with their values; "
         "not in files that hold only numbers). They are empty for rows with missing values.",
         show_default=False,
     ),
@@ -98,7 +98,7 @@ def transform(
     figure: FigureOptions | None = None,
     common: Common | None = None,
 ) -> Answer:
-    """Reduce new rows with a saved model, after the steps that it contains.
+    """Reduce new rows with a saved model, which also repeats its preprocessing steps on them.
 
     Columns are matched by name if the model and the table both have column names: their order does not matter, and
     additional columns are ignored. The model is not refitted. --flag marks rows that are unlike the training rows:
@@ -221,8 +221,8 @@ def inverse(
     """Map coordinates back to the original columns.
 
     Linear methods return the best linear approximation; it is exact if all dimensions were kept. Neighbour-based
-    methods return a weighted mean of nearby training rows. At a training point that is the row itself, so restoring
-    training rows does not show the reconstruction error.
+    methods return a weighted mean of nearby training rows. At the position of a training row
+    they return that row itself, so restoring training rows does not show the reconstruction error.
 
     Example: lowland inverse iris.lowland flat.csv --out restored.csv
     """

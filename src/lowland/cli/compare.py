@@ -150,8 +150,8 @@ def compare(
     again: Annotated[
         Path | None,
         Parameter(
-            help="Run what finished in this record again on the same data, without a time limit; the figures "
-            "are the same."
+            help="Repeat the fits that finished in this record, on the same data and without a time limit; the "
+            "results are the same."
         ),
     ] = None,
     common: Common | None = None,

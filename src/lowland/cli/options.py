@@ -55,8 +55,8 @@ QualityNeighbors = Annotated[
 HoverColumns = Annotated[
     tuple[str, ...],
     Parameter(
-        help="Columns to copy to the output, separated by commas; a report shows them when one points at a point. They "
-        "stay data if they are.",
+        help="Columns to copy to the output, separated by commas; a report shows them while the pointer is over a "
+        "point. A column that is data remains data.",
         show_default=False,
     ),
 ]
@@ -143,8 +143,9 @@ class KeepOptions:
     supplementary: Annotated[
         tuple[str, ...],
         Parameter(
-            help="Columns that take no part in the fit, separated by commas; how they lie on the map is shown: numbers "
-            "by correlations with the axes or an arrow, categories by the means of their levels, with r² and p.",
+            help="Columns that take no part in the fit, separated by commas. The output shows how they relate to the "
+            "map: correlations with the axes or an arrow for numbers, the mean position of each level for categories, "
+            "with r² and p.",
             show_default=False,
         ),
     ] = ()

@@ -48,7 +48,10 @@ class ReadingOptions:
     ] = None
     sheet: Annotated[str | None, Parameter(help="Sheet of a workbook: its name or number (from 0).")] = None
     format: Annotated[
-        str | None, Parameter(help="Format of the file where its name does not tell it, and of standard input (-).")
+        str | None,
+        Parameter(
+            help="Format of standard input (-), or of a file whose name does not show it, such as csv or parquet."
+        ),
     ] = None
     vector: Annotated[
         str | None, Parameter(help="Column of embeddings (lists of numbers of one length): the data are these numbers.")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 _FUNCTIONS = ("log", "log1p", "sqrt", "rank", "clr", "hellinger")
+_KINDS = ("number", "category", "date")
 STEPS = Group("Steps before the method", sort_key=20)
 
 
@@ -51,13 +52,13 @@ class RecipeOptions:
     ] = None
     missing_category: Annotated[
         Literal["error", "level", "mode"] | None,
-        Parameter(help="Missing categories: error (default), level (one of their own), mode (the most frequent)."),
+        Parameter(help="Missing categories: error (default), level (a level of their own), mode (the most frequent)."),
     ] = None
     categories: Annotated[
         Literal["famd", "one-hot", "drop"] | None,
         Parameter(
-            help="Columns of text: famd (axes of factor analysis of mixed data), one-hot (a column a level), drop "
-            "(default; the method famd takes them as they are)."
+            help="Columns of text: famd (axes of factor analysis of mixed data), one-hot (one column for each level), "
+            "drop (default; the method famd takes them as they are)."
         ),
     ] = None
     scaler: Annotated[
@@ -113,7 +114,11 @@ class RecipeOptions:
 
     def column_types(self) -> dict[str, str]:
         """Return the kind of each column that --types names."""
-        return {name: kind for kind, names in _assigned(self.types, "--types").items() for name in names}
+        found = _assigned(self.types, "--types")
+        for kind in found:
+            if kind not in _KINDS:
+                raise UsageError(f"--types: there is no kind {kind!r}; choose {', '.join(_KINDS)}")
+        return {name: kind for kind, names in found.items() for name in names}
 
     def functions(self) -> dict[str, list[str]]:
         """Return the columns of each function that --transform names."""

@@ -42,8 +42,8 @@ AlignTo = Annotated[
 SupplementaryRows = Annotated[
     Path | None,
     Parameter(
-        help="Table of rows that take no part in the fit: placed by the fitted model and appended to the output, with "
-        "a column supplementary (1 for them, 0 for the others)."
+        help="Table of rows that take no part in the fit. The fitted model places them on the map; they are appended "
+        "to the output, which has a column supplementary (1 for them, 0 for the others)."
     ),
 ]
 

@@ -111,7 +111,10 @@ def typed_values(rule: Rule) -> str:
 
 def _option(setting: Setting, options: frozenset[str]) -> str | None:
     """Return the option that sets a parameter, with its value; None if there is none."""
-    if (setting.name, setting.value) == ("metric", SCALED) and {"--metric", "--scale"} <= options:
+    if (setting.name, setting.value) == (
+        "metric",
+        SCALED,
+    ) and "--scale" in options:  # for methods without a metric, too
         return "--scale"
     if (setting.name, setting.value) == ("missing", "level") and "--set" in options:  # of FAMD; --missing is of numbers
         return "--set missing=level"

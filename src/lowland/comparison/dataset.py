@@ -119,7 +119,8 @@ def read(
     kind, whole = _kind(X, metric)
     n = int(whole.shape[0])
     if n < _FEWEST_ROWS:
-        raise DataError(Message(Owner("compare"), f"{n} rows have no structure to show; give at least {_FEWEST_ROWS}"))
+        few = f"{n} {'row is' if n == 1 else 'rows are'} too few to compare methods; give at least {_FEWEST_ROWS}"
+        raise DataError(Message(Owner("compare"), few))
     print_ = fingerprint(whole) | {"columns": None if kind == "distances" else column_names(X)}
     classes = None if named is None else _classes(*named, n)
     rng = np.random.default_rng(random_state)

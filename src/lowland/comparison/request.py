@@ -67,7 +67,7 @@ class Request:
             many = f" is too many for {given.n} rows; give at most {given.n - 2}"
             raise DataError(Message(Owner("compare"), Setting("n_neighbors", self.n_neighbors), many))
         if given.kind != "distances" and self.n_components > given.n_columns:
-            many = f" is more than the {given.n_columns} columns"
+            many = f" is more than the number of columns, {given.n_columns}"
             raise DataError(Message(Owner("compare"), Setting("n_components", self.n_components), many))
         return replace(self, n_neighbors=self.n_neighbors or min(NEIGHBORS, given.n // 4))
 

@@ -139,6 +139,8 @@ class Remedies(Part):
     'fill it or leave the row out'
     >>> str(Remedies("fill it", "leave the row out", Message("use ", Estimator("ProbabilisticPCA"))))
     'fill it, leave the row out, or use ProbabilisticPCA'
+    >>> str(Remedies("replace it by 0 or 1", "leave the row out"))
+    'replace it by 0 or 1, or leave the row out'
     """
 
     actions: tuple[str | Message, ...]
@@ -218,6 +220,8 @@ def settings_of(text: str) -> Iterator[Setting]:
 
 
 def _either(texts: list[str]) -> str:
+    if len(texts) == 2 and re.search(r"\bor\b", texts[0]):  # a comma shows where the second alternative begins
+        return ", or ".join(texts)
     if len(texts) < 3:
         return " or ".join(texts)
     return f"{', '.join(texts[:-1])}, or {texts[-1]}"

@@ -17,6 +17,7 @@ from .marks import Marks
 from .options import ReadOptions
 
 _MAX_SHOWN = 40  # characters of a cell in a message
+_UNIT_SIGNS = "%$€£¥"
 _MAX_NAMES_IN_NOTE = 5
 
 
@@ -56,6 +57,8 @@ class Problem:
                 "set ",
                 Setting("decimal", ","),
             )
+        if any(sign in cell for sign in _UNIT_SIGNS):
+            return ("write numbers without unit signs, as in 1234.5",)
         if is_written_number(cell):
             return (
                 "write numbers without thousands separators, decimal commas and unit signs, as in 1234.5, or set ",

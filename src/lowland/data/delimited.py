@@ -18,7 +18,7 @@ from ..core.formatting import first_line
 from ..core.message import Message, Setting
 from .cells import MISSING
 from .cleaning import type_columns
-from .dialect import Dialect, dialect_note, find_dialect, split_lines
+from .dialect import COMMENT, Dialect, dialect_note, find_dialect, split_lines
 from .encodings import Scan, decode, scan_text
 from .options import ReadOptions
 from .plaintext import read_plain
@@ -29,6 +29,7 @@ _BYTES_AT_ONCE = 1 << 20  # measured: larger blocks take longer, since their mem
 _MAX_BLOCK_BYTES = 2**31 - 1
 _MAX_SAMPLE_BYTES = 1 << 26
 _MIN_SAMPLE_LINES = 60
+_BESIDE_TEXT = b"\0 \t\r\xef\xbb\xbf\xff\xfe"  # blanks, byte order marks, and the null bytes of UTF-16
 _MEMORY_PER_FILE_BYTE = 2  # measured: the text and the numbers of a file take 1.7 times its length
 
 
@@ -51,7 +52,7 @@ def read_delimited(source: Source, options: ReadOptions, separator: str | None =
         f"reading {source.name}",
         "save the numbers as .npy, which is read from disk as needed",
     )
-    sample, complete = _sample(source, scan)
+    sample, complete = _sample(source, scan, options)
     dialect = find_dialect(source.name, sample, complete, options, separator)
     file = _prepared(source, scan, dialect)
     if file.scan.n_quotes % 2:
@@ -78,16 +79,24 @@ def read_delimited(source: Source, options: ReadOptions, separator: str | None =
     return Table(typed.frame, source.name, first_line, faults, notes, stray)
 
 
-def _sample(source: Source, scan: Scan) -> tuple[str, bool]:
-    """Return the first lines, and whether they are all."""
+def _sample(source: Source, scan: Scan, options: ReadOptions) -> tuple[str, bool]:
+    """Return the first lines, with enough lines of the table, and whether they are all."""
     n_bytes = 1 << 16
     while True:
         head = source.head(n_bytes)
         complete = len(head) < n_bytes or n_bytes >= scan.n_bytes
-        if complete or head.count(b"\n") >= _MIN_SAMPLE_LINES or n_bytes >= _MAX_SAMPLE_BYTES:
+        if complete or _n_table_lines(head, options) >= _MIN_SAMPLE_LINES or n_bytes >= _MAX_SAMPLE_BYTES:
             break
         n_bytes *= 4
     return head.decode(scan.encoding, errors="replace").removeprefix("\ufeff"), complete
+
+
+def _n_table_lines(head: bytes, options: ReadOptions) -> int:
+    """Return the number of line ends after the lines to skip, blank lines and comments, in any encoding."""
+    comment = (options.comment or COMMENT).encode("ascii", errors="replace")
+    lines = head.split(b"\n")[options.skip_rows or 0 : -1]
+    cells = (line.strip(_BESIDE_TEXT) for line in lines)
+    return sum(bool(line) and not line.startswith(comment) for line in cells)
 
 
 def _prepared(source: Source, scan: Scan, dialect: Dialect) -> _File:

@@ -19,7 +19,7 @@ from .options import SEPARATORS, THOUSANDS, ReadOptions
 
 _MAX_SAMPLE_CELLS = 20_000
 _MAX_SAMPLE_COLUMNS = 1000
-_COMMENT = "#"
+COMMENT = "#"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
 
@@ -158,9 +158,11 @@ def _preamble(lines: Sequence[str], options: ReadOptions) -> tuple[int, int, str
     skip = options.skip_rows or 0
     if skip and skip >= len(lines):
         raise DataError(
-            Message("the file has no more than ", Setting("skip_rows", skip), " lines, so nothing is left to read")
+            Message(
+                Setting("skip_rows", skip), " skips all lines of the file; use a smaller number to leave some to read"
+            )
         )
-    comment, n_comments, told = options.comment or _COMMENT, 0, None
+    comment, n_comments, told = options.comment or COMMENT, 0, None
     while skip < len(lines):
         line = lines[skip].strip()
         if line[:4].lower() == "sep=" and len(line) == 5:  # a line that Excel reads and writes
@@ -207,6 +209,6 @@ def _has_header(first: list[str], rows: list[list[str]], separator: str) -> bool
 
 def _commented_names(line: str, separator: str, width: int) -> list[str] | None:
     """Return the column names of a comment line before the first row, as NumPy's savetxt writes them."""
-    cells = next(split_lines([line.strip().lstrip(_COMMENT).strip()], separator), [])
+    cells = next(split_lines([line.strip().lstrip(COMMENT).strip()], separator), [])
     names = [cell.strip() for cell in cells]
     return names if len(names) == width and all(names) and not any(map(is_number, names)) else None

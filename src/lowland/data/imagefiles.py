@@ -13,7 +13,7 @@ import numpy as np
 from ..core.cost import check_allocation
 from ..core.errors import DataError
 from ..core.formatting import first_line
-from ..core.message import Message, Setting
+from ..core.message import Message, Phrase
 from .arraytable import ArrayTable
 from .columns import finished
 from .fileset import check_options, place_of, unread_note
@@ -39,19 +39,19 @@ def read_images(root: Path, files: Sequence[Path], options: ReadOptions, n_other
         if odd is not None:
             raise DataError(
                 Message(
-                    f"{files[odd]}: it has {_by(sizes[odd])} pixels and {files[0].name} has {_by(sizes[0])}; make them "
-                    "equal or resize them with ",
-                    Setting("image_size", sizes[0]),
+                    f"{files[odd]}: it has {_by(sizes[odd])} pixels and {files[0].name} has {_by(sizes[0])}; ",
+                    Phrase(f"make them equal or resize them with image_size={sizes[0]}", "make them equal"),
                 )
             )
     width, height = options.image_size or sizes[0]
     channels = 1 if grey else 3
     if width * height * channels > _MAX_COLUMNS:
+        smaller = (64, max(1, 64 * height // width))
         raise DataError(
             Message(
                 f"{root}: images of {_by((width, height))} pixels would make a table of {width * height * channels:,} "
-                f"columns; the limit is {_MAX_COLUMNS:,}. Resize them with ",
-                Setting("image_size", (64, max(1, 64 * height // width))),
+                f"columns; the limit is {_MAX_COLUMNS:,}. ",
+                Phrase(f"Resize them with image_size={smaller}", f"Resize them, for example to {_by(smaller)} pixels"),
             )
         )
     check_allocation(len(files) * width * height * channels, f"reading the images of {root}", "use smaller images")

@@ -120,7 +120,7 @@ def _check_encoding(name: str) -> None:
     import codecs
 
     try:
-        b"a".decode(name)
+        "a".encode(name).decode(name)  # a lone byte is no UTF-16
         codecs.lookup(name).incrementaldecoder()
     except (LookupError, TypeError, ValueError):
         raise _wrong("encoding", name, "Python has no text encoding of this name; try 'utf-8' or 'cp1252'") from None

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError
-from ..core.message import Message, Setting
+from ..core.message import Message, Phrase, Setting
 from .kinds import ColumnKind, Stray, column_kind
 from .kinds import not_numeric as not_numeric
 
@@ -28,6 +28,10 @@ TEXTS_TO_NUMBERS = Message(
     "Texts must become numbers first: either embeddings in a column of lists, read with ",
     Setting("vector", "COLUMN"),
     ", or counts of words as a sparse matrix (.npz or .mtx), reduced with truncated_svd",
+)
+CATEGORIES_TO_NUMBERS = Phrase(
+    "Columns of categories can be coded as numbers: lowland.recipe(method, categories='famd')",
+    "Columns of categories can be coded as numbers with --categories famd",
 )
 
 
@@ -188,7 +192,9 @@ class Table:
             excluded = ", ".join(f"{name} ({why})" for name, why in left_out.items())
             problem = f"{self.source}: no numeric column is left to reduce"
             problem += f"; left out: {excluded}" if excluded else ""
-            raise DataError(Message(f"{problem}. ", TEXTS_TO_NUMBERS) if "text" in self.roles else problem)
+            if "text" in self.roles:
+                raise DataError(Message(f"{problem}. ", TEXTS_TO_NUMBERS))
+            raise DataError(Message(f"{problem}. ", CATEGORIES_TO_NUMBERS) if "text" in left_out.values() else problem)
         return chosen, left_out
 
     def _choose(

@@ -398,7 +398,8 @@ def check_parameters(k: int, n_components: int | str, level: float, anchors: int
 
 def _require_rows(n: int) -> None:
     if n < LEAST:
-        raise DataError(Message(Owner("outliers"), f"{n} rows are too few to detect outliers; give at least {LEAST}"))
+        few = f"{n} {'row is' if n == 1 else 'rows are'} too few to detect outliers; give at least {LEAST}"
+        raise DataError(Message(Owner("outliers"), few))
 
 
 def _require_neighbors(k: int, n: int) -> None:

@@ -119,6 +119,7 @@ def as_they_are(rows: RowSource, count: int | None, record: Recorder) -> Whiteni
     record.evidence["departure from white"] = departure
     if departure > max(_WHITE, 2 / white.n):  # variances may have been divided by N − 1
         text = f"ICA: the second moments of the rows differ from the identity by {departure:.2g}: the rows are not "
-        text += "white, and the contrasts, made for variance 1, mislead; whiten the rows, or use {whiten}"
+        text += "white. The contrast functions assume variance 1, so the sources are unreliable; whiten the rows, or "
+        text += "use {whiten}"
         record.warn(message(text, whiten="unit-variance"), LowlandWarning)
     return Whitening(white, np.zeros(d))
