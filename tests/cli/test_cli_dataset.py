@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import lowland
+from lowland.cli.dataset import KEYS
 from lowland.data import list_datasets, load_dataset
 from lowland.data.catalogue import loading
 
@@ -38,6 +39,8 @@ def test_a_set_is_written_and_the_next_command_runs(name: str, run: Any) -> None
     assert done.code == 0
     told = json.loads(done.out)
     table = load_dataset(name)
+    assert set(told) == {"command", *KEYS, "warnings", "summary", "next"}
+    assert [row["name"] for row in told["datasets"]] == [name]
     assert told["rows"] == table.n_rows
     assert told["columns"] == table.names
     frame = pl.read_csv(f"{name}.csv")

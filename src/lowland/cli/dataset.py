@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import difflib
 import shlex
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,14 +22,13 @@ if TYPE_CHECKING:
     from ..data.table import Table
 
 KEYS = {
-    "datasets": "without NAME: a list of name, size, shows, source, licence, kind (bundled, scikit-learn, generated, "
-    "fetched), form (table, images, texts, distances), target, aside, parameters, requirements, files (to be "
-    "downloaded: name, address, checksum)",
-    "dataset": "with NAME: the same of this set",
-    "out": "with NAME: the file or folder that was written",
-    "rows": "with NAME: number of rows",
-    "columns": "with NAME: names of the columns of data",
-    "left_out": "with NAME: columns that the format of the file cannot store",
+    "datasets": "a list (with NAME: of this set only) of name, size, shows, source, licence, kind (bundled, "
+    "scikit-learn, generated, fetched), form (table, images, texts, distances), target, aside, parameters, "
+    "requirements, files (to be downloaded: name, address, checksum)",
+    "out": "the file or folder that was written; null for the list",
+    "rows": "its number of rows; null for the list",
+    "columns": "names of its columns of data",
+    "left_out": "columns that the format of the file cannot store",
 }
 
 _FIELDS = (
@@ -98,8 +99,7 @@ def dataset(
     left_out = write_dataset(out, table, row)
     if left_out:
         note(f"{out.name} stores only numbers; left out: {', '.join(left_out)}. .npz and .csv store them, too")
-    facts = {"dataset": _describe(row), "out": out, "rows": table.n_rows, "columns": table.names, "left_out": left_out}
-    return Answer(facts, f"Wrote {out}. {_summary(row, table)}", _next(row, table, out))
+    return Answer(_facts([row], out, table, left_out), f"Wrote {out}. {_summary(row, table)}", _next(row, table, out))
 
 
 def _list() -> Answer:
@@ -112,16 +112,17 @@ def _list() -> Answer:
         listing.add_column(heading, overflow="fold", no_wrap=ratio is None, ratio=ratio)
     for row in DATASETS:
         listing.add_row(row.name, row.size, row.shows, f"{row.kind}: {row.source}")
-    kinds = ", ".join(f"{sum(row.kind == kind for row in DATASETS)} {kind}" for kind in dict.fromkeys(_kinds()))
-    facts = {"datasets": [_describe(row) for row in DATASETS]}
+    kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(row.kind for row in DATASETS).items())
     summary = f"There are {len(DATASETS)} data sets: {kinds} (downloaded once)."
-    return Answer(facts, summary, "lowland dataset iris --out iris.csv", shown=[listing])
+    return Answer(_facts(DATASETS), summary, "lowland dataset iris --out iris.csv", shown=[listing])
 
 
-def _kinds() -> list[str]:
-    from ..data.catalogue.rows import DATASETS
-
-    return [row.kind for row in DATASETS]
+def _facts(
+    rows: Sequence[Dataset], out: Path | None = None, table: Table | None = None, left_out: Sequence[str] = ()
+) -> dict[str, Any]:
+    size, columns = (None, []) if table is None else (table.n_rows, table.names)
+    described = [_describe(row) for row in rows]
+    return {"datasets": described, "out": out, "rows": size, "columns": columns, "left_out": list(left_out)}
 
 
 def _describe(row: Dataset) -> dict[str, Any]:

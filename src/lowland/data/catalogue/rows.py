@@ -210,7 +210,7 @@ _SPACE = (
         "spheres",
         "1000 × 3",
         "Two concentric spheres: PCA does not separate them, a Gaussian kernel does, a polynomial one does less well.",
-        "Q. Wang, Kernel Principal Component Analysis and its Applications (2012), arXiv:1207.3538",
+        "Q. Wang, Kernel PCA and its Applications in Face Recognition and Active Shape Models (2012), arXiv:1207.3538",
         "K11 K8 T2",
         parameters={"n": 1000, "radii": (40.0, 100.0), "noise": 0.0, **_SEED},
         aside=("sphere",),
