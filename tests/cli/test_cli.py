@@ -221,6 +221,7 @@ def test_too_many_components_is_3(run: Run, table: Path) -> None:
 
 def test_json_has_the_documented_keys(run: Run, table: Path, model: Path) -> None:
     lines = {
+        "dataset": ["dataset"],
         "info": ["info", table],
         "methods": ["methods"],
         "plan": ["plan", table],

@@ -7,11 +7,26 @@ from collections.abc import Callable, Sequence
 from cyclopts import App, Parameter
 
 from .. import __version__
-from . import apply, compare, completion, demo, dimension, evaluate, info, methods, outliers, plan, plot, reduce
+from . import (
+    apply,
+    compare,
+    completion,
+    dataset,
+    demo,
+    dimension,
+    evaluate,
+    info,
+    methods,
+    outliers,
+    plan,
+    plot,
+    reduce,
+)
 from .answer import Answer
 
 COMMANDS: dict[str, Callable[..., Answer]] = {
     "demo": demo.demo,
+    "dataset": dataset.dataset,
     "info": info.info,
     "dimension": dimension.dimension,
     "outliers": outliers.outliers,
@@ -28,6 +43,7 @@ COMMANDS: dict[str, Callable[..., Answer]] = {
 
 JSON_KEYS = {
     "demo": demo.KEYS,
+    "dataset": dataset.KEYS,
     "info": info.KEYS,
     "dimension": dimension.KEYS,
     "outliers": outliers.KEYS,

@@ -20,6 +20,8 @@ def candidates(words: Sequence[str]) -> list[str]:
     (['reduce'], ['hessian_lle'])
     >>> candidates(["reduce", "a.csv", "-m", "lle", "--n-n"]), candidates(["plan", "--set", "solv"])
     (['--n-neighbors'], ['solver='])
+    >>> candidates(["dataset", "swiss_r"]), candidates(["dataset", "cities", "--set", ""])
+    (['swiss_roll'], ['part='])
     """
     *before, last = words or [""]
     if not before:
@@ -28,6 +30,8 @@ def candidates(words: Sequence[str]) -> list[str]:
     names = [row.name for row in registry.methods()]
     if before[-1] in METHOD or before == ["methods"]:
         return _starting(last, names)
+    if before[0] == "dataset":
+        return _dataset(before, last, options)
     method = method_of(before)
     rules = registry.method(method).load()._parameters if "--set" in options and method in names else {}
     flags = {f"--{name.replace('_', '-')}": rule for name, rule in rules.items()}
@@ -44,6 +48,17 @@ def candidates(words: Sequence[str]) -> list[str]:
     if before[-1] in flags and before[-1] not in options and not isinstance(flags[before[-1]], Boolean):
         return _starting(last, choices(flags[before[-1]]))
     return _starting(last, [*(name for name in options if name.startswith("-")), *flags]) if last[:1] == "-" else []
+
+
+def _dataset(before: Sequence[str], last: str, options: Sequence[str]) -> list[str]:
+    """Complete `lowland dataset`: names, and the parameters of the named set."""
+    from ..data.catalogue.rows import DATASETS
+
+    if before == ["dataset"] and last[:1] != "-":
+        return _starting(last, [row.name for row in DATASETS])
+    if before[-1] == "--set":
+        return _starting(last, [f"{key}=" for row in DATASETS if row.name in before for key in row.parameters])
+    return _starting(last, [name for name in options if name.startswith("-")]) if last[:1] == "-" else []
 
 
 def _starting(text: str, names: Iterable[str]) -> list[str]:

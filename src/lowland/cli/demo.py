@@ -39,11 +39,9 @@ def demo(
 
     Example: lowland demo --folder try-it
     """
-    import polars as pl
-
     from ..comparison import compare
     from ..contract.registry import method
-    from ..data.samples import digits
+    from ..data.catalogue.loading import load_dataset
     from ..data.writing import embedding_frame, write_table
     from ..report.html import write_page
     from .demo_page import figures, render
@@ -54,16 +52,17 @@ def demo(
         raise UsageError(f"--folder {folder} is a file; name a folder") from error
     except OSError as error:
         raise UsageError(f"--folder {folder} cannot be created: {error.strerror}") from error
-    pixels, labels, names = digits()
+    digits = load_dataset("digits")
+    pixels, labels = digits.X, digits.aside["digit"].to_numpy()
     file, out, report = folder / "digits.csv", folder / "embedding.csv", folder / "demo.html"
-    write_table(file, pl.DataFrame({"digit": labels, **{name: pixels[:, i] for i, name in enumerate(names)}}))
+    write_table(file, digits.to_polars())
     with _method_notes():
         found = compare(pixels, _METHODS, budget=None, target=labels, sample=None)
     advice = found.recommend()
     best = method(advice.method).title
     place = found.maps[advice.key].Y
     axes = [f"{method(advice.method).class_name.lower()}{i}" for i in range(place.shape[1])]
-    write_table(out, embedding_frame(place, axes, None, pl.DataFrame({"digit": labels})))
+    write_table(out, embedding_frame(place, axes, None, digits.aside))
     made = {"out": "map.csv", "report": "map.html", "model": "map.lowland"}
     again = command_line("reduce", file, method=advice.method, color="digit", **made)
     commands = {

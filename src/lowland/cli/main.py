@@ -56,7 +56,7 @@ def _outcome(words: list[str]) -> int:
     try:
         words = ["./-" if word == "-" else word for word in words]  # standard input: else it looks like an option
         options = options_of(words, aliases=True)
-        if "--set" in options:
+        if "--set" in options and "--method" in options:
             from .method_flags import as_settings
 
             words = as_settings(words, options)

@@ -15,6 +15,7 @@ from ..core.lazy import lazy_names
 __all__ = [
     "ArrayTable",
     "ColumnKind",
+    "Dataset",
     "Inspection",
     "MatrixInspection",
     "ReadOptions",
@@ -30,6 +31,8 @@ __all__ = [
     "flat_grid",
     "inspect_matrix",
     "inspect_table",
+    "list_datasets",
+    "load_dataset",
     "low_rank",
     "noisy_circle",
     "parse_dates",
@@ -47,6 +50,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from .arraytable import ArrayTable, SparseTable
+    from .catalogue.dataset import Dataset
+    from .catalogue.loading import list_datasets, load_dataset
     from .dates import parse_dates
     from .inspection import Inspection, MatrixInspection, inspect_matrix, inspect_table
     from .kinds import ColumnKind
@@ -62,6 +67,8 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         ".arraytable": "ArrayTable SparseTable",
+        ".catalogue.dataset": "Dataset",
+        ".catalogue.loading": "list_datasets load_dataset",
         ".dates": "parse_dates",
         ".inspection": "Inspection MatrixInspection inspect_matrix inspect_table",
         ".places": "cities",

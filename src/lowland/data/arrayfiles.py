@@ -32,6 +32,7 @@ _COLUMN_NAMES = ("columns", "features", "feature_names")
 _COLUMN_KINDS = "fiubUSM"  # numbers, words and dates
 _MAX_COLUMNS_BESIDE = 20
 _SPARSE = {"format", "shape", "data"}
+_SPARSE_MEMBERS = {*_SPARSE, "indices", "indptr", "row", "col", "coords", "offsets", "_is_array"}
 _REMEDY = "save it as .npy, which is read from disk as needed"
 
 
@@ -69,11 +70,11 @@ def read_npz(source: Source, options: ReadOptions) -> ArrayTable | SparseTable:
 
     Arrays with one value for each row become columns kept aside; ``kind_code`` with ``kind_names``, codes and what they
     stand for, become the categories ``kind``. Arrays that fit neither the rows nor the columns are not read, and a note
-    says so.
+    says so (not of those beside a sparse matrix).
     """
     members = _members(source)
     if members.keys() >= _SPARSE:
-        return SparseTable(_read_sparse(source, members), source.name)
+        return _sparse_table(source, members)
     name = _choose(source.name, members)
     member = members[name]
     check_array(f"{source.name}, array {name!r}", member.shape, member.dtype)
@@ -97,6 +98,23 @@ def read_npz(source: Source, options: ReadOptions) -> ArrayTable | SparseTable:
     unread = [f"{own}: {other}" for own, other in members.items() if own not in used]
     notes = (f"not read, since they do not fit the rows of {name}: {'; '.join(unread)}",) if unread else ()
     return ArrayTable(array, source.name, labels[1], aside=aside, notes=notes)
+
+
+def _sparse_table(source: Source, members: dict[str, _Member]) -> SparseTable:
+    """Read a sparse matrix, and the arrays beside it that name its columns or have one value for each row."""
+    matrix = _read_sparse(source, members)
+    others = {name: member for name, member in members.items() if name not in _SPARSE_MEMBERS}
+    if not others:
+        return SparseTable(matrix, source.name)
+    n_rows, width = matrix.shape
+    try:
+        with _load(source) as archive:
+            own, names = _column_names(archive, others, n_rows, width)
+            beside = {name: archive[name] for name, member in others.items() if name != own and member.beside(n_rows)}
+    except _DAMAGE as error:
+        raise _damaged(source, error) from error
+    aside = pl.DataFrame([column for name, values in beside.items() for column in _columns(name, values)])
+    return SparseTable(matrix, source.name, names, aside=aside)
 
 
 def _load(source: Source) -> Any:

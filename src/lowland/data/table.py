@@ -9,17 +9,20 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from ..core.cost import check_allocation
-from ..core.errors import DataError
+from ..core.errors import DataError, MissingExtraError
 from ..core.message import Message, Phrase, Setting
 from .kinds import ColumnKind, Stray, column_kind
 from .kinds import not_numeric as not_numeric
+
+if TYPE_CHECKING:
+    import pandas
 
 Matrix = NDArray[np.floating[Any]]
 
@@ -71,7 +74,8 @@ class Table:
     stray : for the columns with faults, the first cells that are not numbers.
     aside : columns that came with the table and are not reduced unless they are named: row labels of pandas, labels
         and names of an ``.npz`` file, file names of images.
-    roles : columns with the text or the image of each row, such as ``{"image": "photo"}``; they are not reduced.
+    roles : columns with the text, the image or the target of each row, such as ``{"image": "photo"}``; they are not
+        reduced.
 
     Examples
     --------
@@ -108,6 +112,48 @@ class Table:
         """The number of columns."""
         return len(self.names)
 
+    @property
+    def X(self) -> Matrix:
+        """The numbers to reduce: every numeric column without a role, as `select` returns them.
+
+        >>> Table(pl.DataFrame({"a": [1, 2], "kind": ["x", "y"]}), "small.csv").X
+        array([[1.],
+               [2.]])
+        """
+        return self.select().X
+
+    @property
+    def y(self) -> NDArray[Any] | None:
+        """The target of each row (a label, or a true coordinate): the column with this role; None without one.
+
+        >>> Table(pl.DataFrame({"a": [1, 2], "kind": ["x", "y"]}), "small.csv", roles={"target": "kind"}).y.tolist()
+        ['x', 'y']
+        """
+        if "target" not in self.roles:
+            return None
+        target = self.column(self.roles["target"])
+        return np.array(target.to_list()) if target.dtype == pl.String else target.to_numpy()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return all columns as a polars DataFrame: those kept aside, then the others.
+
+        >>> Table(pl.DataFrame({"a": [1, 2]}), "small.csv", aside=pl.DataFrame({"id": [7, 8]})).to_polars().columns
+        ['id', 'a']
+        """
+        return self.with_aside()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return all columns as a pandas DataFrame, in the order of `to_polars`; pandas must be installed.
+
+        >>> Table(pl.DataFrame({"a": [1, 2]}), "small.csv").to_pandas().shape
+        (2, 1)
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError("to_pandas needs pandas: pip install pandas") from error
+        return pandas.DataFrame({column.name: column.to_list() for column in self.with_aside().get_columns()})
+
     def column(self, name: str) -> pl.Series:
         """Return one column; an unknown name raises a DataError that lists similar names."""
         self._require([name])
@@ -132,7 +178,7 @@ class Table:
             name = column.name
             if name in self.faults:
                 kinds[name] = ColumnKind.of_stray(self.stray.get(name, ()), column.null_count())
-            elif name in self.roles.values():
+            elif name in self.roles.values() and name != self.roles.get("target"):
                 kinds[name] = ColumnKind("text" if self.roles.get("text") == name else "other", self._role(name))
             else:
                 kinds[name] = column_kind(column)

@@ -61,8 +61,8 @@ def patches_of(model: Any, graph: Graph) -> Patches:
 def reconstruction_error(model: Any) -> float:
     """Return the sum of ``eigenvalues_``: Σ_i y_iᵀ Φ_i y_i / N, of LLE the mean of |y_i − Σ_j w_ij y_j|².
 
-    Of LLE and modified LLE, scikit-learn's number is the same: its coordinates are shorter by √N, and it does not
-    divide by N. The forms of the other two have other factors there.
+    Of LLE, scikit-learn's number is the same: its coordinates are shorter by √N, and it does not divide by N. That of
+    modified LLE is the same on a surface in three dimensions, and differs in more; the other two have other factors.
     """
     return float(model.eigenvalues_.sum())
 
