@@ -105,7 +105,7 @@ def check_order(embedding: Any, X: Any, owner: str, metric: Any = "euclidean") -
     Traceback (most recent call last):
     ValueError: shepard: the map has 3 columns, but the data only 2; give the map first, shepard(Y, X)
     """
-    shapes = [getattr(part, "shape", None) for part in (embedding, X)]
+    shapes: list[Any] = [getattr(part, "shape", None) for part in (embedding, X)]
     if not all(isinstance(shape, tuple) and len(shape) == 2 for shape in shapes):
         return  # other kinds of data are checked where they are read
     (n, own), (rows, columns) = shapes

@@ -87,7 +87,7 @@ class TipPlacer(Artist):
     def _others(self, renderer: Any) -> Taken:
         """Return the texts that were written before, and their lines; later ones give way to those placed here."""
         before = takewhile(lambda text: text is not self._texts[0], self._where.texts)
-        texts = [text for text in before if text.get_text() and text.get_visible()]
+        texts: list[Any] = [text for text in before if text.get_text() and text.get_visible()]
         for text in texts:
             if hasattr(text, "update_positions"):  # it was moved in this drawing, and will be drawn later
                 text.update_positions(renderer)
