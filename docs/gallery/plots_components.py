@@ -74,7 +74,7 @@ def mixed() -> Any:
 @plot
 def _scree() -> Any:
     X, _, model = wine()
-    return spectra.scree(model, X=X, parallel=True, kept=3)
+    return spectra.scree(model, X, parallel=True, kept=3)
 
 
 @plot

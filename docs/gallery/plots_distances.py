@@ -41,14 +41,14 @@ def figures() -> dict[str, Callable[[], Any]]:
     maps = {type(model).__name__: model.fit_transform(D) for model in methods}
     names = [str(name).replace("_", " ") for name in wine.feature_names]
     return {
-        "shepard": lambda: shepard(X, P),
+        "shepard": lambda: shepard(P, X),
         "stress-by-dimension": lambda: stress_by_dimension(X),
         "residual-variance": lambda: residual_variance(X, n_neighbors=8),
-        "rnx": lambda: rnx(X, {"PCA": P, "Isomap": Y}),
+        "rnx": lambda: rnx({"PCA": P, "Isomap": Y}, X),
         "measures": lambda: measures(quality.report(X, P)),
         "neighbor-graph-roll": lambda: neighbor_graph(X, n_neighbors=8, path=ends, color=arc, color_name="arc length"),
-        "neighbor-graph-map": lambda: neighbor_graph(X, Y, n_neighbors=8, path=ends),
-        "neighbor-graph-pca": lambda: neighbor_graph(X, P, n_neighbors=8, color=arc, color_name="arc length"),
+        "neighbor-graph-map": lambda: neighbor_graph(Y, X, n_neighbors=8, path=ends),
+        "neighbor-graph-pca": lambda: neighbor_graph(P, X, n_neighbors=8, color=arc, color_name="arc length"),
         "u-matrix": lambda: u_matrix(som, wine.data),
         "hit-map": lambda: hit_map(som, wine.data),
         "component-planes": lambda: component_planes(som, names=names),

@@ -16,8 +16,8 @@ def roll():
 
 
 def test_stress_of_each_dimension_is_drawn(roll):
-    curve = stress_by_dimension(roll, [1, 2, 3])
-    axes = by_dimension.stress_by_dimension(roll, [1, 2, 3])
+    curve = stress_by_dimension(roll, dimensions=[1, 2, 3])
+    axes = by_dimension.stress_by_dimension(roll, dimensions=[1, 2, 3])
     np.testing.assert_allclose(axes.lines[0].get_xydata(), np.column_stack([[1, 2, 3], curve.stress]))
     assert axes.get_title(loc="left") == "metric MDS, 200 rows"
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1", "2", "3"]
@@ -27,7 +27,7 @@ def test_stress_of_each_dimension_is_drawn(roll):
 
 
 def test_a_sample_of_rows_is_told(roll):
-    curve = stress_by_dimension(roll, [2], rows=50, method="nonmetric")
+    curve = stress_by_dimension(roll, dimensions=[2], rows=50, method="nonmetric")
     assert (curve.n_used, curve.n_rows) == (50, 200)
     axes = Figure().add_subplot()
     assert by_dimension.stress_by_dimension(curve, ax=axes) is axes
@@ -36,7 +36,7 @@ def test_a_sample_of_rows_is_told(roll):
 
 def test_residual_variance_beside_that_of_pca(roll):
     curve = residual_variance_by_dimension(roll, range(1, 5))
-    axes = by_dimension.residual_variance(roll, range(1, 5))
+    axes = by_dimension.residual_variance(roll, dimensions=range(1, 5))
     np.testing.assert_allclose(axes.lines[0].get_ydata(), curve.isomap)
     np.testing.assert_allclose(axes.lines[1].get_ydata(), curve.linear)
     assert np.isnan(curve.linear[3]), "three columns have no fourth component"
@@ -50,7 +50,7 @@ def test_residual_variance_of_a_fitted_isomap(roll):
     np.testing.assert_allclose(axes.lines[0].get_ydata(), model.residual_variance_)
     assert len(axes.lines) == 1, "PCA's curve needs the rows"
     with pytest.raises(ValueError, match=r"fit it with n_components=5"):
-        by_dimension.residual_variance(model, [1, 5])
+        by_dimension.residual_variance(model, dimensions=[1, 5])
     with pytest.raises(ValueError, match="PCA has no residual variances of path lengths"):
         by_dimension.residual_variance(lowland.PCA(2).fit(roll))
 
@@ -65,8 +65,8 @@ def test_many_dimensions_have_fewer_ticks(rng):
 @pytest.mark.parametrize("name", ["slide", "dark"])
 def test_themes(roll, name):
     with theme(name) as look:
-        axes = by_dimension.residual_variance(roll, [1, 2])
-        stress = by_dimension.stress_by_dimension(roll, [1, 2])
+        axes = by_dimension.residual_variance(roll, dimensions=[1, 2])
+        stress = by_dimension.stress_by_dimension(roll, dimensions=[1, 2])
     assert [line.get_color() for line in axes.lines] == [look.accent, look.second]
     assert axes.lines[0].get_linewidth() == look.line
     assert {text.get_color() for text in stress.texts} == {look.ink}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.path import Path
 from matplotlib.text import Text
 from sklearn.datasets import load_iris, load_wine
 
@@ -40,14 +42,18 @@ def arrows(ax):
     return np.array([text.xy for text in ax.texts if not text.get_text()])
 
 
+def shown_names(ax):
+    return [text for text in ax.texts if text.get_text() and text.get_visible()]
+
+
 def names_of(ax):
-    return [text.get_text() for text in ax.texts if text.get_text()]
+    return [text.get_text() for text in shown_names(ax)]
 
 
 def overlaps(ax):
     """Pairs of names whose drawn boxes overlap, and names outside of the axes."""
     ax.figure.draw_without_rendering()
-    texts = [text for text in ax.texts if text.get_text()]
+    texts = shown_names(ax)
     boxes = [Text.get_window_extent(text) for text in texts]  # without the line to its place
     frame = ax.get_window_extent()
     found = [
@@ -62,6 +68,35 @@ def overlaps(ax):
         if box.x0 < frame.x0 - 1 or box.x1 > frame.x1 + 1 or box.y0 < frame.y0 - 1 or box.y1 > frame.y1 + 1
     ]
     return found + outside
+
+
+def leaders(ax):
+    """The lines from names to their places, as drawn, in pixels: from the edge of a name's box to its place."""
+    found = []
+    for text in shown_names(ax):
+        if text.arrow_patch is not None and text.arrow_patch.get_visible():
+            box, place = Text.get_window_extent(text), ax.transData.transform(text.xy)
+            middle = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
+            way = place - middle
+            share = np.min(0.5 * np.array([box.width, box.height]) / np.maximum(np.abs(way), 1e-9))
+            found.append((text, Path([middle + share * way, place])))
+    return found
+
+
+def crossings(ax):
+    """Pairs of lines that cross, and lines that pass through the name of another place."""
+    lines = leaders(ax)
+    found = [
+        (a.get_text(), b.get_text())
+        for i, (a, one) in enumerate(lines)
+        for b, two in lines[:i]
+        if one.intersects_path(two, filled=False)
+    ]
+    for text, line in lines:
+        for other in shown_names(ax):
+            if other is not text and line.intersects_bbox(Text.get_window_extent(other), filled=False):
+                found.append((text.get_text(), other.get_text()))
+    return found
 
 
 # -- correlation circle ---------------------------------------------------------------------------------------------
@@ -242,6 +277,7 @@ def test_names_never_overlap(wine, fitted, size, style):
             ax = Figure(figsize=size, layout="constrained").add_subplot()
             assert draw(ax) is ax
             assert overlaps(ax) == []
+            assert crossings(ax) == []
             assert len(names_of(ax)) >= 3
             legend = ax.get_legend()
             assert legend is None or not legend.get_window_extent().shrunk(0.99, 0.99).overlaps(ax.get_window_extent())
@@ -250,6 +286,48 @@ def test_names_never_overlap(wine, fitted, size, style):
 def test_all_names_find_room_in_a_figure_of_usual_size(wine, fitted):
     assert set(names_of(correlation_circle(fitted, wine))) == set(wine.columns)
     assert len(names_of(biplot(fitted, wine))) == 10
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """A model of 60 columns that are much alike: the arrows of many point the same way."""
+    rng = np.random.default_rng(5)
+    factors = rng.normal(size=(80, 3))
+    X = factors @ rng.normal(size=(3, 60)) ** 3 + 0.3 * rng.normal(size=(80, 60))
+    frame = pd.DataFrame(X, columns=[f"column number {i}" for i in range(60)])
+    return lowland.PCA(2, scale=True).fit(frame), frame
+
+
+@pytest.mark.parametrize("size", [(4.0, 3.4), (6.4, 5.2), (11.0, 8.0)], ids=["small", "middle", "large"])
+@pytest.mark.parametrize("draw", [correlation_circle, biplot])
+def test_crowded_arrows_have_as_many_names_as_fit(crowd, draw, size):
+    model, X = crowd
+    ax = draw(model, X, n_arrows=40, ax=Figure(figsize=size, layout="constrained").add_subplot())
+    assert overlaps(ax) == []
+    assert crossings(ax) == []
+    shown, order = names_of(ax), list(np.argsort(-quality.column_cos2(model, X).values.sum(axis=1)))
+    assert shown[0] == f"column number {order[0]}", "the column that the plane shows best has a name"
+    hidden = 40 - len(shown)
+    told = " ".join(ax.get_title(loc="left").split())
+    assert "40 of 60 columns" in told
+    assert hidden > 0
+    assert f"{hidden} column{'' if hidden == 1 else 's'} not labelled" in told
+
+
+def test_names_are_placed_again_when_the_figure_changes(crowd):
+    model, X = crowd
+    with theme("slide"):
+        ax = correlation_circle(model, X)
+    before, look = len(names_of(ax)), ax.title.get_fontsize()
+    ax.figure.set_size_inches(4.0, 3.5)
+    for _ in range(3):
+        ax.figure.draw_without_rendering()
+    assert overlaps(ax) == []
+    assert crossings(ax) == []
+    after = len(names_of(ax))
+    assert after < before
+    assert f"{30 - after} columns not labelled" in " ".join(ax.get_title(loc="left").split())
+    assert ax.title.get_fontsize() == look
 
 
 # -- bars -----------------------------------------------------------------------------------------------------------

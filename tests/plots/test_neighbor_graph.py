@@ -26,7 +26,7 @@ def edges_of(X, k, **options):
 
 def test_each_edge_is_drawn_once_at_the_places_of_its_ends(roll):
     X, Y = roll
-    axes = neighbor_graph(X, Y, n_neighbors=5)
+    axes = neighbor_graph(Y, X, n_neighbors=5)
     lines = list(axes.collections[0].get_segments())
     edges = sorted(edges_of(X, 5))
     assert len(lines) == len(edges)
@@ -61,26 +61,26 @@ def test_path_against_the_straight_line_on_a_roll(roll):
 def test_distances_need_a_map(roll):
     X, Y = roll
     D = cdist(X[:60], X[:60], "cityblock")
-    axes = neighbor_graph(D, Y[:60], metric="precomputed", n_neighbors=6, path=(0, 59))
-    same = neighbor_graph(X[:60], Y[:60], metric="cityblock", n_neighbors=6, path=(0, 59))
+    axes = neighbor_graph(Y[:60], D, metric="precomputed", n_neighbors=6, path=(0, 59))
+    same = neighbor_graph(Y[:60], X[:60], metric="cityblock", n_neighbors=6, path=(0, 59))
     texts = [[text.get_text() for text in one.get_legend().get_texts()] for one in (axes, same)]
     assert texts[0] == texts[1]
     assert f"straight line in the data: {D[0, 59]:.3g}" in texts[0]
-    with pytest.raises(ValueError, match=r"give a map: neighbor_graph\(X, Y\)"):
+    with pytest.raises(ValueError, match=r"give a map: neighbor_graph\(Y, X\)"):
         neighbor_graph(D, metric="precomputed")
 
 
 def test_colours_of_points_and_their_legend(roll):
     X, Y = roll
     names = np.where(Y[:, 0] < np.median(Y[:, 0]), "inner", "outer")
-    axes = neighbor_graph(X, Y, color=names, color_name="part", path=(0, 5))
+    axes = neighbor_graph(Y, X, color=names, color_name="part", path=(0, 5))
     groups = axes.collections[1:3]
     for part, label, tone in zip(groups, ("inner", "outer"), PALETTE, strict=False):
         np.testing.assert_allclose(part.get_offsets(), Y[names == label])
         assert to_hex(part.get_facecolor()[0]) == tone
     legends = [axes.get_legend(), *(a for a in axes.artists if a.__class__.__name__ == "Legend")]
     assert sorted(len(legend.get_texts()) for legend in legends) == [2, 2], "the path has a legend of its own"
-    scaled = neighbor_graph(X, Y, color=Y[:, 0], color_name="arc")
+    scaled = neighbor_graph(Y, X, color=Y[:, 0], color_name="arc")
     assert scaled.figure.axes[1].get_ylabel() == "arc"
     np.testing.assert_allclose(scaled.collections[2].get_array(), Y[:, 0])
 
@@ -88,7 +88,7 @@ def test_colours_of_points_and_their_legend(roll):
 def test_a_sample_of_many_edges_is_told(roll, monkeypatch):
     X, Y = roll
     monkeypatch.setattr(drawing, "EDGES_MOST", 100)
-    axes = neighbor_graph(X, Y, n_neighbors=5)
+    axes = neighbor_graph(Y, X, n_neighbors=5)
     assert len(axes.collections[0].get_segments()) == 100
     assert f"100 of {len(edges_of(X, 5)):,} edges drawn" in axes.get_title(loc="left")
 
@@ -102,12 +102,12 @@ def test_flat_axes_show_two_of_three_coordinates(roll):
 
 def test_what_cannot_be_drawn_is_refused(rng):
     X = rng.normal(size=(40, 5))
-    with pytest.raises(ValueError, match=r"X has 5 columns.*give a map: neighbor_graph\(X, Y\)"):
+    with pytest.raises(ValueError, match=r"the data have 5 columns.*give a map: neighbor_graph\(Y, X\)"):
         neighbor_graph(X)
     with pytest.raises(ValueError, match=r"the map has 5 columns.*Y\[:, :2\]"):
         neighbor_graph(X, X)
     with pytest.raises(ValueError, match=r"shape \(39, 2\).*each of 40 points"):
-        neighbor_graph(X, X[1:, :2])
+        neighbor_graph(X[1:, :2], X)
     apart = np.concatenate([X[:20, :2], X[20:, :2] + 100])
     with pytest.raises(lowland.DataError, match="no path connects the points 0 and 39"):
         neighbor_graph(apart, n_neighbors=3, path=(0, 39))
@@ -117,7 +117,7 @@ def test_what_cannot_be_drawn_is_refused(rng):
 def test_themes(roll, name):
     X, Y = roll
     with theme(name) as look:
-        axes = neighbor_graph(X, Y, path=(0, 9))
+        axes = neighbor_graph(Y, X, path=(0, 9))
         neighbor_graph(X)  # in space
     assert [line.get_color() for line in axes.lines] == [look.second, look.ink]
     assert tuple(axes.collections[0].get_colors()[0][:3]) == pytest.approx(to_rgba(look.faint)[:3])

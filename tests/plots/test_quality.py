@@ -21,7 +21,7 @@ def roll():
 def test_shepard_draws_the_pairs_and_their_fit(roll):
     X, Y, _ = roll
     found = quality.shepard(X, Y)
-    axes = shepard(X, Y)
+    axes = shepard(Y, X)
     np.testing.assert_allclose(
         axes.collections[0].get_offsets(), np.column_stack([found.data_distances, found.map_distances])
     )
@@ -35,9 +35,9 @@ def test_shepard_draws_the_pairs_and_their_fit(roll):
 
 def test_shepard_says_that_pairs_are_sampled(roll):
     X, Y, _ = roll
-    title = shepard(X, Y, pairs=2000).get_title(loc="left")
+    title = shepard(Y, X, pairs=2000).get_title(loc="left")
     assert "2,000 sampled pairs" in title
-    assert "\n" not in shepard(X[:50], Y[:50]).get_title(loc="left"), "all pairs are drawn"
+    assert "\n" not in shepard(Y[:50], X[:50]).get_title(loc="left"), "all pairs are drawn"
 
 
 def test_shepard_takes_a_result_and_axes(roll):
@@ -46,14 +46,14 @@ def test_shepard_takes_a_result_and_axes(roll):
     found = quality.shepard(X, Y)
     assert shepard(found, ax=axes) is axes
     assert found.figure().axes[0].get_ylabel() == axes.get_ylabel() == "distance in the map"
-    with pytest.raises(ValueError, match=r"shepard\(X, Y\)"):
+    with pytest.raises(ValueError, match=r"shepard\(Y, X\)"):
         shepard(X)
 
 
 def test_rnx_of_several_maps(roll):
     X, Y, unrolled = roll
     maps = {"PCA": Y, "the $ truth": unrolled}
-    axes = rnx(X, maps)
+    axes = rnx(maps, X)
     curves = [quality.rnx_curve(X, map) for map in maps.values()]
     for line, curve, tone in zip(axes.lines, curves, PALETTE, strict=False):
         np.testing.assert_array_equal(line.get_xdata(), curve.k)
@@ -85,17 +85,17 @@ def test_rnx_of_many_points_evaluates_some(roll, monkeypatch):
     monkeypatch.setattr(drawing, "ALL_ANCHORS", 100)
     monkeypatch.setattr(drawing, "SORTED", 150 * 60)
     monkeypatch.setattr(drawing, "FEWEST_ANCHORS", 20)
-    assert "60 of 150 points evaluated" in rnx(X, Y).get_title(loc="left")
-    assert rnx(X, Y, anchors=None).get_title(loc="left").startswith("AUC")
-    assert "evaluated" not in rnx(X, Y, anchors=None).get_title(loc="left")
+    assert "60 of 150 points evaluated" in rnx(Y, X).get_title(loc="left")
+    assert rnx(Y, X, anchors=None).get_title(loc="left").startswith("AUC")
+    assert "evaluated" not in rnx(Y, X, anchors=None).get_title(loc="left")
 
 
 def test_rnx_refuses_what_it_cannot_draw(roll):
     X, Y, _ = roll
-    with pytest.raises(ValueError, match=r"rnx\(X, Y\)"):
+    with pytest.raises(ValueError, match=r"rnx\(Y, X\)"):
         rnx(X)
     with pytest.raises(ValueError, match="at least one map"):
-        rnx(X, {})
+        rnx({}, X)
     curve = quality.rnx_curve(X, Y, anchors=20)
     with pytest.raises(ValueError, match="11 curves are too many"):
         rnx({str(i): curve for i in range(CURVES_MOST + 1)})
@@ -118,7 +118,7 @@ def test_measures_are_at_their_values(roll):
 def test_themes(roll, name):
     X, Y, unrolled = roll
     with theme(name) as look:
-        drawn = [shepard(X, Y), rnx(X, {"a": Y, "b": unrolled}), measures(quality.report(X, Y))]
+        drawn = [shepard(Y, X), rnx({"a": Y, "b": unrolled}, X), measures(quality.report(X, Y))]
     assert tuple(drawn[0].collections[0].get_facecolor()[0][:3]) == pytest.approx(to_rgba(look.accent)[:3])
     assert drawn[0].lines[0].get_color() == look.second
     for axes in drawn:

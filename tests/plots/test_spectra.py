@@ -57,7 +57,7 @@ def test_scree_of_a_model_has_its_shares_and_kept_components(wine):
 def test_the_line_of_parallel_analysis_separates_its_count(wine, scale):
     X = wine / wine.std() * np.linspace(1, 2, 13)
     model = lowland.PCA(scale=scale).fit(X)
-    ax = scree(model, X=X, parallel=True)
+    ax = scree(model, X, parallel=True)
     line = ax.lines[1].get_ydata()
     np.testing.assert_allclose(line, 100 * null_shares(X, scale=scale))
     above = np.array(heights(ax)) > line
@@ -67,10 +67,10 @@ def test_the_line_of_parallel_analysis_separates_its_count(wine, scale):
 
 def test_parallel_analysis_knows_what_it_needs(wine):
     scaled = lowland.PCA(2, scale=True).fit(wine)
-    by_model, by_rows = scree(scaled, parallel=True), scree(scaled, X=wine, parallel=True)
+    by_model, by_rows = scree(scaled, parallel=True), scree(scaled, wine, parallel=True)
     np.testing.assert_allclose(by_model.lines[1].get_ydata(), by_rows.lines[1].get_ydata())
     recipe = lowland.recipe(lowland.PCA(2), scale="standard").fit(wine)
-    np.testing.assert_allclose(scree(recipe, X=wine, parallel=True).lines[1].get_ydata(), by_rows.lines[1].get_ydata())
+    np.testing.assert_allclose(scree(recipe, wine, parallel=True).lines[1].get_ydata(), by_rows.lines[1].get_ydata())
     values = scree([2.0, 0.6, 0.4], parallel=True, n_rows=100)
     np.testing.assert_allclose(values.lines[1].get_ydata(), 100 * null_shares([2.0, 0.6, 0.4], 100))
     assert scree([2.0, 1.0], parallel=[0.6, 0.4]).lines[1].get_ydata().tolist() == [60, 40]
@@ -79,7 +79,7 @@ def test_parallel_analysis_knows_what_it_needs(wine):
     with pytest.raises(ValueError, match="needs n_rows"):
         scree([2.0, 1.0], parallel=True)
     with pytest.raises(ValueError, match="not defined for TruncatedSVD"):
-        scree(lowland.TruncatedSVD(2).fit(wine), X=wine, parallel=True)
+        scree(lowland.TruncatedSVD(2).fit(wine), wine, parallel=True)
 
 
 def test_a_method_without_variances_has_no_scree(wine):
@@ -284,7 +284,7 @@ def test_all_themes_draw_everything(style, digits, wine, cloud, tmp_path):
 def test_texts_of_scree_and_heat_maps_do_not_overlap(size, wine):
     model = lowland.PCA(scale=True).fit(wine)
     for draw in (
-        lambda ax: scree(model, kept=3, X=wine, parallel=True, ax=ax),
+        lambda ax: scree(model, wine, kept=3, parallel=True, ax=ax),
         lambda ax: spectrum([4.0, 3.5, 0.2, 0.1, -0.3], ax=ax),
         lambda ax: correlations(wine, numbers=False, ax=ax),
     ):

@@ -12,7 +12,7 @@ import pytest
 
 import lowland
 from lowland.dimension.spectrum import CAVEAT
-from lowland.plots import scatter, scree
+from lowland.plots import biplot, scatter, scree
 from lowland.plots.coloring import GROUPS_MOST, Groups, Scale, read_colors
 from lowland.plots.names import visible_labels
 from lowland.plots.scatter import LABELS_MOST, RASTER_ABOVE, places
@@ -457,6 +457,14 @@ def test_rare_groups_share_an_entry_and_stay_in_the_picture() -> None:
     assert found.labels[found.others] == "other (6 smaller groups)"
     assert int((found.codes == found.others).sum()) == 6
     assert points(scatter(np.random.default_rng(0).normal(size=(len(names), 2)), color=names)) == len(names)
+
+
+def test_outlines_of_labels_have_the_colour_of_the_page(rng) -> None:
+    """A white outline around light letters could not be read on a dark page."""
+    X = rng.normal(size=(30, 4))
+    svg = inline_svg(biplot(lowland.PCA(2).fit(X), X).figure, "b", "t", "d")
+    assert "stroke: var(--back, #ffffff)" in svg
+    assert "stroke: #ffffff" not in svg
 
 
 def test_pictures_leave_no_global_state() -> None:

@@ -28,8 +28,8 @@ _KRUSKAL = ((0.2, "poor"), (0.1, "fair"), (0.05, "good"), (0.025, "excellent")) 
 
 def stress_by_dimension(
     X: Any,
-    dimensions: Iterable[int] = DIMENSIONS,
     *,
+    dimensions: Iterable[int] = DIMENSIONS,
     method: str = "metric",
     metric: Metric = "euclidean",
     random_state: int | None = None,
@@ -50,7 +50,7 @@ def stress_by_dimension(
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(60, 3))
-    >>> stress_by_dimension(X, [1, 2, 3]).lines[0].get_xdata().tolist()
+    >>> stress_by_dimension(X, dimensions=[1, 2, 3]).lines[0].get_xdata().tolist()
     [1, 2, 3]
     """
     curve = X
@@ -83,8 +83,8 @@ def stress_by_dimension(
 
 def residual_variance(
     X: Any,
-    dimensions: Iterable[int] | None = None,
     *,
+    dimensions: Iterable[int] | None = None,
     n_neighbors: int = 10,
     metric: Metric = "euclidean",
     random_state: int | None = None,
@@ -113,7 +113,7 @@ def residual_variance(
     --------
     >>> import lowland
     >>> X, _ = lowland.data.swiss_roll(300, random_state=0)
-    >>> axes = residual_variance(X, [1, 2, 3])
+    >>> axes = residual_variance(X, dimensions=[1, 2, 3])
     >>> [text.get_text() for text in axes.get_legend().get_texts()]
     ['Isomap, path lengths', 'PCA, direct distances']
     """
@@ -152,7 +152,7 @@ def _of_model(model: Any, dimensions: Iterable[int] | None) -> ResidualCurve:
     if max(numbers) > len(values):
         raise ValueError(
             f"this Isomap has {len(values)} components, so there are no {max(numbers)} dimensions; fit it with "
-            f"n_components={max(numbers)}, or give the data: residual_variance(X, {list(numbers)})"
+            f"n_components={max(numbers)}, or give the data: residual_variance(X, dimensions={list(numbers)})"
         )
     n = len(model.embedding_)
     return ResidualCurve(numbers, at_dimensions(values, numbers), None, "", model.n_neighbors, n, n)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..comparison.ranking import WORDS
-from .panels import draw_panel, group_legend
+from .panels import draw_panel, group_legend, panel_title
 from .parts import grid_lines, legend
 from .style import current, literal, new_figure, shorten
 
@@ -62,7 +62,7 @@ def comparison(
         name = list(maps)[number]
         read = draw_panel(axes, np.asarray(maps[name]), None if colors is None else colors[name])[0]
         shared = read if read is not None else shared
-        title = shorten(name, 34) + (" (recommended)" if name == marked else "")
+        title = panel_title(name, name == marked)
         weight = "bold" if name == marked else "normal"
         axes.set_title(literal(title), fontsize=look.font, color=look.ink, fontweight=weight)
     if shared is not None:

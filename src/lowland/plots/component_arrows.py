@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from ..quality.components import checked_axes, column_contributions, correlation_values, cos2_values
 from ..quality.model_axes import ModelAxes, model_axes
 from ..quality.supplementary_columns import Supplementary, supplementary
-from .component_parts import color_bar, draw_arrows, draw_points, note, zero_lines
+from .component_parts import color_bar, draw_arrows, draw_points, note, rewrite, zero_lines
 from .style import axes_for, current, literal
 from .tip_names import write_tip_names
 
@@ -93,18 +93,48 @@ def biplot(
     draw_arrows(ax, further, look.second, dashed=True)
     centres = _draw_centres(ax, extra, places, found, scaling)
     _finish_plane(ax, [found.labels()[i] for i in places], np.vstack([points, 1.12 * ends]))
-    note(ax, f"{SCALINGS[scaling]} × {factor:.2g}" + _left_out(len(best), len(arrows)))
-    _write_columns(ax, ends, [found.names[j] for j in best], list(numbers), centres)
+    heading = _Heading(ax, f"{SCALINGS[scaling]} × {factor:.2g}", len(best), len(arrows))
+    _write_columns(heading, ends, [found.names[j] for j in best], list(numbers), centres)
     if names is not None and len(names) <= NAMES_MOST:
-        write_tip_names(ax, points, names, colors=[look.faint] * len(names))
+        write_tip_names(ax, points, names, colors=[look.faint] * len(names), told=heading.counter("row"))
     return ax
 
 
-def _write_columns(ax: Axes, ends: Array, active: list[str], further: list[str], centres: dict[str, Array]) -> None:
+class _Heading:
+    """The line above the plot, with the numbers of columns that are not drawn and of names that have no room."""
+
+    def __init__(self, ax: Axes, text: str, shown: int, total: int) -> None:
+        self.ax, self._text, self._hidden = ax, text, dict[str, int]()
+        self._few = "" if shown == total else f"{shown} of {total} columns"
+        self._title = note(ax, self.text)
+
+    @property
+    def text(self) -> str:
+        """The whole line."""
+        told = [self._few] if self._few else []
+        told += [f"{n} {what}{'' if n == 1 else 's'} not labelled" for what, n in self._hidden.items() if n]
+        return self._text + (f" ({', '.join(told)})" if told else "")
+
+    def counter(self, what: str) -> Callable[[int], None]:
+        """Return what is called with the number of names that have no room."""
+
+        def told(hidden: int) -> None:
+            before = self.text
+            self._hidden[what] = hidden
+            if self.text != before:
+                rewrite(self.ax, self._title, self.text)
+
+        return told
+
+
+def _write_columns(
+    heading: _Heading, ends: Array, active: list[str], further: list[str], centres: dict[str, Array]
+) -> None:
     """Write the names of active and supplementary columns at their arrows, and those of levels at their centres."""
-    look = current()
+    look, ax = current(), heading.ax
     colors = [look.ink] * len(active) + [look.second] * len(further)
-    write_tip_names(ax, ends, active + further, towards=ends, colors=colors, arrows=ends)
+    told = heading.counter("column")
+    write_tip_names(ax, ends, active + further, towards=ends, colors=colors, arrows=ends, told=told)
     if centres:
         write_tip_names(
             ax,
@@ -112,6 +142,7 @@ def _write_columns(ax: Axes, ends: Array, active: list[str], further: list[str],
             list(centres),
             colors=[look.second] * len(centres),
             gap=3.5 * look.marker**0.5,  # beyond the marker
+            told=heading.counter("level"),
         )
 
 
@@ -168,8 +199,8 @@ def correlation_circle(
     ax.set_aspect("equal")
     ax.set_xlabel(literal(found.labels()[places[0]]))
     ax.set_ylabel(literal(found.labels()[places[1]]))
-    note(ax, "correlations of columns and axes" + _left_out(len(best), len(table)))
-    _write_columns(ax, np.vstack([tips, further]), [found.names[j] for j in best], list(extra.numbers), {})
+    heading = _Heading(ax, "correlations of columns and axes", len(best), len(table))
+    _write_columns(heading, np.vstack([tips, further]), [found.names[j] for j in best], list(extra.numbers), {})
     return ax
 
 
@@ -185,10 +216,6 @@ def _best(cos2: Array, n: int | None) -> Array:
     if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
         raise ValueError(f"n_arrows must be a whole number of at least 1, or None for all; got {n!r}")
     return np.argsort(-np.round(cos2, 12), kind="stable")[:n]
-
-
-def _left_out(shown: int, total: int) -> str:
-    return "" if shown == total else f" ({shown} of {total} columns)"
 
 
 def _scaled(found: ModelAxes, places: list[int], scaling: str) -> tuple[Array, Array, Array]:

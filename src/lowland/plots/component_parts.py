@@ -13,6 +13,7 @@ from .style import current, literal, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
 Array = Any
 
@@ -116,10 +117,17 @@ def zero_lines(ax: Axes) -> None:
     ax.axvline(0, color=look.faint, linewidth=0.6, zorder=0.5)
 
 
-def note(ax: Axes, text: str) -> None:
+def note(ax: Axes, text: str) -> Text:
     """Write a small line above the axes, left; in several lines where the figure is narrow."""
     look = current()
     title = ax.set_title(text, loc="left", fontsize=look.font, color=look.ink)
+    rewrite(ax, title, text)
+    return title
+
+
+def rewrite(ax: Axes, title: Text, text: str) -> None:
+    """Change the text of a note, whose look stays."""
+    title.set_text(text)
     figure: Any = ax.figure
     spec = ax.get_subplotspec()
     room = figure.bbox.width * (ax.get_position() if spec is None else spec.get_position(figure)).width

@@ -96,3 +96,21 @@ def places(Y: Array) -> tuple[Array, Array]:
 def _spread(n: int) -> Array:
     """Return heights that separate the points of a strip; they depend only on n."""
     return (np.arange(n) * 0.6180339887498949) % 1.0
+
+
+def check_order(embedding: Any, X: Any, owner: str, metric: Any = "euclidean") -> None:
+    """Refuse a map with more columns than its data: the two were given in the wrong order.
+
+    >>> check_order(np.zeros((9, 3)), np.zeros((9, 2)), "shepard")
+    Traceback (most recent call last):
+    ValueError: shepard: the map has 3 columns, but the data only 2; give the map first, shepard(Y, X)
+    """
+    shapes: list[Any] = [getattr(part, "shape", None) for part in (embedding, X)]
+    if not all(isinstance(shape, tuple) and len(shape) == 2 for shape in shapes):
+        return  # other kinds of data are checked where they are read
+    (n, own), (rows, columns) = shapes
+    square = isinstance(metric, str) and metric == "precomputed"
+    if n == rows and own > columns and (not square or own == n):
+        raise ValueError(
+            f"{owner}: the map has {own:,} columns, but the data only {columns:,}; give the map first, {owner}(Y, X)"
+        )

@@ -13,6 +13,7 @@ from ..graph.paths import Path, shortest_path
 from ..pairs.distances import learn
 from ..pairs.distances import metric as bind
 from .coloring import Groups, group_style, read_colors
+from .coordinates import check_order
 from .parts import color_bar, heading, legend
 from .scatter import label_axes
 from .style import axes_for, current, literal, shorten
@@ -28,8 +29,8 @@ EDGES_MOST = 20_000  # with more edges single ones cannot be seen
 
 
 def neighbor_graph(
-    X: Any,
-    Y: Any = None,
+    embedding: Any,
+    X: Any = None,
     *,
     n_neighbors: int = 10,
     metric: Metric = "euclidean",
@@ -42,10 +43,11 @@ def neighbor_graph(
 
     Parameters
     ----------
-    X : array
-        The data, whose nearest neighbours are joined; with ``metric="precomputed"`` their distances.
-    Y : array, optional
-        A map of two or three coordinates to draw on; default: X itself, if it has two or three columns.
+    embedding : array
+        Two or three coordinates of each point: a map, or data with so few columns.
+    X : array, optional
+        The data, whose nearest neighbours are joined; with ``metric="precomputed"`` their distances. Default: the
+        coordinates themselves.
     n_neighbors : int
         Neighbours of each point. Two points are joined if either is among the other's neighbours.
     metric : str or callable
@@ -70,8 +72,11 @@ def neighbor_graph(
     >>> [text.get_text() for text in axes.get_legend().get_texts()]
     ['shortest path: 2 (2 edges)', 'straight line: 1.41']
     """
-    graph = find_neighbors(X, n_neighbors, metric=metric).symmetric()
-    places = _places(X if Y is None else Y, graph.n, metric, given=Y is not None)
+    data = embedding if X is None else X
+    if X is not None:
+        check_order(embedding, X, "neighbor_graph", metric)
+    graph = find_neighbors(data, n_neighbors, metric=metric).symmetric()
+    places = _places(embedding, graph.n, metric, alone=X is None)
     flat = ax is not None and not hasattr(ax, "zaxis")
     places = places[:, :2] if flat else places
     axes = axes_for(ax, 6.4, 5.4, projection="3d" if places.shape[1] == 3 else None)
@@ -79,25 +84,25 @@ def neighbor_graph(
     _draw_points(axes, places, color, color_name, behind=path is not None)
     if path is not None:
         found = shortest_path(graph, *path)
-        _draw_path(axes, places, found, _direct(X, metric, *path), " in the data" if Y is not None else "")
+        _draw_path(axes, places, found, _direct(data, metric, *path), "" if X is None else " in the data")
     axes.autoscale_view()
-    label_axes(axes, [""] * places.shape[1], range(places.shape[1]), meaningful=Y is None)
+    label_axes(axes, [""] * places.shape[1], range(places.shape[1]), meaningful=X is None)
     edges = f"{total:,} edges" if drawn == total else f"{drawn:,} of {total:,} edges drawn"
     heading(axes, f"{n_neighbors} nearest neighbours of {graph.n:,} points, {edges}")
     return axes
 
 
-def _places(points: Any, n: int, metric: Any, *, given: bool) -> Array:
+def _places(points: Any, n: int, metric: Any, *, alone: bool) -> Array:
     """Return where points are drawn: two or three coordinates."""
-    if not given and (callable(metric) or metric == "precomputed"):
-        raise ValueError("distances alone give no places to draw at; give a map: neighbor_graph(X, Y)")
-    places = np.asarray(points if given else objects(points, "euclidean", "neighbor_graph"), dtype=np.float64)
+    if alone and (callable(metric) or metric == "precomputed"):
+        raise ValueError("distances alone give no places to draw at; give a map: neighbor_graph(Y, X)")
+    places = np.asarray(objects(points, "euclidean", "neighbor_graph") if alone else points, dtype=np.float64)
     if places.ndim != 2 or len(places) != n:
         raise ValueError(f"the map has shape {places.shape}; it needs one row of coordinates for each of {n} points")
     if places.shape[1] not in (2, 3):
-        what = "the map" if given else "X"
-        more = "give 2 or 3 of its coordinates, such as Y[:, :2]" if given else "give a map: neighbor_graph(X, Y)"
-        raise ValueError(f"{what} has {places.shape[1]} columns, and a graph is drawn in 2 or 3 dimensions; {more}")
+        what = "the data have" if alone else "the map has"
+        more = "give a map: neighbor_graph(Y, X)" if alone else "give 2 or 3 of its coordinates, such as Y[:, :2]"
+        raise ValueError(f"{what} {places.shape[1]} columns, and a graph is drawn in 2 or 3 dimensions; {more}")
     return places
 
 

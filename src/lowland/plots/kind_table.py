@@ -48,7 +48,7 @@ def _whole(of: Subject) -> Any:
 
 
 def _shares(of: Subject) -> Any:
-    return (of.model,), {} if of.X is None else {"X": of.X}
+    return (of.model, of.X), {}
 
 
 def _method(of: Subject) -> Any:
@@ -75,12 +75,12 @@ def _table(of: Subject) -> Any:
 
 def _judged(of: Subject) -> Any:
     rows, metric = of.judged
-    return (rows, of.Y), {"metric": metric}
+    return (of.Y, rows), {"metric": metric}
 
 
 def _judged_map(of: Subject) -> Any:
-    rows, metric = of.judged
-    return (of.Y, rows), {"metric": metric, "labels": of.labels, "meaningful_axes": of.meaningful_axes}
+    given, options = _judged(of)
+    return given, {**options, "labels": of.labels, "meaningful_axes": of.meaningful_axes}
 
 
 def _judged_rows(of: Subject) -> Any:
@@ -102,7 +102,7 @@ def _residuals(of: Subject) -> Any:
 
 def _graph(of: Subject) -> Any:
     given, options = _judged(of)
-    return (given[0], given[1][:, :3]), {**options, "n_neighbors": _neighbors(of)}
+    return (given[0][:, :3], given[1]), {**options, "n_neighbors": _neighbors(of)}
 
 
 def _neighbors(of: Subject) -> int:

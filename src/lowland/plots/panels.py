@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ACROSS = 3  # panels in a row
 MAPS_MOST = 24  # more panels would be too small to compare
+LETTERS = 28  # of a heading, about the width of a panel
 _NAMED = 12  # most classes labelled inside the maps; more labels would cover them
 _ALL_UP_TO = 2000  # up to this number of points all are judged; of more, a sample
 _ANCHORS, _PAIRS = 1000, 100_000
@@ -96,6 +97,18 @@ def compare_grid(
 _BESIDE: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}
 
 
+def panel_title(name: str, recommended: bool) -> str:
+    """Return the heading of a small map; a long name has a line of its own, so that headings do not meet.
+
+    >>> panel_title("pca", True)
+    'pca (recommended)'
+    >>> panel_title("isomap(metric=seuclidean, n_neighbors=5)", True).splitlines()
+    ['isomap(metric=seuclidean, n…', '(recommended)']
+    """
+    short = shorten(name, LETTERS)
+    return short + ("" if not recommended else " (recommended)" if len(short) < LETTERS // 2 else "\n(recommended)")
+
+
 class Panel:
     """One map, its name, the colours of its points and its verdict."""
 
@@ -105,7 +118,7 @@ class Panel:
             raise ValueError(f"the map {name!r} must be a non-empty 2-D array of coordinates; got shape {self.Y.shape}")
         self.color, self.recommended = color, recommended
         words = {} if verdict is None else verdict.words
-        lines = [shorten(name, 34) + (" (recommended)" if recommended else "")]
+        lines = [panel_title(name, recommended)]
         lines += [f"{what} {word}" for what, word in words.items()]
         self.title = literal("\n".join(lines))
 

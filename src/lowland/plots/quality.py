@@ -10,6 +10,7 @@ import numpy as np
 from ..quality.rank_curves import RnxCurve, rnx_curve
 from ..quality.shepard import Shepard
 from ..quality.shepard import shepard as measure_pairs
+from .coordinates import check_order
 from .parts import grid_lines, heading, legend, log_axis
 from .style import axes_for, current, literal, shorten
 from .views import RASTER_ABOVE
@@ -34,8 +35,8 @@ _SHARES = {
 
 
 def shepard(
-    X: Any,
-    Y: Any = None,
+    embedding: Any,
+    X: Any = None,
     *,
     metric: Metric = "euclidean",
     pairs: int | str | None = "auto",
@@ -49,10 +50,10 @@ def shepard(
 
     Parameters
     ----------
-    X : array, or Shepard
-        The data, or what `lowland.quality.shepard` returned.
-    Y : array
-        The map, one row for each of X's.
+    embedding : array, or Shepard
+        The map, or what `lowland.quality.shepard` returned.
+    X : array
+        The data, one row for each of the map's.
     metric, pairs, random_state
         As in `lowland.quality.shepard`.
     ax : Axes, optional
@@ -61,10 +62,10 @@ def shepard(
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(40, 3))
-    >>> shepard(X, X[:, :2]).get_xlabel()
+    >>> shepard(X[:, :2], X).get_xlabel()
     'distance in the data'
     """
-    result = _result(X, Y, Shepard, "shepard", metric=metric, pairs=pairs, random_state=random_state)
+    result = _pairs(embedding, X, metric=metric, pairs=pairs, random_state=random_state)
     axes, look = axes_for(ax, 6.4, 4.8), current()
     count = len(result.data_distances)
     axes.scatter(
@@ -99,18 +100,19 @@ def _pairs_used(result: Shepard) -> str:
     return f"{used:,}{sampled} pairs" if sampled else ""
 
 
-def _result(X: Any, Y: Any, kind: type, owner: str, **options: Any) -> Any:
-    """Return a result as it is, or measure the data and the map."""
-    if isinstance(X, kind):
-        return X
-    if Y is None:
-        raise ValueError(f"{owner} needs the data and the map, {owner}(X, Y), or a result of quality.{owner}")
-    return measure_pairs(X, Y, **options)
+def _pairs(given: Any, X: Any, **options: Any) -> Shepard:
+    """Return a result as it is, or measure the map and the data."""
+    if isinstance(given, Shepard):
+        return given
+    if X is None:
+        raise ValueError("shepard needs the map and the data, shepard(Y, X), or a result of quality.shepard")
+    check_order(given, X, "shepard", options["metric"])
+    return measure_pairs(X, given, **options)
 
 
 def rnx(
-    X: Any,
-    Y: Any = None,
+    maps: Any,
+    X: Any = None,
     *,
     metric: Metric = "euclidean",
     anchors: int | str | None = "auto",
@@ -121,10 +123,10 @@ def rnx(
 
     Parameters
     ----------
-    X : array, RnxCurve, or mapping of names to RnxCurve
-        The data, or what `lowland.quality.rnx_curve` returned.
-    Y : array, or mapping of names to arrays
-        The map, or several.
+    maps : array, mapping of names to arrays, RnxCurve, or mapping of names to RnxCurve
+        The map, or several; or what `lowland.quality.rnx_curve` returned.
+    X : array
+        The data.
     metric, random_state
         As in `lowland.quality.rnx_curve`.
     anchors : int, "auto" or None
@@ -135,11 +137,11 @@ def rnx(
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(40, 3))
-    >>> axes = rnx(X, {"two columns": X[:, :2], "one column": X[:, :1]})
+    >>> axes = rnx({"two columns": X[:, :2], "one column": X[:, :1]}, X)
     >>> [text.get_text() for text in axes.get_legend().get_texts()]
     ['two columns (AUC 0.517)', 'one column (AUC 0.285)']
     """
-    curves = _curves(X, Y, metric=metric, anchors=anchors, random_state=random_state)
+    curves = _curves(maps, X, metric=metric, anchors=anchors, random_state=random_state)
     if len(curves) > CURVES_MOST:
         raise ValueError(f"{len(curves)} curves are too many for one figure; give at most {CURVES_MOST}")
     axes, look = axes_for(ax, 6.4 if len(curves) == 1 else 6.4 + 0.23 * current().font, 4.2), current()
@@ -166,20 +168,20 @@ def rnx(
     return axes
 
 
-def _curves(X: Any, Y: Any, **options: Any) -> dict[str, RnxCurve]:
+def _curves(given: Any, X: Any, **options: Any) -> dict[str, RnxCurve]:
     """Return the curves by name."""
-    if Y is None and isinstance(X, RnxCurve):
-        return {"": X}
-    if Y is None and isinstance(X, Mapping) and X and all(isinstance(curve, RnxCurve) for curve in X.values()):
-        return {str(name): curve for name, curve in X.items()}
-    if Y is None or (isinstance(Y, Mapping) and not Y):
+    named = {str(name): one for name, one in given.items()} if isinstance(given, Mapping) else {"": given}
+    if named and all(isinstance(one, RnxCurve) for one in named.values()):
+        return named
+    if X is None or not named:
         raise ValueError(
-            "rnx needs the data and at least one map, rnx(X, Y) or rnx(X, {name: Y}), or results of quality.rnx_curve"
+            "rnx needs at least one map and the data, rnx(Y, X) or rnx({name: Y}, X), or results of quality.rnx_curve"
         )
-    maps = {str(name): map for name, map in Y.items()} if isinstance(Y, Mapping) else {"": Y}
-    if isinstance(options["anchors"], str) and (n := np.shape(next(iter(maps.values())))[0]) > ALL_ANCHORS:
+    for one in named.values():
+        check_order(one, X, "rnx", options["metric"])
+    if isinstance(options["anchors"], str) and (n := np.shape(next(iter(named.values())))[0]) > ALL_ANCHORS:
         options["anchors"] = max(FEWEST_ANCHORS, SORTED // n)
-    return {name: rnx_curve(X, map, **options) for name, map in maps.items()}
+    return {name: rnx_curve(X, one, **options) for name, one in named.items()}
 
 
 def measures(report: Report, *, ax: Axes | None = None) -> Axes:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .coordinates import axis_numbers, read_coordinates
+from .coordinates import axis_numbers, check_order, read_coordinates
 from .scatter import scatter
 from .style import current
 
@@ -62,6 +62,8 @@ def quality_map(
         raise ValueError(f"by must be one of {', '.join(map(repr, NAMES))}; got {by!r}")
     if (X is None) == (trust is None):
         raise ValueError("give the data X, or the numbers as trust=, but not both")
+    if X is not None:
+        check_order(embedding, X, "quality_map", metric)
     Y, labels = read_coordinates(embedding, options.pop("labels", None))
     if trust is None:
         from ..quality.pointwise import pointwise

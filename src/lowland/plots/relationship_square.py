@@ -9,7 +9,7 @@ import numpy as np
 
 from ..quality.components import checked_axes, column_relationships
 from ..quality.model_axes import model_axes
-from .component_parts import legend, note
+from .component_parts import legend, note, rewrite
 from .style import axes_for, current, literal
 from .tip_names import write_tip_names
 
@@ -55,8 +55,14 @@ def relationship_square(model: Any, X: Any = None, *, axes: Sequence[int] = (1, 
     labels = found.labels()
     ax.set_xlabel(literal(labels[places[0]]))
     ax.set_ylabel(literal(labels[places[1]]))
-    note(ax, "relationship of columns and axes")
+    title = note(ax, "relationship of columns and axes")
     if categories.any():
         legend(ax)
-    write_tip_names(ax, points, table.names, gap=2.0 * look.marker**0.5)
+
+    def told(hidden: int) -> None:
+        more = f" ({hidden} column{'' if hidden == 1 else 's'} not labelled)" if hidden else ""
+        rewrite(ax, title, "relationship of columns and axes" + more)
+
+    order = np.argsort(-points.sum(axis=1), kind="stable")  # the columns that the axes show best have precedence
+    write_tip_names(ax, points[order], [table.names[j] for j in order], gap=2.0 * look.marker**0.5, told=told)
     return ax

@@ -24,10 +24,10 @@ Array = np.ndarray[Any, Any]
 
 def scree(
     spectrum: Any,
-    total: float | None = None,
-    *,
-    kept: int | None = None,
     X: Any = None,
+    *,
+    total: float | None = None,
+    kept: int | None = None,
     parallel: bool | ArrayLike = False,
     n_rows: int | None = None,
     ax: Axes | None = None,
@@ -38,9 +38,9 @@ def scree(
     ----------
     spectrum : fitted model or Pipeline with explained variances; or eigenvalues (variances), largest first, perhaps
         only the computed ones.
+    X : the training rows, for ``parallel``.
     total : the total variance; default: that of the model, or the sum of ``spectrum``. The rest is one open bar.
     kept : number of kept components, which are drawn in full colour; default: all those of the model.
-    X : the training rows, for ``parallel``.
     parallel : True draws the line of parallel analysis: shares of independent columns with the same variances (95 %
         quantile). It needs ``X`` for a model, unless PCA scales the columns, and ``n_rows`` for eigenvalues of scaled
         columns. An array holds these shares (`lowland.dimension.null_shares`).

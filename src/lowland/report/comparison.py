@@ -91,7 +91,7 @@ def _figures(found: Comparison) -> str:
         tie = f"; {behind(row)} behind the best{': a tie' if row['tied'] else ''}" if row["rank"] > 1 else ""
         lines.append((f"{row['rank']}. {row['candidate']}", f"{', '.join(parts)}; {row['seconds']:.2g} s{tie}"))
     said = f"{score_words(found)} {TIES}"
-    return page.section("All candidates", page.paragraph(said), page.table(lines, "Best first; 1 is perfect"))
+    return page.section("All candidates", page.paragraph(said), page.table(lines, "Best first; 1 is perfect", "half"))
 
 
 TIES = (

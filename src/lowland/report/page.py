@@ -103,7 +103,7 @@ def steps(texts: Iterable[str]) -> str:
 
 
 def table(rows: Iterable[tuple[str, str]], caption: str, kind: str = "") -> str:
-    """Return a table of names and values; the names of kind "wide" have most of the room."""
+    """Return a table of names and values; the names of kind "wide" have most of the room, "half" almost half."""
     cells = "\n".join(f'<tr><th scope="row">{escape(n)}</th><td>{escape(v)}</td></tr>' for n, v in rows)
     mark = f' class="{kind}"' if kind else ""
     return f"<table{mark}>\n<caption>{escape(caption)}</caption>\n<tbody>\n{cells}\n</tbody>\n</table>"

@@ -62,7 +62,7 @@ def drawn(subject: Subject, kind: str) -> Any:
     if kind in OF_ANY_MAP:
         if behind is None or behind.n > _MOST_ROWS:
             return None
-        made = getattr(plots, kind)(behind.rows, subject.embedding[:, :2], metric=behind.metric)
+        made = getattr(plots, kind)(subject.embedding[:, :2], behind.rows, metric=behind.metric)
         return made.figure
     if model is None or kind not in plots.plot_kinds(model):
         return None
@@ -112,7 +112,7 @@ def _variance(model: Reducer | None) -> str:
         caption += f" Only {count(len(shares), 'component')} computed; the open bar is the remaining variance."
     elif len(shares) > BARS:
         caption += f" The open bar is the sum of all components after the {BARS}th."
-    drawing = scree(spectrum.values, spectrum.total, kept=kept).figure
+    drawing = scree(spectrum.values, total=spectrum.total, kept=kept).figure
     svg = inline_svg(drawing, "scree", "Share of variance by component", f"{listed}.")
     return page.heading3("Share of the variance") + "\n" + page.figure(svg, caption)
 

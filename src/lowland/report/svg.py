@@ -33,9 +33,10 @@ def inline_svg(
 ) -> str:
     """Return a figure as an ``<svg>`` element for HTML.
 
-    Every id gets the prefix, so that ids on one page are unique; the ink colour becomes the text colour of the page;
-    ``title`` and ``description`` are for screen readers. ``tips`` are positions on the figure's first axes, each with
-    a text and, if there is one, an image to show on hover. The same figure gives the same text.
+    Every id gets the prefix, so that ids on one page are unique; the ink colour becomes the text colour of the page,
+    and white outlines of letters its background; ``title`` and ``description`` are for screen readers. ``tips`` are
+    positions on the figure's first axes, each with a text and, if there is one, an image to show on hover. The same
+    figure gives the same text.
     """
     figure: Any = drawing.figure  # the whole figure
     root = ET.fromstring(_draw(figure))
@@ -102,4 +103,5 @@ def _rewrite(name: str, value: str, prefix: str) -> str:
         return f"{prefix}-{value}"
     if name == "href" and value.startswith("#"):
         return f"#{prefix}-{value[1:]}"
-    return _REFERENCE.sub(rf"url(#{prefix}-\1)", value).replace(INK, "currentColor")
+    own = _REFERENCE.sub(rf"url(#{prefix}-\1)", value).replace(INK, "currentColor")
+    return own.replace("stroke: #ffffff", "stroke: var(--back, #ffffff)")  # the outline of labels over points
