@@ -86,9 +86,11 @@ def operator(rows: RowSource, solved: Solved, scaling: Scaling) -> Centered:
 # -- covariance, svd and power: from the sums of one pass ------------------------------------------------------------
 
 
-def covariance(rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator) -> Solved:
-    """Solve by eigenvectors of the scatter; rows that can be read only once are multiplied in float64."""
-    precise = not rows.reiterable
+def covariance(
+    rows: RowSource, wanted: ComponentRule, scaling: Scaling, rng: np.random.Generator, *, precise: bool = False
+) -> Solved:
+    """Solve by eigenvectors of the scatter; with ``precise``, or if they can be read only once, products in float64."""
+    precise = precise or not rows.reiterable
     eps = _EPS if precise or rows.sparse else float(np.finfo(rows.dtype).eps)
     return from_accumulator(moments(rows, precise=precise), wanted, scaling, rng, eps=eps)
 

@@ -162,6 +162,10 @@ def _made_good(
         return second_pass(rows, solved, wanted, scaling)
     if not need:
         return solved
+    if solved.route == "covariance" and rows.dtype == np.float32 and not rows.sparse:
+        again = routes.covariance(rows, wanted, scaling, rng, precise=True)  # one pass; Krylov makes a hundred
+        if not doubt(again, wanted, np.float64):
+            return again
     _require("krylov", rows, wanted.count or len(solved.spectrum))
     return replace(routes.krylov(rows, wanted, scaling, rng), route=solved.route)
 
