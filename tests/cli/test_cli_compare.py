@@ -289,10 +289,10 @@ FILES = ["demo.html", "digits.csv", "embedding.csv"]
 def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the demonstration short: 300 digits, two methods."""
     from lowland.cli import demo
-    from lowland.data import samples
+    from lowland.data.catalogue import from_sklearn
 
-    pixels, labels, names = samples.digits()
-    monkeypatch.setattr(samples, "digits", lambda: (pixels[:300], labels[:300], names))
+    pixels, labels, names = from_sklearn.digits()
+    monkeypatch.setattr(from_sklearn, "digits", lambda: (pixels[:300], labels[:300], names))
     monkeypatch.setattr(demo, "_METHODS", ("pca", "isomap"))
 
 

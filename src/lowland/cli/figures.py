@@ -111,7 +111,7 @@ def _compared(drawn: DrawnMap, kind: str, axes: str | None, look: LookOptions, b
     from ..quality import pointwise
 
     if kind != "quality_map":
-        return getattr(plots, kind)(behind.rows, drawn.embedding, metric=behind.metric)
+        return getattr(plots, kind)(drawn.embedding, behind.rows, metric=behind.metric)
     neighbors = max(1, min(10, len(drawn.embedding) // 4))
     points = pointwise(behind.rows, drawn.embedding, neighbors, metric=behind.metric)
     return replace(drawn, color=points.kept, color_name=KEPT).draw(axes, look)

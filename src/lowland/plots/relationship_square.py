@@ -32,7 +32,7 @@ def relationship_square(model: Any, X: Any = None, *, axes: Sequence[int] = (1, 
     >>> import lowland
     >>> rows = [[1.0, "red"], [2.0, "red"], [3.0, "blue"], [5.0, "blue"], [6.0, "green"]]
     >>> ax = relationship_square(lowland.FAMD(2).fit(rows))
-    >>> [text.get_text() for text in ax.texts]
+    >>> sorted(text.get_text() for text in ax.texts)
     ['x0', 'x1']
     """
     found, table = model_axes(model, None, "relationship_square"), column_relationships(model, X)
