@@ -152,11 +152,11 @@ class ColumnGroups:
         kept, dropped = len(self.keep), len(self.duplicates or ())
         text = (
             f"{count(dropped, 'column')} can be dropped as near-duplicates (|r| ≥ {self.duplicate:g}): the {kept:,} "
-            f"kept columns predict them and lose {format_share(self.lost)} of the variance of the scaled columns"
+            f"kept columns predict them and lose {_small(self.lost)} of the variance of the scaled columns"
         )
-        if self.components_lost is None:
+        if self.components_lost is None or kept >= self.n_rows:  # all components of so few rows lose nothing
             return f"{text}."
-        return f"{text}; {count(kept, 'principal component')} would lose {format_share(self.components_lost)}."
+        return f"{text}; {count(kept, 'principal component')} would lose {_small(self.components_lost)}."
 
     def to_frame(self) -> pl.DataFrame:
         """Return a data frame with a row for each column: group, kept or not, and correlations with the axes."""
@@ -196,6 +196,10 @@ class ColumnGroups:
 
     def __str__(self) -> str:
         return self.sentence
+
+
+def _small(share: float) -> str:
+    return "less than 0.1 %" if 0 < share < 0.001 else format_share(share)
 
 
 def _signed(value: float) -> str:

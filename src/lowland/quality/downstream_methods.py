@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -111,7 +112,8 @@ class _BestColumns:
     def fit(self, X: Any, y: Any) -> _BestColumns:
         from sklearn.feature_selection import f_classif, f_regression
 
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of constant columns, which come last
             scores = (f_classif if self.classes else f_regression)(X, y)[0]
         self.places_ = np.sort(np.argsort(-np.nan_to_num(scores, nan=-1.0, posinf=np.inf), kind="stable")[: self.k])
         return self

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core import thread_pool
-from ..core.errors import LowlandError
+from ..core.errors import LowlandError, RankWarning
 from ..core.measure import Measure
 from ..core.settings import report_progress
 from .class_accuracy import balanced, by_class
@@ -182,6 +182,7 @@ class _Bench:
     def _warnings_kept(self) -> Iterator[None]:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
+            warnings.simplefilter("ignore", RankWarning)  # the numbers of components are ours
             yield
         self.told |= dict.fromkeys(str(one.message).partition("\n")[0] for one in caught)
 
