@@ -81,7 +81,7 @@ def test_wide_tables_make_no_square(lab, monkeypatch, rng):
     assert found.duplicates == whole.duplicates
     assert not found.by_tree
     assert len(found.matrix.names) == 12
-    assert found.drawn_words == "12 of 111 columns: those most correlated with the axes"
+    assert found.drawn_words == "12 of 111 columns: those most correlated with each axis"
     best = np.abs(found.axes).argmax(axis=1)
     for group in found.groups:
         places = [found.names.index(name) for name in group.columns]

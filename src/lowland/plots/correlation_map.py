@@ -56,8 +56,8 @@ def column_groups(X: Any, *, numbers: bool | None = None, ax: Axes | None = None
 
     Parameters
     ----------
-    X : table of numbers, or what `lowland.quality.column_groups` returned. Of more than 2,000 columns, only the 60 most
-        correlated with the axes are drawn, and the title says so.
+    X : table of numbers, or what `lowland.quality.column_groups` returned. Of more than 2,000 columns, only 60 are
+        drawn, those most correlated with each axis, and the title says so.
     numbers : write each correlation in its cell; default: up to 14 columns.
     ax : axes to draw on; default: those of a new figure.
     options : parameters of `lowland.quality.column_groups`.

@@ -13,6 +13,7 @@ from .style import axes_for, current
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_LINEAR = 12  # most components on a linear axis
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 
@@ -44,7 +45,7 @@ def downstream(X: Any, y: Any = None, *, ax: Axes | None = None, **options: Any)
     whole, classes = found.everything.score, found.task == "classes"
     axes.axhspan(whole.low, whole.high, color=look.faint, alpha=0.2, linewidth=0)
     axes.axhline(float(whole), color=look.ink, linewidth=look.line / 1.5, label=f"all {found.n_columns:,} columns")
-    size = look.marker**0.5
+    size, log = look.marker**0.5, max(trial.k for trial in found.trials) > _LINEAR
     for number, method in enumerate(found.smallest):
         trials = found.of(method)
         color = look.palette[number % len(look.palette)]
@@ -56,14 +57,17 @@ def downstream(X: Any, y: Any = None, *, ax: Axes | None = None, **options: Any)
             "markersize": 4 * size,
             "capsize": 2,
         }
-        axes.errorbar(k, score, yerr=spread, label=trials[0].title, linewidth=look.line, elinewidth=0.6, **drawn)
+        beside = _beside(k, number - (len(found.smallest) - 1) / 2, log)
+        axes.errorbar(beside, score, yerr=spread, label=trials[0].title, linewidth=look.line, elinewidth=0.6, **drawn)
         best = found.smallest[method]
         if best is not None:
-            axes.plot(best, score[k.index(best)], "o", mfc="none", mec=color, ms=11 * size, mew=look.line)
+            axes.plot(
+                beside[k.index(best)], score[k.index(best)], "o", mfc="none", mec=color, ms=11 * size, mew=look.line
+            )
     label = "naming the largest class" if classes else "predicting the mean"
     dashed: dict[str, Any] = {"color": look.faint, "linewidth": look.line / 1.5, "linestyle": (0, (3, 3))}
     axes.axhline(found.baseline, label=label, **dashed)
-    _scale(axes, [trial.k for trial in found.trials])
+    _scale(axes, max(trial.k for trial in found.trials), log)
     if not classes:  # r² has no lower bound
         axes.set_ylim(bottom=max(axes.get_ylim()[0], -0.5))
     axes.set_xlabel("components")
@@ -74,14 +78,18 @@ def downstream(X: Any, y: Any = None, *, ax: Axes | None = None, **options: Any)
     return axes
 
 
-def _scale(axes: Axes, counts: list[int]) -> None:
-    """Use a logarithmic axis for many components."""
+def _beside(k: list[int], place: float, log: bool) -> Any:
+    """Move the marks of a method a little, so that methods with equal scores can all be seen."""
+    return np.array(k) * 1.025**place if log else np.array(k) + 0.05 * place
+
+
+def _scale(axes: Axes, most: int, log: bool) -> None:
+    """Label the numbers of components, on a logarithmic axis if there are many."""
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-    if max(counts) <= 12:
+    if not log:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         return
     axes.set_xscale("log", base=2)
-    places = [2.0**p for p in range(int(np.log2(max(counts))) + 1)]
-    plain_numbers(axes.xaxis, FixedLocator(places))
+    plain_numbers(axes.xaxis, FixedLocator([2.0**p for p in range(int(np.log2(most)) + 1)]))
     axes.xaxis.set_minor_locator(NullLocator())

@@ -119,7 +119,7 @@ class ColumnGroups:
         d, shown = len(self.names), len(self.matrix.names)
         if shown == d:
             return f"{count(d, 'column')}, ordered by their tree"
-        return f"{shown} of {d:,} columns: those most correlated with the axes"
+        return f"{shown} of {d:,} columns: those most correlated with each axis"
 
     @property
     def sentence(self) -> str:
@@ -150,9 +150,10 @@ class ColumnGroups:
 
     def _dropped(self) -> str:
         kept, dropped = len(self.keep), len(self.duplicates or ())
+        what, them = ("as a near-duplicate", "it") if dropped == 1 else ("as near-duplicates", "them")
         text = (
-            f"{count(dropped, 'column')} can be dropped as near-duplicates (|r| ≥ {self.duplicate:g}): the {kept:,} "
-            f"kept columns predict them and lose {_small(self.lost)} of the variance of the scaled columns"
+            f"{count(dropped, 'column')} can be dropped {what} (|r| ≥ {self.duplicate:g}): the {kept:,} kept columns "
+            f"predict {them} and lose {_small(self.lost)} of the variance of the scaled columns"
         )
         if self.components_lost is None or kept >= self.n_rows:  # all components of so few rows lose nothing
             return f"{text}."
@@ -207,5 +208,11 @@ def _signed(value: float) -> str:
 
 
 def shown_columns(axes: Array, most: int) -> Sequence[int]:
-    """Return the places of the columns that are most correlated with any axis, in the order of the table."""
-    return sorted(np.argsort(-np.abs(axes).max(axis=1), kind="stable")[:most].tolist())
+    """Return the places of the columns that are most correlated with each axis, equally many for each, in order.
+
+    >>> shown_columns(np.array([[0.9, 0.0], [0.8, 0.1], [0.7, 0.2], [0.0, 0.5]]), 2)
+    [0, 3]
+    """
+    size = np.abs(axes)
+    ranks = np.argsort(np.argsort(-size, axis=0, kind="stable"), axis=0)  # of a column on each axis
+    return sorted(np.lexsort((-size.max(axis=1), ranks.min(axis=1)))[:most].tolist())
