@@ -38,7 +38,7 @@ def reductions(methods: Any, *, classes: int | None, random_state: int) -> list[
     """Return the reductions of names, estimators, or a mapping from names to estimators; ``classes`` is their number.
 
     >>> [found.title for found in reductions(None, classes=3, random_state=0)]
-    ['PCA', 'LDA', 'best columns', 'RandomProjection']
+    ['PCA', 'LDA', 'best columns', 'Random projection']
     """
     if methods is None:
         methods = ["pca", "lda" if classes is not None else "pls", "columns", "random_projection"]

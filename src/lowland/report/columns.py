@@ -37,8 +37,8 @@ def section(subject: Subject) -> str:
             axis_names=list(subject.axis_names),
             duplicate=0.95 if d <= MOST_SQUARE else None,  # all pairs of more columns take too long for a report
         )
-    except (DataError, MemoryLimitError):  # missing values that the method takes, or constant columns
-        return ""
+    except (DataError, MemoryLimitError) as error:  # missing values that the method takes, or constant columns
+        return page.section(_TITLE, page.paragraph(f"Not measured: {subject.words(error.args[0])}"))
     return page.section(_TITLE, *_pieces(found))
 
 
