@@ -201,9 +201,14 @@ def _cells(trial: Trial, title: str, mark: str) -> list[str]:
 
 
 def _next(data: Path, found: Downstream, columns: TableOptions, target: str, id: str | None, scale: bool) -> str:
-    """Return the command that reduces the table to the components that lose nothing."""
+    """Return the next command: with scaled columns if one dominates, else the components that lose nothing."""
+    words = {**columns.words(), "id": id}
+    if not (scale or columns.recipe.sets_units) and any("of the variance, so" in text for text in found.warnings):
+        return command_line("downstream", data, target=target, **words, scale=True)
     k = found.smallest.get("pca")
-    words = {**columns.words(), "id": id, "color": target, "scale": scale, "out": "reduced.csv"}
-    if k is None or found.destroyed is not None:
-        return command_line("compare", data, **{**columns.words(), "id": id, "target": target, "scale": scale})
-    return command_line("reduce", data, method="pca", components=k, **words)
+    if k is not None and found.destroyed is None:
+        words |= {"color": target, "scale": scale, "out": "reduced.csv"}
+        return command_line("reduce", data, method="pca", components=k, **words)
+    if found.task == "classes":
+        return command_line("compare", data, **words, target=target, scale=scale)
+    return command_line("correlations", data, **words)
