@@ -132,7 +132,7 @@ class Downstream:
     skipped : dict
         Methods that failed, each with the reason.
     warnings : tuple of str
-        Warnings of the fits, each text once.
+        Warnings of the fits; those that differ only in numbers once.
     """
 
     everything: Trial

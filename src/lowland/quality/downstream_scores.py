@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import tracemalloc
 import warnings
@@ -117,12 +118,12 @@ class _Run:
 
 @dataclass
 class _Bench:
-    """Runs the trials of all folds; ``told`` are warnings, ``skipped`` methods that failed."""
+    """Runs the trials of all folds; ``told`` are warnings (once, if only numbers differ), ``skipped`` methods that failed."""
 
     data: Supervised
     learner: Any
     runs: dict[Key, _Run] = field(default_factory=dict)
-    told: dict[str, None] = field(default_factory=dict)
+    told: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
     def run(self, trials: Sequence[tuple[Before | None, int]]) -> None:
@@ -185,7 +186,8 @@ class _Bench:
             warnings.simplefilter("always")
             warnings.simplefilter("ignore", RankWarning)  # the numbers of components are ours
             yield
-        self.told |= dict.fromkeys(_text(one.message) for one in caught)
+        for text in (_text(one.message) for one in caught):
+            self.told.setdefault(re.sub(r"\d[\d.]*", "0", text), text)
 
     def trial(self, key: Key) -> Trial:
         """Return what was measured, with intervals."""
@@ -286,7 +288,7 @@ def _measured(
         data.left_out,
         data.sampled_from,
         bench.skipped,
-        tuple(bench.told),
+        tuple(bench.told.values()),
     )
 
 
