@@ -118,7 +118,7 @@ class _Run:
 
 @dataclass
 class _Bench:
-    """Runs the trials of all folds; ``told`` are warnings (once, if only numbers differ), ``skipped`` methods that failed."""
+    """Runs the trials of all folds; ``told`` are warnings, once if only numbers differ; ``skipped`` failed methods."""
 
     data: Supervised
     learner: Any
