@@ -482,3 +482,32 @@ def test_R_prcomp(name, table, scale, ddof, solver):
         names = [c for c in next(csv.reader(file)) if c not in ("row", "")]
     scores = _table(folder / want["scores_file"], names)
     np.testing.assert_allclose(pca.transform(X) * signs, scores, atol=1e-8 * np.abs(scores).max())
+
+
+def test_U6_a_learner_loses_nothing_on_few_components():
+    X, y = load_iris(return_X_y=True)
+    found = lowland.quality.downstream(X, y, methods=["pca"])
+    k = found.smallest["pca"]
+    assert k is not None
+    assert k <= 2
+    assert found.everything.score > 0.9
+    assert found.of("pca")[k - 1].score > 0.9
+
+
+def test_U7_columns_that_move_together(rng):
+    """A table of 65 people × 53 values, as S1 has; S1 prints only part of its own, so this one is made."""
+    F = rng.standard_normal((65, 4))
+    X = 2 * np.repeat(F, 10, axis=1) + rng.standard_normal((65, 40))
+    X = np.column_stack([X, rng.standard_normal((65, 13))])
+    found = lowland.quality.column_groups(X)
+    groups = [sorted(int(name[1:]) for name in group.columns) for group in found.groups]
+    assert sorted(groups)[:4] == [list(range(10 * i, 10 * i + 10)) for i in range(4)]
+
+
+def test_U9_pca_can_destroy_classes_and_it_is_told(rng):
+    kind = np.repeat([0, 1], 100)
+    X = np.column_stack([rng.normal(0, 5, (200, 3)), rng.normal(0, 0.1, 200) + kind])
+    found = lowland.quality.downstream(X, kind, "linear", folds=5)
+    assert found.destroyed is not None
+    assert found.destroyed.discarded > 0.9
+    assert "PCA destroys the classes" in found.sentence

@@ -11,7 +11,8 @@ from lowland import quality
 from lowland.comparison.dataset import read
 from lowland.comparison.measuring import Placed, criteria
 from lowland.comparison.structure import Truth, direct_distances
-from lowland.comparison.voting import guesses, voted
+from lowland.comparison.voting import guesses
+from lowland.quality.class_accuracy import voted
 from lowland.quality.leave_out import rank_sums
 from lowland.quality.rank_measures import at_chance
 from lowland.quality.ranks import rank_table

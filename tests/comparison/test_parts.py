@@ -11,9 +11,10 @@ import lowland
 from lowland.comparison import budget, candidates
 from lowland.comparison.candidates import Candidate
 from lowland.comparison.crowding import crowded
-from lowland.comparison.dataset import Dataset, Target, folds_of, read
-from lowland.comparison.structure import confused, guessed
+from lowland.comparison.dataset import Dataset, folds_of, read
+from lowland.comparison.structure import guessed
 from lowland.contract import registry
+from lowland.quality.class_accuracy import Target, by_class, confused, share_right
 
 # -- time -------------------------------------------------------------------------------------------------
 
@@ -130,19 +131,19 @@ def test_strays_do_not_make_a_cloud_crowded_but_a_cluster_does(far, rng):
 def test_guesses_are_those_of_the_nearest_others(rng):
     points, codes = rng.standard_normal((60, 2)), rng.integers(3, size=60)
     codes[:4] = -1
-    right, guess = guessed(points, "euclidean", Target("t", codes, ("a", "b", "c")), 5)
+    guess = guessed(points, "euclidean", Target("t", codes, ("a", "b", "c")), 5)
     for i in range(60):
         if codes[i] < 0:
             assert guess[i] == -1
-            assert not right[i]
             continue
         others = [j for j in np.argsort(np.linalg.norm(points - points[i], axis=1)) if j != i and codes[j] >= 0][:5]
         votes = codes[others]
         most = max(np.bincount(votes))
         leaders = {code for code in range(3) if (votes == code).sum() == most}
         assert guess[i] in leaders
-        assert right[i] == (guess[i] == codes[i])
     assert confused(np.array([0, 1, 1]), Target("t", np.array([0, 0, 1]), ("a", "b"))) == {"a": "b"}
+    assert share_right(guess, codes) == (guess == codes)[codes >= 0].mean()
+    assert by_class(guess, Target("t", codes, ("a", "b", "c")))["b"] == (guess == 1)[codes == 1].mean()
 
 
 def test_rows_are_drawn_once_and_for_all(rng, tmp_path):

@@ -24,6 +24,7 @@ ORDER = [
     "The map",
     "Pictures of PCA",
     "What the axes mean",
+    "Columns that move together",
     "What gaps and sizes mean",
     "How reliable the map is",
     "How many dimensions",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError
 from .answer import UsageError, note
 from .input import Input, require_columns, step_for
+from .name_lists import split_names
 from .recipe_options import RecipeOptions
 from .running import run
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..data.table import Table
     from ..methods.steps import AlignMap
-    from .options import KeepOptions
+    from .options import KeepOptions, TableOptions
 
 MOSTLY_UNIQUE = "mostly unique text"  # such as a name for each row
 
@@ -40,6 +42,25 @@ def prepared(
         table, frame = _without_gaps(table, frame)
     raw = Input(frame, frame.shape, table.source, list(frame.columns), table, left_out, keep.id)
     return _as_rows(run(steps.fit_transform, raw), raw, steps)
+
+
+def unprepared(
+    path: Path, columns: TableOptions, keep: KeepOptions, *, scale: bool = False
+) -> tuple[Input, pl.DataFrame, Pipeline]:
+    """Read the columns for the steps and return them as they are, with the unfitted steps: for cross-validation."""
+    from ..data.arraytable import SparseTable
+
+    chosen, drop = split_names(columns.columns, "--columns"), split_names(columns.drop, "--drop")
+    table = columns.reading.read(path)
+    if isinstance(table, SparseTable):
+        raise UsageError(f"{path.name} is a sparse matrix, and steps before the method take tables; remove them")
+    for text in table.notes:
+        note(text)
+    steps = columns.recipe.steps(None, scale=scale)
+    frame, left_out = _chosen(table, columns.recipe, steps, keep, chosen, drop or ())
+    if columns.recipe.missing == "drop-rows":
+        table, frame = _without_gaps(table, frame)
+    return Input(frame, frame.shape, table.source, list(frame.columns), table, left_out, keep.id), frame, steps
 
 
 def steps_in_words(steps: Pipeline) -> str:

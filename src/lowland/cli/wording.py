@@ -21,7 +21,17 @@ _RENAMED = {  # parameter → options, of which a command has one
     "groups": ("target",),
 }
 # Functions that commands call:
-_FUNCTIONS = ("compare", "dimension", "estimate", "novelty", "outliers", "report", "supplementary")
+_FUNCTIONS = (
+    "column_groups",
+    "compare",
+    "dimension",
+    "downstream",
+    "estimate",
+    "novelty",
+    "outliers",
+    "report",
+    "supplementary",
+)
 _OPTIONS: ContextVar[Callable[[], Iterable[str]]] = ContextVar("options", default=tuple)
 
 

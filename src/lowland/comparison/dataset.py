@@ -21,6 +21,7 @@ from ..core.errors import CellError, DataError, DominantColumnWarning, WriteErro
 from ..core.message import SCALED_METRIC, Message, Owner, Remedies
 from ..pairs.distances import learn
 from ..quality.anchors import labels
+from ..quality.class_accuracy import Target
 from ..quality.spaces import famd_axes
 
 Array = Any
@@ -35,15 +36,6 @@ _PAIRED_HELD = 500
 _FEWEST_ROWS = 6  # fewer have no two folds, each with a neighbour left for every row
 _MOST_CLASSES = 200
 _ROWS_HASHED = 4096  # rows that are hashed at a time
-
-
-@dataclass(frozen=True)
-class Target:
-    """Classes of the rows: a code for each, −1 where it is missing, and the names of the codes."""
-
-    name: str
-    codes: Array
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .dataset import FEW_HELD, Dataset, Target
+from ..quality.class_accuracy import Target, balanced, by_class, confused, share_right
+from .dataset import FEW_HELD, Dataset
 from .ranking import SIDES
-from .structure import Truth, balanced, by_class, confused
+from .structure import Truth
 from .voting import guesses
 
 Array = Any
@@ -182,9 +183,7 @@ def _target(given: Dataset, placed: Placed, n_neighbors: int) -> dict[str, Any]:
             placed.Y[among], codes[among], len(target.names), n_neighbors, side.judged, fold[among], _folds(given)
         )
         guess[judged] = found[:, 0]
-        counts = (found >= 0).sum(axis=0)
-        hits = (found == codes[judged][:, None]).sum(axis=0)
-        out[side.name] = {**_told(hits / np.where(counts > 0, counts, np.nan)), "rows": len(judged)}
+        out[side.name] = {**_told(share_right(found, codes[judged])), "rows": len(judged)}
     judged = Target(target.name, np.where(guess >= 0, codes, -1), target.names)
-    classes = by_class(guess == codes, judged)
+    classes = by_class(guess, judged)
     return out | {"classes": classes, "balanced": balanced(classes), "confused": confused(guess, judged)}

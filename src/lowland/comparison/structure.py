@@ -12,11 +12,11 @@ import scipy.sparse as sp
 
 from ..graph.neighbors import neighbor_graph
 from ..pairs import pairwise
+from ..quality.class_accuracy import Target, balanced, by_class, confused, largest_share, share_right, voted
 from ..quality.geodesics import distinct_points, path_distances
 from ..spectral.distance import scale_few
 from .crowding import COLUMNS, crowded
-from .dataset import Dataset, Target
-from .voting import voted
+from .dataset import Dataset
 
 Array = Any
 
@@ -142,19 +142,19 @@ def direct_distances(given: Dataset) -> dict[str, Array]:
 def _accuracy(given: Dataset, items: Array, k: int) -> dict[str, Any]:
     """Return how well the neighbours of a row guess its class, by the names of `Evidence`."""
     assert given.target is not None
-    right, guess = guessed(items, given.space[1], given.target, k)
-    known, classes = given.target.codes[given.target.codes >= 0], by_class(right, given.target)
+    guess = guessed(items, given.space[1], given.target, k)
+    classes = by_class(guess, given.target)
     return {
-        "accuracy": float(right[given.target.codes >= 0].mean()),
+        "accuracy": float(share_right(guess, given.target.codes)),
         "balanced_accuracy": balanced(classes),
-        "baseline": float(np.bincount(known).max() / len(known)),
+        "baseline": largest_share(given.target.codes),
         "class_accuracy": classes,
         "class_confusion": confused(guess, given.target),
     }
 
 
-def guessed(points: Array, metric: str, target: Target, k: int) -> tuple[Array, Array]:
-    """Tell for each point whether its k nearest others guess its class, and the guess.
+def guessed(points: Array, metric: str, target: Target, k: int) -> Array:
+    """Return the class that the k nearest others of each point guess; −1 for points of no known class.
 
     Leaving one out: a point is judged by all others and never by itself. Most votes win, of classes with equally many
     the one whose first vote is nearest. Points of no known class do not vote.
@@ -165,28 +165,4 @@ def guessed(points: Array, metric: str, target: Target, k: int) -> tuple[Array, 
     graph = neighbor_graph(items, k, metric=metric)
     guess = np.full(len(target.codes), -1)
     guess[known] = voted(target.codes[known][graph.indices.reshape(len(known), k)], len(target.names))
-    return (guess == target.codes) & (target.codes >= 0), guess
-
-
-def by_class(right: Array, target: Target) -> dict[str, float]:
-    """Return the share of each class that is guessed right."""
-    return {
-        name: float(right[target.codes == code].mean())
-        for code, name in enumerate(target.names)
-        if (target.codes == code).any()
-    }
-
-
-def balanced(classes: dict[str, float]) -> float:
-    """Return the balanced accuracy: the mean over classes, whatever their sizes."""
-    return float(np.mean(list(classes.values())))
-
-
-def confused(guess: Array, target: Target) -> dict[str, str]:
-    """Return for each class the other one that it is most often taken for."""
-    out = {}
-    for code, name in enumerate(target.names):
-        wrong = guess[(target.codes == code) & (guess != code)]
-        if len(wrong):
-            out[name] = target.names[int(np.bincount(wrong).argmax())]
-    return out
+    return guess

@@ -7,22 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..graph.neighbors import neighbor_graph
+from ..quality.class_accuracy import voted
 
 Array = Any
-
-
-def voted(votes: Array, count: int) -> Array:
-    """Return the class that most of each row's votes are for; of equal ones, that of the first vote among them.
-
-    >>> voted(np.array([[0, 1, 1, 2, 2, 0], [2, 1, 1, 0, 2, 1]]), 3).tolist()
-    [0, 1]
-    """
-    rows = np.arange(len(votes))
-    counts = np.zeros((len(votes), count), dtype=np.int64)
-    for column in votes.T:
-        counts[rows, column] += 1
-    leads = np.take_along_axis(counts, votes, axis=1) == counts.max(axis=1)[:, None]
-    return votes[rows, leads.argmax(axis=1)]
 
 
 def guesses(Y: Array, codes: Array, count: int, n_neighbors: int, judged: Array, fold: Array, folds: int) -> Array:

@@ -16,6 +16,8 @@ DRAWERS = {
     "measures": ("lowland.plots.quality", "measures"),
     "dimension": ("lowland.plots.dimension", "dimension"),
     "comparison": ("lowland.plots.comparison", "comparison"),
+    "downstream": ("lowland.plots.learning", "downstream"),
+    "column groups": ("lowland.plots.correlation_map", "column_groups"),
     "comparison page": ("lowland.report.comparison", "write"),
     "model html": ("lowland.report.notebook", "model_html"),
     "shepard html": ("lowland.report.notebook", "shepard_html"),

@@ -15,11 +15,12 @@ from .by_dimension import residual_variance, stress_by_dimension
 from .component_arrows import biplot, correlation_circle
 from .component_bars import contributions, cos2, loadings
 from .component_images import eigenimages, reconstructions
-from .correlation_map import correlations
+from .correlation_map import column_groups, correlations
 from .dimension import dimension
 from .graph import neighbor_graph
 from .grid import component_planes, hit_map, u_matrix
 from .kinds import plot, plot_kinds
+from .learning import downstream
 from .lecture import axes_and_projections, power_iteration, variance_by_direction
 from .overlay import Overlay
 from .panels import compare_grid
@@ -34,6 +35,7 @@ __all__ = [
     "Overlay",
     "axes_and_projections",
     "biplot",
+    "column_groups",
     "compare_grid",
     "component_planes",
     "contributions",
@@ -41,6 +43,7 @@ __all__ = [
     "correlations",
     "cos2",
     "dimension",
+    "downstream",
     "eigenimages",
     "hit_map",
     "loadings",

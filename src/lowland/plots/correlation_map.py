@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..quality.column_order import ordered_correlations
+from ..quality.column_groups_result import ColumnGroups
+from ..quality.column_order import ColumnCorrelations, ordered_correlations
 from .component_parts import color_bar, diverging
+from .parts import heading
 from .style import axes_for, current, literal, shorten
 
 if TYPE_CHECKING:
@@ -33,7 +35,8 @@ def correlations(
     Parameters
     ----------
     X : table of numbers, without missing values and constant columns.
-    order : "tree" (the leaves of its own dendrogram), "axis" (by the first principal axis) or "table".
+    order : "tree" (the leaves of its own dendrogram), "absolute" (the same without signs), "axis" (by the first
+        principal axis) or "table".
     names : names of the columns; default: those of the table.
     numbers : write each correlation in its cell; default: up to 14 columns.
     ax : axes to draw on; default: those of a new figure.
@@ -45,7 +48,50 @@ def correlations(
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['sepal width (cm)', 'sepal length (cm)', 'petal length (cm)', 'petal width (cm)']
     """
-    found, look = ordered_correlations(X, order=order, names=names), current()
+    return _heat_map(ordered_correlations(X, order=order, names=names), numbers, ax)
+
+
+def column_groups(X: Any, *, numbers: bool | None = None, ax: Axes | None = None, **options: Any) -> Axes:
+    """Draw the correlations of columns as colours, with a frame around each group of columns that move together.
+
+    Parameters
+    ----------
+    X : table of numbers, or what `lowland.quality.column_groups` returned. Of more than 2,000 columns, only 60 are
+        drawn, those most correlated with each axis, and the title says so.
+    numbers : write each correlation in its cell; default: up to 14 columns.
+    ax : axes to draw on; default: those of a new figure.
+    options : parameters of `lowland.quality.column_groups`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> len(column_groups(load_iris(as_frame=True).data).patches)  # petals and sepal length; sepal width is alone
+    1
+    """
+    from matplotlib.patches import Rectangle
+
+    if not isinstance(X, ColumnGroups):
+        from ..quality.column_grouping import column_groups as measure
+
+        X = measure(X, **options)
+    ax, look = _heat_map(X.matrix, numbers, ax), current()
+    groups = [X.group_of(name) for name in X.matrix.names]
+    start = 0
+    for stop in range(1, len(groups) + 1):
+        if stop < len(groups) and groups[stop] == groups[start]:
+            continue
+        if groups[start] is not None and stop - start > 1:
+            box = Rectangle((start - 0.5, start - 0.5), stop - start, stop - start, fill=False, clip_on=False)
+            box.set(edgecolor=look.ink, linewidth=look.line)
+            ax.add_patch(box)
+        start = stop
+    heading(ax, X.drawn_words, "frames: groups of columns that move together" if ax.patches else "")
+    return ax
+
+
+def _heat_map(found: ColumnCorrelations, numbers: bool | None, ax: Axes | None) -> Axes:
+    """Draw a matrix of correlations with the names of its columns."""
+    look = current()
     d = len(found.names)
     cell = 0.046 * look.font if d <= _NUMBERS_MOST else 0.024 * look.font
     side = min(12.0, 2.2 + cell * min(d, NAMES_MOST))

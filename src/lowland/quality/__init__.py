@@ -23,6 +23,10 @@ from .shepard import Shepard, shepard
 __all__ = [
     "AxisTable",
     "ColumnCorrelations",
+    "ColumnGroup",
+    "ColumnGroups",
+    "Destroyed",
+    "Downstream",
     "HeldOut",
     "Novelty",
     "Outliers",
@@ -34,15 +38,18 @@ __all__ = [
     "Shepard",
     "Stability",
     "Supplementary",
+    "Trial",
     "column_contributions",
     "column_correlations",
     "column_cos2",
+    "column_groups",
     "column_loadings",
     "column_relationships",
     "continuity",
     "coranking",
     "distance_correlation",
     "distance_error",
+    "downstream",
     "geodesic_correlation",
     "held_out",
     "imputation_covariances",
@@ -73,6 +80,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ..spectral.procrustes import procrustes
+    from .column_grouping import column_groups
+    from .column_groups_result import ColumnGroup, ColumnGroups
     from .column_order import ColumnCorrelations, ordered_correlations
     from .components import (
         AxisTable,
@@ -86,6 +95,8 @@ if TYPE_CHECKING:
     )
     from .contrast import relative_contrast
     from .directions import variance_along
+    from .downstream_result import Destroyed, Downstream, Trial
+    from .downstream_scores import downstream
     from .geodesics import geodesic_correlation
     from .imputation import imputation_covariances
     from .models import HeldOut, held_out
@@ -105,6 +116,8 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "..spectral.procrustes": "procrustes",
+        ".column_grouping": "column_groups",
+        ".column_groups_result": "ColumnGroup ColumnGroups",
         ".column_order": "ColumnCorrelations ordered_correlations",
         ".components": (
             "AxisTable column_contributions column_correlations column_cos2 column_loadings column_relationships "
@@ -112,6 +125,8 @@ __getattr__, __dir__ = lazy_names(
         ),
         ".contrast": "relative_contrast",
         ".directions": "variance_along",
+        ".downstream_result": "Destroyed Downstream Trial",
+        ".downstream_scores": "downstream",
         ".geodesics": "geodesic_correlation",
         ".imputation": "imputation_covariances",
         ".models": "HeldOut held_out",

@@ -13,7 +13,8 @@ from .model_axes import column_names, dense
 
 Array = Any
 
-ORDERS = ("tree", "axis", "table")
+ORDERS = ("tree", "absolute", "axis", "table")
+MOST_OPTIMAL = 500  # columns up to which the leaves of the tree are ordered optimally, which takes cubic time
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +33,10 @@ def ordered_correlations(X: Any, *, order: str = "tree", names: Sequence[str] | 
     ----------
     X : table of numbers, without missing values
         Rows.
-    order : {"tree", "axis", "table"}
+    order : {"tree", "absolute", "axis", "table"}
         "tree": leaves of the average-linkage tree of the distances √(2 − 2r), ordered so that neighbours are as close
-        as possible; "axis": by loading on the first principal axis of the scaled columns; "table": as they are.
+        as possible (up to 500 columns); "absolute": the same of √(2 − 2|r|), which puts columns of opposite sign
+        together; "axis": by loading on the first principal axis of the scaled columns; "table": as they are.
     names : sequence of str, optional
         Names of the columns; default: those of the table.
 
@@ -72,9 +74,16 @@ def _places(Z: Array, R: Array, order: str) -> list[int]:
         from ..methods.linear.pca import PCA
 
         return [int(j) for j in np.argsort(-PCA(1, scale=True).fit(Z).components_[0], kind="stable")]
-    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.cluster.hierarchy import leaves_list
+
+    return [int(j) for j in leaves_list(column_tree(R, absolute=order == "absolute"))]
+
+
+def column_tree(R: Array, *, absolute: bool) -> Array:
+    """Return the average-linkage tree of columns, from their correlations or the absolute values of these."""
+    from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
-    D = np.sqrt(np.maximum(0.0, 2 - 2 * R))
+    D = np.sqrt(np.maximum(0.0, 2 - 2 * (np.abs(R) if absolute else R)))
     np.fill_diagonal(D, 0.0)
-    return [int(j) for j in leaves_list(linkage(squareform(D, checks=False), "average", optimal_ordering=True))]
+    return linkage(squareform(D, checks=False), "average", optimal_ordering=len(R) <= MOST_OPTIMAL)

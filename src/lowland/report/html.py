@@ -13,7 +13,7 @@ from .. import __version__
 from ..contract import parameters
 from ..core.formatting import count
 from ..data.atomic import atomic_file
-from . import numbers, page, pictures, trust
+from . import columns, numbers, page, pictures, trust
 from .answers import answers, reproduce_section
 from .building import of_model
 from .facts import explanations, spectrum_of
@@ -126,6 +126,7 @@ def render(subject: Subject) -> str:
         supplementary_section(subject.supplementary, list(subject.axis_names), with_axes=subject.has_axes),
         "" if subject.new else pictures.section(subject),
         pictures.axes_section(subject),
+        columns.section(subject),
         page.section("What gaps and sizes mean", page.paragraph(meaning(subject.method_name, subject.method_title))),
         "" if subject.model is None else _fit_quality(subject.model),
         "" if found is None else _trust(subject, found),

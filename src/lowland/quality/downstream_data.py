@@ -1,0 +1,232 @@
+"""Rows with a target for `downstream`: the kind of target, folds, and the rows of each fold after its steps."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..core.errors import DataError
+from ..core.message import Message, Owner, Setting
+from .anchors import labels
+from .checks import is_whole
+from .class_accuracy import Target, largest_share, share_right
+
+Array = Any
+
+TASKS = ("auto", "classes", "regression")
+MOST_WHOLE = 20  # different whole numbers up to which they are classes
+_LEAST_ROWS = 10
+_SPECTRUM = 1000  # columns (or rows) up to which all principal components are counted
+
+
+@dataclass(frozen=True, eq=False)
+class Supervised:
+    """Rows with a target: ``target`` holds classes (None for regression), ``values`` what the learner gets.
+
+    ``fold`` is the number of the fold in which a row is held out. ``left_out`` rows had no target.
+    """
+
+    rows: Any
+    values: Array
+    target: Target | None
+    labels: tuple[Any, ...]
+    fold: Array
+    folds: int
+    n_columns: int
+    steps: Any = None
+    left_out: int = 0
+    sampled_from: int | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.fold)
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of classes; None for a numeric target."""
+        return None if self.target is None else len(self.target.names)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the rows are sparse."""
+        return bool(sp.issparse(self.rows))
+
+    @property
+    def baseline(self) -> float:
+        """The accuracy of naming the largest class always; 0 for r²."""
+        return 0.0 if self.target is None else largest_share(self.target.codes)
+
+    def prepared(self, number: int) -> tuple[Array, Array]:
+        """Return the training and the held-out rows of a fold, after steps fitted on the training rows."""
+        parts = [_take(self.rows, np.flatnonzero(here)) for here in (self.fold != number, self.fold == number)]
+        if self.steps is None:
+            return parts[0], parts[1]
+        from sklearn.base import clone
+
+        made = clone(self.steps)
+        return _numbers(made.fit_transform(parts[0])), _numbers(made.transform(parts[1]))
+
+    def training(self, number: int) -> tuple[Array, Array]:
+        """Return the target of the training rows of a fold: as codes of classes or numbers, and as the learner gets."""
+        train = self.fold != number
+        codes = self.values[train] if self.target is None else self.target.codes[train]
+        return codes, self.values[train]
+
+    def codes_of(self, predicted: Array) -> Array:
+        """Return predictions as codes of classes; numbers stay as they are."""
+        if self.target is None:
+            return predicted.astype(np.float64).reshape(-1)
+        place = {label: code for code, label in enumerate(self.labels)}
+        return np.array([place.get(label, len(place)) for label in predicted.tolist()])
+
+    def score(self, guess: Array, here: Array) -> float:
+        """Return the accuracy, or r², of predictions for some rows."""
+        if self.target is not None:
+            return float(share_right(guess, self.target.codes[here]))
+        truth = self.values[here]
+        return float(1 - ((truth - guess) ** 2).sum() / ((truth - truth.mean()) ** 2).sum())
+
+    def most_components(self) -> int:
+        """Return the largest number of components that every fold has."""
+        counts = np.bincount(self.fold, minlength=self.folds)
+        return max(1, min(self.n_columns, self.n - int(counts.max()) - 1))
+
+    def variance_shares(self) -> Array | None:
+        """Return the shares of variance of all principal components in the first fold; None if there are too many."""
+        from ..methods.linear.pca import PCA
+
+        train = self.prepared(0)[0]
+        if min(train.shape) > _SPECTRUM or not _varies(train):
+            return None
+        return np.asarray(PCA().fit(train).explained_variance_ratio_)
+
+
+def supervised(X: Any, y: Any, steps: Any, task: str, folds: int, sample: int | None, seed: int) -> Supervised:
+    """Check and read rows and target, leave out rows without a target, and draw the folds."""
+    if task not in TASKS:
+        raise ValueError(_said(Setting("task"), f" must be one of {', '.join(TASKS)}; it is {task!r}"))
+    if not is_whole(folds, 3):
+        raise ValueError(_said(Setting("folds"), f" must be a whole number ≥ 3; it is {folds!r}"))
+    if sample is not None and not is_whole(sample, _LEAST_ROWS):
+        raise ValueError(
+            _said(Setting("sample"), f" must be a whole number ≥ {_LEAST_ROWS}, or None; it is {sample!r}")
+        )
+    rows, name, listed = _apart(X, y, steps)
+    n = rows.shape[0]
+    if len(listed) != n:
+        raise DataError(_said(f"{len(listed)} values of the target for {n} rows; give one for each row"))
+    known = np.flatnonzero([not _missing(value) for value in listed])
+    left_out, sampled_from = n - len(known), None
+    if sample is not None and len(known) > sample:
+        sampled_from = len(known)
+        known = np.sort(np.random.default_rng(seed).choice(known, sample, replace=False))
+    if len(known) < max(_LEAST_ROWS, folds):
+        raise DataError(_said(f"{len(known)} rows have a target; at least {max(_LEAST_ROWS, folds)} are needed"))
+    if len(known) < n:
+        rows, listed = _take(rows, known), [listed[i] for i in known]
+    target, given, values = _target(name, listed, task)
+    fold = _folds(len(known), folds, seed, None if target is None else target.codes)
+    width = rows.shape[1] if steps is None else _numbers(_cloned(steps).fit_transform(rows)).shape[1]
+    return Supervised(rows, values, target, given, fold, folds, width, steps, left_out, sampled_from)
+
+
+def _cloned(steps: Any) -> Any:
+    from sklearn.base import clone
+
+    return clone(steps)
+
+
+def _said(*parts: Any) -> Message:
+    return Message(Owner("downstream"), *parts)
+
+
+def _apart(X: Any, y: Any, steps: Any) -> tuple[Any, str, list[Any]]:
+    """Return the rows, and the name and the values of the target; a column of X that is the target is taken out."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    frame = frame if isinstance(frame, nw.DataFrame) else None
+    name = str(getattr(y, "name", None) or "target")
+    if isinstance(y, str):
+        if frame is None or y not in frame.columns:
+            there = "the rows are no data frame" if frame is None else f"there are {', '.join(frame.columns[:10])}"
+            raise DataError(_said(f"there is no column {y!r} to be the target: {there}"))
+        name, listed, frame = y, frame.get_column(y).to_list(), frame.drop(y)
+        X = nw.to_native(frame)
+    else:
+        listed = list(y.to_list() if hasattr(y, "to_list") else np.asarray(y).tolist() if hasattr(y, "shape") else y)
+    if steps is not None:
+        return (np.asarray(X) if frame is None else frame.to_polars()), name, listed
+    from ..graph.neighbors import objects
+
+    rows = objects(X, "euclidean", "downstream")
+    return (sp.csr_array(rows) if sp.issparse(rows) else np.ascontiguousarray(rows)), name, listed
+
+
+def _target(name: str, listed: list[Any], task: str) -> tuple[Target | None, tuple[Any, ...], Array]:
+    """Return classes with their labels, or numbers."""
+    others = [value for value in listed if not _is_number(value)]
+    are_numbers = not others
+    if task == "regression" and others:
+        raise DataError(_said(f"the target {name!r} contains {others[0]!r}, and regression needs numbers"))
+    whole = are_numbers and all(float(value).is_integer() for value in listed)
+    few = not are_numbers or (whole and len(set(listed)) <= MOST_WHOLE)
+    if task == "regression" or (task == "auto" and not few):
+        values = np.array(listed, dtype=np.float64)
+        if not np.isfinite(values).all() or np.ptp(values) == 0:
+            raise DataError(_said(f"the target {name!r} is constant or infinite; it must vary"))
+        return None, (), values
+    given, codes = labels(listed, len(listed), "downstream", f"the target {name!r}")
+    counts = np.bincount(codes)
+    if len(given) < 2 or (counts >= 2).sum() < 2:
+        raise DataError(
+            _said(
+                f"the target {name!r} has {len(given)} different values in {len(listed)} rows; two classes with two "
+                "rows each are needed. For numbers use ",
+                Setting("task", "regression"),
+            )
+        )
+    return Target(name, codes, tuple(map(str, given))), tuple(given), np.asarray(list(given))[codes]
+
+
+def _folds(n: int, folds: int, seed: int, codes: Array | None) -> Array:
+    """Deal the rows to folds at random; classes are spread evenly."""
+    order = np.random.default_rng(seed).permutation(n)
+    if codes is not None:
+        order = order[np.argsort(codes[order], kind="stable")]
+    fold = np.empty(n, dtype=np.int64)
+    fold[order] = np.arange(n) % folds
+    return fold
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, numbers.Real)
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value) or str(value) in ("NaT", "<NA>")
+
+
+def _take(rows: Any, places: Array) -> Any:
+    return rows[places.tolist()] if hasattr(rows, "get_columns") else rows[places]
+
+
+def _numbers(made: Any) -> Array:
+    """Return what steps made as an array of numbers, or a sparse matrix."""
+    if sp.issparse(made):
+        return sp.csr_array(made)
+    plain = made.to_numpy() if hasattr(made, "to_numpy") else np.asarray(made)
+    if plain.dtype.kind not in "fiub":
+        raise DataError(_said("the steps leave columns that are not numbers; add a step that encodes them"))
+    return np.ascontiguousarray(plain, dtype=np.float64)
+
+
+def _varies(rows: Array) -> bool:
+    if sp.issparse(rows):
+        return bool((rows.max(axis=0) - rows.min(axis=0)).count_nonzero())
+    return bool(np.ptp(rows, axis=0).any())

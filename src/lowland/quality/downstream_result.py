@@ -1,0 +1,254 @@
+"""What `downstream` returns: scores of a learner on all columns and on components, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..core.formatting import count, format_share
+from ..core.measure import Measure
+from ..core.show import show
+
+if TYPE_CHECKING:
+    import polars as pl
+
+HALF = 0.5  # share of the discriminant direction beyond which its loss is named as the reason
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A learner on the components of a method, or on all columns (``method`` is "all columns", ``k`` their number).
+
+    ``score`` is the mean over folds of the accuracy (classes) or r² (numbers) on held-out rows, ``loss`` what it is
+    below that of all columns, paired over folds, both with 95 % intervals; ``folds`` the score of each fold.
+    ``balanced`` is the mean accuracy over classes and ``classes`` that of each. ``variance`` is the share of the
+    variance that principal components keep. ``seconds`` are medians over folds of reduction (fit and transform), fit
+    and predict of the learner; ``peak_bytes`` is the largest memory that Python and NumPy allocated for them at once.
+    """
+
+    method: str
+    title: str
+    k: int
+    score: Measure
+    loss: Measure
+    folds: tuple[float, ...]
+    balanced: float | None = None
+    classes: Mapping[str, float] | None = None
+    variance: float | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
+    peak_bytes: int = field(default=0, compare=False)
+
+    def loses_nothing(self, tolerance: float = 0.0) -> bool:
+        """Return whether the mean loss is at most one standard error above the tolerance."""
+        return float(self.loss) <= tolerance + self.error
+
+    @property
+    def error(self) -> float:
+        """The standard error of the loss."""
+        from scipy.special import stdtrit
+
+        return (self.loss.high - float(self.loss)) / float(stdtrit(len(self.folds) - 1, 0.975))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        plain = {name: getattr(self, name) for name in ("method", "k", "balanced", "classes", "variance", "peak_bytes")}
+        more = {"folds": list(self.folds), "seconds": dict(self.seconds)}
+        return {**plain, "score": self.score.to_dict(), "loss": self.loss.to_dict(), **more}
+
+
+@dataclass(frozen=True)
+class Destroyed:
+    """A case in which principal components keep the variance and lose the classes (or the numeric target).
+
+    ``k`` components keep the share ``kept`` of the variance; the score falls from ``best`` to ``score``. ``discarded``
+    is the share of the discriminant scores that lies outside of these components, ``variance`` the share of the
+    variance that the discriminant directions hold, ``average`` that of an average direction.
+    """
+
+    k: int
+    kept: float
+    score: float
+    best: float
+    best_title: str
+    baseline: float
+    discarded: float
+    variance: float
+    average: float
+    classes: bool = True
+
+    @property
+    def by_direction(self) -> bool:
+        """Whether the reason is that the discriminant direction was discarded."""
+        return self.discarded > HALF
+
+    @property
+    def sentence(self) -> str:
+        """What happens, why, and what to do."""
+        what = "the classes" if self.classes else "what predicts the target"
+        name = "discriminant direction (LDA)" if self.classes else "direction of the regression"
+        measure, always = ("accuracy", "naming the largest class") if self.classes else ("r²", "predicting the mean")
+        score, best, chance = (_score(value, self.classes) for value in (self.score, self.best, self.baseline))
+        text = (
+            f"PCA destroys {what}: {count(self.k, 'component')} {'keeps' if self.k == 1 else 'keep'} "
+            f"{format_share(self.kept)} of the variance, but the {measure} is {score}, against {best} on "
+            f"{self.best_title} ({always}: {chance})."
+        )
+        if not self.by_direction:
+            outside = format_share(self.discarded)
+            return f"{text} The {name} is not the reason: only {outside} of it lies outside of these components."
+        remedy = "LDA axes" if self.classes else "PLS components"
+        return (
+            f"{text} The reason: the {name} holds {format_share(self.variance)} of the variance (an average direction: "
+            f"{format_share(self.average)}), and {format_share(self.discarded)} of it lies outside of these "
+            f"components. Use {remedy}, scale the columns, or keep more components."
+        )
+
+
+def _score(value: float, classes: bool) -> str:
+    return format_share(value) if classes else f"{value:.3f}".replace("-", "−")
+
+
+@dataclass(frozen=True)
+class Downstream:
+    """What a reduction does to a learner; see `downstream`.
+
+    Attributes
+    ----------
+    everything : Trial
+        The learner on all columns.
+    trials : tuple of Trial
+        The learner on components, by method and number of components.
+    smallest : dict
+        For each method the smallest tried number of components that loses nothing; None if none does.
+    destroyed : Destroyed or None
+        Whether PCA keeps the variance and loses the classes.
+    learner, task : str
+        The learner in words; "classes" or "regression".
+    baseline : float
+        The score of naming the largest class always, or 0, the r² of predicting the mean.
+    n_rows, n_columns, left_out, folds : int
+        Rows and columns used, rows without a target, number of folds.
+    skipped : dict
+        Methods that failed, each with the reason.
+    warnings : tuple of str
+        Warnings of the fits; those that differ only in numbers once.
+    """
+
+    everything: Trial
+    trials: tuple[Trial, ...]
+    smallest: Mapping[str, int | None]
+    destroyed: Destroyed | None
+    learner: str
+    task: str
+    baseline: float
+    n_rows: int
+    n_columns: int
+    folds: int
+    tolerance: float = 0.0
+    left_out: int = 0
+    sampled_from: int | None = None
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def of(self, method: str) -> list[Trial]:
+        """Return the trials of a method, by number of components."""
+        return sorted((trial for trial in self.trials if trial.method == method), key=lambda trial: trial.k)
+
+    @property
+    def best(self) -> Trial:
+        """The smallest reduction that loses nothing, of several the one with the best score; else all columns."""
+        found = [trial for trial in self.trials if trial.k == self.smallest.get(trial.method)]
+        return min(found, key=lambda trial: (trial.k, -trial.score), default=self.everything)
+
+    @property
+    def sentence(self) -> str:
+        """A summary; it does not depend on the measured time and memory."""
+        classes, score = self.task == "classes", self.everything.score
+        what = "accuracy" if classes else "r²"
+        low, high = (_score(value, classes) for value in (score.low, score.high))
+        chance = f"always naming the largest class: {_score(self.baseline, classes)}" if classes else "the mean: 0"
+        parts = [
+            f"The {what} of {self.learner} on all {count(self.n_columns, 'column')} is {_score(score, classes)} "
+            f"(95 % interval {low} to {high}; {chance})."
+        ]
+        parts += [self._said(method) for method in self.smallest]
+        if self.destroyed is not None:
+            parts.append(self.destroyed.sentence)
+        return " ".join(parts)
+
+    def _said(self, method: str) -> str:
+        """Return how many components of a method lose nothing."""
+        trials, k, classes = self.of(method), self.smallest[method], self.task == "classes"
+        title, unit = trials[0].title, "column" if method == "columns" else "component"
+        title = "Selection of the best columns" if method == "columns" else title
+        if k is None:
+            near = min(trials, key=lambda trial: trial.loss)
+            return (
+                f"{title}: every tried number of {unit}s loses; the least is {_difference(near.loss, classes)} with "
+                f"{count(near.k, unit)}."
+            )
+        loss = next(trial.loss for trial in trials if trial.k == k)
+        within = "" if not self.tolerance else f" more than {self.tolerance:g}"
+        verb = "loses" if k == 1 else "lose"
+        return f"{title}: {count(k, unit)} {verb} nothing measurable{within} (loss {_difference(loss, classes)})."
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a data frame with a row for each trial, all columns first."""
+        import polars as pl
+
+        rows = [
+            {
+                "method": trial.method,
+                "components": trial.k,
+                "score": float(trial.score),
+                "low": trial.score.low,
+                "high": trial.score.high,
+                "loss": float(trial.loss),
+                "loss_low": trial.loss.low,
+                "loss_high": trial.loss.high,
+                "loses_nothing": trial.loses_nothing(self.tolerance),
+                "balanced": trial.balanced,
+                "variance": trial.variance,
+                **{f"seconds_{stage}": value for stage, value in trial.seconds.items()},
+                "peak_bytes": trial.peak_bytes,
+            }
+            for trial in (self.everything, *self.trials)
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        names = ("learner", "task", "baseline", "n_rows", "n_columns", "folds", "tolerance", "left_out", "sampled_from")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "everything": self.everything.to_dict(),
+            "trials": [trial.to_dict() for trial in self.trials],
+            "smallest": dict(self.smallest),
+            "destroyed": None
+            if self.destroyed is None
+            else {**vars(self.destroyed), "sentence": self.destroyed.sentence},
+            "skipped": dict(self.skipped),
+            "sentence": self.sentence,
+        }
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the score against the number of components; options as in `lowland.plots.downstream`."""
+        return show("downstream", self, **options)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def _difference(loss: Measure, classes: bool) -> str:
+    """Return a loss with its interval: in points of percent, or of r²."""
+    if not classes:
+        return f"{_plain(loss)}, 95 % interval {_plain(loss.low)} to {_plain(loss.high)}"
+    value, low, high = (
+        f"{100 * part:.1f}".replace("-0.0", "0.0").replace("-", "−") for part in (loss, loss.low, loss.high)
+    )
+    return f"{value} points, 95 % interval {low} to {high}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:.3f}".replace("-0.000", "0.000").replace("-", "−")

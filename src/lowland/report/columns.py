@@ -1,0 +1,102 @@
+"""Columns that move together: the section of a report, bounded in time and size for wide tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.errors import DataError, MemoryLimitError
+from . import page
+from .svg import inline_svg
+
+if TYPE_CHECKING:
+    from ..quality.column_groups_result import ColumnGroups
+    from .subject import Subject
+
+_MOST_CELLS = 50_000_000  # of a table that is compared: 400 MB
+_ROWS_SHOWN, _COLUMNS_SHOWN = 15, 100
+_TITLE = "Columns that move together"
+
+
+def section(subject: Subject) -> str:
+    """Return the section; empty if the data have no numeric columns, or only one."""
+    rows = _table(subject)
+    if rows is None:
+        return ""
+    from ..quality.column_grouping import MOST_SQUARE, column_groups
+
+    n, d = rows.shape
+    if n * d > _MOST_CELLS:
+        text = f"Not measured: the table has {n:,} × {d:,} cells; `lowland correlations` compares its columns."
+        return page.section(_TITLE, page.paragraph(text))
+    try:
+        found = column_groups(
+            rows,
+            axes=subject.embedding,
+            axis_names=list(subject.axis_names),
+            duplicate=0.95 if d <= MOST_SQUARE else None,  # all pairs of more columns take too long for a report
+        )
+    except (DataError, MemoryLimitError) as error:  # missing values that the method takes, or constant columns
+        return page.section(_TITLE, page.paragraph(f"Not measured: {subject.words(error.args[0])}"))
+    return page.section(_TITLE, *_pieces(found))
+
+
+def _table(subject: Subject) -> Any:
+    """Return the rows with two or more columns of numbers; None if there are none."""
+    behind = subject.behind
+    if behind is None or subject.new or subject.pairwise or callable(behind.metric):
+        return None
+    rows = behind.named
+    if hasattr(rows, "dtypes") and not all(getattr(kind, "is_numeric", lambda: True)() for kind in rows.dtypes):
+        return None
+    shape: tuple[int, ...] = getattr(rows, "shape", ())
+    kind = getattr(getattr(rows, "dtype", None), "kind", "f")
+    return rows if len(shape) == 2 and shape[0] >= 3 and shape[1] >= 2 and kind in "fiub" else None
+
+
+def _pieces(found: ColumnGroups) -> list[str]:
+    pieces = [page.paragraph(found.sentence), *_picture(found)]
+    if found.groups:
+        rows = [
+            (f"group {i + 1} ({group.axis}, r = {_signed(group.correlation)})", group.words(_ROWS_SHOWN))
+            for i, group in enumerate(found.groups[:_ROWS_SHOWN])
+        ]
+        caption = "Groups, each with the axis that it lies nearest to; − moves against the others"
+        if len(found.groups) > _ROWS_SHOWN:
+            caption += f"; {_ROWS_SHOWN} of {len(found.groups):,}"
+        pieces.append(page.table(rows, caption))
+    if found.duplicates:
+        rows = [(pair.column, f"{pair.kept} (r = {_signed(pair.correlation)})") for pair in found.duplicates]
+        caption = "Near-duplicates, and the column to keep instead"
+        if len(rows) > _ROWS_SHOWN:
+            caption += f"; {_ROWS_SHOWN} of {len(rows):,}"
+        pieces.append(page.table(rows[:_ROWS_SHOWN], caption))
+    return [*pieces, _with_axes(found)]
+
+
+def _picture(found: ColumnGroups) -> list[str]:
+    caption = (
+        f"Correlations of {found.drawn_words}: red columns rise together, blue ones move against each other; frames "
+        "are groups."
+    )
+    drawing = found.plot().figure
+    return [page.figure(inline_svg(drawing, "columns", "Correlations of columns", caption), caption)]
+
+
+def _with_axes(found: ColumnGroups) -> str:
+    """Return the correlation of each column with each axis, folded away."""
+    d = len(found.names)
+    order = np.argsort(-np.abs(found.axes).max(axis=1), kind="stable")[:_COLUMNS_SHOWN]
+    rows = [
+        (found.names[j], ", ".join(f"{a} {_signed(r)}" for a, r in zip(found.axis_names, found.axes[j], strict=True)))
+        for j in order
+    ]
+    caption = "Correlation of each column with each axis, the largest first"
+    if d > _COLUMNS_SHOWN:
+        caption += f"; {_COLUMNS_SHOWN} of {d:,} columns, `lowland correlations --out` writes all"
+    return page.details("Correlation of each column with each axis", page.table(rows, caption))
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
