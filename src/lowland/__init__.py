@@ -19,7 +19,7 @@ _ERRORS = (
     *("Cancelled", "CellError", "DataError", "DegenerateWarning", "DisconnectedError", "DisconnectedWarning"),
     *("DistanceMatrixWarning", "DominantColumnWarning", "IndefiniteWarning", "LowlandError", "LowlandWarning"),
     *("MemoryLimitError", "MissingExtraError", "ModelFileError", "NotConvergedWarning", "RankWarning", "SolveError"),
-    *("UnitsWarning", "WriteError"),
+    *("TieWarning", "UnitsWarning", "WriteError"),
 )
 # Where each public name lives; classes of methods come from their table. Nothing is imported before it is used.
 _HOME = {
@@ -47,6 +47,7 @@ _ROOMS = {  # public modules, by the name that users know
     "graph": "graph",
     "moments": "rows.moments",
     "quality": "quality",
+    "ranking": "ranking",
     "registry": "contract.registry",
     "settings": "core.settings",
     "spectral": "spectral",
@@ -56,7 +57,7 @@ _ROOMS = {  # public modules, by the name that users know
 __all__ = [*sorted(_HOME), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from . import data, dimension, graph, quality, spectral
+    from . import data, dimension, graph, quality, ranking, spectral
     from .comparison import Comparison, compare
     from .contract import functions, registry
     from .contract.fit_info import FitInfo
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
         NotConvergedWarning,
         RankWarning,
         SolveError,
+        TieWarning,
         UnitsWarning,
         WriteError,
     )

@@ -137,3 +137,7 @@ class IndefiniteWarning(LowlandWarning):
 
 class NotConvergedWarning(LowlandWarning):
     """An iteration stopped before reaching its tolerance; the residual is in ``fit_info_``."""
+
+
+class TieWarning(LowlandWarning):
+    """The leading eigenvalue is tied, so the ranking is not unique; the message says which one was returned."""
