@@ -132,6 +132,7 @@ def test_readme_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     X = np.random.default_rng(0).standard_normal((30, 3)) * [1.0, 2.0, 3.0]
     for name, rows in (("table.csv", X), ("new.csv", X[:4])):
         np.savetxt(name, rows, delimiter=",", header="a,b,c", comments="")
+    (tmp_path / "links.csv").write_text("from,to\na,b\nb,a\nc,a\n")
     commands, further = (b for b in blocks(ROOT / "README.md", "bash") if "lowland reduce" in b)
     for line in commands.splitlines():
         quick = line.replace("--budget 2min", "--budget 10s")  # a tiny table; more candidates would only take time

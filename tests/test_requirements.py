@@ -457,6 +457,26 @@ def test_M7_autoencoders(rng):
     assert lost(lowland.Autoencoder(1, random_state=0).fit(X)) < 0.2 * lost(lowland.PCA(1).fit(X))
 
 
+def test_U3_hubs_authorities_and_random_walk_with_restart(rng):
+    """A graph given by names: PageRank is the walk's share of time, HITS the leading singular vectors."""
+    from lowland.ranking import hits, pagerank
+
+    A = (rng.random((30, 30)) < 0.12).astype(float)
+    A[:3] = 0  # without links out: the walk starts again
+    edges = [(f"page {i}", f"page {j}") for i, j in np.argwhere(A)]
+    result, both = pagerank(edges, damping=0.85), hits(edges, normalize="l2")
+    number = [int(str(name).split()[1]) for name in result.names]
+    M = A[np.ix_(number, number)]
+    n, out = len(M), M.sum(axis=1, keepdims=True)
+    walk = 0.85 * np.where(out > 0, M / np.maximum(out, 1), 1 / n) + 0.15 / n
+    np.testing.assert_allclose(result.scores @ walk, result.scores, atol=1e-10)
+    assert result.scores.sum() == pytest.approx(1)
+    U, s, Vt = np.linalg.svd(M)
+    np.testing.assert_allclose(both.hubs, np.abs(U[:, 0]), atol=1e-9)
+    np.testing.assert_allclose(both.authorities, np.abs(Vt[0]), atol=1e-9)
+    assert both.eigenvalue == pytest.approx(s[0] ** 2)
+
+
 @pytest.mark.parametrize(
     ("name", "table", "scale", "ddof"),
     [

@@ -22,6 +22,7 @@ from . import (
     outliers,
     plan,
     plot,
+    ranking,
     reduce,
 )
 from .answer import Answer
@@ -42,6 +43,8 @@ COMMANDS: dict[str, Callable[..., Answer]] = {
     "inverse": apply.inverse,
     "evaluate": evaluate.evaluate,
     "plot": plot.plot,
+    "pagerank": ranking.pagerank,
+    "hits": ranking.hits,
     "completion": completion.completion,
 }
 
@@ -61,6 +64,8 @@ JSON_KEYS = {
     "inverse": apply.INVERSE_KEYS,
     "evaluate": evaluate.KEYS,
     "plot": plot.KEYS,
+    "pagerank": ranking.PAGERANK_KEYS,
+    "hits": ranking.HITS_KEYS,
     "completion": completion.KEYS,
 }
 

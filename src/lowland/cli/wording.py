@@ -19,6 +19,7 @@ _RENAMED = {  # parameter → options, of which a command has one
     "n_components": ("components",),
     "random_state": ("seed",),
     "groups": ("target",),
+    "target": ("target", "link-target"),
 }
 # Functions that commands call:
 _FUNCTIONS = (
@@ -27,8 +28,10 @@ _FUNCTIONS = (
     "dimension",
     "downstream",
     "estimate",
+    "hits",
     "novelty",
     "outliers",
+    "pagerank",
     "report",
     "supplementary",
 )

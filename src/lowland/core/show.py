@@ -18,6 +18,7 @@ DRAWERS = {
     "comparison": ("lowland.plots.comparison", "comparison"),
     "downstream": ("lowland.plots.learning", "downstream"),
     "column groups": ("lowland.plots.correlation_map", "column_groups"),
+    "ranking": ("lowland.plots.ranking", "ranking"),
     "comparison page": ("lowland.report.comparison", "write"),
     "model html": ("lowland.report.notebook", "model_html"),
     "shepard html": ("lowland.report.notebook", "shepard_html"),
@@ -25,6 +26,7 @@ DRAWERS = {
     "report html": ("lowland.report.notebook", "report_html"),
     "dimension html": ("lowland.report.notebook", "dimension_html"),
     "comparison html": ("lowland.report.notebook", "comparison_html"),
+    "ranking html": ("lowland.report.notebook", "ranking_html"),
     "widget": ("lowland.explorer.widgets", "widget_of_model"),
 }
 

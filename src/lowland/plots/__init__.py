@@ -26,6 +26,7 @@ from .overlay import Overlay
 from .panels import compare_grid
 from .quality import measures, rnx, shepard
 from .quality_map import quality_map
+from .ranking import ranking
 from .scatter import scatter
 from .spectrum import scree, spectrum
 from .style import theme
@@ -53,6 +54,7 @@ __all__ = [
     "plot_kinds",
     "power_iteration",
     "quality_map",
+    "ranking",
     "reconstructions",
     "residual_variance",
     "rnx",

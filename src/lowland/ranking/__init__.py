@@ -32,6 +32,4 @@ if TYPE_CHECKING:
     from .pagerank import pagerank
     from .result import Hits, PageRank
 
-__getattr__, __dir__ = lazy_names(
-    __name__, {".hits": "hits", ".pagerank": "pagerank", ".result": "Hits PageRank"}
-)
+__getattr__, __dir__ = lazy_names(__name__, {".hits": "hits", ".pagerank": "pagerank", ".result": "Hits PageRank"})

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from ..core.errors import DataError, LowlandWarning
-from ..core.message import Message, Setting
+from ..core.message import Message, Phrase, Setting
 from ..data.table import Table
 from .edges import RawEdges
 
@@ -59,18 +59,14 @@ def _numbers_of(column: Array) -> Array:
         raise DataError("the third column of the edges holds weights, and some are not numbers") from error
 
 
-def edges_of_table(
-    table: Table, source: str | None, target: str | None, weight: str | bool | None, *, file: bool = False
-) -> RawEdges:
+def edges_of_table(table: Table, source: str | None, target: str | None, weight: str | bool | None) -> RawEdges:
     """Return the edges of a table; nodes are numbered in the order of their first edge."""
     columns = _chosen(table, source, target, weight)
     names = [table.column(name) for name in columns[:2]]
     for series in names:
         if series.null_count():
             row = int(series.is_null().arg_max() or 0)
-            raise DataError(
-                f"{table.place(row, series.name)} is missing; leave the edge out or name the node", row=row
-            )
+            raise DataError(f"{table.place(row, series.name)} is missing; leave the edge out or name the node", row=row)
     first, second = _same_type(*names)
     both = pl.concat([first.alias("node"), second.alias("node")])
     known = both.unique(maintain_order=True)
@@ -78,12 +74,12 @@ def edges_of_table(
     numbers = pl.DataFrame([both]).join(numbered, on="node", how="left", maintain_order="left")["number"].to_numpy()
     nodes = np.ascontiguousarray(numbers, dtype=np.int32)
     labels = known.to_list()
-    if file and table.first_line is not None and {*columns[:2]} & {str(label) for label in labels}:
+    if table.first_line is not None and {*columns[:2]} & {str(label) for label in labels}:
         warnings.warn(
             Message(
-                f"{table.source}: its first line was read as column names, but {columns[0]!r} or {columns[1]!r} is also "
-                "a node; if it is an edge, read the file with ",
-                Setting("header", False),
+                f"{table.source}: its first line was read as names of columns, but {columns[0]!r} or {columns[1]!r} is "
+                "also a node; if it is an edge, read the file with ",
+                Phrase("header=False", "--no-header"),
             ),
             LowlandWarning,
             stacklevel=5,
@@ -113,8 +109,8 @@ def _chosen(
     listed = ", ".join(map(repr, table.names[:8])) + (", …" if len(table.names) > 8 else "")
     raise DataError(
         Message(
-            f"{table.source} has {len(table.names)} columns ({listed}); edges have two columns of names and perhaps one "
-            "of weights: choose them with ",
+            f"{table.source} has {len(table.names)} columns ({listed}); edges have two columns of names and perhaps "
+            "one of weights: choose them with ",
             Setting("source"),
             " and ",
             Setting("target"),
@@ -150,5 +146,7 @@ def _weights(table: Table, name: str | None) -> Array | None:
     if bad.any():
         row = int(np.argmax(bad))
         kind = "is missing" if np.isnan(values[row]) else f"is {values[row]:g}"
-        raise DataError(f"{table.place(row, name)}: the weight {kind}; weights must be finite and not negative", row=row)
+        raise DataError(
+            f"{table.place(row, name)}: the weight {kind}; weights must be finite and not negative", row=row
+        )
     return np.array(values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -99,8 +98,7 @@ def _read(
     if isinstance(table, ArrayTable) and source is None and target is None:
         return _of_array(np.asarray(table.array), weight is not False, n_nodes), True
     _refuse(n_nodes=n_nodes)
-    file = isinstance(edges, str | os.PathLike)
-    return edge_tables.edges_of_table(table, source, target, weight, file=file), True
+    return edge_tables.edges_of_table(table, source, target, weight), True
 
 
 def _refuse(**options: Any) -> None:
@@ -156,7 +154,7 @@ def _check_whole(nodes: Array) -> None:
     if len(bad):
         row, column = (int(place) for place in bad[0])
         raise DataError(
-            f"the edges have {nodes[row, column]} at row {row}, column {column}; nodes are whole numbers from 0, or names",
+            f"the edges have {nodes[row, column]} at row {row}, column {column}; nodes are numbers from 0, or names",
             row=row,
             column=column,
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contract.parameters import Choice, check
+from ..contract.parameters import Choice, Rule, check
 from ..core.errors import DataError, NotConvergedWarning, TieWarning
 from ..core.message import Message, Owner
 from .edges import Edges, edges_of
@@ -17,7 +17,7 @@ from .result import Hits
 
 Array = Any
 
-RULES = {"normalize": Choice(("max", "sum", "l2"))}
+RULES: dict[str, Rule] = {"normalize": Choice(("max", "sum", "l2"))}
 
 
 def hits(

@@ -158,7 +158,9 @@ class _Parts:
         count = len(self.star_values)
         value = self.star_values[part]
         one_hub = np.bincount(self.row_label, minlength=count)[part] == 1
-        share = np.bincount(part, weight, minlength=count)[part] / value  # Σ w/σ: of the authorities, if there is one hub
+        share = (
+            np.bincount(part, weight, minlength=count)[part] / value
+        )  # Σ w/σ: of the authorities, if there is one hub
         several = np.bincount(self.col_label, minlength=count)[part] > 1
         fan = one_hub & several
         authorities[self.col[edges]] = np.where(fan, weight / value * share, 1.0)

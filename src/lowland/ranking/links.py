@@ -74,9 +74,7 @@ def links_of(edges: Edges) -> Links:
     n_core, n_linking = len(groups[0]), len(groups[0]) + len(groups[1])
     own = edges.source == edges.target
     to_self = np.bincount(edges.source[own], None if weights is None else weights[own], minlength=n)
-    return Links(
-        indptr, indices, values, order, n_core, n_linking, strength[order], to_self[order].astype(np.float64)
-    )
+    return Links(indptr, indices, values, order, n_core, n_linking, strength[order], to_self[order].astype(np.float64))
 
 
 def _weights(edges: Edges) -> tuple[Array | None, Array]:
@@ -102,9 +100,7 @@ def _sorted(edges: Edges, weights: Array | None, new: Array, indptr: Array) -> t
     starts = np.arange(0, n + (1 << _SHIFT), 1 << _SHIFT).clip(max=n)
     tasks = np.linspace(0, m, m // _EDGES_PER_TASK + 2).astype(np.int64)
     counts = np.zeros((len(tasks) - 1, len(starts) - 1), dtype=np.int64)
-    everywhere(
-        lambda k: loops.count_buckets(edges.target, new, _SHIFT, counts[k], tasks[k], tasks[k + 1]), len(counts)
-    )
+    everywhere(lambda k: loops.count_buckets(edges.target, new, _SHIFT, counts[k], tasks[k], tasks[k + 1]), len(counts))
     places = indptr[starts[:-1]] + np.cumsum(counts, axis=0) - counts
     sources, rows = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32)
     came = np.empty(0 if weights is None else m, dtype=np.int64)

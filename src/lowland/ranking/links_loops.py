@@ -54,7 +54,7 @@ def scatter(source, target, new, shift, places, sources, rows, edges, start, sto
 
 @nb.njit([nb.void(NODES, NODES, STARTS, REALS, STARTS, *SPAN, NODES_OUT, REALS_OUT)], **LOOP)
 def place(sources, rows, edges, weights, indptr, first, last, indices, values):  # type: ignore[no-untyped-def]
-    """Sort the edges of one bucket, rows ``first`` to ``last``, by their targets; with their weights, if there are any."""
+    """Sort the edges of one bucket, rows ``first`` to ``last``, by target, with their weights if there are any."""
     heads = indptr[first:last].copy()
     weighted = len(values) > 0
     for e in range(indptr[first], indptr[last]):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contract.parameters import Integer, Real, check
+from ..contract.parameters import Integer, Real, Rule, check
 from ..core.errors import NotConvergedWarning
 from ..core.message import Message, Owner, Setting
 from ..core.settings import report_progress
@@ -19,7 +19,11 @@ from .result import PageRank
 
 Array = Any
 
-RULES = {"damping": Real(0, 0.999, closed=True), "tol": Real(1e-15, 1, closed=True), "max_iter": Integer(1)}
+RULES: dict[str, Rule] = {
+    "damping": Real(0, 0.999, closed=True),
+    "tol": Real(1e-15, 1, closed=True),
+    "max_iter": Integer(1),
+}
 
 
 def pagerank(

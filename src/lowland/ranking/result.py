@@ -44,6 +44,11 @@ class Ranking:
         raise NotImplementedError
 
     @property
+    def sentence(self) -> str:
+        """A summary."""
+        raise NotImplementedError
+
+    @property
     def n_nodes(self) -> int:
         """The number of nodes."""
         return len(next(iter(self.columns().values())))
@@ -152,8 +157,8 @@ class PageRank(Ranking):
         name, score = self.top(1)[0]
         state = "Converged" if self.converged else "Not converged"
         return (
-            f"PageRank of {self._graph_words()}, {count(self.dangling, 'node')} without links out. Highest score: {name} "
-            f"({score:.4g}). {state} after {count(self.iterations, 'step')}: last change {self.residual:.2g}."
+            f"PageRank of {self._graph_words()}, {count(self.dangling, 'node')} without links out. Highest score: "
+            f"{name} ({score:.4g}). {state} after {count(self.iterations, 'step')}: last change {self.residual:.2g}."
         )
 
     def __str__(self) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..quality.rank_curves import RnxCurve
     from ..quality.report import Report
     from ..quality.shepard import Shepard
+    from ..ranking.result import Ranking
 
 _POINTS = 5000  # most points of the picture of a model
 _LEFT_OUT = ("method", "solver", "iterations", "residual", "memory", "warning")  # of a short record
@@ -131,6 +132,12 @@ def dimension_html(found: Estimate) -> str:
         drawing = picture(found.figure(), "Estimates of the dimension", found.sentence, width=860)
     notes = (f"Note: {text}" for text in found.warnings)
     return paragraphs(found.sentence, *notes) + drawing + table(HEADINGS, found.cells())
+
+
+def ranking_html(found: Ranking) -> str:
+    """Return the summary of a ranking and its picture."""
+    with theme("paper"):
+        return paragraphs(found.sentence) + picture(found.figure(), "Ranking", found.sentence, width=860)
 
 
 def comparison_html(found: Comparison) -> str:
