@@ -12,7 +12,7 @@ import polars as pl
 from ..core.errors import DataError, LowlandWarning
 from ..core.message import Message, Phrase, Setting
 from ..data.table import Table
-from .edges import RawEdges
+from .raw_edges import RawEdges
 
 Array = Any
 

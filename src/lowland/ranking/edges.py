@@ -11,6 +11,7 @@ import numpy as np
 from ..core import thread_pool
 from ..core.errors import DataError
 from ..core.message import Message, Owner, Setting
+from .raw_edges import RawEdges
 
 Array = Any
 
@@ -59,17 +60,6 @@ def edges_of(
     one_way = own if directed is None else bool(directed)
     made = Edges(raw.source, raw.target, weights, raw.n, raw.names, one_way, len(raw.source), exponent)
     return made if one_way else _both_ways(made)
-
-
-@dataclass(frozen=True, eq=False)
-class RawEdges:
-    """Edges before their weights are checked."""
-
-    source: Array
-    target: Array
-    weights: Array | None
-    n: int
-    names: Sequence[Any] | None = None
 
 
 def _read(

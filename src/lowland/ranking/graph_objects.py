@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.message import Message, Setting
-from .edges import RawEdges
+from .raw_edges import RawEdges
 
 
 def is_graph(value: Any) -> bool:
