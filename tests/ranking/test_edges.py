@@ -235,3 +235,18 @@ def test_a_first_line_that_is_an_edge_is_told(tmp_path):
     with pytest.warns(lowland.LowlandWarning, match="read the file with header=False"):
         assert pagerank(tmp_path / "links.csv").n_edges == 2
     assert pagerank(lowland.data.read(tmp_path / "links.csv", header=False)).n_edges == 3
+
+
+def test_no_module_hides_a_function():
+    """Modules that the room loads become its attributes: none may have the name of a function."""
+    import importlib
+    import pkgutil
+
+    import lowland.ranking as room
+
+    modules = [found.name for found in pkgutil.iter_modules(room.__path__)]
+    assert not {*modules} & {*room.__all__}
+    for name in modules:
+        importlib.import_module(f"lowland.ranking.{name}")
+    assert callable(room.pagerank)
+    assert callable(room.hits)

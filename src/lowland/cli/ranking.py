@@ -207,7 +207,7 @@ def hits(
 def _check_parameters(**values: Any) -> None:
     """Raise `UsageError` for parameters that are invalid for any graph, before any work."""
     from ..contract.parameters import check
-    from ..ranking.pagerank import RULES
+    from ..ranking.random_walk import RULES
 
     try:
         check("pagerank", RULES, values)

@@ -28,8 +28,8 @@ from ..core.lazy import lazy_names
 __all__ = ["Hits", "PageRank", "hits", "pagerank"]
 
 if TYPE_CHECKING:
-    from .hits import hits
-    from .pagerank import pagerank
+    from .hubs import hits
+    from .random_walk import pagerank
     from .result import Hits, PageRank
 
-__getattr__, __dir__ = lazy_names(__name__, {".hits": "hits", ".pagerank": "pagerank", ".result": "Hits PageRank"})
+__getattr__, __dir__ = lazy_names(__name__, {".hubs": "hits", ".random_walk": "pagerank", ".result": "Hits PageRank"})
