@@ -8,8 +8,8 @@
 **PageRank** is a linear system, not an eigenproblem: pages without links out ("dangling") and pages without links in
 need no iteration (Ipsen & Selee 2008), links of a page to itself are solved for directly, and the total is corrected
 after each step. On a million pages, with four of five of ten million links within hosts, this took 48 steps, and power
-iteration on the whole matrix 86 (`benchmarks/ranking.py`). Gauss–Seidel steps are fewer, but each takes longer: about the
-same time in all.
+iteration on the whole matrix 86 (`benchmarks/ranking.py`). Gauss–Seidel steps are fewer, but each takes longer:
+about the same time in all.
 
 **The graph** is built by counting, in two passes over the edges on all threads: repeated edges need not be found, as
 their weights add up in the products.
