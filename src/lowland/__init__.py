@@ -45,6 +45,7 @@ _ROOMS = {  # public modules, by the name that users know
     "dimension": "dimension",
     "functions": "contract.functions",
     "graph": "graph",
+    "images": "images",
     "moments": "rows.moments",
     "quality": "quality",
     "registry": "contract.registry",
@@ -56,7 +57,7 @@ _ROOMS = {  # public modules, by the name that users know
 __all__ = [*sorted(_HOME), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from . import data, dimension, graph, quality, spectral
+    from . import data, dimension, graph, images, quality, spectral
     from .comparison import Comparison, compare
     from .contract import functions, registry
     from .contract.fit_info import FitInfo

@@ -45,6 +45,7 @@ SAVED: tuple[SavedClass, ...] = (
     _step("ScaleColumns", "scale_columns"),
     _step("NormalizeRows", "normalize_rows"),
     _step("AlignMap", "align_map"),
+    SavedClass("Eigenfaces", "lowland.images.eigenfaces"),
     SavedClass("Pipeline", "sklearn.pipeline"),
     SavedClass("ColumnTransformer", "sklearn.compose", (
         *("transformers_", "_columns", "_transformer_to_input_indices", "_remainder", "sparse_output_"),
