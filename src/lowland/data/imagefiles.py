@@ -18,7 +18,7 @@ from ..core.message import Message, Phrase
 from .arraytable import ArrayTable
 from .columns import finished
 from .fileset import check_options, place_of, unread_note
-from .formats import BY_NAME
+from .formats import BY_NAME, IMAGES
 from .options import ReadOptions
 
 MAX_PIXELS = 100_000_000  # of an image that is resized
@@ -92,6 +92,28 @@ def read_image(file: Path, mode: str | None = None) -> Any:
     grey = mode == "grey" or (mode is None and _is_grey(own))
     width, height = size
     return _pixels(file, grey, size)[0].reshape((height, width) if grey else (height, width, 3))
+
+
+def write_image(path: Path, pixels: Any) -> None:
+    """Write an image of whole numbers, (height, width) or (height, width, 3), in the format of the file's name.
+
+    8 bits, or 16 for a grey one in a format that has them. The file is written completely or not at all.
+    """
+    from PIL import Image
+
+    from .atomic import atomic_file
+
+    known = Image.registered_extensions()
+    form = known.get(path.suffix.lower())
+    if form is None or form not in Image.SAVE or path.suffix.lower() not in IMAGES:
+        raise DataError(f"{path}: images are written as {', '.join(IMAGES[:2])} and other image files; choose such a name")
+    made = io.BytesIO()
+    try:
+        Image.fromarray(pixels).save(made, form)
+    except (OSError, TypeError, KeyError, ValueError) as error:
+        raise DataError(f"{path}: this image cannot be written as {form}: {first_line(error)}") from error
+    with atomic_file(path) as file:
+        file.write(made.getvalue())
 
 
 def _chosen_size(options: ReadOptions, sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:

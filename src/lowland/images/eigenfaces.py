@@ -52,7 +52,8 @@ class Eigenfaces(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
     metric : str
         "euclidean" or "cosine" distance of coordinates.
     level : float
-        Share of new faces that `is_face` should accept, in (0, 1).
+        Share of new faces of other people that `is_face` should accept, in (0, 1). A smaller one rejects more of what is
+        no face.
     image_shape : tuple or None
         (height, width) or (height, width, 3) for rows of pixels; None: as the images have it, or a square.
     random_state : int or None
@@ -118,7 +119,7 @@ class Eigenfaces(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
         normalize: str | None = CONTRAST,
         whiten: bool = True,
         metric: str = "cosine",
-        level: float = 0.99,
+        level: float = 0.95,
         image_shape: tuple[int, ...] | None = None,
         random_state: int | None = None,
     ) -> None:

@@ -38,7 +38,7 @@ class Images:
     notes : tuple of str
         What was done on reading: images that were resized, transparent ones, 16 bits.
     peak : float
-        White: 255, 65535 or 1, by the type and the largest value.
+        White: 255 or 65535 by the type; of real numbers 1, 255 or the largest value.
     """
 
     pixels: Array
@@ -222,17 +222,17 @@ def _shape_of_rows(width: int, shape: tuple[int, ...] | None, source: str) -> tu
 
 
 def peak_of(pixels: Array) -> float:
-    """Return the value of white: that of the type, and for real numbers 1 or 255, or the largest value if that is more.
+    """Return the value of white: that of the type; of real numbers 1 up to there, 255 from 128 to there, else the largest.
 
     >>> peak_of(np.zeros((2, 2), dtype=np.uint8)), peak_of(np.array([[0.0, 0.5]])), peak_of(np.array([[0.0, 16.0]]))
-    (255.0, 1.0, 255.0)
+    (255.0, 1.0, 16.0)
     """
     if pixels.dtype.kind == "b":
         return 1.0
     if pixels.dtype in (np.uint8, np.uint16):
         return float(np.iinfo(pixels.dtype).max)
     top = float(pixels.max())
-    return 1.0 if top <= 1 and pixels.dtype.kind == "f" else 255.0 if top <= 255 else top
+    return 255.0 if 128 <= top <= 255 else max(top, 1.0)
 
 
 def _without_alpha(pixels: Array, peak: float) -> tuple[Array, tuple[str, ...]]:
