@@ -135,7 +135,9 @@ def error(image: Array, other: Array) -> float:
 
 
 def compression() -> None:
-    print("photograph    method               bytes  ratio   error  same bytes: down-sampled   JPEG (per cent of white)")
+    print(
+        "photograph    method               bytes  ratio   error  same bytes: down-sampled   JPEG (per cent of white)"
+    )
     for name, image in photographs().items():
         for k, patch in ((10, None), (30, None), (60, None), (4, 8), (12, 8), (32, 8), (24, 16)):
             found = compress(image, k, patch=patch)

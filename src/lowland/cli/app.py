@@ -17,6 +17,9 @@ from . import (
     dimension,
     downstream,
     evaluate,
+    image_compress,
+    image_denoise,
+    image_faces,
     info,
     methods,
     outliers,
@@ -42,6 +45,10 @@ COMMANDS: dict[str, Callable[..., Answer]] = {
     "inverse": apply.inverse,
     "evaluate": evaluate.evaluate,
     "plot": plot.plot,
+    "image eigenfaces": image_faces.eigenfaces,
+    "image recognize": image_faces.recognize,
+    "image compress": image_compress.compress,
+    "image denoise": image_denoise.denoise,
     "completion": completion.completion,
 }
 
@@ -61,11 +68,17 @@ JSON_KEYS = {
     "inverse": apply.INVERSE_KEYS,
     "evaluate": evaluate.KEYS,
     "plot": plot.KEYS,
+    "image eigenfaces": image_faces.KEYS,
+    "image recognize": image_faces.RECOGNIZE_KEYS,
+    "image compress": image_compress.KEYS,
+    "image denoise": image_denoise.KEYS,
     "completion": completion.KEYS,
 }
 
 # First words of commands of two words, such as "text" of "text index", each with what these commands are for.
-GROUPS: dict[str, str] = {}
+GROUPS: dict[str, str] = {
+    "image": "Work on images: eigenfaces and recognition, compression, removal of noise.",
+}
 
 
 def make_app(commands: Mapping[str, Callable[..., Answer]], groups: Mapping[str, str]) -> App:

@@ -112,7 +112,5 @@ def _table(results: list[dict[str, float]]) -> Grid:
         grid.add_column(name, justify="right")
     for row in results:
         error = f"{100 * row['error']:.2f}"
-        grid.add_row(
-            f"{row['components']:,}", f"{row['bytes']:,}", f"{row['ratio']:.1f}", error, f"{row['psnr']:.1f}"
-        )
+        grid.add_row(f"{row['components']:,}", f"{row['bytes']:,}", f"{row['ratio']:.1f}", error, f"{row['psnr']:.1f}")
     return grid

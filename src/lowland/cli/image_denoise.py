@@ -91,6 +91,8 @@ def denoise(
     chosen = chosen_images(show, len(given))
     size = (given.shape[1], given.shape[0])
     other = None if clean is None else read(clean, image_size=size, image_mode="grey" if given.grey else "colour")
+    for text in () if other is None else other.notes:
+        note(f"clean images: {text}")
     choice: dict[str, Any] = {"components": components, "width": width, "noise": noise, "random_state": seed}
     with progress_bar():
         found = clean_images(given, method, clean=other, **choice)
@@ -117,8 +119,8 @@ def denoise(
     wide = "" if found.width is None else f" and a width of {found.width:g} median distances"
     name = "PCA" if method == "pca" else "Kernel PCA"
     summary = f"{name} with {found.components} components{wide} cleaned {len(given):,} images."
-    words: dict[str, Any] = {"clean": clean, **options.words(), "out": out or "sheet.png"}
-    words |= {"method": "kernel"} if method == "pca" else {"method": method, "save": save or "cleaned"}
+    words: dict[str, Any] = {"clean": clean, **options.words(), "out": "sheet.png" if out is None else "other.png"}
+    words["method"] = method if out is None else "kernel" if method == "pca" else "pca"  # draw it, then compare
     return Answer(facts, summary, command_line("image", "denoise", images, **words))
 
 

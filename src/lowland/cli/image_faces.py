@@ -121,7 +121,7 @@ def eigenfaces(
         "model": model,
     }
     if model is not None:
-        following = command_line("image recognize", model, "NEW").replace("'image recognize'", "image recognize")
+        following = command_line("image", "recognize", model, "NEW")
     else:
         following = _same(images, components, normalize, level, out, reading, model="faces.lowland")
     return Answer(facts, _summary(facts), following, shown=[_curve(facts)])
@@ -220,7 +220,9 @@ def recognize(
 
         write_table(out, table)
     following = command_line("image", "recognize", model, images, out="names.csv")
-    return Answer(facts, summary, command_line("info", model) if out else following, rows=table if out is None else None)
+    return Answer(
+        facts, summary, command_line("info", model) if out else following, rows=table if out is None else None
+    )
 
 
 def _right(fitted: Any, folders: Any, labels: Any) -> float | None:

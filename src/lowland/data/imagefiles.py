@@ -106,7 +106,9 @@ def write_image(path: Path, pixels: Any) -> None:
     known = Image.registered_extensions()
     form = known.get(path.suffix.lower())
     if form is None or form not in Image.SAVE or path.suffix.lower() not in IMAGES:
-        raise DataError(f"{path}: images are written as {', '.join(IMAGES[:2])} and other image files; choose such a name")
+        raise DataError(
+            f"{path}: images are written as {', '.join(IMAGES[:2])} and other image files; choose such a name"
+        )
     made = io.BytesIO()
     try:
         Image.fromarray(pixels).save(made, form)

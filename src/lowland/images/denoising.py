@@ -146,6 +146,8 @@ def denoise(
         raise DataError(
             Message(Setting("components", components), f": {len(learned)} images teach at most {max(most, 1)}")
         )
+    if not np.ptp(learned, axis=0).any():
+        raise DataError("denoise: the images do not differ, so there is nothing to learn from them")
     rng = np.random.default_rng(0 if random_state is None else random_state)
     level = float(noise) if noise is not None else _noise(Y, C, given.shape, rng)
     notes = list(given.notes)
@@ -192,7 +194,9 @@ def _tried(
     often = max(len(parts) for parts in total.values())  # places that all searches looked at
     errors = {key: float(np.mean(parts)) for key, parts in total.items() if len(parts) == often}
     inside, outside = folds[0]
-    sizes = (min(len(inside), SEARCHED), min(len(outside), _TRIED)) if method == "kernel" else (len(inside), len(outside))
+    sizes = (
+        (min(len(inside), SEARCHED), min(len(outside), _TRIED)) if method == "kernel" else (len(inside), len(outside))
+    )
     times = f", {len(folds)} times" if len(folds) > 1 else ""
     return errors, f"strength chosen on {sizes[1]} held-out images, learned from {sizes[0]} others{times}"
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -293,7 +294,9 @@ class Eigenfaces(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
         elif rows.shape[1] != self.n_features_in_:
-            raise DataError(f"the images have {rows.shape[1]} pixels, and Eigenfaces was fitted to {self.n_features_in_}")
+            raise DataError(
+                f"the images have {rows.shape[1]} pixels, and Eigenfaces was fitted to {self.n_features_in_}"
+            )
         return rows, given
 
     def __sklearn_tags__(self) -> Any:
@@ -334,6 +337,7 @@ def _labels(y: Any, n: int) -> tuple[Array, Array]:
     y = column_or_1d(y, warn=True)
     if len(y) != n:
         raise DataError(f"inconsistent numbers of samples: there are {n} images and {len(y)} labels")
+    assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes

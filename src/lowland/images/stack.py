@@ -20,7 +20,7 @@ from ..data.table import Table
 Array = Any
 
 _COLOURS = (1, 2, 3, 4)  # channels: grey, grey and alpha, colours, colours and alpha
-_SHAPES = "(n, height, width), (n, height, width, 3), or rows of pixels with image_shape=(height, width)"
+_SHAPES = Message("(n, height, width), (n, height, width, 3), or rows of pixels with ", Setting("image_shape"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,10 +126,10 @@ def _from_table(source: Any, size: Any, mode: str | None, shape: tuple[int, ...]
             table = read_table(path, **({"format": "images"} if path.is_dir() else {}), **options)
         except DataError as error:
             if pictures and not path.is_dir() and "image_size" in str(error):
-                raise DataError(f"{path} is neither a folder nor a file of images: {_readable()}") from error
+                raise DataError(Message(f"{path} is neither a folder nor a file of images: ", _readable())) from error
             raise
     if not isinstance(table, ArrayTable):
-        raise DataError(f"{table.source} is a table of columns, not of images: {_readable()}")
+        raise DataError(Message(f"{table.source} is a table of columns, not of images: ", _readable()))
     known = table.image_shape or shape
     found = _from_array(table.array, known, table.source)
     if table.image_shape is not None:
@@ -139,10 +139,10 @@ def _from_table(source: Any, size: Any, mode: str | None, shape: tuple[int, ...]
     return _in_mode(_in_size(found, size), mode)
 
 
-def _readable() -> str:
+def _readable() -> Message:
     from ..data.formats import IMAGES
 
-    return f"give a folder of {' '.join(IMAGES[:3])} … files, or an array {_SHAPES}"
+    return Message(f"give a folder of {' '.join(IMAGES[:3])} … files, or an array ", _SHAPES)
 
 
 def _from_list(items: Sequence[Any], shape: tuple[int, ...] | None) -> Images:
@@ -171,7 +171,7 @@ def _stacked(items: Sequence[Any]) -> Array:
     try:
         return np.asarray(items)
     except ValueError as error:
-        raise DataError(f"the list is not one of images: give {_SHAPES}") from error
+        raise DataError(Message("the list is not one of images: give ", _SHAPES)) from error
 
 
 def _from_array(array: Any, shape: tuple[int, ...] | None, source: str = "the array") -> Images:
@@ -179,18 +179,18 @@ def _from_array(array: Any, shape: tuple[int, ...] | None, source: str = "the ar
         array = array.detach().cpu().numpy()
     pixels = np.asarray(array)
     if pixels.dtype.kind not in "biuf":
-        raise DataError(f"{source} holds {pixels.dtype} values, and images are made of numbers: give {_SHAPES}")
+        raise DataError(
+            Message(f"{source} holds {pixels.dtype} values, and images are made of numbers: give ", _SHAPES)
+        )
     if pixels.dtype == np.float16:
         pixels = pixels.astype(np.float32)
     if pixels.ndim == 2:
         pixels = pixels.reshape(len(pixels), *_shape_of_rows(pixels.shape[1], shape, source))
     if pixels.ndim == 3 and pixels.shape[2] in (3, 4) and min(pixels.shape[:2]) > 4 and shape is None:
-        raise DataError(
-            f"{source} has the shape {pixels.shape}, which is one colour image; several are {_SHAPES}. For one image "
-            "give array[None]"
-        )
+        which = f"{source} has the shape {pixels.shape}, which is one colour image; several are "
+        raise DataError(Message(which, _SHAPES, ". For one image give array[None]"))
     if pixels.ndim not in (3, 4) or (pixels.ndim == 4 and pixels.shape[3] not in _COLOURS):
-        raise DataError(f"{source} has the shape {pixels.shape}; images are {_SHAPES}")
+        raise DataError(Message(f"{source} has the shape {pixels.shape}; images are ", _SHAPES))
     if pixels.size == 0:
         raise DataError(f"{source} has the shape {pixels.shape}: there are no images")
     if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():

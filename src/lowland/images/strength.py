@@ -36,9 +36,7 @@ def linear_errors(train: Array, trial: Trial, counts: Sequence[int] | None = Non
     return errors
 
 
-def kernel_errors(
-    train: Array, trial: Trial, components: int | None, width: float | None
-) -> dict[Strength, float]:
+def kernel_errors(train: Array, trial: Trial, components: int | None, width: float | None) -> dict[Strength, float]:
     """Return the errors of kernel PCA at the numbers of components and widths that a search on a grid looked at.
 
     The search goes to the best of the neighbours on the grid until none is better.

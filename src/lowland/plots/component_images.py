@@ -110,9 +110,7 @@ def reconstructions(
     for i in range(len(chosen)):
         for j in range(len(k)):
             title = _name_of(found.counts[j], model) if i == 0 else ""
-            panel = draw_image(
-                panels[i * across + j], found.rows[j, i].reshape(shape), title, (low, high), "gray"
-            )
+            panel = draw_image(panels[i * across + j], found.rows[j, i].reshape(shape), title, (low, high), "gray")
             panel.set_xlabel(f"{_percent(found.lost[j, i])} lost", fontsize=current().font, color=current().ink)
         image = X[chosen[i]].reshape(shape)
         draw_image(panels[i * across + len(k)], image, "original" if i == 0 else "", (low, high), "gray")
