@@ -2,16 +2,16 @@
 
     python -m benchmarks.images [faces] [compress] [denoise] [--folder FOLDER] [--sheets FOLDER]
 
-`faces`: Olivetti faces (olivetti_faces/olivetti.npz), 5 training images of each of 40 people, 20 random splits: share of
-the other 200 that get the right name, for distances and normalisations; the error of the other faces by number of
+`faces`: Olivetti faces (olivetti_faces/olivetti.npz), 5 training images of each of 40 people, 20 random splits: share
+of the other 200 that get the right name, for distances and normalisations; the error of the other faces by number of
 eigenfaces; how many of them, and of patches of photographs, are taken for faces.
 
 `compress`: three photographs. Each method is given the bytes that a number of components takes: down-sampling (box
 filter, then bicubic interpolation back) keeps as many pixels as bytes, stored as PNG; JPEG is given its best quality
 that fits. Error: root mean square over all pixels and colours, in per cent of white.
 
-`denoise`: USPS digits with Gaussian noise (usps/usps.npz), with clean training digits and without: mean squared error of
-`denoise` with the strength that it chose.
+`denoise`: USPS digits with Gaussian noise (usps/usps.npz), with clean training digits and without: mean squared error
+of `denoise` with the strength that it chose.
 
 ``--sheets`` writes the pictures of docs/images.md.
 """

@@ -16,6 +16,7 @@ from lowland.images import Eigenfaces, compress, denoise
 
 
 def main(folder: Path) -> None:
+    """Write the sheets."""
     folder.mkdir(parents=True, exist_ok=True)
     X, y, _ = lowland.data.digits()
     pictures = X.reshape(-1, 8, 8)

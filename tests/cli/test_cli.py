@@ -235,9 +235,8 @@ def test_json_has_the_documented_keys(run: Run, table: Path, model: Path) -> Non
         "plot": ["plot", model, table, "--out", "p.png"],
         "completion": ["completion", "bash"],
     }
-    assert {*lines, "demo"} == {
-        name for name in COMMANDS if not name.startswith("image ")
-    }  # test_cli_images.py has them; the demo takes its time: test_cli_compare.py runs it once
+    # the demo takes its time: test_cli_compare.py runs it once; test_cli_images.py runs the commands on images
+    assert {*lines, "demo"} == {name for name in COMMANDS if not name.startswith("image ")}
     for name, words in lines.items():
         found = run(*words, "--json").json
         assert set(found) == {"command", *JSON_KEYS[name], "warnings", "summary", "next"}, name

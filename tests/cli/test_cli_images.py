@@ -40,7 +40,8 @@ def test_faces_are_learned_drawn_saved_and_recognised(run: Any, people: Path) ->
     done = run("image", "eigenfaces", people, *words, "--json")
     assert done.code == 0, done.err
     check_keys(done.json, "image eigenfaces")
-    assert is_png(Path("e.png")) and is_png(Path("f.png"))
+    assert is_png(Path("e.png"))
+    assert is_png(Path("f.png"))
     assert done.json["people"] == [f"d{k}" for k in range(10)]
     assert list(done.json["rebuilt"]) == ["0", "10", "20"]
     found = run("image", "recognize", "m.lowland", "new", "--out", "names.csv", "--json")
@@ -64,7 +65,8 @@ def test_an_image_is_compressed(run: Any, tmp_path: Path, rng: np.random.Generat
     done = run("image", "compress", "a.png", *words, "--json")
     check_keys(done.json, "image compress")
     first, last = done.json["results"]
-    assert last["error"] < first["error"] and last["bytes"] > first["bytes"]
+    assert last["error"] < first["error"]
+    assert last["bytes"] > first["bytes"]
     assert is_png(tmp_path / "s.png")
     off = np.asarray(Image.open(tmp_path / "b.png")).astype(float) - pixels
     assert np.sqrt(np.mean(off**2)) / 255 == pytest.approx(last["error"])

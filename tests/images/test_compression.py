@@ -67,7 +67,8 @@ def test_more_components_and_more_bits_are_better_and_larger(china):
     assert [one.error for one in found] == sorted((one.error for one in found), reverse=True)
     assert [one.n_bytes for one in found] == sorted(one.n_bytes for one in found)
     fine = compress(china, 24, patch=8, bits=16)
-    assert fine.error < found[-1].error and fine.n_bytes > found[-1].n_bytes
+    assert fine.error < found[-1].error
+    assert fine.n_bytes > found[-1].n_bytes
 
 
 def test_files_types_and_drawing(tmp_path, china):

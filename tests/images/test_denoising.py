@@ -61,7 +61,8 @@ def test_the_chosen_strength_is_nearly_the_best(digits, method):
     tried = {k: mse(denoise(X, method, components=k, width=found.width, noise=4.0), clean) for k in (4, 8, 16, 32)}
     assert mse(found, clean) < 1.06 * min(tried.values())
     assert mse(found, clean) < 0.6 * 16
-    assert found.errors and found.error == min(found.errors.values())
+    assert found.errors
+    assert found.error == min(found.errors.values())
     assert (found.width is None) == (method == "pca")
     assert any("held-out" in note for note in found.notes)
 
@@ -82,7 +83,8 @@ def test_clean_images_are_what_is_learned_from(digits):
     rows = X.reshape(20, -1)
     found = denoise(X, clean=digits[100:], components=12)
     np.testing.assert_allclose(found.pixels.reshape(20, -1), pca.inverse_transform(pca.transform(rows)), atol=1e-9)
-    assert found.errors == {} and found.error is None
+    assert found.errors == {}
+    assert found.error is None
     assert len(denoise(X[:1], clean=digits[100:], components=12).before) == 1
 
 

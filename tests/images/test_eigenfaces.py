@@ -83,7 +83,7 @@ def test_rebuilt_images_and_their_errors(digits, model):
 
 
 def test_the_threshold_is_a_quantile_of_held_out_residuals(digits, model):
-    images, y = digits
+    images, _y = digits
     assert model.threshold_ == threshold(model.held_out_residuals_, 0.95)
     assert (model.held_out_residuals_ <= model.threshold_).mean() == pytest.approx(0.95, abs=0.01)
     assert model.is_face(images[900:]).mean() > 0.95
@@ -151,7 +151,7 @@ def test_colour_images(rng):
 
 
 def test_sheets(digits, model):
-    assert [ax.get_title() for ax in model.plot(n=2)][0] == "mean"
+    assert next(ax.get_title() for ax in model.plot(n=2)) == "mean"
     panels = model.plot(digits[0][:9], kind="rebuilt", images=[0, 5])
     assert [ax.get_title() for ax in panels[:4]] == ["mean", "k = 10", "k = 30", "original"]
     assert len(model.plot(digits[0][:9], kind="errors").lines[0].get_xdata()) == 31

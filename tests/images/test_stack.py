@@ -110,7 +110,8 @@ def test_modes_and_shapes_of_arrays():
     assert colour.shape == (4, 4, 3)
     assert read(colour, image_mode="grey").shape == (4, 4)
     assert read(colour, image_size=(2, 3)).shape == (3, 2, 3)
-    assert isinstance(colour.take([1]), Images) and len(colour.take([1])) == 1
+    assert isinstance(colour.take([1]), Images)
+    assert len(colour.take([1])) == 1
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ KEYS = {
     "patch": "side of a patch in pixels; 0 for the whole image",
     "bits": "bits of each number that is kept",
     "original_bytes": "size of the plain pixels",
-    "results": "for each number of components: components, bytes, ratio, error (root mean square, as a share of white), "
+    "results": "for each number of components: components, bytes, ratio, error (root mean square, share of white), "
     "psnr (decibels; null if there is no error)",
     "out": "sheet of pictures, or null",
     "save": "file of the rebuilt image, or null",

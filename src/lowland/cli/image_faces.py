@@ -193,7 +193,9 @@ def recognize(
             f"{model} contains {type(fitted).__name__}; `lowland image eigenfaces --model` writes a model of faces"
         )
     shape = fitted.image_shape_
-    size = {} if shape is None else {"image_size": shape[1::-1], "image_mode": "grey" if len(shape) == 2 else "colour"}
+    size: dict[str, Any] = (
+        {} if shape is None else {"image_size": shape[1::-1], "image_mode": "grey" if len(shape) == 2 else "colour"}
+    )
     given = read(images, image_shape=shape, **size)
     with progress_bar():
         found = fitted.recognize(given)

@@ -31,8 +31,9 @@ _ORIENTATION = 0x0112  # the tag
 def read_images(root: Path, files: Sequence[Path], options: ReadOptions, n_other: int = 0) -> ArrayTable:
     """Read images of equal size (or resized to ``image_size``) as rows of pixels, 0 to 255.
 
-    The columns ``file`` and ``folder`` are kept aside. Pixels are in the order of rows, columns and colours. Photographs
-    are turned as their EXIF data say, transparent parts are laid over white, and of 16 bits the most significant count.
+    The columns ``file`` and ``folder`` are kept aside. Pixels are in the order of rows, columns and colours.
+    Photographs are turned as their EXIF data say, transparent parts are laid over white, and of 16 bits the most
+    significant count.
     """
     check_options(options, BY_NAME["images"], str(root))
     heads = [_head(file) for file in files]

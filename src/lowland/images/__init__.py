@@ -2,10 +2,10 @@
 
 Every function takes a folder, a pattern such as ``"faces/*.png"``, an array of images, or `Images` from `read`.
 
-**Centred and scaled.** `Eigenfaces` takes the mean brightness off each image and divides it by its contrast (the standard
-deviation of its pixels), so that a lamp or a camera setting is no difference between faces. This is done to each image
-by itself, new ones included; nothing is learned from it. The eyes must lie at the same place in all images: faces are
-not searched for or turned here.
+**Centred and scaled.** `Eigenfaces` takes the mean brightness off each image and divides it by its contrast (the
+standard deviation of its pixels), so that a lamp or a camera setting is no difference between faces. This is done to
+each image by itself, new ones included; nothing is learned from it. The eyes must lie at the same place in all
+images: faces are not searched for or turned here.
 
 **Sizes.** `compress` writes the numbers that it keeps to a string of bytes and rebuilds the image from that string, so
 its size and its error are those of a file.

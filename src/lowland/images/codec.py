@@ -20,7 +20,7 @@ from .patches import join
 
 Array = Any
 
-BITS = {8: np.int8, 16: np.int16}
+BITS: dict[int, Any] = {8: np.int8, 16: np.int16}
 _HEADER = struct.Struct("<4sBBBBIIIf")  # magic, bits, channels, whole numbers?, spare, height, width, patch, peak
 _COUNT = struct.Struct("<I")
 _MAGIC = b"LWI1"
@@ -100,7 +100,7 @@ def _unpacked(data: bytes) -> Factors:
     magic, bits, channels, whole, _, height, width, side, peak = _HEADER.unpack_from(data)
     (k,) = _COUNT.unpack_from(data, _HEADER.size)
     shape: tuple[int, ...] = (height, width) if channels == 1 else (height, width, channels)
-    right = magic == _MAGIC and bits in BITS and channels in (1, 3) and 1 <= min(height, width)
+    right = magic == _MAGIC and bits in BITS and channels in (1, 3) and min(height, width) >= 1
     if not right or max(height, width, side) > _MAX_SIDE or not np.isfinite(peak):
         raise DataError("these bytes are no image that Lowland compressed")
     pixels = side * side * channels

@@ -141,8 +141,8 @@ def compress(image: Any, components: int, *, patch: int | None = None, bits: int
         )
     whole = pixels.dtype.kind in "iu"
     values = pixels.astype(np.float64)
-    factors = _of_whole(values, components) if patch is None else _of_patches(values, components, patch)
-    data = codec.pack(Factors(pixels.shape, patch or 0, *factors, peak, whole), bits)
+    pairs, mean = _of_whole(values, components) if patch is None else _of_patches(values, components, patch)
+    data = codec.pack(Factors(pixels.shape, patch or 0, pairs, mean, peak, whole), bits)
     rebuilt = codec.decompress(data)
     method = "svd" if patch is None else "patches"
     return Compressed(pixels, rebuilt, data, method, components, patch or 0, bits, peak)

@@ -30,15 +30,18 @@ COMPONENTS = 50  # by default, if there are more images
 COUNTS = (0, 10, 30, 40, 50)  # components of faces that are rebuilt
 
 
-class Eigenfaces(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Eigenfaces(  # type: ignore[misc]
+    ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator
+):
     """Faces as sums of a mean face and a few eigenfaces (Sirovich & Kirby 1987; Turk & Pentland 1991).
 
     z = (x − brightness)/contrast of each image;   z ≈ m + V y,  y = Vᵀ(z − m)   (PCA of the z).
 
-    A new face gets the label of the training face with the nearest y. By default that is the cosine distance of whitened
-    coordinates, the best of many for faces (Perlibakas 2004; docs/images.md compares four of them). An image is taken for a face if its distance to
-    the plane m + V y is not larger than that of faces that were held out. Any images of one size will do where the same
-    thing lies at the same place; faces are not searched for, turned or cut out.
+    A new face gets the label of the training face with the nearest y. By default that is the cosine distance of
+    whitened coordinates, the best of many for faces (Perlibakas 2004; docs/images.md compares four of them). An image
+    is taken for a face if its distance to the plane m + V y is not larger than that of faces that were held out. Any
+    images of one size will do where the same thing lies at the same place; faces are not searched for, turned or cut
+    out.
 
     Parameters
     ----------
@@ -53,8 +56,8 @@ class Eigenfaces(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
     metric : str
         "euclidean" or "cosine" distance of coordinates.
     level : float
-        Share of new faces of other people that `is_face` should accept, in (0, 1). A smaller one rejects more of what is
-        no face.
+        Share of new faces of other people that `is_face` should accept, in (0, 1). A smaller one rejects more of what
+        is no face.
     image_shape : tuple or None
         (height, width) or (height, width, 3) for rows of pixels; None: as the images have it, or a square.
     random_state : int or None
@@ -261,7 +264,8 @@ class Eigenfaces(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
         return rows if self.image_shape_ is None else rows.reshape(len(rows), *self.image_shape_)
 
     def _label(self, nearest: Array) -> Array:
-        assert self.classes_ is not None and self.codes_ is not None
+        assert self.classes_ is not None
+        assert self.codes_ is not None
         return self.classes_[self.codes_[nearest]]
 
     def _nearest(self, y: Array) -> tuple[Array, Array]:
@@ -284,7 +288,8 @@ class Eigenfaces(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMi
             if reset:
                 self.image_shape_ = _row_shape(self.image_shape, rows.shape[1])
             return rows, None
-        size, mode = None, None
+        size: Any = None
+        mode: str | None = None
         if not reset and self.image_shape_ is not None:
             size, mode = self.image_shape_[1::-1], "grey" if len(self.image_shape_) == 2 else "colour"
         given = read(X, image_shape=self.image_shape, image_size=size, image_mode=mode)

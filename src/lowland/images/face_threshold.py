@@ -1,8 +1,8 @@
 """How far from the plane of the eigenfaces a face may lie: learned from faces that were held out.
 
 A face that took part in a fit lies nearer to its plane than a new one, so each part of the images is measured against
-the plane of the others. Whole people are held out together where there are at least five: a stranger's face lies farther
-from the plane than another image of somebody known, and is a face all the same.
+the plane of the others. Whole people are held out together where there are at least five: a stranger's face lies
+farther from the plane than another image of somebody known, and is a face all the same.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def noise_level(noisy: Array, clean: Array | None = None, shape: tuple[int, ...]
     if clean is not None:
         return _beside_clean(noisy, clean)
     squares = _of_squares(noisy, shape) if shape is not None and min(shape[:2]) > 1 else np.inf
-    return min(_of_eigenvalues(noisy), squares)
+    return float(min(_of_eigenvalues(noisy), squares))
 
 
 def _of_squares(noisy: Array, shape: tuple[int, ...]) -> float:
@@ -93,7 +93,7 @@ def _beside_clean(noisy: Array, clean: Array) -> float:
 
     def outside(rows: Array) -> float:
         off = rows - plane.inverse_transform(plane.transform(rows))
-        return float((off * off).sum(axis=1).mean()) / left
+        return float((off * off).sum(axis=1).mean() / left)
 
     return float(np.sqrt(max(outside(noisy) - outside(clean[half:]), 0.0)))
 

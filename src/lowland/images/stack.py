@@ -62,7 +62,7 @@ class Images:
     @property
     def grey(self) -> bool:
         """Whether the images have no colours."""
-        return self.pixels.ndim == 3
+        return bool(self.pixels.ndim == 3)
 
     def rows(self) -> Array:
         """Return the images as rows of real numbers, (n, pixels): float32, or float64 if they were."""
@@ -108,7 +108,7 @@ def read(
     """
     if isinstance(source, Images):
         return _in_mode(_in_size(source, image_size), image_mode)
-    if isinstance(source, str | os.PathLike) or isinstance(source, Table):
+    if isinstance(source, (str | os.PathLike, Table)):
         return _from_table(source, image_size, image_mode, image_shape)
     found = _from_list(source, image_shape) if isinstance(source, list | tuple) else _from_array(source, image_shape)
     return _in_mode(_in_size(found, image_size), image_mode)
@@ -222,7 +222,7 @@ def _shape_of_rows(width: int, shape: tuple[int, ...] | None, source: str) -> tu
 
 
 def peak_of(pixels: Array) -> float:
-    """Return the value of white: that of the type; of real numbers 1 up to there, 255 from 128 to there, else the largest.
+    """Return the value of white: that of the type; of real numbers 1, 255 from 128 up, or the largest.
 
     >>> peak_of(np.zeros((2, 2), dtype=np.uint8)), peak_of(np.array([[0.0, 0.5]])), peak_of(np.array([[0.0, 16.0]]))
     (255.0, 1.0, 16.0)
