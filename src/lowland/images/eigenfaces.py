@@ -30,8 +30,11 @@ COMPONENTS = 50  # by default, if there are more images
 COUNTS = (0, 10, 30, 40, 50)  # components of faces that are rebuilt
 
 
-class Eigenfaces(  # type: ignore[misc]
-    ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator
+class Eigenfaces(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    ClassifierMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
 ):
     """Faces as sums of a mean face and a few eigenfaces (Sirovich & Kirby 1987; Turk & Pentland 1991).
 
