@@ -511,8 +511,11 @@ def test_U9_pca_can_destroy_classes_and_it_is_told(rng):
     assert found.destroyed is not None
     assert found.destroyed.discarded > 0.9
     assert "PCA destroys the classes" in found.sentence
+
+
 def test_U4_an_image_compressed_by_k_components(rng):
     from sklearn.datasets import load_sample_images
+
     image = load_sample_images().images[1][::4, ::4].mean(axis=2)
     sizes, errors = [], []
     for k in (0, 5, 20, 60):
@@ -526,6 +529,8 @@ def test_U4_an_image_compressed_by_k_components(rng):
         errors.append(found.error)
     assert sizes == sorted(sizes)
     assert errors == sorted(errors, reverse=True)
+
+
 def test_U4_eigenfaces_are_images_of_centred_and_scaled_faces():
     X, _, _ = lowland.data.digits()
     faces = X[:300].reshape(-1, 8, 8)
@@ -539,6 +544,8 @@ def test_U4_eigenfaces_are_images_of_centred_and_scaled_faces():
     errors = ((rebuilt - faces) ** 2).mean(axis=(1, 2, 3))
     assert (np.diff(errors) < 0).all()
     assert errors[-1] < 0.03 * errors[0]
+
+
 def test_U5_denoising_linear_and_kernel(rng):
     X, _, _ = lowland.data.digits()
     clean, test = X[:600].reshape(-1, 8, 8), X[600:750].reshape(-1, 8, 8)
