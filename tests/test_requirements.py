@@ -531,3 +531,51 @@ def test_U9_pca_can_destroy_classes_and_it_is_told(rng):
     assert found.destroyed is not None
     assert found.destroyed.discarded > 0.9
     assert "PCA destroys the classes" in found.sentence
+
+
+def test_U4_an_image_compressed_by_k_components(rng):
+    from sklearn.datasets import load_sample_images
+
+    image = load_sample_images().images[1][::4, ::4].mean(axis=2)
+    sizes, errors = [], []
+    for k in (0, 5, 20, 60):
+        if k == 0:
+            errors.append(float(np.sqrt(np.mean(image**2))) / 255)
+            continue
+        found = lowland.images.compress(image, k, bits=16)
+        s = np.linalg.svd(image, compute_uv=False)
+        assert found.error * found.peak == pytest.approx(np.sqrt((s[k:] ** 2).sum() / image.size), rel=1e-3)
+        sizes.append(found.n_bytes)
+        errors.append(found.error)
+    assert sizes == sorted(sizes)
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_U4_eigenfaces_are_images_of_centred_and_scaled_faces():
+    X, _, _ = lowland.data.digits()
+    faces = X[:300].reshape(-1, 8, 8)
+    model = lowland.images.Eigenfaces(50).fit(faces)
+    Z = (X[:300] - X[:300].mean(axis=1, keepdims=True)) / X[:300].std(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.mean_face_, Z.mean(axis=0).reshape(8, 8), atol=1e-12)
+    C = np.cov(Z.T)
+    first = model.eigenfaces_[0].ravel()
+    np.testing.assert_allclose(C @ first, model.pca_.explained_variance_[0] * first, atol=1e-9)
+    rebuilt = model.rebuild(faces, [0, 10, 30, 40, 50])
+    errors = ((rebuilt - faces) ** 2).mean(axis=(1, 2, 3))
+    assert (np.diff(errors) < 0).all()
+    assert errors[-1] < 0.03 * errors[0]
+
+
+def test_U5_denoising_linear_and_kernel(rng):
+    X, _, _ = lowland.data.digits()
+    clean, test = X[:600].reshape(-1, 8, 8), X[600:750].reshape(-1, 8, 8)
+    noisy = test + 4 * rng.standard_normal(test.shape)
+    before, linear, kernel = (
+        float(np.mean((images - test) ** 2))
+        for images in (
+            noisy,
+            lowland.images.denoise(noisy, "pca", clean=clean).pixels,
+            lowland.images.denoise(noisy, "kernel", clean=clean, width=1.4).pixels,
+        )
+    )
+    assert kernel < linear < before / 2

@@ -45,6 +45,7 @@ _ROOMS = {  # public modules, by the name that users know
     "dimension": "dimension",
     "functions": "contract.functions",
     "graph": "graph",
+    "images": "images",
     "moments": "rows.moments",
     "quality": "quality",
     "ranking": "ranking",
@@ -57,7 +58,7 @@ _ROOMS = {  # public modules, by the name that users know
 __all__ = [*sorted(_HOME), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from . import data, dimension, graph, quality, ranking, spectral
+    from . import data, dimension, graph, images, quality, ranking, spectral
     from .comparison import Comparison, compare
     from .contract import functions, registry
     from .contract.fit_info import FitInfo

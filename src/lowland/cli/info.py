@@ -239,6 +239,8 @@ def _model(file: Path) -> Answer:
         )
     summary = f"{file.name} is {what}, for {_takes(held)}.{_training_data(held)}"
     following = command_line("transform", file, "NEW.csv", out="new-embedding.csv")
+    if held["class"] == "Eigenfaces":
+        following = command_line("image", "recognize", file, "IMAGES")
     if held["functions"]:
         function = held["functions"][0]
         summary += (

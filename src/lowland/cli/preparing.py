@@ -74,6 +74,8 @@ def steps_in_words(steps: Pipeline) -> str:
 
 def parts_of_model(model: Any) -> tuple[Pipeline | None, Any, AlignMap | None]:
     """Return the steps of a model, its method, and the alignment after it; None for those it does not have."""
+    if type(model).__name__ == "Eigenfaces":
+        raise UsageError("this is a model of faces: use `lowland image recognize MODEL IMAGES`")
     if not hasattr(model, "steps"):
         return None, model, None
     from ..methods.steps.chain import split_at_method

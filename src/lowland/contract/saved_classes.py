@@ -33,6 +33,11 @@ def _step(class_name: str, file: str) -> SavedClass:
     return SavedClass(class_name, f"lowland.methods.steps.{file}")
 
 
+def _use(class_name: str, place: str) -> SavedClass:
+    """Return the row of an estimator of a higher layer: a path as data, imported when a file names the class."""
+    return SavedClass(class_name, f"lowland.{place}")
+
+
 _SCALED = ("scale_", "n_samples_seen_")
 _LEVELS = ("categories_", "_infrequent_enabled", "_infrequent_indices", "_default_to_infrequent_mappings")
 
@@ -45,6 +50,7 @@ SAVED: tuple[SavedClass, ...] = (
     _step("ScaleColumns", "scale_columns"),
     _step("NormalizeRows", "normalize_rows"),
     _step("AlignMap", "align_map"),
+    _use("Eigenfaces", "images.eigenfaces"),
     SavedClass("Pipeline", "sklearn.pipeline"),
     SavedClass("ColumnTransformer", "sklearn.compose", (
         *("transformers_", "_columns", "_transformer_to_input_indices", "_remainder", "sparse_output_"),

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class ArrayTable(Table):
     """A table that is one 2-D array, possibly memory-mapped; ``frame`` is built when it is first used.
 
-    `select` without arguments returns the array itself if it is float32 or float64 in C order.
+    `select` without arguments returns the array itself if it is float32 or float64 in C order. ``image_shape`` is
+    (height, width) or (height, width, 3) if the rows are the pixels of images, else None.
 
     >>> array = np.eye(3)
     >>> ArrayTable(array, "eye.npy").select().X is array
@@ -29,6 +30,7 @@ class ArrayTable(Table):
     """
 
     array: NDArray[Any]
+    image_shape: tuple[int, ...] | None
     _labels: list[str]
 
     def __init__(
@@ -40,7 +42,9 @@ class ArrayTable(Table):
         aside: pl.DataFrame | None = None,
         notes: tuple[str, ...] = (),
         roles: Mapping[str, str] | None = None,
+        image_shape: tuple[int, ...] | None = None,
     ) -> None:
+        object.__setattr__(self, "image_shape", image_shape)
         object.__setattr__(self, "array", array)  # the dataclass is frozen; `frame` is computed from the array later
         _set_fields(self, array.shape[1], source, names, aside, notes, roles)
 

@@ -13,12 +13,11 @@ import polars as pl
 from ..core.errors import DataError
 from ..core.formatting import first_line
 from .fileset import check_options, place_of, unread_note
-from .formats import BY_NAME, READABLE
+from .formats import BY_NAME, IMAGES, READABLE
 from .options import ReadOptions
 from .source import Source
 from .table import Table
 
-IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
 _GLOB = "*?["
 
 

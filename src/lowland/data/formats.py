@@ -14,6 +14,7 @@ _CELLS = ("na", "below_limit", "decimal", "thousands")
 _TEXT = (*_CELLS, "sep", "encoding", "header", "skip_rows", "comment")
 _COLUMNS = ("vector", "text", "image", "normalize")
 _PACKED = ("", ".gz", ".zst")
+IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
 
 
 @dataclass(frozen=True)

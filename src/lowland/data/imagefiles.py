@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,23 +18,27 @@ from ..core.message import Message, Phrase
 from .arraytable import ArrayTable
 from .columns import finished
 from .fileset import check_options, place_of, unread_note
-from .formats import BY_NAME
+from .formats import BY_NAME, IMAGES
 from .options import ReadOptions
 
 MAX_PIXELS = 100_000_000  # of an image that is resized
 _MAX_COLUMNS = 5_000_000  # of the table
-_GREY = ("1", "L", "I", "I;16", "F", "LA")
+_GREY = ("1", "L", "I", "F", "LA", "La")
+_TURNED = 5  # EXIF orientations from here on swap width and height
+_ORIENTATION = 0x0112  # the tag
 
 
 def read_images(root: Path, files: Sequence[Path], options: ReadOptions, n_other: int = 0) -> ArrayTable:
     """Read images of equal size (or resized to ``image_size``) as rows of pixels, 0 to 255.
 
     The columns ``file`` and ``folder`` are kept aside. Pixels are in the order of rows, columns and colours.
+    Photographs are turned as their EXIF data say, transparent parts are laid over white, and of 16 bits the most
+    significant count.
     """
     check_options(options, BY_NAME["images"], str(root))
     heads = [_head(file) for file in files]
     sizes = [size for size, _ in heads]
-    grey = options.image_mode == "grey" or (options.image_mode is None and all(mode in _GREY for _, mode in heads))
+    grey = options.image_mode == "grey" or (options.image_mode is None and all(_is_grey(mode) for _, mode in heads))
     if options.image_size is None:
         odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
         if odd is not None:
@@ -43,7 +48,7 @@ def read_images(root: Path, files: Sequence[Path], options: ReadOptions, n_other
                     Phrase(f"make them equal or resize them with image_size={sizes[0]}", "make them equal"),
                 )
             )
-    width, height = options.image_size or sizes[0]
+    width, height = _chosen_size(options, sizes)
     channels = 1 if grey else 3
     if width * height * channels > _MAX_COLUMNS:
         smaller = (64, max(1, 64 * height // width))
@@ -56,40 +61,141 @@ def read_images(root: Path, files: Sequence[Path], options: ReadOptions, n_other
         )
     check_allocation(len(files) * width * height * channels, f"reading the images of {root}", "use smaller images")
     array = np.empty((len(files), width * height * channels), np.uint8)
+    clear = 0
     for i, file in enumerate(files):
-        array[i] = _pixels(file, grey, (width, height))
-    notes = (f"{len(files)} {'grey' if grey else 'colour'} images of {width} × {height} pixels", *unread_note(n_other))
-    table = ArrayTable(array, root.name or str(root), aside=place_of(root, files), notes=notes, roles={"image": "file"})
+        array[i], transparent = _pixels(file, grey, (width, height))
+        clear += transparent
+    many = "" if len(files) == 1 else "s"
+    notes = [f"{len(files)} {'grey' if grey else 'colour'} image{many} of {width} × {height} pixels"]
+    notes += _resize_note(sizes, (width, height))
+    notes += [f"{clear} with transparent parts, laid over white"] if clear else []
+    deep = sum(mode.startswith("I") or mode == "F" for _, mode in heads)
+    notes += [f"{deep} with more than 8 bits, reduced to 8"] if deep else []
+    table = ArrayTable(
+        array,
+        root.name or str(root),
+        aside=place_of(root, files),
+        notes=(*notes, *unread_note(n_other)),
+        roles={"image": "file"},
+        image_shape=(height, width) if grey else (height, width, 3),
+    )
     made = finished(table, ReadOptions(normalize=options.normalize))
     assert isinstance(made, ArrayTable)
     return made
+
+
+def read_image(file: Path, mode: str | None = None) -> Any:
+    """Read one image of any size as an array of 0 to 255: (height, width), or (height, width, 3) if it is in colour.
+
+    ``mode`` is "grey" or "colour"; None: as the image is. The rules are those of `read_images`.
+    """
+    size, own = _head(file)
+    grey = mode == "grey" or (mode is None and _is_grey(own))
+    width, height = size
+    return _pixels(file, grey, size)[0].reshape((height, width) if grey else (height, width, 3))
+
+
+def write_image(path: Path, pixels: Any) -> None:
+    """Write an image of whole numbers, (height, width) or (height, width, 3), in the format of the file's name.
+
+    8 bits, or 16 for a grey one in a format that has them. The file is written completely or not at all.
+    """
+    from PIL import Image
+
+    from .atomic import atomic_file
+
+    known = Image.registered_extensions()
+    form = known.get(path.suffix.lower())
+    if form is None or form not in Image.SAVE or path.suffix.lower() not in IMAGES:
+        raise DataError(
+            f"{path}: images are written as {', '.join(IMAGES[:2])} and other image files; choose such a name"
+        )
+    made = io.BytesIO()
+    try:
+        Image.fromarray(pixels).save(made, form)
+    except (OSError, TypeError, KeyError, ValueError) as error:
+        raise DataError(f"{path}: this image cannot be written as {form}: {first_line(error)}") from error
+    with atomic_file(path) as file:
+        file.write(made.getvalue())
+
+
+def _chosen_size(options: ReadOptions, sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return width and height: those asked for, or the most frequent ones (the smallest of equally frequent ones)."""
+    if isinstance(options.image_size, tuple):
+        return options.image_size
+    return min(Counter(sizes).items(), key=lambda item: (-item[1], item[0][0] * item[0][1], item[0]))[0]
+
+
+def _resize_note(sizes: Sequence[tuple[int, int]], size: tuple[int, int]) -> list[str]:
+    """Say how many images were resized, and how many of them stretched: their sides had other proportions."""
+    changed = [own for own in sizes if own != size]
+    if not changed:
+        return []
+    stretched = sum(abs(own[0] * size[1] - own[1] * size[0]) > max(own[0], own[1]) for own in changed)
+    return [f"{len(changed)} of {len(sizes)} resized" + (f", {stretched} of them stretched" if stretched else "")]
+
+
+def _is_grey(mode: str) -> bool:
+    return mode in _GREY or mode.startswith("I;16")
 
 
 def _head(file: Path) -> tuple[tuple[int, int], str]:
     """Return the size and the mode of an image without unpacking it; too many pixels are an error."""
     with opened(file) as image:
         width, height = image.size
-        return (width, height), image.mode
+        return ((height, width) if _orientation(image) >= _TURNED else (width, height)), image.mode
 
 
-def _pixels(file: Path, grey: bool, size: tuple[int, int]) -> Any:
-    from PIL import Image
+def _orientation(image: Any) -> int:
+    """Return how a photograph was turned when it was taken: 1 for upright, up to 8."""
+    try:
+        found = image.getexif().get(_ORIENTATION, 1)
+    except Exception:  # damaged EXIF data are no reason to refuse the pixels
+        return 1
+    return found if isinstance(found, int) and 1 <= found <= 8 else 1
+
+
+def _pixels(file: Path, grey: bool, size: tuple[int, int]) -> tuple[Any, bool]:
+    """Return the pixels of an image, and whether some of them are transparent."""
+    from PIL import Image, ImageOps
 
     try:
         with opened(file) as image:
-            if image.mode in ("I", "I;16", "F"):  # 16 bits: the most significant ones
-                values = np.asarray(image, dtype=np.float64)
-                image = Image.fromarray(
-                    np.clip(values / (257.0 if values.max() > 255 else 1.0), 0, 255).astype(np.uint8)
-                )
-            plain = image.convert("L" if grey else "RGB")
+            turned = _orientation(image)
+            if image.mode in ("I", "F") or image.mode.startswith("I;16"):
+                image = Image.fromarray(_to_8_bits(image))
+            plain, clear = _opaque(image)
+            plain = plain.convert("L" if grey else "RGB")
+            if turned > 1:
+                plain.getexif()[_ORIENTATION] = turned
+                plain = ImageOps.exif_transpose(plain)
             if plain.size != size:
                 plain = plain.resize(size, Image.Resampling.BILINEAR)
-            return np.asarray(plain).ravel()
+            return np.asarray(plain).ravel(), clear
     except DataError:
         raise
     except Exception as error:  # Pillow raises errors of many classes on damaged files
         raise _damaged(file, error) from error
+
+
+def _to_8_bits(image: Any) -> Any:
+    """Return the most significant 8 bits of 16; 32 bits and real numbers are taken as 16 if one exceeds 255."""
+    values = np.asarray(image, dtype=np.float64)
+    deep = image.mode.startswith("I;16") or values.max() > 255
+    return np.clip(values / (257.0 if deep else 1.0), 0, 255).astype(np.uint8)
+
+
+def _opaque(image: Any) -> tuple[Any, bool]:
+    """Return an image without transparency, laid over white, and whether it had some."""
+    from PIL import Image
+
+    if image.mode not in ("LA", "La", "PA", "RGBA", "RGBa") and "transparency" not in image.info:
+        return image, False
+    full = image.convert("RGBA")
+    if full.getextrema()[3][0] == 255:
+        return image, False
+    white = Image.new("RGBA", full.size, (255, 255, 255, 255))
+    return Image.alpha_composite(white, full).convert("RGB"), True
 
 
 def opened(file: Path | io.BytesIO) -> Any:

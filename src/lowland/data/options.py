@@ -42,7 +42,8 @@ class ReadOptions:
     vector : column of equally long lists of numbers; it becomes the array, and the other columns are kept aside.
     text, image : column with the text or the image of each row; it is kept with the rows and not reduced.
     normalize : ``"l2"`` divides each row by its Euclidean length.
-    image_size : width and height to which the images of a folder are resized; default: all must have the same size.
+    image_size : width and height to which the images of a folder are resized, or ``"common"`` for their most frequent
+        size; default: all must have the same size.
     image_mode : ``"grey"`` or ``"colour"``; default: grey if all images are.
     """
 
@@ -61,7 +62,7 @@ class ReadOptions:
     text: str | None = None
     image: str | None = None
     normalize: str | None = None
-    image_size: tuple[int, int] | None = None
+    image_size: tuple[int, int] | str | None = None
     image_mode: str | None = None
 
     def __post_init__(self) -> None:
@@ -83,8 +84,11 @@ class ReadOptions:
         if self.encoding is not None:
             _check_encoding(self.encoding)
         size = self.image_size
-        if size is not None and (len(size) != 2 or not all(isinstance(side, int) and side > 0 for side in size)):
-            raise _wrong("image_size", size, "it must be a width and a height in pixels")
+        sides = isinstance(size, tuple | list) and len(size) == 2 and all(isinstance(s, int) and s > 0 for s in size)
+        if size is not None and size != "common" and not sides:
+            raise _wrong("image_size", size, "it must be a width and a height in pixels, or 'common'")
+        if sides:
+            object.__setattr__(self, "image_size", tuple(size or ()))
 
     def given(self) -> list[str]:
         """Return the names of the options that are set."""

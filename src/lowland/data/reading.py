@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError, FileSizeError, MemoryLimitError
 from ..core.message import Message, Setting
-from .formats import BY_NAME, FORMATS, READABLE, Format, format_of, format_of_bytes
+from .formats import BY_NAME, FORMATS, IMAGES, READABLE, Format, format_of, format_of_bytes
 from .options import ReadOptions, read_options
 from .source import Source
 
@@ -129,6 +129,10 @@ def _read_path(name: str, options: ReadOptions) -> Table:
         return read_folder(path, options, read)
     if not exists:
         raise DataError(f"{path}: no such file")
+    if options.format == "images" or (options.format is None and path.name.lower().endswith(IMAGES)):
+        from .imagefiles import read_images
+
+        return read_images(path.parent, [path], options)
     source = Source.of(path)
     return read_source(source, _format(path, source, options), options)
 

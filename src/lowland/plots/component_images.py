@@ -22,7 +22,7 @@ IMAGES_MOST = 100  # more images would be too small to see
 
 
 def eigenimages(
-    model: Any, shape: tuple[int, int], *, n: int = 16, mean: bool = True, columns: int | None = None
+    model: Any, shape: tuple[int, ...], *, n: int = 16, mean: bool = True, columns: int | None = None
 ) -> list[Axes]:
     """Draw the mean and the components as a sheet of images; red is positive, blue negative, the middle zero.
 
@@ -31,7 +31,7 @@ def eigenimages(
     Parameters
     ----------
     model : fitted model with components over pixels (PCA, ICA, LPP, …), or an array of components, (k, pixels).
-    shape : height and width of an image.
+    shape : (height, width) of an image, or (height, width, 3) in colour; components are then drawn about mid-grey.
     n : components to draw, the first ones.
     mean : draw the mean image first, if the model has one.
     columns : images in a row; default: about as many as rows.
@@ -45,7 +45,8 @@ def eigenimages(
     ['mean', '1 (14.9 %)']
     """
     V, labels, middle = _components(model, mean)
-    height, width = _shape(shape, V.shape[1])
+    shape = _shape(shape, V.shape[1])
+    height, width = shape[:2]
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= IMAGES_MOST:
         raise ValueError(f"n must be a whole number from 1 to {IMAGES_MOST}; got {n!r}")
     V = V[:n]
@@ -58,17 +59,17 @@ def eigenimages(
         panel.set_axis_off()
     used = panels[:count]
     if middle is not None:
-        draw_image(used[0], middle.reshape(height, width), "mean")
+        draw_image(used[0], middle.reshape(shape), "mean")
     for panel, v, label in zip(used[count - len(V) :], V, labels, strict=False):
         top = float(np.abs(v).max()) or 1.0
-        draw_image(panel, v.reshape(height, width), label, limits=(-top, top))
+        draw_image(panel, v.reshape(shape), label, limits=(-top, top))
     return used
 
 
 def reconstructions(
     model: Any,
     X: Any,
-    shape: tuple[int, int],
+    shape: tuple[int, ...],
     *,
     k: Sequence[int] = (0, 10, 30, 50),
     rows: Sequence[int] | None = None,
@@ -81,7 +82,7 @@ def reconstructions(
     ----------
     model : fitted linear method with `inverse_transform`.
     X : rows of pixels.
-    shape : height and width of an image.
+    shape : (height, width) of an image, or (height, width, 3) in colour.
     k : numbers of components, from 0 to n_components.
     rows : numbers of the rows to draw, from 0; default: the first four.
 
@@ -94,7 +95,8 @@ def reconstructions(
     (['mean', 'k = 30', 'original'], '3.8 % lost')
     """
     X = dense(X)
-    height, width = _shape(shape, X.shape[1] if X.ndim == 2 else 0)
+    shape = _shape(shape, X.shape[1] if X.ndim == 2 else 0)
+    height, width = shape[:2]
     chosen = list(range(min(4, len(X)))) if rows is None else list(rows)
     if not chosen or not all(0 <= int(i) < len(X) for i in chosen):
         raise ValueError(f"rows are numbers from 0 to {len(X) - 1}; got {rows!r}")
@@ -108,11 +110,9 @@ def reconstructions(
     for i in range(len(chosen)):
         for j in range(len(k)):
             title = _name_of(found.counts[j], model) if i == 0 else ""
-            panel = draw_image(
-                panels[i * across + j], found.rows[j, i].reshape(height, width), title, (low, high), "gray"
-            )
+            panel = draw_image(panels[i * across + j], found.rows[j, i].reshape(shape), title, (low, high), "gray")
             panel.set_xlabel(f"{_percent(found.lost[j, i])} lost", fontsize=current().font, color=current().ink)
-        image = X[chosen[i]].reshape(height, width)
+        image = X[chosen[i]].reshape(shape)
         draw_image(panels[i * across + len(k)], image, "original" if i == 0 else "", (low, high), "gray")
     return panels
 
@@ -120,10 +120,12 @@ def reconstructions(
 def draw_image(
     ax: Axes, image: Array, title: str = "", limits: tuple[float, float] | None = None, colors: str | None = None
 ) -> Axes:
-    """Draw one image without ticks; with symmetric limits in diverging colours, else in grey."""
+    """Draw one image without ticks; grey ones with symmetric limits in diverging colours, others as they are."""
     low, high = limits or (float(image.min()), float(image.max()))
     signed = limits is not None and low == -high
     ax = axes_for(ax)
+    if image.ndim == 3:
+        image = np.clip((image - low) / ((high - low) or 1.0), 0, 1)
     ax.imshow(image, cmap=colors or (diverging() if signed else "gray"), vmin=low, vmax=high, interpolation="nearest")
     ax.set_axis_on()
     ax.set(xticks=[], yticks=[])
@@ -160,7 +162,8 @@ def _components(model: Any, mean: bool) -> tuple[Array, list[str], Array | None]
     return V, labels, None if middle is None else np.asarray(middle, dtype=np.float64)
 
 
-def _shape(shape: tuple[int, int], pixels: int) -> tuple[int, int]:
-    if len(shape) != 2 or int(shape[0]) * int(shape[1]) != pixels:
+def _shape(shape: tuple[int, ...], pixels: int) -> tuple[int, ...]:
+    sides = tuple(int(side) for side in shape)
+    if len(sides) not in (2, 3) or (len(sides) == 3 and sides[2] != 3) or int(np.prod(sides)) != pixels:
         raise ValueError(f"shape {tuple(shape)} does not fit rows of {pixels} pixels; give (height, width)")
-    return int(shape[0]), int(shape[1])
+    return sides

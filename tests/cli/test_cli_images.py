@@ -1,0 +1,119 @@
+"""`lowland image`: sheets, models, tables and files, and clear errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+
+import lowland
+from lowland.cli.app import JSON_KEYS
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """Digits as images: 120 to learn from, 40 new ones."""
+    X, y, _ = lowland.data.digits()
+    for i in range(160):
+        place = tmp_path / ("people" if i < 120 else "new") / f"d{y[i]}"
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray((X[i].reshape(8, 8) * 15).astype(np.uint8)).save(place / f"{i:03d}.png")
+    return tmp_path / "people"
+
+
+def is_png(path: Path) -> bool:
+    return path.read_bytes().startswith(b"\x89PNG")
+
+
+def check_keys(found: dict[str, Any], command: str) -> None:
+    assert set(found) == {"command", *JSON_KEYS[command], "warnings", "summary", "next"}
+    assert found["command"] == command
+    assert found["next"].startswith("lowland ")
+
+
+def test_faces_are_learned_drawn_saved_and_recognised(run: Any, people: Path) -> None:
+    words = ["--components", 20, "--out", "e.png", "--faces", "f.png", "--show", "0,7", "--model", "m.lowland"]
+    done = run("image", "eigenfaces", people, *words, "--json")
+    assert done.code == 0, done.err
+    check_keys(done.json, "image eigenfaces")
+    assert is_png(Path("e.png"))
+    assert is_png(Path("f.png"))
+    assert done.json["people"] == [f"d{k}" for k in range(10)]
+    assert list(done.json["rebuilt"]) == ["0", "10", "20"]
+    found = run("image", "recognize", "m.lowland", "new", "--out", "names.csv", "--json")
+    check_keys(found.json, "image recognize")
+    assert found.json["right"] > 0.6
+    table = pl.read_csv("names.csv")
+    assert table.columns == ["image", "label", "nearest", "distance", "residual", "face"]
+    assert table["label"].to_list() == found.json["labels"]
+    assert run("image", "recognize", "m.lowland", "new").out.startswith("image,label,nearest")
+    assert "image recognize" in run("info", "m.lowland").err
+    for words in (["transform", "m.lowland", "new", "--out", "x.csv"], ["plot", "m.lowland", "--out", "x.png"]):
+        refused = run(*words)
+        assert refused.code == 2
+        assert "lowland image recognize" in refused.err
+
+
+def test_an_image_is_compressed(run: Any, tmp_path: Path, rng: np.random.Generator) -> None:
+    pixels = (np.outer(np.arange(40), np.arange(50)) // 8).astype(np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    words = ["--components", "1,3", "--patch", 8, "--out", "s.png", "--save", "b.png"]
+    done = run("image", "compress", "a.png", *words, "--json")
+    check_keys(done.json, "image compress")
+    first, last = done.json["results"]
+    assert last["error"] < first["error"]
+    assert last["bytes"] > first["bytes"]
+    assert is_png(tmp_path / "s.png")
+    off = np.asarray(Image.open(tmp_path / "b.png")).astype(float) - pixels
+    assert np.sqrt(np.mean(off**2)) / 255 == pytest.approx(last["error"])
+    assert "PSNR" in run("image", "compress", "a.png", "--components", 2).out
+
+
+def test_noise_is_removed(run: Any, people: Path) -> None:
+    done = run("image", "denoise", people, "--out", "s.png", "--save", "cleaned", "--json")
+    assert done.code == 0, done.err
+    check_keys(done.json, "image denoise")
+    assert is_png(Path("s.png"))
+    written = sorted(path.relative_to("cleaned").as_posix() for path in Path("cleaned").rglob("*.png"))
+    assert written == sorted(path.relative_to(people).as_posix() for path in people.rglob("*.png"))
+    again = run("image", "denoise", people, "--save", "cleaned")
+    assert again.code == 2
+    assert "not an empty folder" in again.err
+    arrays = run("image", "denoise", people, "--clean", "new", "--components", 5, "--save", "c.npy", "--show", "1")
+    assert arrays.code == 0
+    assert np.load("c.npy").shape == (120, 8, 8)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (["eigenfaces", "empty"], 3, "contains no files"),
+        (["eigenfaces", "people", "--image-size", "3"], 2, "--image-size 3: write it as"),
+        (["eigenfaces", "people", "--out", "e.bmp"], 2, "must end in one of .png"),
+        (["eigenfaces", "people", "--model", "m.csv"], 2, "use a name such as model.lowland"),
+        (["eigenfaces", "people", "--faces", "f.png", "--show", "999"], 2, "--show 999"),
+        (["eigenfaces", "people", "--components", "900"], 3, "--components 900"),
+        (["eigenfaces", "people", "--level", "2"], 2, "--level 2"),
+        (["eigenfaces", "t.csv"], 3, "or rows of pixels with --image-shape"),
+        (["eigenfaces", "people/d0/000.png"], 3, "at least 2 images"),
+        (["recognize", "people", "m.lowland"], 2, "give MODEL, then IMAGES"),
+        (["compress", "people", "--components", "3"], 3, "is a folder"),
+        (["compress", "t.csv", "--components", "3"], 3, "damaged or not an image"),
+        (["compress", "people/d0/000.png", "--components", "x"], 2, "--components x"),
+        (["compress", "people/d0/000.png", "--components", "9"], 3, "--components 9: it must be"),
+        (["compress", "people/d0/000.png", "--components", "2", "--save", "a.csv"], 2, "--save a.csv"),
+        (["denoise", "people/d0/000.png"], 3, "as --clean"),
+        (["denoise", "people", "--width", "1"], 2, "--method kernel"),
+        (["denoise", "people", "--components", "500"], 3, "--components 500"),
+    ],
+)
+def test_wrong_input(run: Any, people: Path, words: list[str], code: int, text: str) -> None:
+    Path("empty").mkdir()
+    Path("t.csv").write_text("a,b\n1,2\n")
+    done = run("image", *words)
+    assert done.code == code, done.err
+    assert text in done.err
