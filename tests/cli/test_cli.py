@@ -267,7 +267,7 @@ def test_documentation_is_up_to_date() -> None:
 
 def test_help_and_version_exit_0(run: Run) -> None:
     for name in COMMANDS:
-        done = run(name, "--help")
+        done = run(*name.split(), "--help")
         assert done.code == 0
         assert "Example: lowland" in done.out
     assert run("--version").out.strip() == lowland.__version__

@@ -12,13 +12,13 @@ from lowland.core.message import KNOWN_PAIRS, SCALE, SCALED_METRIC, Configuratio
 
 
 def words(command, *parts):
-    with command_options(lambda: options_of([command])):
+    with command_options(lambda: options_of(command.split())):
         return in_words(Message(*parts))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_knows_its_options(command):
-    assert "--json" in options_of([command])
+    assert "--json" in options_of(command.split())
 
 
 @pytest.mark.parametrize(

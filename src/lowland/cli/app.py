@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from cyclopts import App, Parameter
 
@@ -69,22 +69,63 @@ JSON_KEYS = {
     "completion": completion.KEYS,
 }
 
-app = App(
-    name="lowland",
-    help="Reduce tables to a few dimensions, compare methods, and measure how reliable the maps are.\n\n"
-    "Start with `lowland demo`, or with `lowland info DATA` on a table of your own.",
-    version=__version__,
-    default_parameter=Parameter(negative=()),
-    suppress_keyboard_interrupt=False,
-)
-for _place, (_name, _command) in enumerate(COMMANDS.items()):
-    app.command(_command, name=_name, sort_key=_place)
+# First words of commands of two words, such as "text" of "text index", each with what these commands are for.
+GROUPS: dict[str, str] = {}
+
+
+def make_app(commands: Mapping[str, Callable[..., Answer]], groups: Mapping[str, str]) -> App:
+    """Return the parser of the commands; a name of two words is a command of the group that its first word names.
+
+    >>> parser = make_app({"text index": lambda: Answer({}, "", "")}, {"text": "Search texts."})
+    >>> parser["text"]["index"].name
+    ('index',)
+    """
+    made = App(
+        name="lowland",
+        help="Reduce tables to a few dimensions, compare methods, and measure how reliable the maps are.\n\n"
+        "Start with `lowland demo`, or with `lowland info DATA` on a table of your own.",
+        version=__version__,
+        default_parameter=Parameter(negative=()),
+        suppress_keyboard_interrupt=False,
+    )
+    inner: dict[str, App] = {}
+    for place, (name, command) in enumerate(commands.items()):
+        first, _, second = name.partition(" ")
+        if not second:
+            made.command(command, name=first, sort_key=place)
+            continue
+        if first not in inner:
+            inner[first] = App(name=first, help=groups[first], sort_key=place, version_flags=())
+            made.command(inner[first])
+        inner[first].command(command, name=second, sort_key=place)
+    return made
+
+
+app = make_app(COMMANDS, GROUPS)
+
+
+def command_of(words: Sequence[str], commands: Collection[str] = COMMANDS) -> str:
+    """Return the name of the command that a command line calls, of one or two words, or "".
+
+    >>> command_of(["reduce", "a.csv"]), command_of(["text", "index", "docs"], ["text index"]), command_of(["text"])
+    ('reduce', 'text index', '')
+    """
+    return next((name for n in (2, 1) if (name := " ".join(words[:n])) in commands), "")
+
+
+def app_of(name: str) -> App:
+    """Return the parser of one command."""
+    found = app
+    for word in name.split():
+        found = found[word]
+    return found
 
 
 def options_of(words: Sequence[str], aliases: bool = False) -> list[str]:
     """Return the names of the options of the command that is called, with ``aliases`` their other names, too."""
-    if not words or words[0] not in COMMANDS:
+    name = command_of(words)
+    if not name:
         return []
-    arguments = app[words[0]].assemble_argument_collection(default_parameter=app.default_parameter)
+    arguments = app_of(name).assemble_argument_collection(default_parameter=app.default_parameter)
     names = [argument.names for argument in arguments]
     return [name for several in names for name in (several if aliases else several[:1])]

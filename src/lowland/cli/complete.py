@@ -7,7 +7,7 @@ from typing import get_args
 
 from ..contract import registry
 from ..contract.parameters import Boolean, choices
-from .app import COMMANDS, options_of
+from .app import COMMANDS, GROUPS, options_of
 from .figure_options import STYLES
 from .method_flags import method_of
 from .options import METHOD
@@ -25,7 +25,9 @@ def candidates(words: Sequence[str]) -> list[str]:
     """
     *before, last = words or [""]
     if not before:
-        return _starting(last, COMMANDS)
+        return _starting(last, [name.partition(" ")[0] for name in COMMANDS])
+    if len(before) == 1 and before[0] in GROUPS:
+        return _starting(last, [name.partition(" ")[2] for name in COMMANDS if name.startswith(f"{before[0]} ")])
     options = options_of(before, aliases=True)
     names = [row.name for row in registry.methods()]
     if before[-1] in METHOD or before == ["methods"]:

@@ -52,7 +52,7 @@ def document() -> str:
     pieces = [_INTRODUCTION, f"```text\n{help_text()}\n```\n"]
     for name in COMMANDS:
         keys = "\n".join(f"| `{key}` | {meaning} |" for key, meaning in JSON_KEYS[name].items())
-        pieces.append(f"## lowland {name}\n\n```text\n{help_text(name)}\n```\n")
+        pieces.append(f"## lowland {name}\n\n```text\n{help_text(*name.split())}\n```\n")
         pieces.append(f"| JSON key | meaning |\n|---|---|\n{keys}\n")
     return "\n".join(pieces)
 

@@ -49,7 +49,7 @@ def _outcome(words: list[str]) -> int:
     """Run one command and print its result or error."""
     from cyclopts import CycloptsError
 
-    from .app import COMMANDS, app, options_of
+    from .app import COMMANDS, app, command_of, options_of
     from .options import Common
 
     debug, json = "--debug" in words, "--json" in words  # for errors while the options are parsed
@@ -68,7 +68,7 @@ def _outcome(words: list[str]) -> int:
         with _plain_warnings() as messages:
             answer = command(*bound.args, **bound.kwargs)
         if isinstance(answer, Answer):
-            show_json(command.__name__, answer, messages) if json else show(answer)
+            show_json(command_of(words), answer, messages) if json else show(answer)
         sys.stdout.flush()
         return 0
     except KeyboardInterrupt:
@@ -174,9 +174,10 @@ def _option_names(words: Sequence[str]) -> list[str]:
 
 
 def _help_for(words: Sequence[str]) -> str:
-    from .app import COMMANDS
+    from .app import GROUPS, command_of
 
-    return f"lowland {words[0]} --help" if words and words[0] in COMMANDS else "lowland --help"
+    name = command_of(words) or next((word for word in words[:1] if word in GROUPS), "")
+    return f"lowland {name} --help" if name else "lowland --help"
 
 
 @contextmanager
