@@ -42,6 +42,7 @@ SAVED: tuple[SavedClass, ...] = (
     _step("TransformColumns", "transform_columns"),
     _step("ImputeMissing", "impute_missing"),
     _step("EncodeCategories", "encode_categories"),
+    _step("EncodeTexts", "encode_texts"),
     _step("ScaleColumns", "scale_columns"),
     _step("NormalizeRows", "normalize_rows"),
     _step("AlignMap", "align_map"),
