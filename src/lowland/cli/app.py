@@ -24,6 +24,7 @@ from . import (
     plot,
     ranking,
     reduce,
+    text,
 )
 from .answer import Answer
 
@@ -45,6 +46,11 @@ COMMANDS: dict[str, Callable[..., Answer]] = {
     "plot": plot.plot,
     "pagerank": ranking.pagerank,
     "hits": ranking.hits,
+    "text index": text.index,
+    "text search": text.search,
+    "text similar": text.similar,
+    "text add": text.add,
+    "text concepts": text.concepts,
     "completion": completion.completion,
 }
 
@@ -66,11 +72,16 @@ JSON_KEYS = {
     "plot": plot.KEYS,
     "pagerank": ranking.PAGERANK_KEYS,
     "hits": ranking.HITS_KEYS,
+    "text index": text.INDEX_KEYS,
+    "text search": text.SEARCH_KEYS,
+    "text similar": text.SEARCH_KEYS,
+    "text add": text.ADD_KEYS,
+    "text concepts": text.CONCEPT_KEYS,
     "completion": completion.KEYS,
 }
 
 # First words of commands of two words, such as "text" of "text index", each with what these commands are for.
-GROUPS: dict[str, str] = {}
+GROUPS: dict[str, str] = {"text": "Search texts by meaning: index them, search, add further ones, list concepts."}
 
 
 def make_app(commands: Mapping[str, Callable[..., Answer]], groups: Mapping[str, str]) -> App:

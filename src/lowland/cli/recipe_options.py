@@ -150,7 +150,7 @@ class RecipeOptions:
         from ..methods.steps import EncodeTexts
 
         if self.stop_words is not None:
-            given["stop_words"] = _stop_words(self.stop_words)
+            given["stop_words"] = stop_word_list(self.stop_words)
         for name in ("min_df", "max_df"):
             if (limit := given.get(name)) is not None and limit >= 1:
                 given[name] = int(limit)
@@ -177,7 +177,7 @@ class RecipeOptions:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def _stop_words(text: str) -> str | list[str] | None:
+def stop_word_list(text: str) -> str | list[str] | None:
     """Return the stop words: of a language, none, or those of a file."""
     if text.lower() in ("english", "none"):
         return None if text.lower() == "none" else "english"

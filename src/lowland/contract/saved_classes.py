@@ -33,6 +33,11 @@ def _step(class_name: str, file: str) -> SavedClass:
     return SavedClass(class_name, f"lowland.methods.steps.{file}")
 
 
+def _use(class_name: str, module: str) -> SavedClass:
+    """A class of a higher floor, such as an index of texts."""
+    return SavedClass(class_name, f"lowland.{module}")
+
+
 _SCALED = ("scale_", "n_samples_seen_")
 _LEVELS = ("categories_", "_infrequent_enabled", "_infrequent_indices", "_default_to_infrequent_mappings")
 
@@ -46,6 +51,7 @@ SAVED: tuple[SavedClass, ...] = (
     _step("ScaleColumns", "scale_columns"),
     _step("NormalizeRows", "normalize_rows"),
     _step("AlignMap", "align_map"),
+    _use("LatentSemanticIndex", "text.index"),
     SavedClass("Pipeline", "sklearn.pipeline"),
     SavedClass("ColumnTransformer", "sklearn.compose", (
         *("transformers_", "_columns", "_transformer_to_input_indices", "_remainder", "sparse_output_"),

@@ -47,7 +47,8 @@ def recipe(
 
     The steps are, in this order and only those that are needed: "columns", "dates", "transform", "missing",
     "categories", "scale", "normalize", "pre" and "method"; or "texts", "pre" and "method". Each learns from the
-    training rows only; `transform` of new rows repeats them row by row. `lowland.save` writes the whole Pipeline to one file.
+    training rows only; `transform` of new rows repeats them row by row. `lowland.save` writes the whole Pipeline to one
+    file.
 
     Parameters
     ----------

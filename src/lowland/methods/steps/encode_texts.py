@@ -126,6 +126,8 @@ class EncodeTexts(Step):
 
     def learn(self, texts: Iterable[str]) -> Any:
         """Learn terms and weights from texts, which are read once, and return their rows."""
+        if not hasattr(self, "names_in_"):  # texts without a table
+            self.names_in_, self.kinds_in_, self.n_features_in_ = ["x0"], [frames.CATEGORY], 1
         self._vectorizer = self._new_vectorizer(None)
         counts = sp.csr_array(self._counted(texts, fit=True))
         if counts.shape[0] == 0:
