@@ -233,8 +233,14 @@ def test_json_has_the_documented_keys(run: Run, table: Path, model: Path) -> Non
         "transform": ["transform", model, table, "--out", "t.csv"],
         "inverse": ["inverse", model, "whole.csv", "--out", "i.csv"],
         "plot": ["plot", model, table, "--out", "p.png"],
+        "text index": ["text", "index", "notes.csv", "--out", "i.lowland"],
+        "text search": ["text", "search", "i.lowland", "heat"],
+        "text similar": ["text", "similar", "i.lowland", "0"],
+        "text add": ["text", "add", "i.lowland", "notes.csv", "--out", "i2.lowland"],
+        "text concepts": ["text", "concepts", "i.lowland"],
         "completion": ["completion", "bash"],
     }
+    (table.parent / "notes.csv").write_text("note\nheat of a nose\nheat and wing\nwing and nose\n", encoding="utf-8")
     assert {*lines, "demo"} == set(COMMANDS)  # the demo takes its time: test_cli_compare.py runs it once
     for name, words in lines.items():
         found = run(*words, "--json").json

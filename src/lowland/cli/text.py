@@ -80,7 +80,7 @@ def index(
 
     Example: lowland text index docs.jsonl --out docs.lowland
     """
-    from .. import save
+    from ..modelfile import save
     from ..text import LatentSemanticIndex
     from .outputs import check_outputs
     from .recipe_options import stop_word_list
@@ -165,7 +165,7 @@ def add(
 
     Example: lowland text add docs.lowland more.jsonl
     """
-    from .. import save
+    from ..modelfile import save
     from .outputs import check_outputs
 
     held, target = _index(index), out or index
@@ -228,7 +228,7 @@ def _listed(held: LatentSemanticIndex, query: str, found: SearchResult, followin
 
 
 def _index(file: Path) -> LatentSemanticIndex:
-    from .. import load
+    from ..modelfile import load
     from ..text import LatentSemanticIndex
 
     held: Any = load(file)

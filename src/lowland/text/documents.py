@@ -122,7 +122,7 @@ def _from_lines(path: Path, column: str | None, id: str | None) -> Documents:
                                 Setting("text" if name == chosen else "id"),
                             )
                         )
-                if ids is not None:
+                if ids is not None and id is not None:
                     ids.append(str(record[id]))
                 yield record[chosen]
 

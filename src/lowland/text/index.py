@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
@@ -138,7 +138,7 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         try:
             X = encoder.learn(source)
         except DataError as error:
-            if source.seen:
+            if source.seen or "no terms" not in str(error):
                 raise
             raise DataError(f"{source.name}: there are no documents; give at least one") from error
         n, d = X.shape
@@ -219,8 +219,8 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         self.drift_ = drift
         if drift > REFIT_DRIFT:
             warnings.warn(
-                f"after the additions a refit would hold {100 * drift:.1f} % more of the documents than this index; fit it "
-                "again with all documents",
+                f"after the additions a refit would hold {100 * drift:.1f} % more of the documents than this index; "
+                "fit it again with all documents",
                 LowlandWarning,
                 stacklevel=level_of_the_caller(),
             )
@@ -246,8 +246,8 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
     @overload
     def search(self, query: str, k: int = 10) -> SearchResult: ...
     @overload
-    def search(self, query: Sequence[str], k: int = 10) -> list[SearchResult]: ...
-    def search(self, query: str | Sequence[str], k: int = 10) -> SearchResult | list[SearchResult]:
+    def search(self, query: list[str], k: int = 10) -> list[SearchResult]: ...
+    def search(self, query: str | list[str], k: int = 10) -> SearchResult | list[SearchResult]:
         """Return the k documents most similar to a query, or to each of a list of queries.
 
         A query without a known term is an error. The result iterates over pairs (index, score).

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..core import thread_pool
 from ..spectral import dense
 from ..spectral.svd_update import Decomposition
-
-if TYPE_CHECKING:
-    from .index import LatentSemanticIndex
 
 Array = Any
 
@@ -31,10 +28,10 @@ class Grown:
     lost: float
 
 
-def grown(index: LatentSemanticIndex, X: Any) -> Grown:
+def grown(index: Any, X: Any) -> Grown:
     """Return the decomposition of an index with further rows, some of them at a time."""
     s = index.singular_values_
-    U, V = index.documents_.astype(np.float64) / s, index.components_.T.astype(np.float64)
+    U = index.documents_.astype(np.float64) / s
     held = Decomposition(
         U,
         s,
@@ -71,7 +68,7 @@ def drift_of(components: Array, X: Any, unknown: float) -> float:
     return float(np.clip(1.0 - before / after * (1.0 - unknown), 0.0, 1.0)) if after > 0 else 1.0
 
 
-def known_share(index: LatentSemanticIndex, texts: Sequence[str]) -> float:
+def known_share(index: Any, texts: Sequence[str]) -> float:
     """Return the share of the words of texts that are terms of an index.
 
     Unknown words count if they occur in as many of the texts as a term must; the others would not become terms.
