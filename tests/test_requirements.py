@@ -531,6 +531,8 @@ def test_U9_pca_can_destroy_classes_and_it_is_told(rng):
     assert found.destroyed is not None
     assert found.destroyed.discarded > 0.9
     assert "PCA destroys the classes" in found.sentence
+
+
 def test_U2_documents_are_indexed_folded_in_and_found_by_meaning():
     texts = ["wing flutter", "flutter of a tail wing", "heat of a nose", "nose heat and shock", "tail of a wing"]
     index = lowland.text.LatentSemanticIndex(2).fit(texts)

@@ -233,6 +233,8 @@ def test_json_has_the_documented_keys(run: Run, table: Path, model: Path) -> Non
         "transform": ["transform", model, table, "--out", "t.csv"],
         "inverse": ["inverse", model, "whole.csv", "--out", "i.csv"],
         "plot": ["plot", model, table, "--out", "p.png"],
+        "correlations": ["correlations", table],
+        "downstream": ["downstream", table, "--target", "kind"],
         "text index": ["text", "index", "notes.csv", "--out", "i.lowland"],
         "text search": ["text", "search", "i.lowland", "heat"],
         "text similar": ["text", "similar", "i.lowland", "0"],
