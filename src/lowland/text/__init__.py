@@ -2,8 +2,8 @@
 
 >>> import lowland
 >>> index = lowland.text.LatentSemanticIndex(min_df=1).fit(["wing flutter", "flutter of panels", "heat of a shock"])
->>> [i for i, score in index.search("panels", k=2)]
-[1, 0]
+>>> sorted(i for i, score in index.search("panels", k=2))
+[0, 1]
 """
 
 from __future__ import annotations
