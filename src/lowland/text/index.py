@@ -123,8 +123,6 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         self.min_df, self.max_df, self.max_features, self.hashing = min_df, max_df, max_features, hashing
         self.random_state = random_state
 
-    # -- building -----------------------------------------------------------------------------------------
-
     def fit(self, documents: Any, y: None = None, *, column: str | None = None, id: str | None = None) -> Self:
         """Index documents: a list or iterator of texts, a table, a file (also JSON lines) or a folder of texts.
 
@@ -226,8 +224,6 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
             )
         return self
 
-    # -- searching ----------------------------------------------------------------------------------------
-
     @property
     def n_documents(self) -> int:
         """Number of documents."""
@@ -319,8 +315,6 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         """Return coordinates on the first n concepts, for pictures: of the indexed documents, or of others."""
         check_is_fitted(self, "documents_")
         return np.array((self.documents_ if documents is None else self.transform(documents))[:, :n])
-
-    # -- inside -------------------------------------------------------------------------------------------
 
     def _place(self, document: int | str) -> int:
         check_is_fitted(self, "documents_")
