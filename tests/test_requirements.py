@@ -579,3 +579,29 @@ def test_U5_denoising_linear_and_kernel(rng):
         )
     )
     assert kernel < linear < before / 2
+
+
+def test_U2_documents_are_indexed_folded_in_and_found_by_meaning():
+    texts = ["wing flutter", "flutter of a tail wing", "heat of a nose", "nose heat and shock", "tail of a wing"]
+    index = lowland.text.LatentSemanticIndex(2).fit(texts)
+    assert {i for i, _ in index.search("tail", k=3)} == {0, 1, 4}  # the first is found without the word
+    index.add(["tail and wing of a wing"])
+    assert len(index) == 6
+    assert index.similar(5, k=1).indices[0] in (0, 1, 4)
+
+
+@pytest.mark.parametrize("features", ["histogram", "counts"])
+def test_U8_two_concepts_appear_in_the_table_of_words(features):
+    """S1's 10 documents × 5 terms; S3's histogram divides each by its length (eq. 1)."""
+    terms = ["database", "sql", "index", "regression", "likelihood"]
+    texts = [" ".join(word for word, n in zip(terms, row, strict=True) for _ in range(n)) for row in TERMS]
+    index = lowland.text.LatentSemanticIndex(2, features=features).fit(texts)
+    X = index.encoder_.encode(texts).toarray()[:, [index.terms.index(term) for term in terms]]
+    expected = TERMS / TERMS.sum(axis=1, keepdims=True) if features == "histogram" else TERMS
+    np.testing.assert_allclose(X, expected, rtol=1e-15)
+    # eqs 12-15: the coordinates from the Gram matrix alone
+    lam, alpha = np.linalg.eigh(X @ X.T)
+    psi = X @ X.T @ alpha[:, ::-1][:, :2] / np.sqrt(lam[::-1][:2])
+    np.testing.assert_allclose(np.abs(index.documents_), np.abs(psi), atol=1e-5 * np.abs(psi).max())
+    assert set(index.search("sql", k=5).indices.tolist()) == {0, 1, 2, 3, 4}
+    assert set(index.search("likelihood", k=5).indices.tolist()) == {5, 6, 7, 8, 9}

@@ -53,12 +53,13 @@ _ROOMS = {  # public modules, by the name that users know
     "settings": "core.settings",
     "spectral": "spectral",
     "steps": "methods.steps",
+    "text": "text",
 }
 
 __all__ = [*sorted(_HOME), *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from . import data, dimension, graph, images, quality, ranking, spectral
+    from . import data, dimension, graph, images, quality, ranking, spectral, text
     from .comparison import Comparison, compare
     from .contract import functions, registry
     from .contract.fit_info import FitInfo

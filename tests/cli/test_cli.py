@@ -233,8 +233,19 @@ def test_json_has_the_documented_keys(run: Run, table: Path, model: Path) -> Non
         "transform": ["transform", model, table, "--out", "t.csv"],
         "inverse": ["inverse", model, "whole.csv", "--out", "i.csv"],
         "plot": ["plot", model, table, "--out", "p.png"],
+        "correlations": ["correlations", table],
+        "downstream": ["downstream", table, "--target", "kind"],
+        "pagerank": ["pagerank", "edges.csv", "--out", "ranks.csv"],
+        "hits": ["hits", "edges.csv", "--out", "hubs.csv"],
+        "text index": ["text", "index", "notes.csv", "--out", "i.lowland"],
+        "text search": ["text", "search", "i.lowland", "heat"],
+        "text similar": ["text", "similar", "i.lowland", "0"],
+        "text add": ["text", "add", "i.lowland", "notes.csv", "--out", "i2.lowland"],
+        "text concepts": ["text", "concepts", "i.lowland"],
         "completion": ["completion", "bash"],
     }
+    (table.parent / "edges.csv").write_text("from,to\na,b\nb,c\nc,a\na,c\n", encoding="utf-8")
+    (table.parent / "notes.csv").write_text("note\nheat of a nose\nheat and wing\nwing and nose\n", encoding="utf-8")
     # the demo takes its time: test_cli_compare.py runs it once; test_cli_images.py runs the commands on images
     assert {*lines, "demo"} == {name for name in COMMANDS if not name.startswith("image ")}
     for name, words in lines.items():

@@ -27,6 +27,7 @@ from . import (
     plot,
     ranking,
     reduce,
+    text,
 )
 from .answer import Answer
 
@@ -52,6 +53,11 @@ COMMANDS: dict[str, Callable[..., Answer]] = {
     "image recognize": image_faces.recognize,
     "image compress": image_compress.compress,
     "image denoise": image_denoise.denoise,
+    "text index": text.index,
+    "text search": text.search,
+    "text similar": text.similar,
+    "text add": text.add,
+    "text concepts": text.concepts,
     "completion": completion.completion,
 }
 
@@ -77,12 +83,18 @@ JSON_KEYS = {
     "image recognize": image_faces.RECOGNIZE_KEYS,
     "image compress": image_compress.KEYS,
     "image denoise": image_denoise.KEYS,
+    "text index": text.INDEX_KEYS,
+    "text search": text.SEARCH_KEYS,
+    "text similar": text.SEARCH_KEYS,
+    "text add": text.ADD_KEYS,
+    "text concepts": text.CONCEPT_KEYS,
     "completion": completion.KEYS,
 }
 
 # First words of commands of two words, such as "text" of "text index", each with what these commands are for.
 GROUPS: dict[str, str] = {
     "image": "Work on images: eigenfaces and recognition, compression, removal of noise.",
+    "text": "Search texts by meaning: index them, search, add further ones, list concepts.",
 }
 
 
@@ -90,8 +102,8 @@ def make_app(commands: Mapping[str, Callable[..., Answer]], groups: Mapping[str,
     """Return the parser of the commands; a name of two words is a command of the group that its first word names.
 
     >>> parser = make_app({"text index": lambda: Answer({}, "", "")}, {"text": "Search texts."})
-    >>> parser["text"]["index"].name
-    ('index',)
+    >>> [name for name in parser["text"] if not name.startswith("-")]
+    ['index']
     """
     made = App(
         name="lowland",

@@ -37,7 +37,11 @@ def prepared(
 ) -> Input:
     """Fit the steps to a table and return the rows that they make, with the fitted steps."""
     steps = recipe.steps(method, scale=scale)
-    frame, left_out = _chosen(table, recipe, steps, keep, columns, drop)
+    if recipe.texts is not None:
+        frame, left_out = chosen_texts(table, keep, columns, drop)
+        steps.steps[0][1].set_params(columns=list(frame.columns))
+    else:
+        frame, left_out = _chosen(table, recipe, steps, keep, columns, drop)
     if recipe.missing == "drop-rows":
         table, frame = _without_gaps(table, frame)
     raw = Input(frame, frame.shape, table.source, list(frame.columns), table, left_out, keep.id)
@@ -102,6 +106,7 @@ def prepared_again(table: Table, steps: Pipeline, unseen: str | None = None) -> 
 def _as_rows(made: Any, raw: Input, steps: Pipeline) -> Input:
     """Return what the steps made as rows for a method: one array if all columns are numbers."""
     import numpy as np
+    from scipy.sparse import issparse
 
     from ..rows.row_source import RowSource
 
@@ -109,6 +114,8 @@ def _as_rows(made: Any, raw: Input, steps: Pipeline) -> Input:
     raw = replace(raw, shape=made.shape, names=names, steps=steps)
     if hasattr(made, "dtypes") and not all(kind.is_numeric() for kind in made.dtypes):
         return replace(raw, rows=made)
+    if issparse(made):
+        return replace(raw, rows=RowSource.from_array(made))
     X = np.ascontiguousarray(made)  # a frame, or the coordinates of a method before the method
     if X.dtype.kind != "f":
         X = X.astype(np.float64)
@@ -165,6 +172,38 @@ def _chosen(
     if shown:
         note(f"left out: {_listed(shown)}")
     return frame.select(names), left_out
+
+
+def chosen_texts(
+    table: Table, keep: KeepOptions, columns: Sequence[str] | None, drop: Sequence[str]
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Return the columns of text: --columns, --text, or the only one; and the others, each with the reason."""
+    for name in (*(columns or ()), *drop, *keep.aside):
+        table.column(name)
+    role = table.roles.get("text")
+    names = list(columns) if columns else [role] if role else []
+    if not names:
+        kinds = {name: kind.kind for name, kind in table.kinds().items() if name not in (*keep.aside, *drop)}
+        names = [name for name, kind in kinds.items() if kind == "text"] or [
+            name for name in kinds if not_text(table.column(name)) is None
+        ]
+        if len(names) != 1:
+            several = f"{len(names)} columns of text ({', '.join(names[:5])})" if names else "no column of text"
+            raise UsageError(f"{table.source} has {several}; --texts needs one: name it with --text COLUMN")
+    for name in names:
+        if (what := not_text(table.column(name))) is not None:
+            raise DataError(f"{table.source}, column {name!r}: it contains {what}, not text")
+    return table.with_aside().select(names), {
+        name: "not chosen" for name in table.frame.columns if name not in (*names, *keep.aside)
+    }
+
+
+def not_text(column: pl.Series) -> str | None:
+    """Return what a column contains that is not text, or None."""
+    from ..data.table import not_numeric
+
+    kind = not_numeric(column.dtype)
+    return None if kind == "text" else (kind or "numbers")
 
 
 def _role(table: Table, name: str) -> str | None:

@@ -58,7 +58,9 @@ class ReadingOptions:
     ] = None
     text: Annotated[
         str | None,
-        Parameter(help="Column with a text for each row: copied to the output and shown in reports, not data."),
+        Parameter(
+            help="Column with a text for each row: copied to the output, shown in reports, and data with --texts only."
+        ),
     ] = None
     image: Annotated[
         str | None,

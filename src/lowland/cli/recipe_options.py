@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = ("log", "log1p", "sqrt", "rank", "clr", "hellinger")
 _KINDS = ("number", "category", "date")
+TEXT_OPTIONS = ("stop_words", "ngrams", "min_df", "max_df")
 STEPS = Group("Steps before the method", sort_key=20)
 
 
@@ -61,6 +63,27 @@ class RecipeOptions:
             "drop (default; the method famd takes them as they are)."
         ),
     ] = None
+    texts: Annotated[
+        Literal["tfidf", "log-entropy", "histogram", "counts"] | None,
+        Parameter(
+            help="Reduce the texts of the column --text: a column for each word, weighted by tfidf or log-entropy, or "
+            "its share of the text (histogram) or counts."
+        ),
+    ] = None
+    stop_words: Annotated[
+        str | None,
+        Parameter(help="Words that --texts does not count: english (default), none, or a file with one word a line."),
+    ] = None
+    ngrams: Annotated[int | None, Parameter(help="Longest run of words that --texts counts as a term. Default: 1.")] = (
+        None
+    )
+    min_df: Annotated[
+        float | None,
+        Parameter(help="Fewest texts in which a term of --texts must occur: a number, or a share below 1. Default: 2."),
+    ] = None
+    max_df: Annotated[
+        float | None, Parameter(help="Most texts in which a term of --texts may occur, likewise. Default: all.")
+    ] = None
     scaler: Annotated[
         Literal["standard", "robust", "minmax"] | None,
         Parameter(
@@ -84,8 +107,10 @@ class RecipeOptions:
     @property
     def sets_units(self) -> bool:
         """Whether a step decides how much each column counts, so that --scale is no remedy any more."""
-        return self.categories == "famd" or any(
-            option is not None for option in (self.scaler, self.normalize, self.pre)
+        return (
+            self.texts is not None
+            or self.categories == "famd"
+            or any(option is not None for option in (self.scaler, self.normalize, self.pre))
         )
 
     def steps(
@@ -98,12 +123,15 @@ class RecipeOptions:
             raise UsageError(f"--scale and --scaler {self.scaler} both scale the columns; use one of them")
         if self.pre is not None and not all(self.pre.partition(":")[::2]):
             raise UsageError(f"--pre {self.pre}: write it as method:components, such as --pre pca:50")
-        made = {field.name: getattr(self, field.name) for field in fields(self)}
+        made = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in TEXT_OPTIONS}
+        made["texts"] = self.encoder()
+        if made["texts"] is not None and (self.dates or self.unseen):
+            raise UsageError(f"{'--dates' if self.dates else '--unseen'} has no effect on texts; remove it")
         made["scale"] = made.pop("scaler") or ("standard" if scale else None)
         made |= {"types": self.column_types(), "transform": self.functions(), "dates": self.dates or "drop"}
         if self.missing == "drop-rows":
             made["missing"] = None  # done when the rows are read
-        if self.categories is None and not _takes_categories(method):
+        if self.texts is None and self.categories is None and not _takes_categories(method):
             made["categories"] = "drop"
         made = {name: value for name, value in made.items() if value}
         try:
@@ -111,6 +139,22 @@ class RecipeOptions:
         except ValueError as error:
             raise UsageError(error.args[0]) from error
         return whole if method is None else whole[:-1]
+
+    def encoder(self) -> Any:
+        """Return the step that turns texts into numbers, or None."""
+        given = {name: getattr(self, name) for name in TEXT_OPTIONS if getattr(self, name) is not None}
+        if self.texts is None:
+            if given:
+                raise UsageError(f"--{next(iter(given)).replace('_', '-')} needs --texts, such as --texts tfidf")
+            return None
+        from ..methods.steps import EncodeTexts
+
+        if self.stop_words is not None:
+            given["stop_words"] = stop_word_list(self.stop_words)
+        for name in ("min_df", "max_df"):
+            if (limit := given.get(name)) is not None and limit >= 1:
+                given[name] = int(limit)
+        return EncodeTexts(self.texts, **given)
 
     def column_types(self) -> dict[str, str]:
         """Return the kind of each column that --types names."""
@@ -131,6 +175,21 @@ class RecipeOptions:
     def words(self) -> dict[str, Any]:
         """Return the options for a command line with the same steps."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def stop_word_list(text: str) -> str | list[str] | None:
+    """Return the stop words: of a language, none, or those of a file."""
+    if text.lower() in ("english", "none"):
+        return None if text.lower() == "none" else "english"
+    file = Path(text)
+    if not file.is_file():
+        raise UsageError(f"--stop-words {text}: write english, none, or the name of a file with one word a line")
+    from ..core.errors import DataError
+
+    try:
+        return [word.lower() for word in file.read_text(encoding="utf-8").split()]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{file.name}: stop words must be in a UTF-8 text file") from error
 
 
 def _assigned(texts: Sequence[str], option: str) -> dict[str, list[str]]:

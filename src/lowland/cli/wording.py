@@ -139,7 +139,7 @@ def _option(setting: Setting, options: frozenset[str]) -> str | None:
 
         value = name_list(setting.value)
     if name is not None:
-        return name if setting.value in (..., True) else f"{name} {shlex.quote(value)}"
+        return name if setting.value is ... or setting.value is True else f"{name} {shlex.quote(value)}"
     if "--set" in options:
         return f"--set {setting.name}" + ("" if setting.value is ... else f"={shlex.quote(value)}")
     return None

@@ -32,6 +32,8 @@ class Rows:
 
     def source(self, model: Any, X: Any) -> RowSource:
         """Turn input into a row source."""
+        if _are_texts(X):
+            raise _error_of_texts(type(model).__name__)
         return as_rows(X, allow_nan=model._allow_nan, allow_sparse=model._allow_sparse, owner=type(model).__name__)
 
     def remedy(self, model: Any) -> str:
@@ -68,6 +70,8 @@ class Compared(Rows):
             raise self._error_of_line(model, count)
         if are_objects(X) and not model._pairwise:
             if not callable(self.rule(model)):
+                if _are_texts(X):
+                    raise _error_of_texts(type(model).__name__, f", or give {self.parameter}= a function of two texts")
                 raise self._error_of_objects(model)
             return ObjectRows(X)
         rows = super().source(model, X)
@@ -127,6 +131,21 @@ class Compared(Rows):
         if not callable(rule := self.rule(model)):
             raise DataError(f"fitted with a function as {self.parameter}, which is now {rule!r}; fit it again")
         return rule
+
+
+def _are_texts(X: Any) -> bool:
+    """Return whether X is a list or column of texts, some of them with more than one word."""
+    if not are_objects(X):
+        return False
+    some = [item for item in list(X[:100]) if item is not None]
+    return bool(some) and all(isinstance(item, str) for item in some)
+
+
+def _error_of_texts(owner: str, more: str = "") -> DataError:
+    return DataError(
+        f"{owner}: these are texts or other objects, and it reduces rows of numbers: count their words with "
+        f'lowland.recipe({owner}(), texts="tfidf"), or search them with lowland.text.LatentSemanticIndex{more}'
+    )
 
 
 METRIC_INPUT = Compared("metric")

@@ -47,10 +47,12 @@ SAVED: tuple[SavedClass, ...] = (
     _step("TransformColumns", "transform_columns"),
     _step("ImputeMissing", "impute_missing"),
     _step("EncodeCategories", "encode_categories"),
+    _step("EncodeTexts", "encode_texts"),
     _step("ScaleColumns", "scale_columns"),
     _step("NormalizeRows", "normalize_rows"),
     _step("AlignMap", "align_map"),
     _use("Eigenfaces", "images.eigenfaces"),
+    _use("LatentSemanticIndex", "text.index"),
     SavedClass("Pipeline", "sklearn.pipeline"),
     SavedClass("ColumnTransformer", "sklearn.compose", (
         *("transformers_", "_columns", "_transformer_to_input_indices", "_remainder", "sparse_output_"),

@@ -12,7 +12,7 @@ def command_line(command: str, /, *files: object, **options: object) -> str:
     >>> command_line("reduce", "my data.csv", method="pca", scale=True, set=["tol=0", "eps=1"], id=None)
     "lowland reduce 'my data.csv' --method pca --scale --set tol=0 --set eps=1"
     """
-    words = ["lowland", command, *map(str, files)]
+    words = ["lowland", *command.split(), *map(str, files)]
     for name, value in options.items():
         for each in value if isinstance(value, list | tuple) else [value]:
             if each is not None and each is not False:

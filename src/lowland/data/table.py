@@ -28,9 +28,10 @@ Matrix = NDArray[np.floating[Any]]
 
 TOO_BIG = "choose fewer columns"
 TEXTS_TO_NUMBERS = Message(
-    "Texts must become numbers first: either embeddings in a column of lists, read with ",
+    "Texts must become numbers first: counts of their words with ",
+    Setting("texts", "tfidf"),
+    ", or embeddings in a column of lists, read with ",
     Setting("vector", "COLUMN"),
-    ", or counts of words as a sparse matrix (.npz or .mtx), reduced with truncated_svd",
 )
 CATEGORIES_TO_NUMBERS = Phrase(
     "Columns of categories can be coded as numbers: lowland.recipe(method, categories='famd')",

@@ -37,6 +37,7 @@ def recipe(
     missing: str = "error",
     missing_category: str = "error",
     categories: str | None = None,
+    texts: Any = None,
     scale: str | None = None,
     normalize: str | None = None,
     pre: Any = None,
@@ -45,8 +46,9 @@ def recipe(
     """Compose everything between a table and a method, and the method, to one scikit-learn Pipeline.
 
     The steps are, in this order and only those that are needed: "columns", "dates", "transform", "missing",
-    "categories", "scale", "normalize", "pre" and "method". Each learns from the training rows only; `transform` of new
-    rows repeats them row by row. `lowland.save` writes the whole Pipeline to one file.
+    "categories", "scale", "normalize", "pre" and "method"; or "texts", "pre" and "method". Each learns from the
+    training rows only; `transform` of new rows repeats them row by row. `lowland.save` writes the whole Pipeline to one
+    file.
 
     Parameters
     ----------
@@ -68,6 +70,10 @@ def recipe(
     categories : str or None
         "one-hot": a column for each level; "famd": all axes of `FAMD`; "drop". None: FAMD as a method gets the
         categories; for other methods they are left out, with a warning.
+    texts : str, EncodeTexts or None
+        Reduce texts instead of numbers: "tfidf", "log-entropy", "histogram" or "counts" of their words, or a
+        `lowland.steps.EncodeTexts` with further options. ``columns`` names the column of text, if there are several.
+        The result is sparse, so steps for numbers and categories do not go with it.
     scale : str or None
         "standard": unit variance; "robust": median and quartiles; "minmax". ``categories="famd"`` standardises numbers
         by itself, so "standard" adds no step there.
@@ -99,6 +105,9 @@ def recipe(
     ['columns', 'dates', 'transform', 'missing', 'categories', 'scale', 'method']
     >>> model.fit(table).transform(table.select("sex", "crp", "age")).shape
     (6, 2)
+    >>> texts = ["shock and heat", "heat flow", "wing and flow", "shock of a wing"]
+    >>> lowland.recipe(lowland.TruncatedSVD(2), texts="tfidf").fit_transform(texts).shape
+    (4, 2)
     """
     from sklearn.pipeline import Pipeline
 
@@ -106,6 +115,17 @@ def recipe(
 
     given = {"dates": dates, "missing": missing, "missing_category": missing_category, "categories": categories}
     check("recipe", RULES, given | {"scale": scale, "unseen": unseen, "normalize": normalize})
+    if texts is not None:
+        numeric = {
+            "drop": drop,
+            "types": types,
+            "transform": transform,
+            "categories": categories,
+            "scale": scale,
+            "missing": None if missing == "error" else missing,
+            "missing_category": None if missing_category == "error" else missing_category,
+        }
+        return _text_recipe(texts, columns, normalize, _model(pre, "pre"), _model(method, "method"), numeric)
     if missing == "drop-rows":
         raise ValueError(
             "recipe: missing='drop-rows' cannot be a step, because a Pipeline keeps all rows; drop them before the fit "
@@ -145,6 +165,38 @@ def recipe(
         chosen.append(("normalize", steps.NormalizeRows(normalize)))
     chosen += [(name, model) for name, model in (("pre", before), ("method", last)) if model is not None]
     return Pipeline(chosen)
+
+
+def _text_recipe(
+    texts: Any,
+    columns: Sequence[Column] | None,
+    normalize: str | None,
+    pre: Any,
+    method: Any,
+    others: Mapping[str, Any],
+) -> Pipeline:
+    """Compose a Pipeline for texts; ``others`` are options that only tables of numbers and categories have."""
+    from sklearn.base import clone
+    from sklearn.pipeline import Pipeline
+
+    from ..methods.steps import EncodeTexts
+    from ..methods.steps.text_weights import FEATURES
+
+    for name, value in others.items():
+        if value:
+            raise ValueError(
+                Message("recipe: ", Setting(name, value), " has no effect on texts; leave it out, or leave out texts")
+            )
+    if not isinstance(texts, EncodeTexts):
+        check("recipe", {"texts": Choice(FEATURES)}, {"texts": texts})
+        texts = EncodeTexts(texts)
+    step = clone(texts)
+    if columns is not None:
+        step.set_params(columns=list(columns))
+    if normalize is not None:
+        step.set_params(norm=normalize)
+    chosen = [("texts", step), ("pre", pre), ("method", method)]
+    return Pipeline([(name, model) for name, model in chosen if model is not None])
 
 
 def _model(given: Any, parameter: str) -> Any:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from ..core.command_line import command_line, stem_of
 from ..data.column_names import is_label
@@ -19,6 +22,9 @@ _BELOW_LIMIT = re.compile(r"\s*[<≤]\s*[0-9.,]+\s*")
 NOTHING = "lowland demo"  # where there is nothing to reduce
 _LEAST_ROWS = 3
 _MOST_LEVELS = 1000  # different values of a category; the time of FAMD grows with their square
+_LEAST_CHARACTERS = 20  # of a text on average; shorter ones are names
+_TEXTS_READ = 2000  # texts whose terms are counted for a proposal
+_CONCEPTS, _FEW_CONCEPTS = 100, 10  # components before a map; with fewer, the first two are the map
 _MOST_WORDS = 5  # different words in columns of numbers that are proposed as marks of missing values
 
 
@@ -51,6 +57,8 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
     if vector is not None:
         return _for_vectors(kinds, found, path, vector, reading or {})
     id = next(iter(found.identifiers), None) or next((n for n, kind in kinds.items() if kind.kind == "id"), None)
+    if text := _texts_to_reduce(table, kinds, found):
+        return _for_texts(table, found, path, text, id, reading or {})
     color = next((name for name in found.categories if found.reducible != [name] and name != id), None)
     color = color or _label_beside(table, kinds)
     marks = _marks(kinds)
@@ -112,6 +120,50 @@ def _marks(kinds: Mapping[str, ColumnKind]) -> dict[str, Any] | None:
     if not cells or len(words) > _MOST_WORDS or any("\n" in word or '"' in word for word in words):
         return None
     return {"na": name_list(words) if words else None, "below_limit": "half" if below else None}
+
+
+def _texts_to_reduce(table: Table, kinds: Mapping[str, ColumnKind], found: Inspection) -> str | None:
+    """Return the column with most text if a table has texts and no numbers to reduce, else None."""
+    if any(kind.kind == "number" and not kind.proposed and name in table.names for name, kind in kinds.items()):
+        return None
+    role = table.roles.get("text")
+    texts = [role] if role else [name for name, kind in kinds.items() if kind.kind == "text"]
+    lengths = {name: int(table.column(name).cast(pl.String).str.len_chars().sum()) for name in texts}
+    longest = max(lengths, key=lambda name: lengths[name], default=None)
+    if longest is None or lengths[longest] < _LEAST_CHARACTERS * table.n_rows:
+        return None
+    return longest
+
+
+def _for_texts(
+    table: Table, found: Inspection, path: str, text: str, id: str | None, reading: Mapping[str, Any]
+) -> str:
+    """Return a command line that maps texts by their words: t-SNE of the leading concepts, or two of them if few."""
+    from ..core.errors import LowlandError
+    from ..methods.steps import EncodeTexts
+
+    try:  # the terms of some texts are among those of all
+        with warnings.catch_warnings(action="ignore"):
+            step = EncodeTexts(columns=[text]).fit(table.with_aside().select(text).head(_TEXTS_READ))
+        terms = len(step.names_out_)
+    except LowlandError:
+        terms = 0
+    if table.n_rows < _LEAST_ROWS or terms < 2:
+        return NOTHING
+    color = next((name for name in found.categories if name not in (id, text)), None)
+    concepts = min(_CONCEPTS, terms // 2, table.n_rows // 4)
+    few = concepts < _FEW_CONCEPTS
+    return command_line(
+        "reduce",
+        path,
+        **{**reading, "text": reading.get("text") if table.roles.get("text") == text else text},
+        texts="tfidf",
+        pre=None if few else f"truncated_svd:{concepts}",
+        method="truncated_svd" if few else "tsne",
+        id=None if id == text else id,
+        color=color,
+        **_files(path),
+    )
 
 
 def _for_vectors(

@@ -20,6 +20,7 @@ __all__ = [
     "AlignMap",
     "EncodeCategories",
     "EncodeDates",
+    "EncodeTexts",
     "ImputeMissing",
     "NormalizeRows",
     "ScaleColumns",
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from .chain import preprocessing
     from .encode_categories import EncodeCategories
     from .encode_dates import EncodeDates
+    from .encode_texts import EncodeTexts
     from .impute_missing import ImputeMissing
     from .normalize_rows import NormalizeRows
     from .scale_columns import ScaleColumns
@@ -48,6 +50,7 @@ __getattr__, __dir__ = lazy_names(
         ".chain": "preprocessing",
         ".encode_categories": "EncodeCategories",
         ".encode_dates": "EncodeDates",
+        ".encode_texts": "EncodeTexts",
         ".impute_missing": "ImputeMissing",
         ".normalize_rows": "NormalizeRows",
         ".scale_columns": "ScaleColumns",

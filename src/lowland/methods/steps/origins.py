@@ -73,7 +73,10 @@ def origins(steps: Sequence[Any], names: Sequence[str]) -> Origins:
 def _traced(step: Any, names: list[str]) -> tuple[Array | None, Array, list[str] | None]:
     """Return a step's rotation, the place of each (rotated) number among its columns, and their names."""
     if isinstance(step, Step):
-        return step.rotation(), np.asarray(step.origin(), dtype=np.intp), list(step.names_in_)
+        places = step.origin()
+        if places is None:
+            return None, np.empty(0), None
+        return step.rotation(), np.asarray(places, dtype=np.intp), list(step.names_in_)
     d = getattr(step, "n_features_in_", None)
     if d is None:
         return None, np.empty(0), None

@@ -64,3 +64,27 @@ class TransformTable:
     def describe(self) -> str:
         """Say what it takes."""
         return f"a mapping of transforms ({', '.join(self.names)}) to lists of columns, or to 'all'"
+
+
+@dataclass(frozen=True)
+class StopWords:
+    """Words that are not counted: a language or a list.
+
+    >>> rule = StopWords()
+    >>> rule.accepts("english"), rule.accepts(["the", "of"]), rule.accepts("german"), rule.parse("the, of")
+    (True, True, False, ['the', 'of'])
+    """
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value names a list of scikit-learn's, or is one."""
+        if isinstance(value, str):
+            return value == "english"
+        return isinstance(value, list | tuple) and all(isinstance(word, str) for word in value)
+
+    def parse(self, text: str) -> Any:
+        """Read a language, or words with commas between them."""
+        return text if text == "english" else [word.strip() for word in text.split(",")]
+
+    def describe(self) -> str:
+        """Say what it takes."""
+        return "'english' or a list of words"

@@ -56,8 +56,11 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         """Undo ``_apply``."""
         raise NotImplementedError
 
-    def origin(self) -> list[int]:
-        """Return the number, in ``names_in_``, of the column that each resulting column belongs to."""
+    def origin(self) -> list[int] | None:
+        """Return the number, in ``names_in_``, of the column that each resulting column belongs to.
+
+        None: the resulting columns are no parts of columns of numbers or categories, so a trace ends here.
+        """
         places = {name: number for number, name in enumerate(self.names_in_)}
         return [places[name] for name in self.names_out_]
 
@@ -72,6 +75,10 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     def _choose(self, frame: pl.DataFrame) -> list[str]:
         """Return the columns to learn from."""
         return list(frame.columns)
+
+    def _frame(self, X: Any) -> tuple[pl.DataFrame, bool]:
+        """Return the input as a frame, and whether its columns have names."""
+        return frames.to_frame(X, type(self).__name__)
 
     def _converted(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return columns in the types that the user declared, before their kinds are read."""
@@ -112,7 +119,7 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     def _fit(self, X: Any) -> tuple[pl.DataFrame, bool]:
         parameters.check(type(self).__name__, self._parameters, self.get_params(deep=False))
         self._forget()
-        frame, named = frames.to_frame(X, type(self).__name__)
+        frame, named = self._frame(X)
         if frame.height == 0 or frame.width == 0:
             what = "sample(s)" if frame.width else "feature(s)"
             raise DataError(
@@ -145,7 +152,7 @@ class Step(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     def _rows(self, X: Any) -> tuple[pl.DataFrame, bool]:
         """Return new rows as the columns that were learned from, checked."""
         owner = type(self).__name__
-        frame, named = frames.to_frame(X, owner)
+        frame, named = self._frame(X)
         trained = getattr(self, "feature_names_in_", None)
         if named and trained is not None:
             frame = frames.matched(frame, self.names_in_, owner)

@@ -1,0 +1,189 @@
+"""Search of Cranfield's abstracts by latent semantic indexing, beside gensim and tf-idf, and a million short documents.
+
+python -m benchmarks.text_search --folder DATA [--growth] [--million]
+
+DATA/cranfield has docs.jsonl.gz, queries.jsonl.gz and qrels.tsv (query by position, document, code 1 to 4).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import resource
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lowland.text import LatentSemanticIndex
+
+ROUNDS = 5
+
+
+def cranfield(folder: Path) -> tuple[list[str], list[str], dict[int, set[int]]]:
+    """Return documents (title and text), queries, and the relevant documents of each query."""
+
+    def lines(name: str) -> list[Any]:
+        with gzip.open(folder / name, "rt", encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    relevant: dict[int, set[int]] = {}
+    for line in (folder / "qrels.tsv").read_text().splitlines():
+        words = line.split()
+        if words and words[0].isdecimal() and 1 <= int(words[2]) <= 4:
+            relevant.setdefault(int(words[0]) - 1, set()).add(int(words[1]) - 1)
+    documents = [f"{row['title']} {row['text']}" for row in lines("docs.jsonl.gz")]
+    return documents, [row["text"] for row in lines("queries.jsonl.gz")], relevant
+
+
+def average_precision(orders: Any, relevant: dict[int, set[int]]) -> float:
+    """Return the mean average precision of orders of all documents, one for each query."""
+    out = []
+    for i, order in enumerate(orders):
+        places = np.flatnonzero(np.isin(order, list(relevant.get(i, ())))) + 1
+        out.append(float((np.arange(1, len(places) + 1) / places).sum()) / max(len(relevant.get(i, ())), 1))
+    return statistics.fmean(out)
+
+
+def seconds(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
+    """Return the median time of some calls."""
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+class Gensim:
+    """gensim's LsiModel and MatrixSimilarity on the same words and weights."""
+
+    def __init__(self, documents: list[str], k: int) -> None:
+        from gensim import corpora, models, similarities
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        self.words = CountVectorizer(stop_words="english").build_analyzer()
+        tokens = [self.words(text) for text in documents]
+        self.dictionary = corpora.Dictionary(tokens)
+        self.dictionary.filter_extremes(no_below=2, no_above=1.0, keep_n=None)
+        bags = [self.dictionary.doc2bow(words) for words in tokens]
+        self.weights = models.LogEntropyModel(bags)
+        rows = [self.weights[bag] for bag in bags]
+        self.lsi = models.LsiModel(rows, id2word=self.dictionary, num_topics=k, random_seed=0)
+        self.index = similarities.MatrixSimilarity(self.lsi[rows], num_features=k)
+
+    def scores(self, queries: list[str]) -> Any:
+        """Return the similarities of queries and documents."""
+        return self.index[self.lsi[[self.weights[self.dictionary.doc2bow(self.words(q))] for q in queries]]]
+
+    def best(self, queries: list[str], k: int = 10) -> Any:
+        """Return the first documents of each query."""
+        return [np.argpartition(-row, k)[:k] for row in self.scores(queries)]
+
+
+def against_gensim(folder: Path) -> None:
+    """Print mean average precision and times side by side."""
+    documents, queries, relevant = cranfield(folder)
+    index = LatentSemanticIndex().fit(documents)
+    n, k = index.n_documents, index.n_concepts
+    found = average_precision([r.indices for r in index.search(queries, n)], relevant)
+    print(f"LatentSemanticIndex, default: {k} concepts, mean average precision {found:.4f}")
+    for features in ("log-entropy", "tfidf"):
+        tried = {}
+        for count in (100, 150, 200, 250, 300, 350):
+            made = LatentSemanticIndex(count, features=features).fit(documents)
+            tried[count] = average_precision([r.indices for r in made.search(queries, n)], relevant)
+        print(features, " ".join(f"{count}: {value:.4f}" for count, value in tried.items()))
+    from lowland.methods.steps import EncodeTexts
+
+    step = EncodeTexts("tfidf")
+    X = step.fit_transform(documents)
+    cosines = (step.transform(queries) @ X.T).toarray()
+    print(f"tf-idf cosine: {average_precision(np.argsort(-cosines, axis=1, kind='stable'), relevant):.4f}")
+    peer = Gensim(documents, k)
+    theirs = average_precision(np.argsort(-peer.scores(queries), axis=1, kind="stable"), relevant)
+    print(f"gensim, {k} concepts: {theirs:.4f}")
+    rows = {
+        "indexing": (lambda: LatentSemanticIndex().fit(documents), lambda: Gensim(documents, k), 3),
+        "225 queries": (lambda: index.search(queries), lambda: peer.best(queries), ROUNDS),
+    }
+    for name, (ours, other, rounds) in rows.items():
+        a, b = seconds(ours, rounds), seconds(other, rounds)
+        print(f"{name}: {a:.3f} s, gensim {b:.3f} s, ratio {b / a:.2f}")
+    one = seconds(lambda: [index.search(q) for q in queries]) / len(queries)
+    explained = seconds(lambda: [index.search(q).terms for q in queries]) / len(queries)
+    print(f"one query: {1e3 * one:.2f} ms, with terms {1e3 * explained:.2f} ms")
+
+
+def growth(folder: Path) -> None:
+    """Print how documents are ranked after additions and after a refit."""
+    documents, queries, _ = cranfield(folder)
+    order = np.random.default_rng(0).permutation(len(documents))
+    texts = [documents[i] for i in order]
+    for share in (0.05, 0.1, 0.2, 0.5, 1.0):
+        first = round(len(texts) / (1 + share))
+        index = LatentSemanticIndex().fit(texts[:first]).add(texts[first:])
+        overlaps = []
+        for again in (LatentSemanticIndex(index.n_concepts).fit(texts), LatentSemanticIndex().fit(texts)):
+            pairs = zip(index.search(queries), again.search(queries), strict=True)
+            overlaps.append(np.mean([len({*a.indices} & {*b.indices}) / 10 for a, b in pairs]))
+        print(
+            f"{100 * share:.0f} % more: overlap@10 {overlaps[0]:.3f} with a refit of {index.n_concepts} concepts, "
+            f"{overlaps[1]:.3f} with a refit of its own number; drift {index.drift_:.4f}"
+        )
+
+
+def short_documents(n: int, seed: int = 0) -> Iterator[str]:
+    """Yield documents of 5 to 15 words of 100 subjects, whose frequencies follow Zipf's law."""
+    rng = np.random.default_rng(seed)
+    words = np.array([f"word{j}" for j in range(50_000)])
+    p = 1 / np.arange(1, len(words) + 1)
+    p /= p.sum()
+    for start in range(0, n, 10_000):
+        lengths = rng.integers(5, 16, 10_000)
+        drawn = rng.choice(len(words), lengths.sum(), p=p)
+        subjects = np.repeat(rng.integers(0, 100, 10_000), lengths)
+        own = rng.random(len(drawn)) < 0.5
+        drawn[own] = (drawn[own] * 100 + subjects[own]) % len(words)  # half of the words are those of the subject
+        ends = np.cumsum(lengths)
+        for stop, length in zip(ends[: n - start].tolist(), lengths.tolist(), strict=False):
+            yield " ".join(words[drawn[stop - length : stop]])
+
+
+def million(n: int, concepts: int) -> None:
+    """Print time and memory of an index of many short documents, read from a stream."""
+    start = time.perf_counter()
+    index = LatentSemanticIndex(concepts).fit(short_documents(n))
+    took = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    query = seconds(lambda: index.search("word100 word2300"))
+    print(
+        f"{n:,} documents, {len(index.terms):,} terms, {concepts} concepts: {took:.0f} s, peak {peak:.2f} GB; "
+        f"one query {1e3 * query:.0f} ms"
+    )
+
+
+def main() -> None:
+    """Run the parts that are asked for."""
+    parser = argparse.ArgumentParser(description="Latent semantic indexing beside gensim.")
+    parser.add_argument("--folder", type=Path, required=True, help="folder with cranfield/")
+    parser.add_argument("--growth", action="store_true", help="additions against a refit")
+    parser.add_argument("--million", type=int, nargs="?", const=1_000_000, help="an index of this many short documents")
+    parser.add_argument("--concepts", type=int, default=100, help="concepts of that index")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if given.million:
+        million(given.million, given.concepts)
+    elif given.growth:
+        growth(given.folder / "cranfield")
+    else:
+        against_gensim(given.folder / "cranfield")
+
+
+if __name__ == "__main__":
+    main()

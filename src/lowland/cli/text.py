@@ -1,0 +1,286 @@
+"""`lowland text`: index texts, search them by meaning, add further ones, and list concepts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from ..core.command_line import command_line
+from ..core.errors import DataError, ModelFileError
+from .answer import Answer, UsageError
+from .options import COMPONENTS, OUT, Common
+
+if TYPE_CHECKING:
+    from ..text import LatentSemanticIndex, SearchResult
+
+INDEX_KEYS = {
+    "index": "the file that was written",
+    "documents": "number of documents",
+    "terms": "number of terms",
+    "concepts": "number of concepts",
+    "held": "share of the squared weights that the concepts hold",
+}
+SEARCH_KEYS = {
+    "query": "the query, or the document",
+    "results": "the most similar documents: index (from 0), id (or null), score, terms with their parts in the score",
+}
+ADD_KEYS = {
+    **INDEX_KEYS,
+    "added": "number of added documents",
+    "drift": "share of the documents that only a refit would hold",
+}
+CONCEPT_KEYS = {
+    "concepts": "for each: number, strength, terms and documents with their weights",
+}
+
+Docs = Annotated[
+    Path,
+    Parameter(help="Texts: a folder of .txt files, a table with a column of texts (also .jsonl, .gz), or a pattern."),
+]
+IndexFile = Annotated[Path, Parameter(help="Index written by `lowland text index`.")]
+TextColumn = Annotated[str | None, Parameter(help="Column of the texts. Default: text, or the column with most text.")]
+NameColumn = Annotated[
+    str | None, Parameter(name="--id", help="Column with the name of each document, shown in results.")
+]
+Top = Annotated[int, Parameter(name=("--top", "-k"), help="Number of documents to list.")]
+IndexOut = Annotated[Path, Parameter(name=OUT, help="Write the index here, such as docs.lowland.")]
+
+
+def index(
+    docs: Docs,
+    /,
+    *,
+    out: IndexOut,
+    text: TextColumn = None,
+    id: NameColumn = None,
+    components: Annotated[
+        int | None,
+        Parameter(name=COMPONENTS, help="Number of concepts. Default: as many as hold half of the weights, 2 to 300."),
+    ] = None,
+    features: Annotated[
+        Literal["log-entropy", "tfidf", "histogram", "counts"], Parameter(help="Weights of words.")
+    ] = "log-entropy",
+    stop_words: Annotated[
+        str, Parameter(help="Words that are not counted: english, none, or a file with one word a line.")
+    ] = "english",
+    ngrams: Annotated[int, Parameter(help="Longest run of words that is a term.")] = 1,
+    min_df: Annotated[float, Parameter(help="Fewest texts of a term: a number, or a share below 1.")] = 2,
+    max_df: Annotated[float | None, Parameter(help="Most texts of a term, likewise. Default: all.")] = None,
+    hashing: Annotated[
+        int | None,
+        Parameter(help="Count into this many hashed columns instead of listing terms, for very large vocabularies."),
+    ] = None,
+    seed: Annotated[int | None, Parameter(help="Seed of the iterative solver. Default: 0.")] = None,
+    common: Common | None = None,
+) -> Answer:
+    """Index texts, so that they can be searched by meaning (latent semantic indexing).
+
+    Example: lowland text index docs.jsonl --out docs.lowland
+    """
+    from ..modelfile import save
+    from ..text import LatentSemanticIndex
+    from .outputs import check_outputs
+    from .recipe_options import stop_word_list
+
+    check_outputs(model=out, inputs=(docs,))
+    made = LatentSemanticIndex(
+        "auto" if components is None else components,
+        features=features,
+        stop_words=stop_word_list(stop_words),
+        ngrams=ngrams,
+        min_df=_limit(min_df),
+        max_df=1.0 if max_df is None else _limit(max_df),
+        hashing=hashing,
+        random_state=seed,
+    )
+    _checked(made.fit, str(docs), column=text, id=id)
+    save(made, out)
+    facts = {"index": out, **_facts(made)}
+    summary = (
+        f"Indexed {made.n_documents:,} documents by {len(made.terms):,} terms and {made.n_concepts} concepts, which "
+        f"hold {100 * made.held_:.0f} % of the weights."
+    )
+    term = made.terms[0] if hashing is None else "QUERY"
+    best = made.concepts(1, terms=1)
+    if hashing is None and best:
+        term = best[0].terms[0][0]
+    return Answer(facts, summary, command_line("text search", out, term))
+
+
+def search(
+    index: IndexFile,
+    query: Annotated[str, Parameter(help="What to search for: one or more words, in quotes.")],
+    /,
+    *,
+    top: Top = 10,
+    common: Common | None = None,
+) -> Answer:
+    """List the documents that are closest in meaning to a query, with the terms that matched.
+
+    Example: lowland text search docs.lowland "heat transfer at the nose" -k 5
+    """
+    held = _index(index)
+    _check_top(top)
+    found = held.search(query, top)
+    return _listed(held, query, found, command_line("text similar", index, _name(found, 0)))
+
+
+def similar(
+    index: IndexFile,
+    document: Annotated[str, Parameter(help="Name of a document, or its number, counted from 0.")],
+    /,
+    *,
+    top: Top = 10,
+    common: Common | None = None,
+) -> Answer:
+    """List the documents that are closest in meaning to a document of the index.
+
+    Example: lowland text similar docs.lowland 12
+    """
+    held = _index(index)
+    _check_top(top)
+    named = held.ids_ is not None and document in held.ids_
+    found = held.similar(int(document) if not named and document.isdecimal() else document, top)
+    return _listed(held, document, found, command_line("text concepts", index))
+
+
+def add(
+    index: IndexFile,
+    docs: Docs,
+    /,
+    *,
+    out: Annotated[
+        Path | None, Parameter(name=OUT, help="Write the index here. Default: the file INDEX is replaced.")
+    ] = None,
+    text: TextColumn = None,
+    id: NameColumn = None,
+    common: Common | None = None,
+) -> Answer:
+    """Add documents to an index without indexing the others again.
+
+    Words that the index does not know are ignored. The drift tells how much more a new index would hold.
+
+    Example: lowland text add docs.lowland more.jsonl
+    """
+    from ..modelfile import save
+    from .outputs import check_outputs
+
+    held, target = _index(index), out or index
+    check_outputs(model=target, inputs=(docs, *((index,) if out is not None else ())))
+    before = held.n_documents
+    held.add(str(docs), column=text, id=id)
+    save(held, target)
+    facts = {"index": target, **_facts(held), "added": held.n_documents - before, "drift": held.drift_}
+    summary = f"Added {held.n_documents - before:,} documents to {before:,}; drift {held.drift_:.3f}."
+    return Answer(facts, summary, command_line("text similar", target, before))
+
+
+def concepts(
+    index: IndexFile,
+    /,
+    *,
+    top: Annotated[int, Parameter(name=("--top", "-k"), help="Number of concepts to list.")] = 10,
+    terms: Annotated[int, Parameter(help="Number of terms of each.")] = 8,
+    common: Common | None = None,
+) -> Answer:
+    """List the concepts of an index: the terms and documents with the largest weights of each.
+
+    A minus sign marks terms of the other end of a concept.
+
+    Example: lowland text concepts docs.lowland -k 5
+    """
+    held = _index(index)
+    _check_top(top)
+    _check_top(terms, "--terms")
+    found = held.concepts(top, terms=terms)
+    grid = _grid("concept", "strength", "terms", "documents")
+    for concept in found:
+        own = ", ".join(f"{'−' if weight < 0 else ''}{term}" for term, weight in concept.terms)
+        grid.add_row(
+            str(concept.number), f"{concept.strength:.3g}", own, ", ".join(_doc(held, i) for i, _ in concept.documents)
+        )
+    summary = f"{index.name} has {held.n_concepts} concepts of {len(held.terms):,} terms."
+    term = found[0].terms[0][0]
+    told = {"concepts": [vars(concept) for concept in found]}
+    return Answer(told, summary, command_line("text search", index, term), shown=[grid])
+
+
+def _listed(held: LatentSemanticIndex, query: str, found: SearchResult, following: str) -> Answer:
+    named = held.ids_ is not None
+    grid = _grid("index", *(["id"] if named else []), "score", "terms")
+    for place, (i, score) in enumerate(found):
+        words = ", ".join(term for term, _ in found.terms[place])
+        grid.add_row(str(i), *([found.ids[place]] if found.ids is not None else []), f"{score:.3f}", words)
+    results = [
+        {
+            "index": i,
+            "id": None if found.ids is None else found.ids[place],
+            "score": score,
+            "terms": dict(found.terms[place]),
+        }
+        for place, (i, score) in enumerate(found)
+    ]
+    summary = f"{len(found)} of {held.n_documents:,} documents, by similarity to {query!r}."
+    return Answer({"query": query, "results": results}, summary, following, shown=[grid])
+
+
+def _index(file: Path) -> LatentSemanticIndex:
+    from ..modelfile import load
+    from ..text import LatentSemanticIndex
+
+    held: Any = load(file)
+    if not isinstance(held, LatentSemanticIndex):
+        raise ModelFileError(
+            f"{file} is a {type(held).__name__}, not an index of texts; make one with `lowland text index`"
+        )
+    return held
+
+
+def _checked(work: Any, *args: Any, **options: Any) -> Any:
+    """Call the library; a wrong value of a parameter is a usage error."""
+    try:
+        return work(*args, **options)
+    except DataError:
+        raise
+    except ValueError as error:
+        raise UsageError(error.args[0]) from error
+
+
+def _facts(made: LatentSemanticIndex) -> dict[str, Any]:
+    return {
+        "documents": made.n_documents,
+        "terms": len(made.terms),
+        "concepts": made.n_concepts,
+        "held": made.held_,
+    }
+
+
+def _limit(limit: float) -> int | float:
+    return int(limit) if limit >= 1 else limit
+
+
+def _check_top(top: int, option: str = "--top") -> None:
+    if top < 1:
+        raise UsageError(f"{option} {top}: it must be 1 or more")
+
+
+def _name(found: SearchResult, place: int) -> object:
+    return found.indices[place] if found.ids is None else found.ids[place]
+
+
+def _doc(held: LatentSemanticIndex, i: int) -> str:
+    return str(i) if held.ids_ is None else held.ids_[i]
+
+
+def _grid(*headings: str) -> Table:
+    grid = Table(box=None, pad_edge=False)
+    for heading in headings:
+        number: Any = "right" if heading in ("index", "score", "concept", "strength") else "left"
+        grid.add_column(heading, justify=number, overflow="fold")
+    return grid
+
+
+__all__ = ["ADD_KEYS", "CONCEPT_KEYS", "INDEX_KEYS", "SEARCH_KEYS", "add", "concepts", "index", "search", "similar"]

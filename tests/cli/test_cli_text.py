@@ -1,0 +1,95 @@
+"""`lowland text`: from documents to an index, searches, growth and concepts."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+from .test_cli_texts import sentence
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    file = tmp_path / "docs.jsonl"
+    rows = [{"name": f"n{i}", "text": sentence(i)} for i in range(60)]
+    file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def index(run: Run, docs: Path, tmp_path: Path) -> Path:
+    assert run("text", "index", docs, "--id", "name", "--out", "i.lowland").code == 0
+    return tmp_path / "i.lowland"
+
+
+def test_index_search_similar_concepts(run: Run, index: Path) -> None:
+    found = run("text", "search", index, "buckling plate", "-k", 3, "--json").json
+    assert found["command"] == "text search"
+    assert [set(row) for row in found["results"]] == [{"index", "id", "score", "terms"}] * 3
+    assert all(row["index"] % 3 == 1 for row in found["results"])
+    assert "score" in run("text", "search", index, "buckling").out
+    assert run("text", "similar", index, "n4", "--top", 2, "--json").json["results"][0]["id"].startswith("n")
+    assert len(run("text", "concepts", index, "-k", 2, "--json").json["concepts"]) == 2
+
+
+def test_every_next_command_runs(run: Run, docs: Path) -> None:
+    command = run("text", "index", docs, "--out", "j.lowland", "--json").json["next"]
+    for _ in range(4):
+        done = run(*shlex.split(command)[1:], "--json")
+        assert done.code == 0, command
+        command = done.json["next"]
+
+
+def test_additions_replace_the_file_or_write_another(run: Run, index: Path, docs: Path, tmp_path: Path) -> None:
+    before = index.read_bytes()
+    done = run("text", "add", index, docs, "--id", "name", "--out", "more.lowland", "--json").json
+    assert (done["documents"], done["added"]) == (120, 60)
+    assert index.read_bytes() == before
+    assert run("text", "add", index, docs, "--id", "name").code == 0
+    assert index.read_bytes() == (tmp_path / "more.lowland").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["search", "i.lowland", "xyzzy"], 3, "none of the words of 'xyzzy'"),
+        (["search", "i.lowland", "heat", "-k", "0"], 2, "--top 0"),
+        (["search", "absent.lowland", "heat"], 3, "absent.lowland"),
+        (["similar", "i.lowland", "n99"], 3, "no document named 'n99'"),
+        (["similar", "i.lowland", "99"], 3, "none of the 60 documents"),
+        (["add", "i.lowland", "docs.jsonl"], 3, "names"),
+        (["index", "docs.jsonl", "--out", "i.csv"], 2, "i.csv"),
+        (["index", "docs.jsonl", "--out", "k.lowland", "--components", "500"], 3, "at most"),
+        (["index", "docs.jsonl", "--out", "k.lowland", "--ngrams", "0"], 2, "ngrams"),
+        (["index", "docs.jsonl", "--out", "k.lowland", "--text", "body"], 3, "no field 'body'"),
+        (["index", "docs.jsonl"], 2, "--out"),
+        (["serch"], 2, "lowland text --help"),
+    ],
+)
+def test_wrong_use_is_told(run: Run, index: Path, words: list[str], code: int, message: str) -> None:
+    done = run("text", *words)
+    assert done.code == code, done.err
+    assert message in done.err
+
+
+def test_a_model_that_is_no_index(run: Run, docs: Path) -> None:
+    assert (
+        run(
+            "reduce", docs, "--texts", "tfidf", "--method", "truncated_svd", "--out", "o.csv", "--model", "m.lowland"
+        ).code
+        == 0
+    )
+    done = run("text", "search", "m.lowland", "heat")
+    assert done.code == 3
+    assert "not an index of texts" in done.err
+
+
+def test_help_of_the_group(run: Run) -> None:
+    assert "concepts" in run("text").out
+    assert run("_complete", "text", "s").out.split() == ["search", "similar"]
+    assert "text" in run("_complete", "te").out.split()
+    assert "--features" in run("_complete", "text", "index", "a", "--f").out.split()
