@@ -179,8 +179,10 @@ def _leading(
         ask = min(size, wanted.count if solver == "power" else max(wanted.count, SCREE))
     else:
         ask = min(size, 32) if wanted.share is not None else size
+    kept = None if wanted.count is None else max(wanted.count, SCREE)
     while True:
-        pairs = eigen(op, ask, rng=rng, solver="dense" if ask == size and solver == "auto" else solver)
+        name = "dense" if ask == size and solver == "auto" else solver
+        pairs = eigen(op, ask, rng=rng, solver=name, certify=kept)
         solved = replace(
             start,
             spectrum=arrays.to_numpy(pairs.values).clip(0),
