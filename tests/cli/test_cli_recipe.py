@@ -284,3 +284,16 @@ def test_a_reduction_can_be_planned_and_compared_by_the_same_words(run: Any, win
     first, again = pl.read_csv("wine-map.csv").drop("kind"), pl.read_csv("again.csv")
     assert again.columns == first.columns
     np.testing.assert_allclose(again.to_numpy(), first.to_numpy(), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("command", ["reduce", "outliers", "dimension", "compare"])
+def test_axes_of_famd_are_not_advised_to_be_scaled(run: Any, tmp_path: Path, command: str) -> None:
+    rng = np.random.default_rng(0)
+    health = rng.standard_normal(60)
+    columns = {name: 10**j * (health + 0.05 * rng.standard_normal(60)) for j, name in enumerate("abcd")}
+    pl.DataFrame({**columns, "ill": np.where(health > 0, "yes", "no")}).write_csv(tmp_path / "t.csv")
+    words = {"reduce": ("-o", "map.csv", "--report", "r.html"), "compare": ("--methods", "pca,classical_mds")}
+    done = run(command, tmp_path / "t.csv", "--categories", "famd", *words.get(command, ()))
+    assert done.code == 0, done.err
+    assert "famd0" not in done.err
+    assert "--scale" not in done.err + done.out

@@ -169,3 +169,23 @@ def test_arrays():
     np.testing.assert_allclose(model.transform(X), theirs * np.sqrt(40 / 39), atol=1e-10)
     assert isinstance(model[:-1].transform(X), np.ndarray)
     assert isinstance(model.inverse_transform(model.transform(X)), np.ndarray)
+
+
+def one_axis(n=60):
+    """Four columns that measure one thing, and a category: the first axis of FAMD has most of the variance."""
+    rng = np.random.default_rng(0)
+    health = rng.standard_normal(n)
+    columns = {name: 10**j * (health + 0.05 * rng.standard_normal(n)) for j, name in enumerate("abcd")}
+    return pl.DataFrame({**columns, "ill": np.where(health > 0, "yes", "no")})
+
+
+@pytest.mark.parametrize("method", [lowland.PCA(2), lowland.SOM(grid=(3, 3)), lowland.ProbabilisticPCA(1)], ids=repr)
+def test_axes_of_famd_do_not_dominate_by_their_units(method):
+    """Warnings are errors here: FAMD has weighted the columns, so advice to scale its axes would be wrong."""
+    table = one_axis()
+    model = lowland.recipe(method, categories="famd").fit(table)
+    shares = model["categories"].encoder_.explained_variance_ratio_
+    assert shares[0] > 0.75
+    assert not model["method"].fit_info_.warnings
+    coded = model[:-1].transform(table)
+    lowland.quality.report(coded, coded.to_numpy()[:, :2], 5)
