@@ -203,3 +203,12 @@ def test_a_table_of_categories_is_reduced_by_the_option_of_its_error(run, tmp_pa
     done = run("reduce", "t.csv", "--out", "o.csv")
     assert done.err.endswith("Columns of categories can be coded as numbers with --categories famd\n")
     assert run("reduce", "t.csv", "--categories", "famd", "--out", "o.csv").code == 0
+
+
+def test_constant_columns_are_not_advised_to_be_scaled(run, tmp_path):
+    pl.DataFrame({"a": np.arange(30.0) ** 1.5, "b": [1.0] * 30, "c": [2.0] * 30}).write_csv(tmp_path / "t.csv")
+    done = run("reduce", "t.csv", "--components", "1", "--out", "o.csv", "--report", "r.html")
+    assert "warning: PCA: column 'a' holds all of the variance, because the other 2 columns are constant\n" in done.err
+    assert "--scale" not in done.err
+    told = run("info", "t.csv")
+    assert "--scale" not in told.out + told.err

@@ -33,7 +33,8 @@ def dominant_columns(variances: Any) -> tuple[tuple[int, ...], float] | None:
     always does. A share that is large only because there are few columns is therefore not reported: iris, four lengths
     in one unit, has a column with 68 % (6 times the mean of the others); the flight number of nycflights, 63 % of 13
     columns (21 times), is reported. Two columns dominate if together they hold more than half and each is more than
-    nine times the mean of the others, unless the first dominates alone and the second is far smaller.
+    nine times the mean of the others, unless the first dominates alone and the second is far smaller. The only column
+    that varies does not dominate: scaling changes nothing about constant ones (see `only_varying`).
 
     >>> dominant_columns([1.0, 100.0, 2.0])
     ((1,), 0.970873786407767)
@@ -43,7 +44,7 @@ def dominant_columns(variances: Any) -> tuple[tuple[int, ...], float] | None:
     """
     values = np.asarray(variances, dtype=np.float64)
     total, varying = float(values.sum()), int((values > 0).sum())
-    if len(values) < 2 or not total > 0:
+    if varying < 2 or not total > 0:
         return None
     first, second = (int(i) for i in np.argsort(-values, kind="stable")[:2])
     one, both = float(values[first] / total), float((values[first] + values[second]) / total)
@@ -80,6 +81,21 @@ def dominant_words(variances: Any, names: Sequence[Any] | None) -> str | None:
     named = [_name(column, names) for column in columns]
     subject = f"column {named[0]}" if len(named) == 1 else f"the pair of columns {named[0]} and {named[1]}"
     return f"{subject} holds {format_share(share)} of the variance"
+
+
+def only_varying(variances: Any, names: Sequence[Any] | None) -> str | None:
+    """Return a sentence on the only column that varies, or None if several or none do, or if it is the only column.
+
+    >>> only_varying([0.0, 4.0, 0.0], ["year", "income", "country"])
+    "column 'income' holds all of the variance, because the other 2 columns are constant"
+    >>> only_varying([1.0, 4.0, 0.0], None)
+    """
+    values = np.asarray(variances, dtype=np.float64)
+    varying = np.flatnonzero(values > 0)
+    if len(varying) != 1 or len(values) < 2:
+        return None
+    others = "the other column is" if len(values) == 2 else f"the other {len(values) - 1:,} columns are"
+    return f"column {_name(int(varying[0]), names)} holds all of the variance, because {others} constant"
 
 
 def range_words(ranges: Any, names: Sequence[Any] | None) -> str | None:
