@@ -297,3 +297,18 @@ def test_axes_of_famd_are_not_advised_to_be_scaled(run: Any, tmp_path: Path, com
     assert done.code == 0, done.err
     assert "famd0" not in done.err
     assert "--scale" not in done.err + done.out
+
+
+def test_limits_of_detection_in_parquet_do_not_become_categories(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    values = [f"{value:.3f}" for value in rng.random(30)]
+    table = pl.DataFrame({"crp": [*values[:5], *["<0.5"] * 4, *values[9:]], "b": rng.random(30), "s": ["f", "m"] * 15})
+    table.write_parquet(tmp_path / "t.parquet")
+    words = ("reduce", "t.parquet", "--columns", "crp,b,s", "--categories", "famd", "-o", "map.csv")
+    done = run(*words)
+    assert (done.code, Path("map.csv").exists()) == (3, False)
+    assert "'<0.5' among numbers: if it is a value below the limit of detection, read the table with" in done.err
+    assert "--below-limit half or --below-limit missing" in done.err
+    assert "if the column is a category, say so with --types category=crp" in done.err
+    assert run(*words, "--below-limit", "half").code == 0
+    assert run(*words, "--types", "category=crp").code == 0

@@ -189,3 +189,47 @@ def test_axes_of_famd_do_not_dominate_by_their_units(method):
     assert not model["method"].fit_info_.warnings
     coded = model[:-1].transform(table)
     lowland.quality.report(coded, coded.to_numpy()[:, :2], 5)
+
+
+def with_limits(patients):
+    crp = pl.col("crp").round(2)
+    return patients.with_columns(crp=pl.when(crp < 0.5).then(pl.lit("<0.5")).otherwise(crp.cast(pl.String)))
+
+
+@pytest.mark.parametrize("categories", ["famd", "one-hot", "drop", None])
+def test_numbers_with_limits_of_detection_do_not_become_categories(patients, tmp_path, categories):
+    with_limits(patients).write_csv(tmp_path / "patients.csv")
+    table = lowland.data.read(tmp_path / "patients.csv").frame
+    model = lowland.recipe(lowland.PCA(2), drop=["id"], missing="mean", categories=categories, scale="standard")
+    with pytest.raises(DataError, match=r"'<0.5' among numbers at row \d+, column 2 \('crp'\)") as caught:
+        model.fit(table)
+    assert "lowland.data.read(table, below_limit='half') or below_limit='missing'" in str(caught.value)
+    assert "types={'crp': 'category'}" in str(caught.value)
+    read = lowland.data.read(table, below_limit="half").frame  # the remedies work
+    if categories == "famd":
+        model.fit(read)
+        model.set_params(columns__types={"crp": "category"}, missing__categories="mode")
+        with pytest.warns(LowlandWarning, match="looks like an identifier"):
+            model.fit(table)
+
+
+def test_other_texts_among_measured_numbers_are_errors_and_codes_are_categories():
+    rng = np.random.default_rng(0)
+    values = [f"{value:.3f}" for value in rng.random(40)]
+    for words in (["n.d."], ["7 %"]):
+        table = pl.DataFrame({"a": [*values[:-1], *words], "b": rng.random(40)})
+        with pytest.raises(DataError, match=rf"{words[0]!r} among numbers at row 39.*: correct it or if the column is"):
+            lowland.recipe(lowland.PCA(1), categories="one-hot").fit(table)
+    stages = pl.DataFrame({"stage": ["1", "2", "3", "3a"] * 10, "b": rng.random(40)})
+    assert lowland.recipe(categories="one-hot").fit(stages).transform(stages).width == 5
+    declared = table.with_columns(pl.col("a").cast(pl.Categorical))  # the type says that it is a category
+    assert lowland.recipe(categories="one-hot").fit(declared).transform(declared).width == 41
+
+
+def test_limits_of_detection_in_new_rows(patients):
+    model = lowland.recipe(lowland.PCA(2), columns=["age", "crp"], scale="standard").fit(patients)
+    with pytest.raises(CellError, match=r"'<0.5' in a column of numbers.*below_limit='half'"):
+        model.transform(with_limits(patients))
+    typed = lowland.recipe(lowland.PCA(2), columns=["age", "crp"], types={"crp": "number"})
+    with pytest.raises(CellError, match=r"'<0.5', which is not a number.*below_limit='half'"):
+        typed.fit(with_limits(patients))

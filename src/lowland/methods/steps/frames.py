@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from ...core import arrays
 from ...core.errors import CellError, DataError
 from ...core.message import Remedies
+from ...data.cells import cell_advice
 from ...rows import columns as cells
 
 Array = Any
@@ -174,7 +175,7 @@ def require_kind(column: pl.Series, number: int, trained: str, owner: str) -> No
         if wrong.any():
             i = int(np.argmax(wrong.to_numpy()))
             what = f"the text {column[i]!r} in a column of numbers"
-            raise CellError(what, Remedies("correct it", "leave the row out"), row=i, column=number, name=column.name)
+            raise CellError(what, cell_advice(column[i]), row=i, column=number, name=column.name)
         raise DataError(
             f"{owner}: {place} holds text ({column.drop_nulls()[0]!r}), and numbers in the training rows; convert it, "
             f"such as by pl.col({column.name!r}).cast(pl.Float64)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -12,7 +13,9 @@ import polars as pl
 from ...contract.fit_info import level_of_the_caller
 from ...contract.parameters import AnyOf, Choice, ColumnList, Nothing, Rule
 from ...core.errors import CellError, DataError, LowlandWarning, UnitsWarning
-from ...core.message import Remedies
+from ...core.message import Message, Phrase, Remedies
+from ...data.cells import cell_advice, stray_among_numbers
+from ...data.table import name_list
 from . import frames
 from .rules import ColumnTypes
 from .step import Step
@@ -41,7 +44,8 @@ class SelectColumns(Step):
         Columns to leave out.
     types : dict or None
         Types by column name, "number", "category" or "date": numeric codes as categories, texts as numbers or as
-        dates (ISO 8601). Others are taken from the table: texts and booleans are categories.
+        dates (ISO 8601). Others are taken from the table: texts and booleans are categories, except texts of which
+        most are numbers (with cells such as <0.5 in between), which are an error.
     kinds : list of str
         Types of columns that are used: "number", "category", "date".
     others : str
@@ -97,6 +101,7 @@ class SelectColumns(Step):
         left_out = frames.positions(names, self.drop or [], owner, "drop")
         frames.positions(names, list(self.types or {}), owner, "types")
         chosen = [name for name in wanted if name not in left_out]
+        self._require_no_numbers_as_text(frame, chosen)
         kinds = {c.name: frames.kind_of(c) for c in self._converted(frame.select(chosen)).iter_columns()}
         other = [name for name in chosen if kinds[name] not in (*self.kinds, frames.EMPTY)]
         chosen = [name for name in chosen if name not in other]
@@ -118,6 +123,22 @@ class SelectColumns(Step):
                 f"columns of {words} are left out ({listed}){remedy}", LowlandWarning, stacklevel=level_of_the_caller()
             )
         return chosen
+
+    def _require_no_numbers_as_text(self, frame: pl.DataFrame, chosen: list[str]) -> None:
+        """Raise for a column of numbers that a few cells, such as <0.5, made text: it would become categories."""
+        for name in chosen:
+            if frame.schema[name] != pl.String or name in (self.types or {}):
+                continue
+            stray = stray_among_numbers(frame[name])
+            if stray is None:
+                continue
+            category = Message(
+                "if the column is a category, say so with ",
+                Phrase(f"types={{{name!r}: 'category'}}", f"--types {shlex.quote(f'category={name_list([name])}')}"),
+            )
+            number = frame.columns.index(name)
+            advice = Remedies(*cell_advice(stray.cell).actions[:-1], category)
+            raise CellError(f"{stray.cell!r} among numbers", advice, row=stray.row, column=number, name=name)
 
     def _converted(self, frame: pl.DataFrame) -> pl.DataFrame:
         types = self.types or {}
@@ -202,7 +223,7 @@ def _as_type(column: pl.Series, kind: str, number: int) -> pl.Series:
     if wrong.any():
         i = int(np.argmax(wrong))
         what = f"{column[i]!r}, which is not a {kind},"
-        raise CellError(what, Remedies("correct it", "leave the row out"), row=i, column=number, name=column.name)
+        raise CellError(what, cell_advice(column[i]), row=i, column=number, name=column.name)
     return made
 
 
