@@ -312,3 +312,30 @@ def test_limits_of_detection_in_parquet_do_not_become_categories(run: Any, tmp_p
     assert "if the column is a category, say so with --types category=crp" in done.err
     assert run(*words, "--below-limit", "half").code == 0
     assert run(*words, "--types", "category=crp").code == 0
+
+
+def test_dates_without_a_day_above_12_take_their_order_from_an_option(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    days = [f"{1 + i % 12:02d}/{1 + 5 * i % 12:02d}/2024" for i in range(24)]
+    pl.DataFrame({"a": rng.random(24), "b": rng.random(24), "d": days}).write_csv(tmp_path / "t.csv")
+    words = ("reduce", "t.csv", "--scale", "-o", "map.csv", "--model", "m.lowland")
+    ways = "--types dmy=d or --types mdy=d"
+    for more in ((), ("--categories", "one-hot")):
+        done = run(*words, "--dates", "elapsed", *more)
+        assert f"left out: d (dates, day or month first: add {ways})" in done.err
+    done = run(*words, "--dates", "elapsed", "--columns", "a,d")
+    assert (done.code, f"t.csv, column 'd': dates, day or month first: add {ways}" in done.err) == (3, True)
+    done = run(*words, "--dates", "elapsed", "--types", "date=d")
+    assert done.code == 3
+    advice = "use --types dmy=d if the day is first or use --types mdy=d if the month is first"
+    assert f"line 2, column 'd': it contains '01/01/2024', which is not a date: {advice}" in done.err
+    done = run(*words, "--types", "mdy=d")
+    assert (done.code, "column 'd' is to be a date: add --dates elapsed or --dates cyclic" in done.err) == (2, True)
+    told = run("info", "t.csv").out
+    assert "add --types dmy=d if the day is first, --types mdy=d if the month is" in told
+    assert run(*words, "--dates", "elapsed", "--types", "mdy=d").code == 0
+    # The model repeats the order on new rows, also on those that could be read both ways.
+    (tmp_path / "new.csv").write_text("d,b,a\n02/01/2024,0.5,0.5\n")
+    (tmp_path / "iso.csv").write_text("d,b,a\n2024-02-01,0.5,0.5\n")
+    assert run("transform", "m.lowland", "new.csv").out == run("transform", "m.lowland", "iso.csv").out
+    assert run("transform", "m.lowland", "new.csv").code == 0

@@ -195,7 +195,10 @@ def test_a_dominant_column_is_scaled_by_an_option_that_the_method_has(run, tmp_p
 def test_a_kind_that_does_not_exist_is_refused_by_its_option(run, tmp_path):
     pl.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), schema=["a", "b", "c"]).write_csv(tmp_path / "t.csv")
     done = run("reduce", "t.csv", "--types", "cat=a", "--out", "o.csv")
-    assert (done.code, done.err) == (2, "error: --types: there is no kind 'cat'; choose number, category, date\n")
+    assert (done.code, done.err) == (
+        2,
+        "error: --types: there is no kind 'cat'; choose number, category, date, dmy, mdy\n",
+    )
 
 
 def test_a_table_of_categories_is_reduced_by_the_option_of_its_error(run, tmp_path):

@@ -233,3 +233,17 @@ def test_limits_of_detection_in_new_rows(patients):
     typed = lowland.recipe(lowland.PCA(2), columns=["age", "crp"], types={"crp": "number"})
     with pytest.raises(CellError, match=r"'<0.5', which is not a number.*below_limit='half'"):
         typed.fit(with_limits(patients))
+
+
+def test_the_order_of_day_and_month_is_a_type():
+    days = pl.DataFrame({"d": ["01/02/2024", "03/02/2024", None, " 4-2-2024 12:00"]})
+    first = lowland.recipe(types={"d": "dmy"}).fit(days)
+    assert first.transform(days)["d_days"].to_list() == [0.0, 2.0, None, 3.5]
+    month = lowland.recipe(types={"d": "mdy"}).fit(days)
+    assert month.transform(days)["d_days"].to_list() == [0.0, 60.0, None, 91.5]
+    with pytest.raises(CellError, match=r"use types=\{'d': 'dmy'\} if the day is first or use types=\{'d': 'mdy'\}"):
+        lowland.recipe(types={"d": "date"}).fit(days)
+    with pytest.raises(CellError, match="'1/31/2024', which is not a date with the day first, at row 0"):
+        first.transform(pl.DataFrame({"d": ["1/31/2024"]}))
+    with pytest.raises(CellError, match=r"'31/1/2024'.*: use types=\{'d': 'dmy'\} if the day is first$"):
+        lowland.recipe(types={"d": "date"}).fit(pl.DataFrame({"d": ["31/1/2024", "1/1/2024"]}))

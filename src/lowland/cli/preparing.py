@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .options import KeepOptions, TableOptions
 
 MOSTLY_UNIQUE = "mostly unique text"  # such as a name for each row
+_DATE_TYPES = ("date", "dmy", "mdy")
 
 
 def prepared(
@@ -131,6 +133,7 @@ def _chosen(
     drop: Sequence[str],
 ) -> tuple[pl.DataFrame, dict[str, str]]:
     """Return the columns for the steps, and the others, each with the reason."""
+    from ..data.dates import is_ambiguous
     from ..data.table import not_numeric
 
     frame, typed = table.frame, recipe.column_types()
@@ -139,7 +142,8 @@ def _chosen(
     kinds = set(steps.steps[0][1].kinds)
     left_out: dict[str, str] = {}
     for name, dtype in frame.schema.items():
-        what = {"number": None, "category": "text", "date": "dates"}.get(typed.get(name, ""), not_numeric(dtype))
+        what = "dates" if typed.get(name) in _DATE_TYPES else not_numeric(dtype)
+        what = {"number": None, "category": "text"}.get(typed.get(name, ""), what)
         wanted = columns is not None and name in columns
         if name in keep.aside:
             left_out[name] = "kept aside"
@@ -149,6 +153,10 @@ def _chosen(
             left_out[name] = role
         elif name in table.faults and name not in typed:
             raise DataError(table.faults[name])
+        elif what == "text" and "date" in kinds and name not in typed and is_ambiguous(frame[name].cast(str)):
+            left_out[name] = _order_unknown(name)
+            if wanted:
+                raise DataError(f"{table.source}, column {name!r}: {left_out[name]}")
         elif what == "text" and "category" in kinds:
             if not wanted and name not in typed and 2 * frame[name].n_unique() > frame.height:
                 left_out[name] = MOSTLY_UNIQUE
@@ -165,6 +173,8 @@ def _chosen(
         for name in asked:
             if name not in names:
                 table.column(name)
+                if typed.get(name) in _DATE_TYPES and "date" not in kinds:
+                    raise UsageError(f"{option}: column {name!r} is to be a date: {step_for('dates')}")
                 raise UsageError(f"{option}: column {name!r} is not among the columns that are reduced")
     if not names:
         raise DataError(f"{table.source} has no columns to reduce: {_listed(left_out)}")
@@ -204,6 +214,13 @@ def not_text(column: pl.Series) -> str | None:
 
     kind = not_numeric(column.dtype)
     return None if kind == "text" else (kind or "numbers")
+
+
+def _order_unknown(name: str) -> str:
+    from ..data.table import name_list
+
+    day, month = (shlex.quote(f"{order}={name_list([name])}") for order in ("dmy", "mdy"))
+    return f"dates, day or month first: add --types {day} or --types {month}"
 
 
 def _role(table: Table, name: str) -> str | None:
