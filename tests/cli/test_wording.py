@@ -215,3 +215,14 @@ def test_constant_columns_are_not_advised_to_be_scaled(run, tmp_path):
     assert "--scale" not in done.err
     told = run("info", "t.csv")
     assert "--scale" not in told.out + told.err
+
+
+@pytest.mark.parametrize("command", ["reduce", "outliers", "evaluate", "plan", "dimension"])
+def test_too_many_components_of_the_method_before_are_told_by_its_option(run, tmp_path, command):
+    pl.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), schema=["a", "b", "c"]).write_csv(tmp_path / "t.csv")
+    pl.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), schema=["pca0", "pca1"]).write_csv(tmp_path / "m.csv")
+    done = run(command, "t.csv", *(["m.csv"] if command == "evaluate" else []), "--pre", "pca:99")
+    assert done.code == 3
+    assert "t.csv: PCA: --pre pca:99 is more than min(rows, columns) = 3 " in done.err
+    assert "; ask for 3 at most" in done.err
+    assert "--components" not in done.err

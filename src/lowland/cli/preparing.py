@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError
+from ..core.message import Message, Setting, parts_of, settings_of
 from .answer import UsageError, note
 from .input import Input, require_columns, step_for
 from .name_lists import split_names
@@ -47,7 +48,23 @@ def prepared(
     if recipe.missing == "drop-rows":
         table, frame = _without_gaps(table, frame)
     raw = Input(frame, frame.shape, table.source, list(frame.columns), table, left_out, keep.id)
-    return _as_rows(run(steps.fit_transform, raw), raw, steps)
+    try:
+        made = run(steps.fit_transform, raw)
+    except DataError as error:
+        raise _of_pre(error, recipe.pre) from error
+    return _as_rows(made, raw, steps)
+
+
+def _of_pre(error: DataError, pre: str | None) -> DataError:
+    """Return an error of a fit of the steps; the number of components in it is that of --pre, not --components."""
+    text = error.args[0] if error.args else ""
+    if pre is None or all(setting.name != "n_components" for setting in settings_of(text)):
+        return error
+    option = f"--pre {shlex.quote(pre)}"
+    named = (isinstance(part, Setting) and part.name == "n_components" for part in parts_of(text))
+    return DataError(
+        Message(*(option if is_count else part for is_count, part in zip(named, parts_of(text), strict=True)))
+    )
 
 
 def unprepared(
