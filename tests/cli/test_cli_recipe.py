@@ -339,3 +339,36 @@ def test_dates_without_a_day_above_12_take_their_order_from_an_option(run: Any, 
     (tmp_path / "iso.csv").write_text("d,b,a\n2024-02-01,0.5,0.5\n")
     assert run("transform", "m.lowland", "new.csv").out == run("transform", "m.lowland", "iso.csv").out
     assert run("transform", "m.lowland", "new.csv").code == 0
+
+
+def test_missing_columns_of_new_rows_are_listed_with_a_remedy_that_works(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame(rng.random((30, 4)), schema=["age", "crp", "albumin", "ferritin"])
+    table.write_csv(tmp_path / "t.csv")
+    table.select(pl.col("age").alias("Age"), "ferritin", pl.col("albumin").alias("note")).write_csv(
+        tmp_path / "new.csv"
+    )
+    for more, empty in (((), False), (("--missing", "mean"), True)):
+        assert run("reduce", "t.csv", "--scale", *more, "-o", "map.csv", "--model", "m.lowland").code == 0
+        done = run("transform", "m.lowland", "new.csv")
+        assert done.code == 3
+        lost = "'age' (similar: Age), 'crp', 'albumin'; rename or add columns in new.csv."
+        assert f"new.csv is missing 3 of the 4 columns that the model requires: {lost}" in done.err
+        assert "The model requires age, crp, albumin, ferritin. new.csv has Age, ferritin, note." in done.err
+        assert ("The model fills missing values, so a column may also be empty." in done.err) == empty
+    (tmp_path / "empty.csv").write_text("age,crp,albumin,ferritin\n0.5,,0.1,0.2\n0.1,,0.4,0.3\n")
+    assert run("transform", "m.lowland", "empty.csv").code == 0
+
+
+def test_a_missing_category_is_not_said_to_be_filled(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame(rng.random((30, 2)), schema=["age", "crp"]).with_columns(sex=pl.Series(["f", "m"] * 15))
+    table.write_csv(tmp_path / "t.csv")
+    table.drop("sex").write_csv(tmp_path / "new.csv")
+    words = ("--categories", "famd", "--missing", "mean", "-o", "map.csv", "--model", "m.lowland")
+    assert run("reduce", "t.csv", *words).code == 0
+    assert "may also be empty" not in run("transform", "m.lowland", "new.csv").err
+    assert run("reduce", "t.csv", *words, "--missing-category", "mode").code == 0
+    assert "may also be empty" in run("transform", "m.lowland", "new.csv").err
+    table.with_columns(sex=pl.lit(None)).write_csv(tmp_path / "empty.csv")
+    assert run("transform", "m.lowland", "empty.csv").code == 0

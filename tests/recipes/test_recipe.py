@@ -247,3 +247,10 @@ def test_the_order_of_day_and_month_is_a_type():
         first.transform(pl.DataFrame({"d": ["1/31/2024"]}))
     with pytest.raises(CellError, match=r"'31/1/2024'.*: use types=\{'d': 'dmy'\} if the day is first$"):
         lowland.recipe(types={"d": "date"}).fit(pl.DataFrame({"d": ["31/1/2024", "1/1/2024"]}))
+
+
+def test_missing_columns_are_listed_with_similar_names(patients):
+    model = lowland.recipe(lowland.PCA(2), columns=["age", "crp", "albumin"], missing="mean", scale="standard")
+    new = model.fit(patients) and patients.select(pl.col("age").alias("AGE"), pl.col("albumin"))
+    with pytest.raises(DataError, match=r"no column 'age' and 1 other \('crp'\).*similar names: 'AGE'; rename or add"):
+        model.transform(new)

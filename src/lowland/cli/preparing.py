@@ -113,13 +113,21 @@ def prepared_again(table: Table, steps: Pipeline, unseen: str | None = None) -> 
             raise UsageError("--unseen: the model has no categories; remove it")
         steps.named_steps["categories"].set_params(unseen=unseen)
     needed = steps.steps[0][1].names_in_
-    require_columns(table, needed)
+    require_columns(table, needed, filled=_fills(steps))
     for name in needed:
         if name in table.faults:
             raise DataError(table.faults[name])
     frame = table.with_aside()
     raw = Input(frame, frame.shape, table.source, list(frame.columns), table)
     return _as_rows(run(steps.transform, raw), raw, steps)
+
+
+def _fills(steps: Pipeline) -> bool:
+    """Return whether fitted steps fill missing values of every column."""
+    step = steps.named_steps.get("missing")
+    if step is None or step.method == "keep":
+        return False
+    return step.categories != "error" or "category" not in step.kinds_in_
 
 
 def _as_rows(made: Any, raw: Input, steps: Pipeline) -> Input:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from ...core import arrays
 from ...core.errors import CellError, DataError
+from ...core.formatting import count
 from ...core.message import Remedies
 from ...data.cells import cell_advice
 from ...rows import columns as cells
@@ -19,6 +20,7 @@ from ...rows import columns as cells
 Array = Any
 
 NUMBER, CATEGORY, DATE, EMPTY, OTHER = "number", "category", "date", "empty", "other"
+_LISTED = 6  # columns named in a message
 FINITE = Remedies("correct it", "leave the row out")
 
 
@@ -158,10 +160,15 @@ def matched(frame: pl.DataFrame, names: Sequence[str], owner: str) -> pl.DataFra
     gone = [name for name in names if name not in there]
     if not gone:
         return frame.select(names)
-    near = difflib.get_close_matches(gone[0], sorted(there - set(names)), n=3)
+    free = {name.lower(): name for name in sorted(there - set(names))}
+    near = [free[key] for key in difflib.get_close_matches(gone[0].lower(), list(free), n=3)]
     hint = f"; similar names: {', '.join(map(repr, near))}" if near else ""
-    rest = f" and {len(gone) - 1} others" if len(gone) > 1 else ""
-    raise DataError(f"{owner}: the new rows have no column {gone[0]!r}{rest}, which the training rows have{hint}")
+    others = ", ".join(map(repr, gone[1:_LISTED])) + (", …" if len(gone) > _LISTED else "")
+    rest = f" and {count(len(gone) - 1, 'other')} ({others})" if len(gone) > 1 else ""
+    raise DataError(
+        f"{owner}: the new rows have no column {gone[0]!r}{rest}, which the training rows have{hint}; rename or add "
+        "columns"
+    )
 
 
 def require_kind(column: pl.Series, number: int, trained: str, owner: str) -> None:
