@@ -51,7 +51,7 @@ def prepared(
     try:
         made = run(steps.fit_transform, raw)
     except DataError as error:
-        raise _of_pre(error, recipe.pre) from error
+        raise _of_pre(error, recipe.pre) from error.__cause__
     return _as_rows(made, raw, steps)
 
 
