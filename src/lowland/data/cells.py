@@ -25,6 +25,7 @@ _WRITTEN = re.compile(
 )
 _MAY_BE_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}[.][0-9]{3}")
 _BELOW_LIMIT = re.compile(rf"[{LIMIT_SIGNS}]\s*[+-]?[0-9.,]+([eE][+-]?[0-9]+)?")
+_BEGINNING = rf"^[$€£¥+\-. {LIMIT_SIGNS}]*[0-9]"  # of anything that is likely to be a number
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", flags=re.ASCII | re.IGNORECASE)
 
 
@@ -108,6 +109,10 @@ def stray_among_numbers(column: pl.Series) -> StrayCell | None:
     StrayCell(row=2, cell='<0.5', count=1)
     >>> stray_among_numbers(pl.Series(["1", "2", "3a"]))
     """
+    bare = column.str.strip_chars()
+    known = bare.is_not_null() & ~bare.is_in(MISSING)
+    if 2 * (known & bare.str.contains(_BEGINNING)).sum() < known.sum():  # quick for most columns of text
+        return None
     found = typed(column.name, column.to_arrow().cast("string"))
     if not found.stray or found.trimmed is None:
         return None
