@@ -157,7 +157,10 @@ def test_transform_names_missing_columns_and_near_ones(
     frame.rename({"b": "bb"}).drop("c").write_csv(tmp_path / "other.csv")
     done = run("transform", model, "other.csv")
     assert done.code == 3
-    assert "other.csv is missing 2 columns that the model requires: 'b' (similar: bb), 'c'" in done.err
+    assert (
+        "other.csv is missing 2 of the 3 columns that the model requires: 'b' (similar: bb), 'c'; rename or add"
+        in done.err
+    )
 
 
 def test_transform_takes_an_array_by_position_and_refuses_a_wrong_width(

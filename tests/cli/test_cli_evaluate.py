@@ -305,3 +305,33 @@ def test_a_poor_map_leads_to_other_methods(run: Run, tmp_path: Path) -> None:
     pl.DataFrame({"x": np.cos(t), "y": np.sin(t)}).write_csv(data)
     pl.DataFrame({"pca0": np.cos(t)}).write_csv(flat)
     assert run("evaluate", data, flat, "--json").json["next"] == f"lowland compare {data} --components 1"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("m.csv", b"pca0,pca1\n1,2\n3,<0.5\n4,5\n", "m.csv, line 3, column 'pca1': '<0.5' is not a number; "),
+        ("m.csv", b"pca0,pca1\n1,2\noops,0\n4,5\n", "m.csv, line 3, column 'pca0': 'oops' is not a number; "),
+        ("m.csv", b"u,v\n1,2\n3,n.d.\n4,5\n", "m.csv, line 3, column 'v': 'n.d.' is not a number; "),
+        ("m.csv", b"u,v\na,b\nb,c\n", "m.csv: no numeric column is left to reduce; left out: u (text), v (text); "),
+        ("m.csv", b"pca0,pca1\n1,2\n# note\n4,5\n", "m.csv, line 3: "),
+        ("m.odd", b"pca0,pca1\n1,2\n", "m.odd: Lowland cannot read this kind of file"),
+    ],
+)
+def test_errors_in_the_map_do_not_name_options_of_the_data(
+    run: Run, table: Path, name: str, content: bytes, problem: str
+) -> None:
+    Path(name).write_bytes(content)
+    done = run("evaluate", table, name)
+    assert done.code == 3
+    assert problem in done.err
+    advice = f"; correct the file {name} (the options for reading and columns apply to {table.name} only), or name "
+    assert advice + "the columns of the coordinates with --x and --y\n" in done.err
+    assert not any(option in done.err for option in ("--na", "--below", "--drop", "--categ", "--comment", "--format"))
+
+
+def test_another_column_of_a_faulty_map_is_named_by_x_and_y(run: Run, table: Path, flat: Path) -> None:
+    there = pl.read_csv(flat).select(u="pca0", v="pca1").with_columns(w=pl.Series(["1.5"] * 29 + ["n.d."]))
+    there.write_csv("m.csv")
+    assert "correct the file m.csv" in run("evaluate", table, "m.csv").err
+    assert run("evaluate", table, "m.csv", "--x", "u", "--y", "v").code == 0

@@ -216,3 +216,19 @@ def test_inverse_takes_the_reading_options(run: Any, tmp_path: Path, coordinates
     done = run("inverse", "m.lowland", "other.csv", "--skip-rows", "1", "--decimal", ",", "-o", "again.parquet")
     assert done.code == 0, done.err
     assert pl.read_parquet("again.parquet").equals(pl.read_parquet("back.parquet"))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_vector_says_what_a_column_without_lists_contains(run: Any, tmp_path: Path, suffix: str) -> None:
+    table = pl.DataFrame({"x0": [1.0, 2.0, 3.5], "n": [1, 5, 2], "word": ["a", "b", "c"], "yes": [True, False, True]})
+    table.write_csv(tmp_path / "t.csv")
+    table.write_parquet(tmp_path / "t.parquet")
+    one = "one number in each row"
+    for name, contents in {"x0": one, "n": one, "word": "text", "yes": "true or false in each row"}.items():
+        done = run("reduce", f"t.{suffix}", "--vector", name)
+        assert done.code == 3
+        assert (
+            f"t.{suffix}, column {name!r}: it contains {contents}; --vector needs a column with a list of" in done.err
+        )
+        assert done.err.endswith("to reduce columns of numbers, leave --vector out\n")
+    assert run("reduce", f"t.{suffix}", "-o", "map.csv").code == 0

@@ -284,3 +284,91 @@ def test_a_reduction_can_be_planned_and_compared_by_the_same_words(run: Any, win
     first, again = pl.read_csv("wine-map.csv").drop("kind"), pl.read_csv("again.csv")
     assert again.columns == first.columns
     np.testing.assert_allclose(again.to_numpy(), first.to_numpy(), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("command", ["reduce", "outliers", "dimension", "compare"])
+def test_axes_of_famd_are_not_advised_to_be_scaled(run: Any, tmp_path: Path, command: str) -> None:
+    rng = np.random.default_rng(0)
+    health = rng.standard_normal(60)
+    columns = {name: 10**j * (health + 0.05 * rng.standard_normal(60)) for j, name in enumerate("abcd")}
+    pl.DataFrame({**columns, "ill": np.where(health > 0, "yes", "no")}).write_csv(tmp_path / "t.csv")
+    words = {"reduce": ("-o", "map.csv", "--report", "r.html"), "compare": ("--methods", "pca,classical_mds")}
+    done = run(command, tmp_path / "t.csv", "--categories", "famd", *words.get(command, ()))
+    assert done.code == 0, done.err
+    assert "famd0" not in done.err
+    assert "--scale" not in done.err + done.out
+
+
+def test_limits_of_detection_in_parquet_do_not_become_categories(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    values = [f"{value:.3f}" for value in rng.random(30)]
+    table = pl.DataFrame({"crp": [*values[:5], *["<0.5"] * 4, *values[9:]], "b": rng.random(30), "s": ["f", "m"] * 15})
+    table.write_parquet(tmp_path / "t.parquet")
+    words = ("reduce", "t.parquet", "--columns", "crp,b,s", "--categories", "famd", "-o", "map.csv")
+    done = run(*words)
+    assert (done.code, Path("map.csv").exists()) == (3, False)
+    assert "'<0.5' among numbers: if it is a value below the limit of detection, read the table with" in done.err
+    assert "--below-limit half or --below-limit missing" in done.err
+    assert "if the column is a category, say so with --types category=crp" in done.err
+    assert run(*words, "--below-limit", "half").code == 0
+    assert run(*words, "--types", "category=crp").code == 0
+
+
+def test_dates_without_a_day_above_12_take_their_order_from_an_option(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    days = [f"{1 + i % 12:02d}/{1 + 5 * i % 12:02d}/2024" for i in range(24)]
+    pl.DataFrame({"a": rng.random(24), "b": rng.random(24), "d": days}).write_csv(tmp_path / "t.csv")
+    words = ("reduce", "t.csv", "--scale", "-o", "map.csv", "--model", "m.lowland")
+    ways = "--types dmy=d or --types mdy=d"
+    for more in ((), ("--categories", "one-hot")):
+        done = run(*words, "--dates", "elapsed", *more)
+        assert f"left out: d (dates, day or month first: add {ways})" in done.err
+    done = run(*words, "--dates", "elapsed", "--columns", "a,d")
+    assert (done.code, f"t.csv, column 'd': dates, day or month first: add {ways}" in done.err) == (3, True)
+    done = run(*words, "--dates", "elapsed", "--types", "date=d")
+    assert done.code == 3
+    advice = "use --types dmy=d if the day is first or use --types mdy=d if the month is first"
+    assert f"line 2, column 'd': it contains '01/01/2024', which is not a date: {advice}" in done.err
+    done = run(*words, "--types", "mdy=d")
+    assert (done.code, "column 'd' is to be a date: add --dates elapsed or --dates cyclic" in done.err) == (2, True)
+    told = run("info", "t.csv").out
+    assert "add --types dmy=d if the day is first, --types mdy=d if the month is" in told
+    assert run(*words, "--dates", "elapsed", "--types", "mdy=d").code == 0
+    # The model repeats the order on new rows, also on those that could be read both ways.
+    (tmp_path / "new.csv").write_text("d,b,a\n02/01/2024,0.5,0.5\n")
+    (tmp_path / "iso.csv").write_text("d,b,a\n2024-02-01,0.5,0.5\n")
+    assert run("transform", "m.lowland", "new.csv").out == run("transform", "m.lowland", "iso.csv").out
+    assert run("transform", "m.lowland", "new.csv").code == 0
+
+
+def test_missing_columns_of_new_rows_are_listed_with_a_remedy_that_works(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame(rng.random((30, 4)), schema=["age", "crp", "albumin", "ferritin"])
+    table.write_csv(tmp_path / "t.csv")
+    table.select(pl.col("age").alias("Age"), "ferritin", pl.col("albumin").alias("note")).write_csv(
+        tmp_path / "new.csv"
+    )
+    for more, empty in (((), False), (("--missing", "mean"), True)):
+        assert run("reduce", "t.csv", "--scale", *more, "-o", "map.csv", "--model", "m.lowland").code == 0
+        done = run("transform", "m.lowland", "new.csv")
+        assert done.code == 3
+        lost = "'age' (similar: Age), 'crp', 'albumin'; rename or add columns in new.csv."
+        assert f"new.csv is missing 3 of the 4 columns that the model requires: {lost}" in done.err
+        assert "The model requires age, crp, albumin, ferritin. new.csv has Age, ferritin, note." in done.err
+        assert ("The model fills missing values, so a column may also be empty." in done.err) == empty
+    (tmp_path / "empty.csv").write_text("age,crp,albumin,ferritin\n0.5,,0.1,0.2\n0.1,,0.4,0.3\n")
+    assert run("transform", "m.lowland", "empty.csv").code == 0
+
+
+def test_a_missing_category_is_not_said_to_be_filled(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame(rng.random((30, 2)), schema=["age", "crp"]).with_columns(sex=pl.Series(["f", "m"] * 15))
+    table.write_csv(tmp_path / "t.csv")
+    table.drop("sex").write_csv(tmp_path / "new.csv")
+    words = ("--categories", "famd", "--missing", "mean", "-o", "map.csv", "--model", "m.lowland")
+    assert run("reduce", "t.csv", *words).code == 0
+    assert "may also be empty" not in run("transform", "m.lowland", "new.csv").err
+    assert run("reduce", "t.csv", *words, "--missing-category", "mode").code == 0
+    assert "may also be empty" in run("transform", "m.lowland", "new.csv").err
+    table.with_columns(sex=pl.lit(None)).write_csv(tmp_path / "empty.csv")
+    assert run("transform", "m.lowland", "empty.csv").code == 0

@@ -195,7 +195,10 @@ def test_a_dominant_column_is_scaled_by_an_option_that_the_method_has(run, tmp_p
 def test_a_kind_that_does_not_exist_is_refused_by_its_option(run, tmp_path):
     pl.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), schema=["a", "b", "c"]).write_csv(tmp_path / "t.csv")
     done = run("reduce", "t.csv", "--types", "cat=a", "--out", "o.csv")
-    assert (done.code, done.err) == (2, "error: --types: there is no kind 'cat'; choose number, category, date\n")
+    assert (done.code, done.err) == (
+        2,
+        "error: --types: there is no kind 'cat'; choose number, category, date, dmy, mdy\n",
+    )
 
 
 def test_a_table_of_categories_is_reduced_by_the_option_of_its_error(run, tmp_path):
@@ -203,3 +206,23 @@ def test_a_table_of_categories_is_reduced_by_the_option_of_its_error(run, tmp_pa
     done = run("reduce", "t.csv", "--out", "o.csv")
     assert done.err.endswith("Columns of categories can be coded as numbers with --categories famd\n")
     assert run("reduce", "t.csv", "--categories", "famd", "--out", "o.csv").code == 0
+
+
+def test_constant_columns_are_not_advised_to_be_scaled(run, tmp_path):
+    pl.DataFrame({"a": np.arange(30.0) ** 1.5, "b": [1.0] * 30, "c": [2.0] * 30}).write_csv(tmp_path / "t.csv")
+    done = run("reduce", "t.csv", "--components", "1", "--out", "o.csv", "--report", "r.html")
+    assert "warning: PCA: column 'a' holds all of the variance, because the other 2 columns are constant\n" in done.err
+    assert "--scale" not in done.err
+    told = run("info", "t.csv")
+    assert "--scale" not in told.out + told.err
+
+
+@pytest.mark.parametrize("command", ["reduce", "outliers", "evaluate", "plan", "dimension"])
+def test_too_many_components_of_the_method_before_are_told_by_its_option(run, tmp_path, command):
+    pl.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), schema=["a", "b", "c"]).write_csv(tmp_path / "t.csv")
+    pl.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), schema=["pca0", "pca1"]).write_csv(tmp_path / "m.csv")
+    done = run(command, "t.csv", *(["m.csv"] if command == "evaluate" else []), "--pre", "pca:99")
+    assert done.code == 3
+    assert "t.csv: PCA: --pre pca:99 is more than min(rows, columns) = 3 " in done.err
+    assert "; ask for 3 at most" in done.err
+    assert "--components" not in done.err

@@ -78,3 +78,10 @@ def test_a_column_decides_neighbours_by_its_range():
     assert range_words([3.0, 0.01, 2.0], None) is None
     assert range_words([3.0, 0.01, 0.02], None) == "the range of column 0 is 150 times that of any other column"
     assert range_words([3.0, 0.0, 0.0], None) is None  # constant columns would not count in another unit either
+
+
+def test_axes_of_famd_have_no_units() -> None:
+    axes = [f"famd{i}" for i in range(3)]
+    assert dominant_words([100.0, 2.0, 1.0], axes) is None
+    assert range_words([500.0, 2.0, 1.0], axes) is None
+    assert dominant_words([100.0, 2.0, 1.0], [*axes[:2], "income"]) is not None

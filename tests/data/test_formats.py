@@ -340,8 +340,8 @@ def test_a_column_of_vectors_becomes_the_array(tmp_path: Path, ending: str, kind
         ([[1.0, 2.0], [3.0, 4.0], [5.0]], r"column 'v', row 2: the vector has 1 numbers, those before it 2"),
         ([[1.0, 2.0], None], r"row 1: the vector is missing"),
         ([[], [1.0]], r"row 0: the vector is empty"),
-        ([["a"], ["b"]], r"a column of vectors has lists of numbers"),
-        ([1.0, 2.0], r"a column of vectors has lists of numbers"),
+        ([["a"], ["b"]], r"lists of other values than numbers; vector needs a column with a list of numbers"),
+        ([1.0, 2.0], r"one number in each row; vector needs a column with a list of numbers"),
     ],
 )
 def test_columns_that_are_no_vectors_are_refused(tmp_path: Path, rows: Any, text: str) -> None:

@@ -288,7 +288,7 @@ def test_correlations_of_bad_tables_are_refused():
         quality.ordered_correlations(X)
     with pytest.raises(DataError, match="column 'x1' is constant"):
         quality.ordered_correlations(X[:, :2])
-    with pytest.raises(ValueError, match="order must be one of 'tree', 'axis', 'table'; got 'size'"):
+    with pytest.raises(ValueError, match="order must be one of 'tree', 'absolute', 'axis', 'table'; got 'size'"):
         quality.ordered_correlations(X[:, :1], order="size")
     with pytest.raises(DataError, match="two or more rows and columns"):
         quality.ordered_correlations(X[:, :1])

@@ -169,3 +169,88 @@ def test_arrays():
     np.testing.assert_allclose(model.transform(X), theirs * np.sqrt(40 / 39), atol=1e-10)
     assert isinstance(model[:-1].transform(X), np.ndarray)
     assert isinstance(model.inverse_transform(model.transform(X)), np.ndarray)
+
+
+def one_axis(n=60):
+    """Four columns that measure one thing, and a category: the first axis of FAMD has most of the variance."""
+    rng = np.random.default_rng(0)
+    health = rng.standard_normal(n)
+    columns = {name: 10**j * (health + 0.05 * rng.standard_normal(n)) for j, name in enumerate("abcd")}
+    return pl.DataFrame({**columns, "ill": np.where(health > 0, "yes", "no")})
+
+
+@pytest.mark.parametrize("method", [lowland.PCA(2), lowland.SOM(grid=(3, 3)), lowland.ProbabilisticPCA(1)], ids=repr)
+def test_axes_of_famd_do_not_dominate_by_their_units(method):
+    """Warnings are errors here: FAMD has weighted the columns, so advice to scale its axes would be wrong."""
+    table = one_axis()
+    model = lowland.recipe(method, categories="famd").fit(table)
+    shares = model["categories"].encoder_.explained_variance_ratio_
+    assert shares[0] > 0.75
+    assert not model["method"].fit_info_.warnings
+    coded = model[:-1].transform(table)
+    lowland.quality.report(coded, coded.to_numpy()[:, :2], 5)
+
+
+def with_limits(patients):
+    crp = pl.col("crp").round(2)
+    return patients.with_columns(crp=pl.when(crp < 0.5).then(pl.lit("<0.5")).otherwise(crp.cast(pl.String)))
+
+
+@pytest.mark.parametrize("categories", ["famd", "one-hot", "drop", None])
+def test_numbers_with_limits_of_detection_do_not_become_categories(patients, tmp_path, categories):
+    with_limits(patients).write_csv(tmp_path / "patients.csv")
+    table = lowland.data.read(tmp_path / "patients.csv").frame
+    model = lowland.recipe(lowland.PCA(2), drop=["id"], missing="mean", categories=categories, scale="standard")
+    with pytest.raises(DataError, match=r"'<0.5' among numbers at row \d+, column 2 \('crp'\)") as caught:
+        model.fit(table)
+    assert "lowland.data.read(table, below_limit='half') or below_limit='missing'" in str(caught.value)
+    assert "types={'crp': 'category'}" in str(caught.value)
+    read = lowland.data.read(table, below_limit="half").frame  # the remedies work
+    if categories == "famd":
+        model.fit(read)
+        model.set_params(columns__types={"crp": "category"}, missing__categories="mode")
+        with pytest.warns(LowlandWarning, match="looks like an identifier"):
+            model.fit(table)
+
+
+def test_other_texts_among_measured_numbers_are_errors_and_codes_are_categories():
+    rng = np.random.default_rng(0)
+    values = [f"{value:.3f}" for value in rng.random(40)]
+    for words in (["n.d."], ["7 %"]):
+        table = pl.DataFrame({"a": [*values[:-1], *words], "b": rng.random(40)})
+        with pytest.raises(DataError, match=rf"{words[0]!r} among numbers at row 39.*: correct it or if the column is"):
+            lowland.recipe(lowland.PCA(1), categories="one-hot").fit(table)
+    stages = pl.DataFrame({"stage": ["1", "2", "3", "3a"] * 10, "b": rng.random(40)})
+    assert lowland.recipe(categories="one-hot").fit(stages).transform(stages).width == 5
+    declared = table.with_columns(pl.col("a").cast(pl.Categorical))  # the type says that it is a category
+    assert lowland.recipe(categories="one-hot").fit(declared).transform(declared).width == 41
+
+
+def test_limits_of_detection_in_new_rows(patients):
+    model = lowland.recipe(lowland.PCA(2), columns=["age", "crp"], scale="standard").fit(patients)
+    with pytest.raises(CellError, match=r"'<0.5' in a column of numbers.*below_limit='half'"):
+        model.transform(with_limits(patients))
+    typed = lowland.recipe(lowland.PCA(2), columns=["age", "crp"], types={"crp": "number"})
+    with pytest.raises(CellError, match=r"'<0.5', which is not a number.*below_limit='half'"):
+        typed.fit(with_limits(patients))
+
+
+def test_the_order_of_day_and_month_is_a_type():
+    days = pl.DataFrame({"d": ["01/02/2024", "03/02/2024", None, " 4-2-2024 12:00"]})
+    first = lowland.recipe(types={"d": "dmy"}).fit(days)
+    assert first.transform(days)["d_days"].to_list() == [0.0, 2.0, None, 3.5]
+    month = lowland.recipe(types={"d": "mdy"}).fit(days)
+    assert month.transform(days)["d_days"].to_list() == [0.0, 60.0, None, 91.5]
+    with pytest.raises(CellError, match=r"use types=\{'d': 'dmy'\} if the day is first or use types=\{'d': 'mdy'\}"):
+        lowland.recipe(types={"d": "date"}).fit(days)
+    with pytest.raises(CellError, match="'1/31/2024', which is not a date with the day first, at row 0"):
+        first.transform(pl.DataFrame({"d": ["1/31/2024"]}))
+    with pytest.raises(CellError, match=r"'31/1/2024'.*: use types=\{'d': 'dmy'\} if the day is first$"):
+        lowland.recipe(types={"d": "date"}).fit(pl.DataFrame({"d": ["31/1/2024", "1/1/2024"]}))
+
+
+def test_missing_columns_are_listed_with_similar_names(patients):
+    model = lowland.recipe(lowland.PCA(2), columns=["age", "crp", "albumin"], missing="mean", scale="standard")
+    new = model.fit(patients) and patients.select(pl.col("age").alias("AGE"), pl.col("albumin"))
+    with pytest.raises(DataError, match=r"no column 'age' and 1 other \('crp'\).*similar names: 'AGE'; rename or add"):
+        model.transform(new)

@@ -18,7 +18,7 @@ from .figure_options import NO_FIGURE, FigureOptions
 from .figures import write_figure
 from .input import Input
 from .inputs import read_input, row_names, warn_of_square
-from .judged_map import JudgedMap, XColumn, YColumn, map_of
+from .judged_map import JudgedMap, XColumn, YColumn, map_of, reading_map
 from .options import OUT, Common, DataFile, KeepOptions, QualityNeighbors, ReportOut, TableOptions
 from .outputs import check_outputs
 from .running import run
@@ -138,7 +138,9 @@ def evaluate(
     check_outputs(out=out, report=report, figure=drawing.figure, inputs=inputs)
     anchors = _anchors(options.anchors)
     _check(options)
-    table, names = map_of(data, embedding, options.x, options.y, chosen.reading)
+    with reading_map(embedding, data):
+        table, names = map_of(data, embedding, options.x, options.y, chosen.reading)
+        Y = coordinates(table, names)
     coded = _is_coded(names, options) and not chosen.recipe.needed
     given = _read_data(data, chosen, options, coded)
     by = matching_column(given, table, options.id)
@@ -146,7 +148,7 @@ def evaluate(
     shared, same = (by, True) if by is not None else naming_column(given, table, {*names, options.target or ""})
     labels = _labels(given, table, options.target, order)
     request = _MeasureRequest(options, anchors, each=out is not None, coded=coded)
-    Y = coordinates(table, names)[order]
+    Y = Y[order]
     found, points = _measure(given, Y, labels, request)
     named = row_names(given)
     if out is not None:

@@ -121,6 +121,10 @@ def _options(kinds: dict[str, ColumnKind]) -> list[tuple[str, str]]:
         rows.append(("may be codes", f"if they are, add --types category={shlex.quote(name_list(codes))}{gaps}"))
     if dates:
         rows.append(("dates", f"{_names(dates)} (left out without --dates elapsed or --dates cyclic)"))
+    if unclear := [name for name in dates if len(kinds[name].formats) > 1]:
+        listed = name_list(unclear)
+        day, month = (shlex.quote(f"{order}={listed}") for order in ("dmy", "mdy"))
+        rows.append(("date order", f"add --types {day} if the day is first, --types {month} if the month is"))
     return rows
 
 

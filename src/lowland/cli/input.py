@@ -111,18 +111,36 @@ def has_names(table: Table) -> bool:
     return bool(table.names != default_names(table.n_columns))
 
 
-def require_columns(table: Table, wanted: Sequence[str]) -> None:
-    """Raise `DataError` if columns are missing; the message lists them with similar names."""
-    missing = [name for name in wanted if name not in table.names]
-    if missing:
-        lost = "a column" if len(missing) == 1 else f"{len(missing)} columns"
-        raise DataError(f"{table.source} is missing {lost} that the model requires: {_near(missing, table)}")
+def require_columns(table: Table, wanted: Sequence[str], *, filled: bool = False) -> None:
+    """Raise `DataError` if columns are missing; the message lists them with similar names, and all that are needed.
+
+    ``filled``: the model fills missing values.
+    """
+    there = table.names
+    missing = [name for name in wanted if name not in there]
+    if not missing:
+        return
+    lost = f"{len(missing)} of the {len(wanted)} columns" if len(wanted) > 1 else "the column"
+    needs = f" The model requires {_listed(wanted)}." if len(wanted) > 1 else ""
+    has = f" {table.source} has {_listed(there)}."
+    empty = " The model fills missing values, so a column may also be empty." if filled else ""
+    raise DataError(
+        f"{table.source} is missing {lost} that the model requires: {_near(missing, there, wanted)}; rename or add "
+        f"columns in {table.source}.{needs}{has}{empty}"
+    )
 
 
-def _near(missing: Sequence[str], table: Table) -> str:
+def _listed(names: Sequence[str]) -> str:
+    more = f", … ({len(names):,} in all)" if len(names) > _NAMES_LISTED else ""
+    return f"{', '.join(names[:_NAMES_LISTED])}{more}"
+
+
+def _near(missing: Sequence[str], there: Sequence[str], wanted: Sequence[str]) -> str:
+    """Return missing names, each with similar ones (in any case) of columns that the model does not use."""
+    free = {name.lower(): name for name in there if name not in wanted}
     texts = []
     for name in missing[:5]:
-        near = difflib.get_close_matches(name, table.names, n=3, cutoff=0.5)
+        near = [free[key] for key in difflib.get_close_matches(name.lower(), list(free), n=3, cutoff=0.5)]
         texts.append(f"{name!r}" + (f" (similar: {', '.join(near)})" if near else ""))
     return ", ".join(texts) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from ..core.errors import DataError
+from ..core.message import Message
 from .answer import UsageError
 from .figure_kinds import Rows
 from .figures import KEPT, DrawnMap, draw
@@ -32,6 +35,26 @@ if TYPE_CHECKING:
 
 XColumn = Annotated[str | None, Parameter(help="Column of the horizontal coordinates of a map made elsewhere.")]
 YColumn = Annotated[str | None, Parameter(help="Column of the vertical coordinates of a map made elsewhere.")]
+
+
+@contextmanager
+def reading_map(map: Path | None, data: Path) -> Iterator[None]:
+    """Word the errors of a file of coordinates: it is read without options, which are those of the data."""
+    try:
+        yield
+    except DataError as error:
+        text = error.args[0] if error.args else ""
+        if map is None or not isinstance(text, Message):
+            raise
+        said = [part for part in takewhile(lambda part: isinstance(part, str), text.parts) if isinstance(part, str)]
+        if len(said) == len(text.parts):
+            raise
+        before = "".join(said)  # the problem, then perhaps the beginning of the advice
+        problem = before.rstrip("; .") if before.endswith(("; ", ". ")) else before.rpartition("; ")[0] or before
+        raise DataError(
+            f"{problem}; correct the file {map.name} (the options for reading and columns apply to {data.name} only), "
+            "or name the columns of the coordinates with --x and --y"
+        ) from error
 
 
 def map_of(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import DataError
+from ..core.message import Message, Setting, parts_of, settings_of
 from .answer import UsageError, note
 from .input import Input, require_columns, step_for
 from .name_lists import split_names
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from .options import KeepOptions, TableOptions
 
 MOSTLY_UNIQUE = "mostly unique text"  # such as a name for each row
+_DATE_TYPES = ("date", "dmy", "mdy")
 
 
 def prepared(
@@ -45,7 +48,23 @@ def prepared(
     if recipe.missing == "drop-rows":
         table, frame = _without_gaps(table, frame)
     raw = Input(frame, frame.shape, table.source, list(frame.columns), table, left_out, keep.id)
-    return _as_rows(run(steps.fit_transform, raw), raw, steps)
+    try:
+        made = run(steps.fit_transform, raw)
+    except DataError as error:
+        raise _of_pre(error, recipe.pre) from error.__cause__
+    return _as_rows(made, raw, steps)
+
+
+def _of_pre(error: DataError, pre: str | None) -> DataError:
+    """Return an error of a fit of the steps; the number of components in it is that of --pre, not --components."""
+    text = error.args[0] if error.args else ""
+    if pre is None or all(setting.name != "n_components" for setting in settings_of(text)):
+        return error
+    option = f"--pre {shlex.quote(pre)}"
+    named = (isinstance(part, Setting) and part.name == "n_components" for part in parts_of(text))
+    return DataError(
+        Message(*(option if is_count else part for is_count, part in zip(named, parts_of(text), strict=True)))
+    )
 
 
 def unprepared(
@@ -94,13 +113,21 @@ def prepared_again(table: Table, steps: Pipeline, unseen: str | None = None) -> 
             raise UsageError("--unseen: the model has no categories; remove it")
         steps.named_steps["categories"].set_params(unseen=unseen)
     needed = steps.steps[0][1].names_in_
-    require_columns(table, needed)
+    require_columns(table, needed, filled=_fills(steps))
     for name in needed:
         if name in table.faults:
             raise DataError(table.faults[name])
     frame = table.with_aside()
     raw = Input(frame, frame.shape, table.source, list(frame.columns), table)
     return _as_rows(run(steps.transform, raw), raw, steps)
+
+
+def _fills(steps: Pipeline) -> bool:
+    """Return whether fitted steps fill missing values of every column."""
+    step = steps.named_steps.get("missing")
+    if step is None or step.method == "keep":
+        return False
+    return step.categories != "error" or "category" not in step.kinds_in_
 
 
 def _as_rows(made: Any, raw: Input, steps: Pipeline) -> Input:
@@ -131,6 +158,7 @@ def _chosen(
     drop: Sequence[str],
 ) -> tuple[pl.DataFrame, dict[str, str]]:
     """Return the columns for the steps, and the others, each with the reason."""
+    from ..data.dates import is_ambiguous
     from ..data.table import not_numeric
 
     frame, typed = table.frame, recipe.column_types()
@@ -139,7 +167,8 @@ def _chosen(
     kinds = set(steps.steps[0][1].kinds)
     left_out: dict[str, str] = {}
     for name, dtype in frame.schema.items():
-        what = {"number": None, "category": "text", "date": "dates"}.get(typed.get(name, ""), not_numeric(dtype))
+        what = "dates" if typed.get(name) in _DATE_TYPES else not_numeric(dtype)
+        what = {"number": None, "category": "text"}.get(typed.get(name, ""), what)
         wanted = columns is not None and name in columns
         if name in keep.aside:
             left_out[name] = "kept aside"
@@ -149,6 +178,10 @@ def _chosen(
             left_out[name] = role
         elif name in table.faults and name not in typed:
             raise DataError(table.faults[name])
+        elif what == "text" and "date" in kinds and name not in typed and is_ambiguous(frame[name].cast(str)):
+            left_out[name] = _order_unknown(name)
+            if wanted:
+                raise DataError(f"{table.source}, column {name!r}: {left_out[name]}")
         elif what == "text" and "category" in kinds:
             if not wanted and name not in typed and 2 * frame[name].n_unique() > frame.height:
                 left_out[name] = MOSTLY_UNIQUE
@@ -165,6 +198,8 @@ def _chosen(
         for name in asked:
             if name not in names:
                 table.column(name)
+                if typed.get(name) in _DATE_TYPES and "date" not in kinds:
+                    raise UsageError(f"{option}: column {name!r} is to be a date: {step_for('dates')}")
                 raise UsageError(f"{option}: column {name!r} is not among the columns that are reduced")
     if not names:
         raise DataError(f"{table.source} has no columns to reduce: {_listed(left_out)}")
@@ -204,6 +239,13 @@ def not_text(column: pl.Series) -> str | None:
 
     kind = not_numeric(column.dtype)
     return None if kind == "text" else (kind or "numbers")
+
+
+def _order_unknown(name: str) -> str:
+    from ..data.table import name_list
+
+    day, month = (shlex.quote(f"{order}={name_list([name])}") for order in ("dmy", "mdy"))
+    return f"dates, day or month first: add --types {day} or --types {month}"
 
 
 def _role(table: Table, name: str) -> str | None:

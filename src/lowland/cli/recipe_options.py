@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 _FUNCTIONS = ("log", "log1p", "sqrt", "rank", "clr", "hellinger")
-_KINDS = ("number", "category", "date")
+_KINDS = ("number", "category", "date", "dmy", "mdy")
 TEXT_OPTIONS = ("stop_words", "ngrams", "min_df", "max_df")
 STEPS = Group("Steps before the method", sort_key=20)
 
@@ -29,8 +29,8 @@ class RecipeOptions:
     types: Annotated[
         tuple[str, ...],
         Parameter(
-            help="Types of columns, as kind=columns, such as category=stage,code; kinds: number, category, date. May "
-            "be repeated.",
+            help="Types of columns, as kind=columns, such as category=stage,code; kinds: number, category, date, and "
+            "dmy or mdy for dates such as 01/02/2024 with the day or the month first. May be repeated.",
             show_default=False,
         ),
     ] = ()

@@ -6,6 +6,7 @@ column has most of the variance too, so for neighbours a column must have a far 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ _TIMES_THE_MEAN = 9.0  # variance as a multiple of the others' mean: three times
 _SECOND_TO_FIRST = 0.25  # a second column with this share of the first one's variance is reported with it
 _MIN_COLUMNS_FOR_A_PAIR = 5  # two of fewer columns are about half of the table, whatever their units
 _TIMES_OTHER_RANGES = 100.0  # the other columns then change its distances by a ten-thousandth at most
+_FAMD_AXIS = re.compile(r"famd[0-9]+")
 
 
 def dominant_columns(variances: Any) -> tuple[tuple[int, ...], float] | None:
@@ -31,7 +33,8 @@ def dominant_columns(variances: Any) -> tuple[tuple[int, ...], float] | None:
     always does. A share that is large only because there are few columns is therefore not reported: iris, four lengths
     in one unit, has a column with 68 % (6 times the mean of the others); the flight number of nycflights, 63 % of 13
     columns (21 times), is reported. Two columns dominate if together they hold more than half and each is more than
-    nine times the mean of the others, unless the first dominates alone and the second is far smaller.
+    nine times the mean of the others, unless the first dominates alone and the second is far smaller. The only column
+    that varies does not dominate: scaling changes nothing about constant ones (see `only_varying`).
 
     >>> dominant_columns([1.0, 100.0, 2.0])
     ((1,), 0.970873786407767)
@@ -41,7 +44,7 @@ def dominant_columns(variances: Any) -> tuple[tuple[int, ...], float] | None:
     """
     values = np.asarray(variances, dtype=np.float64)
     total, varying = float(values.sum()), int((values > 0).sum())
-    if len(values) < 2 or not total > 0:
+    if varying < 2 or not total > 0:
         return None
     first, second = (int(i) for i in np.argsort(-values, kind="stable")[:2])
     one, both = float(values[first] / total), float((values[first] + values[second]) / total)
@@ -63,7 +66,8 @@ def _dominant_share(varying: int, width: int) -> float:
 def dominant_words(variances: Any, names: Sequence[Any] | None) -> str | None:
     """Return a sentence on the one or two columns with most of the variance, or None if no column dominates.
 
-    The subject is always singular, so that the next clause can say "it".
+    The subject is always singular, so that the next clause can say "it". Axes of FAMD never dominate by their units:
+    FAMD has weighted the columns, and the first axis has the largest variance by construction.
 
     >>> dominant_words([1.0, 100.0, 2.0], ["age", "income", "height"])
     "column 'income' holds 97.1 % of the variance"
@@ -71,12 +75,27 @@ def dominant_words(variances: Any, names: Sequence[Any] | None) -> str | None:
     'the pair of columns 0 and 1 holds 90.0 % of the variance'
     """
     found = dominant_columns(variances)
-    if found is None:
+    if found is None or _are_famd_axes(names):
         return None
     columns, share = found
     named = [_name(column, names) for column in columns]
     subject = f"column {named[0]}" if len(named) == 1 else f"the pair of columns {named[0]} and {named[1]}"
     return f"{subject} holds {format_share(share)} of the variance"
+
+
+def only_varying(variances: Any, names: Sequence[Any] | None) -> str | None:
+    """Return a sentence on the only column that varies, or None if several or none do, or if it is the only column.
+
+    >>> only_varying([0.0, 4.0, 0.0], ["year", "income", "country"])
+    "column 'income' holds all of the variance, because the other 2 columns are constant"
+    >>> only_varying([1.0, 4.0, 0.0], None)
+    """
+    values = np.asarray(variances, dtype=np.float64)
+    varying = np.flatnonzero(values > 0)
+    if len(varying) != 1 or len(values) < 2:
+        return None
+    others = "the other column is" if len(values) == 2 else f"the other {len(values) - 1:,} columns are"
+    return f"column {_name(int(varying[0]), names)} holds all of the variance, because {others} constant"
 
 
 def range_words(ranges: Any, names: Sequence[Any] | None) -> str | None:
@@ -87,13 +106,18 @@ def range_words(ranges: Any, names: Sequence[Any] | None) -> str | None:
     >>> range_words([1.0, 50.0, 2.0], None)
     """
     values = np.asarray(ranges, dtype=np.float64)
-    if len(values) < 2:
+    if len(values) < 2 or _are_famd_axes(names):
         return None
     second, first = np.argsort(values, kind="stable")[-2:]
     if not 0 < _TIMES_OTHER_RANGES * values[second] < values[first]:  # constant columns count in no unit
         return None
     times = f"{values[first] / values[second]:,.0f} times that of any other column"
     return f"the range of column {_name(int(first), names)} is {times}"
+
+
+def _are_famd_axes(names: Sequence[Any] | None) -> bool:
+    """Return whether all columns are axes of FAMD, by their names."""
+    return names is not None and all(_FAMD_AXIS.fullmatch(str(name)) for name in names)
 
 
 def _name(column: int, names: Sequence[Any] | None) -> str:

@@ -10,6 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..core.message import Message, Phrase, Remedies
+from .column_names import MAX_INTEGER_LABELS
 from .dates import parse_dates
 from .marks import PLAIN, MarkEvidence, Marks, evidence
 
@@ -23,6 +25,7 @@ _WRITTEN = re.compile(
 )
 _MAY_BE_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}[.][0-9]{3}")
 _BELOW_LIMIT = re.compile(rf"[{LIMIT_SIGNS}]\s*[+-]?[0-9.,]+([eE][+-]?[0-9]+)?")
+_BEGINNING = rf"^[$€£¥+\-. {LIMIT_SIGNS}]*[0-9]"  # of anything that is likely to be a number
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", flags=re.ASCII | re.IGNORECASE)
 
 
@@ -76,6 +79,48 @@ def is_below_limit(cell: str) -> bool:
     (True, False)
     """
     return _BELOW_LIMIT.fullmatch(cell.strip()) is not None
+
+
+BELOW_LIMIT = Message(
+    "if it is a value below the limit of detection, read the table with ",
+    Phrase("lowland.data.read(table, below_limit='half')", "--below-limit half"),
+    " or ",
+    Phrase("below_limit='missing'", "--below-limit missing"),
+)
+
+
+def cell_advice(cell: str) -> Remedies:
+    """Return the remedies for a text in a column of numbers of a data frame.
+
+    >>> str(cell_advice("n.d."))
+    'correct it or leave the row out'
+    """
+    ways = ("correct it", "leave the row out")
+    return Remedies(BELOW_LIMIT, *ways) if is_below_limit(cell) else Remedies(*ways)
+
+
+def stray_among_numbers(column: pl.Series) -> StrayCell | None:
+    """Return the first cell that is not a number in a column of text that holds measured values, else None.
+
+    Most cells are numbers, as for `typed`, and either some are below a limit of detection or there are more different
+    numbers than codes have: levels such as 1, 2, 3a are categories.
+
+    >>> stray_among_numbers(pl.Series(["1.5", "2", "<0.5"]))
+    StrayCell(row=2, cell='<0.5', count=1)
+    >>> stray_among_numbers(pl.Series(["1", "2", "3a"]))
+    """
+    bare = column.str.strip_chars()
+    known = bare.is_not_null() & ~bare.is_in(MISSING)
+    if 2 * (known & bare.str.contains(_BEGINNING)).sum() < known.sum():  # quick for most columns of text
+        return None
+    found = typed(column.name, column.to_arrow().cast("string"))
+    if not found.stray or found.trimmed is None:
+        return None
+    levels = found.trimmed.unique()
+    numbers = levels.cast(pl.Float64, strict=False).count()
+    if numbers <= MAX_INTEGER_LABELS and not _all_of(_BELOW_LIMIT, levels).any():
+        return None
+    return found.stray[0]
 
 
 def typed(

@@ -17,6 +17,9 @@ _FORMS = (
     (r"^[0-9]{1,2}([ -])[A-Za-z]{3}[ -][0-9]{4}", ("%d{}%b{}%Y",)),
 )
 
+ORDERS = {"dmy": "%d/%m/%Y", "mdy": "%m/%d/%Y"}  # for cells that do not show which of the two comes first
+_NUMBERS = r"^([0-9]{1,2})[/.-]([0-9]{1,2})[/.-]([0-9]{4})" + _CLOCK
+
 
 class ParsedDates(NamedTuple):
     """A column of dates or times; ``formats`` are those that fit all cells, more than one if the order is ambiguous."""
@@ -75,6 +78,32 @@ def parse_dates(cells: pl.Series) -> ParsedDates | None:
         if good:
             return ParsedDates(good[0][1], tuple(form for form, _ in good))
     return None
+
+
+def ordered_dates(cells: pl.Series, order: str) -> pl.Series:
+    """Return texts such as 1/2/2024 as times, cell by cell, in the order "dmy" or "mdy"; others become missing.
+
+    >>> ordered_dates(pl.Series(["1/2/2024", "2.1.2024 9:30", "31/1/2024"]), "mdy").to_list()
+    [datetime.datetime(2024, 1, 2, 0, 0), datetime.datetime(2024, 2, 1, 9, 30), None]
+    """
+    numbers = cells.str.strip_chars().str.extract_groups(_NUMBERS).struct.unnest()
+    numbers.columns = ["a", "b", "y", "c"]
+    day, month = ("a", "b") if order == "dmy" else ("b", "a")
+    clock = pl.col("c").fill_null("0:00")
+    clock = pl.when(clock.str.count_matches(":") == 1).then(clock + ":00").otherwise(clock).str.zfill(8)
+    text = pl.concat_str("y", pl.col(month).str.zfill(2), pl.col(day).str.zfill(2), separator="-") + " " + clock
+    made = numbers.select(text.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us")).to_series()
+    return made.rename(cells.name)
+
+
+def is_ambiguous(cells: pl.Series) -> bool:
+    """Return whether texts are dates of which none shows whether the day or the month comes first.
+
+    >>> is_ambiguous(pl.Series(["1/2/2024", None])), is_ambiguous(pl.Series(["1/2/2024", "1/31/2024"]))
+    (True, False)
+    """
+    dates = None if cells.null_count() == len(cells) else parse_dates(cells)
+    return dates is not None and len(dates.formats) > 1
 
 
 def _by(cells: pl.Series, form: str) -> pl.Series | None:

@@ -106,7 +106,7 @@ def _text(known: pl.Series, gaps: int) -> ColumnKind:
     dates = parse_dates(known)
     if dates is not None:
         order = " or ".join(dates.formats)
-        doubt = "; no day above 12 shows which, so write them as 2024-12-31" if len(dates.formats) > 1 else ""
+        doubt = "; no day above 12 shows which: choose the type dmy or mdy" if len(dates.formats) > 1 else ""
         return ColumnKind("date", f"dates in the form {order}{doubt}", missing=gaps, formats=dates.formats)
     longest = known.str.len_chars().max()
     prose = isinstance(longest, int) and longest > _MAX_LEVEL_LENGTH

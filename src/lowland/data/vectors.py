@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,15 @@ from numpy.typing import NDArray
 
 from ..core.cost import check_allocation
 from ..core.errors import DataError
+from ..core.message import Message, Setting
 
 _REMEDY = "read fewer rows"
+_WORDS: dict[str, Callable[[Any], bool]] = {
+    "text": lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind),
+    "dates": lambda kind: pa.types.is_date(kind) or pa.types.is_timestamp(kind),
+    "times or durations": pa.types.is_temporal,
+    "bytes": lambda kind: pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind),
+}
 
 
 def array_of(column: Any, place: str) -> NDArray[Any]:
@@ -28,7 +35,16 @@ def array_of(column: Any, place: str) -> NDArray[Any]:
 def fill(chunks: Iterable[Any], n_rows: int, kind: Any, place: str) -> NDArray[Any]:
     """Return the rows of all chunks in one new array; each chunk is needed only while it is copied."""
     if not is_vectors(kind):
-        raise DataError(f"{place}: it contains {kind}; a column of vectors has lists of numbers")
+        raise DataError(
+            Message(
+                f"{place}: it contains {_contents(kind)}; ",
+                Setting("vector"),
+                " needs a column with a list of numbers in each row, all of one length, such as embeddings in a "
+                "Parquet file; to reduce columns of numbers, leave ",
+                Setting("vector"),
+                " out",
+            )
+        )
     out: NDArray[Any] | None = None
     start = 0
     for chunk in chunks:
@@ -51,6 +67,25 @@ def is_vectors(kind: Any) -> bool:
     if not any(test(kind) for test in lists):
         return False
     return bool(pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))
+
+
+def _contents(kind: Any) -> str:
+    """Return what a column of an Arrow type contains, in words.
+
+    >>> [_contents(kind) for kind in (pa.float64(), pa.large_string(), pa.list_(pa.string()), pa.date32())]
+    ['one number in each row', 'text', 'lists of other values than numbers', 'dates']
+    """
+    if pa.types.is_nested(kind):
+        return "lists of other values than numbers" if "list" in str(kind) else "nested values"
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+        return "one number in each row"
+    if pa.types.is_boolean(kind):
+        return "true or false in each row"
+    if pa.types.is_null(kind):
+        return "only missing values"
+    return next((words for words, test in _WORDS.items() if test(kind)), str(kind))
 
 
 def _block(chunk: Any, first_row: int, width: int | None, place: str) -> NDArray[Any]:

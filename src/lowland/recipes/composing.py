@@ -57,7 +57,8 @@ def recipe(
     columns, drop : list of column names or numbers
         Columns to use (default: all), and columns to leave out.
     types : dict
-        Types by column name: "number", "category" or "date"; the others are taken from the table.
+        Types by column name: "number", "category", "date", or "dmy" and "mdy" for dates such as 01/02/2024 with the
+        day or the month first; the others are taken from the table.
     dates : str
         "elapsed": days since the first training date; "cyclic": positions in year, week and day; "drop".
     transform : dict

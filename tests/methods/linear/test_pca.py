@@ -276,3 +276,14 @@ def test_sparse_hundred_thousand_by_a_million(rng):
     model.fit(S)
     assert model.fit_info_.residual < 1e-9
     assert model.components_.shape == (5, d)
+
+
+def test_constant_columns_are_named_as_such_and_not_to_be_scaled():
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": [1.0, 2.0, 4.0, 7.0], "year": 2024.0, "weight": 70.0})
+    with pytest.warns(lowland.DominantColumnWarning) as caught:
+        lowland.PCA(1).fit(frame)
+    assert [str(warning.message) for warning in caught] == [
+        "PCA: column 'a' holds all of the variance, because the other 2 columns are constant"
+    ]

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...contract.reducer import Recorder, Reducer
 from ...core import arrays
 from ...core.cost import DataShape, Plan
-from ...core.dominance import dominance, dominant_words
+from ...core.dominance import dominance, dominant_words, only_varying
 from ...core.errors import DataError, DominantColumnWarning, NotConvergedWarning
 from ...core.message import SCALE, Message, Setting, message
 from ...core.settings import memory_limit
@@ -186,8 +186,11 @@ def tell(record: Recorder, space: RowSpace, asked: int | None, owner: str) -> No
 
 
 def warn_dominant(model: Reducer, record: Recorder, variances: Array, remedy: Setting | None = SCALE) -> None:
-    """Warn if one or two unscaled columns hold most of the variance."""
-    words = dominant_words(variances, getattr(model, "feature_names_in_", None))
+    """Warn if one or two unscaled columns hold most of the variance, or if only one varies."""
+    names = getattr(model, "feature_names_in_", None)
+    words, only = dominant_words(variances, names), only_varying(variances, names)
+    if only is not None:
+        record.warn(f"{type(model).__name__}: {only}", DominantColumnWarning)
     if words is not None:
         text = dominance(words, "so the leading components mostly repeat it", remedy)
         record.warn(Message(f"{type(model).__name__}: ", text), DominantColumnWarning)

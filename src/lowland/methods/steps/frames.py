@@ -12,12 +12,15 @@ import scipy.sparse as sp
 
 from ...core import arrays
 from ...core.errors import CellError, DataError
+from ...core.formatting import count
 from ...core.message import Remedies
+from ...data.cells import cell_advice
 from ...rows import columns as cells
 
 Array = Any
 
 NUMBER, CATEGORY, DATE, EMPTY, OTHER = "number", "category", "date", "empty", "other"
+_LISTED = 6  # columns named in a message
 FINITE = Remedies("correct it", "leave the row out")
 
 
@@ -157,10 +160,15 @@ def matched(frame: pl.DataFrame, names: Sequence[str], owner: str) -> pl.DataFra
     gone = [name for name in names if name not in there]
     if not gone:
         return frame.select(names)
-    near = difflib.get_close_matches(gone[0], sorted(there - set(names)), n=3)
+    free = {name.lower(): name for name in sorted(there - set(names))}
+    near = [free[key] for key in difflib.get_close_matches(gone[0].lower(), list(free), n=3)]
     hint = f"; similar names: {', '.join(map(repr, near))}" if near else ""
-    rest = f" and {len(gone) - 1} others" if len(gone) > 1 else ""
-    raise DataError(f"{owner}: the new rows have no column {gone[0]!r}{rest}, which the training rows have{hint}")
+    others = ", ".join(map(repr, gone[1:_LISTED])) + (", …" if len(gone) > _LISTED else "")
+    rest = f" and {count(len(gone) - 1, 'other')} ({others})" if len(gone) > 1 else ""
+    raise DataError(
+        f"{owner}: the new rows have no column {gone[0]!r}{rest}, which the training rows have{hint}; rename or add "
+        "columns"
+    )
 
 
 def require_kind(column: pl.Series, number: int, trained: str, owner: str) -> None:
@@ -174,7 +182,7 @@ def require_kind(column: pl.Series, number: int, trained: str, owner: str) -> No
         if wrong.any():
             i = int(np.argmax(wrong.to_numpy()))
             what = f"the text {column[i]!r} in a column of numbers"
-            raise CellError(what, Remedies("correct it", "leave the row out"), row=i, column=number, name=column.name)
+            raise CellError(what, cell_advice(column[i]), row=i, column=number, name=column.name)
         raise DataError(
             f"{owner}: {place} holds text ({column.drop_nulls()[0]!r}), and numbers in the training rows; convert it, "
             f"such as by pl.col({column.name!r}).cast(pl.Float64)",

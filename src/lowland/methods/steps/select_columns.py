@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -12,7 +13,10 @@ import polars as pl
 from ...contract.fit_info import level_of_the_caller
 from ...contract.parameters import AnyOf, Choice, ColumnList, Nothing, Rule
 from ...core.errors import CellError, DataError, LowlandWarning, UnitsWarning
-from ...core.message import Remedies
+from ...core.message import Message, Phrase, Remedies
+from ...data.cells import cell_advice, stray_among_numbers
+from ...data.dates import ORDERS, ordered_dates
+from ...data.table import name_list
 from . import frames
 from .rules import ColumnTypes
 from .step import Step
@@ -21,6 +25,7 @@ Array = Any
 Column = str | int
 
 KINDS = (frames.NUMBER, frames.CATEGORY, frames.DATE)
+TYPES = (*KINDS, *ORDERS)
 UNITS_RATIO = 300.0  # ratio of median sizes from which on another unit is suspected: 1000 less the spread of a sample
 _MEDIAN_ROWS = 20_000
 _LISTED = 5  # columns named in a warning
@@ -41,7 +46,9 @@ class SelectColumns(Step):
         Columns to leave out.
     types : dict or None
         Types by column name, "number", "category" or "date": numeric codes as categories, texts as numbers or as
-        dates (ISO 8601). Others are taken from the table: texts and booleans are categories.
+        dates (ISO 8601); "dmy" or "mdy": texts such as 01/02/2024 as dates, day or month first. Others are taken from
+        the table: texts and booleans are categories, except texts of which most are numbers (with cells such as <0.5
+        in between), which are an error.
     kinds : list of str
         Types of columns that are used: "number", "category", "date".
     others : str
@@ -68,7 +75,7 @@ class SelectColumns(Step):
     _parameters: ClassVar[Mapping[str, Rule]] = {
         "columns": AnyOf((Nothing(), ColumnList())),
         "drop": AnyOf((Nothing(), ColumnList())),
-        "types": AnyOf((Nothing(), ColumnTypes(KINDS))),
+        "types": AnyOf((Nothing(), ColumnTypes(TYPES))),
         "kinds": ColumnList(),
         "others": Choice(("error", "warn", "drop")),
     }
@@ -97,6 +104,7 @@ class SelectColumns(Step):
         left_out = frames.positions(names, self.drop or [], owner, "drop")
         frames.positions(names, list(self.types or {}), owner, "types")
         chosen = [name for name in wanted if name not in left_out]
+        self._require_no_numbers_as_text(frame, chosen)
         kinds = {c.name: frames.kind_of(c) for c in self._converted(frame.select(chosen)).iter_columns()}
         other = [name for name in chosen if kinds[name] not in (*self.kinds, frames.EMPTY)]
         chosen = [name for name in chosen if name not in other]
@@ -118,6 +126,22 @@ class SelectColumns(Step):
                 f"columns of {words} are left out ({listed}){remedy}", LowlandWarning, stacklevel=level_of_the_caller()
             )
         return chosen
+
+    def _require_no_numbers_as_text(self, frame: pl.DataFrame, chosen: list[str]) -> None:
+        """Raise for a column of numbers that a few cells, such as <0.5, made text: it would become categories."""
+        for name in chosen:
+            if frame.schema[name] != pl.String or name in (self.types or {}):
+                continue
+            stray = stray_among_numbers(frame[name])
+            if stray is None:
+                continue
+            category = Message(
+                "if the column is a category, say so with ",
+                Phrase(f"types={{{name!r}: 'category'}}", f"--types {shlex.quote(f'category={name_list([name])}')}"),
+            )
+            number = frame.columns.index(name)
+            advice = Remedies(*cell_advice(stray.cell).actions[:-1], category)
+            raise CellError(f"{stray.cell!r} among numbers", advice, row=stray.row, column=number, name=name)
 
     def _converted(self, frame: pl.DataFrame) -> pl.DataFrame:
         types = self.types or {}
@@ -188,22 +212,44 @@ def _sizes(column: pl.Series) -> tuple[float, float, float] | None:
 def _as_type(column: pl.Series, kind: str, number: int) -> pl.Series:
     """Return a column in a declared type; a cell that cannot be read so is an error with its row."""
     now = frames.kind_of(column)
-    if now in (kind, frames.EMPTY):
+    if now in (frames.DATE if kind in ORDERS else kind, frames.EMPTY):
         return column
     if kind == frames.CATEGORY:
         return _as_text(column)
     if column.dtype != pl.String:
-        raise DataError(f"column {column.name!r} holds {column.dtype}, which cannot be read as a {kind}", column=number)
+        what = "date" if kind in ORDERS else kind
+        raise DataError(f"column {column.name!r} holds {column.dtype}, which cannot be read as a {what}", column=number)
     if kind == frames.NUMBER:
         made = column.str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
     else:
         made = _as_times(column)
+        made = made if kind == frames.DATE else made.fill_null(ordered_dates(column, kind))
     wrong = (column.is_not_null() & made.is_null()).to_numpy()
     if wrong.any():
         i = int(np.argmax(wrong))
-        what = f"{column[i]!r}, which is not a {kind},"
-        raise CellError(what, Remedies("correct it", "leave the row out"), row=i, column=number, name=column.name)
+        what, advice = f"{column[i]!r}, which is not a {kind},", cell_advice(column[i])
+        if kind in ORDERS:
+            what = f"{column[i]!r}, which is not a date with the {'day' if kind == 'dmy' else 'month'} first,"
+        elif kind == frames.DATE:
+            advice = _order_advice(column)
+        raise CellError(what, advice, row=i, column=number, name=column.name)
     return made
+
+
+def _order_advice(column: pl.Series) -> Remedies:
+    """Return the remedies for texts that are not ISO dates: the order of day and month, if it is a matter of that."""
+    fits = [order for order in ORDERS if ordered_dates(column, order).count() == column.count()]
+    words = {"dmy": "the day is first", "mdy": "the month is first"}
+    name = name_list([column.name])
+    orders = [
+        Message(
+            "use ",
+            Phrase(f"types={{{column.name!r}: {order!r}}}", f"--types {shlex.quote(f'{order}={name}')}"),
+            f" if {words[order]}",
+        )
+        for order in fits
+    ]
+    return Remedies(*orders) if orders else frames.FINITE
 
 
 def _as_text(column: pl.Series) -> pl.Series:
