@@ -65,7 +65,7 @@ def dimension_pieces(found: Estimate | str, behind: Compared, words: Callable[[s
         for kind, label, value, between in _filled(found.cells())
     ]
     pieces = [page.paragraph(found.sentence)]
-    pieces += [page.paragraph(f"Note: {words(text)}") for text in found.warnings]
+    pieces += [page.paragraph(f"Note: {words(text).rstrip('.')}.") for text in found.warnings]
     if behind.are_many:
         pieces.append(page.paragraph(f"Estimated from a random sample of the {behind.n:,} rows."))
     caption = "The dimension seen in neighbourhoods of increasing size; the level part of the curve is the estimate."
