@@ -57,5 +57,7 @@ def main(folder: str) -> None:
 if __name__ == "__main__":
     np.seterr(all="raise", under="ignore")
     warnings.simplefilter("error")
-    warnings.filterwarnings("ignore", "LaplacianEigenmaps: coordinate 2 tells")  # of the fishbowl, as its panel shows
+    warnings.filterwarnings(
+        "ignore", "LaplacianEigenmaps: coordinate 2 mainly separates"
+    )  # of the fishbowl, as its panel shows
     main(*sys.argv[1:])
