@@ -32,10 +32,11 @@ def legend(axes: Axes, **options: Any) -> Any:
     return box
 
 
-def color_bar(drawn: Any, axes: Axes | list[Axes], label: str = "") -> Any:
+def color_bar(drawn: Any, axes: Axes | list[Axes], label: str = "", **options: Any) -> Any:
     """Add a colour bar at the right of the axes, opaque even if the points are not, with a label that fits."""
     look, first = current(), axes[0] if isinstance(axes, list) else axes
-    bar: Any = first.figure.colorbar(drawn, ax=axes, pad=0.1 if hasattr(first, "zaxis") else 0.02, aspect=30)
+    apart = 0.1 if hasattr(first, "zaxis") else 0.02
+    bar: Any = first.figure.colorbar(drawn, ax=axes, pad=apart, aspect=30, **options)
     if bar.solids is not None:
         bar.solids.set(alpha=1.0)
     bar.outline.set_visible(False)

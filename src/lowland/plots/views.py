@@ -60,8 +60,14 @@ class Drawing:
         return np.full(len(self.P), look.accent if self.colors is None else look.ink)
 
     def bar(self, drawn: Any, title: str) -> None:
-        """Add a colour bar."""
-        color_bar(drawn, self.axes, title)
+        """Add a colour bar, pointed where values lie beyond its limits."""
+        values = np.asarray(drawn.get_array())
+        low, high = self.limits or (-np.inf, np.inf)
+        beyond = (
+            "min" if values.min(initial=np.inf) < low else "",
+            "max" if values.max(initial=-np.inf) > high else "",
+        )
+        color_bar(drawn, self.axes, title, extend="both" if all(beyond) else "".join(beyond) or "neither")
         self.has_bar = True
 
 
