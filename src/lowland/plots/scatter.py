@@ -10,13 +10,14 @@ import numpy as np
 from . import views
 from .coloring import Groups, Scale, group_style, read_colors
 from .coordinates import axis_numbers, on_axes, places, read_coordinates, read_covariances, shown_labels
+from .group_points import RASTER_ABOVE
 from .labels import Label
 from .legends import add_legend, fit_space, key
 from .names import MAX_NAMES, row_labels, write_labels
 from .overlay import Overlay, draw_new
 from .regions import REGIONS, draw_regions, draw_spreads
 from .style import axes_for, current, fit_text, length, literal, room_of
-from .views import KINDS, RASTER_ABOVE, Drawing, crowded
+from .views import KINDS, Drawing, crowded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
