@@ -341,7 +341,7 @@ def test_the_next_comparison_is_of_the_same_rows(files, capsys) -> None:
         (0.8, 0.95, 0.95, "Do not read groups or neighbours"),
         (0.9, 0.95, 0.5, "not single neighbours."),
         (0.97, 0.95, 0.5, "Neighbours, groups and distances can be read"),
-        (0.97, 0.5, 0.95, "the way along the shape"),
+        (0.97, 0.5, 0.95, "distances along the shape"),
         (0.97, 0.5, 0.5, "do not measure distances in it: they are poor"),
         (0.9, 0.7, 0.5, "Read the coarse arrangement"),
     ],

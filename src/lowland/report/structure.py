@@ -106,7 +106,7 @@ def outliers_section(found: Outliers | str, behind: Compared, steps: str | None)
         more = len(found) - len(rows)
         caption = f"The most extreme rows{f'; {more:,} more are not listed' if more else ''}"
         if steps is not None and found.columns is not None:
-            caption += f". Values are those after the steps {steps}"
+            caption += f". Values are those after these steps: {steps}"
         pieces.append(page.table(rows, caption))
     return page.section(title, *pieces)
 
