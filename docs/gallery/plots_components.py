@@ -19,15 +19,7 @@ import polars as pl
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 import lowland
-from lowland.plots import (
-    component_arrows,
-    component_bars,
-    component_images,
-    correlation_map,
-    lecture,
-    relationship_square,
-)
-from lowland.plots import spectrum as spectra
+from lowland import plots
 from lowland.plots.style import THEMES, theme
 
 PLOTS: dict[str, Callable[[], Any]] = {}
@@ -74,32 +66,32 @@ def mixed() -> Any:
 @plot
 def _scree() -> Any:
     X, _, model = wine()
-    return spectra.scree(model, X, parallel=True, kept=3)
+    return plots.scree(model, X, parallel=True, kept=3)
 
 
 @plot
 def _scree_partial() -> Any:
     X, _ = digits()
-    return spectra.scree(lowland.PCA(10, solver="krylov").fit(X))
+    return plots.scree(lowland.PCA(10, solver="krylov").fit(X))
 
 
 @plot
 def _spectrum_mds() -> Any:
     X = np.random.default_rng(0).normal(size=(40, 4))
-    return spectra.spectrum(lowland.ClassicalMDS(3, metric="cityblock").fit(X))
+    return plots.spectrum(lowland.ClassicalMDS(3, metric="cityblock").fit(X))
 
 
 @plot
 def _spectrum_laplacian() -> Any:
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(center, 1.0, (80, 2)) for center in ((0, 0), (4, 0), (0, 4), (4, 4))])
-    return spectra.spectrum(lowland.LaplacianEigenmaps(12, n_neighbors=12).fit(X), kept=3)
+    return plots.spectrum(lowland.LaplacianEigenmaps(12, n_neighbors=12).fit(X), kept=3)
 
 
 @plot
 def _biplot() -> Any:
     X, cultivar, model = wine()
-    return component_arrows.biplot(model, X, color=cultivar, color_name="cultivar")
+    return plots.biplot(model, X, color=cultivar, color_name="cultivar")
 
 
 @plot
@@ -108,7 +100,7 @@ def _biplot_supplementary() -> Any:
     columns = X.drop(columns=["alcohol", "proline"])
     model = lowland.PCA(2, scale=True).fit(columns)
     further = {"alcohol": X["alcohol"].to_numpy(), "proline": X["proline"].to_numpy(), "cultivar": cultivar}
-    return component_arrows.biplot(model, columns, supplementary=further, n_arrows=6)
+    return plots.biplot(model, columns, supplementary=further, n_arrows=6)
 
 
 @plot
@@ -116,26 +108,26 @@ def _biplot_covariance() -> Any:
     iris = load_iris(as_frame=True)
     species = [iris.target_names[i] for i in iris.target]
     model = lowland.PCA(2).fit(iris.data)
-    return component_arrows.biplot(model, iris.data, scaling="covariance", color=species, color_name="species")
+    return plots.biplot(model, iris.data, scaling="covariance", color=species, color_name="species")
 
 
 @plot
 def _biplot_famd() -> Any:
     table = mixed()
-    return component_arrows.biplot(lowland.FAMD(2).fit(table), table, color=table["kind"], scaling="correlation")
+    return plots.biplot(lowland.FAMD(2).fit(table), table, color=table["kind"], scaling="correlation")
 
 
 @plot
 def _biplot_recipe() -> Any:
     table = mixed()
     model = lowland.recipe(lowland.ICA(2, random_state=0), categories="one-hot", scale="standard").fit(table)
-    return component_arrows.biplot(model, table, color=table["kind"])
+    return plots.biplot(model, table, color=table["kind"])
 
 
 @plot
 def _correlation_circle() -> Any:
     X, _, model = wine()
-    return component_arrows.correlation_circle(model, X)
+    return plots.correlation_circle(model, X)
 
 
 @plot
@@ -144,100 +136,100 @@ def _correlation_circle_cos2() -> Any:
     columns = X.drop(columns=["alcohol"])
     model = lowland.PCA(3, scale=True).fit(columns)
     more = {"alcohol": X["alcohol"].to_numpy()}
-    return component_arrows.correlation_circle(model, columns, axes=(1, 3), color="cos2", supplementary=more)
+    return plots.correlation_circle(model, columns, axes=(1, 3), color="cos2", supplementary=more)
 
 
 @plot
 def _relationship_square() -> Any:
-    return relationship_square.relationship_square(lowland.FAMD(2).fit(mixed()))
+    return plots.relationship_square(lowland.FAMD(2).fit(mixed()))
 
 
 @plot
 def _loadings() -> Any:
-    return component_bars.loadings(wine()[2])
+    return plots.loadings(wine()[2])
 
 
 @plot
 def _contributions() -> Any:
-    return component_bars.contributions(wine()[2], axes=(1, 2))
+    return plots.contributions(wine()[2], axes=(1, 2))
 
 
 @plot
 def _contributions_rows() -> Any:
     X, _, model = wine()
-    return component_bars.contributions(model, X, of="rows", axes=(1,), top=25)
+    return plots.contributions(model, X, of="rows", axes=(1,), top=25)
 
 
 @plot
 def _cos2() -> Any:
     X, _, model = wine()
-    return component_bars.cos2(model, X)
+    return plots.cos2(model, X)
 
 
 @plot
 def _cos2_rows() -> Any:
     X, _, model = wine()
-    return component_bars.cos2(model, X, of="rows", kind="map")
+    return plots.cos2(model, X, of="rows", kind="map")
 
 
 @plot
 def _cos2_columns_map() -> Any:
     X, _, _ = wine()
-    return component_bars.cos2(lowland.PCA(6, scale=True).fit(X), X, kind="map")
+    return plots.cos2(lowland.PCA(6, scale=True).fit(X), X, kind="map")
 
 
 @plot
 def _axes_and_projections() -> Any:
-    return lecture.axes_and_projections(cloud())
+    return plots.axes_and_projections(cloud())
 
 
 @plot
 def _axes_and_projections_onto() -> Any:
-    return lecture.axes_and_projections(cloud(), onto=(1, -0.3))
+    return plots.axes_and_projections(cloud(), onto=(1, -0.3))
 
 
 @plot
 def _variance_by_direction() -> Any:
-    return lecture.variance_by_direction(cloud(), candidates=[(1, 0.3), (1, 0.45)])
+    return plots.variance_by_direction(cloud(), candidates=[(1, 0.3), (1, 0.45)])
 
 
 @plot
 def _power_iteration() -> Any:
-    return lecture.power_iteration([[2.0, 0.8], [0.8, 1.0]], start=(-0.55, 1.0), steps=8)
+    return plots.power_iteration([[2.0, 0.8], [0.8, 1.0]], start=(-0.55, 1.0), steps=8)
 
 
 @plot
 def _power_iteration_wide() -> Any:
-    return lecture.power_iteration(load_iris().data, steps=6)
+    return plots.power_iteration(load_iris().data, steps=6)
 
 
 @plot
 def _eigenimages() -> Any:
-    return component_images.eigenimages(digits()[1], (8, 8), n=16)
+    return plots.eigenimages(digits()[1], (8, 8), n=16)
 
 
 @plot
 def _eigenimages_ica() -> Any:
     X, _ = digits()
     model = lowland.ICA(12, random_state=0).fit(X)
-    return component_images.eigenimages(model, (8, 8), n=12, mean=False)
+    return plots.eigenimages(model, (8, 8), n=12, mean=False)
 
 
 @plot
 def _reconstructions() -> Any:
     X, model = digits()
-    return component_images.reconstructions(model, X, (8, 8))
+    return plots.reconstructions(model, X, (8, 8))
 
 
 @plot
 def _correlations() -> Any:
-    return correlation_map.correlations(wine()[0])
+    return plots.correlations(wine()[0])
 
 
 @plot
 def _correlations_many() -> Any:
     X, _ = digits()
-    return correlation_map.correlations(X[:, X.std(axis=0) > 1.0])
+    return plots.correlations(X[:, X.std(axis=0) > 1.0])
 
 
 def main(folder: str, *names: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy.spatial.distance import pdist
 
 import lowland
 from lowland.cli import figures
@@ -254,6 +255,8 @@ def test_plot_of_coordinates_made_elsewhere(run, table, frame, drawn) -> None:
     for kind in ("quality_map", "shepard", "rnx"):
         found = run("plot", "made.csv", table, *words, "--id", "name", "--kind", kind, "--out", f"{kind}.png")
         assert found.code == 0, found.err
+    heights = drawn[2].axes[0].collections[0].get_offsets()[:, 1]
+    assert heights.max() == pytest.approx(pdist(Y).max()), "distances in the map are on the vertical axis"
 
 
 @pytest.mark.parametrize("words", [("--x", "a"), ("--y", "a")])

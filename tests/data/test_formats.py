@@ -23,6 +23,7 @@ from scipy import sparse
 import lowland
 from lowland.core.errors import DataError
 from lowland.data import ArrayTable, SparseTable, read, write_table
+from lowland.data.pixels import pixel_names, pixel_shape
 
 FRAME = pl.DataFrame(
     {
@@ -231,7 +232,10 @@ def test_a_folder_of_images_is_one_array(tmp_path: Path) -> None:
     assert table.column("folder").to_list() == ["cats", "dogs"]
     assert table.roles == {"image": "file"}
     assert table.notes == ("2 grey images of 4 × 3 pixels", "not read: 1 file of other kinds")
+    assert table.names[:12:5] == ["pixel_0_0", "pixel_1_1", "pixel_2_2"]
+    assert pixel_shape(table.names[:12]) == (3, 4)
     colour = read(tmp_path, image_mode="colour", image_size=(2, 2))
+    assert pixel_shape(colour.names[:12]) == (2, 2, 3)
     assert colour.select().X.shape == (2, 12)
     picture(tmp_path / "dogs" / "c.png", 9, (5, 3))
     with pytest.raises(DataError, match=r"c\.png: it has 5 × 3 pixels and b\.png has 4 × 3; .* image_size=\(4, 3\)"):
@@ -393,3 +397,18 @@ def test_an_image_of_too_many_pixels_is_refused_unread(tmp_path: Path) -> None:
     assert (tmp_path / "big.png").stat().st_size < 50_000
     with pytest.raises(DataError, match=r"big\.png: the image unpacks to 120,000,000 pixels; the limit is 100,000,000"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["pixel_0_1", "pixel_0_0"],
+        ["pixel_0_0", "pixel_1_1"],
+        pixel_names(3, 3)[:-1],
+        [*pixel_names(2, 2), "age"],
+        pixel_names(2, 2, start=2),
+        [],
+    ],
+)
+def test_names_that_are_not_all_pixels_in_order_tell_no_image(names: list[str]) -> None:
+    assert pixel_shape(names) is None

@@ -262,8 +262,20 @@ def test_the_square_shows_numbers_and_categories_together(table, wine, fitted):
 # -- names ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [(4.0, 3.4), (6.4, 5.2), (11.0, 8.0)], ids=["small", "middle", "large"])
-@pytest.mark.parametrize("style", ["paper", "slide"])  # "dark" has the letters of "paper"
+SMALL, MIDDLE, LARGE = (4.0, 3.4), (6.4, 5.2), (11.0, 8.0)
+
+
+@pytest.mark.parametrize(
+    ("style", "size"),
+    [
+        ("paper", SMALL),  # "dark" has the letters of "paper"
+        ("paper", LARGE),
+        ("slide", MIDDLE),
+        pytest.param("paper", MIDDLE, marks=pytest.mark.slow),
+        pytest.param("slide", SMALL, marks=pytest.mark.slow),
+        pytest.param("slide", LARGE, marks=pytest.mark.slow),
+    ],
+)
 def test_names_never_overlap(wine, fitted, size, style):
     kind = load_wine().target.astype(str)
     with theme(style):
@@ -298,8 +310,17 @@ def crowd():
     return lowland.PCA(2, scale=True).fit(frame), frame
 
 
-@pytest.mark.parametrize("size", [(4.0, 3.4), (6.4, 5.2), (11.0, 8.0)], ids=["small", "middle", "large"])
-@pytest.mark.parametrize("draw", [correlation_circle, biplot])
+@pytest.mark.parametrize(
+    ("draw", "size"),
+    [
+        (correlation_circle, SMALL),
+        (biplot, MIDDLE),
+        (correlation_circle, LARGE),
+        pytest.param(biplot, SMALL, marks=pytest.mark.slow),
+        pytest.param(correlation_circle, MIDDLE, marks=pytest.mark.slow),
+        pytest.param(biplot, LARGE, marks=pytest.mark.slow),
+    ],
+)
 def test_crowded_arrows_have_as_many_names_as_fit(crowd, draw, size):
     model, X = crowd
     ax = draw(model, X, n_arrows=40, ax=Figure(figsize=size, layout="constrained").add_subplot())

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import lowland
 from lowland import quality
+from lowland.data.pixels import pixel_names
 from lowland.plots.kinds import KINDS, plot, plot_kinds
 from lowland.plots.style import theme
 
@@ -194,3 +195,22 @@ def test_the_table_is_complete():
         assert kind.name == name
         assert kind.summary[0].islower()
         assert len(kind.summary) < 80
+
+
+def test_models_of_pixels_propose_images_and_models_of_named_columns_do_not(rng):
+    pixels = pd.DataFrame(rng.uniform(size=(30, 48)), columns=pixel_names(8, 6, start=1))
+    model = lowland.PCA(5).fit(pixels)
+    of_images = set(plot_kinds(model))
+    assert {"eigenimages", "reconstructions", "scree"} <= of_images
+    assert not of_images & {"biplot", "correlation_circle", "loadings", "contributions", "cos2", "correlations"}
+    sheet = model.plot(pixels, kind="reconstructions")
+    assert [ax.get_title() for ax in sheet[:5]] == ["mean", "k = 1", "k = 2", "k = 5", "original"]
+    assert sheet[-1].images[0].get_array().shape == (8, 6)
+    np.testing.assert_array_equal(sheet[9].images[0].get_array(), pixels.to_numpy()[7].reshape(8, 6))
+    assert model.plot(pixels, kind="biplot").get_xlabel().startswith("PCA 1"), "drawn where it is asked for"
+    chain = make_pipeline(StandardScaler().set_output(transform="pandas"), lowland.PCA(2)).fit(pixels)
+    assert "eigenimages" in plot_kinds(chain)
+    named = plot_kinds(lowland.PCA(2).fit(pixels.rename(columns=lambda name: f"gene {name}")))
+    assert "loadings" in named
+    assert "eigenimages" not in named
+    assert "eigenimages" in plot_kinds(lowland.PCA(2).fit(pixels.to_numpy())), "an array has no names that tell"

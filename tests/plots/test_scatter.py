@@ -11,7 +11,7 @@ import lowland
 from drawn_maps import legend_texts, offsets, three_groups
 from lowland.plots import quality_map, scatter, theme, thumbnails
 from lowland.plots.names import visible_labels
-from lowland.plots.style import DARK_PALETTE, PALETTE, THEMES, new_figure
+from lowland.plots.style import DARK_PALETTE, FAINT, PALETTE, THEMES, new_figure
 from lowland.plots.views import crowded, density_of
 
 # -- positions and colours -----------------------------------------------------------------------------------
@@ -295,3 +295,40 @@ def test_thumbnails_lie_where_there_is_room_in_the_colours_of_the_theme() -> Non
     assert legend_texts(ax) == ["u", "v"]
     assert to_hex(ax.get_legend().get_texts()[0].get_color()) == THEMES["dark"].ink
     assert to_hex(ax.images[0].get_array()[0, 0, :3]) in DARK_PALETTE[:2]
+
+
+def test_highlighted_groups_keep_their_colours_and_the_others_are_grey_behind_them() -> None:
+    Y, kinds = three_groups()
+    ax = scatter(Y, color=kinds, highlight=["virginica"])
+    assert legend_texts(ax) == ["virginica", "other (2 groups)"]
+    back, front = ax.collections
+    assert {to_hex(tone) for tone in back.get_facecolor()} == {FAINT}
+    assert {to_hex(tone) for tone in front.get_facecolor()} == {PALETTE[2]}, "the colour that it has without highlight"
+    want = Y[np.array(kinds) == "virginica"]
+    np.testing.assert_array_equal(np.sort(front.get_offsets(), axis=0), np.sort(want, axis=0))
+    with pytest.raises(
+        ValueError, match="there is no group 'rose'; the groups are 'setosa', 'versicolor', 'virginica'"
+    ):
+        scatter(Y, color=kinds, highlight=["rose"])
+    with pytest.raises(ValueError, match="highlight needs groups"):
+        scatter(Y, color=Y[:, 0], highlight=["a"])
+    with pytest.raises(ValueError, match="highlight needs groups"):
+        scatter(Y, highlight=["a"])
+    many = [f"g{i:02d}" for i in range(30)] * 3
+    assert legend_texts(scatter(Y, color=many, highlight=["g29", "g03"])) == ["g03", "g29", "other (28 groups)"]
+    assert legend_texts(scatter(Y, color=[1, 2, None] * 30, highlight=[2])) == ["2", "other (1 group)", "missing"]
+
+
+def test_ends_of_a_colour_scale_may_be_percentiles() -> None:
+    Y, _ = three_groups()
+    values = np.append(np.linspace(0.0, 1.0, 89), 50.0)
+    ax = scatter(Y, color=values, color_limits=("p0", "p90"))
+    assert ax.collections[0].get_clim() == (0.0, np.percentile(values, 90))
+    assert ax.collections[0].colorbar.extend == "max"
+    assert scatter(Y, color=values, color_limits=(0.5, "p50")).collections[0].colorbar.extend == "both"
+    assert scatter(Y, color=values).collections[0].colorbar.extend == "neither"
+    for ends in (("q1", "p99"), ("p1", "p101"), ("p", "p99")):
+        with pytest.raises(ValueError, match=r"a percentile such as \"p99\""):
+            scatter(Y, color=values, color_limits=ends)
+    with pytest.raises(ValueError, match="color_limits must rise"):
+        scatter(Y, color=values, color_limits=("p90", "p10"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -10,6 +11,7 @@ from sklearn.datasets import load_iris, load_wine
 
 import lowland
 from lowland import quality
+from lowland.data.pixels import pixel_names
 from lowland.dimension import null_shares, parallel_analysis
 from lowland.plots.component_images import eigenimages, reconstructions
 from lowland.plots.correlation_map import correlations
@@ -221,6 +223,31 @@ def test_eigenimages_are_the_components_on_symmetric_scales(digits):
         eigenimages(model, (8, 8), n=0)
 
 
+def test_images_are_drawn_on_given_axes_and_in_the_shape_that_names_tell(digits):
+    named = pd.DataFrame(digits[:200], columns=pixel_names(8, 8))
+    model = lowland.PCA(3).fit(named)
+    given = Figure().subplots(2, 2)
+    assert eigenimages(model, ax=given) == list(given.ravel())
+    np.testing.assert_array_equal(given[0, 1].images[0].get_array(), model.components_[0].reshape(8, 8))
+    with pytest.raises(ValueError, match="got 4 axes for 3 images"):
+        eigenimages(model, n=2, ax=given)
+    row = Figure().subplots(1, 3)
+    assert reconstructions(model, named, k=(0, 3), rows=[5], ax=row) == list(row)
+    np.testing.assert_array_equal(row[2].images[0].get_array(), digits[5].reshape(8, 8))
+    with pytest.raises(ValueError, match=r"not named as pixels .* give shape="):
+        eigenimages(lowland.PCA(3).fit(digits[:50]))
+
+
+def test_images_with_colours_are_drawn_in_them(rng):
+    X = rng.uniform(0, 255, (30, 4 * 5 * 3))
+    model = lowland.PCA(2).fit(X)
+    mean, one, _ = eigenimages(model, (4, 5, 3))
+    span = np.ptp(model.mean_)
+    np.testing.assert_allclose(mean.images[0].get_array(), ((model.mean_ - model.mean_.min()) / span).reshape(4, 5, 3))
+    shade = 0.5 + 0.5 * model.components_[0] / np.abs(model.components_[0]).max()
+    np.testing.assert_allclose(one.images[0].get_array(), shade.reshape(4, 5, 3))
+
+
 def test_reconstructions_stand_beside_the_original(digits):
     model = lowland.PCA(20).fit(digits)
     sheet = reconstructions(model, digits, (8, 8), k=(0, 5, 20), rows=[7, 2])
@@ -272,10 +299,10 @@ def test_all_themes_draw_everything(style, digits, wine, cloud, tmp_path):
             *eigenimages(model, (8, 8), n=2),
             *reconstructions(model, digits, (8, 8), k=(2,), rows=[0]),
         ]
-    for ax in drawn:
+    for figure in dict.fromkeys(ax.figure for ax in drawn):
         if look.background is not None:
-            assert to_hex(ax.figure.get_facecolor()) == look.background
-        ax.figure.savefig(tmp_path / "one.png", dpi=40)
+            assert to_hex(figure.get_facecolor()) == look.background
+        figure.savefig(tmp_path / "one.png", dpi=40)
     assert to_hex(drawn[0].patches[0].get_facecolor()) == look.accent
     assert to_hex(drawn[0].lines[0].get_color()) == look.second
 

@@ -14,6 +14,7 @@ import pytest
 import lowland
 from lowland import cli
 from lowland.contract.method_table import METHODS
+from lowland.data.pixels import pixel_names
 from lowland.report import render_report
 from lowland.report.meaning import HOW_TO_READ, meaning, pictures_of
 from report_page import Page
@@ -237,6 +238,16 @@ def test_the_pictures_are_those_of_the_method(rows, make, heading) -> None:
     assert len(page.ids) == len(set(page.ids))
 
 
+def test_components_of_images_are_drawn_as_images() -> None:
+    X = pl.DataFrame(np.random.default_rng(0).uniform(size=(40, 36)), schema=pixel_names(6, 6))
+    model = lowland.PCA(4).fit(X)
+    page = Page(render_report(model, model.transform(X), X=X, title="T", data_summary={}))
+    titles = {text for _, text in page.headings}
+    assert "The axes as images" in titles
+    assert "Images and what the components keep of them" in titles
+    assert not {"Correlation circle", "Rows and columns together (biplot)", "What the axes mean"} & titles
+
+
 def test_a_map_laid_over_another_has_no_pictures_of_axes(rows, model) -> None:
     X = pl.DataFrame(rows, schema=["a", "b", "c", "d"])
     text = render_report(
@@ -330,7 +341,7 @@ def test_the_next_comparison_is_of_the_same_rows(files, capsys) -> None:
         (0.8, 0.95, 0.95, "Do not read groups or neighbours"),
         (0.9, 0.95, 0.5, "not single neighbours."),
         (0.97, 0.95, 0.5, "Neighbours, groups and distances can be read"),
-        (0.97, 0.5, 0.95, "the way along the shape"),
+        (0.97, 0.5, 0.95, "distances along the shape"),
         (0.97, 0.5, 0.5, "do not measure distances in it: they are poor"),
         (0.9, 0.7, 0.5, "Read the coarse arrangement"),
     ],

@@ -94,8 +94,14 @@ def _is_cell(column: pl.Series) -> bool:
 
 
 def columns_in_words(given: Input) -> str:
-    """Return the number of columns with the first names, such as "13: alcohol, ash, …"."""
+    """Return the number of columns with the first names, such as "13: alcohol, ash, …", or the size of images."""
+    from ..data.pixels import pixel_shape
+
     count = f"{given.shape[1]:,}"
+    image = pixel_shape(given.names)
+    if image is not None:
+        colours = " in three colours" if len(image) == 3 else ""
+        return f"{count}: images of {image[1]} × {image[0]} pixels{colours}"
     if given.names is None or given.names == default_names(given.shape[1]):
         return count
     return f"{count}: {', '.join(given.names[:_NAMES_LISTED])}{', …' if len(given.names) > _NAMES_LISTED else ''}"

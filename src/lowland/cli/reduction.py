@@ -180,13 +180,13 @@ def _next_steps(job: Job, given: Input) -> dict[str, str]:
 
 
 def _hover(job: Job, given: Input) -> pl.DataFrame | None:
-    """Return the columns to show beside points: --hover, and the text of each row."""
+    """Return the columns to show beside points: --hover, the text of each row, and the files of a folder of images."""
     if given.table is None:
         return None
     import polars as pl
 
-    texts = [name for role, name in given.table.roles.items() if role == "text"]
-    return pl.DataFrame([given.table.column(name) for name in dict.fromkeys([*job.keep.shown, *texts])])
+    names = [name for role, name in given.table.roles.items() if role == "text" or job.data.is_dir()]
+    return pl.DataFrame([given.table.column(name) for name in dict.fromkeys([*job.keep.shown, *names])])
 
 
 def _images(job: Job, given: Input) -> list[str | None] | None:

@@ -20,6 +20,7 @@ from .columns import finished
 from .fileset import check_options, place_of, unread_note
 from .formats import BY_NAME, IMAGES
 from .options import ReadOptions
+from .pixels import pixel_names
 
 MAX_PIXELS = 100_000_000  # of an image that is resized
 _MAX_COLUMNS = 5_000_000  # of the table
@@ -31,9 +32,9 @@ _ORIENTATION = 0x0112  # the tag
 def read_images(root: Path, files: Sequence[Path], options: ReadOptions, n_other: int = 0) -> ArrayTable:
     """Read images of equal size (or resized to ``image_size``) as rows of pixels, 0 to 255.
 
-    The columns ``file`` and ``folder`` are kept aside. Pixels are in the order of rows, columns and colours.
-    Photographs are turned as their EXIF data say, transparent parts are laid over white, and of 16 bits the most
-    significant count.
+    The columns ``file`` and ``folder`` are kept aside. Pixels are in the order of rows, columns and colours, and named
+    so: pixel_0_0, or pixel_0_0_red in images with colours. Photographs are turned as their EXIF data say, transparent
+    parts are laid over white, and of 16 bits the most significant count.
     """
     check_options(options, BY_NAME["images"], str(root))
     heads = [_head(file) for file in files]
@@ -74,6 +75,7 @@ def read_images(root: Path, files: Sequence[Path], options: ReadOptions, n_other
     table = ArrayTable(
         array,
         root.name or str(root),
+        pixel_names(height, width, colour=not grey),
         aside=place_of(root, files),
         notes=(*notes, *unread_note(n_other)),
         roles={"image": "file"},

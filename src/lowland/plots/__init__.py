@@ -27,6 +27,7 @@ from .panels import compare_grid
 from .quality import measures, rnx, shepard
 from .quality_map import quality_map
 from .ranking import ranking
+from .relationship_square import relationship_square
 from .scatter import scatter
 from .spectrum import scree, spectrum
 from .style import theme
@@ -56,6 +57,7 @@ __all__ = [
     "quality_map",
     "ranking",
     "reconstructions",
+    "relationship_square",
     "residual_variance",
     "rnx",
     "scatter",

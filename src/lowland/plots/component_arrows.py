@@ -10,7 +10,8 @@ import numpy as np
 from ..quality.components import checked_axes, column_contributions, correlation_values, cos2_values
 from ..quality.model_axes import ModelAxes, model_axes
 from ..quality.supplementary_columns import Supplementary, supplementary
-from .component_parts import color_bar, draw_arrows, draw_points, note, rewrite, zero_lines
+from .component_parts import draw_arrows, draw_points, note, rewrite, zero_lines
+from .parts import color_bar
 from .style import axes_for, current, literal
 from .tip_names import write_tip_names
 
@@ -317,5 +318,5 @@ def _shades(ax: Axes, values: Array, name: str) -> list[str]:
     colors = ScalarMappable(
         Normalize(0.0, top), mpl.colormaps["viridis_r" if current().background is None else "viridis"]
     )
-    color_bar(ax, colors, "cos² in this plane" if name == "cos2" else "contribution, %")
+    color_bar(colors, ax, "cos² in this plane" if name == "cos2" else "contribution, %")
     return [to_hex(tuple(colors.to_rgba(value))) for value in values]

@@ -17,7 +17,8 @@ from ..quality.components import (
     row_cos2,
 )
 from ..quality.model_axes import is_model, model_axes
-from .component_parts import color_bar, note, text_width, zero_lines
+from .component_parts import note, text_width, zero_lines
+from .parts import color_bar
 from .style import axes_for, current, grid_of_axes, literal, shorten
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ def _map_of_rows(model: Any, X: Any, axes: Sequence[int], values: Array, ax: Axe
     size = float(np.clip(20_000 / len(Y), 5, 26)) * look.marker
     marks = ax.scatter(Y[order, 0], Y[order, 1], c=values[order], s=size, cmap="viridis", vmin=0, vmax=1, linewidths=0,
                        rasterized=len(Y) > 5000)  # fmt: skip
-    color_bar(ax, marks, "cos² in this plane")
+    color_bar(marks, ax, "cos² in this plane")
     zero_lines(ax)
     labels = found.labels()
     ax.set(xlabel=literal(labels[places[0]]), ylabel=literal(labels[places[1]]))
@@ -275,5 +276,5 @@ def _map_of_columns(table: AxisTable, top: int | None, ax: Axes | None) -> Axes:
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)
-    color_bar(ax, image, "cos²")
+    color_bar(image, ax, "cos²")
     return ax

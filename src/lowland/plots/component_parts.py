@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .coloring import Groups, Scale, group_style, read_colors
+from .coloring import Scale, read_colors
+from .group_points import RASTER_ABOVE, draw_groups
+from .legends import group_keys
+from .parts import color_bar
 from .style import current, literal, shorten
 
 if TYPE_CHECKING:
@@ -16,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 Array = Any
-
-RASTER_ABOVE = 5000  # with more points a vector figure is slow to open
 
 
 def diverging() -> str:
@@ -40,7 +41,8 @@ def draw_points(ax: Axes, x: Array, y: Array, color: Any = None, color_name: str
     elif isinstance(found, Scale):
         _draw_scale(ax, x, y, found, color_name, style)
     else:
-        _draw_groups(ax, x, y, found, color_name, style)
+        draw_groups(ax, np.column_stack([x, y]), found, style)
+        legend(ax, handles=group_keys(found), title=literal(shorten(color_name)) if color_name else None)
 
 
 def _draw_scale(ax: Axes, x: Array, y: Array, scale: Scale, name: str | None, style: dict[str, Any]) -> None:
@@ -48,37 +50,7 @@ def _draw_scale(ax: Axes, x: Array, y: Array, scale: Scale, name: str | None, st
     if not known.all():
         ax.scatter(x[~known], y[~known], color=current().faint, **style)
     marks = ax.scatter(x[known], y[known], c=scale.values[known], cmap="viridis", **style)
-    color_bar(ax, marks, name or "")
-
-
-def color_bar(ax: Axes, marks: Any, label: str) -> Any:
-    """Add a quiet colour bar to axes."""
-    look = current()
-    figure: Any = ax.figure
-    bar = figure.colorbar(marks, ax=ax, pad=0.02, aspect=30)
-    if bar.solids is not None:
-        bar.solids.set(alpha=1.0)
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(colors=look.ink, labelsize=look.font)
-    bar.set_label(literal(shorten(label, 60)), color=look.ink, fontsize=look.font)
-    return bar
-
-
-def _draw_groups(ax: Axes, x: Array, y: Array, groups: Groups, name: str | None, style: dict[str, Any]) -> None:
-    from matplotlib.lines import Line2D
-
-    styles = [group_style(code, groups) for code in range(len(groups.labels))]
-    colors = np.array([color for color, _ in styles])[groups.codes]
-    shapes = np.array([shape for _, shape in styles])[groups.codes]
-    for shape in dict.fromkeys(shape for _, shape in styles):
-        here = shapes == shape  # all groups of a shape in row order, so that none hides the others
-        width = 0.8 if shape == "x" else 0
-        ax.scatter(x[here], y[here], c=colors[here], marker=shape, **{**style, "linewidths": width})
-    handles = [
-        Line2D([], [], linestyle="", marker=shape, color=color, markersize=6, label=literal(shorten(label)))
-        for label, (color, shape) in zip(groups.labels, styles, strict=True)
-    ]
-    legend(ax, handles=handles, title=literal(shorten(name)) if name else None)
+    color_bar(marks, ax, name or "")
 
 
 def legend(ax: Axes, **options: Any) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..quality.column_groups_result import ColumnGroups
 from ..quality.column_order import ColumnCorrelations, ordered_correlations
-from .component_parts import color_bar, diverging
-from .parts import heading
+from .component_parts import diverging
+from .parts import color_bar, heading
 from .style import axes_for, current, literal, shorten
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _heat_map(found: ColumnCorrelations, numbers: bool | None, ax: Axes | None) 
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)
-    color_bar(ax, image, "correlation").set_ticks([-1, -0.5, 0, 0.5, 1])
+    color_bar(image, ax, "correlation").set_ticks([-1, -0.5, 0, 0.5, 1])
     if d <= NAMES_MOST:
         _fit_names(ax, [literal(shorten(name, 28)) for name in found.names])
     else:

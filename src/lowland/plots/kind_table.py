@@ -14,13 +14,16 @@ from .subject import Subject
 Reason = str | None  # why a figure cannot be drawn, or None
 ROWS = "rows"
 FEWEST_PIXELS = 36  # columns of rows that may be images
+IMAGES = "lowland.plots.component_images"
+_EXAMPLES = 4  # images that are drawn beside their reconstructions
 
 
 class Kind(NamedTuple):
     """A row of the table: the function, what it shows, its arguments, and what prevents it for a model.
 
     ``home`` is the module of the function; ``arguments`` returns its positional arguments and the keyword arguments
-    that a model decides; ``needs`` is ROWS if the figure is drawn from the training rows.
+    that a model decides; ``needs`` is ROWS if the figure is drawn from the training rows. ``of_columns``: it names
+    single columns, so it is not proposed for models of images, whose columns are pixels.
     """
 
     name: str
@@ -29,6 +32,13 @@ class Kind(NamedTuple):
     arguments: Callable[[Subject], tuple[tuple[Any, ...], dict[str, Any]]]
     refuses: Callable[[Subject], Reason]
     needs: str = ""
+    of_columns: bool = False
+
+    def suits(self, of: Subject) -> bool:
+        """Return whether the figure tells something of a model: pixels are shown as images, other columns by name."""
+        if of.pixels is not None:
+            return not self.of_columns
+        return not (self.home == IMAGES and of.has_named_columns)
 
 
 # -- arguments --------------------------------------------------------------------------------------------
@@ -55,18 +65,23 @@ def _method(of: Subject) -> Any:
     return (of.method,), {}
 
 
-def _square(of: Subject) -> dict[str, Any]:
-    """The shape of images, if they may be squares."""
+def _shape(of: Subject) -> dict[str, Any]:
+    """The shape of images that the names of the columns tell, or that of squares, if they may be squares."""
+    if of.pixels is not None:
+        return {"shape": of.pixels}
     side = round(of.method.n_features_in_**0.5)
     return {"shape": (side, side)} if side * side == of.method.n_features_in_ else {}
 
 
 def _eigenimages(of: Subject) -> Any:
-    return (of.model,), _square(of)
+    return (of.model,), _shape(of)
 
 
 def _images(of: Subject) -> Any:
-    return (of.model, of.X), _square(of)
+    """Images spread over all rows, which often are in the order of groups, from none to all components."""
+    k, n = of.method.n_components_, len(of.Y)
+    rows = [i * n // _EXAMPLES for i in range(_EXAMPLES)] if n > _EXAMPLES else list(range(n))
+    return (of.model, of.X), _shape(of) | {"k": sorted({0, k // 4, k // 2, k}), "rows": rows}
 
 
 def _table(of: Subject) -> Any:
@@ -156,7 +171,7 @@ def _is_plane(of: Subject) -> Reason:
 
 
 def _has_pixels(of: Subject) -> Reason:
-    few = of.method.n_features_in_ < FEWEST_PIXELS
+    few = of.method.n_features_in_ < FEWEST_PIXELS and of.pixels is None
     return f"its rows have {of.method.n_features_in_} columns, too few for images" if few else _numbers(of)
 
 
@@ -209,6 +224,7 @@ TABLE: tuple[Kind, ...] = (
         _whole,
         _both(_components, _numbers),
         ROWS,
+        of_columns=True,
     ),
     Kind(
         "correlation_circle",
@@ -217,6 +233,7 @@ TABLE: tuple[Kind, ...] = (
         _whole,
         _numbers,
         ROWS,
+        of_columns=True,
     ),
     Kind(
         "loadings",
@@ -224,6 +241,7 @@ TABLE: tuple[Kind, ...] = (
         "lowland.plots.component_bars",
         _whole,
         _both(_components, _numbers, _weighted),
+        of_columns=True,
     ),
     Kind(
         "contributions",
@@ -231,6 +249,7 @@ TABLE: tuple[Kind, ...] = (
         "lowland.plots.component_bars",
         _whole,
         _both(_variances, _components),
+        of_columns=True,
     ),
     Kind(
         "cos2",
@@ -239,6 +258,7 @@ TABLE: tuple[Kind, ...] = (
         _whole,
         _both(_variances, _components),
         ROWS,
+        of_columns=True,
     ),
     Kind(
         "relationship_square",
@@ -247,6 +267,7 @@ TABLE: tuple[Kind, ...] = (
         _whole,
         _numbers,
         ROWS,
+        of_columns=True,
     ),
     Kind(
         "axes_and_projections",
@@ -259,19 +280,27 @@ TABLE: tuple[Kind, ...] = (
     Kind(
         "eigenimages",
         "the components as images; shape= is their height and width",
-        "lowland.plots.component_images",
+        IMAGES,
         _eigenimages,
         _both(_components, _has_pixels),
     ),
     Kind(
         "reconstructions",
         "images beside what the map keeps of them; shape= as above",
-        "lowland.plots.component_images",
+        IMAGES,
         _images,
         _both(_components, _has_pixels),
         ROWS,
     ),
-    Kind("correlations", "correlations between the columns", "lowland.plots.correlation_map", _table, _numbers, ROWS),
+    Kind(
+        "correlations",
+        "correlations between the columns",
+        "lowland.plots.correlation_map",
+        _table,
+        _numbers,
+        ROWS,
+        True,
+    ),
     Kind(
         "shepard",
         "distances in the map against distances in the data",

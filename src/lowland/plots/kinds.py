@@ -64,7 +64,8 @@ _GIVEN = object()  # stands for rows, where only their presence matters
 def plot_kinds(model: Any) -> dict[str, str]:
     """Return the figures that can be drawn from a fitted model, by name, with a line on what they show.
 
-    Those that need the training rows say so.
+    Those that need the training rows say so. Of images, whose columns are named pixel_0_0, pixel_0_1, …, figures of
+    single columns are left out, and of other named columns those that draw images; `plot` draws them all the same.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def plot_kinds(model: Any) -> dict[str, str]:
     without, given = Subject(model), Subject(model, _GIVEN)
     out = {}
     for name, row in KINDS.items():
-        if row.refuses(given) is None:
+        if row.refuses(given) is None and row.suits(given):
             needs = row.needs == ROWS or row.refuses(without) is not None
             out[name] = row.summary + (" (needs X)" if needs else "")
     return out

@@ -1,4 +1,4 @@
-"""Legends and colour bars that fit beside their axes, by measured sizes."""
+"""Legends that fit beside their axes, by measured sizes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import current, fit_text, literal, room_of, shorten
+from .coloring import Groups, group_style
+from .style import current, literal, room_of, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.cm import ScalarMappable
 
 _MAX_WIDTH, _MAX_HEIGHT = 0.45, 0.97  # shares of the room of the axes that a legend may take at the side
 _WIDTH_ABOVE, _HEIGHT_ABOVE = 0.45, 0.3  # above: if it were wider than the axes, the layout would shrink them each time
@@ -26,6 +26,16 @@ def key(text: str, **look: Any) -> Any:
 
     words = literal(text).replace(" %", "\u00a0%")  # a line must not begin with the sign
     return Line2D([], [], label=words, **({"linestyle": ""} | look))
+
+
+def group_keys(groups: Groups) -> list[Any]:
+    """Return an entry of the legend for each group."""
+    size = 6 * current().marker ** 0.5
+    styles = [group_style(code, groups) for code in range(len(groups.labels))]
+    return [
+        key(shorten(label), marker=shape, color=tone, markersize=size)
+        for label, (tone, shape) in zip(groups.labels, styles, strict=True)
+    ]
 
 
 def add_legend(axes: Axes, handles: Sequence[Any], title: str | None = None, *, above: bool = False) -> None:
@@ -117,16 +127,3 @@ def _outer_box(axes: Any) -> Any:
     renderer = axes.figure._get_renderer()
     parts = [axis.get_tightbbox(renderer) for axis in (axes.xaxis, axes.yaxis, axes.zaxis)]
     return Bbox.union([part for part in parts if part is not None and np.isfinite(part.extents).all()])
-
-
-def add_colorbar(axes: Axes, drawn: ScalarMappable, title: str) -> Any:
-    """Add a colour bar in the current theme at the right of the axes."""
-    look = current()
-    bar = axes.figure.colorbar(drawn, ax=axes, pad=0.1 if hasattr(axes, "zaxis") else 0.02, aspect=30)
-    if bar.solids is not None:
-        bar.solids.set(alpha=1.0)  # the colour bar is opaque even if the points are not
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(colors=look.ink, which="both", labelsize=look.font)
-    bar.set_label(literal(title), color=look.ink, fontsize=look.font)
-    fit_text(bar.ax.yaxis.label, 0.9 * room_of(axes)[1])
-    return bar

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from .coordinates import on_axes
+from .group_points import RASTER_ABOVE
 from .labels import Label
 from .legends import key
 from .style import current
-from .views import RASTER_ABOVE, Drawing
+from .views import Drawing
 
 Array = Any
 

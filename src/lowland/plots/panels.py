@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .coloring import Groups, Scale, group_style, read_colors
+from .group_points import draw_groups
+from .legends import group_keys
 from .parts import color_bar
 from .scatter import places
 from .style import axes_for, current, grid_of_axes, literal, shorten
@@ -87,7 +89,7 @@ def compare_grid(
         place: dict[str, Any] = {"loc": "outside right center"}
         group_legend(where, groups, color_name, **(place if own else _BESIDE))
     elif marks is not None:
-        color_bar(marks, panels, shorten(color_name or ""))
+        color_bar(marks, panels, color_name or "")
     if X is not None and len(found[0].Y) > _ALL_UP_TO:
         said = f"judged by {_ANCHORS:,} of {len(found[0].Y):,} points"
         panels[-1].set_xlabel(said, fontsize=look.font - 1, color=look.ink)
@@ -182,10 +184,7 @@ def draw_panel(axes: Axes, Y: Any, color: Any) -> tuple[Groups | None, Any]:
     }
     read, marks = None if color is None else read_colors(color, len(Y)), None
     if isinstance(read, Groups):
-        for code in range(len(read.labels)):
-            here = read.codes == code
-            tone, shape = _style(code, read)
-            axes.scatter(x[here], y[here], color=tone, marker=shape, **style)
+        draw_groups(axes, np.column_stack([x, y]), read, style)
         _names(axes, x, y, read)
     elif isinstance(read, Scale):
         there = read.present
@@ -223,7 +222,7 @@ def _names(axes: Axes, x: Any, y: Any, groups: Groups) -> None:
             bbox={
                 "boxstyle": "round,pad=0.2",
                 "facecolor": "white",
-                "edgecolor": _style(code, groups)[0],
+                "edgecolor": group_style(code, groups)[0],
                 "linewidth": 1.2,
                 "alpha": 0.85,
             },
@@ -231,21 +230,9 @@ def _names(axes: Axes, x: Any, y: Any, groups: Groups) -> None:
         )
 
 
-def _style(code: int, groups: Groups) -> tuple[str, str]:
-    tone, shape = group_style(code, groups)
-    return tone, "." if shape == "x" else shape  # a cross is drawn by lines, and these marks have none
-
-
 def group_legend(part: Any, groups: Groups, name: str | None, **place: Any) -> None:
     """Add the legend of groups to axes or to a figure."""
-    from matplotlib.lines import Line2D
-
-    look, handles = current(), []
-    for code, label in enumerate(groups.labels):
-        tone, shape = _style(code, groups)
-        size = 5 * look.marker**0.5
-        text = literal(shorten(label))
-        handles.append(Line2D([], [], linestyle="", marker=shape, color=tone, markersize=size, label=text))
+    look, handles = current(), group_keys(groups)
     legend = part.legend(
         handles=handles,
         title=literal(shorten(name)) if name else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .style import current, literal
+from .style import current, fit_text, literal, room_of, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,16 +32,18 @@ def legend(axes: Axes, **options: Any) -> Any:
     return box
 
 
-def color_bar(marks: Any, axes: Axes | list[Axes], label: str = "") -> Any:
-    """Add a colour bar beside the axes, opaque even if the points are not."""
-    look = current()
-    figure = (axes[0] if isinstance(axes, list) else axes).figure
-    bar = figure.colorbar(marks, ax=axes, pad=0.02, aspect=30)
+def color_bar(drawn: Any, axes: Axes | list[Axes], label: str = "", **options: Any) -> Any:
+    """Add a colour bar at the right of the axes, opaque even if the points are not, with a label that fits."""
+    look, first = current(), axes[0] if isinstance(axes, list) else axes
+    apart = 0.1 if hasattr(first, "zaxis") else 0.02
+    bar: Any = first.figure.colorbar(drawn, ax=axes, pad=apart, aspect=30, **options)
     if bar.solids is not None:
         bar.solids.set(alpha=1.0)
     bar.outline.set_visible(False)
-    bar.ax.tick_params(colors=look.ink, labelsize=look.font)
-    bar.set_label(literal(label), color=look.ink, fontsize=look.font)
+    bar.ax.tick_params(colors=look.ink, which="both", labelsize=look.font)
+    bar.set_label(literal(shorten(label, 60)), color=look.ink, fontsize=look.font)
+    if label and not isinstance(axes, list):
+        fit_text(bar.ax.yaxis.label, 0.9 * room_of(axes)[1])
     return bar
 
 

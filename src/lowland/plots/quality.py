@@ -11,9 +11,9 @@ from ..quality.rank_curves import RnxCurve, rnx_curve
 from ..quality.shepard import Shepard
 from ..quality.shepard import shepard as measure_pairs
 from .coordinates import check_order
+from .group_points import RASTER_ABOVE
 from .parts import grid_lines, heading, legend, log_axis
 from .style import axes_for, current, literal, shorten
-from .views import RASTER_ABOVE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

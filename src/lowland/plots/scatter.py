@@ -10,13 +10,14 @@ import numpy as np
 from . import views
 from .coloring import Groups, Scale, group_style, read_colors
 from .coordinates import axis_numbers, on_axes, places, read_coordinates, read_covariances, shown_labels
+from .group_points import RASTER_ABOVE
 from .labels import Label
 from .legends import add_legend, fit_space, key
 from .names import MAX_NAMES, row_labels, write_labels
 from .overlay import Overlay, draw_new
 from .regions import REGIONS, draw_regions, draw_spreads
 from .style import axes_for, current, fit_text, length, literal, room_of
-from .views import KINDS, RASTER_ABOVE, Drawing, crowded
+from .views import KINDS, Drawing, crowded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,8 +36,9 @@ def scatter(
     ax: Axes | None = None,
     color: Any = None,
     color_name: str | None = None,
-    color_limits: tuple[float, float] | None = None,
+    color_limits: tuple[float | str, float | str] | None = None,
     color_map: Any = "viridis",
+    highlight: Sequence[Any] | None = None,
     labels: Sequence[str] | None = None,
     names: Sequence[str] | None = None,
     axes: Sequence[int | str] = (1, 2),
@@ -61,7 +63,9 @@ def scatter(
         scale with a colour bar. Missing values are grey. Of more than 20 groups, the largest 19 have a colour each, and
         the others share one grey entry of the legend, with their number.
     color_name : heading of the legend.
-    color_limits, color_map : ends of a scale, default those of the values; a matplotlib colour map, or its name.
+    color_limits, color_map : ends of a scale, numbers or percentiles such as ("p1", "p99"), default the smallest and
+        the largest value, with arrows at the bar where values lie beyond; a matplotlib colour map, or its name.
+    highlight : names of groups that keep their colours; the other groups are grey, behind them.
     labels : names of the axes, such as "PCA 1 (61.2 %)": for all coordinates or for those drawn.
     names : a name for each row (may be empty), written beside its point where it has room; more than 60 are not.
     axes : the coordinates to draw, counted from 1, or their names; three of them are drawn in space.
@@ -95,13 +99,16 @@ def scatter(
     """
     whole, titles = read_coordinates(embedding, labels)
     chosen = axis_numbers(axes, whole.shape[1], titles)
-    Y, colors = whole[:, chosen], None if color is None else read_colors(color, len(whole))
+    Y, colors = whole[:, chosen], None if color is None else read_colors(color, len(whole), highlight)
+    if highlight is not None and color is None:
+        raise ValueError("highlight needs groups: give a column of categories as color")
     groups = colors if isinstance(colors, Groups) else None
     _check(Y.shape[1], kind, ellipses, level, centers, uncertainty, colors)
     ax = _axes(ax, Y.shape[1], groups)
     P = Y if Y.shape[1] == 3 else np.column_stack(places(Y))
     order = np.random.default_rng(random_state).permutation(len(P))
-    drawing = Drawing(ax, P, colors, color_name, order, color_map, color_limits)
+    limits = None if color_limits is None or not isinstance(colors, Scale) else colors.limits(color_limits)
+    drawing = Drawing(ax, P, colors, color_name, order, color_map, limits)
     many = kind == "auto" and crowded(ax, P) and Y.shape[1] == 2
     views.draw(drawing, "hexagons" if many else kind)
 

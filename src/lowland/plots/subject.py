@@ -9,6 +9,7 @@ import numpy as np
 
 from ..contract.axis_names import axis_labels, has_meaningful_axes, method_title
 from ..contract.reducer import Reducer
+from ..data.pixels import pixel_shape
 from ..quality.models import as_array, cut_chain
 from ..quality.spaces import FAMD, coded
 
@@ -80,6 +81,27 @@ class Subject:
     def meaningful_axes(self) -> bool:
         """Whether the numbers on the axes mean something."""
         return has_meaningful_axes(self.method) and not self._aligned
+
+    @cached_property
+    def pixels(self) -> tuple[int, ...] | None:
+        """The shape of images, if the names of the columns tell that they are pixels."""
+        return pixel_shape(self._names)
+
+    @property
+    def has_named_columns(self) -> bool:
+        """Whether the columns have names of their own, not x0, x1, …, which are those of arrays."""
+        return self._names is not None and any(not (name[:1] == "x" and name[1:].isdecimal()) for name in self._names)
+
+    @cached_property
+    def _names(self) -> list[str] | None:
+        """The names of the columns that the method gets."""
+        names = getattr(self.method, "feature_names_in_", None)
+        if names is None and self._at > 0:
+            try:
+                names = self.model[: self._at].get_feature_names_out()
+            except (AttributeError, ValueError):  # a step of other libraries may not know them
+                return None
+        return None if names is None else [str(name) for name in names]
 
     @cached_property
     def judged(self) -> tuple[Any, Any]:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .coloring import Groups, Scale, group_style
+from .group_points import RASTER_ABOVE, draw_groups
 from .labels import Label
-from .legends import add_colorbar, key
+from .legends import group_keys, key
+from .parts import color_bar
 from .style import current, room_of, shorten
 
 if TYPE_CHECKING:
@@ -18,13 +20,11 @@ if TYPE_CHECKING:
 Array = Any
 
 KINDS = ("auto", "points", "density", "hexagons")
-RASTER_ABOVE = 5000  # with more points a vector figure is slow to open
 SHARES = (0.95, 0.75, 0.5, 0.25)  # of the rows inside the contours of a density
 GROUP_SHARES = (0.9, 0.5)  # the same for groups
 _OVERPRINTED = 3.0  # marks on one place, times their opacity, above which differences in density are invisible
 _HEXAGON = 7.0  # points: width of a hexagon
 _USUAL_ROOM = 72 * 7.0 * 72 * 5.4  # square points, for which sizes of markers are chosen
-_BATCHES = 20  # parts of the points in which markers of several shapes are drawn in turn
 _GRID = 160  # cells along the longer side of a density
 
 
@@ -60,8 +60,14 @@ class Drawing:
         return np.full(len(self.P), look.accent if self.colors is None else look.ink)
 
     def bar(self, drawn: Any, title: str) -> None:
-        """Add a colour bar."""
-        add_colorbar(self.axes, drawn, title)
+        """Add a colour bar, pointed where values lie beyond its limits."""
+        values = np.asarray(drawn.get_array())
+        low, high = self.limits or (-np.inf, np.inf)
+        beyond = (
+            "min" if values.min(initial=np.inf) < low else "",
+            "max" if values.max(initial=-np.inf) > high else "",
+        )
+        color_bar(drawn, self.axes, title, extend="both" if all(beyond) else "".join(beyond) or "neither")
         self.has_bar = True
 
 
@@ -107,17 +113,6 @@ def draw(drawing: Drawing, kind: str) -> None:
         drawing.handles[:0] = group_keys(drawing.colors)
 
 
-def group_keys(groups: Groups) -> list[Any]:
-    """Return an entry of the legend for each group."""
-    size = 6 * current().marker ** 0.5
-    return [
-        key(shorten(label), marker=shape, color=tone, markersize=size)
-        for label, (tone, shape) in zip(
-            groups.labels, (group_style(code, groups) for code in range(len(groups.labels))), strict=True
-        )
-    ]
-
-
 # -- points ----------------------------------------------------------------------------------------------------------
 
 
@@ -129,7 +124,7 @@ def _points(drawing: Drawing) -> None:
     elif isinstance(colors, Scale):
         _scale_points(drawing, colors, look)
     else:
-        _group_points(drawing, colors, look)
+        draw_groups(axes, P, colors, look, order)
 
 
 def _scale_points(drawing: Drawing, scale: Scale, look: dict[str, Any]) -> None:
@@ -144,33 +139,6 @@ def _scale_points(drawing: Drawing, scale: Scale, look: dict[str, Any]) -> None:
 
 def _scale_title(name: str | None, missing: int) -> str:
     return shorten(name or "") + (f" (grey: {missing:,} missing)" if missing else "")
-
-
-def _group_points(drawing: Drawing, groups: Groups, look: dict[str, Any]) -> None:
-    styles = [group_style(code, groups) for code in range(len(groups.labels))]
-    colors, codes = np.array([tone for tone, _ in styles])[groups.codes], groups.codes
-    for part, some in _layers(drawing.order, groups, styles):
-        here = part[np.isin(codes[part], some)]
-        shape = styles[some[0]][1]
-        style = look | {"linewidths": 0.8 if shape == "x" else 0, "marker": shape}
-        tone = {"color": colors[here[0]]} if len(some) == 1 and len(here) else {"c": colors[here]}
-        drawing.axes.scatter(*drawing.P[here].T, **tone, **style)
-
-
-def _layers(order: Array, groups: Groups, styles: list[tuple[str, str]]) -> list[tuple[Array, list[int]]]:
-    """Return parts of the rows, and groups of each part that are drawn at once, from back to front.
-
-    Groups with one shape of markers are drawn at once, in random order; several shapes, and each group of many points,
-    in turn, for a part of the points each time, so that none hides the others. Of one colour, points are drawn ten
-    times as fast.
-    """
-    behind = [[code] for code in (groups.missing, groups.others) if code >= 0]  # missing values, the rest
-    front = [[code] for code in groups.named]
-    if len(order) <= RASTER_ABOVE:
-        shapes = dict.fromkeys(styles[code][1] for code in groups.named)
-        front = [[code for code in groups.named if styles[code][1] == shape] for shape in shapes]
-    parts = np.array_split(order, _BATCHES if len(front) > 1 else 1)
-    return [(order, some) for some in behind] + [(part, some) for part in parts for some in front]
 
 
 # -- hexagons --------------------------------------------------------------------------------------------------------

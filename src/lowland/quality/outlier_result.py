@@ -174,10 +174,10 @@ def sentence(
     reported = by_chance >= 0.01 and found.ranking is None
     usual = f"expected by chance in normal data: {number}" if reported else ""
     if m == 0:
-        text = f"None of {n} rows is flagged" + (f" ({usual})." if usual else ".")
+        text = f"None of {n:,} rows is flagged" + (f" ({usual})." if usual else ".")
     else:
         listed = ", ".join(_called(found, int(i)) for i in found.rows[:_LISTED]) + (", …" if m > _LISTED else "")
-        text = f"{m} of {n} rows {'is' if m == 1 else 'are'} flagged: {listed}"
+        text = f"{m:,} of {n:,} rows {'is' if m == 1 else 'are'} flagged: {listed}"
         text += f" ({usual})." if usual else "." * (m <= _LISTED)
     if found.ranking is not None:
         text += f" {found.ranking.sentence}"

@@ -61,7 +61,7 @@ def _advice(found: Trust) -> str:
     if far == "good":
         return "Neighbours, groups and distances can be read from this map, as far as the measures below say."
     if words.get("geodesic distances") == "good":
-        return "Read neighbours and the way along the shape from this map, not straight distances."
+        return "Read neighbours and distances along the shape from this map, not straight-line distances."
     if near == "good":
         return f"Read neighbours and groups from this map, but do not measure distances in it: they are {far}."
     return (

@@ -93,14 +93,18 @@ HOW_TO_READ = {
     "component_planes": "One picture a column: its value in each cell. Columns with similar pictures vary together.",
     "rnx": "The agreement of neighbourhoods, above chance, from the nearest neighbours (left) to the whole data "
     "(right): where the curve is high, the map can be trusted at that scale.",
-    "eigenimages": "Each component as an image: light and dark pixels change in opposite directions along it.",
-    "reconstructions": "Rows above, and below what the map remembers of them.",
+    "eigenimages": "Each component as an image: along the axis, red pixels become lighter and blue ones darker. In "
+    "brackets its share of the variance; at most 16 are drawn. The components are added to the mean image; which of "
+    "the two signs a component has is arbitrary.",
+    "reconstructions": "Some of the images, rebuilt from more and more components (k), beside the original. What is "
+    "still lost at the largest k is not in the coordinates: neither the map nor a model that uses them can know it.",
     "quality_map": "The map, coloured by the share of each point's neighbours in the data that are also its neighbours "
     "in the map.",
 }
 
 # The pictures of a report, by method; those of the map itself and of its quality are in every report.
 _COMPONENTS = ("scree", "correlation_circle", "biplot")
+_OF_COLUMNS = ("correlation_circle", "biplot")  # of images these would show single pixels
 _PICTURES: dict[str, tuple[str, ...]] = {
     "pca": _COMPONENTS,
     "probabilistic_pca": _COMPONENTS,
@@ -139,10 +143,15 @@ clusters do not carry distance'
     return _MEANINGS.get(method or "", _UNKNOWN).format(title=title)
 
 
-def pictures_of(method: str | None) -> tuple[str, ...]:
-    """Return the kinds of pictures that a report of a method shows.
+def pictures_of(method: str | None, *, images: bool = False) -> tuple[str, ...]:
+    """Return the kinds of pictures that a report of a method shows; ``images``: its axes are sums of pixels.
 
     >>> pictures_of("isomap"), pictures_of(None)
     (('residual_variance', 'spectrum'), ('shepard', 'rnx'))
+    >>> pictures_of("pca", images=True)
+    ('scree', 'eigenimages', 'reconstructions')
     """
-    return _PICTURES.get(method or "", OF_ANY_MAP)
+    kinds = _PICTURES.get(method or "", OF_ANY_MAP)
+    if not images:
+        return kinds
+    return (*(kind for kind in kinds if kind not in _OF_COLUMNS), "eigenimages", "reconstructions")

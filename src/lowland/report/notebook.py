@@ -130,7 +130,7 @@ def dimension_html(found: Estimate) -> str:
 
     with theme("paper"):
         drawing = picture(found.figure(), "Estimates of the dimension", found.sentence, width=860)
-    notes = (f"Note: {text}" for text in found.warnings)
+    notes = (f"Note: {text.rstrip('.')}." for text in found.warnings)
     return paragraphs(found.sentence, *notes) + drawing + table(HEADINGS, found.cells())
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .subject import Subject
 
 _MOST_ROWS = 20_000  # pictures that compare pairs or repeat the fit are drawn of no more rows
-_OF_ROWS = ("biplot", "correlation_circle", "hit_map", "u_matrix", "residual_variance")
+_OF_ROWS = ("biplot", "correlation_circle", "hit_map", "u_matrix", "residual_variance", "reconstructions")
 _OF_PLANES = ("biplot", "correlation_circle")
 _TITLES = {
     "correlation_circle": "Correlation circle",
@@ -27,13 +27,15 @@ _TITLES = {
     "hit_map": "Rows in each cell",
     "component_planes": "Columns on the grid",
     "rnx": "Agreement of neighbourhoods by size",
+    "eigenimages": "The axes as images",
+    "reconstructions": "Images and what the components keep of them",
 }
 
 
 def section(subject: Subject) -> str:
     """Return the section with the pictures of the method; empty if there are none."""
     pieces = []
-    for kind in pictures_of(subject.method_name):
+    for kind in pictures_of(subject.method_name, images=_has_image_axes(subject)):
         if kind == "scree":
             pieces += [_variance(subject.model)]
         elif subject.alignment is None or kind in ("shepard", "rnx"):
@@ -52,6 +54,11 @@ def _picture(subject: Subject, kind: str) -> list[str]:
     if figure is None:
         return []
     return [page.heading3(title), page.figure(inline_svg(figure, kind, title, caption), caption)]
+
+
+def _has_image_axes(subject: Subject) -> bool:
+    """Return whether the axes are sums of pixels, so that they can be drawn as images."""
+    return subject.pixels is not None and getattr(subject.model, "components_", None) is not None
 
 
 def drawn(subject: Subject, kind: str) -> Any:
@@ -134,6 +141,8 @@ def components_needed(spectrum: Spectrum) -> list[str]:
 def axes_section(subject: Subject) -> str:
     """Return the section on the columns that define each axis; empty if the axes are not sums of columns."""
     model = subject.model
+    if _has_image_axes(subject):
+        return ""  # weights of single pixels tell nothing; the axes are drawn as images
     loadings = [] if model is None or subject.alignment else top_loadings(model)
     if model is None or not loadings:
         return ""

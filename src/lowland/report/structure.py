@@ -65,7 +65,7 @@ def dimension_pieces(found: Estimate | str, behind: Compared, words: Callable[[s
         for kind, label, value, between in _filled(found.cells())
     ]
     pieces = [page.paragraph(found.sentence)]
-    pieces += [page.paragraph(f"Note: {words(text)}") for text in found.warnings]
+    pieces += [page.paragraph(f"Note: {words(text).rstrip('.')}.") for text in found.warnings]
     if behind.are_many:
         pieces.append(page.paragraph(f"Estimated from a random sample of the {behind.n:,} rows."))
     caption = "The dimension seen in neighbourhoods of increasing size; the level part of the curve is the estimate."
@@ -106,7 +106,7 @@ def outliers_section(found: Outliers | str, behind: Compared, steps: str | None)
         more = len(found) - len(rows)
         caption = f"The most extreme rows{f'; {more:,} more are not listed' if more else ''}"
         if steps is not None and found.columns is not None:
-            caption += f". Values are those after the steps {steps}"
+            caption += f". Values are those after these steps: {steps}"
         pieces.append(page.table(rows, caption))
     return page.section(title, *pieces)
 

@@ -81,6 +81,13 @@ class Subject:
         return self.behind is not None and self.behind.pairwise
 
     @property
+    def pixels(self) -> tuple[int, ...] | None:
+        """The shape of images, if the columns of the model are their pixels."""
+        from ..data.pixels import pixel_shape
+
+        return None if self.model is None else pixel_shape(getattr(self.model, "feature_names_in_", None))
+
+    @property
     def labels(self) -> list[str]:
         """Labels of the axes, with shares of the variance where the axes are those of the method."""
         if self.model is not None:

@@ -63,7 +63,7 @@ def measure(
         return f"Not measured: at least {LEAST} rows are needed."
     try:
         behind = compared_rows(model, X) if behind is None else behind
-        space = behind.space if steps is None else f"{behind.space} after the steps {steps}"
+        space = behind.space if steps is None else f"{behind.space}, after these steps: {steps}"
         return _of_rows(replace(behind, space=space), Y, groups)
     except DataError as error:
         return f"Not measured: {error}"

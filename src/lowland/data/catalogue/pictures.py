@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...core.errors import DataError
 from ...core.formatting import first_line
 from ..arraytable import ArrayTable
+from ..pixels import pixel_names
 from .dataset import Dataset
 from .fetching import fetch
 
@@ -63,11 +64,6 @@ def postal_digits(row: Dataset, part: str) -> ArrayTable:
     )
     X = np.concatenate([pixels for pixels, _ in pieces])
     return ArrayTable(X, row.name, pixel_names(*(row.image or (16, 16))), aside=aside, notes=row.notes, roles=row.roles)
-
-
-def pixel_names(height: int, width: int) -> list[str]:
-    """Return the names of pixels, row by row, as scikit-learn's digits have them."""
-    return [f"pixel_{i}_{j}" for i in range(height) for j in range(width)]
 
 
 def _svm_light(path: Path) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

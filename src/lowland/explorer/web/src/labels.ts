@@ -30,6 +30,11 @@ function overlap(a: Box, b: Box): boolean {
   return !apart;
 }
 
+/** Return whether a box lies inside a frame of this size. */
+export function isInside(box: Box, width: number, height: number): boolean {
+  return box.left >= 0 && box.top >= 0 && box.left + box.width <= width && box.top + box.height <= height;
+}
+
 /** Names of all points in an element over the canvas; empty if there are too many points or no ids. */
 export class Labels {
   readonly root = element("div", { class: "ll-labels", "aria-hidden": "true" });
@@ -41,8 +46,9 @@ export class Labels {
     this.root.append(...this.names);
   }
 
-  /** Put the names beside their points. */
+  /** Put the names beside their points, inside the map. */
   update(place: (point: number) => [number, number] | undefined): void {
+    const [wide, high] = [this.root.clientWidth, this.root.clientHeight];
     const choices = this.names.map((name, point): Box[] => {
       const at = place(point);
       if (!at) return [];
@@ -55,7 +61,9 @@ export class Labels {
         [across, y - GAP - height],
         [across, y + GAP],
       ] as const;
-      return corners.map(([left, top]) => ({ left, top, width, height }));
+      return corners
+        .map(([left, top]) => ({ left, top, width, height }))
+        .filter((box) => isInside(box, wide, high));
     });
     withoutOverlap(choices).forEach((box, point) => {
       const name = this.names[point];

@@ -30,7 +30,7 @@ export class Scatter {
   private readonly plot: HTMLElement;
   private readonly tooltip = element("div", { class: "ll-tooltip", hidden: true });
   private readonly legend = element("div", { class: "ll-legend" });
-  private readonly labels = { x: element("span", { class: "ll-x" }), y: element("span", { class: "ll-y" }) };
+  private readonly labels = { x: element("div", { class: "ll-x" }), y: element("div", { class: "ll-y" }) };
   private readonly panel: SelectionPanel;
   private readonly names: Labels;
   private readonly endTheme: () => void;
@@ -60,9 +60,10 @@ export class Scatter {
     const canvas = element("canvas");
     this.plot = element("div", { class: "ll-plot", tabindex: "0", role: "application" }, canvas, this.tooltip);
     this.names = new Labels(data);
-    this.plot.append(this.names.root, this.labels.x, this.labels.y);
+    this.plot.append(this.names.root);
     this.panel = new SelectionPanel(data, () => this.select([], ""));
-    root.replaceChildren(...made.parts, this.plot, this.legend, this.panel.root, element("p", { class: "ll-note" }, this.note()));
+    const framed = [this.labels.y, this.plot, this.labels.x]; // titles of axes stand outside, where they hide no point
+    root.replaceChildren(...made.parts, ...framed, this.legend, this.panel.root, element("p", { class: "ll-note" }, this.note()));
     this.colors = this.coloring();
     this.positions = this.place();
     this.view = new View(canvas, data.count, this.theme, {

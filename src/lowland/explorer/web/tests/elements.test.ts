@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { coloring } from "../src/colors";
 import { type Choices, controls } from "../src/controls";
-import { withoutOverlap } from "../src/labels";
+import { isInside, withoutOverlap } from "../src/labels";
 import { legendElements } from "../src/legend";
 import { decode } from "../src/payload";
 import { normalized, strip } from "../src/scale";
@@ -130,5 +130,9 @@ describe("names", () => {
 
   it("go to another side if that is free", () => {
     expect(withoutOverlap([[box(0)], [box(5), box(-20)]])).toEqual([box(0), box(-20)]);
+  });
+
+  it("stay inside the map", () => {
+    expect([box(-1), box(0), box(10), box(11)].map((one) => isInside(one, 20, 10))).toEqual([false, true, true, false]);
   });
 });
