@@ -68,9 +68,9 @@ def test_a_model_of_distances_is_not_told_to_go_back_to_rows(run: Run, tmp_path:
 
 def test_texts_without_a_function_are_told_what_is_missing() -> None:
     for cls in (lowland.Isomap, lowland.ClassicalMDS):
-        with pytest.raises(lowland.DataError, match=r"texts or other objects.*metric= a function of two objects"):
+        with pytest.raises(lowland.DataError, match=r"texts or other objects.*metric= a function of two texts"):
             cls().fit(["cat", "dog", "cow", "cart"])
-    with pytest.raises(lowland.DataError, match=r"kernel= a function of two objects"):
+    with pytest.raises(lowland.DataError, match=r"kernel= a function of two texts"):
         lowland.KernelPCA().fit(["cat", "dog", "cow", "cart"])
 
 

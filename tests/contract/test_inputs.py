@@ -53,7 +53,7 @@ def test_one_line_of_distances_is_refused_with_advice(count, said):
 
 
 def test_objects_need_a_function():
-    with pytest.raises(DataError, match="give metric= a function of two objects"):
+    with pytest.raises(DataError, match="give metric= a function of two texts"):
         lowland.ClassicalMDS().fit(["a", "bc", "def"])
 
 
