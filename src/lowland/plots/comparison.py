@@ -76,8 +76,9 @@ def comparison(
 def small_map(Y: Any, color: Sequence[Any] | None = None) -> Figure:
     """Draw one small map without axes.
 
-    >>> len(small_map([[0, 1], [1, 0]], ["a", "b"]).axes[0].collections)
-    2
+    >>> points = small_map([[0, 1], [1, 0]], ["a", "b"]).axes[0].collections[0]
+    >>> len(points.get_offsets()), len({tuple(color) for color in points.get_facecolors()})
+    (2, 2)
     """
     figure, axes = new_figure(3.0, 2.9)
     draw_panel(axes, np.asarray(Y), color)
