@@ -337,7 +337,7 @@ def small_symmetric(A: Operator, k: int, largest: bool) -> KrylovResult:
     if A.null is not None:  # move the known null vectors to the far end
         M = M - (norm if largest else -norm) * (A.null @ arrays.t(A.null))
     n, part = A.shape[0], None
-    if 5 * k < n and n > 200:
+    if 4 * k < n and n > 200:
         part = (n - k, n - 1) if largest else (0, k - 1)
     values, vectors = dense.eigh((M + arrays.t(M)) / 2, part)
     if largest:

@@ -173,7 +173,7 @@ def _leading(
     if solver == "power":  # it resolves values no better than its residual
         least = max(least, float(np.sqrt(10 * tolerance(op))))
     size = op.shape[0] - (0 if op.null is None else op.null.shape[1])
-    if solver == "auto" and (op.shape[0] <= DENSE_LIMIT or wanted.whole):
+    if solver == "auto" and (wanted.whole or (op.shape[0] <= DENSE_LIMIT and not wanted.leading)):
         ask = size
     elif wanted.count is not None:
         ask = min(size, wanted.count if solver == "power" else max(wanted.count, SCREE))

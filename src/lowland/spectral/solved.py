@@ -72,13 +72,15 @@ class Solved:
 class ComponentRule:
     """The number of components: a number, a share of the total, all (the rank), or a rule on the spectrum.
 
-    ``tol`` is the residual, relative to σ₁, at which a Krylov iteration on the rows may stop; None: rounding.
+    ``tol`` is the residual, relative to σ₁, at which a Krylov iteration on the rows may stop; None: rounding. With
+    ``leading``, only ``count`` pairs are solved for, even where all of them cost little more.
     """
 
     count: int | None = None
     share: float | None = None
     rule: Callable[[Solved], int] | None = None
     tol: float | None = None
+    leading: bool = False
 
     @property
     def whole(self) -> bool:

@@ -169,7 +169,7 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         solver = "gram" if X.shape[0] <= X.shape[1] else "covariance"
         if min(X.shape) > _SQUARE and 5 * most <= min(X.shape):
             solver = "lanczos"  # keeps vectors of the shorter side only; strengths of concepts are of similar size
-        rule, scaling = ComponentRule(count=most), Scaling(False, ddof=0)
+        rule, scaling = ComponentRule(count=most, leading=True), Scaling(False, ddof=0)
         return rowspace.decompose(as_rows(X), rule, scaling, solver=solver, rng=seed(self.random_state))
 
     def _keep(self, X: Any) -> None:
