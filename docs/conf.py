@@ -20,6 +20,7 @@ html_theme = "furo"
 html_title = f"Lowland {version}"
 html_math_renderer = "mathml"
 exclude_patterns = ["_build"]
+suppress_warnings = ["ref.python"]  # several classes have an attribute of the same name
 
 default_role = "code"  # docstrings name parameters and functions in single backquotes
 autodoc_member_order = "bysource"
@@ -46,6 +47,8 @@ def plain_formulas(app: Any, what: str, name: str, thing: Any, options: Any, lin
     Runs after napoleon. Directives, fields, examples and what stands in backquotes are left alone.
     """
     for i, line in enumerate(lines):
+        if line.lstrip().startswith(":"):
+            lines[i] = line.replace("|", r"\|")
         if line.lstrip().startswith((".. ", ":", ">>>", "...")):
             continue
         parts = re.split(r"(``.+?``|`.+?`)", line)
@@ -54,7 +57,13 @@ def plain_formulas(app: Any, what: str, name: str, thing: Any, options: Any, lin
         lines[i] = "".join(parts)
 
 
+def skip_requests(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out set_fit_request and its kind, which scikit-learn adds to every estimator."""
+    return True if name.startswith("set_") and name.endswith("_request") else None
+
+
 def setup(app: Any) -> None:
     """Register the renderer of formulas, and what docstrings go through."""
+    app.connect("autodoc-skip-member", skip_requests)
     app.connect("autodoc-process-docstring", plain_formulas, priority=900)
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
