@@ -12,6 +12,7 @@ from lowland import RowSource, config
 from lowland.core.arrays import to_numpy
 from lowland.core.errors import Cancelled, DataError, MemoryLimitError
 from lowland.rows import moments
+from lowland.rows.accumulator import SEGMENT_BLOCKS
 from lowland.rows.gram_sums import Scratch, subtract, symmetric_sum
 from lowland.rows.moments import ColumnMoments, Moments, RFactor, column_moments, r_factor
 from lowland.rows.moments import triangle as _triangle
@@ -51,6 +52,52 @@ def kind(request):
 @pytest.fixture
 def X(rng):
     return rng.standard_normal((9000, 5)) @ rng.standard_normal((5, 5)) + [1, -20, 300, 0, 5]
+
+
+# -- segments ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tall():
+    return np.random.default_rng(5).standard_normal((150_001, 3)) + [0, 1e6, -3]
+
+
+def test_segments_summed_elsewhere_give_the_same_bits(tall, kind):
+    step = SEGMENT_BLOCKS * block_rows(3)
+    total = kind(3)
+    for start in range(0, len(tall), step):
+        total.add_segment(kind(3).update(as_rows(tall[start : start + step])).close())
+    assert step < len(tall) / 2
+    assert bits(total) == bits(kind(3).update(as_rows(tall)))
+
+
+@pytest.mark.parametrize("batch", [999, 40_000, 65_536, 70_000])
+def test_batches_across_segments_leave_no_trace(tall, kind, batch):
+    seen = kind(3)
+    for start in range(0, len(tall), batch):
+        seen.update(as_rows(tall[start : start + batch]))
+        if start == 2 * batch:
+            assert seen.finished().n_rows == min(start + batch, len(tall))  # a look in between changes nothing
+    assert bits(seen) == bits(kind(3).update(as_rows(tall)))
+
+
+def test_an_open_segment_survives_its_state(tall, kind):
+    if kind is ColumnMoments:
+        pytest.skip("is never stored")
+    first = kind(3, precise=True) if kind is Moments else kind(3)
+    first.update(as_rows(tall[:100_001]))
+    again = kind.from_state(first.to_state()[1]).update(as_rows(tall[100_001:]))
+    assert bits(again) == bits(first.update(as_rows(tall[100_001:])))
+
+
+def test_a_failed_batch_leaves_the_open_segment_as_it_was(tall, kind):
+    seen, bad = kind(3).update(as_rows(tall[:30_000])), tall[30_000:90_000].copy()
+    before = bits(seen)
+    bad[50_000, 1] = np.nan
+    with pytest.raises(DataError, match="row 50000"):
+        seen.update(as_rows(bad))
+    assert bits(seen) == before
+    assert bits(seen.update(as_rows(tall[30_000:]))) == bits(kind(3).update(as_rows(tall)))
 
 
 # -- right ---------------------------------------------------------------------------------------------------

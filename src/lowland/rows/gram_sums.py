@@ -30,6 +30,9 @@ class Scratch:
     def __init__(self) -> None:
         self._local = threading.local()
 
+    def __reduce__(self) -> tuple[type[Scratch], tuple[()]]:
+        return Scratch, ()  # another process has buffers of its own
+
     def take(self, rows: int, columns: int, dtype: Any) -> np.ndarray[Any, Any]:
         """Return an uninitialised matrix, which reuses the memory of the thread's last one."""
         held = getattr(self._local, "buffer", None)

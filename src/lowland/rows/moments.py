@@ -5,177 +5,29 @@ of the earlier blocks (Chan, Golub and LeVeque 1983):
 
     S = S₁ + S₂ + (n₁n₂/n) δδᵀ,   δ = m₂ − m₁.
 
-Blocks have a fixed size and are merged in row order, so streaming, threads and one array give the same bits.
+Blocks have a fixed size. They are merged in row order into segments of 16 blocks, and segments in row order into the
+total. So streaming, threads, one array, and workers that each sum whole segments give the same bits.
 `RFactor` keeps R with RᵀR = S instead (Demmel, Grigori, Hoemmen, Langou 2012: QR of tall matrices by blocks):
 singular values far below √eps·σ₁ survive there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays, thread_pool
+from ..core import arrays
 from ..core.errors import DataError
 from ..core.settings import report_progress
-from .block import Block, block_rows, require_finite
-from .block_moments import Mean, Part, centered, require_sums, shifted, sparse_columns, sparse_moments, triangle
+from .accumulator import Accumulator
+from .block import Block, block_rows
+from .block_moments import Part, centered, require_sums, shifted, sparse_columns, sparse_moments, triangle
 from .gram_sums import TILED, Scratch, add_tiles, mirror, square, square_zeros
 from .row_source import RowSource
 
 Array = Any
-
-
-class Accumulator:
-    """Base of `Moments` and `RFactor`: counts, mean, and rows held back until a block is full."""
-
-    def __init__(self, n_features: int) -> None:
-        self.n_features = n_features
-        self.n_rows = 0  # rows with a positive weight
-        self.weight = 0.0
-        self.mean: Array = np.zeros(n_features)
-        self._parts: Mean = (self.mean, self.mean)
-        self.dtype: np.dtype[Any] | None = None  # of the first rows and of the results
-        self._held: list[Block] = []
-
-    # -- written by subclasses ----------------------------------------------------------------------------
-
-    def _reduce(self, block: Block, scratch: Scratch) -> Part:
-        """Return rows, weight, mean and the summary of one block."""
-        raise NotImplementedError
-
-    def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
-        """Merge a summary whose mean differs by delta."""
-        raise NotImplementedError
-
-    def _copy_summary(self) -> Array:
-        raise NotImplementedError
-
-    def _block_rows(self, source: RowSource) -> int:
-        """Return the rows of a block: the same for dense and sparse rows, which may be mixed."""
-        return block_rows(self.n_features)
-
-    # -- shared -------------------------------------------------------------------------------------------
-
-    def update(self, source: RowSource, *, stage: str = "scatter") -> Self:
-        """Add rows. Those that do not fill a block are held for the next call: results do not depend on the calls."""
-        scratch = Scratch()
-        with self._batch(source, stage) as blocks:
-            for part in thread_pool.run(
-                lambda b: self._reduce(b, scratch), blocks, stage=stage, total=source.block_count()
-            ):
-                self._add(part)
-        return self
-
-    @contextmanager
-    def _batch(self, source: RowSource, stage: str) -> Iterator[Iterator[Block]]:
-        """Return the full blocks of a batch; if it fails or is cancelled, the state is restored."""
-        size, saved = self._block_rows(source), dict(vars(self))
-        waiting = sum(b.rows.shape[0] for b in self._held)
-        if source.n_rows is None or waiting + source.n_rows >= size:
-            self._adopt(self._copy_summary())  # a copy: sums are in place
-        self.dtype = self.dtype or source.dtype
-        try:
-            first = max(1, size - waiting)  # a model file of an older version may hold more rows than a block
-            yield self._full_blocks(source.blocks(size, first), size, waiting)
-            if self._held:
-                total = source.block_count() or 1
-                report_progress(stage, total, total)
-        except BaseException:
-            vars(self).update(saved)
-            raise
-
-    def _full_blocks(self, blocks: Iterator[Block], size: int, waiting: int) -> Iterator[Block]:
-        for block in blocks:
-            held, self._held = [*self._held, block], []
-            if sum(b.rows.shape[0] for b in held) < size:
-                require_finite(block)  # now, not when the block is full
-                held[-1] = block._replace(rows=_owned(block.rows))  # the caller may reuse its batch
-                self._held = _compact(held)
-                return
-            yield _join_blocks(held)._replace(start=block.start - waiting)  # errors count the rows of this batch
-            waiting = 0
-
-    def _add(self, part: Part, join: Callable[[Array, float, Array], None] | None = None) -> None:
-        n, weight, (origin, offset), summary = part
-        if weight == 0:
-            return
-        first, before = self._parts if self.weight else (origin, offset)
-        delta = (origin - first) + (offset - before)
-        total = self.weight + weight
-        with np.errstate(over="ignore", invalid="ignore"):  # non-finite sums raise where they are used
-            (join or self._join)(summary, self.weight * weight / total, delta)
-        self._parts = first, before + delta * (weight / total)
-        self.mean = self._parts[0] + self._parts[1]
-        self.weight, self.n_rows = total, self.n_rows + n
-
-    def merge(self, other: Self) -> Self:
-        """Add the rows of another accumulator."""
-        if other.n_features != self.n_features:
-            raise DataError(f"cannot merge {other.n_features} columns into {self.n_features}")
-        if not other.weight and not other._held:
-            return self
-        self._flush()
-        done = other.finished()
-        self._add((done.n_rows, done.weight, done._parts, done._copy_summary()))
-        return self
-
-    def finished(self) -> Self:
-        """Return an accumulator that includes the rows held back; more rows can be added to this one."""
-        if not self._held:
-            return self
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin._adopt(self._copy_summary())
-        twin._flush()
-        return twin
-
-    def close(self) -> Self:
-        """Include the rows held back, in place, and return the finished accumulator: the end of a single pass."""
-        self._flush()
-        return self.finished()
-
-    def _adopt(self, summary: Array) -> None:
-        raise NotImplementedError
-
-    def _flush(self) -> None:
-        held, self._held = self._held, []
-        if held:
-            self._take(_join_blocks(held), Scratch())
-
-    def _take(self, block: Block, scratch: Scratch) -> None:
-        self._add(self._reduce(block, scratch))
-
-    def _state(self) -> dict[str, Any]:
-        held = _join_blocks(self._held) if self._held else None
-        out: dict[str, Any] = {
-            "n_features": self.n_features,
-            "n_rows": self.n_rows,
-            "weight": self.weight,
-            "mean": arrays.to_numpy(self.mean),
-            "origin": arrays.to_numpy(self._parts[0]),
-            "offset": arrays.to_numpy(self._parts[1]),
-            "dtype": (self.dtype or np.dtype(np.float64)).name,
-        }
-        if held is not None:
-            out["held"] = held.rows.toarray() if sp.issparse(held.rows) else arrays.to_numpy(held.rows)
-            out["held_weights"] = np.ones(held.rows.shape[0]) if held.weights is None else np.asarray(held.weights)
-        return out
-
-    @classmethod
-    def _restore(cls, state: dict[str, Any]) -> Self:
-        self = cls(int(state["n_features"]))
-        self.n_rows, self.weight = int(state["n_rows"]), float(state["weight"])
-        self.mean, self.dtype = np.asarray(state["mean"]), np.dtype(str(state["dtype"]))
-        self._parts = np.asarray(state["origin"]), np.asarray(state["offset"])
-        if "held" in state:
-            w = np.asarray(state["held_weights"])
-            self._held = [Block(0, np.asarray(state["held"]), None if (w == 1).all() else w)]
-        return self
 
 
 class Moments(Accumulator):
@@ -194,6 +46,10 @@ class Moments(Accumulator):
         self.scatter: Array = None
         self._tiled = n_features > TILED
         self._dtype = np.float64 if precise else None  # products of float32 rows in float64 as well
+
+    def empty(self) -> Self:
+        """Return moments of the same kind without rows."""
+        return type(self)(self.n_features, precise=self._dtype is not None)
 
     def update(self, source: RowSource, *, stage: str = "scatter") -> Self:
         """Add rows; see `Accumulator.update`."""
@@ -245,6 +101,9 @@ class Moments(Accumulator):
     def _copy_summary(self) -> Array:
         return self.scatter if self.scatter is None else self.scatter + 0.0
 
+    def _take_summary(self) -> Array:
+        return self.scatter
+
     def _adopt(self, summary: Array) -> None:
         self.scatter = summary
 
@@ -273,6 +132,11 @@ class ColumnMoments(Accumulator):
 
     def _block_rows(self, source: RowSource) -> int:
         return block_rows(self.n_features, source.sparse)  # one pass, so sparse rows need no fixed size
+
+    @property
+    def segmented(self) -> bool:
+        """Whether blocks are merged by segments: always, for the sums take little memory."""
+        return True
 
     def _reduce(self, block: Block, scratch: Scratch) -> Part:
         if sp.issparse(block.rows):
@@ -348,31 +212,6 @@ class RFactor(Accumulator):
         self = cls._restore(state)
         self.R = np.asarray(state["R"]) if "R" in state else None
         return self
-
-
-def _owned(rows: Array) -> Array:
-    return rows.copy() if hasattr(rows, "copy") else rows.clone()
-
-
-def _compact(held: list[Block]) -> list[Block]:
-    """Join the held rows when they are many, so that a row is copied at most log n times."""
-    if len(held) > 64:
-        return [_join_blocks(held)]
-    return held
-
-
-def _join_blocks(held: list[Block]) -> Block:
-    if len(held) == 1:
-        return held[0]
-    weights = None
-    if any(b.weights is not None for b in held):
-        weights = np.concatenate([np.ones(b.rows.shape[0]) if b.weights is None else b.weights for b in held])
-    if all(sp.issparse(b.rows) for b in held):
-        rows = sp.vstack([b.rows for b in held], format="csr")
-    else:
-        parts = [b.rows.toarray() if sp.issparse(b.rows) else b.rows for b in held]
-        rows = arrays.namespace(*parts).concat(parts, axis=0)
-    return held[0]._replace(rows=rows, weights=weights)
 
 
 def moments(source: RowSource, *, precise: bool = False) -> Moments:

@@ -12,7 +12,7 @@ import itertools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +25,7 @@ from . import conversion
 from .block import Block, block_rows, require_finite
 
 Array = Any
+Result = TypeVar("Result")
 
 __all__ = ["ArrayRows", "Block", "BlockRows", "RowSource", "as_rows", "block_rows", "require_finite"]
 
@@ -127,7 +128,7 @@ class RowSource(ABC):
             return arrays.back(host.map_blocks(work, width, dtype), self.home)
         if self.n_rows == 0:
             return arrays.like(np.empty((0, width)), self.reference, kind)
-        parts = thread_pool.run(step, self.blocks(), stage="transform", total=self.block_count())
+        parts = self.map(step, stage="transform")
         if self.n_rows is None or arrays.is_foreign(self.reference):
             found = list(parts)
             return arrays.namespace(*found).concat(found, axis=0)
@@ -138,9 +139,20 @@ class RowSource(ABC):
             start += len(part)
         return out
 
-    def block_count(self) -> int | None:
+    def map(
+        self, work: Callable[[Block], Result], size: int | None = None, *, stage: str | None = None
+    ) -> Iterator[Result]:
+        """Apply ``work`` to every block and yield the results in row order.
+
+        This is how methods go through rows. Here the work runs on the thread pool; a source of another place runs it
+        there, so ``work`` must not change anything outside itself.
+        """
+        return thread_pool.run(work, self.blocks(size), stage=stage, total=self.block_count(size))
+
+    def block_count(self, size: int | None = None) -> int | None:
         """Return the number of blocks, or None if the number of rows is unknown."""
-        return None if self.n_rows is None else -(-self.n_rows // block_rows(self.n_features, self.sparse))
+        size = size or block_rows(self.n_features, self.sparse)
+        return None if self.n_rows is None else -(-self.n_rows // size)
 
     @staticmethod
     def from_array(X: Any, names: Sequence[str] | None = None) -> RowSource:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import scipy.sparse as sp
 
-from ..core import arrays, thread_pool
+from ..core import arrays
 from ..core.cost import check_allocation
 from .block import Block
 from .row_source import ArrayRows, BlockRows, RowSource
@@ -237,7 +237,7 @@ def exponent_of(source: RowSource, *, spread: bool, sure: bool = False) -> int:
     if not sure and _is_ordinary(size, source.dtype):
         return 0
     if source.reiterable:
-        known, bounds = source.n_rows, thread_pool.run(lambda block: _bounds(block.rows), source.blocks())
+        known, bounds = source.n_rows, source.map(lambda block: _bounds(block.rows))
         low, high = functools.reduce(lambda a, b: (np.fmin(a[0], b[0]), np.fmax(a[1], b[1])), bounds)
         source.n_rows = known  # the fit depends on it, and must not depend on this pass
         size = _size_of((low, high), spread)

@@ -171,8 +171,8 @@ class Centered(Operator):
     def _over_blocks(self, work: Callable[[Array, Block], Array]) -> Iterator[Array]:
         """Yield the work done on each block of √w (X − 1mᵀ)."""
         scratch, shift = Scratch(), 0.0 if self.mean is None else self.mean
-        blocks = self.rows.blocks(block_rows(self.rows.n_features))  # sparse blocks are made dense: use the dense size
-        return thread_pool.run(lambda block: work(difference(block, shift, scratch), block), blocks)
+        size = block_rows(self.rows.n_features)  # sparse blocks are made dense: use the dense size
+        return self.rows.map(lambda block: work(difference(block, shift, scratch), block), size)
 
 
 class Gram(Operator):

@@ -9,7 +9,6 @@ import numpy as np
 
 from ...contract.inputs import require_count, require_length
 from ...contract.reducer import Recorder
-from ...core import thread_pool
 from ...core.cost import DataShape
 from ...core.errors import IndefiniteWarning, NotConvergedWarning, RankWarning
 from ...pairs.kernels import (
@@ -26,7 +25,7 @@ from ...pairs.kernels import (
 from ...pairs.pairwise import check_symmetric, length, refuse_missing, square
 from ...pairs.sparse import require_sparse_form
 from ...rows.object_rows import gather, on_host, take
-from ...rows.row_source import Block, RowSource, as_rows
+from ...rows.row_source import RowSource, as_rows
 from ...spectral.solve import DENSE_LIMIT, sign_of_columns
 from ..shared import landmarks
 from .feature_space import Components, FeatureMap, Negative, fitted_kernel, from_landmarks, from_pairs
@@ -177,13 +176,8 @@ def fit_kernel(
     with record.stage("features"):
         found = from_landmarks(rule, rows, anchors, k, draws[0])
     with record.stage("embedding"):
-        coordinates, Y = FeatureMap(rule, anchors, found.expansion).coordinates, np.empty((n, len(found.values)))
-
-        def fill(block: Block) -> None:
-            Y[block.start : block.start + block.rows.shape[0]] = coordinates(block.rows)
-
-        for _ in thread_pool.run(fill, rows.blocks(), stage="embedding", total=rows.block_count()):
-            pass
+        coordinates = FeatureMap(rule, anchors, found.expansion).coordinates
+        Y = np.concatenate(list(rows.map(lambda block: coordinates(block.rows), stage="embedding")))
         signs = sign_of_columns(Y)  # by all rows, as in an exact fit
         found = replace(found, expansion=replace(found.expansion, dual=found.expansion.dual * signs))
     return KernelFit(f"{length(anchors)} landmarks ({chosen.strategy})", anchors, found, Y * signs, rule.doubt)

@@ -177,7 +177,7 @@ def _scatters(rows: RowSource, Y: Array, shift: Array, features: Any, width: int
                 S, z, total = S + Z.T @ Z, z + Z.sum(axis=0), total + float(squared_norms(X).sum())
                 report_progress("pre-images", done, count)
     else:
-        for part in thread_pool.run(sums, rows.blocks(size), stage="pre-images", total=count):
+        for part in rows.map(sums, size, stage="pre-images"):
             S, T, z, total = S + part[0], T + part[1], z + part[2], total + part[3]
     mean = np.asarray(z) / len(Y)
     return S - len(Y) * np.outer(mean, mean), np.asarray(T), mean, total

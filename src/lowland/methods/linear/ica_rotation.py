@@ -182,9 +182,7 @@ def whitened(rows: RowSource, mean: Array, K: Array) -> White:
             return np.ascontiguousarray((block.rows @ K.T - mean @ K.T).T)
         return K @ arrays.less(arrays.to_numpy(block.rows), mean).T
 
-    size = panel_rows(*K.shape)
-    total = None if rows.n_rows is None else -(-rows.n_rows // size)
-    return White(list(thread_pool.run(work, rows.blocks(size), stage="whitening", total=total)))
+    return White(list(rows.map(work, panel_rows(*K.shape), stage="whitening")))
 
 
 def polar(M: Array) -> Array:

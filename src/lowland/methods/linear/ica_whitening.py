@@ -110,7 +110,7 @@ def as_they_are(rows: RowSource, count: int | None, record: Recorder) -> Whiteni
     d = rows.n_features
     with record.stage("reading"):
         check_allocation(8 * rows.count() * d, "the rows in float64", "fit fewer rows")
-        white = White(list(thread_pool.run(work, rows.blocks(ica_rotation.panel_rows(d, d)))))
+        white = White(list(rows.map(work, ica_rotation.panel_rows(d, d))))
     moments = sum(thread_pool.run(_squares, white.blocks)) / white.n
     departure = float(np.abs(moments - np.eye(d)).max())
     if not np.isfinite(departure):

@@ -284,7 +284,7 @@ def train(rows: RowSource, prepare: Prepare, W: Array, grid: Grid, radii: Array,
             Z = prepare(block.rows)
             return block_sums(Z, winners(Z, book), shaking.weights(epoch, epochs, block))
 
-        for done, part in enumerate(thread_pool.run(step, rows.blocks(size)), start=1):
+        for done, part in enumerate(rows.map(step, size), start=1):
             total[part.units, :-1] += part.sums
             total[part.units, -1] += part.weights
             report_progress("training", epoch * count + done, epochs * count)

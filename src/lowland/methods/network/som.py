@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...contract.parameters import RANDOM_STATE, AnyOf, Boolean, Choice, Integer, Integers, Real, Rule
 from ...contract.reducer import Recorder, Reducer
-from ...core import arrays, settings, thread_pool
+from ...core import arrays, settings
 from ...core.cost import DataShape, Plan, dense_seconds
 from ...core.errors import DataError
 from ...core.message import message
@@ -344,8 +344,7 @@ class SOM(Reducer):
 
         n, length, square, torn, hits = 0, 0.0, 0.0, 0, np.zeros(len(W), dtype=np.int64)
         size = block_rows(rows.n_features)  # sparse rows are made dense: no more than a block of dense ones has
-        total = None if rows.n_rows is None else -(-rows.n_rows // size)
-        for part in thread_pool.run(step, rows.blocks(size), stage="errors", total=total):
+        for part in rows.map(step, size, stage="errors"):
             n, length, square, torn = n + part[0], length + part[1], square + part[2], torn + part[3]
             hits += part[4]
         return MapMeasures(unit * length / n, torn / n if len(W) > 1 else 0.0, hits, square / n * unit**2)

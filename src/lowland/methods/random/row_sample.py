@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...core import arrays, thread_pool
+from ...core import arrays
 from ...pairs.distances import SquaredEuclidean
 from ...rows.block import Block
 from ...rows.row_source import RowSource
@@ -65,7 +65,7 @@ def read(rows: RowSource, rng: np.random.Generator) -> RowSample:
         rows.check(block)
         return block, _mean(block.rows)
 
-    for block, mean in thread_pool.run(work, rows.blocks(), stage="read", total=rows.block_count()):
+    for block, mean in rows.map(work, stage="read"):
         m = block.rows.shape[0]
         first = _host(block.rows[:1]) if first is None else first
         seen.differ = seen.differ or _differ(block.rows, first)
