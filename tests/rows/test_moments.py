@@ -59,7 +59,7 @@ def X(rng):
 
 @pytest.fixture(scope="module")
 def tall():
-    return np.random.default_rng(5).standard_normal((150_001, 3)) + [0, 1e6, -3]
+    return np.random.default_rng(5).standard_normal((150_001, 3)) + np.array([0, 1e6, -3])
 
 
 def test_segments_summed_elsewhere_give_the_same_bits(tall, kind):
