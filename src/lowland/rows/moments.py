@@ -78,6 +78,9 @@ class Moments(Accumulator):
         return n, weight, mean, S
 
     def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
+        if self.scatter is None and self.segmented:
+            self.scatter = summary  # small: no need to ask for memory at each segment
+            return
         if self.scatter is None:
             self.scatter = square_zeros(self.n_features, summary)
         self.scatter += summary
