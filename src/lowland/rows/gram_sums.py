@@ -103,8 +103,13 @@ def symmetric_sum(
 
 def square_zeros(n: int, reference: Array) -> Array:
     """Return an n × n matrix of zeros in the reference's library, if the memory limit allows it."""
-    check_allocation(8 * n * n, f"the {n} × {n} scatter matrix", "reduce fewer columns")
+    require_square(n)
     return arrays.like(np.zeros((n, n)), reference)
+
+
+def require_square(n: int) -> None:
+    """Raise if the memory limit does not allow an n × n matrix."""
+    check_allocation(8 * n * n, f"the {n} × {n} scatter matrix", "reduce fewer columns")
 
 
 def add_tiles(out: Array, Z: Array, coefficient: float = 0.0, delta: Array = None) -> None:

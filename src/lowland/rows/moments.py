@@ -24,7 +24,7 @@ from ..core.settings import report_progress
 from .accumulator import Accumulator
 from .block import Block, block_rows
 from .block_moments import Part, centered, require_sums, shifted, sparse_columns, sparse_moments, triangle
-from .gram_sums import TILED, Scratch, add_tiles, mirror, square, square_zeros
+from .gram_sums import TILED, Scratch, add_tiles, mirror, require_square, square, square_zeros
 from .row_source import RowSource
 
 Array = Any
@@ -53,6 +53,8 @@ class Moments(Accumulator):
 
     def update(self, source: RowSource, *, stage: str = "scatter") -> Self:
         """Add rows; see `Accumulator.update`."""
+        if self.scatter is None and self._open is None:
+            require_square(self.n_features)  # once: a question for each segment would cost 5 % of a pass
         if not self._tiled or source.sparse:
             return super().update(source, stage=stage)
         # Wide scatters: one block at a time, its tiles in parallel, so that only one matrix of D×D is held.
@@ -79,7 +81,7 @@ class Moments(Accumulator):
 
     def _join(self, summary: Array, coefficient: float, delta: Array) -> None:
         if self.scatter is None and self.segmented:
-            self.scatter = summary  # small: no need to ask for memory at each segment
+            self.scatter = summary
             return
         if self.scatter is None:
             self.scatter = square_zeros(self.n_features, summary)
