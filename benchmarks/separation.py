@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.decomposition import FastICA
 
 import lowland
-from lowland.methods.linear import ica_reliability, ica_rotation
+from lowland.methods.linear import ica_reliability, ica_rotation, ica_white_rows
 
 Array = Any
 
@@ -80,7 +80,7 @@ PROGRAMS: dict[str, Callable[[Array, int], Array]] = {
 def judge(X: Array, unmixing: Array) -> tuple[float, float]:
     """Return the angle of a further step and the sum of contrasts, by the same rule for all."""
     Y = (X - X.mean(axis=0)) @ unmixing.T
-    seen = ica_rotation.White([np.ascontiguousarray((Y / Y.std(axis=0)).T)]).look(np.eye(len(unmixing)), "logcosh")
+    seen = ica_white_rows.White([np.ascontiguousarray((Y / Y.std(axis=0)).T)]).look(np.eye(len(unmixing)), "logcosh")
     turn = ica_rotation.fixed_point(seen)[0]
     return turn, float(np.abs(seen.value - ica_reliability.gaussian("logcosh")[0]).sum())
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lowland
-from lowland.methods.linear import ica_reliability, ica_rotation
+from lowland.methods.linear import ica_reliability, ica_rotation, ica_white_rows
 from lowland.rows.row_source import RowSource
 
 CONTRASTS = ("logcosh", "exp", "cube")
@@ -435,3 +435,23 @@ def test_real_rows_converge():
         model = lowland.ICA(20, contrast=contrast).fit(X)  # a warning would be an error here
         assert model.fit_info_.residual <= model.tol
         assert model.n_iter_ > ica_rotation._FIRST
+
+
+@pytest.mark.parametrize("whiten", ["unit-variance", False])
+def test_rows_beyond_memory_are_read_again_in_every_pass(whiten, rng, monkeypatch):
+    X = rng.laplace(size=(90_000, 3))
+    X = (X - X.mean(axis=0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(X.T, ddof=0))).T
+    passes = []
+
+    def blocks():
+        passes.append(1)
+        return (X[start : start + 7001] for start in range(0, len(X), 7001))
+
+    source = RowSource.from_blocks(blocks, n_rows=len(X))
+    held = lowland.ICA(whiten=whiten).fit(X)
+    monkeypatch.setattr(ica_white_rows, "_HELD_ENTRIES", 100_000)
+    few = lowland.plan(lowland.ICA(whiten=whiten), source)
+    read = lowland.ICA(whiten=whiten).fit(source)
+    assert read.components_.tobytes() == held.components_.tobytes()
+    assert len(passes) > read.n_iter_ > 1
+    assert few.bytes < 8 * X.size < lowland.plan(lowland.ICA(whiten=whiten), X).bytes

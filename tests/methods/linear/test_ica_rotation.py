@@ -10,7 +10,8 @@ import pytest
 import lowland
 from lowland.methods.linear import ica_rotation
 from lowland.methods.linear.ica_reliability import expected_error, gaussian, like_noise, search_limit
-from lowland.methods.linear.ica_rotation import CONTRASTS, White, fastica, picard, polar, separate
+from lowland.methods.linear.ica_rotation import CONTRASTS, fastica, picard, polar, separate
+from lowland.methods.linear.ica_white_rows import White
 
 FUNCTIONS = {
     "logcosh": (lambda y: np.logaddexp(y, -y) - np.log(2), np.tanh, lambda y: 1 - np.tanh(y) ** 2),

@@ -9,7 +9,8 @@ import numpy as np
 from ...contract.reducer import Recorder
 from ...core.errors import NotConvergedWarning
 from ...core.message import message
-from .ica_rotation import Pass, Separation
+from .ica_rotation import Separation
+from .ica_white_rows import Pass
 
 Array = Any
 

@@ -22,27 +22,22 @@ nearest optimum: with 12 % less contrast on 20 principal components of digits.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from ...core import arrays, thread_pool
+from ...core import arrays
 from ...core.cost import DataShape, dense_seconds
 from ...core.errors import DataError
 from ...core.settings import report_progress, threads
-from ...rows.block import Block, block_rows
-from ...rows.gram_sums import Scratch
-from ...rows.row_source import RowSource
 from ...spectral import dense
 from ...spectral.routes import rank_tolerance
+from .ica_white_rows import Pass, WhiteRows, held_rows, panel_rows
 
 Array = Any
 
 CONTRASTS = ("logcosh", "exp", "cube")
-_BLOCK_ENTRIES = 1 << 16  # entries of a block: it, its estimates and their g stay in a core's own cache
 _FIRST = 50  # steps of FastICA before Picard-O: its long steps leave poor optima behind
 _STEPS_REMEMBERED = 10  # steps that Picard-O remembers
 _FLEXIBLE = 20  # steps in which a source may change sides of the Gaussian; then the goal stands still, and is reached
@@ -52,21 +47,6 @@ _IDLE = 8  # steps without any gain after which a search has come to rest
 _PASSES = 40  # over the rows, in a usual fit
 _LAST_PASSES = 5  # over all rows, after a start on some of them
 _FINE = 1e-9  # turns below this fall from step to step, or are rounding; larger ones of FastICA may go in circles
-
-
-@dataclass(frozen=True)
-class Pass:
-    """What one pass over the rows tells of the sources y = Wz: E[g(y)yᵀ], E[g′(y)], E[G(y)], E[g(y)²]."""
-
-    C: Array
-    slope: Array
-    value: Array
-    power: Array
-
-    @property
-    def curvature(self) -> Array:
-        """κ = E[g′(y)] − E[g(y)y]: 0 for a Gaussian source."""
-        return self.slope - np.diag(self.C)
 
 
 @dataclass(frozen=True)
@@ -121,70 +101,6 @@ def _noise(goal: float) -> float:
     return 1e-14 * abs(goal) + 1e-14
 
 
-class White:
-    """White rows, held as blocks of k × n in float64."""
-
-    def __init__(self, blocks: Sequence[Array]) -> None:
-        self.blocks = list(blocks)
-        self.k = int(self.blocks[0].shape[0])
-        self.n = sum(block.shape[1] for block in self.blocks)
-
-    def look(self, W: Array, contrast: str) -> Pass:
-        """Go over the rows once on all threads; blocks are added up in their order."""
-        from . import ica_rotation_loops
-
-        kernel = {
-            "logcosh": ica_rotation_loops.logcosh,
-            "exp": ica_rotation_loops.gauss,
-            "cube": ica_rotation_loops.cube,
-        }[contrast]
-        scratch, k = Scratch(), self.k
-
-        def work(Z: Array) -> tuple[Array, Array]:
-            n = Z.shape[1]
-            room = scratch.take(2 * k, n, np.float64)
-            Y, T = room[:k], room[k:]
-            np.matmul(W, Z, out=Y)
-            sums = np.empty((3, k))
-            kernel(Y, T, sums)
-            return T @ Y.T, sums
-
-        C, sums = np.zeros((k, k)), np.zeros((3, k))
-        for c, s in thread_pool.run(work, self.blocks):
-            C += c
-            sums += s
-        sums /= self.n
-        return Pass(C / self.n, *sums)
-
-    def some(self, count: int, rng: np.random.Generator) -> White:
-        """Return that many of the rows, drawn at random."""
-        chosen = np.sort(rng.choice(self.n, count, replace=False))
-        size, start, parts = self.blocks[0].shape[1], 0, list[Array]()
-        for block in self.blocks:
-            first, last = np.searchsorted(chosen, (start, start + block.shape[1]))
-            parts.append(block[:, chosen[first:last] - start])
-            start += block.shape[1]
-        Z = np.concatenate(parts, axis=1)
-        return White([np.ascontiguousarray(Z[:, a : a + size]) for a in range(0, count, size)])
-
-
-def panel_rows(k: int, n_features: int) -> int:
-    """Return the rows of a block: it depends on the widths alone, so sums do too."""
-    return min(block_rows(n_features), max(256, _BLOCK_ENTRIES // k))
-
-
-def whitened(rows: RowSource, mean: Array, K: Array) -> White:
-    """Read the rows and keep z = K(x − mean) of each, as columns."""
-
-    def work(block: Block) -> Array:
-        rows.check(block)
-        if sp.issparse(block.rows):
-            return np.ascontiguousarray((block.rows @ K.T - mean @ K.T).T)
-        return K @ arrays.less(arrays.to_numpy(block.rows), mean).T
-
-    return White(list(rows.map(work, panel_rows(*K.shape), stage="whitening")))
-
-
 def polar(M: Array) -> Array:
     """Return the orthogonal matrix nearest to M."""
     U, _, V = dense.svd(M)
@@ -192,7 +108,7 @@ def polar(M: Array) -> Array:
 
 
 def separate(
-    white: White, W: Array, *, contrast: str, tol: float, max_iter: int, stage: str = "separation"
+    white: WhiteRows, W: Array, *, contrast: str, tol: float, max_iter: int, stage: str = "separation"
 ) -> Separation:
     """Take a few steps of FastICA, then as many of Picard-O as it needs."""
     steps = Steps(stage, max_iter)
@@ -209,7 +125,7 @@ def warm_rows(k: int) -> int:
     return max(20_000, 100 * k)
 
 
-def start(white: White, W: Array, rng: np.random.Generator, *, contrast: str, tol: float, max_iter: int) -> Array:
+def start(white: WhiteRows, W: Array, rng: np.random.Generator, *, contrast: str, tol: float, max_iter: int) -> Array:
     """Return W, turned on a random part of the rows where there are many: most steps then cost a fraction."""
     count = warm_rows(white.k)
     if white.n < 4 * count:
@@ -219,7 +135,7 @@ def start(white: White, W: Array, rng: np.random.Generator, *, contrast: str, to
 
 
 def fastica(
-    white: White, W: Array, *, contrast: str, tol: float, max_iter: int, steps: Steps | None = None
+    white: WhiteRows, W: Array, *, contrast: str, tol: float, max_iter: int, steps: Steps | None = None
 ) -> Separation:
     """Turn W by FastICA's symmetric fixed point until a step turns no source by more than ``tol``, or none by less."""
     steps, rest = steps or Steps("separation", max_iter), _Rest()
@@ -243,7 +159,7 @@ def fixed_point(seen: Pass) -> tuple[float, Array]:
 
 
 def picard(
-    white: White,
+    white: WhiteRows,
     W: Array,
     *,
     contrast: str,
@@ -322,7 +238,7 @@ def _direction(goal: _Goal, memory: deque[tuple[Array, Array]]) -> Array:
 
 
 def _descend(
-    white: White, W: Array, goal: _Goal, D: Array, contrast: str, steps: Steps
+    white: WhiteRows, W: Array, goal: _Goal, D: Array, contrast: str, steps: Steps
 ) -> tuple[Array, Pass, Array] | None:
     """Return the first place on the way of halved steps where the goal is less by enough, its pass and the step."""
     slope = float((goal.gradient * D).sum())
@@ -346,9 +262,10 @@ def cost(shape: DataShape, k: int) -> tuple[dict[str, int], dict[str, int], floa
     n, d = shape.n_rows or 1, shape.n_features
     warm, block = warm_rows(k), min(n, panel_rows(k, d))
     at_once = min(threads(), -(-n // block))
-    whitening = {"white rows": 8 * n * k, "whitening": 8 * at_once * block * (k + d) + 3 * 8 * k * d}
+    held = 8 * n * k if held_rows(shape, k) else 0
+    whitening = {"white rows": held, "whitening": 8 * at_once * block * (k + d) + 3 * 8 * k * d}
     separating = {
-        "white rows": 8 * n * k,
+        "white rows": held,
         "rows of the start": 2 * 8 * warm * k if n >= 4 * warm else 0,
         "estimates": 8 * at_once * block * 2 * k + 8 * k * k * (2 * threads() + 30) + 5 * 8 * k * d,
     }

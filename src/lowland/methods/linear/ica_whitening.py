@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...contract.reducer import Recorder
-from ...core import arrays, thread_pool
+from ...core import arrays
 from ...core.cost import DataShape, Plan, check_allocation, largest
 from ...core.errors import LowlandWarning, NotConvergedWarning, ScaleError
 from ...core.message import message
@@ -20,7 +20,7 @@ from ...spectral.rowspace import RowSpace
 from ...spectral.solved import ComponentRule, Scaling
 from ..shared.linear_map import linear_plan
 from . import ica_rotation
-from .ica_rotation import White
+from .ica_white_rows import WhiteRows, held_rows, white_rows, whitened
 
 Array = Any
 
@@ -33,7 +33,7 @@ _WHITE = 0.1  # departure of second moments from the identity up to which rows c
 class Whitening:
     """White rows, and their origin: z = K(x − m) and x = m + Bz; without K, z = x."""
 
-    rows: White
+    rows: WhiteRows
     mean: Array
     K: Array | None = None
     B: Array | None = None
@@ -72,8 +72,15 @@ def by_principal_axes(rows: RowSource, count: int | None, rng: np.random.Generat
     root, mean = np.sqrt(space.solved.n_rows), space.solved.mean
     K, B = (space.directions / space.values * root).T, space.directions * space.values / root
     with record.stage("whitening"):
-        check_allocation(8 * rows.count() * len(K), "the white rows", _REMEDY)
-        return Whitening(ica_rotation.whitened(rows, mean, K), mean, K, B)
+        _require_held(rows, len(K), "the white rows", _REMEDY)
+        return Whitening(whitened(rows, mean, K), mean, K, B)
+
+
+def _require_held(rows: RowSource, k: int, what: str, remedy: str) -> None:
+    """Raise if white rows are to be held and the memory limit does not allow it."""
+    rows.count()
+    if held_rows(rows.shape, k):
+        check_allocation(8 * rows.count() * k, what, remedy)
 
 
 def _tell(space: RowSpace, count: int | None, record: Recorder) -> None:
@@ -109,9 +116,9 @@ def as_they_are(rows: RowSource, count: int | None, record: Recorder) -> Whiteni
 
     d = rows.n_features
     with record.stage("reading"):
-        check_allocation(8 * rows.count() * d, "the rows in float64", "fit fewer rows")
-        white = White(list(rows.map(work, ica_rotation.panel_rows(d, d))))
-    moments = sum(thread_pool.run(_squares, white.blocks)) / white.n
+        _require_held(rows, d, "the rows in float64", "fit fewer rows")
+        white = white_rows(rows, work, d)
+    moments = sum(white.each(_squares)) / white.n
     departure = float(np.abs(moments - np.eye(d)).max())
     if not np.isfinite(departure):
         raise ScaleError(message("ICA: squares of the rows overflow; use {whiten}", whiten="unit-variance"))
