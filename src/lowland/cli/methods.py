@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.table import Table
 
 from ..contract import registry
-from ..contract.parameters import Rule, takes_array
 from .answer import Answer
 from .model import find_method
 from .options import Common
 from .wording import typed_values
+
+if TYPE_CHECKING:
+    from ..contract.parameters import Rule
 
 KEYS = {
     "methods": "a list of name, class, family, needs, abilities, summary; with NAME also parameters "
@@ -82,5 +84,7 @@ def _parameters(row: registry.Method) -> list[dict[str, Any]]:
 
 def _allowed(name: str, rule: Rule) -> str:
     """Describe the values that --set accepts for a parameter; `weights=known` exists on the command line only."""
+    from ..contract.parameters import takes_array
+
     word = ", or known (the pairs whose distance is not missing)"
     return typed_values(rule) + (word if name == "weights" and takes_array(rule) else "")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..contract import registry
-from ..contract.parameters import Rule, parse, takes_array
 from ..core.errors import DataError
 from .answer import UsageError
 from .inputs import read_array
@@ -15,6 +14,7 @@ from .options import MethodOptions
 from .outputs import is_table
 
 if TYPE_CHECKING:
+    from ..contract.parameters import Rule
     from ..contract.reducer import Reducer
     from .input import Input
 
@@ -32,6 +32,8 @@ def find_method(name: str) -> registry.Method:
 
 def build_model(options: MethodOptions) -> Reducer:
     """Make the unfitted model that the options describe."""
+    from ..contract.parameters import takes_array
+
     cls = find_method(options.method).load()
     texts = _assignments(options)
     known = texts.get("weights") == _KNOWN and takes_array(cls._parameters.get("weights"))
@@ -78,6 +80,8 @@ def files_of(options: MethodOptions) -> tuple[Path, ...]:
 
 def _value(owner: str, rules: Mapping[str, Rule], key: str, text: str) -> Any:
     """Parse a parameter; a matrix is read from the file that the text names."""
+    from ..contract.parameters import parse, takes_array
+
     path = Path(text)
     if takes_array(rules.get(key)) and is_table(path):
         return read_array(path)

@@ -81,7 +81,10 @@ def geodesics(
     def work(rows: Array) -> None:
         lanes = np.resize(place[sources[rows]], LANES)  # too few are repeated
         label = spare.pop() if spare else np.empty((n, LANES))
-        search(indptr, indices, weights, lanes, label)
+        if search(indptr, indices, weights, lanes, label) < 0:
+            from .single_source_loops import search_each
+
+            search_each(indptr, indices, weights, lanes, label)
         write(label, place, rows, out)
         spare.append(label)
 

@@ -1,7 +1,8 @@
 """Compiled search for shortest paths from 16 sources at once.
 
 See `lowland.graph.geodesics` for what it does. The step along an edge is written in LLVM's vectors: the compiler did
-not find them in a loop.
+not find them in a loop. Arrays are filled and copied one number at a time: slices and `np.full` take far longer to
+compile.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ LANES = 16  # sources that share a search; 8 and 32 measured slower
 LINE, PLANE, INTS, LONGS = nb.float64[::1], nb.float64[:, ::1], nb.int32[::1], nb.int64[::1]
 
 SAME = 2**63 - 1  # above all keys
-MOST = 16  # mean visits of a point after which each source is searched separately, which takes as many
+MOST = 16  # mean visits of a point after which a search is given up; each source separately takes as many
 
 _I32, _I64, _MASK = ir.IntType(32), ir.IntType(64), ir.IntType(LANES)
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
@@ -78,8 +79,8 @@ def _relax(_: Any, label: Any, u: Any, v: Any, weight: Any) -> Any:
     return types.int64(label, types.int64, types.int64, types.float64), code
 
 
-@nb.njit([nb.void(INTS, keys, INTS, nb.int64, nb.int32, keys.dtype) for keys in (LONGS, LINE)], **LOOP)
-def _rise(heap, keys, where, i, v, key):  # type: ignore[no-untyped-def]
+@nb.njit(nb.void(INTS, LONGS, INTS, nb.int64, nb.int32, nb.int64), **LOOP)
+def rise(heap, keys, where, i, v, key):  # type: ignore[no-untyped-def]
     """Insert v at the empty place i of the heap, or above it."""
     while i > 0:
         parent = (i - 1) // 4
@@ -91,8 +92,8 @@ def _rise(heap, keys, where, i, v, key):  # type: ignore[no-untyped-def]
     heap[i], keys[i], where[v] = v, key, i
 
 
-@nb.njit([nb.void(INTS, keys, INTS, nb.int64) for keys in (LONGS, LINE)], **LOOP)
-def _sink(heap, keys, where, size):  # type: ignore[no-untyped-def]
+@nb.njit(nb.void(INTS, LONGS, INTS, nb.int64), **LOOP)
+def sink(heap, keys, where, size):  # type: ignore[no-untyped-def]
     """Move the entry after the last to the empty root, and down to its place."""
     v, key, i = heap[size], keys[size], 0
     while True:
@@ -111,44 +112,19 @@ def _sink(heap, keys, where, size):  # type: ignore[no-untyped-def]
     heap[i], keys[i], where[v] = v, key, i
 
 
-@nb.njit(nb.int64(LONGS, INTS, LINE, nb.int32, nb.float64[:]), **LOOP)
-def _search_one(indptr, indices, weights, source, label):  # type: ignore[no-untyped-def]
-    """Fill label (N) with the distances from one source, visiting each point once (Dijkstra 1959)."""
-    n = len(indptr) - 1
-    label[:] = np.inf
-    label[source] = 0.0
-    heap, keys, where = np.empty(n, np.int32), np.empty(n), np.full(n, -1, np.int32)
-    heap[0], keys[0], where[source] = source, 0.0, 0
-    size, looks = 1, 0
-    while size > 0:
-        u = heap[0]
-        where[u] = -1
-        size -= 1
-        if size > 0:
-            _sink(heap, keys, where, size)
-        looks += 1
-        for e in range(indptr[u], indptr[u + 1]):
-            v = indices[e]
-            way = label[u] + weights[e]
-            if way < label[v]:
-                label[v] = way
-                i = where[v]
-                if i < 0:
-                    i = size
-                    size += 1
-                _rise(heap, keys, where, i, v, way)
-    return looks
-
-
 @nb.njit(nb.int64(LONGS, INTS, LINE, INTS, PLANE), **LOOP)
 def search(indptr, indices, weights, sources, label):  # type: ignore[no-untyped-def]
     """Fill label (N × 16) with the distances from 16 sources; return the number of visits of points.
 
-    Lengths that span many orders of magnitude can have points looked at without end: such a search is given up.
+    Lengths that span many orders of magnitude can have points looked at without end: such a search is given up, and
+    the number is returned with a minus sign.
     """
     n = len(indptr) - 1
-    label[:] = np.inf
-    heap, keys, where = np.empty(n, np.int32), np.empty(n, np.int64), np.full(n, -1, np.int32)
+    heap, keys, where = np.empty(n, np.int32), np.empty(n, np.int64), np.empty(n, np.int32)
+    for v in range(n):
+        where[v] = -1
+        for lane in range(LANES):
+            label[v, lane] = np.inf
     size, looks = 0, 0
     for lane in range(LANES):
         s = sources[lane]
@@ -161,7 +137,7 @@ def search(indptr, indices, weights, sources, label):  # type: ignore[no-untyped
         where[u] = -1
         size -= 1
         if size > 0:
-            _sink(heap, keys, where, size)
+            sink(heap, keys, where, size)
         looks += 1
         for e in range(indptr[u], indptr[u + 1]):
             v = indices[e]
@@ -174,11 +150,8 @@ def search(indptr, indices, weights, sources, label):  # type: ignore[no-untyped
                 size += 1
             elif keys[i] <= key:
                 continue
-            _rise(heap, keys, where, i, v, key)
-    if size > 0:
-        for lane in range(LANES):
-            looks += _search_one(indptr, indices, weights, sources[lane], label[:, lane])
-    return looks
+            rise(heap, keys, where, i, v, key)
+    return -looks if size > 0 else looks
 
 
 _BLOCK = 256
@@ -204,7 +177,9 @@ def gather(indptr, indices, order, out):  # type: ignore[no-untyped-def]
     Groups start from points in the given order; points without enough unused points nearby come last.
     """
     n = len(order)
-    free, seen = np.ones(n, np.bool_), np.full(n, -1, np.int32)
+    free, seen = np.empty(n, np.bool_), np.empty(n, np.int32)
+    for v in range(n):
+        free[v], seen[v] = True, -1
     queue, alone = np.empty(n, np.int32), np.empty(n, np.int32)
     done, left = 0, 0
     for number in range(n):
@@ -229,7 +204,7 @@ def gather(indptr, indices, order, out):  # type: ignore[no-untyped-def]
         if count == LANES:
             done += LANES
         else:
-            for c in range(count):  # slices would add three seconds of compilation
+            for c in range(count):
                 alone[left + c] = out[done + c]
             left += count
     for c in range(left):

@@ -1,6 +1,7 @@
 """The loops that place rows among fixed anchors, compiled when first imported and kept on disk.
 
-See `placement` for what they do. Anchors come as k × m, so that the innermost loops run along memory.
+See `placement` for what they do. Anchors come as k × m, so that the innermost loops run along memory. Numbers are
+copied one by one: an assignment to a slice would add a second and a half of compilation.
 """
 
 from __future__ import annotations
@@ -83,14 +84,15 @@ def descend(Z, target, weight, total, y, vectors, H, work, scale, seen):  # type
     k = len(y)
     g, step, trial, back = vectors[0], vectors[1], vectors[2], vectors[3]
     f, length, curved, first = np.inf, np.inf, False, True
-    trial[:] = y
+    for c in range(k):
+        trial[c] = y[c]
     for _ in range(400):
         f_new = terms(Z, target, weight, trial, work, g, H)  # the one place: it is compiled into the loop
         if f_new <= f:
-            y[:], back[:] = trial, g
             f = f_new
             apart = 0.0
             for c in range(k):
+                y[c], back[c] = trial[c], g[c]
                 apart = max(apart, abs(y[c] - seen[c]))
             if apart <= 0.01 * scale:
                 return np.inf
@@ -111,7 +113,8 @@ def descend(Z, target, weight, total, y, vectors, H, work, scale, seen):  # type
             length = max(length, abs(step[c]))
             trial[c] = y[c] + step[c]
         if curved and length <= 1e-7 * scale:  # what remains is the square of this
-            y[:] = trial
+            for c in range(k):
+                y[c] = trial[c]
             return f
     return f
 
@@ -132,7 +135,8 @@ def pick(Z, delta, target, weight, y):  # type: ignore[no-untyped-def]
             f += weight[j] * (np.sqrt(d2) - target[j]) ** 2
         if f < best * (1.0 - 1e-9):
             best = f
-            y[:] = Z[:, a]
+            for c in range(k):
+                y[c] = Z[c, a]
 
 
 _SIGNATURE = nb.void(FIXED, FIXED, FIXED, PLANE, PLANE, nb.int64, nb.float64, nb.float64, LINE, PLANE)
@@ -161,20 +165,20 @@ def place(Z, P, norms, delta, target, power, scale, closest, offset, out):  # ty
             if nearest < 0 or delta[r, j] < delta[r, nearest]:
                 nearest = j
         if known == 0:
-            out[r] = np.nan
+            for c in range(k):
+                out[r, c] = np.nan
             continue
         if delta[r, nearest] == 0.0:
             pick(Z, delta[r], target[r], weight, out[r])
             continue
-        starts[0], starts[1] = offset, Z[:, nearest]
-        if known < m:
-            starts[0] = starts[1]
-        else:  # squared distances are linear in y, but for a constant
-            for c in range(k):
+        for c in range(k):
+            starts[0, c], starts[1, c], seen[c] = offset[c], Z[c, nearest], np.inf
+            if known < m:
+                starts[0, c] = starts[1, c]
+            else:  # squared distances are linear in y, but for a constant
                 for j in range(m):
                     starts[0, c] += P[c, j] * (target[r, j] ** 2 - norms[0, j])
         best = np.inf
-        seen[:] = np.inf
         for s in range(3):
             if s == 2:  # across the centre from the best so far
                 for c in range(k):
@@ -182,5 +186,5 @@ def place(Z, P, norms, delta, target, power, scale, closest, offset, out):  # ty
             f = descend(Z, target[r], weight, total, starts[s], vectors, H, work, scale, seen)
             if f < best * (1.0 - 1e-9):
                 best = f
-                out[r] = starts[s]
-                seen[:] = starts[s]
+                for c in range(k):
+                    out[r, c] = seen[c] = starts[s, c]
