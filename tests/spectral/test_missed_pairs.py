@@ -158,6 +158,28 @@ def test_planted_multiplicities_and_clusters(name, bulk, step):
     assert len(stopped) <= count // 10
 
 
+@EVERY
+@pytest.mark.parametrize("tol", [0.1, 1e-2, 1e-3])
+def test_planted_triplets_at_loose_tolerances(tol, step):
+    """Each value is within tol·σ₁ of the truth, so none was missed, and the residual is measured."""
+    wrong, stopped, count = [], [], 0
+    bulks = [bulk for bulk in BULKS if bulk != "negative"]
+    product = list(itertools.product(MULTIPLICITIES, WIDTHS, PLACES, bulks))
+    for number in range(0, len(product), 2 * step):
+        multiplicity, width, place, bulk = case = product[number]
+        n, k = 900 + 15 * (number % 7), wanted(place, multiplicity)
+        values = np.abs(spectrum(n, multiplicity, width, bulk, np.random.default_rng(number)))
+        found = singular(Turned(values, rows=n + 150), k, solver="krylov", tol=tol)
+        count += 1
+        if not found.converged:
+            stopped.append(case)
+        elif found.residual > tol or np.abs(found.values - np.sort(values)[::-1][:k]).max() > tol:
+            wrong.append((*case, found.residual, float(np.abs(found.values - np.sort(values)[::-1][:k]).max())))
+    assert count >= len(product) // (2 * step)
+    assert wrong == []
+    assert stopped == []
+
+
 # -- matrices and graphs with symmetry ---------------------------------------------------------------------
 
 
@@ -340,6 +362,40 @@ def test_a_block_that_loses_a_column_keeps_the_others(rng):
         U, V = space.U[:, : space.m], space.basis[:, : space.m]
         np.testing.assert_allclose(U.T @ U, np.eye(space.m), atol=1e-11)
         np.testing.assert_allclose(A.matmul(V), U @ space.projected[: space.m, : space.m], atol=1e-13)
+
+
+def test_squares_span_the_space_of_both_sides(rng):
+    """AᵀAV = VT + NREᵀ with orthonormal V over several restarts, and the triplets of Golub and Kahan's space."""
+    from lowland.spectral.krylov_space import GolubKahanSpace, GramSpace
+
+    A = Turned(np.sort(rng.uniform(0.1, 1.0, 2100))[::-1], rows=2600)  # tall enough for Cholesky QR
+    one = GramSpace(A, 16, 200, np.random.default_rng(0))
+    other = GolubKahanSpace(A, 16, 200, np.random.default_rng(0), both_sides=False)
+    for turn in range(4):
+        while not one.full:
+            one.grow()
+            other.grow()
+        assert other.full
+        V, found, expected = one.basis[:, : one.m], one.ritz(), other.ritz()
+        np.testing.assert_allclose(V.T @ V, np.eye(one.m), atol=1e-12)
+        rest = A.rmatmul(A.matmul(V)) - V @ one.projected[: one.m, : one.m]
+        if turn == 0:  # after a restart the last block is coupled to all kept vectors
+            np.testing.assert_allclose(rest[:, : one.m - 16], 0, atol=1e-12)
+        np.testing.assert_allclose(rest[:, one.m - 16 :], one.next @ one._R, atol=1e-12)
+        np.testing.assert_allclose(found.values[:40], expected.values[:40], rtol=1e-9)
+        np.testing.assert_allclose(found.residuals[:40], expected.residuals[:40], atol=1e-8)
+        assert one.products == other.products
+        one.restart(found, 60)
+        other.restart(expected, 60)
+
+
+def test_squares_of_a_matrix_of_low_rank(rng):
+    """Values that are zero have no left vector by A v/σ; they are found as zeros, with small residuals."""
+    A = Turned(np.r_[np.linspace(1, 0.5, 12), np.zeros(888)], rows=1000)
+    found = singular(A, 20, solver="krylov", tol=1e-2)
+    np.testing.assert_allclose(found.values, np.r_[np.linspace(1, 0.5, 12), np.zeros(8)], atol=1e-7)
+    np.testing.assert_allclose(found.left.T @ found.left, np.eye(20), atol=1e-10)
+    assert found.residual <= 1e-2
 
 
 # -- what users meet -----------------------------------------------------------------------------------------

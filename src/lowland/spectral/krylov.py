@@ -26,7 +26,7 @@ import numpy as np
 from ..core import arrays, thread_pool
 from ..core.settings import report_progress
 from . import dense
-from .krylov_space import GolubKahanSpace, LanczosSpace, RitzPairs, Space, longest
+from .krylov_space import GolubKahanSpace, GramSpace, LanczosSpace, RitzPairs, Space, longest
 from .operators import Operator
 
 Array = Any
@@ -275,14 +275,19 @@ def golub_kahan(
 ) -> KrylovResult:
     """Return the k largest singular triplets of an operator, in descending order.
 
-    The basis of the shorter side is kept orthogonal to rounding; ``both_sides`` does so for the longer side, too.
+    The basis of the shorter side is kept orthogonal to rounding; ``both_sides`` does so for the longer side, too. At a
+    loose tolerance squares are accurate enough, and the longer side has no basis.
     """
     tall = A if A.shape[0] >= A.shape[1] else _Transposed(A)
     size = sizes(k, tall.shape[1], block_for(tol))
     if size.basis + _widest(size, k) > tall.shape[1]:
         found = _small_singular(tall, k)
     else:
-        space = GolubKahanSpace(tall, size.block, size.basis, rng, both_sides=both_sides)
+        space: Space
+        if tol >= _LOOSE and not both_sides:
+            space = GramSpace(tall, size.block, size.basis, rng)
+        else:
+            space = GolubKahanSpace(tall, size.block, size.basis, rng, both_sides=both_sides)
         pairs, checked = _iterate(space, k, k, size, tol, stage)
         found = _rayleigh_ritz(tall, space.vectors(pairs.coordinates[:, :k]), space.products + 1, checked)
     if tall is A:

@@ -1,7 +1,8 @@
 """Orthonormal Krylov bases, extended by a block of columns at a time, for `krylov`.
 
 `LanczosSpace` holds Q with A Q = Q T + N R Eᵀ for a symmetric A, `GolubKahanSpace` U and V with A V = U B and
-Aᵀ U = V Bᵀ + N R Eᵀ for any A. N is the next block, E the columns of the last one. Blocks may differ in width: random
+Aᵀ U = V Bᵀ + N R Eᵀ for any A, `GramSpace` only V with AᵀA V = V T + N R Eᵀ, for loose tolerances. N is the next block,
+E the columns of the last one. Blocks may differ in width: random
 directions can join at any step, since they are orthogonal to the basis and its next block.
 """
 
@@ -22,6 +23,8 @@ Array = Any
 _SHORT = 1.5e-8  # share of the norm: a column of this length has lost half of its digits
 _SPREAD = 1e-2  # share of the longest direction of a block: a shorter one has lost two digits of orthogonality
 _SHORT_ONE_SIDED = 1e-3  # as `_SHORT`, for blocks that are orthogonalised only against the one before them
+_SHORT_LOOSE = 1e-5  # as `_SHORT`, for blocks that are made orthonormal in one round
+_ROOT_EPS = float(np.sqrt(np.finfo(float).eps))  # share of the norm below which squares cannot resolve a singular value
 _VANISHED = 1e-8  # share of the norm below which a direction is mostly rounding
 
 
@@ -229,6 +232,49 @@ class GolubKahanSpace(Space):
         super()._shrink(found, keep)
 
 
+class GramSpace(Space):
+    """Block Lanczos on AᵀA of an A with no fewer rows than columns, for tolerances far above √eps.
+
+    It spans the same right vectors as `GolubKahanSpace`, and stores and orthogonalises no left ones. Squares are accurate
+    to √eps·‖A‖, and blocks are made orthonormal in one round. Values and residuals are those of singular triplets.
+    """
+
+    def grow(self) -> None:
+        """Multiply the next block by A and the result by Aᵀ, and make it orthogonal to the basis."""
+        A, T, w = self.A, self.projected, self.width
+        self.basis[:, self.m : self.m + w] = self.next
+        self.m += w
+        m, V = self.m, self.basis[:, : self.m]
+        U = A.matmul(self.next)
+        self.norm = max(self.norm, longest(U))
+        W = A.rmatmul(U)
+        self.products, self.blocks = self.products + 2, self.blocks + 1
+        H = arrays.to_numpy(_project_out(W, V, self.recent))
+        self.recent = m - w
+        T[:m, m - w : m], T[m - w : m, :m] = H, H.T
+        T[m - w : m, m - w : m] = (H[m - w :] + H[m - w :].T) / 2
+        self.next, R, self.replaced = _next_block(W, self.norm**2, self.rng, A, V, short=_SHORT_LOOSE, rounds=1)
+        self._R = arrays.to_numpy(R)
+
+    def ritz(self) -> RitzPairs:
+        """Return √ of the eigenvalues of T, and ‖Aᵀ u − σ v‖ = ‖AᵀA v − σ² v‖/σ of each, with u = A v/σ."""
+        theta, Y = dense.eigh(self.projected[: self.m, : self.m])
+        sigma, Y = np.sqrt(theta[::-1].clip(0)), Y[:, ::-1]
+        self.norm = max(self.norm, float(sigma[0]))
+        misses = np.linalg.norm(self._R @ Y[self.m - self._R.shape[1] :], axis=0)
+        return RitzPairs(sigma, Y, misses / np.maximum(sigma, max(_ROOT_EPS * self.norm, np.finfo(float).tiny)))
+
+    def _square(self, V: Array) -> Array:
+        return self.projected[: self.m, : self.m] @ V
+
+    def _values(self, Z: Array) -> Array:
+        return np.sqrt(dense.eigh(Z.T @ self._square(Z))[0][::-1].clip(0))
+
+    def _shrink(self, found: RitzPairs, keep: int) -> None:
+        super()._shrink(found, keep)
+        self.projected[np.arange(keep), np.arange(keep)] = found.values[:keep] ** 2
+
+
 def longest(W: Array) -> float:
     """Return the length of the longest column; for A times orthonormal columns a lower bound of ‖A‖."""
     return float(arrays.namespace(W).max(arrays.column_norms(W)))
@@ -267,13 +313,19 @@ def _project_out(W: Array, Q: Array, recent: int, null: Array | None = None, *, 
 
 
 def _next_block(
-    W: Array, norm: float, rng: np.random.Generator, A: Operator, *bases: Array | None, short: float = _SHORT
+    W: Array,
+    norm: float,
+    rng: np.random.Generator,
+    A: Operator,
+    *bases: Array | None,
+    short: float = _SHORT,
+    rounds: int = 2,
 ) -> tuple[Array, Array, bool]:
     """Return Q, R of W (already orthogonal to the bases), and whether columns vanished, which are replaced at random.
 
     A short direction is partly rounding, so it is normalised and orthogonalised against the bases again.
     """
-    Q, R = dense.orthonormal(W)
+    Q, R = dense.orthonormal(W, rounds)
     P, lengths, Y = dense.svd(arrays.to_numpy(R))  # a short direction need not be a column
     eps = np.finfo(float).eps
     lost = np.flatnonzero(lengths <= 10 * eps * max(norm, np.finfo(float).tiny) * np.sqrt(W.shape[0]))
