@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from ..core.errors import DataError
 from ..core.message import Message, Owner, Setting
+from ..core.whole import is_whole
 from .anchors import labels
-from .checks import is_whole
 from .class_accuracy import Target, largest_share, share_right
 
 Array = Any
