@@ -29,7 +29,7 @@ def main(folder: str) -> None:
             axes = figure.add_subplot(2, 6, place, projection="3d" if name in SOLID else None)
             axes.scatter(*table.X.T, c=colours, cmap="viridis", s=4)
             axes.set_title(name, fontsize=10)
-            axes.set_aspect("equal", "datalim" if name in FLAT else "auto")
+            axes.set_aspect("equal", "datalim" if name in FLAT else "box")
             axes.set(xticks=[], yticks=[], **({"zticks": []} if name in SOLID else {}))
         figure.subplots_adjust(left=0.01, right=0.99, bottom=0.02, top=0.93, wspace=0.08, hspace=0.15)
         figure.savefig(Path(folder, "datasets.png"), dpi=90, facecolor="white", metadata={"Software": None})

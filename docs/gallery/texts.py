@@ -44,13 +44,13 @@ def main(folder: str) -> None:
             axes.scatter(*documents[chosen].T, color=colour, s=45, label=what, zorder=3)
         axes.scatter(*terms.T, color="0.35", marker="^", s=20, label="terms", zorder=2)
         axes.annotate("", query * signs, (0, 0), arrowprops={"arrowstyle": "->", "color": PALETTE[3], "lw": 1.5})
-        axes.annotate(
-            "query: human computer interaction", query * signs, (0, -14), textcoords="offset points", fontsize=9
-        )
+        axes.text(0.0, -0.4, "query: human\ncomputer interaction", fontsize=9)
         for name, place in zip(TITLES, documents, strict=True):
-            axes.annotate(name, place, (6, 4), textcoords="offset points", fontsize=9, weight="bold")
+            aside = (-22, -3) if name.startswith("m") else (6, 4)
+            axes.annotate(name, place, aside, textcoords="offset points", fontsize=9, weight="bold")
         for name, place in _apart(index.terms, terms):
-            axes.annotate(name, place, (6, -9), textcoords="offset points", fontsize=8, color="0.25")
+            axes.annotate(name, place, (6, -5), textcoords="offset points", fontsize=8, color="0.25")
+        axes.set_xlim(-0.25, 2.45)
         axes.set(xlabel="concept 1", ylabel="concept 2")
         axes.axhline(0, color="0.85", linewidth=0.8, zorder=0)
         axes.axvline(0, color="0.85", linewidth=0.8, zorder=0)

@@ -101,6 +101,16 @@ def test_one_document_and_names_twice(run: Run, tmp_path: Path) -> None:
     assert "such as 'x'" in run("text", "add", "one.lowland", "one.jsonl", "--id", "id").err
 
 
+def test_other_commands_name_those_of_texts(run: Run, index: Path, docs: Path) -> None:
+    done = run("info", index)
+    assert "is a fitted LatentSemanticIndex, for texts." in done.err
+    assert "next: lowland text search " in done.err
+    for words in (["transform", index, docs, "--out", "x.csv"], ["plot", index, "--out", "x.png"]):
+        refused = run(*words)
+        assert refused.code == 2
+        assert "this is an index of texts: use `lowland text search MODEL QUERY`" in refused.err
+
+
 def test_a_model_that_is_no_index(run: Run, docs: Path) -> None:
     assert (
         run(

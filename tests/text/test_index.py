@@ -228,6 +228,11 @@ def test_empty_documents_stay_and_match_nothing():
         (["the of", "and"], {}, "stop_words=None"),
         (["one wing"], {}, "min_df=1"),
         ("no such file", {}, "no file or folder"),
+        (
+            ["wing flow", "flow wing"],
+            {},
+            "equally often in each of the 2 documents.*features='tfidf'",
+        ),
         (corpus(20), {"n_components": 50}, "ask for 20 at most"),
         (3, {}, "documents are a list of texts"),
     ],

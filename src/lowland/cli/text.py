@@ -151,7 +151,7 @@ def similar(
     _check_top(top)
     named = held.ids_ is not None and document in held.ids_
     found = held.similar(int(document) if not named and document.isdecimal() else document, top)
-    return _listed(held, document, found, command_line("text concepts", index))
+    return _listed(held, document, found, command_line("text concepts", index), document=True)
 
 
 def add(
@@ -216,7 +216,9 @@ def concepts(
     return Answer(told, summary, command_line("text search", index, term), shown=[grid])
 
 
-def _listed(held: LatentSemanticIndex, query: str, found: SearchResult, following: str) -> Answer:
+def _listed(
+    held: LatentSemanticIndex, query: str, found: SearchResult, following: str, *, document: bool = False
+) -> Answer:
     named = held.ids_ is not None
     grid = _grid("index", *(["id"] if named else []), "score", "terms")
     for place, (i, score) in enumerate(found):
@@ -231,7 +233,8 @@ def _listed(held: LatentSemanticIndex, query: str, found: SearchResult, followin
         }
         for place, (i, score) in enumerate(found)
     ]
-    summary = f"The {len(found):,} of {count(held.n_documents, 'document')} that are most similar to {query!r}."
+    summary = f"The {len(found):,} of {count(held.n_documents, 'document')} that are most similar to "
+    summary += f"document {query}." if document else f"{query!r}."
     return Answer({"query": query, "results": results}, summary, following, shown=[grid])
 
 

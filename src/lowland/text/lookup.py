@@ -1,4 +1,4 @@
-"""Documents of an index by name or number, and what to say of queries without a known term."""
+"""Documents of an index by name or number, and what to say of queries and documents that cannot be compared."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 
 from ..core.errors import DataError
-from ..core.message import Message, Phrase
+from ..core.message import Message, Phrase, Setting
 
 _LONGEST = 60  # letters of a query that a message repeats
 _COMPARED = 100_000  # terms at most that a misspelt word is compared with
@@ -38,3 +38,9 @@ def no_known_terms(query: str, terms: Sequence[str], place: str = "") -> DataErr
     near = difflib.get_close_matches(query.lower(), terms[:_COMPARED], n=3)
     hint = f"; similar terms: {', '.join(near)}" if near else ""
     return DataError(f"{place}none of the words of {shown!r} is a term of the index{hint}")
+
+
+def no_weights(n: int, features: str) -> DataError:
+    """Return the error for documents whose weights are all 0: every term occurs equally often in each of them."""
+    equal = f"every term occurs equally often in each of the {n:,} documents, and {features} gives such terms no weight"
+    return DataError(Message(f"{equal}; give more documents, or use ", Setting("features", "tfidf")))
