@@ -7,8 +7,9 @@ within hosts of 200 nodes, which needs more steps. Contenders take turns in one 
 count. All stop at a 1-norm of the change of at most 1e-10, except igraph's PRPACK, which has its own tolerance. The
 change of the scores by one step of the walk is measured afterwards, in the same way for all.
 
-With ``--folder``, a folder that contains NAME.npz with the array ``edges`` and NAME_pagerank_hits.csv with the columns
-pagerank, hub and authority for each node: the largest difference from these scores.
+With ``--folder``, a folder that contains, also in subfolders, NAME.npz with the array ``edges`` and
+NAME_pagerank_hits.csv with the columns pagerank, hub and authority for each node: the largest difference from these
+scores.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def compare(n: int, m: int, rounds: int, contenders: dict[str, Callable[[Array, 
 
 def check(folder: Path) -> None:
     """Print the largest differences from the scores in a folder."""
-    for table in sorted(folder.glob("*_pagerank_hits.csv")):
+    for table in sorted(folder.rglob("*_pagerank_hits.csv")):
         name = table.name.removesuffix("_pagerank_hits.csv")
         with np.load(next(folder.rglob(f"{name}.npz"))) as archive:
             edges = archive["edges"].astype(np.int64)

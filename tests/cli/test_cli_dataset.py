@@ -59,6 +59,12 @@ def test_standard_output_is_the_table(run: Any) -> None:
     assert "L. I. Smith" in done.err
 
 
+def test_parameters_are_told_and_kept_in_the_next_command(run: Any) -> None:
+    done = run("dataset", "swiss_roll", "--set", "n=5", "--set", "noise=0.1")
+    assert "Parameters: n=5, noise=0.1, random_state=0." in done.err
+    assert "next: lowland dataset swiss_roll --set n=5 --set noise=0.1 --out swiss_roll.csv" in done.err
+
+
 def test_parameters_are_typed(run: Any) -> None:
     assert (
         run(

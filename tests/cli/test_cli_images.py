@@ -102,7 +102,7 @@ def test_noise_is_removed(run: Any, people: Path) -> None:
         (["eigenfaces", "people/d0/000.png"], 3, "at least 2 images"),
         (["recognize", "people", "m.lowland"], 2, "give MODEL, then IMAGES"),
         (["compress", "people", "--components", "3"], 3, "is a folder"),
-        (["compress", "t.csv", "--components", "3"], 3, "damaged or not an image"),
+        (["compress", "t.csv", "--components", "3"], 3, "neither a folder nor a file of images"),
         (["compress", "people/d0/000.png", "--components", "x"], 2, "--components x"),
         (["compress", "people/d0/000.png", "--components", "9"], 3, "--components 9: it must be"),
         (["compress", "people/d0/000.png", "--components", "2", "--save", "a.csv"], 2, "--save a.csv"),
@@ -117,3 +117,13 @@ def test_wrong_input(run: Any, people: Path, words: list[str], code: int, text: 
     done = run("image", *words)
     assert done.code == code, done.err
     assert text in done.err
+
+
+def test_compress_says_what_was_done_to_the_image(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    Image.fromarray(rng.integers(0, 255, (12, 10, 4)).astype(np.uint8)).save(tmp_path / "clear.png")
+    Image.fromarray(rng.integers(0, 65535, (12, 10)).astype(np.uint16)).save(tmp_path / "deep.png")
+    assert "1 with transparent parts, laid over white" in run("image", "compress", "clear.png", "--components", 1).err
+    done = run("image", "compress", "deep.png", "--components", 1)
+    assert "1 with more than 8 bits, reduced to 8" in done.err
+    assert "1 component takes" in done.err

@@ -58,6 +58,7 @@ def test_additions_replace_the_file_or_write_another(run: Run, index: Path, docs
     [
         (["search", "i.lowland", "xyzzy"], 3, "none of the words of 'xyzzy'"),
         (["search", "i.lowland", "heat", "-k", "0"], 2, "--top 0"),
+        (["search", "i.lowland", " "], 3, "the query is empty"),
         (["search", "absent.lowland", "heat"], 3, "absent.lowland"),
         (["similar", "i.lowland", "n99"], 3, "no document named 'n99'"),
         (["similar", "i.lowland", "99"], 3, "none of the 60 documents"),
@@ -74,6 +75,40 @@ def test_wrong_use_is_told(run: Run, index: Path, words: list[str], code: int, m
     done = run("text", *words)
     assert done.code == code, done.err
     assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ([], "there are no documents"),
+        (["", " "], "the texts contain no terms"),
+        (["the of and", "a the"], "--stop-words none"),
+        (["one wing"], "none of the 1 term of 1 text occurs in at least 2 of them; set --min-df 1\n"),
+    ],
+)
+def test_documents_that_cannot_be_indexed(run: Run, tmp_path: Path, texts: list[str], message: str) -> None:
+    (tmp_path / "few.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts), encoding="utf-8")
+    done = run("text", "index", "few.jsonl", "--out", "few.lowland")
+    assert done.code == 3
+    assert message in done.err
+    assert not (tmp_path / "few.lowland").exists()
+
+
+def test_one_document_and_names_twice(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text('{"id": "x", "text": "wing flutter"}\n', encoding="utf-8")
+    done = run("text", "index", "one.jsonl", "--id", "id", "--min-df", "1", "--out", "one.lowland")
+    assert "Indexed 1 document by 2 terms and 1 concept," in done.err
+    assert "such as 'x'" in run("text", "add", "one.lowland", "one.jsonl", "--id", "id").err
+
+
+def test_other_commands_name_those_of_texts(run: Run, index: Path, docs: Path) -> None:
+    done = run("info", index)
+    assert "is a fitted LatentSemanticIndex, for texts." in done.err
+    assert "next: lowland text search " in done.err
+    for words in (["transform", index, docs, "--out", "x.csv"], ["plot", index, "--out", "x.png"]):
+        refused = run(*words)
+        assert refused.code == 2
+        assert "this is an index of texts: use `lowland text search MODEL QUERY`" in refused.err
 
 
 def test_a_model_that_is_no_index(run: Run, docs: Path) -> None:

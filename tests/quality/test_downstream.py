@@ -147,6 +147,14 @@ def test_a_numeric_target_uses_regression(hidden):
     assert "PCA destroys what predicts the target" in told.sentence
 
 
+def test_a_numeric_target_that_is_constant_in_a_fold_is_refused(rng):
+    X = rng.standard_normal((12, 2))
+    with pytest.raises(lowland.DataError, match=r"does not vary in a fold of 1 row.* fewer folds: folds=3"):
+        downstream(X, np.arange(12) + 0.5, methods=["pca"])
+    found = downstream(X, np.arange(12) + 0.5, methods=["pca"], folds=3)
+    assert np.isfinite(found.everything.folds).all()
+
+
 def test_the_default_learner_votes_as_compare_does(rng):
     X, y = rng.standard_normal((60, 3)), rng.integers(3, size=60)
     new = rng.standard_normal((7, 3))

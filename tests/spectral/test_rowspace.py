@@ -103,6 +103,20 @@ def test_lanczos_leaves_values_of_many_sizes_to_the_rows_themselves(rng):
     np.testing.assert_allclose(solve(as_rows(X), "lanczos", ComponentRule(count=8)).values, exact[:8], rtol=1e-6)
 
 
+@pytest.mark.parametrize("solver", ["gram", "covariance", "lanczos"])
+def test_a_rule_picks_from_the_leading_values(solver, rng):
+    """With a count and a rule, the count is solved for and the rule keeps some of them."""
+    shape = (60, 300) if solver == "gram" else (300, 60)
+    X = sp.csr_array(data(rng, *shape, ratio=0.9))
+    seen = []
+    rule = ComponentRule(count=20, rule=lambda solved: seen.append(len(solved.spectrum)) or 7, leading=True)
+    space = solve(as_rows(X), solver, rule, Scaling(False))
+    exact = np.linalg.svd(X.toarray())[1]
+    np.testing.assert_allclose(space.values, exact[:7], rtol=1e-9)
+    assert space.directions.shape == (shape[1], 7)
+    assert min(seen) >= 20
+
+
 def test_lanczos_leaves_no_trace_of_threads(rng):
     X = sp.csr_array(rng.standard_normal((900, 400)))
     found = []

@@ -228,6 +228,11 @@ def test_empty_documents_stay_and_match_nothing():
         (["the of", "and"], {}, "stop_words=None"),
         (["one wing"], {}, "min_df=1"),
         ("no such file", {}, "no file or folder"),
+        (
+            ["wing flow", "flow wing"],
+            {},
+            "equally often in each of the 2 documents.*features='tfidf'",
+        ),
         (corpus(20), {"n_components": 50}, "ask for 20 at most"),
         (3, {}, "documents are a list of texts"),
     ],
@@ -235,6 +240,21 @@ def test_empty_documents_stay_and_match_nothing():
 def test_bad_documents_are_refused(documents, options, message):
     with pytest.raises(DataError, match=message):
         LatentSemanticIndex(**options).fit(documents)
+
+
+def test_names_of_several_documents_are_told():
+    frame = pl.DataFrame({"id": ["a", "b", "b"], "text": ["wing flow", "wing heat", "heat flow"]})
+    with pytest.warns(lowland.LowlandWarning, match="1 of 3 documents have the name of an earlier one, such as 'b'"):
+        index = LatentSemanticIndex(2).fit(frame, id="id", column="text")
+    assert sorted(index.similar("b", k=2).indices.tolist()) == [0, 2]
+
+
+def test_concepts_list_no_weights_that_are_rounding():
+    index = LatentSemanticIndex(2, features="counts").fit(["wing flow", "flow wing wing", "heat nose", "heat nose"])
+    for concept in index.concepts():
+        words = {term for term, _ in concept.terms}
+        assert words in ({"wing", "flow"}, {"heat", "nose"})
+        assert {i for i, _ in concept.documents} == ({0, 1} if "wing" in words else {2, 3})
 
 
 def test_one_document():

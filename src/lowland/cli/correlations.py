@@ -75,8 +75,8 @@ def correlations(
     """Show which columns move together, which are near-duplicates, and how each is correlated with each axis.
 
     Up to 2,000 columns, all pairs are compared, and groups are branches of their tree; of more, a column belongs to the
-    principal axis that it is most correlated with, and the figure shows the 60 most correlated with each axis. Missing
-    values are an error: fill them with --missing, or leave such rows out with --missing drop-rows.
+    principal axis that it is most correlated with, and the figure shows the 60 columns most correlated with an axis.
+    Missing values are an error: fill them with --missing, or leave such rows out with --missing drop-rows.
 
     Example: lowland correlations lab.csv --missing ppca --figure correlations.png
     """

@@ -95,11 +95,14 @@ def dataset(
     with progress_bar():
         table = load_dataset(row.name, **parameters)
     if out is None:
-        return Answer({}, _summary(row, table), _next(row, table, None), rows=_rows(table))
+        following = command_line("dataset", row.name, set=list(set), out=f"{row.name}.csv")
+        return Answer({}, _summary(row, table, parameters), following, rows=_rows(table))
     left_out = write_dataset(out, table, row)
     if left_out:
         note(f"{out.name} stores only numbers; left out: {', '.join(left_out)}. .npz and .csv store them, too")
-    return Answer(_facts([row], out, table, left_out), f"Wrote {out}. {_summary(row, table)}", _next(row, table, out))
+    return Answer(
+        _facts([row], out, table, left_out), f"Wrote {out}. {_summary(row, table, parameters)}", _next(row, table, out)
+    )
 
 
 def _list() -> Answer:
@@ -112,8 +115,11 @@ def _list() -> Answer:
         listing.add_column(heading, overflow="fold", no_wrap=ratio is None, ratio=ratio)
     for row in DATASETS:
         listing.add_row(row.name, row.size, row.shows, f"{row.kind}: {row.source}")
-    kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(row.kind for row in DATASETS).items())
-    summary = f"There are {len(DATASETS)} data sets: {kinds} (downloaded once)."
+    number = Counter(row.kind for row in DATASETS)
+    summary = (
+        f"There are {len(DATASETS)} data sets: {number['bundled']} are bundled, {number['scikit-learn']} come from "
+        f"scikit-learn, {number['generated']} are generated, and {number['fetched']} are downloaded once."
+    )
     return Answer(_facts(DATASETS), summary, "lowland dataset iris --out iris.csv", shown=[listing])
 
 
@@ -166,18 +172,16 @@ def _rows(table: Table) -> Any:
     return table.to_polars()
 
 
-def _summary(row: Dataset, table: Table) -> str:
+def _summary(row: Dataset, table: Table, given: dict[str, Any]) -> str:
     beside = f", with {', '.join(table.aside.columns)}" if table.aside.width else ""
-    own = ", ".join(f"{key}={_typed(value)}" for key, value in row.parameters.items())
+    own = ", ".join(f"{key}={_typed(value)}" for key, value in {**row.parameters, **given}.items())
     default = f" Parameters: {own}." if own else ""
     size = f"{table.n_rows:,} rows, {table.n_columns:,} columns{beside}"
     return f"{row.name}: {size}. {row.shows}{default} Source: {row.source}."
 
 
-def _next(row: Dataset, table: Table, out: Path | None) -> str:
+def _next(row: Dataset, table: Table, out: Path) -> str:
     """Return a command that reduces the written set, with labels and true coordinates kept out of the data."""
-    if out is None:
-        return f"lowland dataset {row.name} --out {row.name}.csv"
     if row.form == "texts" or row.name == "sphere_in_cube":
         return command_line("info", out)
     if row.name == "cities" and table.n_columns == 2:

@@ -15,7 +15,7 @@ from .figure_options import FIGURE, LookOptions, MapFigureOptions
 from .figures import draw_with, write_figure
 from .input import Input
 from .inputs import read_input
-from .name_lists import split_names
+from .name_lists import split_counts, split_names
 from .options import COMPONENTS, OUT, Common, DataFile, KeepOptions, RowNames, TableOptions
 from .outputs import check_outputs, only_numbers
 from .running import run
@@ -125,7 +125,7 @@ def downstream(
     values = given.table.column(target)
     options = {
         "methods": None if methods is None else split_names([methods], "--methods"),
-        "components": _counts(components),
+        "components": None if components is None else split_counts(components, "--components"),
         "steps": steps,
         "task": task,
         "folds": folds,
@@ -164,16 +164,6 @@ def _read(data: Path, columns: TableOptions, keep: KeepOptions, scale: bool) -> 
         note("categories that only held-out rows have are ignored (--unseen ignore)")
         recipe = replace(recipe, unseen="ignore")
     return unprepared(data, replace(columns, recipe=recipe), keep, scale=scale)
-
-
-def _counts(text: str | None) -> list[int] | None:
-    """Read numbers of components."""
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and int(part) for part in parts):
-        raise UsageError(f"--components {text}: write whole numbers ≥ 1, separated by commas, such as 2,5,10")
-    return [int(part) for part in parts]
 
 
 def _grid(found: Downstream) -> Grid:

@@ -9,9 +9,11 @@ from cyclopts import Parameter
 from rich.table import Table as Grid
 
 from ..core.command_line import command_line
+from ..core.formatting import count
 from ..data.formats import IMAGES
-from .answer import Answer, UsageError
-from .image_options import SheetFile, check_sheet, numbers, write_sheet
+from .answer import Answer, UsageError, note
+from .image_options import SheetFile, check_sheet, write_sheet
+from .name_lists import split_counts
 from .options import COMPONENTS, Common
 from .outputs import check_outputs, check_place
 
@@ -59,9 +61,8 @@ def compress(
     """
     from ..images.compression import compress as pack
     from ..images.compression import one_image
-    from ..images.stack import Images
 
-    counts = numbers(components, "--components")
+    counts = split_counts(components, "--components")
     check_sheet("--out", out)
     check_outputs(figure=out, inputs=(image,))
     if save is not None:
@@ -69,8 +70,9 @@ def compress(
             raise UsageError(f"--save {save}: the name must end in one of {', '.join(IMAGES)}")
         check_place("--save", save)
         check_outputs(figure=save, inputs=(image, *([] if out is None else [out])))
-    pixels, peak = one_image(image)
-    given = Images(pixels[None], (image.name,), peak=peak)
+    given = one_image(image)
+    for text in given.notes:
+        note(text)
     found = [pack(given, k, patch=patch, bits=bits) for k in counts]
     last = found[-1]
     if out is not None:
@@ -94,9 +96,9 @@ def compress(
         "out": out,
         "save": save,
     }
-    many = f"{last.components} component" + "s" * (last.components != 1)
+    taken = f"{count(last.components, 'component')} {'takes' if last.components == 1 else 'take'}"
     summary = (
-        f"{many} take {last.n_bytes:,} bytes, {last.original_bytes:,} before; the error is {100 * last.error:.2g} % of "
+        f"{taken} {last.n_bytes:,} bytes, {last.original_bytes:,} before; the error is {100 * last.error:.2g} % of "
         "white."
     )
     words = {"components": components, "patch": patch or 8, "out": "sheet.png" if out is None or not patch else None}

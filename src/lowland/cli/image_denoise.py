@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ..core.command_line import command_line
+from ..core.formatting import count
 from .answer import Answer, UsageError, note
 from .image_options import Folder, ImageOptions, SheetFile, check_sheet, chosen_images, write_sheet
 from .options import COMPONENTS, METHOD, Common
@@ -118,7 +119,7 @@ def denoise(
     }
     wide = "" if found.width is None else f" and a width of {found.width:g} median distances"
     name = "PCA" if method == "pca" else "Kernel PCA"
-    summary = f"{name} with {found.components} components{wide} cleaned {len(given):,} images."
+    summary = f"{name} with {count(found.components, 'component')}{wide} cleaned {count(len(given), 'image')}."
     words: dict[str, Any] = {"clean": clean, **options.words(), "out": "sheet.png" if out is None else "other.png"}
     words["method"] = method if out is None else "kernel" if method == "pca" else "pca"  # draw it, then compare
     return Answer(facts, summary, command_line("image", "denoise", images, **words))

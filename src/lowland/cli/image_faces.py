@@ -77,7 +77,7 @@ def eigenfaces(
     """Learn the eigenfaces of a folder of faces, draw them, and save them for recognition.
 
     Subfolders are the names of people. The eyes must lie at the same place in all images: faces are not searched for.
-    Brightness and contrast of each image are taken off first. Images of any one kind will do.
+    Brightness and contrast of each image are removed first. Images of other things will do, if all show the same kind.
 
     Example: lowland image eigenfaces people/ --out eigenfaces.png --model faces.lowland
     """

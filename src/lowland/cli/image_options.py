@@ -92,11 +92,3 @@ def chosen_images(text: str | None, n: int, option: str = "--show") -> list[int]
     if not all(part.isdecimal() and int(part) < n for part in parts):
         raise UsageError(f"{option} {text}: give numbers of images from 0 to {n - 1}, separated by commas")
     return [int(part) for part in parts]
-
-
-def numbers(text: str, option: str) -> list[int]:
-    """Return whole numbers that are separated by commas."""
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() for part in parts):
-        raise UsageError(f"{option} {text}: give whole numbers, separated by commas")
-    return [int(part) for part in parts]

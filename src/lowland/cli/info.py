@@ -16,6 +16,7 @@ from ..core.errors import DataError, ModelFileError
 from ..data.formats import READABLE, foreign_table, format_of_bytes, listed
 from .answer import Answer
 from .options import Common
+from .other_models import OTHER_MODELS
 from .outputs import is_table
 from .reading_options import ReadingOptions
 from .wording import in_words
@@ -243,8 +244,8 @@ def _model(file: Path) -> Answer:
         )
     summary = f"{file.name} is {what}, for {_takes(held)}.{_training_data(held)}"
     following = command_line("transform", file, "NEW.csv", out="new-embedding.csv")
-    if held["class"] == "Eigenfaces":
-        following = command_line("image", "recognize", file, "IMAGES")
+    if (other := OTHER_MODELS.get(held["class"])) is not None:
+        following = command_line(other.command, file, other.argument)
     if held["functions"]:
         function = held["functions"][0]
         summary += (
@@ -259,6 +260,8 @@ def _takes(held: dict[str, Any]) -> str:
     """Describe the input of the model: rows of numbers, pairwise values, or objects."""
     from ..core.formatting import count
 
+    if held["class"] in OTHER_MODELS:
+        return OTHER_MODELS[held["class"]].takes
     if held["objects"]:
         return f"objects compared by its {held['functions'][0] if held['functions'] else 'function'}"
     if held["n_features"] is None:

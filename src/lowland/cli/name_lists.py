@@ -1,4 +1,4 @@
-"""Lists of column names on the command line."""
+"""Lists of column names and of numbers on the command line."""
 
 from __future__ import annotations
 
@@ -20,3 +20,15 @@ def split_names(texts: Sequence[str], option: str) -> list[str] | None:
     if not names or not all(names):
         raise UsageError(f"{option} takes column names separated by commas, such as {option} height,weight")
     return names
+
+
+def split_counts(text: str, option: str) -> list[int]:
+    """Read whole numbers from 1 up, separated by commas.
+
+    >>> split_counts("2, 5,10", "--components")
+    [2, 5, 10]
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) for part in parts):
+        raise UsageError(f"{option} {text}: write whole numbers ≥ 1, separated by commas, such as 2,5,10")
+    return [int(part) for part in parts]

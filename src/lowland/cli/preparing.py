@@ -13,6 +13,7 @@ from ..core.message import Message, Setting, parts_of, settings_of
 from .answer import UsageError, note
 from .input import Input, require_columns, step_for
 from .name_lists import split_names
+from .other_models import OTHER_MODELS
 from .recipe_options import RecipeOptions
 from .running import run
 
@@ -97,8 +98,8 @@ def steps_in_words(steps: Pipeline) -> str:
 
 def parts_of_model(model: Any) -> tuple[Pipeline | None, Any, AlignMap | None]:
     """Return the steps of a model, its method, and the alignment after it; None for those it does not have."""
-    if type(model).__name__ == "Eigenfaces":
-        raise UsageError("this is a model of faces: use `lowland image recognize MODEL IMAGES`")
+    if (other := OTHER_MODELS.get(type(model).__name__)) is not None:
+        raise UsageError(f"this is {other.what}: use `lowland {other.command} MODEL {other.argument}`")
     if not hasattr(model, "steps"):
         return None, model, None
     from ..methods.steps.chain import split_at_method

@@ -123,7 +123,7 @@ def pagerank(
             show_default=False,
         ),
     ] = (),
-    tol: Annotated[float, Parameter(help="Largest change of all scores together by the last step.")] = 1e-10,
+    tol: Annotated[float, Parameter(help="Stop when a step changes the scores by less than this in all.")] = 1e-10,
     max_iter: Annotated[int, Parameter(help="Most steps.")] = 1000,
     top: Top = 20,
     out: Out = None,
@@ -168,7 +168,7 @@ def hits(
     columns: EdgeOptions | None = None,
     normalize: Annotated[
         Literal["max", "sum", "l2"],
-        Parameter(help="max: the largest score is 1; sum: they sum to 1; l2: their squares do."),
+        Parameter(help="max: the largest score is 1; sum: they sum to 1; l2: their squares sum to 1."),
     ] = "max",
     top: Top = 20,
     out: Out = None,

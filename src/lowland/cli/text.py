@@ -10,6 +10,7 @@ from rich.table import Table
 
 from ..core.command_line import command_line
 from ..core.errors import DataError, ModelFileError
+from ..core.formatting import count
 from .answer import Answer, UsageError
 from .options import COMPONENTS, OUT, Common
 
@@ -30,7 +31,7 @@ SEARCH_KEYS = {
 ADD_KEYS = {
     **INDEX_KEYS,
     "added": "number of added documents",
-    "drift": "share of the documents that only a refit would hold",
+    "drift": "share of what an index of all documents would hold that this one misses",
 }
 CONCEPT_KEYS = {
     "concepts": "for each: number, strength, terms and documents with their weights",
@@ -58,17 +59,23 @@ def index(
     id: NameColumn = None,
     components: Annotated[
         int | None,
-        Parameter(name=COMPONENTS, help="Number of concepts. Default: as many as hold half of the weights, 2 to 300."),
+        Parameter(
+            name=COMPONENTS, help="Number of concepts. Default: as many as hold half of the squared weights, 2 to 300."
+        ),
     ] = None,
     features: Annotated[
-        Literal["log-entropy", "tfidf", "histogram", "counts"], Parameter(help="Weights of words.")
+        Literal["log-entropy", "tfidf", "histogram", "counts"],
+        Parameter(
+            help="Weights of words: log-entropy and tfidf favour words of few texts; histogram: the share of the text; "
+            "counts: how often they occur."
+        ),
     ] = "log-entropy",
     stop_words: Annotated[
         str, Parameter(help="Words that are not counted: english, none, or a file with one word a line.")
     ] = "english",
     ngrams: Annotated[int, Parameter(help="Longest run of words that is a term.")] = 1,
-    min_df: Annotated[float, Parameter(help="Fewest texts of a term: a number, or a share below 1.")] = 2,
-    max_df: Annotated[float | None, Parameter(help="Most texts of a term, likewise. Default: all.")] = None,
+    min_df: Annotated[float, Parameter(help="Fewest texts in which a term occurs: a number, or a share below 1.")] = 2,
+    max_df: Annotated[float | None, Parameter(help="Most texts in which it occurs, likewise. Default: all.")] = None,
     hashing: Annotated[
         int | None,
         Parameter(help="Count into this many hashed columns instead of listing terms, for very large vocabularies."),
@@ -100,8 +107,8 @@ def index(
     save(made, out)
     facts = {"index": out, **_facts(made)}
     summary = (
-        f"Indexed {made.n_documents:,} documents by {len(made.terms):,} terms and {made.n_concepts} concepts, which "
-        f"hold {100 * made.held_:.0f} % of the weights."
+        f"Indexed {count(made.n_documents, 'document')} by {count(len(made.terms), 'term')} and "
+        f"{count(made.n_concepts, 'concept')}, which hold {100 * made.held_:.0f} % of the squared weights."
     )
     term = made.terms[0] if hashing is None else "QUERY"
     best = made.concepts(1, terms=1)
@@ -144,7 +151,7 @@ def similar(
     _check_top(top)
     named = held.ids_ is not None and document in held.ids_
     found = held.similar(int(document) if not named and document.isdecimal() else document, top)
-    return _listed(held, document, found, command_line("text concepts", index))
+    return _listed(held, document, found, command_line("text concepts", index), document=True)
 
 
 def add(
@@ -161,7 +168,8 @@ def add(
 ) -> Answer:
     """Add documents to an index without indexing the others again.
 
-    Words that the index does not know are ignored. The drift tells how much more a new index would hold.
+    Words that the index does not know are ignored. The drift is the share of what a new index of all documents would
+    hold that this one misses; above 0.01 a warning advises to index all documents again.
 
     Example: lowland text add docs.lowland more.jsonl
     """
@@ -174,7 +182,7 @@ def add(
     held.add(str(docs), column=text, id=id)
     save(held, target)
     facts = {"index": target, **_facts(held), "added": held.n_documents - before, "drift": held.drift_}
-    summary = f"Added {held.n_documents - before:,} documents to {before:,}; drift {held.drift_:.3f}."
+    summary = f"Added {count(held.n_documents - before, 'document')} to {before:,}; drift {held.drift_:.3f}."
     return Answer(facts, summary, command_line("text similar", target, before))
 
 
@@ -183,12 +191,12 @@ def concepts(
     /,
     *,
     top: Annotated[int, Parameter(name=("--top", "-k"), help="Number of concepts to list.")] = 10,
-    terms: Annotated[int, Parameter(help="Number of terms of each.")] = 8,
+    terms: Annotated[int, Parameter(help="Number of terms to list for each concept.")] = 8,
     common: Common | None = None,
 ) -> Answer:
     """List the concepts of an index: the terms and documents with the largest weights of each.
 
-    A minus sign marks terms of the other end of a concept.
+    A concept has two ends; a minus sign marks the terms of the second.
 
     Example: lowland text concepts docs.lowland -k 5
     """
@@ -202,13 +210,15 @@ def concepts(
         grid.add_row(
             str(concept.number), f"{concept.strength:.3g}", own, ", ".join(_doc(held, i) for i, _ in concept.documents)
         )
-    summary = f"{index.name} has {held.n_concepts} concepts of {len(held.terms):,} terms."
+    summary = f"{index.name} has {count(held.n_concepts, 'concept')} of {count(len(held.terms), 'term')}."
     term = found[0].terms[0][0]
     told = {"concepts": [vars(concept) for concept in found]}
     return Answer(told, summary, command_line("text search", index, term), shown=[grid])
 
 
-def _listed(held: LatentSemanticIndex, query: str, found: SearchResult, following: str) -> Answer:
+def _listed(
+    held: LatentSemanticIndex, query: str, found: SearchResult, following: str, *, document: bool = False
+) -> Answer:
     named = held.ids_ is not None
     grid = _grid("index", *(["id"] if named else []), "score", "terms")
     for place, (i, score) in enumerate(found):
@@ -223,7 +233,8 @@ def _listed(held: LatentSemanticIndex, query: str, found: SearchResult, followin
         }
         for place, (i, score) in enumerate(found)
     ]
-    summary = f"{len(found)} of {held.n_documents:,} documents, by similarity to {query!r}."
+    summary = f"The {len(found):,} of {count(held.n_documents, 'document')} that are most similar to "
+    summary += f"document {query}." if document else f"{query!r}."
     return Answer({"query": query, "results": results}, summary, following, shown=[grid])
 
 

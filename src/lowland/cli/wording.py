@@ -134,6 +134,8 @@ def _option(setting: Setting, options: frozenset[str]) -> str | None:
     names = [f"--{name}" for name in _RENAMED.get(setting.name, (setting.name.replace("_", "-"),))]
     name = next((name for name in names if name in options), None)
     value = "known" if setting.value == KNOWN_PAIRS else str(setting.value)
+    if name is not None and setting.value is None:
+        value = "none"
     if isinstance(setting.value, list):
         from ..data.table import name_list
 

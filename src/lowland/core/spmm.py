@@ -83,9 +83,9 @@ def outer(A: sp.csr_array, T: sp.csr_array) -> np.ndarray[Any, Any]:
     >>> outer(A, A.T.tocsr()).tolist()
     [[5.0, 0.0], [0.0, 9.0]]
     """
-    columns = max(1, A.shape[1])
+    work = int(np.bincount(A.indices, minlength=A.shape[1]) @ np.diff(T.indptr))  # multiplications
     short = all(X.indices.dtype == X.indptr.dtype == np.int32 for X in (A, T))  # they are, up to 2³¹ entries
-    if A.nnz * T.nnz / columns < max(_SCIPY_BELOW, _EACH * columns) or not short:
+    if work < max(_SCIPY_BELOW, _EACH * A.shape[1]) or not short:
         return np.asarray((A @ T).toarray())
     from .spmm_loops import add_products
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ import numpy as np
 from ..core.errors import DataError
 from ..core.message import Message, Setting
 from ..core.show import show
-from ..methods.linear.pca import PCA
+from ..core.whole import is_whole
 from ..spectral import Dense, singular
 from . import codec
 from .codec import BITS, Factors
+from .noise import quiet_pca
 from .patches import cut
-from .stack import Images, peak_of
+from .stack import Images
 from .stack import read as read_images
 
 Array = Any
@@ -125,16 +126,17 @@ def compress(image: Any, components: int, *, patch: int | None = None, bits: int
     >>> found.components, found.n_bytes < 300, found.error < 0.01
     (1, True, True)
     """
-    pixels, peak = one_image(image)
+    given = one_image(image)
+    pixels, peak = given.pixels[0], given.peak
     if bits not in BITS:
         raise DataError(Message(Setting("bits", bits), ": it must be 8 or 16"))
-    if patch is not None and (not _is_count(patch) or patch < 2 or patch > max(pixels.shape[:2])):
+    if patch is not None and (not is_whole(patch, 2) or patch > max(pixels.shape[:2])):
         raise DataError(
             Message(Setting("patch", patch), f": it must be a whole number from 2 to {max(pixels.shape[:2])}")
         )
     channels = 1 if pixels.ndim == 2 else pixels.shape[2]
     most = min(pixels.shape[:2]) if patch is None else patch * patch * channels
-    if not _is_count(components) or not 1 <= components <= most:
+    if not is_whole(components, 1) or components > most:
         what = "the shorter side of the image" if patch is None else "the values of a patch"
         raise DataError(
             Message(Setting("components", components), f": it must be a whole number from 1 to {most}, {what}")
@@ -148,21 +150,19 @@ def compress(image: Any, components: int, *, patch: int | None = None, bits: int
     return Compressed(pixels, rebuilt, data, method, components, patch or 0, bits, peak)
 
 
-def one_image(image: Any) -> tuple[Array, float]:
-    """Return one image as an array (height, width) or (height, width, 3), and its white."""
+def one_image(image: Any) -> Images:
+    """Return one image, (height, width) or (height, width, 3), with notes on what was done to it."""
     if isinstance(image, str | os.PathLike):
-        from ..data.imagefiles import read_image
-
         path = Path(image)
         if path.is_dir():
             raise DataError(f"{path} is a folder; compress takes one image: give a file")
         if not path.exists():
             raise DataError(f"{path}: no such file")
-        return read_image(path), 255.0
+        image = read_images(path)
     if isinstance(image, Images):
         if len(image) != 1:
             raise DataError(f"compress takes one image; got {len(image)}: choose one with .take([0])")
-        return image.pixels[0], image.peak
+        return image
     pixels = np.asarray(image)
     if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] not in (1, 3, 4)):
         raise DataError(
@@ -170,8 +170,8 @@ def one_image(image: Any) -> tuple[Array, float]:
             + ("; for several images call compress for each" if pixels.ndim in (3, 4) else "")
         )
     found = read_images(pixels[None] if pixels.ndim == 3 else pixels[None, :, :, None])
-    plain = found.pixels[0]
-    return (plain.astype(np.uint8) if plain.dtype.kind == "b" else _narrow(plain)), peak_of(plain)
+    plain = found.pixels
+    return replace(found, pixels=plain.astype(np.uint8) if plain.dtype.kind == "b" else _narrow(plain))
 
 
 def _narrow(pixels: Array) -> Array:
@@ -200,22 +200,8 @@ def _of_patches(values: Array, k: int, side: int) -> tuple[tuple[tuple[Array, Ar
     if len(rows) < 2 or not np.ptp(rows, axis=0).any():  # one patch, or all alike: the mean is the image
         return ((np.zeros((len(rows), k)), np.zeros((k, rows.shape[1]))),), mean
     count = min(k, len(rows), rows.shape[1])
-    pca = _quiet_pca(count, rows)
+    pca = quiet_pca(count, rows)  # of rank and of columns it need not warn: fewer numbers are kept, no more
     A, B = pca.transform(rows), np.asarray(pca.components_)
     if len(B) < k:  # patches of lower rank: the rest is zero, which costs next to nothing
         A, B = np.pad(A, [(0, 0), (0, k - A.shape[1])]), np.pad(B, [(0, k - len(B)), (0, 0)])
     return ((A, B),), np.asarray(pca.mean_)
-
-
-def _quiet_pca(k: int, rows: Array) -> PCA:
-    import warnings
-
-    from ..core.errors import LowlandWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LowlandWarning)  # of rank and of columns: fewer numbers are kept, no more
-        return PCA(k, random_state=0).fit(rows)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -11,6 +11,7 @@ import numpy as np
 from ..core.errors import DataError
 from ..core.message import Message, Setting
 from ..core.show import show
+from ..core.whole import is_whole
 from .noise import Trial, noise_level, trial_of_clean, trial_of_noisy
 from .stack import Images, read
 from .strength import Strength, denoise_kernel, denoise_linear, kernel_errors, linear_errors
@@ -245,8 +246,7 @@ def _clean_rows(clean: Any, given: Images, shape: tuple[int, ...] | None) -> Arr
 def _check(method: str, components: Any, width: Any, noise: Any) -> None:
     if method not in METHODS:
         raise DataError(Message(Setting("method", method), ": it must be 'pca' or 'kernel'"))
-    whole = isinstance(components, int | np.integer) and not isinstance(components, bool)
-    if components is not None and (not whole or components < 1):
+    if components is not None and not is_whole(components, 1):
         raise DataError(Message(Setting("components", components), ": it must be a whole number from 1 up"))
     if width is not None and method == "pca":
         raise DataError(Message(Setting("width", width), " is of the kernel: use ", Setting("method", "kernel")))

@@ -120,6 +120,6 @@ def sheet(
                 axes.set_xlabel(literal(captions[i][j]), fontsize=look.font, color=look.ink)
         last = draw_image(panels[3 * i + 2], off[i], "difference" if i == 0 else "", (-top, top))
         if captions and i == 0:
-            scale = f"full colour: {100 * top / (peak - low):.2g} % of white"
+            scale = f"darkest colour: {100 * top / (peak - low):.2g} % of white"
             last.set_xlabel(scale, fontsize=look.font, color=look.ink)
     return panels

@@ -8,11 +8,7 @@ from typing import Any
 
 from ..core.errors import DataError
 from ..core.message import Message, Owner, Setting
-
-
-def is_whole(value: Any, least: int) -> bool:
-    """Return whether a value is a whole number of at least ``least``."""
-    return not isinstance(value, bool) and isinstance(value, numbers.Integral) and int(value) >= least
+from ..core.whole import is_whole
 
 
 def check_level(level: Any, owner: str) -> None:

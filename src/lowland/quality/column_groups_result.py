@@ -131,7 +131,7 @@ class ColumnGroups:
             first = self.groups[0]
             parts.append(f"The largest: {first.words(_NAMED)} ({first.axis}, r = {_signed(first.correlation)}).")
         else:
-            parts = [f"No columns of {d:,} move together ({how})."]
+            parts = [f"None of the {d:,} columns move together ({how})."]
         if self.threshold < self.chance:
             parts.append(
                 f"With {count(self.n_rows, 'row')}, correlations up to {self.chance:.2f} occur by chance among so many "

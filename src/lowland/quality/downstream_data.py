@@ -10,9 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..core.errors import DataError
+from ..core.formatting import count
 from ..core.message import Message, Owner, Setting
+from ..core.whole import is_whole
 from .anchors import labels
-from .checks import is_whole
 from .class_accuracy import Target, largest_share, share_right
 
 Array = Any
@@ -131,6 +132,8 @@ def supervised(X: Any, y: Any, steps: Any, task: str, folds: int, sample: int | 
         rows, listed = _take(rows, known), [listed[i] for i in known]
     target, given, values = _target(name, listed, task)
     fold = _folds(len(known), folds, seed, None if target is None else target.codes)
+    if target is None:
+        _check_variation(name, values, fold, folds)
     width = rows.shape[1] if steps is None else _numbers(_cloned(steps).fit_transform(rows)).shape[1]
     return Supervised(rows, values, target, given, fold, folds, width, steps, left_out, sampled_from)
 
@@ -202,6 +205,20 @@ def _folds(n: int, folds: int, seed: int, codes: Array | None) -> Array:
     fold = np.empty(n, dtype=np.int64)
     fold[order] = np.arange(n) % folds
     return fold
+
+
+def _check_variation(name: str, values: Array, fold: Array, folds: int) -> None:
+    """Raise if a numeric target is constant in a fold: r² divides by its variance there."""
+    for number in range(folds):
+        here = values[fold == number]
+        if np.ptp(here) == 0:
+            raise DataError(
+                _said(
+                    f"the target {name!r} does not vary in a fold of {count(len(here), 'row')}, so it has no r²; use "
+                    "fewer folds: ",
+                    Setting("folds", max(3, min(folds - 1, len(values) // 4))),
+                )
+            )
 
 
 def _is_number(value: Any) -> bool:

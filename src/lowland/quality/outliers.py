@@ -15,11 +15,12 @@ from ..core.dominance import dominance, dominant_words
 from ..core.errors import DataError, DominantColumnWarning, LowlandWarning
 from ..core.message import SCALE, Message, Owner, Setting
 from ..core.random import seed
+from ..core.whole import is_whole
 from ..graph.neighbors import objects
 from ..rows.object_rows import are_objects, take
 from ..rows.row_source import RowSource, as_rows, single_pass_error
 from ..spectral.solved import ComponentRule
-from .checks import check_level, check_neighbors, is_whole, row_names
+from .checks import check_level, check_neighbors, row_names
 from .limits import Limit
 from .neighbor_distance import UNKNOWN, distance_limit, divided, neighbor_search, normal_distances, sample
 from .novelty_detection import novelty

@@ -106,6 +106,14 @@ def _chosen(
         return rest[0], rest[1], rest[2]
     if len(rest) == 3 and weight is False:
         return rest[0], rest[1], None
+    if len(table.names) == 1:
+        raise DataError(
+            Message(
+                f"{table.source} has one column ({table.names[0]!r}), and edges have two columns of names; if a space "
+                "separates them, say so: ",
+                Phrase("lowland.data.read(file, sep=' ')", "--sep space"),
+            )
+        )
     listed = ", ".join(map(repr, table.names[:8])) + (", …" if len(table.names) > 8 else "")
     raise DataError(
         Message(

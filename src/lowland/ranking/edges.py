@@ -11,6 +11,7 @@ import numpy as np
 from ..core import thread_pool
 from ..core.errors import DataError
 from ..core.message import Message, Owner, Setting
+from ..core.whole import is_whole
 from .raw_edges import RawEdges
 
 Array = Any
@@ -128,7 +129,7 @@ def _of_array(array: Array, weighted: bool, n_nodes: int | None) -> RawEdges:
     source, target, most = _node_columns(array)
     n = most + 1
     if n_nodes is not None:
-        if isinstance(n_nodes, bool) or not isinstance(n_nodes, int | np.integer) or n_nodes < n:
+        if not is_whole(n_nodes, n):
             raise DataError(Message(Setting("n_nodes", n_nodes), f": the edges need at least {n} nodes"))
         n = int(n_nodes)
     elif n > max(_FEW_NODES, _NODES_PER_EDGE * len(array)):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.formatting import count
 from ..core.show import show
+from ..core.whole import is_whole
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,7 +81,7 @@ class Ranking:
         return text
 
     def _best(self, values: Array, k: int) -> list[tuple[Any, float]]:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        if not is_whole(k, 1):
             raise ValueError(f"k must be a whole number ≥ 1; got {k!r}")
         return [(self.name_of(i), float(values[i])) for i in best(values, int(k))]
 

@@ -73,7 +73,8 @@ class ComponentRule:
     """The number of components: a number, a share of the total, all (the rank), or a rule on the spectrum.
 
     ``tol`` is the residual, relative to σ₁, at which a Krylov iteration on the rows may stop; None: rounding. With
-    ``leading``, only ``count`` pairs are solved for, even where all of them cost little more.
+    ``leading``, only ``count`` pairs are solved for, even where all of them cost little more. With ``count`` and
+    ``rule``, the rule picks from the ``count`` largest values.
     """
 
     count: int | None = None
@@ -91,7 +92,9 @@ class ComponentRule:
         """Return the number of components from the values found so far; None if more are needed."""
         found = len(solved.spectrum)
         if self.count is not None:
-            return min(self.count, found) if found >= self.count or solved.complete else None
+            if found < self.count and not solved.complete:
+                return None
+            return min(self.count, found if self.rule is None else self.rule(solved))
         if self.share is not None:
             m = components_for_share(solved.spectrum, solved.total, self.share)
             return found if m is None and solved.complete else m

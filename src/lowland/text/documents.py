@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from ..core.errors import DataError
+from ..contract.fit_info import level_of_the_caller
+from ..core.errors import DataError, LowlandWarning
 from ..core.message import Message, Setting
 from ..data.source import Source
 
@@ -61,6 +64,19 @@ def documents_of(source: Any, column: str | None = None, id: str | None = None) 
     if not isinstance(source, Iterable) or isinstance(source, bytes):
         raise DataError(f"documents are a list of texts, a table, a file or a folder; got {type(source).__name__}")
     return Documents(source)
+
+
+def warn_of_repeated(ids: list[str] | None) -> None:
+    """Warn of names that several documents have."""
+    if ids is None or len(set(ids)) == len(ids):
+        return
+    again = Counter(ids).most_common(1)[0][0]
+    warnings.warn(
+        f"{len(ids) - len(set(ids)):,} of {len(ids):,} documents have the name of an earlier one, such as {again!r}; "
+        "only the first one is found by its name",
+        LowlandWarning,
+        stacklevel=level_of_the_caller(),
+    )
 
 
 def _from_path(source: Any, column: str | None, id: str | None) -> Documents:

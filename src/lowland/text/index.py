@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self, overload
@@ -18,17 +17,21 @@ from ..contract.parameters import RANDOM_STATE, AnyOf, Choice, Integer, Rule
 from ..core.errors import DataError, LowlandWarning
 from ..core.formatting import count
 from ..core.random import seed
+from ..core.whole import is_whole
 from ..methods.steps.encode_texts import EncodeTexts
 from ..rows.row_source import as_rows
 from ..spectral import rowspace
 from ..spectral.solved import ComponentRule, Scaling
 from .choosing import MAX_CONCEPTS, concepts_needed
-from .documents import documents_of
-from .results import Concept, SearchResult, strongest
+from .documents import documents_of, warn_of_repeated
+from .lookup import no_known_terms, no_weights, place_of
+from .results import Concept, SearchResult, heaviest, strongest
 from .updating import drift_of, grown, known_share
 
 Array = Any
 
+REFIT_DRIFT = 0.01  # Cranfield: 0.004 after 20 % more documents, 9 of 10 found as by a refit; 0.012 after 50 %
+_SQUARE = 2000  # documents or terms whose square is decomposed whole
 _BLOCK = 1 << 16  # documents that are projected at a time
 _QUERIES = 1 << 25  # scores that a batch of queries holds at a time
 _TERMS_SHOWN = 5
@@ -150,26 +153,33 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
             )
         else:
             most = int(wanted)
-        space = self._space(X, most)
         energy = float(X.data @ X.data)
-        k = len(space.values) if wanted != "auto" else concepts_needed(space.values, energy)
+        if energy == 0:
+            raise no_weights(n, self.features)
+        space = self._space(X, most, energy)
         self.__dict__ = {name: value for name, value in vars(self).items() if name[-1:] != "_"}
         self.encoder_, self.ids_, self.n_features_in_ = encoder, source.ids, 1
-        self.singular_values_ = np.asarray(space.values[:k], dtype=np.float64)
-        self.components_ = np.ascontiguousarray(space.directions[:, :k].T, dtype=np.float32)
+        self.singular_values_ = np.asarray(space.values, dtype=np.float64)
+        self.components_ = np.ascontiguousarray(space.directions.T, dtype=np.float32)
         self._keep(X)
         self.documents_ = self._projected(X)
         self.energy_, self.lost_energy_, self.n_fitted_ = energy, 0.0, n
         self.held_ = float((self.singular_values_**2).sum() / energy)
         self.drift_, self.known_share_ = 0.0, 1.0
+        warn_of_repeated(self.ids_)
         return self
 
-    def _space(self, X: Any, most: int) -> Any:
+    def _space(self, X: Any, most: int, energy: float) -> Any:
         """Return the leading singular triplets: of the smaller square where it is small, else by Lanczos."""
+
+        def enough(solved: Any) -> int:
+            return concepts_needed(np.sqrt(solved.spectrum[:most]), energy)
+
         solver = "gram" if X.shape[0] <= X.shape[1] else "covariance"
         if min(X.shape) > _SQUARE and 5 * most <= min(X.shape):
             solver = "lanczos"  # keeps vectors of the shorter side only; strengths of concepts are of similar size
-        rule, scaling = ComponentRule(count=most, leading=True), Scaling(False, ddof=0)
+        rule = ComponentRule(count=most, rule=enough if self.n_components == "auto" else None, leading=True)
+        scaling = Scaling(False, ddof=0)
         return rowspace.decompose(as_rows(X), rule, scaling, solver=solver, rng=seed(self.random_state))
 
     def _keep(self, X: Any) -> None:
@@ -213,6 +223,7 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         self._keep(X)
         self.known_share_ = known
         self.ids_ = None if self.ids_ is None else [*self.ids_, *(source.ids or [])]
+        warn_of_repeated(self.ids_)
         self.__dict__.pop("_norms", None), self.__dict__.pop("_term_vectors", None)
         self.drift_ = drift
         if drift > REFIT_DRIFT:
@@ -249,7 +260,7 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         A query without a known term is an error. The result iterates over pairs (index, score).
         """
         check_is_fitted(self, "documents_")
-        if not isinstance(k, (int, np.integer)) or k < 1:
+        if not is_whole(k, 1):
             raise DataError(f"search: k must be a whole number ≥ 1; got {k!r}")
         if isinstance(query, str):
             q = self.encoder_.encode([query])
@@ -271,7 +282,8 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
 
     def similar(self, document: int | str, k: int = 10) -> SearchResult:
         """Return the k documents most similar to a document, given by its number, or by its name in ``ids_``."""
-        place = self._place(document)
+        check_is_fitted(self, "documents_")
+        place = place_of(document, self.ids_, self.n_documents)
         d = self.documents_[place]
         length = float(np.linalg.norm(d))
         if length == 0:
@@ -301,8 +313,8 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         out = []
         for c in range(min(n or self.n_concepts, self.n_concepts)):
             v, d = self.components_[c], self.documents_[:, c]
-            own = [(self.terms[j], float(v[j])) for j in strongest(np.abs(v), terms)]
-            told = [(int(i), float(d[i])) for i in strongest(np.abs(d), documents)]
+            own = [(self.terms[j], float(v[j])) for j in heaviest(v, terms)]
+            told = [(int(i), float(d[i])) for i in heaviest(d, documents)]
             out.append(Concept(c, float(self.singular_values_[c]), own, told))
         return out
 
@@ -315,18 +327,6 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         """Return coordinates on the first n concepts, for pictures: of the indexed documents, or of others."""
         check_is_fitted(self, "documents_")
         return np.array((self.documents_ if documents is None else self.transform(documents))[:, :n])
-
-    def _place(self, document: int | str) -> int:
-        check_is_fitted(self, "documents_")
-        if isinstance(document, str):
-            if self.ids_ is not None and document in self.ids_:
-                return self.ids_.index(document)
-            near = difflib.get_close_matches(document, self.ids_ or [], n=3)
-            hint = f"; similar names: {', '.join(near)}" if near else ""
-            raise DataError(f"the index has no document named {document!r}{hint}; search(text) finds texts")
-        if not -self.n_documents <= document < self.n_documents:
-            raise DataError(f"document {document} is none of the {self.n_documents:,} documents, counted from 0")
-        return int(document) % self.n_documents
 
     def _folded(self, rows: Any) -> Array:
         """Return queries as unit vectors of concepts."""
@@ -377,10 +377,7 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
         return out
 
     def _no_terms(self, query: str, place: str = "") -> DataError:
-        shown = query if len(query) <= 60 else query[:59] + "…"
-        near = difflib.get_close_matches(query.lower(), self.terms[:100_000], n=3) if not self.hashing else []
-        hint = f"; similar terms: {', '.join(near)}" if near else ""
-        return DataError(f"{place}none of the words of {shown!r} is a term of the index{hint}")
+        return no_known_terms(query, [] if self.hashing else self.terms, place)
 
     def __getstate__(self) -> dict[str, Any]:
         return {n: v for n, v in super().__getstate__().items() if n not in ("_norms", "_term_vectors")}
@@ -390,9 +387,3 @@ class LatentSemanticIndex(BaseEstimator):  # type: ignore[misc]
 
     def __bool__(self) -> bool:
         return True
-
-
-_SQUARE = 2000  # documents or terms whose square is decomposed whole
-REFIT_DRIFT = (
-    0.01  # of Cranfield's 1400 abstracts: 0.005 after 20 % more, 9 of 10 found as by a refit; 0.012 after 50 %
-)

@@ -11,6 +11,8 @@ import numpy as np
 
 Array = Any
 
+_ROUNDING = 1e-6  # of the largest weight: weights are kept in float32
+
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
@@ -78,3 +80,14 @@ def strongest(values: Array, count: int) -> Array:
     else:
         places = np.arange(len(values))
     return places[np.argsort(-values[places], kind="stable")[:count]]
+
+
+def heaviest(weights: Array, count: int) -> Array:
+    """Return the places of the weights of the largest size, in descending order, without those that are rounding.
+
+    >>> heaviest(np.array([0.1, -0.7, 1e-9, 0.3]), 4).tolist()
+    [1, 3, 0]
+    """
+    size = np.abs(weights)
+    places = strongest(size, count)
+    return places[size[places] > _ROUNDING * size.max(initial=0.0)]

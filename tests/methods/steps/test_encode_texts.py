@@ -115,7 +115,7 @@ def test_missing_and_empty_texts_are_rows_of_zeros():
     [
         (["", ""], "no terms: they are empty"),
         (["the of and", "of a"], r"stop words with stop_words=None"),
-        (["one wing"], r"none of the 1 term occurs in at least 2.*min_df=1"),
+        (["one wing"], r"none of the 1 term of 1 text occurs in at least 2 of them; set min_df=1$"),
         ([], "minimum of 1"),
         (["wing", 3], "item 1 is a int, not a text"),
         (["", None], "column 'x0' has no values|no terms"),

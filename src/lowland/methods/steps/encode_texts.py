@@ -14,7 +14,7 @@ from ...contract.fit_info import level_of_the_caller
 from ...contract.parameters import AnyOf, Choice, ColumnList, Integer, Nothing, Real, Rule
 from ...core.errors import DataError, DegenerateWarning
 from ...core.formatting import count
-from ...core.message import Message, Setting
+from ...core.message import Message, Remedies, Setting
 from . import frames
 from .rules import StopWords
 from .step import Step
@@ -197,15 +197,7 @@ class EncodeTexts(Step):
         )
         keep = np.flatnonzero((occurring >= max(low, 1)) & (occurring <= high))
         if not len(keep):
-            raise DataError(
-                Message(
-                    f"EncodeTexts: none of the {count(int((occurring > 0).sum()), 'term')} occurs in at least "
-                    f"{low:g} and at most {high:g} of {count(n, 'text')}; set ",
-                    Setting("min_df", 1),
-                    " or a larger ",
-                    Setting("max_df"),
-                )
-            )
+            raise _no_frequent_terms(int((occurring > 0).sum()), n, low, high)
         if self.max_features is not None and len(keep) > self.max_features:
             totals = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])[keep]
             keep = np.sort(keep[np.argsort(-totals, kind="stable")[: self.max_features]])
@@ -216,8 +208,10 @@ class EncodeTexts(Step):
         if empty:
             first = int(np.argmax(np.diff(rows.indptr) == 0))
             warnings.warn(
-                f"{count(empty, 'text')} of {rows.shape[0]:,} {'has' if empty == 1 else 'have'} no terms (the first is "
-                f"text {first}, counted from 0); their rows are zeros",
+                f"text {first} of {rows.shape[0]:,}, counted from 0, has no terms; its row is zeros"
+                if empty == 1
+                else f"{empty:,} texts of {rows.shape[0]:,} have no terms (the first is text {first}, counted from 0); "
+                "their rows are zeros",
                 DegenerateWarning,
                 stacklevel=level_of_the_caller(),
             )
@@ -286,6 +280,18 @@ class EncodeTexts(Step):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         return tags
+
+
+def _no_frequent_terms(terms: int, n: int, low: float, high: float) -> DataError:
+    limits, remedies = [], []
+    if low > 1:
+        limits.append(f"at least {low:g}")
+        remedies.append(Message("set ", Setting("min_df", 1)))
+    if high < n:
+        limits.append(f"at most {high:g}")
+        remedies.append(Message("raise ", Setting("max_df")))
+    found = f"none of the {count(terms, 'term')} of {count(n, 'text')} occurs in {' and '.join(limits)} of them; "
+    return DataError(Message("EncodeTexts: ", found, Remedies(*remedies)))
 
 
 def _texts(frame: pl.DataFrame) -> list[str]:
