@@ -104,7 +104,7 @@ def test_transform_flags_rows_that_the_model_has_not_seen_the_like_of(run: Run, 
     assert made.columns == ["site", "pca0", "t2", "spe", "novel", "unusual"]
     assert made.filter(pl.col("novel") == 1)["site"].to_list() == ["site4"]
     assert "1 of 80 rows is unlike the training rows" in done.err
-    assert "not available: distance (PCA stores no training rows" in done.err
+    assert "distance is not measured: PCA stores no training rows" in done.err
     plain = run("transform", "m.lowland", far, "--id", "site", "--out", "plain.csv")
     assert pl.read_csv("plain.csv").equals(made.select("site", "pca0"))
     assert "outside" not in plain.err

@@ -55,8 +55,8 @@ def test_the_laboratory_table_goes_from_info_to_new_patients(run, tmp_path, writ
     assert ("--na" in following) == ("--na" in words)
     assert ("--below-limit" in following) == ("--below-limit" in words)
     following[following.index("NEW.csv")] = str(tmp_path / "new.csv")
-    assert run(*following[1:], "--flag", "--id", "id").code == 0
-    placed = pl.read_csv(tmp_path / "new-embedding.csv")
+    assert run(*following[1:]).code == 0
+    placed = pl.read_csv(tmp_path / "new-map.csv")
     assert placed["id"].to_list() == patients["id"][:20].to_list()
     assert set(placed["novel"].unique()) <= {0, 1}
 
@@ -136,7 +136,7 @@ def test_folders_of_images_colour_the_map(run, tmp_path):
         Image.fromarray(rng.integers(0, 256, (8, 6), dtype=np.uint8)).save(folder / f"{i}.png")
     words, outcome = proposed(run, tmp_path / "faces")
     assert words[words.index("--color") + 1] == "folder"
-    assert "faces.lowland NEW --out" in outcome.err
+    assert "faces.lowland NEW --id file --flag --out new-map.csv" in outcome.err
 
 
 def test_codes_of_an_archive_become_the_categories_that_they_stand_for(tmp_path):

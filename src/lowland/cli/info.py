@@ -38,6 +38,7 @@ KEYS = {
 }
 
 _COLUMNS_SHOWN, _STRAY_SHOWN = 40, 3  # rows of the table of columns, and cells that are not numbers in each
+_OTHERS_SHOWN = 20  # columns after those that are not complete numbers
 _PROBLEMS_SHOWN = 3  # columns of numbers with text
 _COMPOSED = ("Pipeline", "ColumnTransformer")  # their models have lines of their own
 _LISTED = 12  # names in one line of the table; --json has all of them
@@ -129,21 +130,28 @@ def _options(kinds: dict[str, ColumnKind]) -> list[tuple[str, str]]:
 
 
 def _columns(kinds: dict[str, ColumnKind]) -> Grid:
-    """Return a table of what each column is; equal columns past the first ones are counted."""
+    """Return a table of what each column is: the first columns, and later ones that are not plain numbers."""
     grid = Grid(box=None, pad_edge=False)
     for heading in ("column", "kind", "missing", "why"):
         justify: Any = "right" if heading == "missing" else "left"
         grid.add_column(heading, justify=justify, overflow="fold", no_wrap=heading == "kind")
-    for name, kind in list(kinds.items())[:_COLUMNS_SHOWN]:
+    names = list(kinds)
+    others = [name for name in names[_COLUMNS_SHOWN:] if _not_plain(kinds[name])][:_OTHERS_SHOWN]
+    for name, kind in ((name, kinds[name]) for name in (*names[:_COLUMNS_SHOWN], *others)):
         why = kind.reason
         for cell in kind.stray[:_STRAY_SHOWN]:
             where = "" if cell.line is None else f"line {cell.line}: "
             why += f"\n{where}{cell.cell!r}" + (f" ({cell.count} times)" if cell.count > 1 else "")
         grid.add_row(name, kind.kind, f"{kind.missing:,}" if kind.missing else "", why)
-    more = Counter(kind.kind for kind in list(kinds.values())[_COLUMNS_SHOWN:])
+    more = Counter(kinds[name].kind for name in names[_COLUMNS_SHOWN:] if name not in others)
     for word, number in more.items():
         grid.add_row(f"… {number:,} more", word, "", "")
     return grid
+
+
+def _not_plain(kind: ColumnKind) -> bool:
+    """Return whether a column is not numbers without gaps."""
+    return kind.kind != "number" or bool(kind.missing or kind.stray)
 
 
 def _rows(found: Inspection) -> list[tuple[str, str]]:
@@ -242,7 +250,7 @@ def _model(file: Path) -> Answer:
             f" after the steps {', '.join(s['name'] for s in before)}" if before else ""
         )
     summary = f"{file.name} is {what}, for {_takes(held)}.{_training_data(held)}"
-    following = command_line("transform", file, "NEW.csv", out="new-embedding.csv")
+    following = command_line("transform", file, "NEW.csv", out="new-map.csv")
     if held["class"] == "Eigenfaces":
         following = command_line("image", "recognize", file, "IMAGES")
     if held["functions"]:

@@ -114,7 +114,7 @@ class NewRows:
             next_steps={
                 "Describe the model:": command_line("info", self.model),
                 "Mark rows that are unlike the training rows:": command_line(
-                    "transform", self.model, data, flag=True, out="new-embedding.csv"
+                    "transform", self.model, data, flag=True, out="new-map.csv"
                 ),
             },
             words=in_words,

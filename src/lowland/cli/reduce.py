@@ -138,6 +138,9 @@ def perform(job: Job) -> Answer:
 def _fit(job: Job) -> Made:
     """Read the table, fit the method, and lay the map over others; what can be checked before the fit is."""
     fitted = build_model(job.method)
+    unseen = job.columns.recipe.unseen
+    if unseen is not None and "unseen" in fitted.get_params(deep=False):
+        fitted.set_params(unseen=unseen)
     categories = "categories" in find_method(job.method.method).needs
     given = read_input(
         job.data,
@@ -236,6 +239,4 @@ def _next(job: Job) -> str:
         return command_line("evaluate", job.data, job.out)
     if job.model is None:
         return job.command(model=f"{stem}.lowland")
-    ending = ".csv" if job.columns.reading.vector is None else job.data.suffix  # a CSV file holds no vectors
-    rows = "NEW" if job.data.is_dir() else f"NEW{ending}"
-    return command_line("transform", job.model, rows, **job.columns.reading.dialect(), out="new-embedding.csv")
+    return job.placing_command()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.command_line import command_line, stem_of
+from ..data.formats import READABLE
 from .answer import note
 from .figure_options import NO_FIGURE, FigureOptions
 from .figures import DrawnMap, draw
@@ -49,6 +50,14 @@ class Job:
         more = {"align_to": self.align_to, "supplementary_rows": self.supplementary_rows}
         words = {**vars(self.method), **self.columns.words(), **kept, **more, **made, **self.figure.words()}
         return command_line(command, self.data, **words)
+
+    def placing_command(self) -> str:
+        """Return the command line that places new rows, given as a file or folder of the same form, on the map."""
+        name = self.data.name.lower().removesuffix(".gz").removesuffix(".zst")
+        ending = next((ending for ending in READABLE if name.endswith(ending)), ".csv")
+        rows = "NEW" if self.data.is_dir() else f"NEW{ending}"
+        words = {**self.columns.reading.dialect(), "id": self.keep.id, "flag": True, "out": "new-map.csv"}
+        return command_line("transform", self.model, rows, **words)
 
 
 @dataclass(frozen=True)
@@ -174,9 +183,7 @@ def _next_steps(job: Job, given: Input) -> dict[str, str]:
     if job.model is None:
         saved = job.command(model=f"{stem_of(job.data)}.lowland")
         return steps | {"Save the model, to place new rows on this map:": saved}
-    rows = "NEW" if job.data.is_dir() else "NEW.csv"
-    placed = command_line("transform", job.model, rows, **job.columns.reading.dialect(), out="new-embedding.csv")
-    return steps | {"Place new rows on this map:": placed}
+    return steps | {"Place new rows on this map:": job.placing_command()}
 
 
 def _hover(job: Job, given: Input) -> pl.DataFrame | None:

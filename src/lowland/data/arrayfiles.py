@@ -240,4 +240,6 @@ def _damaged(source: Source, error: Exception) -> DataError:
         return DataError(f"{source.name}: dtype object is stored as pickle, which can run code; save plain numbers")
     if isinstance(error, OSError) and error.strerror:
         return DataError(f"{source.path or source.name}: cannot be read: {error.strerror}")
-    return DataError(f"{source.name} is damaged, truncated or not a NumPy file: {first_line(error)}")
+    return DataError(
+        f"{source.name} is damaged, truncated or not a NumPy file: {first_line(error)}; copy or write the file again"
+    )

@@ -49,7 +49,9 @@ def read_json(source: Source, options: ReadOptions) -> Table:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{source.name} is damaged or not a JSON file: {first_line(error)}") from error
+        raise DataError(
+            f"{source.name} is damaged or not a JSON file: {first_line(error)}; copy or write the file again"
+        ) from error
     try:
         table = _table(source.name, value)
     except BaseException as error:

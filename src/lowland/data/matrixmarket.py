@@ -41,7 +41,9 @@ def read_mtx(source: Source, options: ReadOptions) -> ArrayTable | SparseTable:
     except DataError:
         raise
     except (ValueError, OSError, TypeError, OverflowError, MemoryError, IndexError, RuntimeError) as error:
-        raise DataError(f"{source.name} is damaged or not a Matrix Market file: {first_line(error)}") from error
+        raise DataError(
+            f"{source.name} is damaged or not a Matrix Market file: {first_line(error)}; copy or write the file again"
+        ) from error
     return SparseTable(matrix, source.name)
 
 

@@ -41,7 +41,9 @@ def read_parquet(source: Source, options: ReadOptions) -> Table:
     except DataError:
         raise
     except _DAMAGE as error:
-        raise DataError(f"{source.name} is damaged or not a Parquet file: {first_line(error)}") from error
+        raise DataError(
+            f"{source.name} is damaged or not a Parquet file: {first_line(error)}; copy or write the file again"
+        ) from error
     return retyped(source.name, table_of(source.name, frame), options)
 
 
@@ -60,7 +62,9 @@ def read_arrow(source: Source, options: ReadOptions) -> Table:
     except DataError:
         raise
     except _DAMAGE as error:
-        raise DataError(f"{source.name} is damaged or not an Arrow file: {first_line(error)}") from error
+        raise DataError(
+            f"{source.name} is damaged or not an Arrow file: {first_line(error)}; copy or write the file again"
+        ) from error
     return retyped(source.name, table_of(source.name, frame), options)
 
 

@@ -57,6 +57,8 @@ def proposed_command(table: Table, found: Inspection, path: str, reading: Mappin
     if vector is not None:
         return _for_vectors(kinds, found, path, vector, reading or {})
     id = next(iter(found.identifiers), None) or next((n for n, kind in kinds.items() if kind.kind == "id"), None)
+    if id is None and not (reading or {}).get("image"):
+        id = table.roles.get("image")  # the files of a folder of images
     if text := _texts_to_reduce(table, kinds, found):
         return _for_texts(table, found, path, text, id, reading or {})
     color = next((name for name in found.categories if found.reducible != [name] and name != id), None)
