@@ -184,3 +184,15 @@ def test_a_column_of_vectors_is_proposed_as_the_data(run, tmp_path):
     uneven = [row[: 8 - i % 2] for i, row in enumerate(vectors.tolist())]
     frame.with_columns(v=pl.Series(uneven)).write_parquet(tmp_path / "docs.parquet")
     assert "--vector" not in run("info", "docs.parquet", "--json").json["next"]
+
+
+def test_columns_at_the_end_of_a_wide_table_are_listed(run, tmp_path):
+    wide = pl.DataFrame(np.random.default_rng(0).standard_normal((12, 60)), schema=[f"g{i}" for i in range(60)])
+    gap = pl.when(pl.arange(0, 12) == 3).then(None).otherwise(pl.col("g55")).alias("g55")
+    wide.with_columns(gap, subtype=pl.Series(["a", "b"] * 6)).write_csv(tmp_path / "wide.csv")
+    out = run("info", tmp_path / "wide.csv").out
+    lines = [line.split() for line in out.splitlines()]
+    assert ["subtype", "category", "2", "different", "values"] in lines
+    assert ["g55", "number", "1", "numbers"] in lines
+    assert ["…", "19", "more", "number"] in lines
+    assert "g54 " not in out

@@ -95,3 +95,13 @@ def test_wrong_use_is_told(run: Run, docs: Path, options: list[str], code: int, 
     done = run("reduce", docs, *options)
     assert done.code == code
     assert message in done.err
+
+
+def test_texts_cannot_be_restored_and_no_command_proposes_it(run: Run, docs: Path) -> None:
+    words = ["reduce", docs, "--text", "body", "--texts", "tfidf", "--method", "truncated_svd", "--id", "number"]
+    made = run(*words, "--out", "map.csv", "--model", "m.lowland", "--report", "r.html")
+    assert "next: lowland transform m.lowland NEW.jsonl --id number --flag --out new-map.csv" in made.err
+    assert "restored.csv" not in run("transform", "m.lowland", docs, "--out", "new.csv").err
+    refused = run("inverse", "m.lowland", "map.csv")
+    assert refused.code == 2
+    assert "its step texts (EncodeTexts) has no inverse transform" in refused.err

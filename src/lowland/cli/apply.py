@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 Flag = Annotated[
     bool,
     Parameter(
-        help="Add columns that show how unlike the training rows each row is: t2 (Hotelling's T² along the axes), spe "
-        "(squared residual from their plane), distance (to the training rows), if the model can compute them, novel (1 "
-        "if one of them exceeds its limit), and unusual (the columns responsible, with their values; "
-        "not in files that hold only numbers). They are empty for rows with missing values.",
+        help="Add columns that show how unlike the training rows each row is. Measures that the model can compute: t2 "
+        "(Hotelling's T² along the axes), spe (squared residual from their plane), distance (to the training rows). "
+        "novel is 1 if one of them exceeds its limit; unusual lists the columns responsible, with their values (not in "
+        "files that hold only numbers). All are empty for rows with missing values.",
         show_default=False,
     ),
 ]

@@ -41,6 +41,7 @@ _COLUMNS_SHOWN, _STRAY_SHOWN = 40, 3  # rows of the table of columns, and cells 
 _OTHERS_SHOWN = 20  # columns after those that are not complete numbers
 _PROBLEMS_SHOWN = 3  # columns of numbers with text
 _COMPOSED = ("Pipeline", "ColumnTransformer")  # their models have lines of their own
+_STDIN = "standard input"
 _LISTED = 12  # names in one line of the table; --json has all of them
 
 
@@ -54,8 +55,8 @@ def info(
     """Describe a table or a model file.
 
     Table: what each column is, missing values, cells that keep a column from being numeric, constant, dominant and
-    duplicate columns, duplicate rows, and a command that reduces it as it is. Model: method, parameters, columns, steps
-    before the method, diagnostics of the fit.
+    duplicate columns, duplicate rows, and a command that reduces the file as it is. Model: method, parameters, columns,
+    steps before the method, diagnostics of the fit.
 
     Example: lowland info iris.csv
     """
@@ -155,6 +156,8 @@ def _not_plain(kind: ColumnKind) -> bool:
 
 
 def _rows(found: Inspection) -> list[tuple[str, str]]:
+    from ..core.formatting import count
+
     rows = [("rows", f"{found.n_rows:,}"), ("columns", f"{found.n_columns:,}")]
     if found.missing_pairs is not None:
         rows.append(("distance matrix", f"{found.n_rows:,} objects, {_pairs(found)}"))
@@ -175,15 +178,16 @@ def _rows(found: Inspection) -> list[tuple[str, str]]:
         rows.append(("labels", _names([f"{name} ({n} values)" for name, n in found.categories.items()])))
     rows += [("problem", in_words(text)) for text in list(found.faults.values())[:_PROBLEMS_SHOWN]]
     more = len(found.faults) - _PROBLEMS_SHOWN
-    return [*rows, ("", f"{more:,} more columns with such cells")] if more > 0 else rows
+    return [*rows, ("", f"{count(more, 'more column')} with such cells")] if more > 0 else rows
 
 
 def _sentence(file: Path, found: Inspection, nothing: bool) -> str:
     """List the problems for a reduction, or report that there are none."""
     from ..core.formatting import count
 
+    name = _STDIN if str(file) == "-" else file.name
     if found.missing_pairs is not None:
-        return f"{file.name} is a distance matrix of {found.n_rows:,} objects, {_pairs(found)}."
+        return f"{name} is a distance matrix of {found.n_rows:,} objects, {_pairs(found)}."
     problems = [
         (len(found.missing), "column", " with missing values"),
         (len(found.infinite), "column", " with infinite values"),
@@ -200,7 +204,7 @@ def _sentence(file: Path, found: Inspection, nothing: bool) -> str:
     if numbers:
         looks = "looks like a row identifier" if len(numbers) == 1 else "look like row identifiers"
         said.append(f"{_names(numbers)} {looks}")
-    text = f"{file.name} has {count(found.n_rows, 'row')} and {count(found.n_columns, 'column')}"
+    text = f"{name} has {count(found.n_rows, 'row')} and {count(found.n_columns, 'column')}"
     text += f": {', '.join(said)}" if said else ""
     if nothing:
         cause = f" First problem: {in_words(next(iter(found.faults.values())))}." if found.faults else ""

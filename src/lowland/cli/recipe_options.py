@@ -66,8 +66,8 @@ class RecipeOptions:
     texts: Annotated[
         Literal["tfidf", "log-entropy", "histogram", "counts"] | None,
         Parameter(
-            help="Reduce the texts of the column --text: a column for each word, weighted by tfidf or log-entropy, or "
-            "its share of the text (histogram) or counts."
+            help="Reduce the texts of the column --text by their words: each word becomes a column of weights (tfidf, "
+            "log-entropy), shares of the text (histogram) or counts."
         ),
     ] = None
     stop_words: Annotated[
@@ -82,7 +82,8 @@ class RecipeOptions:
         Parameter(help="Fewest texts in which a term of --texts must occur: a number, or a share below 1. Default: 2."),
     ] = None
     max_df: Annotated[
-        float | None, Parameter(help="Most texts in which a term of --texts may occur, likewise. Default: all.")
+        float | None,
+        Parameter(help="Most texts in which a term of --texts may occur: a number, or a share below 1. Default: all."),
     ] = None
     scaler: Annotated[
         Literal["standard", "robust", "minmax"] | None,

@@ -85,7 +85,8 @@ def reduce(
 ) -> Answer:
     """Reduce a table to a few dimensions.
 
-    Numeric columns are reduced; other columns are listed and left out, except that famd also uses columns of text.
+    Numeric columns are reduced. Other columns are listed and left out, unless --categories, --dates or --texts uses
+    them; the method famd also uses columns of text.
     Without --out the coordinates are printed to stdout as CSV.
 
     Example: lowland reduce iris.csv --color species --out flat.csv --report iris.html --figure iris.png

@@ -68,7 +68,9 @@ def index(
     ] = "english",
     ngrams: Annotated[int, Parameter(help="Longest run of words that is a term.")] = 1,
     min_df: Annotated[float, Parameter(help="Fewest texts of a term: a number, or a share below 1.")] = 2,
-    max_df: Annotated[float | None, Parameter(help="Most texts of a term, likewise. Default: all.")] = None,
+    max_df: Annotated[
+        float | None, Parameter(help="Most texts of a term: a number, or a share below 1. Default: all.")
+    ] = None,
     hashing: Annotated[
         int | None,
         Parameter(help="Count into this many hashed columns instead of listing terms, for very large vocabularies."),
