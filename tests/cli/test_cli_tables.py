@@ -196,3 +196,34 @@ def test_columns_at_the_end_of_a_wide_table_are_listed(run, tmp_path):
     assert ["g55", "number", "1", "numbers"] in lines
     assert ["…", "19", "more", "number"] in lines
     assert "g54 " not in out
+
+
+def test_numbers_in_an_unclear_form_are_never_proposed_as_missing(run, tmp_path):
+    rows = "".join(f"{i % 5 + 1},{200 + 7 * i};{i * i % 11};{i % 7}\n" for i in range(12))
+    (tmp_path / "t.csv").write_text("a;b;c\n" + rows)
+    words = shlex.split(run("info", tmp_path / "t.csv", "--json").json["next"])
+    assert "--na" not in words
+    assert words[words.index("--drop") + 1] == "a"
+    assert run(*words[1:]).code == 0
+
+
+def test_all_columns_of_numbers_are_transformed(run, tmp_path):
+    frame = pl.DataFrame({"a": [1.0, 4.0, 9.0, 25.0], "b": [4.0, 1.0, 16.0, 9.0], "c": list("xyxy")})
+    frame.write_csv(tmp_path / "t.csv")
+    assert run("reduce", tmp_path / "t.csv", "--transform", "sqrt=all", "-o", "all.csv").code == 0
+    assert run("reduce", tmp_path / "t.csv", "--transform", "sqrt=a,b", "-o", "named.csv").code == 0
+    assert (tmp_path / "all.csv").read_bytes() == (tmp_path / "named.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["reduce"], "DATA is missing."),
+        (["reduce", "t.csv", "--na"], "--na needs a value."),
+        (["reduce", "t.csv", "u v.csv"], "unexpected argument: 'u v.csv'."),
+    ],
+)
+def test_arguments_that_lack_or_are_too_many_are_told_in_plain_words(run, words, said):
+    done = run(*words)
+    assert done.code == 2
+    assert said in done.err

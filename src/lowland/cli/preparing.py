@@ -13,7 +13,7 @@ from ..core.message import Message, Setting, parts_of, settings_of
 from .answer import UsageError, note
 from .input import Input, require_columns, step_for
 from .name_lists import split_names
-from .recipe_options import RecipeOptions
+from .recipe_options import ALL, RecipeOptions
 from .running import run
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _chosen(
     names = [name for name in (columns or frame.columns) if name not in left_out]
     for option, asked in (
         ("--types", typed),
-        ("--transform", [n for some in recipe.functions().values() for n in some]),
+        ("--transform", [n for some in recipe.functions().values() if some != ALL for n in some]),
     ):
         for name in asked:
             if name not in names:
@@ -237,7 +237,7 @@ def chosen_texts(
             raise UsageError(f"{table.source} has {several}; --texts needs one: name it with --text COLUMN")
     for name in names:
         if (what := not_text(table.column(name))) is not None:
-            raise DataError(f"{table.source}, column {name!r}: it contains {what}, not text")
+            raise DataError(f"{table.source}, column {name!r}: it contains {what}, not text; name another with --text")
     return table.with_aside().select(names), {
         name: "not chosen" for name in table.frame.columns if name not in (*names, *keep.aside)
     }

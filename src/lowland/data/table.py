@@ -270,7 +270,7 @@ class Table:
             return chosen, left_out
         twice = sorted(name for name, n in Counter(columns).items() if n > 1)
         if twice:
-            raise DataError(f"{self.source}: these columns are listed twice: {', '.join(twice)}")
+            raise DataError(f"{self.source}: these columns are listed twice: {', '.join(twice)}; list each once")
         for name in columns:
             # The user named the column twice: it is not reduced, and the report lists it as left out.
             if name in drop or name in aside:

@@ -14,7 +14,7 @@ from ...contract.fit_info import level_of_the_caller
 from ...contract.parameters import AnyOf, Choice, ColumnList, Integer, Nothing, Real, Rule
 from ...core.errors import DataError, DegenerateWarning
 from ...core.formatting import count
-from ...core.message import Message, Setting
+from ...core.message import Message, Phrase, Setting
 from . import frames
 from .rules import StopWords
 from .step import Step
@@ -183,7 +183,7 @@ class EncodeTexts(Step):
             Message(
                 "EncodeTexts: the texts contain no terms: they are empty, or all of their words are stop words or have "
                 "one letter; correct the column, or count stop words with ",
-                Setting("stop_words", None),
+                Phrase("stop_words=None", "--stop-words none"),
             )
         )
 
