@@ -111,6 +111,7 @@ def transform(
     from ..core.formatting import count
     from ..data.writing import embedding_frame
     from ..modelfile import load
+    from ..quality.novelty_detection import can_judge
 
     _check_order(model, data, "DATA")
     drawing = figure or NO_FIGURE
@@ -126,7 +127,7 @@ def transform(
     embedding = embedding if after is None else after.transform(embedding)
     names = [str(name) for name in fitted.get_feature_names_out()]
     summary = f"{method_title(fitted)} reduced {count(given.shape[0], 'row')} to {count(len(names), 'dimension')}."
-    novelty = _novelty(fitted, steps, given) if flag or report is not None else None
+    novelty = _novelty(fitted, steps, given) if flag or (report is not None and can_judge(fitted)) else None
     found = novelty if flag else None
     if found is not None:
         summary += f" {found.sentence}"

@@ -133,7 +133,7 @@ def perform(job: Job) -> Answer:
         for table in shown:
             stderr().print(table)
     rows = frame if job.out is None else None
-    return Answer(_facts(job, made), summary, _next(job), shown=shown if rows is None else (), rows=rows)
+    return Answer(_facts(job, made), summary, _next(job, made), shown=shown if rows is None else (), rows=rows)
 
 
 def _fit(job: Job) -> Made:
@@ -229,7 +229,7 @@ def _facts(job: Job, made: Made) -> dict[str, Any]:
     }
 
 
-def _next(job: Job) -> str:
+def _next(job: Job, made: Made) -> str:
     """Return the next command: a report, then a model, then new rows; for a plugin, which has no file, `evaluate`."""
     stem = stem_of(job.data)
     if job.report is None:
@@ -240,4 +240,4 @@ def _next(job: Job) -> str:
         return command_line("evaluate", job.data, job.out)
     if job.model is None:
         return job.command(model=f"{stem}.lowland")
-    return job.placing_command()
+    return job.placing_command(flag=made.can_judge)
