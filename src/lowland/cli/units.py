@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _RATIO = 300.0  # as in the steps of a recipe
 _FAR = 10.0  # standard deviations from the mean
+_SAMPLE = 10_000  # rows that are looked at first
 _LEAST_ROWS = 3  # near zero, before their unit is doubted
 
 
@@ -29,7 +30,9 @@ def warn_of_units(model: Reducer, names: Sequence[str], columns: Sequence[Any]) 
     if mean is None or deviation is None or max(places.values(), default=0) >= min(len(mean), len(deviation)):
         return
     for number, place in places.items():
-        text = _doubt(columns[number], abs(float(mean[place])), float(deviation[place]))
+        column, center, spread = columns[number], abs(float(mean[place])), float(deviation[place])
+        few = column[:: max(1, len(column) // _SAMPLE)]
+        text = _doubt(few, center, spread) and _doubt(column, center, spread)
         if text is not None:
             warnings.warn(f"column {names[number]!r}: {text}: check the unit", UnitsWarning, stacklevel=2)
 
