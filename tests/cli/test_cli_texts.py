@@ -105,3 +105,13 @@ def test_texts_cannot_be_restored_and_no_command_proposes_it(run: Run, docs: Pat
     refused = run("inverse", "m.lowland", "map.csv")
     assert refused.code == 2
     assert "its step texts (EncodeTexts) has no inverse transform" in refused.err
+
+
+def test_new_texts_without_known_terms_are_told_and_flagged(run: Run, docs: Path) -> None:
+    words = ["reduce", docs, "--text", "body", "--texts", "tfidf", "--pre", "truncated_svd:5", "--method", "isomap"]
+    assert run(*words, "--out", "map.csv", "--model", "m.lowland").code == 0
+    pl.DataFrame({"body": ["heat of the shock", "nothing known", "", sentence(4)]}).write_csv("new.csv")
+    done = run("transform", "m.lowland", "new.csv", "--flag", "--out", "placed.csv")
+    assert done.code == 0, done.err
+    assert "2 texts of 4 have no terms that the training texts have" in " ".join(done.err.split())
+    assert pl.read_csv("placed.csv")["novel"].to_list()[1:] == [1, 1, 0]

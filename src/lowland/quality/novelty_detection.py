@@ -22,6 +22,7 @@ from ..rows.row_source import RowSource, as_rows
 from .checks import check_level, check_neighbors, row_names
 from .limits import hotelling
 from .neighbor_distance import ALL, NeighborSearch, divided, neighbor_search, sample
+from .novel_texts import without_terms
 from .novelty_result import NAMES, Novelty
 from .robust_pca import RobustAxes, judging, residual
 from .spaces import naming
@@ -181,7 +182,7 @@ def novelty_after(
     if why is not None and "spe" in values:
         missing["spe"] = why
         del values["spe"], limits["spe"]
-    novel = np.zeros(len(measures), dtype=bool)
+    novel = without_terms(steps, table, len(measures))
     for name, column in values.items():
         novel |= column > limits[name]
     t2, spe, distance = (values.get(name) for name in NAMES)

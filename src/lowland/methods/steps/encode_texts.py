@@ -211,13 +211,13 @@ class EncodeTexts(Step):
             keep = np.sort(keep[np.argsort(-totals, kind="stable")[: self.max_features]])
         return keep
 
-    def _check_rows(self, rows: Any) -> None:
+    def _check_rows(self, rows: Any, which: str = "") -> None:
         empty = int((np.diff(rows.indptr) == 0).sum())
         if empty:
             first = int(np.argmax(np.diff(rows.indptr) == 0))
             warnings.warn(
-                f"{count(empty, 'text')} of {rows.shape[0]:,} {'has' if empty == 1 else 'have'} no terms (the first is "
-                f"text {first}, counted from 0); their rows are zeros",
+                f"{count(empty, 'text')} of {rows.shape[0]:,} {'has' if empty == 1 else 'have'} no terms{which} (the "
+                f"first is text {first}, counted from 0); their rows are zeros",
                 DegenerateWarning,
                 stacklevel=level_of_the_caller(),
             )
@@ -258,7 +258,10 @@ class EncodeTexts(Step):
     def _apply(self, frame: pl.DataFrame) -> Any:
         # fit_transform returns what the fit has made
         made = self.__dict__.pop("_learned_rows", None)
-        return self.encode(_texts(frame)) if made is None else made
+        if made is None:
+            made = self.encode(_texts(frame))
+            self._check_rows(made, " that the training texts have")
+        return made
 
     def fit(self, X: Any, y: Any = None) -> EncodeTexts:
         """Learn terms and weights; ``y`` is there for pipelines and not used."""
