@@ -17,7 +17,7 @@ _SAMPLE = 10_000  # rows that are looked at first
 _LEAST_ROWS = 3  # near zero, before their unit is doubted
 
 
-def warn_of_units(model: Reducer, names: Sequence[str], columns: Sequence[Any]) -> None:
+def warn_of_units(model: Reducer, names: Sequence[str], columns: Any) -> None:
     """Warn of columns whose values are all far larger or smaller than the model's mean and standard deviation.
 
     Parameters
@@ -80,7 +80,9 @@ def _deviations(model: Reducer) -> Any:
     scale = getattr(model, "scale_", None)
     if scale is not None:
         return np.asarray(scale)
-    parts = [getattr(model, name, None) for name in ("components_", "explained_variance_", "noise_variance_")]
+    parts: list[Any] = [
+        getattr(model, name, None) for name in ("components_", "explained_variance_", "noise_variance_")
+    ]
     if any(part is None for part in parts):
         return None
     axes, variances, noise = parts

@@ -14,7 +14,7 @@ from ..core.errors import DegenerateWarning
 
 def without_terms(steps: Sequence[Any], table: Any, n_rows: int) -> NDArray[np.bool_]:
     """Return which rows of a table have no term that the first of the steps knows; none if it does not encode texts."""
-    step = steps[0] if steps else None
+    step: Any = steps[0] if steps else None
     if table is None or type(step).__name__ != "EncodeTexts":
         return np.zeros(n_rows, dtype=bool)
     with warnings.catch_warnings(action="ignore", category=DegenerateWarning):  # told when the rows were made
